@@ -1,1 +1,8 @@
-//! The rules of Ralph.
+//! The rules of Ralph: what may run, what may end, and why.
+//!
+//! Nothing in this crate opens a file, reads the clock or the environment, or starts a process;
+//! what a rule needs arrives as an argument. `clippy.toml` beside this crate keeps it so.
+
+pub mod event;
+pub mod squeeze;
+pub mod state;

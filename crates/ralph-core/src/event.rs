@@ -1,0 +1,340 @@
+//! What Claude Code tells a hook: the fields we read, and no others.
+//!
+//! Everything else in a payload is skipped unread, and values we do not know (a new event, a new
+//! tool, a field of another shape) are accepted: a newer client must never break a session.
+
+use serde::Deserialize;
+use serde::de::{Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use std::fmt;
+
+/// One hook payload. Absent fields are empty: which event carries which field is measured, and a
+/// rule that needs one treats empty as absent.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default)]
+pub struct Input {
+    /// Claude Code's session id; subagents share their parent's.
+    #[serde(deserialize_with = "text")]
+    pub session_id: String,
+    /// Path of the conversation's JSONL file; it may lag behind the event.
+    #[serde(deserialize_with = "text")]
+    pub transcript_path: String,
+    /// Working directory of the conversation's shell; it follows `cd`.
+    #[serde(deserialize_with = "text")]
+    pub cwd: String,
+    /// Which event this is.
+    pub hook_event_name: Event,
+    /// Id of the prompt whose turn is running; absent before the first prompt.
+    #[serde(deserialize_with = "text")]
+    pub prompt_id: String,
+    /// Set only inside a subagent.
+    #[serde(deserialize_with = "text")]
+    pub agent_id: String,
+    /// The subagent's type; compaction runs as a subagent with an empty one.
+    #[serde(deserialize_with = "text")]
+    pub agent_type: String,
+    /// SessionStart: `startup`, `resume`, `fork`, `clear` or `compact`.
+    #[serde(deserialize_with = "text")]
+    pub source: String,
+    /// SessionEnd: `other`, `clear`, `prompt_input_exit` …
+    #[serde(deserialize_with = "text")]
+    pub reason: String,
+    /// UserPromptSubmit: what the person typed, raw.
+    #[serde(deserialize_with = "text")]
+    pub prompt: String,
+    /// UserPromptExpansion: the command's name without the slash, with a plugin's prefix.
+    #[serde(deserialize_with = "text")]
+    pub command_name: String,
+    /// UserPromptExpansion: everything typed after the name, raw.
+    #[serde(deserialize_with = "text")]
+    pub command_args: String,
+    /// Tool events: the tool's name.
+    #[serde(deserialize_with = "text")]
+    pub tool_name: String,
+    /// Tool events: the fields of the tool's input that rules look at.
+    #[serde(deserialize_with = "tool_input")]
+    pub tool_input: ToolInput,
+    /// Stop events: trimmed text of the last text block; absent when the turn ended without text.
+    pub last_assistant_message: Option<String>,
+    /// Stop events: subagents and shells that still run.
+    pub background_tasks: Vec<BackgroundTask>,
+    /// StopFailure: the kind of API error.
+    #[serde(deserialize_with = "text")]
+    pub error: String,
+}
+
+/// Hook events that have a rule; everything else is `Other`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Event {
+    /// A session begins, resumes, is cleared, forked or was compacted.
+    SessionStart,
+    /// The person sent a prompt, or a background task reported.
+    UserPromptSubmit,
+    /// A typed slash command is about to become a prompt.
+    UserPromptExpansion,
+    /// A tool is about to run.
+    PreToolUse,
+    /// A tool ran.
+    PostToolUse,
+    /// The main conversation wants to end its turn.
+    Stop,
+    /// A subagent wants to end.
+    SubagentStop,
+    /// The turn ended by an API error.
+    StopFailure,
+    /// The session is over.
+    SessionEnd,
+    /// The context is about to be compacted.
+    PreCompact,
+    /// An event without a rule.
+    #[default]
+    Other,
+}
+
+impl Event {
+    const NAMED: [(&'static str, Event); 10] = [
+        ("SessionStart", Event::SessionStart),
+        ("UserPromptSubmit", Event::UserPromptSubmit),
+        ("UserPromptExpansion", Event::UserPromptExpansion),
+        ("PreToolUse", Event::PreToolUse),
+        ("PostToolUse", Event::PostToolUse),
+        ("Stop", Event::Stop),
+        ("SubagentStop", Event::SubagentStop),
+        ("StopFailure", Event::StopFailure),
+        ("SessionEnd", Event::SessionEnd),
+        ("PreCompact", Event::PreCompact),
+    ];
+
+    /// The client's own name of the event; empty for `Other`.
+    pub fn name(self) -> &'static str {
+        Event::NAMED.iter().find(|(_, event)| *event == self).map_or("", |(name, _)| name)
+    }
+}
+
+impl<'de> Deserialize<'de> for Event {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let name = text(deserializer)?;
+        Ok(Event::NAMED
+            .iter()
+            .find(|(known, _)| *known == name)
+            .map_or(Event::Other, |(_, event)| *event))
+    }
+}
+
+/// The parts of a tool's input that rules look at. A tool of another vendor may use the same
+/// field names for other shapes; those read as absent.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default)]
+pub struct ToolInput {
+    /// Write, Edit, Read: absolute path.
+    #[serde(deserialize_with = "maybe_text")]
+    pub file_path: Option<String>,
+    /// NotebookEdit: absolute path.
+    #[serde(deserialize_with = "maybe_text")]
+    pub notebook_path: Option<String>,
+    /// Bash: the command line.
+    #[serde(deserialize_with = "maybe_text")]
+    pub command: Option<String>,
+    /// Agent: which agent.
+    #[serde(deserialize_with = "maybe_text")]
+    pub subagent_type: Option<String>,
+    /// Agent: its task.
+    #[serde(deserialize_with = "maybe_text")]
+    pub prompt: Option<String>,
+    /// Skill: which skill.
+    #[serde(deserialize_with = "maybe_text")]
+    pub skill: Option<String>,
+}
+
+impl ToolInput {
+    /// The file the tool would write, whatever the tool calls it.
+    pub fn path(&self) -> Option<&str> {
+        self.file_path.as_deref().or(self.notebook_path.as_deref())
+    }
+}
+
+/// A subagent or shell that runs beside the conversation.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default)]
+pub struct BackgroundTask {
+    /// The client's id of the task.
+    #[serde(deserialize_with = "text")]
+    pub id: String,
+    /// `subagent` or `shell`.
+    #[serde(rename = "type", deserialize_with = "text")]
+    pub kind: String,
+    /// `running` while it runs.
+    #[serde(deserialize_with = "text")]
+    pub status: String,
+    /// What the model said it is for.
+    #[serde(deserialize_with = "text")]
+    pub description: String,
+    /// The agent's type, for a subagent.
+    #[serde(deserialize_with = "text")]
+    pub agent_type: String,
+}
+
+impl BackgroundTask {
+    /// A subagent that will wake the model when it ends. A shell (a dev server, say) may never
+    /// end and does not count.
+    pub fn is_subagent(&self) -> bool {
+        self.kind == "subagent"
+    }
+}
+
+impl Input {
+    /// True inside a subagent: such an event belongs to a worker, never to the loop itself.
+    pub fn from_subagent(&self) -> bool {
+        !self.agent_id.is_empty()
+    }
+
+    /// True for the prompt with which the client reports a finished background task.
+    pub fn is_task_notification(&self) -> bool {
+        self.prompt.trim_start().starts_with("<task-notification>")
+    }
+}
+
+/// A string; `null` and values of another shape read as empty.
+fn text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
+    Ok(maybe_text(deserializer)?.unwrap_or_default())
+}
+
+fn maybe_text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
+    deserializer.deserialize_any(MaybeText)
+}
+
+struct MaybeText;
+
+impl<'de> Visitor<'de> for MaybeText {
+    type Value = Option<String>;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("a value")
+    }
+
+    fn visit_str<E>(self, text: &str) -> Result<Self::Value, E> {
+        Ok(Some(text.to_owned()))
+    }
+
+    fn visit_string<E>(self, text: String) -> Result<Self::Value, E> {
+        Ok(Some(text))
+    }
+
+    fn visit_bool<E>(self, _: bool) -> Result<Self::Value, E> {
+        Ok(None)
+    }
+
+    fn visit_i64<E>(self, _: i64) -> Result<Self::Value, E> {
+        Ok(None)
+    }
+
+    fn visit_u64<E>(self, _: u64) -> Result<Self::Value, E> {
+        Ok(None)
+    }
+
+    fn visit_f64<E>(self, _: f64) -> Result<Self::Value, E> {
+        Ok(None)
+    }
+
+    fn visit_unit<E>(self) -> Result<Self::Value, E> {
+        Ok(None)
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Self::Value, A::Error> {
+        while items.next_element::<IgnoredAny>()?.is_some() {}
+        Ok(None)
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<Self::Value, A::Error> {
+        while members.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
+        Ok(None)
+    }
+}
+
+/// A tool's input is an object; anything else reads as an empty one.
+fn tool_input<'de, D: Deserializer<'de>>(deserializer: D) -> Result<ToolInput, D::Error> {
+    struct Object;
+
+    impl<'de> Visitor<'de> for Object {
+        type Value = ToolInput;
+
+        fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+            formatter.write_str("a tool's input")
+        }
+
+        fn visit_map<A: MapAccess<'de>>(self, members: A) -> Result<ToolInput, A::Error> {
+            ToolInput::deserialize(serde::de::value::MapAccessDeserializer::new(members))
+        }
+
+        fn visit_seq<A: SeqAccess<'de>>(self, items: A) -> Result<ToolInput, A::Error> {
+            MaybeText.visit_seq(items).map(|_| ToolInput::default())
+        }
+
+        fn visit_str<E>(self, _: &str) -> Result<ToolInput, E> {
+            Ok(ToolInput::default())
+        }
+
+        fn visit_unit<E>(self) -> Result<ToolInput, E> {
+            Ok(ToolInput::default())
+        }
+
+        fn visit_bool<E>(self, _: bool) -> Result<ToolInput, E> {
+            Ok(ToolInput::default())
+        }
+
+        fn visit_f64<E>(self, _: f64) -> Result<ToolInput, E> {
+            Ok(ToolInput::default())
+        }
+
+        fn visit_i64<E>(self, _: i64) -> Result<ToolInput, E> {
+            Ok(ToolInput::default())
+        }
+
+        fn visit_u64<E>(self, _: u64) -> Result<ToolInput, E> {
+            Ok(ToolInput::default())
+        }
+    }
+
+    deserializer.deserialize_any(Object)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(json: &str) -> Input {
+        serde_json::from_str(json).unwrap()
+    }
+
+    #[test]
+    fn an_unknown_event_with_unknown_fields_is_accepted() {
+        let input = parse(r#"{"hook_event_name":"Dawn","colour":[1,{"a":null}]}"#);
+        assert_eq!(input.hook_event_name, Event::Other);
+    }
+
+    #[test]
+    fn a_field_of_another_shape_reads_as_absent() {
+        let input = parse(
+            r#"{"session_id":7,"tool_name":"mcp__x","tool_input":{"command":{"a":1},"file_path":["b"],"prompt":true}}"#,
+        );
+        assert_eq!(input.session_id, "");
+        assert_eq!(input.tool_input.command, None);
+        assert_eq!(input.tool_input.path(), None);
+    }
+
+    #[test]
+    fn a_tool_input_that_is_no_object_reads_as_empty() {
+        for shape in ["null", "7", "[1]", "\"text\"", "true", "1.5", "-3"] {
+            let input = parse(&format!(r#"{{"tool_name":"x","tool_input":{shape}}}"#));
+            assert_eq!(input.tool_input.command, None, "{shape}");
+            assert_eq!(input.tool_name, "x");
+        }
+    }
+
+    #[test]
+    fn every_named_event_reads_back() {
+        for (name, event) in Event::NAMED {
+            let input = parse(&format!(r#"{{"hook_event_name":"{name}"}}"#));
+            assert_eq!((input.hook_event_name, event.name()), (event, name));
+        }
+    }
+}

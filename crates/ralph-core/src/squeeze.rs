@@ -1,0 +1,297 @@
+//! Cuts a JSON document down to what a rule can use, while it streams past.
+//!
+//! A hook may be handed megabytes of file content it never looks at. Every string longer than a
+//! limit keeps its head and loses its tail; everything else passes unchanged, so the result is the
+//! same document with shorter strings, and memory stays bounded however large the payload is.
+//! Lone surrogates, which the client may send and a strict parser refuses, become U+FFFD, so that
+//! a rule cannot be dodged by a string that does not parse.
+
+/// A streaming reader of one JSON document.
+#[derive(Debug)]
+pub struct Squeezer {
+    limit: usize,
+    bound: usize,
+    kept: Vec<u8>,
+    place: Place,
+    /// Bytes of the current string already kept.
+    length: usize,
+    cut: bool,
+    /// A high surrogate that waits for its other half.
+    high: Option<[u8; 4]>,
+    overflow: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Place {
+    Outside,
+    Text,
+    Escape,
+    Hex { digits: [u8; 4], seen: usize },
+}
+
+/// What is left of a document.
+#[derive(Debug)]
+pub struct Squeezed {
+    /// The document, its long strings cut.
+    pub bytes: Vec<u8>,
+    /// True if any string was cut: a rule that must see the whole of one has to refuse.
+    pub cut: bool,
+    /// True if the document was larger than the bound even so, and the rest was dropped.
+    pub overflow: bool,
+}
+
+impl Squeezer {
+    /// Keeps `limit` bytes of each string and at most `bound` bytes in all.
+    pub fn new(limit: usize, bound: usize) -> Squeezer {
+        Squeezer {
+            limit,
+            bound,
+            kept: Vec::new(),
+            place: Place::Outside,
+            length: 0,
+            cut: false,
+            high: None,
+            overflow: false,
+        }
+    }
+
+    /// Takes the next piece of the document, wherever it was split.
+    pub fn feed(&mut self, mut piece: &[u8]) {
+        while !piece.is_empty() {
+            if self.kept.len() > self.bound {
+                self.overflow = true;
+                return;
+            }
+            let used = match self.place {
+                Place::Outside => self.outside(piece),
+                Place::Text => self.text(piece),
+                Place::Escape => self.escape(piece[0]),
+                Place::Hex { digits, seen } => self.hex(piece[0], digits, seen),
+            };
+            piece = &piece[used..];
+        }
+    }
+
+    /// The document as far as it came.
+    pub fn finish(self) -> Squeezed {
+        Squeezed { bytes: self.kept, cut: self.cut, overflow: self.overflow }
+    }
+
+    fn outside(&mut self, piece: &[u8]) -> usize {
+        let end = memchr::memchr(b'"', piece);
+        let used = end.map_or(piece.len(), |at| at + 1);
+        self.kept.extend_from_slice(&piece[..used]);
+        if end.is_some() {
+            self.place = Place::Text;
+            self.length = 0;
+        }
+        used
+    }
+
+    fn text(&mut self, piece: &[u8]) -> usize {
+        let end = memchr::memchr2(b'"', b'\\', piece).unwrap_or(piece.len());
+        if end > 0 {
+            self.flush_high();
+            self.keep_plain(&piece[..end]);
+        }
+        match piece.get(end) {
+            None => end,
+            Some(b'"') => {
+                self.flush_high();
+                self.kept.push(b'"');
+                self.place = Place::Outside;
+                end + 1
+            }
+            Some(_) => {
+                self.place = Place::Escape;
+                end + 1
+            }
+        }
+    }
+
+    fn escape(&mut self, letter: u8) -> usize {
+        if letter == b'u' {
+            self.place = Place::Hex { digits: [0; 4], seen: 0 };
+            return 1;
+        }
+        self.flush_high();
+        self.keep(&[b'\\', letter]);
+        self.place = Place::Text;
+        1
+    }
+
+    fn hex(&mut self, digit: u8, mut digits: [u8; 4], seen: usize) -> usize {
+        digits[seen] = digit;
+        if seen < 3 {
+            self.place = Place::Hex { digits, seen: seen + 1 };
+            return 1;
+        }
+        self.place = Place::Text;
+        match (Half::of(digits), self.high.take()) {
+            (Half::High, before) => {
+                if before.is_some() {
+                    self.keep("\u{fffd}".as_bytes());
+                }
+                self.high = Some(digits);
+            }
+            (Half::Low, Some(high)) => {
+                let mut pair = *b"\\u....\\u....";
+                pair[2..6].copy_from_slice(&high);
+                pair[8..].copy_from_slice(&digits);
+                self.keep(&pair);
+            }
+            (Half::Low, None) => self.keep("\u{fffd}".as_bytes()),
+            (Half::Neither, before) => {
+                if before.is_some() {
+                    self.keep("\u{fffd}".as_bytes());
+                }
+                let mut escape = *b"\\u....";
+                escape[2..].copy_from_slice(&digits);
+                self.keep(&escape);
+            }
+        }
+        1
+    }
+
+    /// A high surrogate that nothing followed.
+    fn flush_high(&mut self) {
+        if self.high.take().is_some() {
+            self.keep("\u{fffd}".as_bytes());
+        }
+    }
+
+    /// Keeps as much of a run without escapes as the limit leaves room for, whole characters only.
+    fn keep_plain(&mut self, run: &[u8]) {
+        let room = self.limit.saturating_sub(self.length);
+        if run.len() <= room {
+            self.kept.extend_from_slice(run);
+            self.length += run.len();
+            return;
+        }
+        self.kept.extend_from_slice(&run[..room]);
+        self.trim_half_character();
+        self.close_cut();
+    }
+
+    /// Keeps an escape or a replacement whole, or not at all.
+    fn keep(&mut self, unit: &[u8]) {
+        if self.length + unit.len() > self.limit {
+            self.close_cut();
+        } else {
+            self.kept.extend_from_slice(unit);
+            self.length += unit.len();
+        }
+    }
+
+    /// Drops the beginning of a character whose end was cut off, wherever the pieces were split.
+    fn trim_half_character(&mut self) {
+        let is_continuation = |byte: &u8| byte & 0b1100_0000 == 0b1000_0000;
+        let tail = self.kept.iter().rev().take(3).take_while(|byte| is_continuation(byte)).count();
+        let lead = self.kept.len() - tail - 1;
+        let whole = match self.kept[lead] {
+            0b1111_0000.. => 4,
+            0b1110_0000.. => 3,
+            0b1100_0000.. => 2,
+            _ => return,
+        };
+        if tail + 1 < whole {
+            self.kept.truncate(lead);
+        }
+    }
+
+    /// From here on the string takes nothing more.
+    fn close_cut(&mut self) {
+        self.length = self.limit;
+        self.cut = true;
+    }
+}
+
+enum Half {
+    High,
+    Low,
+    Neither,
+}
+
+impl Half {
+    fn of(digits: [u8; 4]) -> Half {
+        match (digits[0].to_ascii_lowercase(), digits[1].to_ascii_lowercase()) {
+            (b'd', b'8' | b'9' | b'a' | b'b') => Half::High,
+            (b'd', b'c'..=b'f') => Half::Low,
+            _ => Half::Neither,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::Value;
+
+    /// Feeds the document in every possible pair of pieces; all must agree.
+    fn squeeze(document: &str, limit: usize) -> Squeezed {
+        let whole = pieces(&[document.as_bytes()], limit);
+        for at in 0..document.len() {
+            let (head, tail) = document.as_bytes().split_at(at);
+            assert_eq!(pieces(&[head, tail], limit).bytes, whole.bytes, "split at {at}");
+        }
+        whole
+    }
+
+    fn pieces(pieces: &[&[u8]], limit: usize) -> Squeezed {
+        let mut squeezer = Squeezer::new(limit, 1 << 20);
+        for piece in pieces {
+            squeezer.feed(piece);
+        }
+        squeezer.finish()
+    }
+
+    fn value(squeezed: &Squeezed) -> Value {
+        serde_json::from_slice(&squeezed.bytes).unwrap()
+    }
+
+    #[test]
+    fn a_document_of_short_strings_passes_unchanged() {
+        let document = r#"{"a":"b\n\u00e9\"","n":[1,2.5,null,true],"é":"😀\ud83d\ude00"}"#;
+        let squeezed = squeeze(document, 100);
+        assert_eq!(squeezed.bytes, document.as_bytes());
+        assert!(!squeezed.cut);
+    }
+
+    #[test]
+    fn long_strings_lose_their_tail_and_what_follows_is_kept() {
+        let squeezed = squeeze(r#"{"long":"abcdefgh\"ij","path":"/a"}"#, 4);
+        assert!(squeezed.cut);
+        assert_eq!(value(&squeezed)["long"], "abcd");
+        assert_eq!(value(&squeezed)["path"], "/a");
+    }
+
+    #[test]
+    fn a_cut_falls_between_characters_and_escapes() {
+        for limit in 0..14 {
+            let document = format!("[\"{}\"]", r"aé\n😀\u00e9\ud83d\ude00z");
+            let squeezed = squeeze(&document, limit);
+            assert!(value(&squeezed)[0].is_string(), "limit {limit}");
+        }
+    }
+
+    #[test]
+    fn a_lone_surrogate_becomes_a_replacement_character() {
+        for lone in
+            [r"\ud83d", r"\ude00", r"\ud83dx", r"\ud83d\n", r"\ud83d\ud83d", r"\uD83D\u0041"]
+        {
+            let squeezed = squeeze(&format!("[\"{lone}\"]"), 100);
+            assert!(value(&squeezed)[0].as_str().unwrap().contains('\u{fffd}'), "{lone}");
+        }
+    }
+
+    #[test]
+    fn memory_is_bounded_even_without_strings() {
+        let mut squeezer = Squeezer::new(10, 1000);
+        for _ in 0..1000 {
+            squeezer.feed(b"[1,2,3,4],[1,2,3,4],[1,2,3,4]");
+        }
+        let squeezed = squeezer.finish();
+        assert!(squeezed.overflow);
+        assert!(squeezed.bytes.len() < 1100);
+    }
+}

@@ -1,0 +1,612 @@
+//! The state file of a loop: the pattern's schema, field for field, and what we added to it.
+//!
+//! Fields that we do not know are kept and written back, at every level that a person or a newer
+//! version may have added one. A newer `schema_version` is never rewritten; the store checks that.
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use std::collections::BTreeMap;
+
+/// The version of the schema that this code writes.
+pub const SCHEMA_VERSION: u32 = 1;
+
+/// The token that asks for completion, unless the state names another.
+pub const COMPLETION_TOKEN: &str = "RALPH_COMPLETE";
+
+/// Members that this version does not know.
+pub type Extra = BTreeMap<String, Value>;
+
+/// One loop, as it stands in `loops/<loop_id>/state.json`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct LoopState {
+    /// Version of this document's schema.
+    pub schema_version: u32,
+    /// Name of the loop's folder.
+    pub loop_id: String,
+    /// Claude Code's session id; empty until a session is bound.
+    pub session_id: String,
+    /// Which rules drive the loop.
+    pub mode: Mode,
+    /// Where the loop stands.
+    pub phase: Phase,
+    /// The phase to return to when a pause ends.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub resume_phase: Option<Phase>,
+    /// Why the loop rests, while `phase` is `paused`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pause: Option<Pause>,
+    /// How the loop ended.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ending: Option<Ending>,
+    /// Absolute path of the project, as the client named it when the loop started.
+    pub project_root: String,
+    /// What the person asked for.
+    pub prompt: String,
+    /// How many times the loop goes on before it ends.
+    pub max_iterations: u32,
+    /// How many times it went on.
+    pub iteration: u32,
+    /// When the loop was started or planned.
+    pub created_at: Timestamp,
+    /// When this document was last written.
+    pub updated_at: Timestamp,
+    /// What "done" means.
+    pub acceptance_criteria: Vec<Criterion>,
+    /// The work, as tasks with dependencies.
+    pub task_graph: Vec<Task>,
+    /// What planning found out about the project.
+    pub context_report: String,
+    /// Fingerprints of the tree at the last stops, oldest first.
+    pub stall_hashes: Vec<String>,
+    /// The word that asks for completion.
+    pub completion_token: String,
+    /// What went wrong, in the order it happened.
+    pub errors: Vec<LoopError>,
+    /// Which rule decides completion.
+    pub completion: Completion,
+    /// Stops in a row without progress after which the loop ends as stalled.
+    pub stall_limit: u32,
+    /// Bounds besides `max_iterations`.
+    pub limits: Limits,
+    /// Sessions that the loop was bound to before, oldest first.
+    pub lineage: Vec<Bound>,
+    /// The settings as they were when the loop started.
+    pub settings: Value,
+    /// The highest-ranking registration seen: `settings`, `plugin` or `skill`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub via: Option<Via>,
+    /// Who started the loop.
+    pub started_by: StartedBy,
+    /// The turn that the loop drives at present; none when nothing is outstanding.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub turn: Option<Turn>,
+    /// The client process that the loop was last seen in.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub client: Option<Client>,
+    /// True once the loop had an event after its start; until then a new `/ralph` may replace it.
+    pub touched: bool,
+    /// Members that this version does not know.
+    #[serde(flatten)]
+    pub extra: Extra,
+}
+
+impl Default for LoopState {
+    fn default() -> Self {
+        LoopState {
+            schema_version: SCHEMA_VERSION,
+            loop_id: String::new(),
+            session_id: String::new(),
+            mode: Mode::Loop,
+            phase: Phase::Planned,
+            resume_phase: None,
+            pause: None,
+            ending: None,
+            project_root: String::new(),
+            prompt: String::new(),
+            max_iterations: 25,
+            iteration: 0,
+            created_at: Timestamp::UNIX_EPOCH,
+            updated_at: Timestamp::UNIX_EPOCH,
+            acceptance_criteria: Vec::new(),
+            task_graph: Vec::new(),
+            context_report: String::new(),
+            stall_hashes: Vec::new(),
+            completion_token: COMPLETION_TOKEN.to_owned(),
+            errors: Vec::new(),
+            completion: Completion::Verified,
+            stall_limit: 3,
+            limits: Limits::default(),
+            lineage: Vec::new(),
+            settings: Value::Null,
+            via: None,
+            started_by: StartedBy::Person,
+            turn: None,
+            client: None,
+            touched: false,
+            extra: Extra::new(),
+        }
+    }
+}
+
+impl LoopState {
+    /// True while the loop decides when the model may stop.
+    pub fn is_running(&self) -> bool {
+        matches!(self.phase, Phase::Implementation | Phase::Verification)
+    }
+
+    /// True while the loop is running or paused: it belongs to its session.
+    pub fn is_live(&self) -> bool {
+        self.is_running() || self.phase == Phase::Paused
+    }
+
+    /// How many times the loop went on, of how many, for people: `3/25`.
+    pub fn position(&self) -> String {
+        format!("{}/{}", self.iteration, self.max_iterations)
+    }
+
+    /// Rests the loop where it stands. A loop that does not run is left as it is.
+    pub fn pause(&mut self, cause: PauseCause, detail: impl Into<String>, now: Timestamp) {
+        if self.is_running() {
+            self.resume_phase = Some(self.phase.clone());
+            self.phase = Phase::Paused;
+            self.pause = Some(Pause { cause, at: now, detail: detail.into(), told: false });
+            self.turn = None;
+        }
+    }
+
+    /// Takes a paused loop up again where it rested. A loop that is not paused is left as it is.
+    pub fn resume(&mut self) {
+        if self.phase == Phase::Paused {
+            self.phase = self.resume_phase.take().unwrap_or(Phase::Implementation);
+            self.pause = None;
+            // The person looked at it: what counted as standing still before does not any more.
+            self.stall_hashes.clear();
+        }
+    }
+
+    /// Ends the loop.
+    pub fn end(&mut self, kind: EndingKind, detail: impl Into<String>, now: Timestamp) {
+        self.phase = Phase::Ended;
+        self.resume_phase = None;
+        self.pause = None;
+        self.ending = Some(Ending { kind, at: now, detail: detail.into() });
+    }
+}
+
+macro_rules! words {
+    ($(#[$about:meta])* $name:ident { $($(#[$doc:meta])* $variant:ident = $word:literal,)+ }) => {
+        $(#[$about])*
+        #[derive(Debug, Clone, PartialEq, Eq, Hash)]
+        pub enum $name {
+            $($(#[$doc])* $variant,)+
+            /// A word that this version does not know; kept as it is.
+            Other(String),
+        }
+
+        impl $name {
+            /// The word as it is written in documents.
+            pub fn as_str(&self) -> &str {
+                match self {
+                    $($name::$variant => $word,)+
+                    $name::Other(word) => word,
+                }
+            }
+        }
+
+        impl From<String> for $name {
+            fn from(word: String) -> Self {
+                match word.as_str() {
+                    $($word => $name::$variant,)+
+                    _ => $name::Other(word),
+                }
+            }
+        }
+
+        impl std::fmt::Display for $name {
+            fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                formatter.pad(self.as_str())
+            }
+        }
+
+        impl Serialize for $name {
+            fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.serialize_str(self.as_str())
+            }
+        }
+
+        impl<'de> Deserialize<'de> for $name {
+            fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                String::deserialize(deserializer).map($name::from)
+            }
+        }
+    };
+}
+
+words! {
+    /// Which rules drive a loop.
+    Mode {
+        /// The Ralph loop.
+        Loop = "loop",
+        /// Consensus planning.
+        Ralplan = "ralplan",
+        /// An orchestrated session.
+        Session = "session",
+        /// Plan refinement.
+        Refine = "refine",
+    }
+}
+
+words! {
+    /// Where a loop stands.
+    Phase {
+        /// Prepared, not started.
+        Planned = "planned",
+        /// Working on tasks.
+        Implementation = "implementation",
+        /// All tasks are done; the criteria are next.
+        Verification = "verification",
+        /// Resting; `resume_phase` says where it goes on.
+        Paused = "paused",
+        /// Over; `ending` says how.
+        Ended = "ended",
+    }
+}
+
+words! {
+    /// How a loop ended.
+    EndingKind {
+        /// Every criterion holds by its receipt.
+        Complete = "complete",
+        /// The model asked for completion and no proof was asked of it.
+        CompleteUnverified = "complete_unverified",
+        /// It went on as often as it may.
+        MaxIterations = "max_iterations",
+        /// Nothing moved any more.
+        Stalled = "stalled",
+        /// Its time or its tokens were used up.
+        Budget = "budget",
+        /// A person ended it.
+        Cancelled = "cancelled",
+        /// Refinement no longer changes the artefact.
+        Plateau = "plateau",
+        /// A person approved the plan.
+        Approved = "approved",
+        /// A person discarded the plan.
+        Discarded = "discarded",
+        /// A person's feedback is needed.
+        AwaitingFeedback = "awaiting_feedback",
+        /// It could not be done.
+        Failed = "failed",
+    }
+}
+
+words! {
+    /// Why a loop rests.
+    PauseCause {
+        /// A person paused it.
+        Person = "person",
+        /// The conversation was cleared.
+        Cleared = "cleared",
+        /// A person must do something first.
+        BlockedOnHuman = "blocked_on_human",
+        /// A person pressed Esc.
+        Interrupted = "interrupted",
+        /// The client overrode the stop hook after too many blocks in a row.
+        HostCapped = "host_capped",
+        /// The client's own limit of turns or cost was reached.
+        HostBudget = "host_budget",
+        /// A usage limit ended the turn.
+        RateLimited = "rate_limited",
+        /// The client went away in the middle of a turn.
+        Crashed = "crashed",
+    }
+}
+
+impl PauseCause {
+    /// True for pauses that no person asked for: `--resume` and the headless drivers go on by
+    /// themselves. The others wait for `/ralph` or `ralph resume`.
+    pub fn resumes_by_itself(&self) -> bool {
+        matches!(
+            self,
+            PauseCause::HostCapped
+                | PauseCause::HostBudget
+                | PauseCause::RateLimited
+                | PauseCause::Crashed
+        )
+    }
+}
+
+words! {
+    /// Where a task stands.
+    TaskStatus {
+        /// Not begun.
+        Pending = "pending",
+        /// Claimed by an owner.
+        InProgress = "in_progress",
+        /// Done.
+        Done = "done",
+        /// Given up, with a reason.
+        Failed = "failed",
+        /// Waits for something outside.
+        Blocked = "blocked",
+    }
+}
+
+words! {
+    /// Which rule decides completion.
+    Completion {
+        /// The token is a request; receipts decide.
+        Verified = "verified",
+        /// The token ends the loop, unverified.
+        Token = "token",
+    }
+}
+
+words! {
+    /// Who started a loop.
+    StartedBy {
+        /// A person, by a typed command or in a terminal.
+        Person = "person",
+        /// The model, through the skill, where no prompt hook is registered.
+        Model = "model",
+    }
+}
+
+/// A way in which hooks are registered, in rising order of rank. When the same event starts a
+/// hook more than once, only the highest-ranking copy that the loop has seen counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Via {
+    /// No name was passed.
+    Unnamed,
+    /// A skill's front matter.
+    Skill,
+    /// A plugin's `hooks.json`.
+    Plugin,
+    /// A settings file.
+    Settings,
+}
+
+impl Via {
+    /// The registration that an executable was started by, from its last argument.
+    pub fn from_argument(argument: Option<&str>) -> Via {
+        match argument {
+            Some("settings") => Via::Settings,
+            Some("plugin") => Via::Plugin,
+            Some("skill") => Via::Skill,
+            _ => Via::Unnamed,
+        }
+    }
+}
+
+/// Why and since when a loop rests.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Pause {
+    /// The cause.
+    pub cause: PauseCause,
+    /// Since when.
+    pub at: Timestamp,
+    /// In words, for people.
+    #[serde(default)]
+    pub detail: String,
+    /// True once the person has been told in the session.
+    #[serde(default)]
+    pub told: bool,
+}
+
+/// How and when a loop ended.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Ending {
+    /// The kind of ending.
+    pub kind: EndingKind,
+    /// When.
+    pub at: Timestamp,
+    /// In words, for people.
+    #[serde(default)]
+    pub detail: String,
+}
+
+/// Something that went wrong in a loop.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct LoopError {
+    /// When.
+    pub at: Timestamp,
+    /// In words, for people.
+    pub message: String,
+}
+
+/// Bounds besides `max_iterations`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Limits {
+    /// Wall clock, in minutes since the loop was started.
+    pub max_minutes: u64,
+    /// Tokens, input and output together; none means no limit.
+    pub max_tokens: Option<u64>,
+    /// Members that this version does not know.
+    #[serde(flatten)]
+    pub extra: Extra,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Limits { max_minutes: 480, max_tokens: None, extra: Extra::new() }
+    }
+}
+
+/// A session that a loop was bound to.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Bound {
+    /// Claude Code's session id.
+    pub session_id: String,
+    /// Until when.
+    pub until: Timestamp,
+    /// Why it was left: `cleared`, `adopted` …
+    pub why: String,
+}
+
+/// The turn that a loop drives: our last answer was to go on, and it was given in this turn.
+/// A person's prompt with another id reveals that the turn was cut.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Turn {
+    /// The client's id of the prompt that began the turn; empty when it is not known.
+    pub prompt_id: String,
+    /// When the answer was given.
+    pub at: Timestamp,
+}
+
+/// A client process. The start time tells a reused process id from the same process.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Client {
+    /// Process id.
+    pub pid: u32,
+    /// Start time of the process as the system counts it; empty where it cannot be had.
+    #[serde(default)]
+    pub started: String,
+}
+
+/// One thing that must be true for the work to be done.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Criterion {
+    /// `AC-1`, `AC-T` …
+    pub id: String,
+    /// In words.
+    pub description: String,
+    /// Written by Ralph from a receipt; set by hand it counts for nothing.
+    pub verified: bool,
+    /// The command that shows it.
+    pub verification_command: String,
+    /// Paths the command depends on; empty means the whole tree.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub paths: Vec<String>,
+    /// The last run of the command.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub receipt: Option<Value>,
+    /// Members that this version does not know.
+    #[serde(flatten)]
+    pub extra: Extra,
+}
+
+/// One piece of work.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Task {
+    /// `T-1` …
+    pub id: String,
+    /// In words.
+    pub name: String,
+    /// Ids of the tasks that must be done first.
+    pub deps: Vec<String>,
+    /// Where it stands.
+    pub status: TaskStatus,
+    /// How one can tell that it is done.
+    pub completion_condition: String,
+    /// Files that it will change.
+    pub files: Vec<String>,
+    /// Who has claimed it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub owner: Option<String>,
+    /// When the claim ends by itself.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lease_expires_at: Option<Timestamp>,
+    /// How often it was claimed.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub attempts: u32,
+    /// What came of it: a result, or the reason for a failure.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub result: Option<String>,
+    /// Members that this version does not know.
+    #[serde(flatten)]
+    pub extra: Extra,
+}
+
+impl Default for Task {
+    fn default() -> Self {
+        Task {
+            id: String::new(),
+            name: String::new(),
+            deps: Vec::new(),
+            status: TaskStatus::Pending,
+            completion_condition: String::new(),
+            files: Vec::new(),
+            owner: None,
+            lease_expires_at: None,
+            attempts: 0,
+            result: None,
+            extra: Extra::new(),
+        }
+    }
+}
+
+fn is_zero(number: &u32) -> bool {
+    *number == 0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn unknown_members_survive_a_rewrite_at_every_level() {
+        let text = json!({
+            "loop_id": "l", "colour": {"a": [1]},
+            "limits": {"max_minutes": 5, "max_dollars": 3},
+            "acceptance_criteria": [{"id": "AC-1", "weight": 2}],
+            "task_graph": [{"id": "T-1", "estimate": "2h", "status": "waiting for spring"}],
+            "phase": "hibernating", "mode": "loop",
+        });
+        let state: LoopState = serde_json::from_value(text).unwrap();
+        let back = serde_json::to_value(&state).unwrap();
+        assert_eq!(back["colour"], json!({"a": [1]}));
+        assert_eq!(back["limits"]["max_dollars"], 3);
+        assert_eq!(back["acceptance_criteria"][0]["weight"], 2);
+        assert_eq!(back["task_graph"][0]["estimate"], "2h");
+        assert_eq!(back["task_graph"][0]["status"], "waiting for spring");
+        assert_eq!(back["phase"], "hibernating");
+        assert!(!state.is_live(), "an unknown phase is not ours to drive");
+    }
+
+    #[test]
+    fn the_patterns_own_example_reads() {
+        let state: LoopState = serde_json::from_value(json!({
+            "session_id": "abc", "phase": "implementation", "max_iterations": 25, "iteration": 0,
+            "created_at": "2026-01-02T03:04:05Z",
+            "acceptance_criteria": [{"id": "AC-T", "description": "All tests pass", "verified": false,
+                "verification_command": "npm test"}],
+            "task_graph": [{"id": "T-1", "name": "n", "deps": [], "status": "pending",
+                "completion_condition": "c", "files": ["f"]}],
+            "context_report": "", "stall_hashes": [], "completion_token": "RALPH_COMPLETE", "errors": []
+        }))
+        .unwrap();
+        assert!(state.is_running());
+        assert_eq!(state.mode, Mode::Loop);
+        assert_eq!(state.limits.max_minutes, 480);
+    }
+
+    #[test]
+    fn a_pause_keeps_the_phase_to_return_to() {
+        let mut state = LoopState { phase: Phase::Verification, ..LoopState::default() };
+        state.pause(PauseCause::Person, "", Timestamp::UNIX_EPOCH);
+        state.pause(PauseCause::Crashed, "", Timestamp::UNIX_EPOCH);
+        assert_eq!(
+            state.pause.as_ref().unwrap().cause,
+            PauseCause::Person,
+            "the first cause stays"
+        );
+        state.resume();
+        assert_eq!(state.phase, Phase::Verification);
+    }
+
+    #[test]
+    fn registrations_rank_settings_first_and_unnamed_last() {
+        let rank = |name| Via::from_argument(Some(name));
+        assert!(rank("settings") > rank("plugin"));
+        assert!(rank("plugin") > rank("skill"));
+        assert!(rank("skill") > Via::from_argument(None));
+        assert_eq!(rank("--other"), Via::Unnamed);
+    }
+}
