@@ -50,6 +50,9 @@ pub struct LoopState {
     pub iteration: u32,
     /// When the loop was started or planned.
     pub created_at: Timestamp,
+    /// When the loop began to run; none while it is only planned.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub started_at: Option<Timestamp>,
     /// When this document was last written.
     pub updated_at: Timestamp,
     /// What "done" means.
@@ -108,6 +111,7 @@ impl Default for LoopState {
             max_iterations: 25,
             iteration: 0,
             created_at: Timestamp::UNIX_EPOCH,
+            started_at: None,
             updated_at: Timestamp::UNIX_EPOCH,
             acceptance_criteria: Vec::new(),
             task_graph: Vec::new(),

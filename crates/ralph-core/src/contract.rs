@@ -1,0 +1,247 @@
+//! What the model is told: the contract of a loop, and the next step at each stop.
+//!
+//! The contract is repeated whole whenever the model may have lost it (start, continue, resume,
+//! compaction, `/clear`), so it is bounded: the goal is cut before the rules are.
+
+use crate::reply::bounded;
+use crate::state::{Criterion, LoopState, Task, TaskStatus};
+use crate::token::Request;
+use std::fmt::Write;
+
+/// The whole contract is at most this long, in UTF-16 units.
+pub const CONTRACT_LIMIT: usize = 2_000;
+
+/// The next step is at most this long: an older client sends it twice.
+pub const STEP_LIMIT: usize = 2_000;
+
+const GOAL_LIMIT: usize = 420;
+const LINE_LIMIT: usize = 120;
+const CRITERIA_SHOWN: usize = 4;
+
+/// The line by which the skill knows that a loop was started for it.
+pub fn started_line(state: &LoopState) -> String {
+    format!("Ralph loop {} started", state.loop_id)
+}
+
+/// The line by which the skill knows that its loop goes on.
+pub fn continues_line(state: &LoopState) -> String {
+    format!("Ralph loop {} continues at {}", state.loop_id, state.position())
+}
+
+/// The contract under one of the lines above.
+pub fn contract(heading: &str, state: &LoopState) -> String {
+    let mut text = String::new();
+    let _ = writeln!(text, "{heading}");
+    let _ = writeln!(text, "Goal: {}", one_line(&state.prompt, GOAL_LIMIT));
+    text.push_str(&criteria(state));
+    text.push_str(&tasks(state));
+    text.push_str(&rules(state));
+    bounded(text.trim_end(), CONTRACT_LIMIT)
+}
+
+fn criteria(state: &LoopState) -> String {
+    let all = &state.acceptance_criteria;
+    let mut text = String::new();
+    if all.is_empty() {
+        return "Done means: the goal is reached (no acceptance criteria are set).\n".to_owned();
+    }
+    text.push_str("Done means all of these hold:\n");
+    for criterion in all.iter().take(CRITERIA_SHOWN) {
+        let _ = writeln!(text, "- {}", criterion_line(criterion));
+    }
+    if all.len() > CRITERIA_SHOWN {
+        let _ = writeln!(text, "- and {} more: `ralph status`", all.len() - CRITERIA_SHOWN);
+    }
+    text
+}
+
+fn criterion_line(criterion: &Criterion) -> String {
+    let line = format!(
+        "{} {}: `{}`",
+        criterion.id,
+        one_line(&criterion.description, 80),
+        criterion.verification_command
+    );
+    one_line(&line, LINE_LIMIT)
+}
+
+fn tasks(state: &LoopState) -> String {
+    if state.task_graph.is_empty() {
+        return String::new();
+    }
+    let next =
+        next_ready(&state.task_graph).map_or(String::new(), |task| format!(" {}", next_line(task)));
+    format!("Tasks: {} of {} done.{next}\n", done(&state.task_graph), state.task_graph.len())
+}
+
+fn rules(state: &LoopState) -> String {
+    let token = &state.completion_token;
+    let work = if state.task_graph.is_empty() {
+        "Work in small steps; after each, check that it works."
+    } else {
+        "Take tasks in order: `ralph task claim`, do the work, `ralph task done ID --result TEXT` \
+         (or `ralph task fail ID --reason TEXT`)."
+    };
+    format!(
+        "Rules: nobody is there to answer, so decide yourself and write down what you assumed. {work} \
+         You are kept going until the work is done, at most {max} times; {stall} stops in a row \
+         without any change end the loop. When everything holds and you have seen it hold, \
+         end your message with {token} alone on its last line.",
+        max = state.max_iterations,
+        stall = state.stall_limit,
+    )
+}
+
+/// The reason given at a stop: where the loop stands and what comes next.
+pub fn next_step(state: &LoopState, request: Request) -> String {
+    let mut text = String::new();
+    if request == Request::OnlyMentioned {
+        let _ = writeln!(
+            text,
+            "{token} was in your message, but not alone on its last line, so it asked for nothing.",
+            token = state.completion_token
+        );
+    }
+    let _ = writeln!(text, "Ralph loop, iteration {}. {}", state.position(), standing(state));
+    let _ = writeln!(text, "{}", next(state));
+    let _ = write!(
+        text,
+        "When everything holds and you have seen it hold, end your message with {} alone on its last line.",
+        state.completion_token
+    );
+    bounded(&text, STEP_LIMIT)
+}
+
+fn standing(state: &LoopState) -> String {
+    let criteria = &state.acceptance_criteria;
+    let verified = criteria.iter().filter(|criterion| criterion.verified).count();
+    let mut parts = Vec::new();
+    if !state.task_graph.is_empty() {
+        parts.push(format!("{} of {} tasks done", done(&state.task_graph), state.task_graph.len()));
+    }
+    if !criteria.is_empty() {
+        parts.push(format!("{verified} of {} criteria verified", criteria.len()));
+    }
+    if parts.is_empty() { String::new() } else { format!("{}.", parts.join(", ")) }
+}
+
+fn next(state: &LoopState) -> String {
+    if let Some(task) = next_ready(&state.task_graph) {
+        return next_line(task);
+    }
+    match state.acceptance_criteria.iter().find(|criterion| !criterion.verified) {
+        Some(criterion) => format!("Next: make this hold: {}", criterion_line(criterion)),
+        None => format!("Next: go on with the goal: {}", one_line(&state.prompt, GOAL_LIMIT)),
+    }
+}
+
+fn next_line(task: &Task) -> String {
+    let until = match task.completion_condition.as_str() {
+        "" => String::new(),
+        condition => format!(" — done when {}", one_line(condition, LINE_LIMIT)),
+    };
+    format!("Next: {} {}{until}", task.id, one_line(&task.name, LINE_LIMIT))
+}
+
+fn done(tasks: &[Task]) -> usize {
+    tasks.iter().filter(|task| task.status == TaskStatus::Done).count()
+}
+
+/// The first task that is under way or can be begun.
+fn next_ready(tasks: &[Task]) -> Option<&Task> {
+    let is_done =
+        |id: &String| tasks.iter().any(|task| task.id == *id && task.status == TaskStatus::Done);
+    tasks.iter().find(|task| task.status == TaskStatus::InProgress).or_else(|| {
+        tasks
+            .iter()
+            .find(|task| task.status == TaskStatus::Pending && task.deps.iter().all(is_done))
+    })
+}
+
+/// The text on one line, its white space folded, cut to a number of UTF-16 units.
+fn one_line(text: &str, limit: usize) -> String {
+    // Folding looks at no more of a long text than can be shown.
+    let folded = text.split_whitespace().take(limit).collect::<Vec<_>>().join(" ");
+    bounded(&folded, limit)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::state::Phase;
+
+    fn state() -> LoopState {
+        LoopState {
+            loop_id: "L".to_owned(),
+            phase: Phase::Implementation,
+            prompt: "Fix the parser".to_owned(),
+            iteration: 3,
+            acceptance_criteria: vec![Criterion {
+                id: "AC-1".to_owned(),
+                description: "tests pass".to_owned(),
+                verification_command: "cargo test".to_owned(),
+                ..Criterion::default()
+            }],
+            task_graph: vec![
+                Task { id: "T-1".to_owned(), status: TaskStatus::Done, ..Task::default() },
+                Task { id: "T-3".to_owned(), deps: vec!["T-2".to_owned()], ..Task::default() },
+                Task {
+                    id: "T-2".to_owned(),
+                    name: "lexer".to_owned(),
+                    deps: vec!["T-1".to_owned()],
+                    completion_condition: "it lexes".to_owned(),
+                    ..Task::default()
+                },
+            ],
+            ..LoopState::default()
+        }
+    }
+
+    #[test]
+    fn the_contract_names_goal_criteria_task_and_token() {
+        let text = contract(&started_line(&state()), &state());
+        for part in [
+            "Ralph loop L started\n",
+            "Fix the parser",
+            "AC-1 tests pass: `cargo test`",
+            "Next: T-2 lexer — done when it lexes",
+            "RALPH_COMPLETE",
+            "1 of 3 done",
+        ] {
+            assert!(text.contains(part), "{part} in {text}");
+        }
+    }
+
+    #[test]
+    fn a_long_goal_does_not_push_the_rules_out() {
+        let mut long = state();
+        long.prompt = "x".repeat(100_000);
+        long.acceptance_criteria = vec![long.acceptance_criteria[0].clone(); 50];
+        for criterion in &mut long.acceptance_criteria {
+            criterion.description = "d".repeat(5000);
+        }
+        long.task_graph[2].name = "n".repeat(5000);
+        long.task_graph[2].completion_condition = "c".repeat(5000);
+        let text = contract(&continues_line(&long), &long);
+        assert!(text.encode_utf16().count() <= CONTRACT_LIMIT);
+        assert!(text.contains("RALPH_COMPLETE alone on its last line"), "{text}");
+        assert!(next_step(&long, Request::OnlyMentioned).contains("RALPH_COMPLETE alone"));
+    }
+
+    #[test]
+    fn the_next_step_says_where_the_loop_stands() {
+        let text = next_step(&state(), Request::None);
+        assert!(text.starts_with(
+            "Ralph loop, iteration 3/25. 1 of 3 tasks done, 0 of 1 criteria verified."
+        ));
+        assert!(text.contains("Next: T-2"));
+    }
+
+    #[test]
+    fn a_token_in_the_wrong_place_is_explained() {
+        assert!(
+            next_step(&state(), Request::OnlyMentioned)
+                .starts_with("RALPH_COMPLETE was in your message")
+        );
+    }
+}

@@ -1,0 +1,210 @@
+//! What a hook answers, in the only forms that the client honours.
+//!
+//! A reply is at most one JSON object. A wrong type or a missing `hookEventName` voids the whole of
+//! it, valid parts included, so replies are built here and nowhere else.
+
+use crate::event::Event;
+use serde_json::{Map, Value, json};
+
+/// The longest text that reaches the model whole as additional context, in UTF-16 units; the
+/// client moves anything longer into a file.
+pub const CONTEXT_LIMIT: usize = 10_000;
+
+/// The longest reason for going on: an older client sends it to the model twice.
+pub const REASON_LIMIT: usize = 2_000;
+
+/// A hook's answer.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Reply {
+    action: Action,
+    message: Option<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Default)]
+enum Action {
+    #[default]
+    Nothing,
+    Context(Event, String),
+    Block(String),
+    Deny {
+        reason: String,
+        cut_turn: bool,
+    },
+}
+
+/// How to keep a turn from ending, which depends on the client's version.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum GoOnForm {
+    /// `additionalContext`: one copy reaches the model.
+    Context,
+    /// `decision: block`: two copies, shown to the person as a problem.
+    Block,
+}
+
+impl GoOnForm {
+    /// The first client in which a Stop hook's context keeps the turn going.
+    const CONTEXT_SINCE: [u32; 3] = [2, 1, 163];
+
+    /// Chooses by the client's `AI_AGENT`, for example `claude-code_2-1-328_harness`. An older or
+    /// unknown client gets the form that all of them understand.
+    pub fn for_client(ai_agent: &str) -> GoOnForm {
+        match client_version(ai_agent) {
+            Some(version) if version >= GoOnForm::CONTEXT_SINCE => GoOnForm::Context,
+            _ => GoOnForm::Block,
+        }
+    }
+}
+
+/// The version in `claude-code_2-1-328_harness`.
+fn client_version(ai_agent: &str) -> Option<[u32; 3]> {
+    let rest = ai_agent.strip_prefix("claude-code_")?;
+    let mut parts = rest.split('_').next()?.split('-');
+    let mut number = || parts.next()?.parse().ok();
+    Some([number()?, number()?, number()?])
+}
+
+impl Reply {
+    /// Says nothing: the client does what it was about to do.
+    pub fn silent() -> Reply {
+        Reply::default()
+    }
+
+    /// Gives the model a text and lets the event take its course.
+    pub fn context(event: Event, text: &str) -> Reply {
+        Reply { action: Action::Context(event, bounded(text, CONTEXT_LIMIT)), message: None }
+    }
+
+    /// Keeps the turn going with a reason for the model.
+    pub fn go_on(event: Event, form: GoOnForm, reason: &str) -> Reply {
+        let reason = bounded(reason, REASON_LIMIT);
+        let action = match form {
+            GoOnForm::Context => Action::Context(event, reason),
+            GoOnForm::Block => Action::Block(reason),
+        };
+        Reply { action, message: None }
+    }
+
+    /// Stops a prompt or a command before the model hears of it; the person reads the reason.
+    pub fn block(reason: &str) -> Reply {
+        Reply { action: Action::Block(bounded(reason, REASON_LIMIT)), message: None }
+    }
+
+    /// Refuses a tool call; the model reads the reason.
+    pub fn deny(reason: &str) -> Reply {
+        let reason = bounded(reason, REASON_LIMIT);
+        Reply { action: Action::Deny { reason, cut_turn: false }, message: None }
+    }
+
+    /// Refuses a tool call and ends the turn there.
+    pub fn cut(reason: &str) -> Reply {
+        let reason = bounded(reason, REASON_LIMIT);
+        Reply { action: Action::Deny { reason, cut_turn: true }, message: None }
+    }
+
+    /// Adds a message that the person sees and the model does not.
+    pub fn tell(mut self, message: impl Into<String>) -> Reply {
+        self.message = Some(bounded(&message.into(), REASON_LIMIT));
+        self
+    }
+
+    /// The one line for standard output; none for silence.
+    pub fn render(&self) -> Option<String> {
+        let mut reply = Map::new();
+        match &self.action {
+            Action::Nothing => {}
+            Action::Context(event, text) => {
+                let output = json!({"hookEventName": event.name(), "additionalContext": text});
+                reply.insert("hookSpecificOutput".to_owned(), output);
+            }
+            Action::Block(reason) => {
+                reply.insert("decision".to_owned(), json!("block"));
+                reply.insert("reason".to_owned(), json!(reason));
+            }
+            Action::Deny { reason, cut_turn } => {
+                let output = json!({
+                    "hookEventName": Event::PreToolUse.name(),
+                    "permissionDecision": "deny",
+                    "permissionDecisionReason": reason,
+                });
+                reply.insert("hookSpecificOutput".to_owned(), output);
+                if *cut_turn {
+                    reply.insert("continue".to_owned(), json!(false));
+                    reply.insert("stopReason".to_owned(), json!(reason));
+                }
+            }
+        }
+        if let Some(message) = &self.message {
+            reply.insert("systemMessage".to_owned(), json!(message));
+        }
+        (!reply.is_empty()).then(|| Value::Object(reply).to_string())
+    }
+}
+
+/// The text, cut to at most `limit` UTF-16 units; a cut one ends in an ellipsis.
+pub fn bounded(text: &str, limit: usize) -> String {
+    if text.len() <= limit || text.encode_utf16().count() <= limit {
+        return text.to_owned();
+    }
+    let mut units = 0;
+    let mut kept = String::new();
+    for letter in text.chars() {
+        units += letter.len_utf16();
+        if units > limit - 1 {
+            break;
+        }
+        kept.push(letter);
+    }
+    kept.push('…');
+    kept
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn silence_prints_nothing() {
+        assert_eq!(Reply::silent().render(), None);
+    }
+
+    #[test]
+    fn context_names_its_event() {
+        let reply = Reply::context(Event::SessionStart, "hello").render().unwrap();
+        assert_eq!(
+            reply,
+            r#"{"hookSpecificOutput":{"additionalContext":"hello","hookEventName":"SessionStart"}}"#
+        );
+    }
+
+    #[test]
+    fn a_block_never_carries_continue_false() {
+        let reply = Reply::block("no").tell("told").render().unwrap();
+        assert_eq!(reply, r#"{"decision":"block","reason":"no","systemMessage":"told"}"#);
+    }
+
+    #[test]
+    fn a_cut_denies_and_ends_the_turn() {
+        let reply: Value = serde_json::from_str(&Reply::cut("over").render().unwrap()).unwrap();
+        assert_eq!(reply["continue"], false);
+        assert_eq!(reply["hookSpecificOutput"]["permissionDecision"], "deny");
+    }
+
+    #[test]
+    fn old_and_unknown_clients_get_the_form_all_understand() {
+        let form = GoOnForm::for_client;
+        assert_eq!(form("claude-code_2-1-328_harness"), GoOnForm::Context);
+        assert_eq!(form("claude-code_2-1-163_x"), GoOnForm::Context);
+        assert_eq!(form("claude-code_2-1-162_x"), GoOnForm::Block);
+        assert_eq!(form("claude-code_3-0-0"), GoOnForm::Context);
+        assert_eq!(form("something else"), GoOnForm::Block);
+        assert_eq!(form(""), GoOnForm::Block);
+    }
+
+    #[test]
+    fn texts_are_bounded_in_utf16_units_without_splitting_a_character() {
+        assert_eq!(bounded("abc", 3), "abc");
+        assert_eq!(bounded("abcd", 3), "ab…");
+        assert_eq!(bounded("😀😀", 3), "😀…");
+        assert_eq!(bounded("€€€", 3), "€€€");
+    }
+}
