@@ -24,6 +24,14 @@ pub fn stalled(state: &mut LoopState, tree: Option<&str>) -> Option<String> {
         .then(|| format!("nothing had changed at {standing} stops in a row"))
 }
 
+/// True for paths that Ralph and its client write themselves: they are never progress.
+pub fn is_ours(path: &str) -> bool {
+    const FOLDERS: [&str; 3] = [".omc/", ".ralph-sessions/", ".claude/worktrees/"];
+    const FILE: &str = ".claude/refine-sessions.json";
+    let below = |folder: &str| path.starts_with(folder) || path.contains(&format!("/{folder}"));
+    FOLDERS.into_iter().any(below) || path == FILE || path.ends_with(&format!("/{FILE}"))
+}
+
 /// How many of the last stops found everything as the stop before had left it.
 fn standing_still(hashes: &[String]) -> usize {
     hashes.windows(2).rev().take_while(|pair| pair[0] == pair[1]).count()

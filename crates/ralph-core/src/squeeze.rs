@@ -74,7 +74,8 @@ impl Squeezer {
 
     /// The document as far as it came.
     pub fn finish(self) -> Squeezed {
-        Squeezed { bytes: self.kept, cut: self.cut, overflow: self.overflow }
+        let overflow = self.overflow || self.kept.len() > self.bound;
+        Squeezed { bytes: self.kept, cut: self.cut, overflow }
     }
 
     fn outside(&mut self, piece: &[u8]) -> usize {

@@ -1,1 +1,21 @@
-//! Effects.
+//! Everything Ralph does to the outside world: files, locks, git, processes, clock, environment.
+//!
+//! No rule lives here. A function of this crate gathers what a rule needs, or carries out what a
+//! rule decided; which of the two its name says.
+
+pub mod archive;
+pub mod atomic;
+pub mod client;
+pub mod clock;
+pub mod home;
+pub mod journal;
+pub mod lifecycle;
+pub mod lock;
+pub mod manifest;
+pub mod owned;
+pub mod process;
+pub mod project;
+pub mod stdin;
+pub mod store;
+pub mod transcript;
+pub mod tree;

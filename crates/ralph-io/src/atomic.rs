@@ -1,0 +1,71 @@
+//! Replaces a file so that, whatever happens, it is the old one or the new one.
+
+use anyhow::{Context, Result};
+use std::fs::{File, OpenOptions};
+use std::io::Write;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+
+/// Writes the bytes to a temporary file in the same folder, syncs it, renames it over `path`, and
+/// syncs the folder. The file is readable by its owner only.
+pub fn write(path: &Path, bytes: &[u8]) -> Result<()> {
+    let temporary = temporary_beside(path);
+    let written = write_new(&temporary, bytes).and_then(|()| {
+        std::fs::rename(&temporary, path)?;
+        sync_folder(path)
+    });
+    if written.is_err() {
+        // Best effort: a leftover temporary file is harmless and named after its writer.
+        let _ = std::fs::remove_file(&temporary);
+    }
+    written.with_context(|| format!("could not write `{}`", path.display()))
+}
+
+fn write_new(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
+    let mut file =
+        OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(path)?;
+    file.write_all(bytes)?;
+    file.sync_data()
+}
+
+/// Makes a rename or a removal in the folder of `path` durable.
+pub fn sync_folder(path: &Path) -> std::io::Result<()> {
+    match path.parent() {
+        Some(folder) => File::open(folder)?.sync_all(),
+        None => Ok(()),
+    }
+}
+
+/// A name that no other process uses at the same time: it carries our process id.
+fn temporary_beside(path: &Path) -> PathBuf {
+    let mut name = path.file_name().unwrap_or_default().to_owned();
+    name.push(format!(".tmp-{}", std::process::id()));
+    path.with_file_name(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::PermissionsExt;
+
+    #[test]
+    fn the_file_is_replaced_and_nothing_is_left_beside_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("state.json");
+        write(&path, b"one").unwrap();
+        write(&path, b"two").unwrap();
+        assert_eq!(std::fs::read(&path).unwrap(), b"two");
+        assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn a_write_that_fails_leaves_the_old_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("d");
+        std::fs::create_dir(&path).unwrap();
+        let error = write(&path, b"two").unwrap_err();
+        assert!(error.to_string().contains("could not write"), "{error}");
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+}

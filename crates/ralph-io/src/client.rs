@@ -1,0 +1,72 @@
+//! What the client says about itself in a hook's environment.
+
+use ralph_core::state::Client;
+use std::path::PathBuf;
+
+/// The session named by the environment. Measured to equal the payload's `session_id`; it lets an
+/// executable find out that nothing is live before it reads standard input.
+pub fn session_id() -> Option<String> {
+    variable("CLAUDE_CODE_SESSION_ID")
+}
+
+/// The project that the session was started in; it stays when the conversation's shell moves.
+pub fn project_dir() -> Option<PathBuf> {
+    variable("CLAUDE_PROJECT_DIR").map(PathBuf::from)
+}
+
+/// Name and version of the client, for example `claude-code_2-1-328_harness`.
+pub fn ai_agent() -> String {
+    variable("AI_AGENT").unwrap_or_default()
+}
+
+/// True for a plan round of a headless driver, which marks the client that it starts.
+pub fn is_plan_round() -> bool {
+    variable("RALPH_ROUND").as_deref() == Some("plan")
+}
+
+/// The folder of the client's configuration.
+pub fn config_dir() -> Option<PathBuf> {
+    variable("CLAUDE_CONFIG_DIR")
+        .map(PathBuf::from)
+        .or_else(|| variable("HOME").map(|home| PathBuf::from(home).join(".claude")))
+}
+
+/// The client process that started this hook.
+pub fn process() -> Option<Client> {
+    let pid = variable("CLAUDE_PID")?.parse().ok()?;
+    Some(Client { pid, started: start_time(pid) })
+}
+
+/// True if that very process still runs; a reused process id is another process.
+pub fn is_alive(client: &Client) -> bool {
+    let started = start_time(client.pid);
+    !started.is_empty() && started == client.started
+}
+
+/// The start time of a process in clock ticks since boot; empty where it cannot be had.
+fn start_time(pid: u32) -> String {
+    let Ok(stat) = std::fs::read_to_string(format!("/proc/{pid}/stat")) else {
+        return String::new();
+    };
+    // The second field is the command in parentheses and may hold anything, parentheses included.
+    let after_command = stat.rsplit_once(')').map_or("", |(_, rest)| rest);
+    after_command.split_whitespace().nth(19).unwrap_or_default().to_owned()
+}
+
+fn variable(name: &str) -> Option<String> {
+    std::env::var(name).ok().filter(|value| !value.is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_process_is_told_from_another_with_the_same_id() {
+        let pid = std::process::id();
+        let us = Client { pid, started: start_time(pid) };
+        assert!(is_alive(&us));
+        assert!(!is_alive(&Client { started: "1".to_owned(), ..us.clone() }));
+        assert!(!is_alive(&Client { started: String::new(), ..us }));
+    }
+}

@@ -1,0 +1,134 @@
+//! Where Ralph keeps what it knows: `$RALPH_HOME`, and what is in it.
+
+use anyhow::{Context, Result, bail};
+use std::ffi::OsString;
+use std::fs::DirBuilder;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+use std::path::{Path, PathBuf};
+
+/// The folder of everything that outlives a process.
+#[derive(Debug, Clone)]
+pub struct Home {
+    root: PathBuf,
+    /// `$RALPH_MANIFEST`: one manifest file in place of the folder.
+    manifest: Option<PathBuf>,
+}
+
+impl Home {
+    /// `$RALPH_HOME`, else `$XDG_STATE_HOME/ralph`, else `~/.local/state/ralph`.
+    ///
+    /// # Errors
+    /// When none of the three variables is set.
+    pub fn from_env() -> Result<Home> {
+        let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
+        let root = locate(set("RALPH_HOME"), set("XDG_STATE_HOME"), set("HOME"))
+            .context("none of RALPH_HOME, XDG_STATE_HOME and HOME is set")?;
+        Ok(Home { root, manifest: set("RALPH_MANIFEST").map(PathBuf::from) })
+    }
+
+    /// A home at a given place.
+    pub fn at(root: impl Into<PathBuf>) -> Home {
+        Home { root: root.into(), manifest: None }
+    }
+
+    /// The folder itself.
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// The folder of manifest entries.
+    pub fn manifest_folder(&self) -> PathBuf {
+        self.root.join("manifest")
+    }
+
+    /// The single manifest file that the person asked for instead of the folder.
+    pub fn single_manifest(&self) -> Option<&Path> {
+        self.manifest.as_deref()
+    }
+
+    /// The folder of live and planned loops.
+    pub fn loops(&self) -> PathBuf {
+        self.root.join("loops")
+    }
+
+    /// The folder of ended loops.
+    pub fn archive(&self) -> PathBuf {
+        self.root.join("archive")
+    }
+
+    /// Makes the folders, private to their owner.
+    ///
+    /// # Errors
+    /// When they cannot be made, or exist and belong to someone else or can be written by others.
+    pub fn prepare(&self) -> Result<()> {
+        for folder in [self.root.clone(), self.manifest_folder(), self.loops(), self.archive()] {
+            DirBuilder::new()
+                .recursive(true)
+                .mode(0o700)
+                .create(&folder)
+                .with_context(|| format!("could not make the folder `{}`", folder.display()))?;
+        }
+        self.check()
+    }
+
+    /// # Errors
+    /// When the folder belongs to someone else or can be written by others.
+    pub fn check(&self) -> Result<()> {
+        let root = self.root.display();
+        let about = self.root.metadata().with_context(|| format!("could not look at `{root}`"))?;
+        if about.uid() != rustix::process::geteuid().as_raw() {
+            bail!("`{root}` belongs to another user; set RALPH_HOME to a folder of your own");
+        }
+        if about.mode() & 0o022 != 0 {
+            bail!("`{root}` can be written by others; run `chmod 700 {root}`");
+        }
+        Ok(())
+    }
+}
+
+fn locate(
+    ralph: Option<OsString>,
+    xdg: Option<OsString>,
+    home: Option<OsString>,
+) -> Option<PathBuf> {
+    let absolute = |value: OsString| Some(PathBuf::from(value)).filter(|path| path.is_absolute());
+    if let Some(root) = ralph {
+        // A relative folder would mean another one after every `cd`.
+        return std::path::absolute(PathBuf::from(root)).ok();
+    }
+    xdg.and_then(absolute)
+        .map(|path| path.join("ralph"))
+        .or_else(|| home.and_then(absolute).map(|path| path.join(".local/state/ralph")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::PermissionsExt;
+
+    #[track_caller]
+    fn check(ralph: &str, xdg: &str, home: &str, expected: &str) {
+        let set = |value: &str| (!value.is_empty()).then(|| OsString::from(value));
+        assert_eq!(locate(set(ralph), set(xdg), set(home)), Some(PathBuf::from(expected)));
+    }
+
+    #[test]
+    fn the_most_particular_variable_wins() {
+        check("/r", "/x", "/h", "/r");
+        check("", "/x", "/h", "/x/ralph");
+        check("", "", "/h", "/h/.local/state/ralph");
+        check("", "relative", "/h", "/h/.local/state/ralph");
+        assert_eq!(locate(None, None, None), None);
+    }
+
+    #[test]
+    fn a_home_that_others_can_write_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let home = Home::at(folder.path().join("ralph"));
+        home.prepare().unwrap();
+        let mode = home.root().metadata().unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o700);
+        std::fs::set_permissions(home.root(), std::fs::Permissions::from_mode(0o770)).unwrap();
+        assert!(home.check().unwrap_err().to_string().contains("chmod 700"));
+    }
+}

@@ -1,0 +1,97 @@
+//! One line for every decision, appended and never rewritten.
+//!
+//! A process that dies in the middle of a line leaves half of one; readers skip what does not
+//! parse, and the next line begins on a line of its own.
+
+use anyhow::{Context, Result};
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use std::fs::OpenOptions;
+use std::io::Write;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+
+/// One decision.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Entry {
+    /// When.
+    pub at: Timestamp,
+    /// The hook event, or the command, that asked.
+    pub event: String,
+    /// What was decided, in a word or two: `go on`, `let go`, `ended`, `denied` …
+    pub decision: String,
+    /// Why, in words.
+    pub why: String,
+    /// Where the loop stood after it: `3/25`.
+    #[serde(default)]
+    pub position: String,
+    /// The client's id of the turn.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub prompt_id: String,
+    /// What the decision was made from.
+    #[serde(default, skip_serializing_if = "Value::is_null")]
+    pub seen: Value,
+    /// How long the decision took, in microseconds.
+    #[serde(default)]
+    pub took_us: u64,
+}
+
+/// The journal of the loop in a folder.
+pub fn path(folder: &Path) -> PathBuf {
+    folder.join("journal.jsonl")
+}
+
+/// Appends one entry.
+pub fn append(folder: &Path, entry: &Entry) -> Result<()> {
+    let path = path(folder);
+    let describe = || format!("could not append to `{}`", path.display());
+    // The line feed comes first, so that a torn line before it cannot swallow this one.
+    let mut line = vec![b'\n'];
+    serde_json::to_writer(&mut line, entry).with_context(describe)?;
+    let mut file = OpenOptions::new()
+        .append(true)
+        .create(true)
+        .mode(0o600)
+        .open(&path)
+        .with_context(describe)?;
+    file.write_all(&line).with_context(describe)
+}
+
+/// All entries that can be read, oldest first.
+pub fn read(folder: &Path) -> Vec<Entry> {
+    let Ok(bytes) = std::fs::read(path(folder)) else { return Vec::new() };
+    bytes
+        .split(|byte| *byte == b'\n')
+        .filter_map(|line| serde_json::from_slice(line).ok())
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn entry(why: &str) -> Entry {
+        Entry {
+            at: Timestamp::UNIX_EPOCH,
+            event: "Stop".to_owned(),
+            decision: "go on".to_owned(),
+            why: why.to_owned(),
+            position: "1/5".to_owned(),
+            prompt_id: String::new(),
+            seen: Value::Null,
+            took_us: 7,
+        }
+    }
+
+    #[test]
+    fn a_torn_line_costs_only_itself() {
+        let folder = tempfile::tempdir().unwrap();
+        append(folder.path(), &entry("one")).unwrap();
+        let mut file = OpenOptions::new().append(true).open(path(folder.path())).unwrap();
+        file.write_all(b"\n{\"at\":\"20").unwrap();
+        append(folder.path(), &entry("two")).unwrap();
+        let all: Vec<_> = read(folder.path()).into_iter().map(|entry| entry.why).collect();
+        assert_eq!(all, ["one", "two"]);
+    }
+}

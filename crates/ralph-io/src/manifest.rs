@@ -1,0 +1,146 @@
+//! Finds the state file of a session: one small file per session, named after it.
+//!
+//! Looking up a session that has no loop is one failed open: that is what every hook call of every
+//! foreign session costs.
+
+use crate::home::Home;
+use crate::{atomic, owned};
+use anyhow::{Context, Result, bail};
+use sha2::{Digest, Sha256};
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+/// Whose entry is meant.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Key {
+    /// A session of Claude Code.
+    Session(String),
+    /// A project: its planned or most recent loop.
+    Project(String),
+}
+
+impl Key {
+    /// The key of a session, unless the id could not be a file name: such a session is not ours.
+    pub fn session(id: &str) -> Option<Key> {
+        let fits = |letter: u8| letter.is_ascii_alphanumeric() || b"-_.".contains(&letter);
+        let valid = (1..=128).contains(&id.len())
+            && id.bytes().all(fits)
+            && !id.starts_with('.')
+            && !id.starts_with("project-");
+        valid.then(|| Key::Session(id.to_owned()))
+    }
+
+    /// The key of a project, from the path that identifies it.
+    pub fn project(identity: &Path) -> Key {
+        let digest = Sha256::digest(identity.as_os_str().as_bytes());
+        let hex: String = digest.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
+        Key::Project(format!("project-{hex}"))
+    }
+
+    fn name(&self) -> &str {
+        match self {
+            Key::Session(name) | Key::Project(name) => name,
+        }
+    }
+
+    fn path(&self, home: &Home) -> PathBuf {
+        match (self, home.single_manifest()) {
+            (Key::Session(_), Some(single)) => single.to_owned(),
+            _ => home.manifest_folder().join(self.name()),
+        }
+    }
+}
+
+/// The state file that the entry names; none if there is no entry.
+///
+/// # Errors
+/// When the entry exists but is not a private file of ours with one absolute path in it.
+pub fn read(home: &Home, key: &Key) -> Result<Option<PathBuf>> {
+    let path = key.path(home);
+    let Some(bytes) = owned::read(&path)? else { return Ok(None) };
+    let line = bytes.split(|byte| *byte == b'\n').next().unwrap_or_default();
+    let state = PathBuf::from(OsStr::from_bytes(line));
+    if !state.is_absolute() || line.contains(&0) {
+        bail!("the manifest entry `{}` does not hold an absolute path", path.display());
+    }
+    Ok(Some(state))
+}
+
+/// Points the entry at a state file.
+pub fn write(home: &Home, key: &Key, state: &Path) -> Result<()> {
+    let mut line = state.as_os_str().as_bytes().to_owned();
+    line.push(b'\n');
+    atomic::write(&key.path(home), &line)
+}
+
+/// Removes the entry if it points at this state file; another loop's entry stays.
+pub fn remove(home: &Home, key: &Key, state: &Path) -> Result<()> {
+    if read(home, key)?.as_deref() != Some(state) {
+        return Ok(());
+    }
+    let path = key.path(home);
+    match std::fs::remove_file(&path) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            Err(error).with_context(|| format!("could not remove `{}`", path.display()))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Every session entry: the session's id and the state file it names. Unreadable ones come with
+/// the reason.
+pub fn sessions(home: &Home) -> Vec<(String, Result<PathBuf>)> {
+    let Ok(folder) = std::fs::read_dir(home.manifest_folder()) else { return Vec::new() };
+    let mut entries: Vec<_> = folder
+        .filter_map(|entry| Key::session(entry.ok()?.file_name().to_str()?))
+        .map(|key| {
+            let state = read(home, &key).and_then(|path| path.context("the entry is gone"));
+            (key.name().to_owned(), state)
+        })
+        .collect();
+    entries.sort_by(|a, b| a.0.cmp(&b.0));
+    entries
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_id_that_could_leave_the_folder_is_not_ours() {
+        for id in
+            ["", "..", "../x", "a/b", "a\0b", ".hidden", "project-1", "a b", "é", &"x".repeat(4096)]
+        {
+            assert_eq!(Key::session(id), None, "{id:?}");
+        }
+        assert!(Key::session("f85a4e38-41ba-4387-a308-8d822283f345").is_some());
+    }
+
+    #[test]
+    fn an_entry_reads_back_and_is_removed_only_by_its_own_loop() {
+        let folder = tempfile::tempdir().unwrap();
+        let home = Home::at(folder.path());
+        home.prepare().unwrap();
+        let key = Key::session("s").unwrap();
+        assert_eq!(read(&home, &key).unwrap(), None);
+        write(&home, &key, Path::new("/a/state.json")).unwrap();
+        remove(&home, &key, Path::new("/b/state.json")).unwrap();
+        assert_eq!(read(&home, &key).unwrap(), Some(PathBuf::from("/a/state.json")));
+        assert_eq!(sessions(&home).len(), 1);
+        remove(&home, &key, Path::new("/a/state.json")).unwrap();
+        assert_eq!(read(&home, &key).unwrap(), None);
+    }
+
+    #[test]
+    fn an_entry_without_an_absolute_path_is_an_error() {
+        let folder = tempfile::tempdir().unwrap();
+        let home = Home::at(folder.path());
+        home.prepare().unwrap();
+        let key = Key::session("s").unwrap();
+        for text in ["", "relative/state.json", "\n/late", "/a\0b"] {
+            atomic::write(&key.path(&home), text.as_bytes()).unwrap();
+            assert!(read(&home, &key).is_err(), "{text:?}");
+        }
+    }
+}

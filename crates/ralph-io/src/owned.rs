@@ -1,0 +1,84 @@
+//! Reads files that decide something, and only if nobody else could have planted them.
+
+use anyhow::{Context, Result, bail};
+use rustix::fs::{Mode, OFlags};
+use std::fs::File;
+use std::io::{ErrorKind, Read};
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+
+/// No document of ours comes near this size; a larger file is a mistake or an attack.
+const LARGEST: u64 = 64 << 20;
+
+/// The bytes of a file that is regular, ours, and not writable by others. None if there is none.
+///
+/// A symbolic link is refused: in a shared folder it could point anywhere.
+pub fn read(path: &Path) -> Result<Option<Vec<u8>>> {
+    let Some(mut file) = open(path)? else { return Ok(None) };
+    let about =
+        file.metadata().with_context(|| format!("could not look at `{}`", path.display()))?;
+    check(path, &about)?;
+    let mut bytes = Vec::with_capacity(usize::try_from(about.len()).unwrap_or(0) + 1);
+    file.read_to_end(&mut bytes).with_context(|| format!("could not read `{}`", path.display()))?;
+    Ok(Some(bytes))
+}
+
+fn open(path: &Path) -> Result<Option<File>> {
+    // Not blocking: a planted pipe must not hang the session.
+    let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::NONBLOCK;
+    match rustix::fs::open(path, flags, Mode::empty()) {
+        Ok(fd) => Ok(Some(File::from(fd))),
+        Err(error) => match std::io::Error::from(error) {
+            error if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
+                Ok(None)
+            }
+            error => Err(error).with_context(|| format!("could not open `{}`", path.display())),
+        },
+    }
+}
+
+fn check(path: &Path, about: &std::fs::Metadata) -> Result<()> {
+    let path = path.display();
+    if !about.is_file() {
+        bail!("`{path}` is not a regular file; it was left alone");
+    }
+    if about.uid() != rustix::process::geteuid().as_raw() {
+        bail!("`{path}` belongs to another user; it was left alone");
+    }
+    if about.mode() & 0o022 != 0 {
+        bail!("`{path}` can be written by others; run `chmod 600 {path}` if it is yours");
+    }
+    if about.len() > LARGEST {
+        bail!("`{path}` is larger than {} MiB; it was left alone", LARGEST >> 20);
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::{PermissionsExt, symlink};
+
+    #[test]
+    fn a_plain_file_of_ours_is_read_and_an_absent_one_is_none() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("f");
+        std::fs::write(&path, "text").unwrap();
+        assert_eq!(read(&path).unwrap().unwrap(), b"text");
+        assert!(read(&folder.path().join("g")).unwrap().is_none());
+        assert!(read(&path.join("below a file")).unwrap().is_none());
+    }
+
+    #[test]
+    fn links_pipes_folders_and_writable_files_are_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("f");
+        std::fs::write(&file, "text").unwrap();
+        let link = folder.path().join("link");
+        symlink(&file, &link).unwrap();
+        assert!(read(&link).is_err());
+        assert!(read(folder.path()).unwrap_err().to_string().contains("not a regular file"));
+        std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o620)).unwrap();
+        assert!(read(&file).unwrap_err().to_string().contains("written by others"));
+    }
+}

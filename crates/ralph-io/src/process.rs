@@ -1,0 +1,140 @@
+//! Runs child processes under a deadline, each in a process group of its own.
+//!
+//! At the deadline the group is ended, not just the child. Output is capped: what does not fit is
+//! read and dropped, so that the child never blocks on a full pipe.
+
+use anyhow::{Context, Result};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::process::{Pid, Signal, kill_process_group};
+use std::io::Read;
+use std::os::unix::process::CommandExt;
+use std::process::{Child, ChildStdout, Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+
+/// A child that was started and whose standard output will be read.
+#[derive(Debug)]
+pub struct Running {
+    child: Child,
+    name: String,
+    finished: bool,
+}
+
+/// What became of a child.
+#[derive(Debug)]
+pub struct Finished {
+    /// How it ended.
+    pub status: ExitStatus,
+    /// What it wrote to standard output, up to the cap.
+    pub stdout: Vec<u8>,
+    /// True if more was written than the cap allowed.
+    pub capped: bool,
+}
+
+/// Starts a command with nothing on standard input and standard error dropped.
+pub fn start(command: &mut Command) -> Result<Running> {
+    let name = command.get_program().to_string_lossy().into_owned();
+    let child = command
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .process_group(0)
+        .spawn()
+        .with_context(|| format!("could not start `{name}`"))?;
+    Ok(Running { child, name, finished: false })
+}
+
+impl Running {
+    /// Reads the output to its end and waits for the child, until the deadline.
+    ///
+    /// # Errors
+    /// When the deadline passed first; the whole group is ended then.
+    pub fn finish(mut self, deadline: Instant, cap: usize) -> Result<Finished> {
+        let mut stdout = self.child.stdout.take().context("standard output is not a pipe")?;
+        let mut kept = Vec::new();
+        let capped = drain(&mut stdout, &mut kept, deadline, cap)
+            .with_context(|| format!("`{}` did not finish in time", self.name))?;
+        let status =
+            self.child.wait().with_context(|| format!("could not wait for `{}`", self.name))?;
+        self.finished = true;
+        Ok(Finished { status, stdout: kept, capped })
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        if !self.finished {
+            let group = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw);
+            if let Some(group) = group {
+                let _ = kill_process_group(group, Signal::KILL);
+            }
+            let _ = self.child.wait();
+        }
+    }
+}
+
+/// Reads until the end of the pipe; says whether anything was dropped.
+fn drain(
+    pipe: &mut ChildStdout,
+    kept: &mut Vec<u8>,
+    deadline: Instant,
+    cap: usize,
+) -> Result<bool> {
+    let mut piece = vec![0; 64 * 1024];
+    let mut capped = false;
+    loop {
+        wait_readable(pipe, deadline)?;
+        match pipe.read(&mut piece)? {
+            0 => return Ok(capped),
+            read => {
+                let fits = read.min(cap.saturating_sub(kept.len()));
+                kept.extend_from_slice(&piece[..fits]);
+                capped |= fits < read;
+            }
+        }
+    }
+}
+
+fn wait_readable(pipe: &ChildStdout, deadline: Instant) -> Result<()> {
+    loop {
+        let left = deadline.saturating_duration_since(Instant::now());
+        let left = Timespec::try_from(left).unwrap_or(Timespec { tv_sec: 3600, tv_nsec: 0 });
+        match poll(&mut [PollFd::new(pipe, PollFlags::IN)], Some(&left)) {
+            Ok(0) => anyhow::bail!("the deadline passed"),
+            Ok(_) => return Ok(()),
+            Err(rustix::io::Errno::INTR) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+}
+
+/// Runs a command to its end and returns what it printed.
+pub fn output(command: &mut Command, deadline: Duration, cap: usize) -> Result<Finished> {
+    start(command)?.finish(Instant::now() + deadline, cap)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sh(script: &str) -> Command {
+        let mut command = Command::new("sh");
+        command.args(["-c", script]);
+        command
+    }
+
+    #[test]
+    fn output_beyond_the_cap_is_dropped_and_the_child_still_ends() {
+        let long = "head -c 1000000 /dev/zero; exit 3";
+        let finished = output(&mut sh(long), Duration::from_secs(20), 10).unwrap();
+        assert_eq!((finished.stdout.len(), finished.capped), (10, true));
+        assert_eq!(finished.status.code(), Some(3));
+    }
+
+    #[test]
+    fn at_the_deadline_the_whole_group_is_ended() {
+        let began = Instant::now();
+        let error = output(&mut sh("sleep 100 & sleep 100"), Duration::from_millis(50), 10);
+        assert!(format!("{:#}", error.unwrap_err()).contains("did not finish in time"));
+        assert!(began.elapsed() < Duration::from_secs(20));
+    }
+}

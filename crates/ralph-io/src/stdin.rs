@@ -1,0 +1,86 @@
+//! Reads a hook's payload from standard input, in bounded memory.
+
+use anyhow::{Context, Result, bail};
+use ralph_core::event::Input;
+use ralph_core::squeeze::Squeezer;
+use std::io::Read;
+
+/// How much of a payload an executable needs.
+#[derive(Debug, Clone, Copy)]
+pub struct Appetite {
+    /// Bytes kept of each string.
+    pub per_string: usize,
+    /// Bytes kept in all.
+    pub in_all: usize,
+}
+
+/// A payload that was read.
+#[derive(Debug)]
+pub struct Payload {
+    /// Its fields.
+    pub input: Input,
+    /// True if a string was cut: a rule that needs the whole of one must refuse.
+    pub cut: bool,
+}
+
+/// Reads one JSON document.
+///
+/// # Errors
+/// When it is empty, not JSON, or a field that we read has a shape we cannot use.
+pub fn read(appetite: Appetite) -> Result<Payload> {
+    parse(std::io::stdin().lock(), appetite)
+}
+
+fn parse(mut source: impl Read, appetite: Appetite) -> Result<Payload> {
+    let mut squeezer = Squeezer::new(appetite.per_string, appetite.in_all);
+    // On the heap: a large stack frame costs page faults even on paths that never read.
+    let mut piece = vec![0; 64 * 1024];
+    loop {
+        match source.read(&mut piece).context("could not read standard input")? {
+            0 => break,
+            read => squeezer.feed(&piece[..read]),
+        }
+    }
+    let squeezed = squeezer.finish();
+    if squeezed.bytes.iter().all(u8::is_ascii_whitespace) {
+        bail!("standard input was empty; the client sends one JSON object");
+    }
+    if squeezed.overflow {
+        bail!("the payload on standard input is larger than {} bytes", appetite.in_all);
+    }
+    let input = serde_json::from_slice(&squeezed.bytes)
+        .context("could not read the JSON object on standard input")?;
+    Ok(Payload { input, cut: squeezed.cut })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const APPETITE: Appetite = Appetite { per_string: 100, in_all: 10_000 };
+
+    #[test]
+    fn bad_payloads_are_errors_that_say_what_was_wrong() {
+        for (bytes, expected) in [
+            (&b""[..], "empty"),
+            (b" \n", "empty"),
+            (b"{\"session_id\":\"a", "could not read the JSON"),
+            (b"{\"session_id\":\"\xff\"}", "could not read the JSON"),
+            (b"7", "could not read the JSON"),
+            (b"{\"background_tasks\":7}", "could not read the JSON"),
+            (&[b'['; 20_000][..], "larger than"),
+        ] {
+            let error = parse(bytes, APPETITE).unwrap_err().to_string();
+            assert!(error.contains(expected), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_large_payload_is_read_in_little_memory() {
+        let content = "x".repeat(5 << 20);
+        let document = format!(r#"{{"tool_input":{{"content":"{content}","file_path":"/a"}}}}"#);
+        let payload = parse(document.as_bytes(), APPETITE).unwrap();
+        assert!(payload.cut);
+        assert_eq!(payload.input.tool_input.path(), Some("/a"));
+    }
+}

@@ -1,0 +1,234 @@
+//! The state file of one loop: read, change and write as one step, with the last good copy kept.
+//!
+//! What cannot be read is never overwritten: a broken file is set aside under another name and the
+//! last good copy takes its place; a file of a newer Ralph is left alone.
+
+use crate::lock::{self, Lock};
+use crate::{atomic, clock, owned};
+use anyhow::{Context, Result, bail};
+use ralph_core::state::{LoopState, SCHEMA_VERSION};
+use serde::Deserialize;
+use std::path::{Path, PathBuf};
+
+/// The state file of a loop, by its path.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LoopFile {
+    path: PathBuf,
+}
+
+/// A state as it was read.
+#[derive(Debug, Clone)]
+pub struct Loaded {
+    /// The state.
+    pub state: LoopState,
+    /// What was wrong with the file, if the state is the last good copy.
+    pub warning: Option<String>,
+}
+
+impl LoopFile {
+    /// The state file at a path.
+    pub fn at(path: impl Into<PathBuf>) -> LoopFile {
+        LoopFile { path: path.into() }
+    }
+
+    /// The file itself.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The folder of the loop: state, journal, receipts, signals.
+    pub fn folder(&self) -> &Path {
+        self.path.parent().unwrap_or(Path::new("/"))
+    }
+
+    fn last_good(&self) -> PathBuf {
+        self.path.with_extension("json.last-good")
+    }
+
+    /// The state; none if there is no file.
+    ///
+    /// # Errors
+    /// When the file is not ours, is newer than this Ralph, or is broken without a good copy.
+    pub fn read(&self) -> Result<Option<Loaded>> {
+        let Some(bytes) = owned::read(&self.path)? else { return Ok(None) };
+        let broken = match parse(&bytes, &self.path)? {
+            Ok(state) => return Ok(Some(Loaded { state, warning: None })),
+            Err(broken) => broken,
+        };
+        let good = self.last_good();
+        let copy = owned::read(&good)?.map(|bytes| parse(&bytes, &good)).transpose()?;
+        match copy {
+            Some(Ok(state)) => {
+                let warning = format!("{broken}; went on with the last good copy");
+                Ok(Some(Loaded { state, warning: Some(warning) }))
+            }
+            _ => bail!("{broken}, and there is no good copy of it"),
+        }
+    }
+
+    /// Writes a new state file. The folder must exist.
+    pub fn create(&self, state: &LoopState) -> Result<()> {
+        atomic::write(&self.path, &render(state)?)
+    }
+
+    /// Reads, changes and writes in one step that no other process can come between. Nothing is
+    /// written when the change leaves the state as it was. None if there is no file.
+    ///
+    /// # Errors
+    /// As `read`, and when the lock or the disk cannot be had; the state is the old one then.
+    pub fn update<T>(&self, change: impl FnOnce(&mut LoopState) -> T) -> Result<Option<T>> {
+        if !self.folder().is_dir() {
+            return Ok(None);
+        }
+        let lock = lock::take(&self.path, lock::DEADLINE)?;
+        let Some(Loaded { state: before, warning }) = self.read()? else { return Ok(None) };
+        let mut after = before.clone();
+        let outcome = change(&mut after);
+        if warning.is_some() {
+            self.set_broken_aside(&lock)?;
+        }
+        if after != before || warning.is_some() {
+            after.updated_at = clock::now();
+            self.replace(&after, &lock)?;
+        }
+        Ok(Some(outcome))
+    }
+
+    /// Writes the state, and keeps the one before as the last good copy.
+    fn replace(&self, state: &LoopState, _held: &Lock) -> Result<()> {
+        let bytes = render(state)?;
+        let spare = self.path.with_extension("json.last-good.new");
+        // A link and a rename: at no moment is there neither a state nor a good copy. Where links
+        // cannot be had the state is still written; only the copy is missing.
+        let _ = std::fs::remove_file(&spare);
+        if std::fs::hard_link(&self.path, &spare).is_ok() {
+            let _ = std::fs::rename(&spare, self.last_good());
+        }
+        atomic::write(&self.path, &bytes)
+    }
+
+    fn set_broken_aside(&self, _held: &Lock) -> Result<()> {
+        let name = format!("json.broken-{}", clock::compact(clock::now()));
+        let aside = self.path.with_extension(name);
+        std::fs::rename(&self.path, &aside)
+            .with_context(|| format!("could not set `{}` aside", self.path.display()))
+    }
+}
+
+fn render(state: &LoopState) -> Result<Vec<u8>> {
+    let mut bytes =
+        serde_json::to_vec_pretty(state).context("could not write the state as JSON")?;
+    bytes.push(b'\n');
+    Ok(bytes)
+}
+
+/// The inner error says how the text is broken; the outer one forbids touching the file.
+fn parse(bytes: &[u8], path: &Path) -> Result<Result<LoopState, String>> {
+    #[derive(Deserialize)]
+    struct Version {
+        schema_version: u64,
+    }
+
+    let path = path.display();
+    let state = serde_json::from_slice::<LoopState>(bytes);
+    let version = match &state {
+        Ok(state) => u64::from(state.schema_version),
+        // A newer schema may have changed the type of a field that we know.
+        Err(_) => serde_json::from_slice::<Version>(bytes).map_or(0, |known| known.schema_version),
+    };
+    if version > u64::from(SCHEMA_VERSION) {
+        bail!(
+            "`{path}` was written by a newer Ralph (schema {version}); it was left alone: update Ralph"
+        );
+    }
+    Ok(state.map_err(|error| format!("the state file `{path}` is broken ({error})")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::PermissionsExt;
+
+    fn file() -> (tempfile::TempDir, LoopFile) {
+        let folder = tempfile::tempdir().unwrap();
+        let file = LoopFile::at(folder.path().join("state.json"));
+        file.create(&LoopState { loop_id: "L".to_owned(), ..LoopState::default() }).unwrap();
+        (folder, file)
+    }
+
+    fn iterate(file: &LoopFile) -> u32 {
+        let count = |state: &mut LoopState| {
+            state.iteration += 1;
+            state.iteration
+        };
+        file.update(count).unwrap().unwrap()
+    }
+
+    fn overwrite(path: &Path, text: &str) {
+        std::fs::write(path, text).unwrap();
+        std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o600)).unwrap();
+    }
+
+    #[test]
+    fn updates_accumulate_and_the_copy_is_one_behind() {
+        let (_folder, file) = file();
+        assert_eq!((iterate(&file), iterate(&file)), (1, 2));
+        let copy = LoopFile::at(file.last_good()).read().unwrap().unwrap();
+        assert_eq!(copy.state.iteration, 1);
+    }
+
+    #[test]
+    fn an_update_that_changes_nothing_writes_nothing() {
+        let (_folder, file) = file();
+        let before = std::fs::read(file.path()).unwrap();
+        file.update(|_| ()).unwrap();
+        assert_eq!(std::fs::read(file.path()).unwrap(), before);
+        assert!(!file.last_good().exists());
+    }
+
+    #[test]
+    fn a_broken_state_is_kept_and_the_last_good_copy_takes_over() {
+        let (folder, file) = file();
+        iterate(&file);
+        iterate(&file);
+        overwrite(file.path(), "{\"loop_id\": \"L\", \"iter");
+        assert!(file.read().unwrap().unwrap().warning.is_some());
+        assert_eq!(iterate(&file), 2, "one behind, plus one");
+        let kept: Vec<_> = std::fs::read_dir(folder.path())
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .filter(|name| name.contains("broken"))
+            .collect();
+        assert_eq!(kept.len(), 1, "{kept:?}");
+        assert!(file.read().unwrap().unwrap().warning.is_none());
+    }
+
+    #[test]
+    fn a_broken_state_without_a_copy_is_an_error_and_stays() {
+        let (_folder, file) = file();
+        overwrite(file.path(), "[]");
+        assert!(file.update(|_| ()).unwrap_err().to_string().contains("no good copy"));
+        assert_eq!(std::fs::read(file.path()).unwrap(), b"[]");
+    }
+
+    #[test]
+    fn a_newer_schema_is_left_alone_whatever_else_it_holds() {
+        let (_folder, file) = file();
+        iterate(&file);
+        for text in [r#"{"schema_version":2}"#, r#"{"schema_version":2,"iteration":{"a":1}}"#] {
+            overwrite(file.path(), text);
+            let error = file.update(|state| state.iteration = 9).unwrap_err().to_string();
+            assert!(error.contains("newer Ralph"), "{error}");
+            assert_eq!(std::fs::read(file.path()).unwrap(), text.as_bytes());
+        }
+    }
+
+    #[test]
+    fn an_absent_file_is_none_and_is_not_made() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = LoopFile::at(folder.path().join("gone/state.json"));
+        assert!(file.read().unwrap().is_none());
+        assert!(file.update(|_| ()).unwrap().is_none());
+        assert!(!file.folder().exists());
+    }
+}
