@@ -1,0 +1,307 @@
+//! Keeps the texts and the code in step.
+//!
+//! Skills and agents are programs that a model runs, so their contract words are tested like code:
+//! a renamed flag or a missing front matter field breaks a loop as surely as a bug in a hook.
+#![allow(clippy::disallowed_methods)]
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+mod front_matter;
+mod links;
+
+use front_matter::FrontMatter;
+
+const EXECUTABLES: [&str; 5] = [
+    "ralph-user-prompt",
+    "ralph-pre-tool-use",
+    "ralph-backpressure",
+    "ralph-stop-hook",
+    "ralph-session-context",
+];
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../..")
+        .canonicalize()
+        .expect("the workspace exists while its tests run")
+}
+
+fn read(path: &Path) -> String {
+    fs::read_to_string(path)
+        .unwrap_or_else(|error| panic!("could not read `{}`: {error}", path.display()))
+}
+
+fn skill(name: &str) -> String {
+    read(&root().join("skills").join(name).join("SKILL.md"))
+}
+
+fn agent(name: &str) -> String {
+    read(&root().join("agents").join(name).with_extension("md"))
+}
+
+/// Every skill's folder name and text. Folders that only hold prompts have no `SKILL.md`.
+fn skills() -> BTreeMap<String, String> {
+    entries("skills")
+        .filter(|folder| folder.join("SKILL.md").is_file())
+        .map(|folder| (stem(&folder), read(&folder.join("SKILL.md"))))
+        .collect()
+}
+
+fn agents() -> BTreeMap<String, String> {
+    entries("agents")
+        .filter(|file| file.extension().is_some_and(|extension| extension == "md"))
+        .map(|file| (stem(&file), read(&file)))
+        .collect()
+}
+
+fn entries(folder: &str) -> impl Iterator<Item = PathBuf> {
+    let folder = root().join(folder);
+    fs::read_dir(&folder)
+        .unwrap_or_else(|error| panic!("could not list `{}`: {error}", folder.display()))
+        .map(|entry| entry.expect("a listed entry can be read").path())
+}
+
+fn stem(path: &Path) -> String {
+    path.file_stem()
+        .expect("listed entries have names")
+        .to_string_lossy()
+        .into_owned()
+}
+
+#[track_caller]
+fn check_contains(text: &str, words: &[&str]) {
+    for word in words {
+        assert!(text.contains(word), "`{word}` is missing from:\n{text}");
+    }
+}
+
+#[test]
+fn every_skill_is_named_as_its_folder_and_says_what_it_does() {
+    let skills = skills();
+    for shipped in ["ralph", "ralph-plan", "ralph-cancel"] {
+        assert!(skills.contains_key(shipped), "{shipped} is missing");
+    }
+    for (folder, text) in skills {
+        let front_matter = FrontMatter::of(&text);
+        assert_eq!(front_matter.value("name"), folder);
+        assert!(
+            !front_matter.value("description").is_empty(),
+            "{folder} has no description"
+        );
+    }
+}
+
+#[test]
+fn no_skill_can_be_started_by_the_model() {
+    for (folder, text) in skills() {
+        assert_eq!(
+            FrontMatter::of(&text).value("disable-model-invocation"),
+            "true",
+            "{folder}"
+        );
+    }
+}
+
+#[test]
+fn every_agent_is_named_as_its_file_and_says_when_to_use_it() {
+    let agents = agents();
+    assert!(agents.contains_key("ralph-worker"));
+    for (file, text) in agents {
+        let front_matter = FrontMatter::of(&text);
+        assert_eq!(front_matter.value("name"), file);
+        assert!(
+            !front_matter.value("description").is_empty(),
+            "{file} has no description"
+        );
+    }
+}
+
+#[test]
+fn the_loop_skill_speaks_the_contract_of_the_prompt_hook_and_of_start() {
+    check_contains(
+        &skill("ralph"),
+        &[
+            "`Ralph loop <id> started`",
+            "`Ralph loop <id> continues`",
+            "ralph start --session ${CLAUDE_SESSION_ID} - <<'",
+            "RALPH_COMPLETE",
+            "ralph task claim",
+            "ralph task done ID --result",
+            "ralph task fail ID --reason",
+            "ralph doctor",
+        ],
+    );
+}
+
+#[test]
+fn the_loop_skill_brings_the_three_hooks_in_exec_form_with_the_rank_of_a_skill() {
+    let text = skill("ralph");
+    let hooks = FrontMatter::of(&text).block("hooks");
+    let lines: Vec<&str> = hooks.lines().map(str::trim).collect();
+    let expected = [
+        ("PreToolUse:", "command: ralph-pre-tool-use", "timeout: 5"),
+        ("PostToolUse:", "command: ralph-backpressure", "timeout: 15"),
+        ("Stop:", "command: ralph-stop-hook", "timeout: 600"),
+    ];
+    for (event, command, timeout) in expected {
+        let from = lines
+            .iter()
+            .position(|line| *line == event)
+            .unwrap_or_else(|| panic!("{event} is not registered"));
+        let at = lines[from..]
+            .iter()
+            .position(|line| *line == command)
+            .unwrap_or_else(|| panic!("{event} does not run `{command}`"));
+        assert_eq!(
+            &lines[from + at + 1..from + at + 3],
+            ["args: [skill]", timeout]
+        );
+    }
+}
+
+#[test]
+fn skills_register_only_executables_that_exist() {
+    for (folder, text) in skills() {
+        let hooks = FrontMatter::of(&text).block("hooks");
+        for line in hooks.lines().map(str::trim) {
+            if let Some(command) = line.strip_prefix("command: ") {
+                assert!(EXECUTABLES.contains(&command), "{folder}: {command}");
+            }
+        }
+    }
+}
+
+#[test]
+fn what_the_person_typed_is_pasted_once_between_tags_and_never_into_a_command() {
+    for name in ["ralph", "ralph-plan"] {
+        let text = skill(name);
+        assert_eq!(text.matches("$ARGUMENTS").count(), 1, "{name}");
+        check_contains(
+            &text,
+            &["\n<ralph-arguments>\n$ARGUMENTS\n</ralph-arguments>\n"],
+        );
+    }
+    for (folder, text) in skills() {
+        // The client would run these before the model reads the page.
+        assert!(!text.contains("!`"), "{folder} runs a command on load");
+        assert!(!text.contains("```!"), "{folder} runs a command on load");
+    }
+}
+
+#[test]
+fn the_plan_skill_shows_a_plan_with_the_field_names_of_the_state_file() {
+    let text = skill("ralph-plan");
+    check_contains(&text, &["ralph task import - <<'RALPH_PLAN'", "`/ralph`"]);
+    let plan = text
+        .split_once("<<'RALPH_PLAN'\n")
+        .and_then(|(_, rest)| rest.split_once("\nRALPH_PLAN\n"))
+        .map(|(plan, _)| plan)
+        .expect("the example plan stands in a heredoc");
+    let plan: serde_json::Value = serde_json::from_str(plan).expect("the example plan is JSON");
+    check_keys(
+        &plan,
+        &[
+            "prompt",
+            "acceptance_criteria",
+            "task_graph",
+            "context_report",
+        ],
+    );
+    check_keys(
+        &plan["acceptance_criteria"][0],
+        &["id", "description", "verification_command"],
+    );
+    check_keys(
+        &plan["task_graph"][0],
+        &["id", "name", "deps", "completion_condition", "files"],
+    );
+}
+
+#[track_caller]
+fn check_keys(object: &serde_json::Value, expected: &[&str]) {
+    let object = object.as_object().expect("an object");
+    let mut keys: Vec<&str> = object.keys().map(String::as_str).collect();
+    let mut expected = expected.to_vec();
+    keys.sort_unstable();
+    expected.sort_unstable();
+    assert_eq!(keys, expected);
+}
+
+#[test]
+fn the_cancel_skill_only_tells_the_person_what_to_do_instead() {
+    let text = skill("ralph-cancel");
+    check_contains(
+        &text,
+        &["`ralph cancel` in another terminal", "ralph doctor"],
+    );
+    let front_matter = FrontMatter::of(&text);
+    assert!(!front_matter.has("allowed-tools"));
+    assert!(!front_matter.has("hooks"));
+}
+
+#[test]
+fn the_worker_works_in_a_worktree_and_reports_in_the_fixed_form() {
+    let text = agent("ralph-worker");
+    assert_eq!(FrontMatter::of(&text).value("isolation"), "worktree");
+    let report: Vec<&str> = text
+        .split("```")
+        .nth(1)
+        .expect("the report stands in a fence")
+        .trim()
+        .lines()
+        .collect();
+    let heads = [
+        "Status: DONE / PARTIAL / BLOCKED",
+        "Files changed:",
+        "Tests:",
+        "Completion condition:",
+        "Notes:",
+    ];
+    assert_eq!(report.len(), heads.len());
+    for (line, head) in report.iter().zip(heads) {
+        assert!(
+            line.starts_with(head),
+            "`{line}` does not start with `{head}`"
+        );
+    }
+}
+
+#[test]
+fn the_readme_holds_the_two_commands_where_the_checks_look_for_them() {
+    let readme = read(&root().join("README.md"));
+    check_contains(
+        &readme,
+        &[
+            "\n<!-- set-up command -->\n```sh\n./install.sh --demo\n```\n",
+            "\n<!-- test command -->\n```sh\ncargo test --workspace\n```\n",
+        ],
+    );
+}
+
+#[test]
+fn every_relative_link_in_a_document_leads_to_a_file() {
+    let broken = links::broken(&root());
+    assert!(broken.is_empty(), "{}", broken.join("\n"));
+}
+
+#[test]
+fn every_dependency_of_the_workspace_has_its_reason_written_down() {
+    let manifest = read(&root().join("Cargo.toml"));
+    let architecture = read(&root().join("ARCHITECTURE.md"));
+    let dependencies = manifest
+        .split_once("[workspace.dependencies]")
+        .and_then(|(_, rest)| rest.split("\n[").next())
+        .expect("the workspace names its dependencies");
+    for line in dependencies.lines().filter(|line| !line.starts_with('#')) {
+        if let Some((name, _)) = line.split_once(" = ")
+            && !name.starts_with("ralph-")
+        {
+            assert!(
+                architecture.contains(&format!("`{name}`")),
+                "{name} has no reason in ARCHITECTURE.md"
+            );
+        }
+    }
+}
