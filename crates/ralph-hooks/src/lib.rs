@@ -1,1 +1,14 @@
-//! Hooks.
+//! The hook executables: each gathers what a rule needs, asks the rule, and carries out its answer.
+//!
+//! All of them go through one `door`, which reads standard input, prints at most one JSON object,
+//! fails open and always exits 0.
+
+pub mod backpressure;
+pub mod begin;
+pub mod bound;
+pub mod cancel;
+pub mod door;
+pub mod pre_tool_use;
+pub mod session_context;
+pub mod stop;
+pub mod user_prompt;

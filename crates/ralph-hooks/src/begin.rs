@@ -1,0 +1,186 @@
+//! Starting and continuing loops: what the typed command and `ralph start` have in common.
+
+use anyhow::{Context, Result, bail};
+use jiff::Timestamp;
+use ralph_core::arguments::{Options, Request};
+use ralph_core::project;
+use ralph_core::start::{self, Facts, Seen, Start};
+use ralph_core::state::{LoopState, Phase, StartedBy, Turn, Via};
+use ralph_io::home::Home;
+use ralph_io::lifecycle::{self, Entry};
+use ralph_io::store::LoopFile;
+use ralph_io::{client, clock, project_files, settings};
+use std::path::PathBuf;
+
+/// A request to start, and from where it came.
+#[derive(Debug)]
+pub struct Asked<'a> {
+    /// Where Ralph keeps its state.
+    pub home: &'a Home,
+    /// What was asked for.
+    pub request: &'a Request,
+    /// The session to bind the loop to; empty plans it only.
+    pub session_id: &'a str,
+    /// The client's id of the prompt; empty outside a hook.
+    pub prompt_id: &'a str,
+    /// The project's folder.
+    pub project_root: PathBuf,
+    /// Who asked.
+    pub started_by: StartedBy,
+    /// The registration of the hook that asks.
+    pub via: Option<Via>,
+}
+
+/// What came of it.
+#[derive(Debug)]
+pub enum Begun {
+    /// Another copy of the hook has answered.
+    Answered,
+    /// A loop was started.
+    Started(LoopState),
+    /// A loop goes on that was there before.
+    Continues(LoopState),
+    /// A loop was planned; no session is bound yet.
+    Planned(LoopState),
+    /// Nothing was started, for this reason.
+    Refused(String),
+}
+
+/// Decides what the request means, and carries it out.
+pub fn begin(asked: &Asked<'_>) -> Result<Begun> {
+    let bound_file = lifecycle::of_session(asked.home, asked.session_id)?;
+    let bound = read(bound_file.as_ref())?.filter(|state| state.session_id == asked.session_id);
+    let project_file = lifecycle::of_project(asked.home, &asked.project_root)?;
+    let project = read(project_file.as_ref())?;
+    let seen = Seen { bound: bound.as_ref(), project: project.as_ref(), prompt_id: asked.prompt_id };
+    match start::decide(asked.request, seen) {
+        Start::Answered => answered(asked, bound_file.as_ref()),
+        Start::Refuse(why) => Ok(Begun::Refused(why)),
+        Start::New(task) => create(asked, &task),
+        Start::Replace(task) => {
+            replace(asked, bound_file.as_ref())?;
+            create(asked, &task)
+        }
+        Start::Planned => take_up(asked, project_file.as_ref(), true),
+        Start::Continue => take_up(asked, bound_file.as_ref(), false),
+    }
+}
+
+fn read(file: Option<&LoopFile>) -> Result<Option<LoopState>> {
+    Ok(file.map(LoopFile::read).transpose()?.flatten().map(|loaded| loaded.state))
+}
+
+fn answered(asked: &Asked<'_>, file: Option<&LoopFile>) -> Result<Begun> {
+    if let (Some(file), Some(via)) = (file, asked.via) {
+        file.update(|state| state.via = state.via.max(Some(via)))?;
+    }
+    Ok(Begun::Answered)
+}
+
+/// Ends a loop that had no event since its start, in favour of another task.
+fn replace(asked: &Asked<'_>, file: Option<&LoopFile>) -> Result<()> {
+    let Some(file) = file else { return Ok(()) };
+    let now = clock::now();
+    let ended = file.update(|state| {
+        state.end(ralph_core::state::EndingKind::Cancelled, "replaced before it had begun", now);
+        state.clone()
+    })?;
+    if let Some(state) = ended {
+        lifecycle::put_away(asked.home, file, &state, Entry::Remove)?;
+    }
+    Ok(())
+}
+
+fn create(asked: &Asked<'_>, task: &str) -> Result<Begun> {
+    let (mut state, problems) = plan(asked, task)?;
+    for problem in problems {
+        note_problem(&mut state, problem);
+    }
+    let is_bound = !asked.session_id.is_empty();
+    if is_bound {
+        run(&mut state, asked, clock::now());
+    }
+    lifecycle::create(asked.home, &mut state)?;
+    Ok(if is_bound { Begun::Started(state) } else { Begun::Planned(state) })
+}
+
+fn note_problem(state: &mut LoopState, message: String) {
+    let at = state.created_at;
+    state.errors.push(ralph_core::state::LoopError { at, message });
+}
+
+/// The new loop, and what could not be used of its settings.
+fn plan(asked: &Asked<'_>, task: &str) -> Result<(LoopState, Vec<String>)> {
+    let (settings, problems) = settings::read(asked.home, &asked.project_root);
+    let project_root = asked.project_root.to_str().context("the project's path is not valid UTF-8")?;
+    let options = options_of(asked)?;
+    let facts = Facts {
+        now: clock::now(),
+        project_root: project_root.to_owned(),
+        discovered: discovered(asked, options),
+        started_by: asked.started_by.clone(),
+    };
+    Ok((start::new_loop(task, options, &settings, facts), problems))
+}
+
+/// Criteria are a person's: what the model passes on cannot carry any.
+fn options_of<'a>(asked: &'a Asked<'_>) -> Result<&'a Options> {
+    let options = &asked.request.options;
+    if asked.started_by == StartedBy::Model && !options.criteria.is_empty() {
+        bail!(
+            "--ac counts only when a person types it and Ralph's prompt hook is registered: run \
+             `ralph install`, or start without --ac and take the project's own commands"
+        );
+    }
+    Ok(options)
+}
+
+fn discovered(asked: &Asked<'_>, options: &Options) -> Vec<ralph_core::state::Criterion> {
+    match options.criteria.is_empty() {
+        true => project::criteria(&project_files::gather(&asked.project_root)),
+        false => Vec::new(),
+    }
+}
+
+/// Makes a loop run in this session.
+fn run(state: &mut LoopState, asked: &Asked<'_>, now: Timestamp) {
+    state.session_id = asked.session_id.to_owned();
+    state.started_at.get_or_insert(now);
+    if state.phase == Phase::Planned {
+        state.phase = state.resume_phase.take().unwrap_or(Phase::Implementation);
+    }
+    state.via = asked.via;
+    state.client = client::process();
+    state.turn = match asked.prompt_id {
+        "" => None,
+        id => Some(Turn { prompt_id: id.to_owned(), at: now }),
+    };
+}
+
+/// Runs the project's planned loop in this session, or goes on with the session's own.
+fn take_up(asked: &Asked<'_>, file: Option<&LoopFile>, is_planned: bool) -> Result<Begun> {
+    let Some(file) = file else { bail!("the loop is gone") };
+    if is_planned && asked.session_id.is_empty() {
+        let Some(state) = read(Some(file))? else { bail!("the loop is gone") };
+        return Ok(Begun::Planned(state));
+    }
+    let options = options_of(asked)?;
+    let now = clock::now();
+    let taken = file.update(|state| {
+        // Another session may have taken the planned loop since it was looked at.
+        if is_planned && state.phase != Phase::Planned {
+            return None;
+        }
+        let was_begun = state.started_at.is_some();
+        state.resume();
+        start::apply(options, state);
+        run(state, asked, now);
+        Some((state.clone(), was_begun))
+    })?;
+    let Some((state, was_begun)) = taken.flatten() else {
+        return Ok(Begun::Refused("the planned loop was started in another session".to_owned()));
+    };
+    lifecycle::bind(asked.home, file, asked.session_id)?;
+    Ok(if was_begun { Begun::Continues(state) } else { Begun::Started(state) })
+}
+

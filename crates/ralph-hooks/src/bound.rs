@@ -1,0 +1,73 @@
+//! The loop that a call belongs to, if any.
+
+use crate::door::Call;
+use anyhow::Result;
+use ralph_core::state::{LoopState, Via};
+use ralph_io::journal::{self, Entry};
+use ralph_io::store::LoopFile;
+use ralph_io::{clock, lifecycle};
+use serde_json::{Value, json};
+
+/// A loop bound to the session that called.
+#[derive(Debug)]
+pub struct Bound {
+    /// Its state file.
+    pub file: LoopFile,
+    /// Its state at the time of the call.
+    pub state: LoopState,
+    /// What was wrong with the state file, if the last good copy stands in for it.
+    pub warning: Option<String>,
+}
+
+impl Bound {
+    /// Finds the loop. None if the session has none: then the call is none of our business.
+    ///
+    /// # Errors
+    /// When there is an entry for this session, but it or the state cannot be trusted or read.
+    pub fn find(call: &Call) -> Result<Option<Bound>> {
+        let session_id = &call.input.session_id;
+        let Some(file) = lifecycle::of_session(&call.home, session_id)? else { return Ok(None) };
+        call.home.check()?;
+        let Some(loaded) = file.read()? else { return Ok(None) };
+        // A single manifest file names one loop for all sessions; only its own may be touched.
+        let ours = !session_id.is_empty() && loaded.state.session_id == *session_id;
+        let bound = Bound { file, state: loaded.state, warning: loaded.warning };
+        Ok(ours.then_some(bound))
+    }
+
+    /// True when a registration of higher rank has been seen: its copy answers, this one is silent.
+    pub fn is_outranked(&self, via: Via) -> bool {
+        self.state.via.is_some_and(|seen| seen > via)
+    }
+
+    /// Writes one line of the journal. A journal that cannot be written stops nothing.
+    pub fn note(&self, call: &Call, decision: &str, why: &str, seen: Value) {
+        note(&self.file, call, &self.state.position(), decision, why, seen);
+    }
+}
+
+/// Writes one line of the journal of a loop.
+pub fn note(file: &LoopFile, call: &Call, position: &str, decision: &str, why: &str, seen: Value) {
+    let entry = Entry {
+        at: clock::now(),
+        event: call.input.hook_event_name.name().to_owned(),
+        decision: decision.to_owned(),
+        why: why.to_owned(),
+        position: position.to_owned(),
+        prompt_id: call.input.prompt_id.clone(),
+        seen,
+        took_us: u64::try_from(call.began.elapsed().as_micros()).unwrap_or(u64::MAX),
+    };
+    let _ = journal::append(file.folder(), &entry);
+}
+
+/// Notes in the state that a registration was seen, and that the loop had an event.
+pub fn raise(state: &mut LoopState, via: Via) {
+    state.via = state.via.max(Some(via));
+    state.touched = true;
+}
+
+/// The fields of a call that explain a decision about a tool.
+pub fn tool(call: &Call) -> Value {
+    json!({"tool": call.input.tool_name, "agent": call.input.agent_type})
+}

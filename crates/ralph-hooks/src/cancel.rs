@@ -1,0 +1,65 @@
+//! Cancelling: the loop ends at once; the session that has not heard of it is told by its next
+//! hook, and the turn that the loop drove is cut there.
+
+use crate::bound::Bound;
+use crate::door::Call;
+use anyhow::Result;
+use ralph_core::reply::Reply;
+use ralph_core::say;
+use ralph_core::state::{EndingKind, LoopState};
+use ralph_io::home::Home;
+use ralph_io::lifecycle::{self, Entry};
+use ralph_io::store::LoopFile;
+use ralph_io::clock;
+use serde_json::Value;
+
+/// Member of the state that asks for the running turn to be let finish.
+const LET_FINISH: &str = "let_finish";
+
+/// Ends a loop by a person's wish and puts it away, leaving a tombstone in its session's manifest
+/// entry. Returns the state and where it stands now; none if it had ended before.
+pub fn end_loop(home: &Home, file: &LoopFile, how: &str, let_finish: bool) -> Result<Option<(LoopState, LoopFile)>> {
+    let now = clock::now();
+    let ended = file.update(|state| {
+        if state.ending.is_some() {
+            return None;
+        }
+        state.end(EndingKind::Cancelled, how, now);
+        if let_finish {
+            state.extra.insert(LET_FINISH.to_owned(), Value::Bool(true));
+        }
+        Some(state.clone())
+    })?;
+    let Some(state) = ended.flatten() else { return Ok(None) };
+    let archived = lifecycle::put_away(home, file, &state, Entry::KeepAsTombstone)?;
+    Ok(Some((state, archived)))
+}
+
+/// At a tool call of a session whose loop has ended: cuts the turn that the loop drove, and only
+/// that turn. The main conversation hears it once; every subagent hears it for itself.
+pub fn cut_turn(call: &Call, bound: &Bound) -> Result<Reply> {
+    let subagent = call.input.from_subagent();
+    let cuts = is_cancelled_turn(call, &bound.state);
+    if !subagent || !cuts {
+        lifecycle::release(&call.home, &bound.file, &call.input.session_id)?;
+    }
+    if !cuts {
+        return Ok(Reply::silent());
+    }
+    bound.note(call, "turn cut", "the person cancelled the loop", Value::Null);
+    Ok(Reply::cut(&say::ended(&bound.state)))
+}
+
+fn is_cancelled_turn(call: &Call, state: &LoopState) -> bool {
+    let cancelled = state.ending.as_ref().is_some_and(|end| end.kind == EndingKind::Cancelled);
+    let let_finish = state.extra.get(LET_FINISH) == Some(&Value::Bool(true));
+    let same_turn = state.turn.as_ref().is_some_and(|turn| turn.prompt_id == call.input.prompt_id);
+    cancelled && !let_finish && (same_turn || call.input.from_subagent())
+}
+
+/// At the end of a turn, or of the session, whose loop has ended: the tombstone has served.
+pub fn acknowledge(call: &Call, bound: &Bound) -> Result<Reply> {
+    lifecycle::release(&call.home, &bound.file, &call.input.session_id)?;
+    bound.note(call, "let go", "the loop has ended", Value::Null);
+    Ok(Reply::silent().tell(say::ended(&bound.state)))
+}

@@ -1,0 +1,100 @@
+//! The one way in and out of a hook executable.
+//!
+//! A hook must never break a session: whatever goes wrong inside, the door prints one line to
+//! standard error, nothing to standard output, and exits 0, which lets the client go on.
+
+use anyhow::Result;
+use ralph_core::event::Input;
+use ralph_core::reply::Reply;
+use ralph_core::state::Via;
+use ralph_io::home::Home;
+use ralph_io::manifest::{self, Key};
+use ralph_io::stdin::{self, Appetite};
+use ralph_io::client;
+use std::io::Write;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::time::Instant;
+
+/// Strings of a payload are kept up to this length. A last message of a megabyte is read whole; the
+/// content of a file that was written is not needed.
+const PER_STRING: usize = 4 << 20;
+
+/// A tool call is judged by its command and its path; a longer command is refused, not guessed at.
+const PER_STRING_OF_A_TOOL: usize = 64 << 10;
+
+const IN_ALL: usize = 16 << 20;
+
+/// One call of a hook.
+#[derive(Debug)]
+pub struct Call {
+    /// What the client said.
+    pub input: Input,
+    /// True if a string of the payload was too long to keep whole.
+    pub cut: bool,
+    /// The registration that started this copy.
+    pub via: Via,
+    /// Where Ralph keeps its state.
+    pub home: Home,
+    /// When the executable began.
+    pub began: Instant,
+}
+
+/// What a hook does with a call.
+pub type Hook = fn(&Call) -> Result<Reply>;
+
+/// Runs a hook for sessions that a loop is bound to. For every other session this is one failed
+/// open, before standard input is touched.
+pub fn enter_if_bound(name: &str, hook: Hook) {
+    if !nothing_is_bound() {
+        enter(name, hook);
+    }
+}
+
+/// Runs a hook for every session.
+#[inline(never)]
+pub fn enter(name: &str, hook: Hook) {
+    // The default hook prints a back trace of many lines.
+    std::panic::set_hook(Box::new(|_| {}));
+    let outcome = catch_unwind(AssertUnwindSafe(|| call(name).and_then(|call| hook(&call))));
+    match outcome {
+        Ok(Ok(reply)) => print(&reply),
+        Ok(Err(error)) => complain(name, &format!("{error:#}")),
+        Err(_) => complain(name, "an internal error; the session goes on without it"),
+    }
+}
+
+/// True when the environment names a session and no loop is bound to it. Where the environment is
+/// silent the payload must be read to know.
+fn nothing_is_bound() -> bool {
+    let Some(id) = client::session_id() else { return false };
+    let Ok(home) = Home::from_env() else { return true };
+    match Key::session(&id) {
+        Some(key) => matches!(manifest::read(&home, &key), Ok(None)),
+        None => true,
+    }
+}
+
+fn call(name: &str) -> Result<Call> {
+    let began = Instant::now();
+    let per_string = match name {
+        "ralph-pre-tool-use" | "ralph-backpressure" => PER_STRING_OF_A_TOOL,
+        _ => PER_STRING,
+    };
+    let payload = stdin::read(Appetite { per_string, in_all: IN_ALL })?;
+    let via = Via::from_argument(std::env::args().next_back().as_deref());
+    let home = Home::from_env()?;
+    Ok(Call { input: payload.input, cut: payload.cut, via, home, began })
+}
+
+fn print(reply: &Reply) {
+    if let Some(line) = reply.render() {
+        // Nobody may be listening any more; that is no reason to fail.
+        let _ = writeln!(std::io::stdout().lock(), "{line}");
+    }
+}
+
+/// One line on standard error. Control characters are escaped: the text may quote a path.
+fn complain(name: &str, what: &str) {
+    let line: String = what.chars().flat_map(|c| if c.is_control() { c.escape_debug().collect::<Vec<_>>() } else { vec![c] }).collect();
+    let _ = writeln!(std::io::stderr().lock(), "{name}: {line}");
+}

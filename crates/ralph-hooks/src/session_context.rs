@@ -1,0 +1,100 @@
+//! `ralph-session-context`: gives the model the loop's contract back where it may have lost it.
+
+use crate::bound::{self, Bound};
+use crate::door::Call;
+use anyhow::Result;
+use ralph_core::event::Event;
+use ralph_core::reply::Reply;
+use ralph_core::state::{Bound as Former, LoopState, PauseCause};
+use ralph_core::{contract, say};
+use ralph_io::{client, clock, lifecycle};
+use serde_json::{Value, json};
+
+/// Answers SessionStart.
+pub fn answer(call: &Call) -> Result<Reply> {
+    if call.input.hook_event_name != Event::SessionStart || call.input.from_subagent() {
+        return Ok(Reply::silent());
+    }
+    match call.input.source.as_str() {
+        "compact" => after_compaction(call),
+        "resume" => after_resume(call),
+        "clear" => after_clear(call),
+        _ => Ok(Reply::silent()),
+    }
+}
+
+fn after_compaction(call: &Call) -> Result<Reply> {
+    let running = Bound::find(call)?.filter(|bound| bound.state.is_running());
+    Ok(running.map_or(Reply::silent(), |bound| contract(&bound.state)))
+}
+
+fn contract(state: &LoopState) -> Reply {
+    Reply::context(Event::SessionStart, &contract::contract(&contract::continues_line(state), state))
+}
+
+/// A resumed session is a new process: which hooks are registered there is seen afresh. What no
+/// person stopped goes on by itself.
+fn after_resume(call: &Call) -> Result<Reply> {
+    let Some(bound) = Bound::find(call)?.filter(|bound| bound.state.is_live()) else {
+        return Ok(Reply::silent());
+    };
+    let process = client::process();
+    let updated = bound.file.update(|state| {
+        // Another copy of this hook, started by the same event, may have been here before.
+        if process.is_none() || state.client != process {
+            state.via = None;
+            state.client = process.clone();
+        }
+        bound::raise(state, call.via);
+        state.turn = None;
+        let by_itself =
+            state.pause.as_ref().is_some_and(|pause| pause.cause.resumes_by_itself());
+        if by_itself {
+            state.resume();
+        }
+        state.clone()
+    })?;
+    let Some(state) = updated.filter(|state| state.via == Some(call.via)) else {
+        return Ok(Reply::silent());
+    };
+    if state.is_running() {
+        bound.note(call, "continued", "the session was resumed", json!({"was": bound.state.pause}));
+        let message = format!("loop {} continues at {}", state.loop_id, state.position());
+        return Ok(contract(&state).tell(say::line(&message)));
+    }
+    Ok(Reply::silent().tell(say::line(&say::paused(&state))))
+}
+
+/// The conversation was cleared in the same process: the loop follows into the new session,
+/// paused. It is told by the process and by the mark that the old session's end left; a loop that
+/// lacks either is nobody's to take.
+fn after_clear(call: &Call) -> Result<Reply> {
+    let Some(process) = client::process() else { return Ok(Reply::silent()) };
+    let cleared = |state: &LoopState| {
+        state.client.as_ref() == Some(&process)
+            && state.pause.as_ref().is_some_and(|pause| pause.cause == PauseCause::Cleared)
+            && state.session_id != call.input.session_id
+    };
+    let mut candidates = lifecycle::all(&call.home)
+        .into_iter()
+        .filter_map(|(file, state)| Some((file, state.ok()?)))
+        .filter(|(_, state)| cleared(state));
+    let (Some((file, state)), None) = (candidates.next(), candidates.next()) else {
+        return Ok(Reply::silent());
+    };
+    let moved = file.update(|state| {
+        cleared(state).then(|| {
+            let former = std::mem::replace(&mut state.session_id, call.input.session_id.clone());
+            state.lineage.push(Former { session_id: former, until: clock::now(), why: "cleared".to_owned() });
+            if let Some(pause) = &mut state.pause {
+                pause.told = true;
+            }
+            say::paused(state)
+        })
+    })?;
+    let Some(text) = moved.flatten() else { return Ok(Reply::silent()) };
+    lifecycle::bind(&call.home, &file, &call.input.session_id)?;
+    lifecycle::release(&call.home, &file, &state.session_id)?;
+    bound::note(&file, call, &state.position(), "moved", "the conversation was cleared", Value::Null);
+    Ok(Reply::silent().tell(say::line(&text)))
+}

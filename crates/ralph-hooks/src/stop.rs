@@ -1,0 +1,184 @@
+//! `ralph-stop-hook`: may this turn end, and is the loop over?
+//!
+//! Gathers what the rules need (the tree's fingerprint only when they will ask for it), lets
+//! `ralph_core::stop` decide under the state's lock, and carries out the verdict.
+
+use crate::bound::{self, Bound};
+use crate::cancel;
+use crate::door::Call;
+use anyhow::Result;
+use ralph_core::event::Event;
+use ralph_core::reply::{GoOnForm, Reply};
+use ralph_core::say;
+use ralph_core::state::{LoopState, PauseCause, Phase};
+use ralph_core::stop::{self, Seen, Verdict, Why};
+use ralph_io::lifecycle::{self, Entry};
+use ralph_io::{client, clock, transcript, tree};
+use serde_json::json;
+use std::path::Path;
+
+/// Answers Stop, StopFailure and SessionEnd. A SubagentStop belongs to a worker, not to the loop.
+pub fn answer(call: &Call) -> Result<Reply> {
+    let event = call.input.hook_event_name;
+    let interesting = matches!(event, Event::Stop | Event::StopFailure | Event::SessionEnd);
+    if !interesting || call.input.from_subagent() {
+        return Ok(Reply::silent());
+    }
+    // Started before the state is read: git is the longest part of a stop.
+    let status = match event {
+        Event::Stop => tree::begin(&place(call)).unwrap_or_default(),
+        _ => None,
+    };
+    let Some(bound) = Bound::find(call)? else { return Ok(Reply::silent()) };
+    if bound.state.phase == Phase::Ended {
+        return cancel::acknowledge(call, &bound);
+    }
+    if bound.is_outranked(call.via) {
+        return Ok(Reply::silent());
+    }
+    match event {
+        Event::Stop => at_stop(call, &bound, status),
+        Event::StopFailure => at_failure(call, &bound),
+        _ => at_session_end(call, &bound),
+    }
+}
+
+/// The project: the conversation's shell may have moved elsewhere.
+fn place(call: &Call) -> std::path::PathBuf {
+    client::project_dir().unwrap_or_else(|| call.input.cwd.clone().into())
+}
+
+fn at_stop(call: &Call, bound: &Bound, status: Option<tree::Pending>) -> Result<Reply> {
+    let fingerprint = fingerprint(call, &bound.state, status);
+    let now = clock::now();
+    let seen = Seen {
+        now,
+        prompt_id: &call.input.prompt_id,
+        message: call.input.last_assistant_message.as_deref(),
+        workers: call
+            .input
+            .background_tasks
+            .iter()
+            .filter(|task| task.is_subagent())
+            .map(|task| format!("{} ({})", task.description, task.agent_type))
+            .collect(),
+        command_waits: bound.state.is_running()
+            && transcript::command_waits(Path::new(&call.input.transcript_path)),
+        tree: fingerprint.as_deref(),
+    };
+    let decided = bound.file.update(|state| {
+        bound::raise(state, call.via);
+        let verdict = stop::decide(state, &seen);
+        let untold = tell_of_pause(state);
+        (verdict, untold, state.clone())
+    })?;
+    let Some((verdict, untold, state)) = decided else { return Ok(Reply::silent()) };
+    note(call, bound, &state, &seen, &verdict);
+    let reply = carry_out(call, bound, &state, verdict)?;
+    Ok(match untold.or_else(|| bound.warning.clone()) {
+        Some(message) => reply.tell(say::line(&message)),
+        None => reply,
+    })
+}
+
+/// The fingerprint, taken from the status that is already under way if it is of the right tree.
+fn fingerprint(call: &Call, state: &LoopState, status: Option<tree::Pending>) -> Option<String> {
+    if !stop::wants_tree(state) {
+        return None;
+    }
+    let root = Path::new(&state.project_root);
+    let taken = if root.as_os_str().is_empty() || root == place(call) {
+        status.map(tree::Pending::finish).transpose()
+    } else {
+        tree::fingerprint(root)
+    };
+    // A git that fails or hangs is no sign of anything, least of all of a stall.
+    taken.unwrap_or_default()
+}
+
+/// The pause that the person has not been told of yet.
+fn tell_of_pause(state: &mut LoopState) -> Option<String> {
+    let text = say::paused(state);
+    let pause = state.pause.as_mut().filter(|pause| !pause.told)?;
+    pause.told = true;
+    Some(text)
+}
+
+fn note(call: &Call, bound: &Bound, state: &LoopState, seen: &Seen<'_>, verdict: &Verdict) {
+    let (decision, why) = match verdict {
+        Verdict::LetGo(why) => ("let go", why.describe().to_owned()),
+        Verdict::Ended(kind) => ("ended", format!("{kind}: {}", ending_detail(state))),
+        Verdict::GoOn(reason) => ("go on", reason.clone()),
+    };
+    let seen = json!({
+        "tree": seen.tree,
+        "workers": seen.workers,
+        "command_waits": seen.command_waits,
+        "message": seen.message.map(|message| say::tail(message, 200)),
+    });
+    bound::note(&bound.file, call, &state.position(), decision, &why, seen);
+}
+
+fn ending_detail(state: &LoopState) -> &str {
+    state.ending.as_ref().map_or("", |ending| &ending.detail)
+}
+
+fn carry_out(call: &Call, bound: &Bound, state: &LoopState, verdict: Verdict) -> Result<Reply> {
+    match verdict {
+        Verdict::LetGo(Why::NotLive | Why::Paused | Why::WorkersRun | Why::CommandWaits) => {
+            Ok(Reply::silent())
+        }
+        Verdict::Ended(_) => {
+            lifecycle::put_away(&call.home, &bound.file, state, Entry::Remove)?;
+            Ok(Reply::silent().tell(say::ended(state)))
+        }
+        Verdict::GoOn(reason) => {
+            let form = GoOnForm::for_client(&client::ai_agent());
+            Ok(Reply::go_on(Event::Stop, form, &reason))
+        }
+    }
+}
+
+/// An API error ended the turn. It is never fought; the loop rests until someone goes on.
+fn at_failure(call: &Call, bound: &Bound) -> Result<Reply> {
+    let cause = match call.input.error.as_str() {
+        "rate_limit" | "billing_error" => PauseCause::RateLimited,
+        _ => PauseCause::Crashed,
+    };
+    let detail = format!(
+        "the turn ended by an API error ({}): {}",
+        call.input.error,
+        say::tail(call.input.last_assistant_message.as_deref().unwrap_or_default(), 300)
+    );
+    rest(call, bound, cause, &detail)
+}
+
+/// The session is over. A loop that still runs was cut, in whatever way the transcript tells.
+fn at_session_end(call: &Call, bound: &Bound) -> Result<Reply> {
+    let since = bound.state.turn.as_ref().map(|turn| turn.at);
+    let cause = match call.input.reason.as_str() {
+        "clear" => PauseCause::Cleared,
+        _ => transcript::cut_by(Path::new(&call.input.transcript_path), since)
+            .unwrap_or(PauseCause::Crashed),
+    };
+    let detail = format!("the session ended ({})", call.input.reason);
+    rest(call, bound, cause, &detail)
+}
+
+fn rest(call: &Call, bound: &Bound, cause: PauseCause, detail: &str) -> Result<Reply> {
+    let now = clock::now();
+    let position = bound.file.update(|state| {
+        state.pause(cause.clone(), detail, now);
+        if let (PauseCause::Cleared, Some(pause)) = (&cause, &mut state.pause) {
+            // Whatever it rested for before, the conversation is gone now; the session that
+            // follows in the same process finds the loop by this.
+            pause.cause = PauseCause::Cleared;
+            state.client = client::process();
+        }
+        state.position()
+    })?;
+    if let Some(position) = position {
+        bound::note(&bound.file, call, &position, "paused", &format!("{cause}: {detail}"), json!({}));
+    }
+    Ok(Reply::silent())
+}

@@ -1,0 +1,240 @@
+//! `ralph-user-prompt`: starts, continues, pauses and cancels from what a person typed, without a
+//! shell and without the model.
+//!
+//! A typed command reaches us twice, first as a prompt and then as an expansion; the expansion
+//! decides. A plain prompt matters for two things: the words `ralph cancel` and `ralph pause` in
+//! mid-turn, and what it reveals, since pressing Esc fires no hook at all.
+
+use crate::begin::{self, Asked, Begun};
+use crate::bound::{self, Bound};
+use crate::cancel;
+use crate::door::Call;
+use anyhow::Result;
+use ralph_core::event::Event;
+use ralph_core::reply::Reply;
+use ralph_core::state::{LoopState, PauseCause, Phase, StartedBy, Turn};
+use ralph_core::{arguments, contract, ending_marks, say, start};
+use ralph_io::{client, clock, project, transcript};
+use serde_json::{Value, json};
+use std::path::Path;
+
+/// Answers UserPromptSubmit and UserPromptExpansion.
+pub fn answer(call: &Call) -> Result<Reply> {
+    match call.input.hook_event_name {
+        Event::UserPromptSubmit => prompt(call),
+        Event::UserPromptExpansion => command(call),
+        _ => Ok(Reply::silent()),
+    }
+}
+
+/// A typed slash command, by its name without a plugin's prefix.
+fn command(call: &Call) -> Result<Reply> {
+    let name = call.input.command_name.as_str();
+    let outcome = match name.strip_prefix("ralph:").unwrap_or(name) {
+        "ralph" => start_command(call),
+        "ralph-cancel" => cancel_command(call),
+        "ralph-plan" => plan_command(call),
+        _ => Ok(Reply::silent()),
+    };
+    // A person waits for the answer, and a start that failed must not look like one.
+    outcome.or_else(|error| Ok(Reply::block(&say::line(&format!("{error:#}")))))
+}
+
+fn start_command(call: &Call) -> Result<Reply> {
+    let request = match arguments::parse(&call.input.command_args) {
+        Ok(request) => request,
+        Err(refusal) => return Ok(Reply::block(&say::line(&refusal.to_string()))),
+    };
+    let begun = begin::begin(&Asked {
+        home: &call.home,
+        request: &request,
+        session_id: &call.input.session_id,
+        prompt_id: &call.input.prompt_id,
+        project_root: project::root(client::project_dir(), Path::new(&call.input.cwd)),
+        started_by: StartedBy::Person,
+        via: Some(call.via),
+    })?;
+    Ok(match begun {
+        Begun::Answered => Reply::silent(),
+        Begun::Refused(why) => Reply::block(&say::line(&why)),
+        Begun::Planned(_) => Reply::block(&say::line("the client named no session; nothing was started")),
+        Begun::Started(state) => {
+            journal(call, &state, "started")?;
+            contract(&contract::started_line(&state), &state).tell(say::line(&start::announcement(&state)))
+        }
+        Begun::Continues(state) => {
+            journal(call, &state, "continued")?;
+            contract(&contract::continues_line(&state), &state)
+                .tell(say::line(&format!("loop {} continues at {}", state.loop_id, state.position())))
+        }
+    })
+}
+
+fn contract(heading: &str, state: &LoopState) -> Reply {
+    Reply::context(Event::UserPromptExpansion, &contract::contract(heading, state))
+}
+
+fn journal(call: &Call, state: &LoopState, decision: &str) -> Result<()> {
+    if let Some(bound) = Bound::find(call)? {
+        bound.note(call, decision, "the person typed /ralph", json!({"via": state.via}));
+    }
+    Ok(())
+}
+
+/// Cancels and answers without a model call. The second copy of a hook that is registered twice
+/// finds the tombstone of this very prompt and has nothing to add.
+fn cancel_command(call: &Call) -> Result<Reply> {
+    let Some(bound) = Bound::find(call)? else {
+        return Ok(Reply::block(&say::line("no loop is live in this session; `ralph status` lists them")));
+    };
+    if bound.state.ending.is_some() {
+        return Ok(match cancelled_by(&bound.state, &call.input.prompt_id) {
+            true => Reply::silent(),
+            false => Reply::block(&say::ended(&bound.state)),
+        });
+    }
+    Ok(Reply::block(&cancel(call, &bound)?))
+}
+
+/// Member of an ended state: the prompt that cancelled it.
+const CANCELLED_BY: &str = "cancelled_by_prompt";
+
+fn cancelled_by(state: &LoopState, prompt_id: &str) -> bool {
+    !prompt_id.is_empty() && state.extra.get(CANCELLED_BY).and_then(Value::as_str) == Some(prompt_id)
+}
+
+/// Ends the loop; returns what to tell the person.
+fn cancel(call: &Call, bound: &Bound) -> Result<String> {
+    let prompt_id = call.input.prompt_id.clone();
+    bound.file.update(|state| {
+        state.extra.insert(CANCELLED_BY.to_owned(), Value::String(prompt_id));
+    })?;
+    match cancel::end_loop(&call.home, &bound.file, "typed in the session", false)? {
+        Some((state, archived)) => {
+            bound::note(&archived, call, &state.position(), "ended", "the person cancelled", Value::Null);
+            Ok(format!("{} Kept in {}", say::ended(&state), archived.folder().display()))
+        }
+        None => Ok(say::line("the loop had ended before")),
+    }
+}
+
+/// Planning is a dialogue that ends by an import, and an import is refused while a loop is live.
+fn plan_command(call: &Call) -> Result<Reply> {
+    if client::is_plan_round() {
+        return Ok(Reply::silent());
+    }
+    let live = Bound::find(call)?.filter(|bound| bound.state.is_live());
+    Ok(live.map_or(Reply::silent(), |bound| {
+        let position = bound.state.position();
+        Reply::block(&say::line(&format!(
+            "a loop is live in this session at {position}: end it with /ralph-cancel before you plan another"
+        )))
+    }))
+}
+
+fn prompt(call: &Call) -> Result<Reply> {
+    let Some(bound) = Bound::find(call)? else { return Ok(Reply::silent()) };
+    if bound.state.phase == Phase::Ended {
+        return after_the_end(call, &bound);
+    }
+    if bound.is_outranked(call.via) || !bound.state.is_live() {
+        return Ok(Reply::silent());
+    }
+    match call.input.prompt.trim() {
+        "ralph cancel" => typed_cancel(call, &bound),
+        "ralph pause" => typed_pause(call, &bound),
+        _ => other_prompt(call, &bound),
+    }
+}
+
+/// The tombstone is kept for the turn that the loop drove, and for the copy of the hook that was
+/// started by the same prompt; a new prompt has nothing more to do with the loop.
+fn after_the_end(call: &Call, bound: &Bound) -> Result<Reply> {
+    let same_turn = drives(&bound.state, &call.input.prompt_id);
+    if same_turn || cancelled_by(&bound.state, &call.input.prompt_id) {
+        return Ok(Reply::silent());
+    }
+    cancel::acknowledge(call, bound)
+}
+
+fn drives(state: &LoopState, prompt_id: &str) -> bool {
+    state.turn.as_ref().is_some_and(|turn| turn.prompt_id == prompt_id)
+}
+
+/// In mid-turn the prompt is let through: blocking it would show the person nothing, and the turn
+/// is cut at its next tool call. Otherwise it is answered here, without the model.
+fn typed_cancel(call: &Call, bound: &Bound) -> Result<Reply> {
+    let mid_turn = drives(&bound.state, &call.input.prompt_id);
+    let message = cancel(call, bound)?;
+    Ok(if mid_turn { Reply::silent().tell(message) } else { Reply::block(&message) })
+}
+
+fn typed_pause(call: &Call, bound: &Bound) -> Result<Reply> {
+    let mid_turn = drives(&bound.state, &call.input.prompt_id);
+    let message = pause(call, bound, PauseCause::Person, "typed in the session")?;
+    Ok(if mid_turn { Reply::silent().tell(message) } else { Reply::block(&message) })
+}
+
+/// Pauses the loop; returns what the person is told, and notes that they were.
+fn pause(call: &Call, bound: &Bound, cause: PauseCause, detail: &str) -> Result<String> {
+    let now = clock::now();
+    let text = bound.file.update(|state| {
+        bound::raise(state, call.via);
+        state.pause(cause.clone(), detail, now);
+        if let Some(pause) = &mut state.pause {
+            pause.told = true;
+        }
+        say::paused(state)
+    })?;
+    bound.note(call, "paused", &format!("{cause}: {detail}"), Value::Null);
+    Ok(say::line(&text.unwrap_or_default()))
+}
+
+/// Any other prompt: of the running turn, of a background worker, or a new one that reveals that
+/// the loop's turn was cut.
+fn other_prompt(call: &Call, bound: &Bound) -> Result<Reply> {
+    let state = &bound.state;
+    let prompt_id = &call.input.prompt_id;
+    if state.phase == Phase::Paused {
+        return tell_of_pause(call, bound);
+    }
+    if prompt_id.is_empty() || drives(state, prompt_id) {
+        return Ok(Reply::silent());
+    }
+    match &state.turn {
+        Some(turn) if !call.input.is_task_notification() => {
+            let cause = transcript::cut_by(Path::new(&call.input.transcript_path), Some(turn.at))
+                .unwrap_or(PauseCause::Crashed);
+            let message = pause(call, bound, cause, "a new prompt came in the middle of the loop's turn")?;
+            // A command of ours says itself what becomes of the loop.
+            Ok(match ending_marks::is_our_command(&call.input.prompt) {
+                true => Reply::silent(),
+                false => Reply::silent().tell(message),
+            })
+        }
+        _ => {
+            // Nothing was outstanding: the loop goes on in this turn.
+            let turn = Turn { prompt_id: prompt_id.clone(), at: clock::now() };
+            bound.file.update(|state| {
+                bound::raise(state, call.via);
+                state.turn = Some(turn);
+            })?;
+            Ok(Reply::silent())
+        }
+    }
+}
+
+/// A pause that was revealed by an event that cannot speak is told at the next prompt.
+fn tell_of_pause(call: &Call, bound: &Bound) -> Result<Reply> {
+    let untold = bound.state.pause.as_ref().is_some_and(|pause| !pause.told);
+    if !untold || ending_marks::is_our_command(&call.input.prompt) {
+        return Ok(Reply::silent());
+    }
+    let text = bound.file.update(|state| {
+        if let Some(pause) = &mut state.pause {
+            pause.told = true;
+        }
+        say::paused(state)
+    })?;
+    Ok(Reply::silent().tell(say::line(&text.unwrap_or_default())))
+}
