@@ -3,6 +3,9 @@
 //! Nothing in this crate opens a file, reads the clock or the environment, or starts a process;
 //! what a rule needs arrives as an argument. `clippy.toml` beside this crate keeps it so.
 
+pub mod arguments;
 pub mod event;
+pub mod graph;
 pub mod squeeze;
 pub mod state;
+pub mod vacuous;
