@@ -6,6 +6,7 @@
 pub mod arguments;
 pub mod event;
 pub mod graph;
+pub mod plan;
 pub mod project;
 pub mod squeeze;
 pub mod state;
