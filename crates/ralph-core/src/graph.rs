@@ -5,13 +5,14 @@
 
 mod change;
 mod lint;
+mod refused;
 pub mod render;
 
 pub use change::{
-    Claim, Finding, Lease, NewTask, Refused, Which, add, block, claim, depend, done, fail, release,
-    renew,
+    Claim, Finding, Lease, NewTask, Which, add, block, claim, depend, done, fail, release, renew,
 };
 pub use lint::{Flaw, lint};
+pub use refused::Refused;
 
 use crate::state::{Task, TaskStatus};
 use jiff::Timestamp;

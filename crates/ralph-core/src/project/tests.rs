@@ -1,5 +1,8 @@
 use super::*;
 
+/// Files and their texts; or criteria and their commands.
+type Pairs<'a> = &'a [(&'a str, &'a str)];
+
 /// A project from names, and from `name = text` for files whose text matters.
 fn project(files: &[(&str, &str)]) -> ProjectFiles {
     let (mut entries, mut texts) = (BTreeSet::new(), BTreeMap::new());
@@ -143,7 +146,7 @@ fn the_package_manager_is_the_one_that_was_used() {
 
 #[test]
 fn each_ecosystem_is_known_by_its_files() {
-    let cases: [(&[(&str, &str)], &[(&str, &str)]); 17] = [
+    let cases: [(Pairs, Pairs); 17] = [
         (
             &[("Cargo.toml", "[package]")],
             &[("AC-T", "cargo test"), ("AC-L", "cargo check --all-targets")],
