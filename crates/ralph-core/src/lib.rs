@@ -3,15 +3,22 @@
 //! Nothing in this crate opens a file, reads the clock or the environment, or starts a process;
 //! what a rule needs arrives as an argument. `clippy.toml` beside this crate keeps it so.
 
+pub mod arguments;
 pub mod contract;
 pub mod ending_marks;
 pub mod event;
+pub mod graph;
+pub mod guard;
+pub mod plan;
 pub mod progress;
+pub mod project;
 pub mod reply;
 pub mod say;
-pub mod squeeze;
 pub mod settings;
+pub mod shell;
+pub mod squeeze;
 pub mod start;
 pub mod state;
 pub mod stop;
 pub mod token;
+pub mod vacuous;

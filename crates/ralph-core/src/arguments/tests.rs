@@ -1,0 +1,198 @@
+use super::*;
+
+#[track_caller]
+fn check_task(typed: &str, expected: &str) {
+    let request = parse(typed).unwrap();
+    assert_eq!(request.task.as_deref(), Some(expected), "{typed}");
+    assert_eq!(request.options, Options::default(), "{typed}");
+}
+
+#[track_caller]
+fn check_refused(typed: &str, expected: &str) {
+    let message = parse(typed).expect_err(typed).to_string();
+    assert!(message.contains(expected), "{typed}: {message}");
+}
+
+#[track_caller]
+fn options(typed: &str) -> Options {
+    parse(typed).unwrap().options
+}
+
+#[test]
+fn a_wholly_quoted_task_loses_its_quotes() {
+    check_task(r#""Fix the bug""#, "Fix the bug");
+    check_task("'Fix the bug'", "Fix the bug");
+    check_task(r#"  "Fix the bug"  "#, "Fix the bug");
+    check_task(r#""say "hi" twice""#, r#""say "hi" twice""#);
+}
+
+#[test]
+fn an_apostrophe_is_text() {
+    check_task("don't touch it's tests", "don't touch it's tests");
+    check_task("'tis the season", "'tis the season");
+    check_task("the users' list and the admins' list", "the users' list and the admins' list");
+}
+
+#[test]
+fn a_task_is_kept_as_it_was_typed() {
+    check_task("fix   the \"big  bug\"  now", "fix   the \"big  bug\"  now");
+    check_task("first\n\n  second", "first\n\n  second");
+    check_task("\"a\" \"b\"", "\"a\" \"b\"");
+    check_task("größe – ändern", "größe – ändern");
+}
+
+#[test]
+fn nothing_is_expanded() {
+    for task in ["$(touch /tmp/x)", "`id` $HOME ${X} ~ ~/a *", r"a\ b \n", "$'a'", "!! #x"] {
+        check_task(task, task);
+    }
+}
+
+#[test]
+fn both_spellings_of_a_flag_are_read_wherever_they_stand() {
+    for typed in [
+        "\"Fix it\" --max-iterations 5",
+        "--max-iterations=5 Fix it",
+        "Fix --max-iterations 5 it",
+        "Fix it --max-iterations='5'",
+        "--max-iterations \"5\" 'Fix it'",
+    ] {
+        let request = parse(typed).unwrap();
+        assert_eq!(request.task.as_deref(), Some("Fix it"), "{typed}");
+        assert_eq!(request.options.max_iterations, Some(5), "{typed}");
+    }
+}
+
+#[test]
+fn every_flag_is_read() {
+    let given = options(
+        "--max-iterations 10000 --max-minutes=100000 --max-tokens 1000000000000 --stall-limit=1000 \
+         --completion token --session abc-1 --baseline --ac 'a=b'",
+    );
+    assert_eq!(given.max_iterations, Some(10_000));
+    assert_eq!(given.max_minutes, Some(100_000));
+    assert_eq!(given.max_tokens, Some(1_000_000_000_000));
+    assert_eq!(given.stall_limit, Some(1_000));
+    assert_eq!(given.completion, Some(Completion::Token));
+    assert_eq!(given.session.as_deref(), Some("abc-1"));
+    assert!(given.baseline);
+    assert_eq!(given.criteria[0].id, "AC-1");
+}
+
+#[test]
+fn a_number_is_plain_decimal_digits_in_range() {
+    for bad in [
+        "08",
+        "0",
+        "00",
+        "-1",
+        "1e9",
+        "+3",
+        "3.5",
+        "5x",
+        "0x10",
+        "10001",
+        "99999999999999999999",
+        "٣",
+        "five",
+        "1_000",
+    ] {
+        check_refused(
+            &format!("x --max-iterations {bad}"),
+            "`--max-iterations` needs a whole number from 1 to 10000",
+        );
+        check_refused(&format!("x --max-iterations={bad}"), &format!("not `{bad}`"));
+    }
+    check_refused("x --max-iterations=", "`--max-iterations` needs a value");
+    check_refused("x --max-iterations ''", "`--max-iterations` needs a value");
+    assert!(parse_number(Number::MaxTokens, "").is_err());
+    assert_eq!(parse_number(Number::StallLimit, "1000"), Ok(1_000));
+}
+
+#[test]
+fn a_criterion_is_parted_at_its_first_equals_sign() {
+    let given =
+        options("--ac 'tests pass=npm test -- --reporter=dot' --ac '=make check' --ac=\"x y=a b\"");
+    let pairs: Vec<_> = given
+        .criteria
+        .iter()
+        .map(|one| (one.id.as_str(), one.description.as_str(), one.verification_command.as_str()))
+        .collect();
+    assert_eq!(
+        pairs,
+        [
+            ("AC-1", "tests pass", "npm test -- --reporter=dot"),
+            ("AC-2", "make check", "make check"),
+            ("AC-3", "x y", "a b"),
+        ]
+    );
+}
+
+#[test]
+fn a_criterion_that_proves_nothing_is_refused() {
+    check_refused("x --ac 'npm test'", "a description, `=` and a command");
+    check_refused("x --ac 'tests pass='", "there is no command");
+    check_refused("x --ac 'tests pass=true'", "it succeeds whatever");
+    check_refused("x --ac 'tests pass=npm test || true'", "hides its failure");
+}
+
+#[test]
+fn a_flag_without_its_value_is_refused_by_name() {
+    check_refused("x --max-iterations", "`--max-iterations` needs a value");
+    check_refused("x --max-iterations --baseline", "`--max-iterations` needs a value");
+    check_refused("x --session=", "`--session` needs a value");
+    check_refused("x --baseline=yes", "`--baseline` takes no value");
+    check_refused("x --completion maybe", "`verified` or `token`");
+}
+
+#[test]
+fn a_flag_given_twice_is_refused() {
+    check_refused("--max-iterations 5 --max-iterations=5", "`--max-iterations` was given twice");
+    check_refused("--baseline --baseline", "`--baseline` was given twice");
+}
+
+#[test]
+fn an_unknown_flag_is_refused_unless_it_is_text() {
+    check_refused("fix it --max-iteration 5", "unknown flag `--max-iteration`");
+    check_refused("fix --verbose=1", "unknown flag `--verbose`");
+    check_task("\"make --verbose work\"", "make --verbose work");
+    check_task("make '--verbose' work", "make '--verbose' work");
+    check_task("-- make --verbose --max-iterations work", "make --verbose --max-iterations work");
+    check_task("make -- --verbose work", "make --verbose work");
+    check_task("ls -la -DX=\"a --b\"", "ls -la -DX=\"a --b\"");
+}
+
+#[test]
+fn a_flag_with_the_wrong_dashes_is_refused() {
+    for typed in [
+        "\u{2014}max-iterations 5",
+        "-max-iterations 5",
+        "\u{2013}max-iterations=5",
+        "---max-iterations 5",
+    ] {
+        check_refused(&format!("fix it {typed}"), "write `--max-iterations`, with two hyphens");
+    }
+}
+
+#[test]
+fn no_task_is_told_from_an_empty_one() {
+    assert_eq!(parse("  \n").unwrap(), Request::default());
+    assert_eq!(parse("--max-iterations 5").unwrap().task, None);
+    check_refused("\"\"", "the task is empty");
+    check_refused("'  ' --baseline", "the task is empty");
+}
+
+#[test]
+fn a_flag_on_its_own_line_leaves_the_line_break() {
+    let request = parse("first\n--max-iterations 5\nsecond").unwrap();
+    assert_eq!(request.task.as_deref(), Some("first\nsecond"));
+}
+
+#[test]
+fn the_refusal_of_a_value_shows_how_to_write_it() {
+    for flag in FLAGS.iter().filter(|flag| **flag != "--baseline") {
+        let shown = Refusal::NoValue { flag }.to_string();
+        let example = shown.split('`').nth(3).unwrap();
+        assert!(parse(example).is_ok(), "{example}");
+    }
+}

@@ -1,0 +1,318 @@
+//! Changes to the task graph, each either made whole or refused with what to do instead.
+//!
+//! Who may claim a task is decided here; that two workers do not decide at once is the store's
+//! business, which holds its lock around these functions.
+
+use super::{Flaw, Graph, Refused, Standing, lease_ran_out, lint};
+use crate::state::{Task, TaskStatus};
+use jiff::{SignedDuration, Timestamp};
+
+/// A task to be added.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct NewTask {
+    /// Its id; none takes the next free `T-N`.
+    pub id: Option<String>,
+    /// In words.
+    pub name: String,
+    /// Ids of the tasks that must be done first.
+    pub deps: Vec<String>,
+    /// How one can tell that it is done.
+    pub completion_condition: String,
+    /// Files that it will change.
+    pub files: Vec<String>,
+}
+
+/// Which task to claim.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Which<'a> {
+    /// The first that is ready.
+    Next,
+    /// This one.
+    Id(&'a str),
+}
+
+/// Who claims a task, and for how long.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Lease<'a> {
+    /// Who.
+    pub owner: &'a str,
+    /// How long; none lasts until the task is done, failed or released.
+    pub length: Option<SignedDuration>,
+}
+
+/// A claimed task, with what its worker should know.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Claim {
+    /// The task as it stands now.
+    pub task: Task,
+    /// What came of the tasks it depends on, in the order of `deps`.
+    pub findings: Vec<Finding>,
+}
+
+/// What came of a task that another one depends on.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Finding {
+    /// Its id.
+    pub id: String,
+    /// Its name.
+    pub name: String,
+    /// Its result; none if it was done without a word.
+    pub result: Option<String>,
+}
+
+/// Adds a task at the end and says its id.
+pub fn add(tasks: &mut Vec<Task>, new: NewTask) -> Result<String, Refused> {
+    let id = match new.id {
+        Some(id) => id.trim().to_owned(),
+        None => format!("T-{}", next_number(tasks)),
+    };
+    if new.name.trim().is_empty() {
+        return Err(Refused::Missing { what: "the task's name" });
+    }
+    tasks.push(Task {
+        id: id.clone(),
+        name: new.name.trim().to_owned(),
+        deps: new.deps,
+        completion_condition: new.completion_condition,
+        files: new.files,
+        ..Task::default()
+    });
+    match flaw_of_last(tasks) {
+        None => Ok(id),
+        Some(flaw) => {
+            tasks.pop();
+            Err(Refused::Flawed(flaw))
+        }
+    }
+}
+
+/// What is wrong with the last task; what was wrong with the others before is not its fault.
+fn flaw_of_last(tasks: &[Task]) -> Option<Flaw> {
+    let (last, others) = tasks.split_last()?;
+    if last.id.is_empty() {
+        return Some(Flaw::EmptyId { place: tasks.len() });
+    }
+    if others.iter().any(|other| other.id == last.id) {
+        return Some(Flaw::DuplicateId { id: last.id.clone() });
+    }
+    flaw_of_deps(tasks, last)
+}
+
+fn flaw_of_deps(tasks: &[Task], task: &Task) -> Option<Flaw> {
+    let graph = Graph::new(tasks, Timestamp::UNIX_EPOCH);
+    let unknown = task.deps.iter().find(|id| graph.place(id).is_none());
+    if let Some(unknown) = unknown {
+        return Some(Flaw::UnknownDependency { id: task.id.clone(), on: unknown.clone() });
+    }
+    lint::cycles(tasks).into_iter().find(|cycle| cycle.contains(&task.id)).map(|path| {
+        if path.len() == 1 { Flaw::OnItself { id: task.id.clone() } } else { Flaw::Cycle { path } }
+    })
+}
+
+/// Makes a task depend on exactly these others.
+pub fn depend(tasks: &mut [Task], id: &str, deps: Vec<String>) -> Result<(), Refused> {
+    let place = place(tasks, id)?;
+    let before = std::mem::replace(&mut tasks[place].deps, deps);
+    match flaw_of_deps(tasks, &tasks[place]) {
+        None => Ok(()),
+        Some(flaw) => {
+            tasks[place].deps = before;
+            Err(Refused::Flawed(flaw))
+        }
+    }
+}
+
+/// Gives a task to a worker. Claiming again what one holds already renews the lease.
+pub fn claim(
+    tasks: &mut [Task],
+    which: Which,
+    lease: Lease,
+    now: Timestamp,
+) -> Result<Claim, Refused> {
+    if lease.owner.trim().is_empty() {
+        return Err(Refused::Missing { what: "the owner" });
+    }
+    let place = claimable(tasks, which, lease.owner, now)?;
+    let findings = findings(tasks, &tasks[place]);
+    let task = &mut tasks[place];
+    let held = task.status == TaskStatus::InProgress
+        && task.owner.as_deref() == Some(lease.owner)
+        && !lease_ran_out(task, now);
+    if !held {
+        task.attempts = task.attempts.saturating_add(1);
+    }
+    task.status = TaskStatus::InProgress;
+    task.owner = Some(lease.owner.to_owned());
+    task.lease_expires_at = lease_end(lease, now);
+    Ok(Claim { task: task.clone(), findings })
+}
+
+fn claimable(tasks: &[Task], which: Which, owner: &str, now: Timestamp) -> Result<usize, Refused> {
+    let graph = Graph::new(tasks, now);
+    let Which::Id(id) = which else {
+        let next = tasks.iter().position(|task| graph.standing(task) == Standing::Ready);
+        return next.ok_or_else(|| Refused::NothingReady(graph.summary()));
+    };
+    let place = graph.place(id).ok_or_else(|| Refused::NoSuchTask { id: id.to_owned() })?;
+    let task = &tasks[place];
+    match graph.standing(task) {
+        Standing::Ready => Ok(place),
+        Standing::InProgress if task.owner.as_deref() == Some(owner) => Ok(place),
+        Standing::InProgress => Err(held(task)),
+        Standing::Waiting => Err(waits(&graph, task)),
+        _ => Err(Refused::Closed { id: id.to_owned(), status: task.status.clone() }),
+    }
+}
+
+fn findings(tasks: &[Task], task: &Task) -> Vec<Finding> {
+    let graph = Graph::new(tasks, Timestamp::UNIX_EPOCH);
+    task.deps
+        .iter()
+        .filter_map(|id| graph.get(id))
+        .map(|dependency| Finding {
+            id: dependency.id.clone(),
+            name: dependency.name.clone(),
+            result: dependency.result.clone(),
+        })
+        .collect()
+}
+
+/// Lengthens the claim of a worker that still holds its task, even if the lease has run out in
+/// the meantime: as long as nobody else has taken it, the work is still its own.
+pub fn renew(tasks: &mut [Task], id: &str, lease: Lease, now: Timestamp) -> Result<(), Refused> {
+    let task = open(tasks, id)?;
+    if task.status != TaskStatus::InProgress {
+        return Err(Refused::NotHeld { id: id.to_owned() });
+    }
+    if task.owner.as_deref() != Some(lease.owner) {
+        return Err(held(task));
+    }
+    task.lease_expires_at = lease_end(lease, now);
+    Ok(())
+}
+
+/// Records that a task is done. `by` is who says so: a worker whose lease ran out must not close
+/// what another has taken over; none speaks for the loop itself.
+pub fn done(
+    tasks: &mut [Task],
+    id: &str,
+    by: Option<&str>,
+    result: Option<String>,
+) -> Result<(), Refused> {
+    let graph = Graph::new(tasks, Timestamp::UNIX_EPOCH);
+    if let Some(task) = graph.get(id).filter(|task| graph.waits_for(task).is_some()) {
+        return Err(waits(&graph, task));
+    }
+    let task = open(tasks, id)?;
+    theirs(task, by)?;
+    close(task, TaskStatus::Done, result);
+    Ok(())
+}
+
+/// Gives a task up, with the reason. What depends on it waits until it is released and done.
+pub fn fail(tasks: &mut [Task], id: &str, by: Option<&str>, reason: &str) -> Result<(), Refused> {
+    stop_work(tasks, id, by, reason, TaskStatus::Failed)
+}
+
+/// Sets a task aside that waits for something outside, with what it waits for.
+pub fn block(tasks: &mut [Task], id: &str, by: Option<&str>, reason: &str) -> Result<(), Refused> {
+    stop_work(tasks, id, by, reason, TaskStatus::Blocked)
+}
+
+/// Makes a claimed, failed or blocked task pending again. What came of the attempt is kept for
+/// whoever takes it next.
+pub fn release(tasks: &mut [Task], id: &str) -> Result<(), Refused> {
+    let place = place(tasks, id)?;
+    let task = &mut tasks[place];
+    match task.status {
+        TaskStatus::Done | TaskStatus::Other(_) => Err(closed(task)),
+        _ => {
+            task.status = TaskStatus::Pending;
+            task.owner = None;
+            task.lease_expires_at = None;
+            Ok(())
+        }
+    }
+}
+
+fn stop_work(
+    tasks: &mut [Task],
+    id: &str,
+    by: Option<&str>,
+    reason: &str,
+    status: TaskStatus,
+) -> Result<(), Refused> {
+    if reason.trim().is_empty() {
+        return Err(Refused::Missing { what: "the reason" });
+    }
+    let task = open(tasks, id)?;
+    theirs(task, by)?;
+    close(task, status, Some(reason.trim().to_owned()));
+    Ok(())
+}
+
+/// The owner stays on a closed task: it says who did it.
+fn close(task: &mut Task, status: TaskStatus, result: Option<String>) {
+    task.status = status;
+    task.lease_expires_at = None;
+    task.result = result.filter(|text| !text.trim().is_empty());
+}
+
+fn theirs(task: &Task, by: Option<&str>) -> Result<(), Refused> {
+    match (by, &task.owner) {
+        (Some(by), Some(owner)) if task.status == TaskStatus::InProgress && owner != by => {
+            Err(held(task))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The task of this id, if it is pending or in progress.
+fn open<'a>(tasks: &'a mut [Task], id: &str) -> Result<&'a mut Task, Refused> {
+    let place = place(tasks, id)?;
+    let task = &mut tasks[place];
+    match task.status {
+        TaskStatus::Pending | TaskStatus::InProgress => Ok(task),
+        _ => Err(closed(task)),
+    }
+}
+
+fn place(tasks: &[Task], id: &str) -> Result<usize, Refused> {
+    tasks
+        .iter()
+        .position(|task| task.id == id)
+        .ok_or_else(|| Refused::NoSuchTask { id: id.to_owned() })
+}
+
+fn closed(task: &Task) -> Refused {
+    Refused::Closed { id: task.id.clone(), status: task.status.clone() }
+}
+
+fn held(task: &Task) -> Refused {
+    Refused::Held {
+        id: task.id.clone(),
+        owner: task.owner.clone().unwrap_or_else(|| "someone".to_owned()),
+        until: task.lease_expires_at,
+    }
+}
+
+fn waits(graph: &Graph, task: &Task) -> Refused {
+    let on = graph.waits_for(task).unwrap_or_default();
+    Refused::Waits {
+        id: task.id.clone(),
+        on: on.to_owned(),
+        status: graph.get(on).map(|dependency| dependency.status.clone()),
+    }
+}
+
+/// A lease longer than time lasts forever.
+fn lease_end(lease: Lease, now: Timestamp) -> Option<Timestamp> {
+    lease.length.map(|length| now.checked_add(length).unwrap_or(Timestamp::MAX))
+}
+
+/// One more than the highest `T-N`, so that the id of a task that was taken out is not used again.
+fn next_number(tasks: &[Task]) -> u32 {
+    let highest =
+        tasks.iter().filter_map(|task| task.id.strip_prefix("T-")?.parse::<u32>().ok()).max();
+    highest.unwrap_or(0).saturating_add(1)
+}

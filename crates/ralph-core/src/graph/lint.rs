@@ -1,0 +1,147 @@
+//! What is wrong with a task graph that was written by hand or by a model.
+//!
+//! Everything that is wrong is reported at once, so that it can be put right at once.
+
+use super::Graph;
+use crate::state::Task;
+use jiff::Timestamp;
+use std::collections::HashSet;
+use std::fmt;
+
+/// Something that keeps a graph from being worked off.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Flaw {
+    /// A task without an id.
+    EmptyId {
+        /// Which task of the list, counted from 1.
+        place: usize,
+    },
+    /// A task without a name.
+    EmptyName {
+        /// Its id.
+        id: String,
+    },
+    /// Two tasks with one id.
+    DuplicateId {
+        /// The id.
+        id: String,
+    },
+    /// A task depends on one that does not exist.
+    UnknownDependency {
+        /// The task.
+        id: String,
+        /// What it depends on.
+        on: String,
+    },
+    /// A task depends on itself.
+    OnItself {
+        /// Its id.
+        id: String,
+    },
+    /// Tasks that wait for each other.
+    Cycle {
+        /// Their ids; each depends on the next, and the last on the first.
+        path: Vec<String>,
+    },
+}
+
+impl fmt::Display for Flaw {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Flaw::EmptyId { place } => write!(to, "task {place} has no id; give it one"),
+            Flaw::EmptyName { id } => {
+                write!(to, "{id} has no name; say in words what is to be done")
+            }
+            Flaw::DuplicateId { id } => write!(to, "{id} is the id of two tasks; rename one"),
+            Flaw::UnknownDependency { id, on } => {
+                write!(to, "{id} depends on {on}, which does not exist; add it or leave it out")
+            }
+            Flaw::OnItself { id } => write!(to, "{id} depends on itself; leave that out"),
+            Flaw::Cycle { path } => {
+                let first = path.first().map_or("", String::as_str);
+                write!(
+                    to,
+                    "{} → {first} depend on each other in a circle; leave one out",
+                    path.join(" → ")
+                )
+            }
+        }
+    }
+}
+
+/// Everything that is wrong, in the order of the list; cycles last.
+pub fn lint(tasks: &[Task]) -> Vec<Flaw> {
+    let graph = Graph::new(tasks, Timestamp::UNIX_EPOCH);
+    let mut seen = HashSet::new();
+    let mut flaws = Vec::new();
+    for (at, task) in tasks.iter().enumerate() {
+        let id = task.id.clone();
+        if id.trim().is_empty() {
+            flaws.push(Flaw::EmptyId { place: at + 1 });
+        } else if !seen.insert(task.id.as_str()) {
+            flaws.push(Flaw::DuplicateId { id: id.clone() });
+        }
+        if task.name.trim().is_empty() {
+            flaws.push(Flaw::EmptyName { id: id.clone() });
+        }
+        let unknown = task.deps.iter().filter(|on| graph.place(on).is_none());
+        flaws.extend(unknown.map(|on| Flaw::UnknownDependency { id: id.clone(), on: on.clone() }));
+    }
+    flaws.extend(cycles(tasks).into_iter().map(|path| match path.as_slice() {
+        [id] => Flaw::OnItself { id: id.clone() },
+        _ => Flaw::Cycle { path },
+    }));
+    flaws
+}
+
+/// How many cycles are named: a graph can hold more of them than anyone reads.
+const MAX_CYCLES: usize = 20;
+
+#[derive(Clone, Copy, PartialEq)]
+enum Mark {
+    New,
+    /// On the path that is being walked.
+    OnPath,
+    Finished,
+}
+
+/// Cycles, one for each edge that closes one on a walk along the dependencies. The walk keeps
+/// its own stack: a chain of ten thousand tasks must not exhaust the thread's.
+pub(super) fn cycles(tasks: &[Task]) -> Vec<Vec<String>> {
+    let graph = Graph::new(tasks, Timestamp::UNIX_EPOCH);
+    let mut marks = vec![Mark::New; tasks.len()];
+    let mut found = Vec::new();
+    for start in 0..tasks.len() {
+        if marks[start] != Mark::New || found.len() >= MAX_CYCLES {
+            continue;
+        }
+        // Each step: a task, and how many of its dependencies were followed.
+        let mut path = vec![(start, 0_usize)];
+        marks[start] = Mark::OnPath;
+        while let Some((place, followed)) = path.last_mut() {
+            let Some(on) = tasks[*place].deps.get(*followed) else {
+                marks[*place] = Mark::Finished;
+                path.pop();
+                continue;
+            };
+            *followed += 1;
+            let Some(next) = graph.place(on) else { continue };
+            match marks[next] {
+                Mark::New => {
+                    marks[next] = Mark::OnPath;
+                    path.push((next, 0));
+                }
+                Mark::OnPath if found.len() < MAX_CYCLES => found.push(closing(tasks, &path, next)),
+                Mark::OnPath | Mark::Finished => {}
+            }
+        }
+    }
+    found
+}
+
+fn closing(tasks: &[Task], path: &[(usize, usize)], first: usize) -> Vec<String> {
+    path.iter()
+        .skip_while(|(place, _)| *place != first)
+        .map(|(place, _)| tasks[*place].id.clone())
+        .collect()
+}

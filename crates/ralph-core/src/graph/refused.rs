@@ -1,0 +1,114 @@
+//! Why a change to the task graph was refused, and what to do instead.
+
+use super::{Flaw, Summary};
+use crate::state::TaskStatus;
+use jiff::Timestamp;
+use std::fmt;
+
+/// Why a change was refused. Nothing was changed.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Refused {
+    /// No task has this id.
+    NoSuchTask {
+        /// As given.
+        id: String,
+    },
+    /// It depends on a task that is not done.
+    Waits {
+        /// The task.
+        id: String,
+        /// The first that it waits for.
+        on: String,
+        /// The status of that one; none if it does not exist.
+        status: Option<TaskStatus>,
+    },
+    /// Someone else has claimed it.
+    Held {
+        /// The task.
+        id: String,
+        /// Who has it.
+        owner: String,
+        /// Until when, if the claim ends by itself.
+        until: Option<Timestamp>,
+    },
+    /// It is not claimed, or the claim has run out and the task was given to nobody else.
+    NotHeld {
+        /// The task.
+        id: String,
+    },
+    /// It is done, failed, blocked or in a state that this version does not know.
+    Closed {
+        /// The task.
+        id: String,
+        /// Its status.
+        status: TaskStatus,
+    },
+    /// No task can be worked on now.
+    NothingReady(Summary),
+    /// The graph would not be sound.
+    Flawed(Flaw),
+    /// A name, an owner or a reason is missing.
+    Missing {
+        /// Which.
+        what: &'static str,
+    },
+}
+
+impl fmt::Display for Refused {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Refused::NoSuchTask { id } => {
+                write!(to, "there is no task `{id}`; `ralph task list --all` shows them")
+            }
+            Refused::Waits { id, on, status: Some(status) } => {
+                write!(to, "{id} waits for {on}, which is {status}; finish {on} first")
+            }
+            Refused::Waits { id, on, status: None } => write!(
+                to,
+                "{id} waits for {on}, which does not exist; add it, or take it out of {id}'s deps"
+            ),
+            Refused::Held { id, owner, until: Some(until) } => {
+                write!(to, "{id} is claimed by {owner} until {until}; take another task")
+            }
+            Refused::Held { id, owner, until: None } => write!(
+                to,
+                "{id} is claimed by {owner}; take another task, or `ralph task release {id}`"
+            ),
+            Refused::NotHeld { id } => {
+                write!(to, "{id} is not claimed; `ralph task claim {id}` first")
+            }
+            Refused::Closed { id, status: TaskStatus::Done } => write!(to, "{id} is already done"),
+            Refused::Closed { id, status } => {
+                write!(to, "{id} is {status}; `ralph task release {id}` makes it pending again")
+            }
+            Refused::NothingReady(summary) => nothing_ready(to, summary),
+            Refused::Flawed(flaw) => flaw.fmt(to),
+            Refused::Missing { what } => write!(to, "{what} is missing; say it in words"),
+        }
+    }
+}
+
+impl std::error::Error for Refused {}
+
+fn nothing_ready(to: &mut fmt::Formatter<'_>, summary: &Summary) -> fmt::Result {
+    if summary.total == 0 {
+        return to.write_str("there are no tasks; `ralph task add NAME` adds one");
+    }
+    if summary.all_done() {
+        return write!(to, "no task is left: {}", summary.describe());
+    }
+    let counts = [
+        (summary.in_progress, "in progress"),
+        (summary.waiting, "waiting for others"),
+        (summary.blocked, "blocked"),
+        (summary.failed, "failed"),
+    ];
+    let mut parts = vec![summary.describe()];
+    parts.extend(
+        counts
+            .iter()
+            .filter(|(count, _)| *count > 0)
+            .map(|(count, word)| format!("{count} {word}")),
+    );
+    write!(to, "no task is ready: {}", parts.join(", "))
+}

@@ -1,0 +1,183 @@
+//! Reads a plan: criteria, tasks and what planning found out, under the state file's own names.
+//!
+//! A plan is written by a model or by hand, so everything that is wrong with it is reported at
+//! once, each with its place. Nothing in it can speak for itself: criteria come in unverified,
+//! claims do not come in at all, and how completion is decided is not a plan's to say.
+
+mod read;
+
+use crate::graph::{self, Flaw};
+use crate::state::{Criterion, Extra, LoopState, Task, TaskStatus};
+use crate::vacuous;
+use std::collections::HashSet;
+use std::fmt;
+
+/// A sound plan.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Plan {
+    /// What is asked for; empty if the plan does not say.
+    pub prompt: String,
+    /// What "done" means.
+    pub criteria: Vec<Criterion>,
+    /// The work.
+    pub tasks: Vec<Task>,
+    /// What planning found out about the project.
+    pub context_report: String,
+    /// How many times the loop may go on, if the plan says so.
+    pub max_iterations: Option<u32>,
+    /// Members that this version does not know.
+    pub extra: Extra,
+}
+
+/// Something that is wrong with a plan.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Problem {
+    /// Where: `task_graph[2].deps`, or empty for the plan as a whole.
+    pub place: String,
+    /// What, and what to do.
+    pub what: String,
+}
+
+impl Problem {
+    fn new(place: impl Into<String>, what: impl Into<String>) -> Problem {
+        Problem { place: place.into(), what: what.into() }
+    }
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.place.as_str() {
+            "" => to.write_str(&self.what),
+            place => write!(to, "{place}: {}", self.what),
+        }
+    }
+}
+
+/// Reads a plan from a JSON document, or from the last ```` ```json ```` block of a Markdown one.
+pub fn parse(text: &str) -> Result<Plan, Vec<Problem>> {
+    let mut problems = Vec::new();
+    let mut plan = read::document(text, &mut problems)?;
+    number(plan.criteria.iter_mut().map(|criterion| &mut criterion.id), "AC-");
+    number(plan.tasks.iter_mut().map(|task| &mut task.id), "T-");
+    plan.criteria.iter_mut().for_each(unverified);
+    plan.tasks.iter_mut().for_each(unclaimed);
+    // What could not be read is missing from the lists, and would be reported a second time.
+    if problems.is_empty() {
+        check_criteria(&plan.criteria, &mut problems);
+        check_statuses(&plan.tasks, &mut problems);
+        problems.extend(graph::lint(&plan.tasks).iter().map(|flaw| misplaced(&plan.tasks, flaw)));
+        if plan.criteria.is_empty() && plan.tasks.is_empty() {
+            problems.push(Problem::new(
+                "",
+                "the plan has neither `acceptance_criteria` nor `task_graph`; say what is to be \
+                 done and how one can tell",
+            ));
+        }
+    }
+    if problems.is_empty() { Ok(plan) } else { Err(problems) }
+}
+
+impl Plan {
+    /// Puts the plan into a loop that is being prepared. What the plan does not say stays.
+    pub fn fill(self, state: &mut LoopState) {
+        if !self.prompt.trim().is_empty() {
+            state.prompt = self.prompt;
+        }
+        if let Some(max_iterations) = self.max_iterations {
+            state.max_iterations = max_iterations;
+        }
+        state.acceptance_criteria = self.criteria;
+        state.task_graph = self.tasks;
+        state.context_report = self.context_report;
+        state.extra.extend(self.extra);
+    }
+}
+
+/// Gives each empty id the next number that no other has.
+fn number<'a>(ids: impl Iterator<Item = &'a mut String>, prefix: &str) {
+    let ids: Vec<&mut String> = ids.collect();
+    let mut taken: HashSet<String> = ids.iter().map(|id| (**id).clone()).collect();
+    let mut count = 0_usize;
+    for id in ids.into_iter().filter(|id| id.trim().is_empty()) {
+        loop {
+            count += 1;
+            *id = format!("{prefix}{count}");
+            if taken.insert(id.clone()) {
+                break;
+            }
+        }
+    }
+}
+
+fn unverified(criterion: &mut Criterion) {
+    criterion.verified = false;
+    criterion.receipt = None;
+}
+
+fn unclaimed(task: &mut Task) {
+    if task.status == TaskStatus::InProgress {
+        task.status = TaskStatus::Pending;
+    }
+    task.owner = None;
+    task.lease_expires_at = None;
+}
+
+fn check_criteria(criteria: &[Criterion], problems: &mut Vec<Problem>) {
+    let mut seen = HashSet::new();
+    for (at, criterion) in criteria.iter().enumerate() {
+        let place = |field: &str| format!("acceptance_criteria[{at}].{field}");
+        if !seen.insert(criterion.id.as_str()) {
+            let what = format!("{} is the id of two criteria; rename one", criterion.id);
+            problems.push(Problem::new(place("id"), what));
+        }
+        if criterion.description.trim().is_empty() {
+            problems.push(Problem::new(place("description"), "empty; say what must be true"));
+        }
+        let command = criterion.verification_command.as_str();
+        if let Some(why) = vacuous::refuse(command) {
+            let what = match command.trim() {
+                "" => format!("{why}; name one that fails while the work is not done"),
+                command => {
+                    format!(
+                        "`{command}` proves nothing: {why}; name a command that fails while the work is not done"
+                    )
+                }
+            };
+            problems.push(Problem::new(place("verification_command"), what));
+        }
+    }
+}
+
+/// A word that is not ours would leave its task aside for ever, and with it all that depend on it.
+fn check_statuses(tasks: &[Task], problems: &mut Vec<Problem>) {
+    for (at, task) in tasks.iter().enumerate() {
+        if let TaskStatus::Other(word) = &task.status {
+            problems.push(Problem::new(
+                format!("task_graph[{at}].status"),
+                format!("`{word}` is no status; write `pending` or `done`, or leave it out"),
+            ));
+        }
+    }
+}
+
+fn misplaced(tasks: &[Task], flaw: &Flaw) -> Problem {
+    let first = |id: &str| tasks.iter().position(|task| task.id == id);
+    let (at, field) = match flaw {
+        Flaw::EmptyId { place } => (place.checked_sub(1), "id"),
+        Flaw::EmptyName { id } => {
+            (tasks.iter().position(|task| task.id == *id && task.name.trim().is_empty()), "name")
+        }
+        Flaw::DuplicateId { id } => (tasks.iter().rposition(|task| task.id == *id), "id"),
+        Flaw::UnknownDependency { id, on } => {
+            (tasks.iter().position(|task| task.id == *id && task.deps.contains(on)), "deps")
+        }
+        Flaw::OnItself { id } => (first(id), "deps"),
+        Flaw::Cycle { path } => (path.first().and_then(|id| first(id)), "deps"),
+    };
+    let place =
+        at.map_or_else(|| "task_graph".to_owned(), |at| format!("task_graph[{at}].{field}"));
+    Problem::new(place, flaw.to_string())
+}
+
+#[cfg(test)]
+mod tests;

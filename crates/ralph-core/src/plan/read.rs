@@ -1,0 +1,143 @@
+//! From a document to the members of a plan; what has another shape becomes a problem.
+
+use super::{Plan, Problem};
+use crate::arguments::{self, Number};
+use crate::state::{Extra, LoopState};
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
+
+/// The plan as it is written. An error if there is no object to read at all.
+pub(super) fn document(text: &str, problems: &mut Vec<Problem>) -> Result<Plan, Vec<Problem>> {
+    let mut members = object(text).map_err(|what| vec![Problem::new("", what)])?;
+    Ok(Plan {
+        prompt: words(&mut members, "prompt", problems),
+        criteria: list(&mut members, "acceptance_criteria", problems),
+        tasks: list(&mut members, "task_graph", problems),
+        context_report: words(&mut members, "context_report", problems),
+        max_iterations: max_iterations(&mut members, problems),
+        extra: unknown(members),
+    })
+}
+
+fn object(text: &str) -> Result<Map<String, Value>, String> {
+    let text = text.trim_start_matches('\u{feff}').trim();
+    let whole = || text.starts_with('[').then(|| text.to_owned());
+    let json = match text.starts_with('{') {
+        true => Some(text.to_owned()),
+        false => last_block(text).or_else(whole),
+    };
+    let Some(json) = json else {
+        return Err("there is no plan here; write a JSON object, or a Markdown document with one \
+                    in a ```json block"
+            .to_owned());
+    };
+    match serde_json::from_str(&json) {
+        Ok(Value::Object(members)) => Ok(members),
+        Ok(_) => Err("a plan is a JSON object: write it in braces".to_owned()),
+        Err(error) => Err(format!("the plan is not JSON: {error}")),
+    }
+}
+
+/// The text of the last block that is fenced as JSON. A block that is not closed ends with the
+/// text; what is fenced as anything else is passed over as a whole, since it may show a plan
+/// that is not meant.
+fn last_block(text: &str) -> Option<String> {
+    let mut last = None;
+    let mut lines = text.lines();
+    while let Some(line) = lines.next() {
+        let Some((fence, kind)) = opening(line) else { continue };
+        let block: Vec<&str> = lines.by_ref().take_while(|line| !closes(line, fence)).collect();
+        if kind.eq_ignore_ascii_case("json") {
+            last = Some(block.join("\n"));
+        }
+    }
+    last
+}
+
+/// The marks of a fence and the word after them.
+fn opening(line: &str) -> Option<(&str, &str)> {
+    let line = line.trim();
+    let mark = line.chars().next().filter(|mark| matches!(mark, '`' | '~'))?;
+    let (fence, rest) = line.split_at(line.len() - line.trim_start_matches(mark).len());
+    (fence.len() >= 3).then(|| (fence, rest.split_whitespace().next().unwrap_or_default()))
+}
+
+fn closes(line: &str, fence: &str) -> bool {
+    let line = line.trim();
+    line.starts_with(fence) && line.chars().all(|mark| fence.starts_with(mark))
+}
+
+fn words(members: &mut Map<String, Value>, name: &str, problems: &mut Vec<Problem>) -> String {
+    match members.remove(name) {
+        None | Some(Value::Null) => String::new(),
+        Some(Value::String(text)) => text,
+        Some(_) => {
+            problems.push(Problem::new(name, "not text; write a string"));
+            String::new()
+        }
+    }
+}
+
+fn list<T: DeserializeOwned>(
+    members: &mut Map<String, Value>,
+    name: &str,
+    problems: &mut Vec<Problem>,
+) -> Vec<T> {
+    let items = match members.remove(name) {
+        None | Some(Value::Null) => return Vec::new(),
+        Some(Value::Array(items)) => items,
+        Some(_) => {
+            problems.push(Problem::new(name, "not a list; write `[…]`"));
+            return Vec::new();
+        }
+    };
+    let mut read = Vec::with_capacity(items.len());
+    for (at, item) in items.into_iter().enumerate() {
+        let place = format!("{name}[{at}]");
+        match item {
+            Value::Object(_) => match serde_json::from_value(item) {
+                Ok(item) => read.push(item),
+                Err(error) => problems.push(Problem::new(place, error.to_string())),
+            },
+            _ => problems.push(Problem::new(place, "not an object; write `{…}`")),
+        }
+    }
+    read
+}
+
+/// The same rule as for the flag, so that a plan cannot say what a person could not type.
+fn max_iterations(members: &mut Map<String, Value>, problems: &mut Vec<Problem>) -> Option<u32> {
+    let given = match members.remove("max_iterations")? {
+        Value::Null => return None,
+        Value::Number(number) => number.to_string(),
+        other => other.to_string(),
+    };
+    match arguments::parse_number(Number::MaxIterations, &given) {
+        Ok(number) => u32::try_from(number).ok(),
+        Err(_) => {
+            let most = Number::MaxIterations.most();
+            let what = format!("not a whole number from 1 to {most}, but `{given}`");
+            problems.push(Problem::new("max_iterations", what));
+            None
+        }
+    }
+}
+
+/// Members that the state does not know. Its own other members (`phase`, `iteration`,
+/// `completion` …) are the loop's to write: a plan that carries them, as a copy of a state file
+/// would, does not set them.
+fn unknown(members: Map<String, Value>) -> Extra {
+    let known = serde_json::from_value::<LoopState>(Value::Object(Map::new())).map(full_names);
+    let known = known.unwrap_or_default();
+    members.into_iter().filter(|(name, _)| !known.contains(name)).collect()
+}
+
+/// The names of all members of a state, those included that are left out while they are empty.
+fn full_names(state: LoopState) -> Vec<String> {
+    let written = match serde_json::to_value(state) {
+        Ok(Value::Object(members)) => members.into_iter().map(|(name, _)| name).collect(),
+        _ => Vec::new(),
+    };
+    let left_out = ["resume_phase", "pause", "ending", "via", "turn", "client"];
+    written.into_iter().chain(left_out.map(str::to_owned)).collect()
+}

@@ -1,0 +1,150 @@
+//! Finds acceptance criteria in a project's own files: its tests and its type check.
+//!
+//! Only what a file states is taken: a criterion that was guessed could never be met, and one
+//! that a project does not have would prove nothing. The most specific statement wins; a
+//! Makefile's `test` is asked only where no ecosystem answers.
+
+mod deno;
+mod dotnet;
+mod elixir;
+mod go;
+mod jvm;
+mod node;
+mod php;
+mod python;
+mod recipes;
+mod ruby;
+mod rust;
+mod swift;
+
+use crate::state::Criterion;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Files in the project's root whose text is looked at.
+pub const TEXTS: [&str; 24] = [
+    "package.json",
+    "tsconfig.json",
+    "deno.json",
+    "deno.jsonc",
+    "Cargo.toml",
+    "pyproject.toml",
+    "setup.cfg",
+    "tox.ini",
+    "pytest.ini",
+    "Pipfile",
+    "requirements.txt",
+    "requirements-dev.txt",
+    "go.mod",
+    "Gemfile",
+    "composer.json",
+    "pom.xml",
+    "mix.exs",
+    "Makefile",
+    "makefile",
+    "GNUmakefile",
+    "justfile",
+    "Justfile",
+    ".justfile",
+    "Rakefile",
+];
+
+/// What there is in the project's root.
+#[derive(Debug, Clone, Default)]
+pub struct ProjectFiles {
+    /// Names of everything in the root, files and folders.
+    pub entries: BTreeSet<String>,
+    /// The texts of those of `TEXTS` that exist and could be read.
+    pub texts: BTreeMap<String, String>,
+}
+
+impl ProjectFiles {
+    fn has(&self, name: &str) -> bool {
+        self.entries.contains(name) || self.texts.contains_key(name)
+    }
+
+    fn has_any(&self, names: &[&str]) -> bool {
+        names.iter().any(|name| self.has(name))
+    }
+
+    /// The text of a file; empty if there is none.
+    fn text(&self, name: &str) -> &str {
+        self.texts.get(name).map_or("", String::as_str)
+    }
+
+    fn says(&self, name: &str, word: &str) -> bool {
+        self.text(name).contains(word)
+    }
+
+    fn has_ending(&self, endings: &[&str]) -> bool {
+        self.entries.iter().any(|name| endings.iter().any(|ending| name.ends_with(ending)))
+    }
+}
+
+/// What one ecosystem's files state.
+#[derive(Debug, Clone, Default, PartialEq)]
+struct Found {
+    /// The command that runs all tests.
+    tests: Option<String>,
+    /// The command that checks types, or else the one that lints.
+    check: Option<String>,
+}
+
+/// Ecosystems, in the order in which their criteria are named.
+const ECOSYSTEMS: [fn(&ProjectFiles) -> Found; 11] = [
+    node::find,
+    deno::find,
+    rust::find,
+    python::find,
+    go::find,
+    jvm::find,
+    dotnet::find,
+    ruby::find,
+    php::find,
+    elixir::find,
+    swift::find,
+];
+
+/// The criteria that the project itself states: `AC-T`, `AC-T2` … for tests, `AC-L`, `AC-L2` …
+/// for type checks. None at all where the files state none.
+pub fn criteria(files: &ProjectFiles) -> Vec<Criterion> {
+    let found: Vec<Found> = ECOSYSTEMS.iter().map(|find| find(files)).collect();
+    let recipe = recipes::find(files);
+    let tests = or_else(found.iter().filter_map(|one| one.tests.clone()).collect(), recipe.tests);
+    let checks = or_else(found.into_iter().filter_map(|one| one.check).collect(), recipe.check);
+    let alone = tests.len() == 1;
+    let mut criteria = named("AC-T", tests, |command| match alone {
+        true => "All tests pass".to_owned(),
+        false => format!("All tests pass: {command}"),
+    });
+    criteria.extend(named("AC-L", checks, |command| format!("{} clean", plainly(command))));
+    criteria
+}
+
+fn or_else(commands: Vec<String>, otherwise: Option<String>) -> Vec<String> {
+    if commands.is_empty() { otherwise.into_iter().collect() } else { commands }
+}
+
+fn named(prefix: &str, commands: Vec<String>, describe: impl Fn(&str) -> String) -> Vec<Criterion> {
+    let id = |at: usize| if at == 0 { prefix.to_owned() } else { format!("{prefix}{}", at + 1) };
+    commands
+        .into_iter()
+        .enumerate()
+        .map(|(at, command)| Criterion {
+            id: id(at),
+            description: describe(&command),
+            verification_command: command,
+            ..Criterion::default()
+        })
+        .collect()
+}
+
+/// A command without the launcher before it: `npx tsc --noEmit` is known as `tsc --noEmit`.
+fn plainly(command: &str) -> &str {
+    ["npx --no-install ", "npx ", "pnpm exec ", "bunx ", "vendor/bin/"]
+        .iter()
+        .find_map(|launcher| command.strip_prefix(launcher))
+        .unwrap_or(command)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,16 @@
+//! Maven and Gradle, by the project's wrapper where it has one. Tests compile first, so there is
+//! no check of its own.
+
+use super::{Found, ProjectFiles};
+
+pub(super) fn find(files: &ProjectFiles) -> Found {
+    let gradle = ["build.gradle", "build.gradle.kts", "settings.gradle", "settings.gradle.kts"];
+    let tests = if files.has("pom.xml") {
+        Some(if files.has("mvnw") { "./mvnw -B test" } else { "mvn -B test" })
+    } else if files.has_any(&gradle) {
+        Some(if files.has("gradlew") { "./gradlew test" } else { "gradle test" })
+    } else {
+        None
+    };
+    Found { tests: tests.map(str::to_owned), check: None }
+}

@@ -1,0 +1,122 @@
+//! Node projects: the scripts of `package.json`, and `tsc` where there is a `tsconfig.json`.
+
+use super::{Found, ProjectFiles};
+use crate::vacuous;
+use serde_json::Value;
+
+/// The first of these that is a test is run; the others are for projects whose `test` watches.
+const TESTS: [&str; 4] = ["test", "test:ci", "test:run", "test:unit"];
+
+/// Scripts that check types, then those that lint.
+const TYPE_CHECKS: [&str; 5] = ["typecheck", "type-check", "check-types", "check:types", "tsc"];
+const LINTS: [&str; 2] = ["lint", "lint:check"];
+
+pub(super) fn find(files: &ProjectFiles) -> Found {
+    let manifest: Value = serde_json::from_str(files.text("package.json")).unwrap_or_default();
+    if !manifest.is_object() {
+        return Found::default();
+    }
+    let manager = Manager::of(files, &manifest);
+    let scripted = |names: &[&str]| {
+        names.iter().find(|name| usable(script(&manifest, name))).map(|name| manager.run(name))
+    };
+    Found {
+        tests: TESTS
+            .iter()
+            .find(|name| usable(script(&manifest, name)))
+            .map(|name| test_command(manager, name, script(&manifest, name))),
+        check: scripted(&TYPE_CHECKS)
+            .or_else(|| compiler(files, &manifest, manager))
+            .or_else(|| scripted(&LINTS)),
+    }
+}
+
+fn script<'a>(manifest: &'a Value, name: &str) -> &'a str {
+    manifest["scripts"][name].as_str().unwrap_or_default()
+}
+
+/// npm writes a test script of its own, which is no test; and one that watches never ends.
+fn usable(script: &str) -> bool {
+    vacuous::refuse(script).is_none()
+        && !script.contains("no test specified")
+        && !script.split_whitespace().any(|word| {
+            matches!(word, "-w" | "watch")
+                || word.starts_with("--watch") && !word.ends_with("=false")
+        })
+}
+
+fn test_command(manager: Manager, name: &str, script: &str) -> String {
+    let command = manager.run(name);
+    // It watches unless it is told that nobody does.
+    if script.contains("react-scripts test") && !script.contains("CI=") {
+        format!("CI=true {command}")
+    } else {
+        command
+    }
+}
+
+fn compiler(files: &ProjectFiles, manifest: &Value, manager: Manager) -> Option<String> {
+    if !files.has("tsconfig.json") {
+        return None;
+    }
+    // A configuration that only refers to others has no files of its own: without `--build` the
+    // compiler would look at nothing and be content.
+    let configuration: String = files.text("tsconfig.json").split_whitespace().collect();
+    let refers = configuration.contains("\"references\":[{");
+    let flags = match refers && configuration.contains("\"files\":[]") {
+        true => "--build --noEmit",
+        false => "--noEmit",
+    };
+    let declared = ["dependencies", "devDependencies", "peerDependencies"]
+        .iter()
+        .any(|kind| manifest[kind]["typescript"].is_string());
+    Some(manager.tsc(declared, flags))
+}
+
+#[derive(Clone, Copy)]
+enum Manager {
+    Npm,
+    Pnpm,
+    Yarn,
+    Bun,
+}
+
+impl Manager {
+    fn of(files: &ProjectFiles, manifest: &Value) -> Manager {
+        let stated = manifest["packageManager"].as_str().and_then(|text| text.split('@').next());
+        match stated {
+            Some("pnpm") => Manager::Pnpm,
+            Some("yarn") => Manager::Yarn,
+            Some("bun") => Manager::Bun,
+            Some("npm") => Manager::Npm,
+            _ if files.has("pnpm-lock.yaml") => Manager::Pnpm,
+            _ if files.has("yarn.lock") => Manager::Yarn,
+            _ if files.has_any(&["bun.lock", "bun.lockb"]) => Manager::Bun,
+            _ => Manager::Npm,
+        }
+    }
+
+    fn run(self, script: &str) -> String {
+        match (self, script) {
+            (Manager::Npm, "test") => "npm test".to_owned(),
+            (Manager::Npm, _) => format!("npm run {script}"),
+            (Manager::Pnpm, "test") => "pnpm test".to_owned(),
+            (Manager::Pnpm, _) => format!("pnpm run {script}"),
+            (Manager::Yarn, _) => format!("yarn run {script}"),
+            // `bun test` would be its own runner and not the script.
+            (Manager::Bun, _) => format!("bun run {script}"),
+        }
+    }
+
+    /// `npx tsc` where TypeScript is not installed would fetch a package that merely has the name.
+    fn tsc(self, declared: bool, flags: &str) -> String {
+        let launcher = match self {
+            Manager::Npm if declared => "npx",
+            Manager::Npm => "npx --no-install",
+            Manager::Pnpm => "pnpm exec",
+            Manager::Yarn => "yarn run",
+            Manager::Bun => "bunx",
+        };
+        format!("{launcher} tsc {flags}")
+    }
+}

@@ -1,0 +1,20 @@
+//! Ruby projects: RSpec or Rails' own tests, RuboCop where it is configured.
+
+use super::{Found, ProjectFiles};
+
+pub(super) fn find(files: &ProjectFiles) -> Found {
+    let bundle = files.has("Gemfile");
+    let run = if bundle { "bundle exec " } else { "" };
+    let rspec = files.has(".rspec") || bundle && files.says("Gemfile", "rspec");
+    let rails = bundle && files.says("Gemfile", "rails") && files.has("test");
+    let rake = files.has("test") && files.says("Rakefile", "TestTask");
+    let tests = if rspec {
+        Some(format!("{run}rspec"))
+    } else if rails {
+        Some("bin/rails test".to_owned())
+    } else {
+        rake.then(|| format!("{run}rake test"))
+    };
+    let rubocop = bundle && files.has(".rubocop.yml");
+    Found { tests, check: rubocop.then(|| format!("{run}rubocop")) }
+}
