@@ -35,9 +35,6 @@ impl<'a> FrontMatter<'a> {
     }
 
     fn get(&self, key: &str) -> Option<&'a str> {
-        self.0
-            .lines()
-            .find_map(|line| line.strip_prefix(key)?.strip_prefix(':'))
-            .map(str::trim)
+        self.0.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(':')).map(str::trim)
     }
 }

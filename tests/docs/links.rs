@@ -10,10 +10,7 @@ const NOT_OURS: [&str; 3] = ["target", "node_modules", ".git"];
 
 /// One line for each link to a file that does not exist: the document, then the link.
 pub(crate) fn broken(root: &Path) -> Vec<String> {
-    documents(root)
-        .iter()
-        .flat_map(|document| broken_in(document))
-        .collect()
+    documents(root).iter().flat_map(|document| broken_in(document)).collect()
 }
 
 fn documents(folder: &Path) -> Vec<PathBuf> {
@@ -53,8 +50,5 @@ fn relative_links(text: &str) -> impl Iterator<Item = &str> {
 #[test]
 fn web_addresses_and_places_in_the_same_page_are_not_followed() {
     let text = "[a](https://example.org/x) [b](#here) [c](docs/x.md#part) [d](y.md)";
-    assert_eq!(
-        relative_links(text).collect::<Vec<_>>(),
-        ["docs/x.md", "y.md"]
-    );
+    assert_eq!(relative_links(text).collect::<Vec<_>>(), ["docs/x.md", "y.md"]);
 }

@@ -64,10 +64,7 @@ fn entries(folder: &str) -> impl Iterator<Item = PathBuf> {
 }
 
 fn stem(path: &Path) -> String {
-    path.file_stem()
-        .expect("listed entries have names")
-        .to_string_lossy()
-        .into_owned()
+    path.file_stem().expect("listed entries have names").to_string_lossy().into_owned()
 }
 
 #[track_caller]
@@ -86,21 +83,14 @@ fn every_skill_is_named_as_its_folder_and_says_what_it_does() {
     for (folder, text) in skills {
         let front_matter = FrontMatter::of(&text);
         assert_eq!(front_matter.value("name"), folder);
-        assert!(
-            !front_matter.value("description").is_empty(),
-            "{folder} has no description"
-        );
+        assert!(!front_matter.value("description").is_empty(), "{folder} has no description");
     }
 }
 
 #[test]
 fn no_skill_can_be_started_by_the_model() {
     for (folder, text) in skills() {
-        assert_eq!(
-            FrontMatter::of(&text).value("disable-model-invocation"),
-            "true",
-            "{folder}"
-        );
+        assert_eq!(FrontMatter::of(&text).value("disable-model-invocation"), "true", "{folder}");
     }
 }
 
@@ -111,10 +101,7 @@ fn every_agent_is_named_as_its_file_and_says_when_to_use_it() {
     for (file, text) in agents {
         let front_matter = FrontMatter::of(&text);
         assert_eq!(front_matter.value("name"), file);
-        assert!(
-            !front_matter.value("description").is_empty(),
-            "{file} has no description"
-        );
+        assert!(!front_matter.value("description").is_empty(), "{file} has no description");
     }
 }
 
@@ -154,10 +141,7 @@ fn the_loop_skill_brings_the_three_hooks_in_exec_form_with_the_rank_of_a_skill()
             .iter()
             .position(|line| *line == command)
             .unwrap_or_else(|| panic!("{event} does not run `{command}`"));
-        assert_eq!(
-            &lines[from + at + 1..from + at + 3],
-            ["args: [skill]", timeout]
-        );
+        assert_eq!(&lines[from + at + 1..from + at + 3], ["args: [skill]", timeout]);
     }
 }
 
@@ -178,10 +162,7 @@ fn what_the_person_typed_is_pasted_once_between_tags_and_never_into_a_command() 
     for name in ["ralph", "ralph-plan"] {
         let text = skill(name);
         assert_eq!(text.matches("$ARGUMENTS").count(), 1, "{name}");
-        check_contains(
-            &text,
-            &["\n<ralph-arguments>\n$ARGUMENTS\n</ralph-arguments>\n"],
-        );
+        check_contains(&text, &["\n<ralph-arguments>\n$ARGUMENTS\n</ralph-arguments>\n"]);
     }
     for (folder, text) in skills() {
         // The client would run these before the model reads the page.
@@ -200,23 +181,9 @@ fn the_plan_skill_shows_a_plan_with_the_field_names_of_the_state_file() {
         .map(|(plan, _)| plan)
         .expect("the example plan stands in a heredoc");
     let plan: serde_json::Value = serde_json::from_str(plan).expect("the example plan is JSON");
-    check_keys(
-        &plan,
-        &[
-            "prompt",
-            "acceptance_criteria",
-            "task_graph",
-            "context_report",
-        ],
-    );
-    check_keys(
-        &plan["acceptance_criteria"][0],
-        &["id", "description", "verification_command"],
-    );
-    check_keys(
-        &plan["task_graph"][0],
-        &["id", "name", "deps", "completion_condition", "files"],
-    );
+    check_keys(&plan, &["prompt", "acceptance_criteria", "task_graph", "context_report"]);
+    check_keys(&plan["acceptance_criteria"][0], &["id", "description", "verification_command"]);
+    check_keys(&plan["task_graph"][0], &["id", "name", "deps", "completion_condition", "files"]);
 }
 
 #[track_caller]
@@ -232,10 +199,7 @@ fn check_keys(object: &serde_json::Value, expected: &[&str]) {
 #[test]
 fn the_cancel_skill_only_tells_the_person_what_to_do_instead() {
     let text = skill("ralph-cancel");
-    check_contains(
-        &text,
-        &["`ralph cancel` in another terminal", "ralph doctor"],
-    );
+    check_contains(&text, &["`ralph cancel` in another terminal", "ralph doctor"]);
     let front_matter = FrontMatter::of(&text);
     assert!(!front_matter.has("allowed-tools"));
     assert!(!front_matter.has("hooks"));
@@ -245,13 +209,8 @@ fn the_cancel_skill_only_tells_the_person_what_to_do_instead() {
 fn the_worker_works_in_a_worktree_and_reports_in_the_fixed_form() {
     let text = agent("ralph-worker");
     assert_eq!(FrontMatter::of(&text).value("isolation"), "worktree");
-    let report: Vec<&str> = text
-        .split("```")
-        .nth(1)
-        .expect("the report stands in a fence")
-        .trim()
-        .lines()
-        .collect();
+    let report: Vec<&str> =
+        text.split("```").nth(1).expect("the report stands in a fence").trim().lines().collect();
     let heads = [
         "Status: DONE / PARTIAL / BLOCKED",
         "Files changed:",
@@ -261,10 +220,7 @@ fn the_worker_works_in_a_worktree_and_reports_in_the_fixed_form() {
     ];
     assert_eq!(report.len(), heads.len());
     for (line, head) in report.iter().zip(heads) {
-        assert!(
-            line.starts_with(head),
-            "`{line}` does not start with `{head}`"
-        );
+        assert!(line.starts_with(head), "`{line}` does not start with `{head}`");
     }
 }
 

@@ -19,7 +19,8 @@ pub fn paused(state: &LoopState) -> String {
 /// How the loop ended, what was achieved, and what to do next.
 pub fn ended(state: &LoopState) -> String {
     let Some(ending) = &state.ending else { return line("the loop has ended") };
-    let detail = if ending.detail.is_empty() { String::new() } else { format!(": {}", ending.detail) };
+    let detail =
+        if ending.detail.is_empty() { String::new() } else { format!(": {}", ending.detail) };
     line(&format!(
         "loop {} ended {} at {}{detail}. {}{}",
         state.loop_id,
@@ -46,12 +47,18 @@ fn achieved(state: &LoopState) -> String {
 
 fn next_command(kind: &EndingKind) -> &'static str {
     match kind {
-        EndingKind::Complete | EndingKind::Approved | EndingKind::Plateau => "`ralph status --all` shows it.",
-        EndingKind::CompleteUnverified => "Check the work yourself; `ralph explain` shows the last decision.",
+        EndingKind::Complete | EndingKind::Approved | EndingKind::Plateau => {
+            "`ralph status --all` shows it."
+        }
+        EndingKind::CompleteUnverified => {
+            "Check the work yourself; `ralph explain` shows the last decision."
+        }
         EndingKind::MaxIterations | EndingKind::Budget => {
             "`ralph explain` shows the last decision; `/ralph \"…\"` with a higher bound starts again."
         }
-        EndingKind::Stalled => "`ralph explain` shows the last decision; change the task before starting again.",
+        EndingKind::Stalled => {
+            "`ralph explain` shows the last decision; change the task before starting again."
+        }
         _ => "`ralph status --all` shows it.",
     }
 }
@@ -72,7 +79,8 @@ mod tests {
 
     #[test]
     fn a_pause_names_where_why_and_how_to_continue() {
-        let mut state = LoopState { phase: Phase::Implementation, iteration: 3, ..LoopState::default() };
+        let mut state =
+            LoopState { phase: Phase::Implementation, iteration: 3, ..LoopState::default() };
         state.pause(PauseCause::Person, "", Timestamp::UNIX_EPOCH);
         assert_eq!(paused(&state), "paused at 3/25; /ralph continues");
         state.pause.as_mut().unwrap().cause = PauseCause::HostCapped;
@@ -81,10 +89,18 @@ mod tests {
 
     #[test]
     fn an_ending_names_its_kind_and_what_to_do() {
-        let mut state = LoopState { loop_id: "L".to_owned(), iteration: 5, max_iterations: 5, ..LoopState::default() };
+        let mut state = LoopState {
+            loop_id: "L".to_owned(),
+            iteration: 5,
+            max_iterations: 5,
+            ..LoopState::default()
+        };
         state.end(EndingKind::MaxIterations, "went on 5 times", Timestamp::UNIX_EPOCH);
         let text = ended(&state);
-        assert!(text.starts_with("Ralph: loop L ended max_iterations at 5/5: went on 5 times."), "{text}");
+        assert!(
+            text.starts_with("Ralph: loop L ended max_iterations at 5/5: went on 5 times."),
+            "{text}"
+        );
         assert!(text.contains("ralph explain"));
     }
 

@@ -71,7 +71,8 @@ mod tests {
             completion: Some(Completion::Token),
             ..Settings::default()
         };
-        let user = Settings { max_iterations: Some(9), max_minutes: Some(5), ..Settings::default() };
+        let user =
+            Settings { max_iterations: Some(9), max_minutes: Some(5), ..Settings::default() };
         let merged = project.of_untrusted_project().over(user);
         assert_eq!(merged.max_iterations, Some(3));
         assert_eq!(merged.max_minutes, Some(5));

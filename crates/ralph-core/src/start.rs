@@ -149,7 +149,8 @@ mod tests {
     use crate::state::{PauseCause, Turn};
 
     fn state(description: &str) -> LoopState {
-        let mut state = LoopState { phase: Phase::Implementation, touched: true, ..LoopState::default() };
+        let mut state =
+            LoopState { phase: Phase::Implementation, touched: true, ..LoopState::default() };
         match description {
             "planned" => state.phase = Phase::Planned,
             "ended" => state.phase = Phase::Ended,
@@ -198,7 +199,8 @@ mod tests {
 
     #[test]
     fn options_stand_over_settings_and_settings_over_defaults() {
-        let settings = Settings { max_iterations: Some(7), stall_limit: Some(9), ..Settings::default() };
+        let settings =
+            Settings { max_iterations: Some(7), stall_limit: Some(9), ..Settings::default() };
         let options = Options { max_iterations: Some(5), ..Options::default() };
         let facts = Facts {
             now: Timestamp::UNIX_EPOCH,

@@ -52,7 +52,8 @@ pub fn begin(asked: &Asked<'_>) -> Result<Begun> {
     let bound = read(bound_file.as_ref())?.filter(|state| state.session_id == asked.session_id);
     let project_file = lifecycle::of_project(asked.home, &asked.project_root)?;
     let project = read(project_file.as_ref())?;
-    let seen = Seen { bound: bound.as_ref(), project: project.as_ref(), prompt_id: asked.prompt_id };
+    let seen =
+        Seen { bound: bound.as_ref(), project: project.as_ref(), prompt_id: asked.prompt_id };
     match start::decide(asked.request, seen) {
         Start::Answered => answered(asked, bound_file.as_ref()),
         Start::Refuse(why) => Ok(Begun::Refused(why)),
@@ -112,7 +113,8 @@ fn note_problem(state: &mut LoopState, message: String) {
 /// The new loop, and what could not be used of its settings.
 fn plan(asked: &Asked<'_>, task: &str) -> Result<(LoopState, Vec<String>)> {
     let (settings, problems) = settings::read(asked.home, &asked.project_root);
-    let project_root = asked.project_root.to_str().context("the project's path is not valid UTF-8")?;
+    let project_root =
+        asked.project_root.to_str().context("the project's path is not valid UTF-8")?;
     let options = options_of(asked)?;
     let facts = Facts {
         now: clock::now(),
@@ -183,4 +185,3 @@ fn take_up(asked: &Asked<'_>, file: Option<&LoopFile>, is_planned: bool) -> Resu
     lifecycle::bind(asked.home, file, asked.session_id)?;
     Ok(if was_begun { Begun::Continues(state) } else { Begun::Started(state) })
 }
-

@@ -7,10 +7,10 @@ use anyhow::Result;
 use ralph_core::reply::Reply;
 use ralph_core::say;
 use ralph_core::state::{EndingKind, LoopState};
+use ralph_io::clock;
 use ralph_io::home::Home;
 use ralph_io::lifecycle::{self, Entry};
 use ralph_io::store::LoopFile;
-use ralph_io::clock;
 use serde_json::Value;
 
 /// Member of the state that asks for the running turn to be let finish.
@@ -18,7 +18,12 @@ const LET_FINISH: &str = "let_finish";
 
 /// Ends a loop by a person's wish and puts it away, leaving a tombstone in its session's manifest
 /// entry. Returns the state and where it stands now; none if it had ended before.
-pub fn end_loop(home: &Home, file: &LoopFile, how: &str, let_finish: bool) -> Result<Option<(LoopState, LoopFile)>> {
+pub fn end_loop(
+    home: &Home,
+    file: &LoopFile,
+    how: &str,
+    let_finish: bool,
+) -> Result<Option<(LoopState, LoopFile)>> {
     let now = clock::now();
     let ended = file.update(|state| {
         if state.ending.is_some() {

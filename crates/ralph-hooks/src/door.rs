@@ -7,10 +7,10 @@ use anyhow::Result;
 use ralph_core::event::Input;
 use ralph_core::reply::Reply;
 use ralph_core::state::Via;
+use ralph_io::client;
 use ralph_io::home::Home;
 use ralph_io::manifest::{self, Key};
 use ralph_io::stdin::{self, Appetite};
-use ralph_io::client;
 use std::io::Write;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Instant;
@@ -95,6 +95,9 @@ fn print(reply: &Reply) {
 
 /// One line on standard error. Control characters are escaped: the text may quote a path.
 fn complain(name: &str, what: &str) {
-    let line: String = what.chars().flat_map(|c| if c.is_control() { c.escape_debug().collect::<Vec<_>>() } else { vec![c] }).collect();
+    let line: String = what
+        .chars()
+        .flat_map(|c| if c.is_control() { c.escape_debug().collect::<Vec<_>>() } else { vec![c] })
+        .collect();
     let _ = writeln!(std::io::stderr().lock(), "{name}: {line}");
 }

@@ -29,7 +29,10 @@ fn after_compaction(call: &Call) -> Result<Reply> {
 }
 
 fn contract(state: &LoopState) -> Reply {
-    Reply::context(Event::SessionStart, &contract::contract(&contract::continues_line(state), state))
+    Reply::context(
+        Event::SessionStart,
+        &contract::contract(&contract::continues_line(state), state),
+    )
 }
 
 /// A resumed session is a new process: which hooks are registered there is seen afresh. What no
@@ -47,8 +50,7 @@ fn after_resume(call: &Call) -> Result<Reply> {
         }
         bound::raise(state, call.via);
         state.turn = None;
-        let by_itself =
-            state.pause.as_ref().is_some_and(|pause| pause.cause.resumes_by_itself());
+        let by_itself = state.pause.as_ref().is_some_and(|pause| pause.cause.resumes_by_itself());
         if by_itself {
             state.resume();
         }
@@ -85,7 +87,11 @@ fn after_clear(call: &Call) -> Result<Reply> {
     let moved = file.update(|state| {
         cleared(state).then(|| {
             let former = std::mem::replace(&mut state.session_id, call.input.session_id.clone());
-            state.lineage.push(Former { session_id: former, until: clock::now(), why: "cleared".to_owned() });
+            state.lineage.push(Former {
+                session_id: former,
+                until: clock::now(),
+                why: "cleared".to_owned(),
+            });
             if let Some(pause) = &mut state.pause {
                 pause.told = true;
             }
@@ -95,6 +101,13 @@ fn after_clear(call: &Call) -> Result<Reply> {
     let Some(text) = moved.flatten() else { return Ok(Reply::silent()) };
     lifecycle::bind(&call.home, &file, &call.input.session_id)?;
     lifecycle::release(&call.home, &file, &state.session_id)?;
-    bound::note(&file, call, &state.position(), "moved", "the conversation was cleared", Value::Null);
+    bound::note(
+        &file,
+        call,
+        &state.position(),
+        "moved",
+        "the conversation was cleared",
+        Value::Null,
+    );
     Ok(Reply::silent().tell(say::line(&text)))
 }

@@ -178,7 +178,14 @@ fn rest(call: &Call, bound: &Bound, cause: PauseCause, detail: &str) -> Result<R
         state.position()
     })?;
     if let Some(position) = position {
-        bound::note(&bound.file, call, &position, "paused", &format!("{cause}: {detail}"), json!({}));
+        bound::note(
+            &bound.file,
+            call,
+            &position,
+            "paused",
+            &format!("{cause}: {detail}"),
+            json!({}),
+        );
     }
     Ok(Reply::silent())
 }

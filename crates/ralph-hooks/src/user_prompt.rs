@@ -57,15 +57,21 @@ fn start_command(call: &Call) -> Result<Reply> {
     Ok(match begun {
         Begun::Answered => Reply::silent(),
         Begun::Refused(why) => Reply::block(&say::line(&why)),
-        Begun::Planned(_) => Reply::block(&say::line("the client named no session; nothing was started")),
+        Begun::Planned(_) => {
+            Reply::block(&say::line("the client named no session; nothing was started"))
+        }
         Begun::Started(state) => {
             journal(call, &state, "started")?;
-            contract(&contract::started_line(&state), &state).tell(say::line(&start::announcement(&state)))
+            contract(&contract::started_line(&state), &state)
+                .tell(say::line(&start::announcement(&state)))
         }
         Begun::Continues(state) => {
             journal(call, &state, "continued")?;
-            contract(&contract::continues_line(&state), &state)
-                .tell(say::line(&format!("loop {} continues at {}", state.loop_id, state.position())))
+            contract(&contract::continues_line(&state), &state).tell(say::line(&format!(
+                "loop {} continues at {}",
+                state.loop_id,
+                state.position()
+            )))
         }
     })
 }
@@ -85,7 +91,9 @@ fn journal(call: &Call, state: &LoopState, decision: &str) -> Result<()> {
 /// finds the tombstone of this very prompt and has nothing to add.
 fn cancel_command(call: &Call) -> Result<Reply> {
     let Some(bound) = Bound::find(call)? else {
-        return Ok(Reply::block(&say::line("no loop is live in this session; `ralph status` lists them")));
+        return Ok(Reply::block(&say::line(
+            "no loop is live in this session; `ralph status` lists them",
+        )));
     };
     if bound.state.ending.is_some() {
         return Ok(match cancelled_by(&bound.state, &call.input.prompt_id) {
@@ -100,7 +108,8 @@ fn cancel_command(call: &Call) -> Result<Reply> {
 const CANCELLED_BY: &str = "cancelled_by_prompt";
 
 fn cancelled_by(state: &LoopState, prompt_id: &str) -> bool {
-    !prompt_id.is_empty() && state.extra.get(CANCELLED_BY).and_then(Value::as_str) == Some(prompt_id)
+    !prompt_id.is_empty()
+        && state.extra.get(CANCELLED_BY).and_then(Value::as_str) == Some(prompt_id)
 }
 
 /// Ends the loop; returns what to tell the person.
@@ -111,7 +120,14 @@ fn cancel(call: &Call, bound: &Bound) -> Result<String> {
     })?;
     match cancel::end_loop(&call.home, &bound.file, "typed in the session", false)? {
         Some((state, archived)) => {
-            bound::note(&archived, call, &state.position(), "ended", "the person cancelled", Value::Null);
+            bound::note(
+                &archived,
+                call,
+                &state.position(),
+                "ended",
+                "the person cancelled",
+                Value::Null,
+            );
             Ok(format!("{} Kept in {}", say::ended(&state), archived.folder().display()))
         }
         None => Ok(say::line("the loop had ended before")),
@@ -205,7 +221,8 @@ fn other_prompt(call: &Call, bound: &Bound) -> Result<Reply> {
         Some(turn) if !call.input.is_task_notification() => {
             let cause = transcript::cut_by(Path::new(&call.input.transcript_path), Some(turn.at))
                 .unwrap_or(PauseCause::Crashed);
-            let message = pause(call, bound, cause, "a new prompt came in the middle of the loop's turn")?;
+            let message =
+                pause(call, bound, cause, "a new prompt came in the middle of the loop's turn")?;
             // A command of ours says itself what becomes of the loop.
             Ok(match ending_marks::is_our_command(&call.input.prompt) {
                 true => Reply::silent(),

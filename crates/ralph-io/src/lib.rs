@@ -16,6 +16,7 @@ pub mod owned;
 pub mod places;
 pub mod process;
 pub mod project;
+pub mod project_files;
 pub mod settings;
 pub mod stdin;
 pub mod store;

@@ -17,7 +17,11 @@ pub fn gather(home: &Home) -> Places {
         ralph_home: home.root().to_string_lossy().into_owned(),
         config_dirs,
         user_config: settings::user_folder().map(text).unwrap_or_default(),
-        executables: executable.iter().filter_map(|path| path.parent()).map(|path| text(path.to_owned())).collect(),
+        executables: executable
+            .iter()
+            .filter_map(|path| path.parent())
+            .map(|path| text(path.to_owned()))
+            .collect(),
         plugin_root: variable("CLAUDE_PLUGIN_ROOT"),
         home: home_folder,
     }
@@ -44,7 +48,10 @@ mod tests {
         std::fs::create_dir(&real).unwrap();
         std::os::unix::fs::symlink(&real, folder.path().join("link")).unwrap();
         let through = folder.path().join("link/deep/new.json");
-        assert_eq!(resolve(through.to_str().unwrap()), Some(real.join("deep/new.json").display().to_string()));
+        assert_eq!(
+            resolve(through.to_str().unwrap()),
+            Some(real.join("deep/new.json").display().to_string())
+        );
         assert_eq!(resolve(real.to_str().unwrap()), Some(real.display().to_string()));
     }
 }

@@ -15,8 +15,11 @@ pub fn user_file() -> Option<PathBuf> {
 
 /// The folder of the person's own file.
 pub fn user_folder() -> Option<PathBuf> {
-    let set = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
-    set("XDG_CONFIG_HOME").or_else(|| Some(set("HOME")?.join(".config"))).map(|folder| folder.join("ralph"))
+    let set =
+        |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    set("XDG_CONFIG_HOME")
+        .or_else(|| Some(set("HOME")?.join(".config")))
+        .map(|folder| folder.join("ralph"))
 }
 
 /// The project's file.
@@ -48,7 +51,9 @@ fn parse_file(path: &Path) -> Result<Option<Settings>> {
     let text = match std::fs::read_to_string(path) {
         Ok(text) => text,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(error).with_context(|| format!("could not read `{}`", path.display())),
+        Err(error) => {
+            return Err(error).with_context(|| format!("could not read `{}`", path.display()));
+        }
     };
     toml::from_str(&text).map(Some).with_context(|| format!("could not use `{}`", path.display()))
 }
@@ -56,18 +61,23 @@ fn parse_file(path: &Path) -> Result<Option<Settings>> {
 /// Records that the person has read the project's file as it is now. A changed file must be
 /// trusted anew.
 pub fn trust(home: &Home, path: &Path) -> Result<()> {
-    let content = std::fs::read(path).with_context(|| format!("could not read `{}`", path.display()))?;
+    let content =
+        std::fs::read(path).with_context(|| format!("could not read `{}`", path.display()))?;
     home.prepare()?;
     let record = record(home, path);
     let folder = record.parent().unwrap_or(Path::new("/"));
-    std::fs::create_dir_all(folder).with_context(|| format!("could not make `{}`", folder.display()))?;
+    std::fs::create_dir_all(folder)
+        .with_context(|| format!("could not make `{}`", folder.display()))?;
     atomic::write(&record, hex(&content).as_bytes())
 }
 
 /// True if the person has trusted exactly this content of the file.
 pub fn is_trusted(home: &Home, path: &Path) -> bool {
     let Ok(content) = std::fs::read(path) else { return false };
-    owned::read(&record(home, path)).ok().flatten().is_some_and(|seen| seen == hex(&content).as_bytes())
+    owned::read(&record(home, path))
+        .ok()
+        .flatten()
+        .is_some_and(|seen| seen == hex(&content).as_bytes())
 }
 
 fn record(home: &Home, path: &Path) -> PathBuf {
