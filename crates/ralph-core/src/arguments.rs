@@ -9,7 +9,7 @@ mod words;
 
 pub use refusal::Refusal;
 
-use crate::state::{Completion, Criterion};
+use crate::state::{Completion, Criterion, LoopState};
 use crate::vacuous;
 use words::Word;
 
@@ -53,6 +53,31 @@ pub struct Options {
     pub session: Option<String>,
     /// Whether to run the criteria once before the work begins.
     pub baseline: bool,
+}
+
+impl Options {
+    /// Puts what was given into a loop that is being prepared; what was not given stays. The
+    /// session and the baseline are the caller's to act on.
+    pub fn fill(&self, state: &mut LoopState) {
+        if let Some(max_iterations) = self.max_iterations {
+            state.max_iterations = max_iterations;
+        }
+        if let Some(max_minutes) = self.max_minutes {
+            state.limits.max_minutes = max_minutes;
+        }
+        if self.max_tokens.is_some() {
+            state.limits.max_tokens = self.max_tokens;
+        }
+        if let Some(stall_limit) = self.stall_limit {
+            state.stall_limit = stall_limit;
+        }
+        if let Some(completion) = &self.completion {
+            state.completion = completion.clone();
+        }
+        if !self.criteria.is_empty() {
+            state.acceptance_criteria.clone_from(&self.criteria);
+        }
+    }
 }
 
 /// A flag whose value is a number.

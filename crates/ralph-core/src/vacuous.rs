@@ -55,11 +55,14 @@ pub fn refuse(command: &str) -> Option<Vacuous> {
 
 /// Longer or deeper commands are taken as they are: the parser recurses.
 const MAX_LENGTH: usize = 16 * 1024;
-const MAX_OPENINGS: usize = 40;
+const MAX_OPENINGS: usize = 16;
+const OPENING_WORDS: [&str; 9] =
+    ["if", "while", "until", "for", "case", "select", "coproc", "time", "!"];
 
 fn parse(command: &str) -> Option<ast::Program> {
-    let openings = command.matches(['(', '{', '`']).count();
-    if command.len() > MAX_LENGTH || openings > MAX_OPENINGS {
+    let brackets = command.matches(['(', '{', '`']).count();
+    let keywords = command.split_whitespace().filter(|word| OPENING_WORDS.contains(word)).count();
+    if command.len() > MAX_LENGTH || brackets + keywords > MAX_OPENINGS {
         return None;
     }
     let options = brush_parser::ParserOptions::default();
@@ -128,6 +131,8 @@ impl Shell {
         decides && (!self.pipefail || pipeline.seq.iter().all(|one| self.command_passes(one)))
     }
 
+    /// The parser takes `( ( npm test ) )` for arithmetic, though a shell runs it; so what it took
+    /// for an expression is read as commands.
     fn command_passes(&self, command: &ast::Command) -> bool {
         match command {
             ast::Command::Simple(simple) => is_trivial(simple),
@@ -136,6 +141,9 @@ impl Shell {
             }
             ast::Command::Compound(ast::CompoundCommand::Subshell(shell), _) => {
                 self.passes(shell.list.0.iter())
+            }
+            ast::Command::Compound(ast::CompoundCommand::Arithmetic(read), _) => {
+                refuse(&read.expr.value).is_some()
             }
             ast::Command::Function(_) => true,
             _ => false,
@@ -158,6 +166,9 @@ fn only_prints(list: &ast::AndOrList) -> bool {
             }
             ast::Command::Compound(ast::CompoundCommand::Subshell(shell), _) => {
                 shell.list.0.iter().all(|item| only_prints(&item.0))
+            }
+            ast::Command::Compound(ast::CompoundCommand::Arithmetic(read), _) => {
+                refuse(&read.expr.value) == Some(Vacuous::CannotFail)
             }
             ast::Command::Function(_) => true,
             _ => false,
@@ -303,7 +314,42 @@ mod tests {
     }
 
     #[test]
-    fn a_deeply_nested_command_does_not_exhaust_the_stack() {
-        assert_eq!(refuse(&format!("{}true{}", "(".repeat(9_000), ")".repeat(9_000))), None);
+    fn no_command_makes_the_parser_panic() {
+        let pieces = [
+            "true", "npm test", "||", "&&", ";", "|", "&", "(", ")", "{", "}", "'", "\"", "`",
+            "$(", "$((", "if", "then", "fi", "!", "<<E\n", ">", "#", "\\", "\n", "[[", "]]",
+            "case", "in", "esac", "\u{e9}", "${",
+        ];
+        let mut seed = 0x9E37_79B9_7F4A_7C15_u64;
+        let mut roll = |sides: usize| {
+            seed ^= seed << 13;
+            seed ^= seed >> 7;
+            seed ^= seed << 17;
+            usize::try_from(seed % sides as u64).unwrap()
+        };
+        for _ in 0..5_000 {
+            let command: Vec<&str> = (0..roll(10)).map(|_| pieces[roll(pieces.len())]).collect();
+            let _ = refuse(&command.join(" "));
+        }
+    }
+
+    #[test]
+    fn nesting_up_to_the_bound_is_read_without_effort() {
+        let nested = |depth: usize| format!("{}true{}", "( ".repeat(depth), " )".repeat(depth));
+        for depth in [1, 2, 3, 8, MAX_OPENINGS] {
+            assert_eq!(refuse(&nested(depth)), Some(Vacuous::CannotFail), "{depth}");
+        }
+    }
+
+    #[test]
+    fn a_long_or_deep_command_does_not_exhaust_the_stack() {
+        for piece in [
+            "(", "{ ", "$(", "`", "if ", "while ", "! ", "time ", "a && ", "a | ", "a; ", "\\",
+            "x=", "<<E ", "f() ",
+        ] {
+            let command = piece.repeat(MAX_LENGTH / piece.len());
+            let _ = refuse(&command);
+        }
+        assert_eq!(refuse(&"true ".repeat(9_000)), None, "it was not looked at");
     }
 }

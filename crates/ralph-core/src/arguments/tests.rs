@@ -34,6 +34,14 @@ fn an_apostrophe_is_text() {
 }
 
 #[test]
+fn a_quote_inside_a_quoted_text_does_not_close_it() {
+    check_task("'it's --verbose that's broken'", "it's --verbose that's broken");
+    let given = options(r#"--ac="found=grep -q "a"b --file" --baseline"#);
+    assert_eq!(given.criteria[0].verification_command, r#"grep -q "a"b --file"#);
+    assert!(given.baseline);
+}
+
+#[test]
 fn a_task_is_kept_as_it_was_typed() {
     check_task("fix   the \"big  bug\"  now", "fix   the \"big  bug\"  now");
     check_task("first\n\n  second", "first\n\n  second");
@@ -77,6 +85,19 @@ fn every_flag_is_read() {
     assert_eq!(given.session.as_deref(), Some("abc-1"));
     assert!(given.baseline);
     assert_eq!(given.criteria[0].id, "AC-1");
+}
+
+#[test]
+fn only_what_was_given_changes_a_planned_loop() {
+    let planned = || LoopState { max_iterations: 9, stall_limit: 5, ..LoopState::default() };
+    let mut state = planned();
+    options("").fill(&mut state);
+    assert_eq!(state, planned());
+    options("--max-iterations 4 --max-minutes 7 --max-tokens 8 --completion token --ac a=b")
+        .fill(&mut state);
+    assert_eq!((state.max_iterations, state.stall_limit), (4, 5));
+    assert_eq!((state.limits.max_minutes, state.limits.max_tokens), (7, Some(8)));
+    assert_eq!((state.completion, state.acceptance_criteria.len()), (Completion::Token, 1));
 }
 
 #[test]
@@ -194,5 +215,50 @@ fn the_refusal_of_a_value_shows_how_to_write_it() {
         let shown = Refusal::NoValue { flag }.to_string();
         let example = shown.split('`').nth(3).unwrap();
         assert!(parse(example).is_ok(), "{example}");
+    }
+}
+
+#[test]
+fn no_text_makes_the_parser_panic_or_lose_a_word() {
+    let pieces = [
+        " ",
+        "\n",
+        "\"",
+        "'",
+        "=",
+        "-",
+        "--",
+        "\u{2014}",
+        "a",
+        "\u{e9}\u{4e2d}",
+        "5",
+        "--ac",
+        "--session",
+        "--max-iterations",
+        "--baseline",
+        "x=y",
+        "\u{a0}",
+        "$(id)",
+        "\\",
+    ];
+    // A small generator with a fixed seed, so that a failure can be repeated.
+    let mut seed = 0x9E37_79B9_7F4A_7C15_u64;
+    let mut roll = |sides: usize| {
+        seed ^= seed << 13;
+        seed ^= seed >> 7;
+        seed ^= seed << 17;
+        usize::try_from(seed % sides as u64).unwrap()
+    };
+    for _ in 0..20_000 {
+        let text: String = (0..roll(12)).map(|_| pieces[roll(pieces.len())]).collect();
+        let Ok(request) = parse(&text) else { continue };
+        let task = request.task.unwrap_or_default();
+        let letters = |text: &str| text.matches(['a', '\u{e9}']).count();
+        if request.options == Options::default() {
+            assert_eq!(letters(&task), letters(&text), "{text:?} became {task:?}");
+        }
+        if !text.contains('-') && !text.contains(['"', '\'']) && !text.contains('\u{2014}') {
+            assert_eq!(task, text.trim());
+        }
     }
 }
