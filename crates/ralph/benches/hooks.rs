@@ -37,6 +37,8 @@ mod rounds;
 mod stops;
 #[path = "hooks/table.rs"]
 mod table;
+#[path = "hooks/workshop.rs"]
+mod workshop;
 
 use std::process::ExitCode;
 
@@ -58,10 +60,10 @@ fn main() -> anyhow::Result<ExitCode> {
 }
 
 fn measure(options: &Options) -> anyhow::Result<ExitCode> {
-    let workshop = cases::Workshop::open(options)?;
+    let workshop = workshop::Workshop::open(options)?;
     machine::describe(&workshop);
     let plan = cases::plan(&workshop, options)?;
-    let samples = rounds::run(&plan, options.rounds)?;
+    let samples = rounds::run(&plan, options.rounds, &workshop.stopwatch.path)?;
     let rows = table::judge(&plan, &samples);
     print!("{}", table::render(&rows));
     for wrong in samples.iter().flat_map(|s| &s.wrong) {

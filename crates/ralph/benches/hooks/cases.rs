@@ -4,110 +4,14 @@
 //! start of the library itself is most of the time, so there the floor is an empty program that
 //! is linked in the same way, and only the idle rows are judged.
 
-use std::path::{Path, PathBuf};
-use std::rc::Rc;
-
-use anyhow::Context;
-
-use crate::built::{self, Built, Linkage};
 use crate::driver::Call;
-use crate::home::Home;
 use crate::options::Options;
 use crate::plan::{Bar, Before, Case, CaseId, Expected, Pace, Plan};
-use crate::programs::{self, Program};
-use crate::repos::{Repo, Shape};
+use crate::repos::Shape;
+use crate::workshop::{Workshop, call};
 use crate::{payloads, peers, stops};
 
 const MEGABYTES_5: usize = 5_000_000;
-
-/// What all cases are made from.
-pub(crate) struct Workshop {
-    pub(crate) hooks: Built,
-    pub(crate) noop: Program,
-    pub(crate) drain: Program,
-    pub(crate) scratch: PathBuf,
-    ralph: Option<PathBuf>,
-    /// No loop of ours in it.
-    pub(crate) idle: Rc<Home>,
-    pub(crate) small: Rc<Repo>,
-}
-
-impl Workshop {
-    pub(crate) fn open(options: &Options) -> anyhow::Result<Workshop> {
-        let scratch = Path::new(env!("CARGO_TARGET_TMPDIR")).join("bench-hooks");
-        let hooks = match &options.executables {
-            Some(folder) => built::hooks_in(folder)?,
-            None => built::hooks()?,
-        };
-        let programs = scratch.join("programs");
-        Ok(Workshop {
-            noop: programs::compile("noop", hooks.linkage, &programs)?,
-            drain: programs::compile("drain", hooks.linkage, &programs)?,
-            ralph: built::command_line()?,
-            idle: Rc::new(Home::idle(&scratch.join("home-idle"))?),
-            small: Rc::new(Repo::ready(&scratch, Shape::of(200, 10))?),
-            hooks,
-            scratch,
-        })
-    }
-
-    pub(crate) fn repo(&self, shape: Shape) -> anyhow::Result<Rc<Repo>> {
-        Ok(Rc::new(Repo::ready(&self.scratch, shape)?))
-    }
-
-    pub(crate) fn live_home(
-        &self,
-        name: &str,
-        repo: &Repo,
-        n_tasks: usize,
-    ) -> anyhow::Result<Rc<Home>> {
-        let path = self.scratch.join(format!("home-{name}"));
-        let home = Home::live(&path, &repo.path, n_tasks, self.ralph.as_deref());
-        Ok(Rc::new(home.with_context(|| {
-            format!("could not make a loop for `{name}`")
-        })?))
-    }
-
-    /// A hook as the client registers it, or nothing while it does not exist.
-    pub(crate) fn hook(
-        &self,
-        name: &str,
-        home: &Home,
-        repo: &Repo,
-        stdin: Vec<u8>,
-    ) -> Option<Call> {
-        let program = self.hooks.get(name)?.to_owned();
-        Some(Call {
-            args: vec!["settings".into()],
-            ..call(program, home, repo, stdin)
-        })
-    }
-
-    /// Bars of what does something, which another C library's start would drown.
-    fn bar(&self, most: f64) -> Bar {
-        match self.hooks.linkage {
-            Linkage::StaticMusl => Bar::AtMost(most),
-            Linkage::HostTarget => Bar::None,
-        }
-    }
-
-    fn idle_bar(&self) -> Bar {
-        match self.hooks.linkage {
-            Linkage::StaticMusl => Bar::AtMost(1.7),
-            Linkage::HostTarget => Bar::AtMost(1.15),
-        }
-    }
-}
-
-pub(crate) fn call(program: PathBuf, home: &Home, repo: &Repo, stdin: Vec<u8>) -> Call {
-    Call {
-        program,
-        args: Vec::new(),
-        folder: repo.path.clone(),
-        env: home.env(&repo.path),
-        stdin: stdin.into(),
-    }
-}
 
 /// A quick case that leaves nothing behind.
 pub(crate) fn quick(name: &str, call: Call, expected: Expected) -> Case {
@@ -205,6 +109,7 @@ fn idle(plan: &mut Plan, shop: &Workshop, floor: CaseId, ours: &mut Ours) {
 fn active(plan: &mut Plan, shop: &Workshop, floor: CaseId, ours: &mut Ours) -> anyhow::Result<()> {
     let (repo, project) = (&shop.small, &shop.small.path);
     let home = shop.live_home("active", repo, 8)?;
+    println!("loops        made by {}", home.made_by);
     let mut add = |name: &str, payload: Vec<u8>, expected| {
         let call = shop.hook("ralph-pre-tool-use", &home, repo, payload);
         call.map(|call| plan.case(quick(name, call, expected)))

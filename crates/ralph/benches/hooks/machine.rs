@@ -4,7 +4,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
 
-use crate::cases::Workshop;
+use crate::workshop::Workshop;
 
 /// The lines above the table.
 pub(crate) fn describe(shop: &Workshop) {
@@ -15,6 +15,13 @@ pub(crate) fn describe(shop: &Workshop) {
         processor(),
         kernel.trim()
     );
+    let load = fs::read_to_string("/proc/loadavg").unwrap_or_default();
+    let load = load
+        .split_whitespace()
+        .next()
+        .unwrap_or("unknown")
+        .to_owned();
+    println!("load         {load} before the first sample");
     println!("hooks        {}", shop.hooks.origin);
     println!("C programs   {}", shop.noop.compiler);
     for (name, args) in [

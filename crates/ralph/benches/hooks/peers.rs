@@ -6,13 +6,14 @@
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-use crate::cases::{Ours, Workshop, call, quick};
+use crate::cases::{Ours, quick};
 use crate::driver::Call;
 use crate::home::Home;
 use crate::machine;
 use crate::payloads::{self, USUAL_MESSAGE};
 use crate::plan::{Bar, Before, Case, Expected, Pace, Plan};
 use crate::stops::GOES_ON;
+use crate::workshop::{Workshop, call};
 
 pub(crate) fn add(plan: &mut Plan, shop: &Workshop, ours: &Ours) -> anyhow::Result<()> {
     let (Some(bash), Some(_)) = (machine::on_path("bash"), machine::on_path("jq")) else {

@@ -35,11 +35,11 @@ impl Expected {
     pub(crate) fn met_by(self, outcome: &Outcome) -> bool {
         match self {
             Expected::Silence => {
-                outcome.code == Some(0) && outcome.stdout.is_empty() && outcome.stderr.is_empty()
+                outcome.code == 0 && outcome.stdout.is_empty() && outcome.stderr.is_empty()
             }
-            Expected::Success => outcome.code == Some(0),
-            Expected::Says(texts) => outcome.code == Some(0) && says_one_of(&outcome.stdout, texts),
-            Expected::ExitTwo => outcome.code == Some(2),
+            Expected::Success => outcome.code == 0,
+            Expected::Says(texts) => outcome.code == 0 && says_one_of(&outcome.stdout, texts),
+            Expected::ExitTwo => outcome.code == 2,
         }
     }
 }

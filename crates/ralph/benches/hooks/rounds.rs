@@ -3,11 +3,12 @@
 //! Interleaving spreads a slow minute of the machine over all cases; reshuffling keeps a case
 //! from always running behind the same neighbour, whose leavings in the caches it would inherit.
 
+use std::path::Path;
 use std::time::Duration;
 
 use anyhow::Context;
 
-use crate::driver::{self, Outcome};
+use crate::driver::{Outcome, Stopwatch};
 use crate::plan::{Case, CaseId, Plan};
 
 #[derive(Clone, Default)]
@@ -30,7 +31,7 @@ impl Samples {
 }
 
 /// Samples of each case, in the plan's order.
-pub(crate) fn run(plan: &Plan, rounds: u32) -> anyhow::Result<Vec<Samples>> {
+pub(crate) fn run(plan: &Plan, rounds: u32, stopwatch: &Path) -> anyhow::Result<Vec<Samples>> {
     let mut samples = vec![Samples::default(); plan.cases.len()];
     let mut order: Vec<usize> = (0..plan.cases.len())
         .filter(|&i| plan.needed(CaseId(i)))
@@ -38,10 +39,14 @@ pub(crate) fn run(plan: &Plan, rounds: u32) -> anyhow::Result<Vec<Samples>> {
     // The same order in each run of the bench: a surprise can be looked at again.
     let mut dice = Dice(0x9e37_79b9_7f4a_7c15);
 
+    let mut watches = Vec::new();
+    for case in &plan.cases {
+        watches.push(Stopwatch::holding(stopwatch, &case.call)?);
+    }
     for &i in &order {
         // Twice, uncounted: the first brings the pages in, the second is the first that is alike.
-        sample(&plan.cases[i], &mut Samples::default())?;
-        sample(&plan.cases[i], &mut samples[i])?;
+        sample(&plan.cases[i], &mut watches[i], &mut Samples::default())?;
+        sample(&plan.cases[i], &mut watches[i], &mut samples[i])?;
         samples[i].took.clear();
     }
     for round in 0..rounds {
@@ -50,14 +55,14 @@ pub(crate) fn run(plan: &Plan, rounds: u32) -> anyhow::Result<Vec<Samples>> {
             .iter()
             .filter(|&&i| plan.cases[i].pace.takes_part(round, rounds))
         {
-            sample(&plan.cases[i], &mut samples[i])?;
+            sample(&plan.cases[i], &mut watches[i], &mut samples[i])?;
         }
     }
     Ok(samples)
 }
 
-fn sample(case: &Case, samples: &mut Samples) -> anyhow::Result<()> {
-    let outcome = prepare(case).and_then(|()| driver::run(&case.call));
+fn sample(case: &Case, watch: &mut Stopwatch, samples: &mut Samples) -> anyhow::Result<()> {
+    let outcome = prepare(case).and_then(|()| watch.start());
     let outcome = outcome.with_context(|| format!("could not measure `{}`", case.name))?;
     if !case.expected.met_by(&outcome) {
         samples
@@ -87,7 +92,7 @@ fn describe(case: &Case, outcome: &Outcome) -> String {
     };
     let (stdout, stderr) = (short(&outcome.stdout), short(&outcome.stderr));
     format!(
-        "{}: exit {:?}, stdout {stdout:?}, stderr {stderr:?}",
+        "{}: exit {}, stdout {stdout:?}, stderr {stderr:?}",
         case.name, outcome.code
     )
 }

@@ -6,12 +6,13 @@
 use std::path::PathBuf;
 use std::rc::Rc;
 
-use crate::cases::{Workshop, call, quick};
+use crate::cases::quick;
 use crate::driver::Call;
 use crate::home::Home;
 use crate::payloads::{self, USUAL_MESSAGE};
 use crate::plan::{Bar, Before, Case, CaseId, Expected, Pace, Plan};
 use crate::repos::{Repo, Shape};
+use crate::workshop::{Workshop, call};
 
 pub(crate) const STATUS: [&str; 8] = [
     "--no-optional-locks",

@@ -53,17 +53,18 @@ fn judge_row(row: &Row, plan: &Plan, samples: &[Samples]) -> Judged {
     let Some(median) = of(subject).median_ms() else {
         return judged;
     };
-    judged.median = format!("{median:.3}");
-    judged.mark = match row.bar {
-        Bar::None => Mark::Unjudged,
-        _ => Mark::Absent,
-    };
-    if let Some(reference) = reference {
-        judged.ratio = row.bar.figure(median, reference);
-        judged.mark = row.bar.mark(median, reference);
-    }
     if of(subject).wrong.is_some() || row.reference.is_some_and(|id| of(id).wrong.is_some()) {
         judged.mark = Mark::WrongAnswer;
+        return judged;
+    }
+    judged.median = format!("{median:.3}");
+    match (reference, row.bar) {
+        (Some(reference), bar) => {
+            judged.ratio = bar.figure(median, reference);
+            judged.mark = bar.mark(median, reference);
+        }
+        (None, Bar::None) => judged.mark = Mark::Unjudged,
+        (None, _) => judged.mark = Mark::Absent,
     }
     judged
 }
