@@ -92,6 +92,8 @@ impl Home {
         for (path, bytes) in &self.as_it_was {
             if fs::read(path).ok().as_ref() != Some(bytes) {
                 private_file(path, bytes)?;
+                // Or the hook's own sync would have to write this out as well.
+                fs::File::open(path)?.sync_all()?;
             }
         }
         Ok(())

@@ -83,7 +83,9 @@ impl Repo {
         }
         self.turn.set(self.turn.get() + 1);
         let text = format!("turn {}\n", self.turn.get());
-        write(&edited(&self.path, 0), text.as_bytes())
+        write(&edited(&self.path, 0), text.as_bytes())?;
+        // Or a sync of the hook's would have to write this out as well.
+        Ok(File::open(edited(&self.path, 0))?.sync_all()?)
     }
 }
 
