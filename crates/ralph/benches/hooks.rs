@@ -1,0 +1,78 @@
+//! Measures the hooks as the client starts them, against what the machine can do at best.
+//!
+//! Every figure is a whole process: from the spawn until both of its output pipes are at their
+//! end and it is reaped. Absolute times move from run to run and from machine to machine; only
+//! the ratios, taken within one interleaved run, are worth quoting. A hook that gives the wrong
+//! answer has no speed: each answer is checked, outside the measured time.
+#![allow(
+    clippy::disallowed_methods,
+    reason = "a bench starts programs and lays out files"
+)]
+
+#[path = "hooks/built.rs"]
+mod built;
+#[path = "hooks/cases.rs"]
+mod cases;
+#[path = "hooks/driver.rs"]
+mod driver;
+#[path = "hooks/home.rs"]
+mod home;
+#[path = "hooks/machine.rs"]
+mod machine;
+#[path = "hooks/options.rs"]
+mod options;
+#[path = "hooks/payloads.rs"]
+mod payloads;
+#[path = "hooks/peers.rs"]
+mod peers;
+#[path = "hooks/plan.rs"]
+mod plan;
+#[path = "hooks/programs.rs"]
+mod programs;
+#[path = "hooks/repos.rs"]
+mod repos;
+#[path = "hooks/rounds.rs"]
+mod rounds;
+#[path = "hooks/stops.rs"]
+mod stops;
+#[path = "hooks/table.rs"]
+mod table;
+#[path = "hooks/workshop.rs"]
+mod workshop;
+
+use std::process::ExitCode;
+
+use options::{Asked, Options};
+
+fn main() -> anyhow::Result<ExitCode> {
+    match options::from_args(std::env::args().skip(1))? {
+        Asked::Measure(options) => measure(&options),
+        Asked::Help => {
+            println!("{}", options::HELP);
+            Ok(ExitCode::SUCCESS)
+        }
+        // `cargo test --all-targets` starts benches too, to see that they start.
+        Asked::Nothing => {
+            println!("not measuring: run by `cargo bench -p ralph --bench hooks`");
+            Ok(ExitCode::SUCCESS)
+        }
+    }
+}
+
+fn measure(options: &Options) -> anyhow::Result<ExitCode> {
+    let workshop = workshop::Workshop::open(options)?;
+    machine::describe(&workshop);
+    let plan = cases::plan(&workshop, options)?;
+    let samples = rounds::run(&plan, options.rounds, &workshop.stopwatch.path)?;
+    let rows = table::judge(&plan, &samples);
+    print!("{}", table::render(&rows));
+    for wrong in samples.iter().flat_map(|s| &s.wrong) {
+        eprintln!("wrong answer: {wrong}");
+    }
+    Ok(
+        match rows.iter().any(|r| r.mark == table::Mark::WrongAnswer) {
+            true => ExitCode::FAILURE,
+            false => ExitCode::SUCCESS,
+        },
+    )
+}

@@ -1,0 +1,123 @@
+//! Builds what is measured, so that no figure is ever that of a stale executable.
+//!
+//! The hooks are measured as they are shipped: release profile, static musl where that target is
+//! installed. A build on the host's own target is measured too, but its start-up is that of the
+//! host's C library, so it is held to other bars.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use anyhow::{Context, ensure};
+
+/// The executables of package `ralph-hooks`.
+pub(crate) const HOOKS: [&str; 5] = [
+    "ralph-pre-tool-use",
+    "ralph-stop-hook",
+    "ralph-backpressure",
+    "ralph-user-prompt",
+    "ralph-session-context",
+];
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Linkage {
+    StaticMusl,
+    HostTarget,
+}
+
+pub(crate) struct Built {
+    pub(crate) linkage: Linkage,
+    /// Where they come from, for a reader of the table.
+    pub(crate) origin: String,
+    executables: HashMap<String, PathBuf>,
+}
+
+impl Built {
+    pub(crate) fn get(&self, name: &str) -> Option<&Path> {
+        self.executables.get(name).map(PathBuf::as_path)
+    }
+}
+
+/// The hooks, built for release just now.
+pub(crate) fn hooks() -> anyhow::Result<Built> {
+    let target = format!("{}-unknown-linux-musl", std::env::consts::ARCH);
+    let args = ["--release", "-p", "ralph-hooks"];
+    if is_installed(&target) {
+        let executables = build(&[&args[..], &["--target", &target]].concat())?;
+        let origin = format!("release build for {target}");
+        return Ok(Built {
+            linkage: Linkage::StaticMusl,
+            origin,
+            executables,
+        });
+    }
+    let origin =
+        format!("release build for the host's own target, because {target} is not installed");
+    Ok(Built {
+        linkage: Linkage::HostTarget,
+        origin,
+        executables: build(&args)?,
+    })
+}
+
+/// The hooks as they lie in a folder; the caller vouches for them.
+#[allow(dead_code, reason = "the gates always build")]
+pub(crate) fn hooks_in(folder: &Path) -> anyhow::Result<Built> {
+    let folder = folder
+        .canonicalize()
+        .with_context(|| format!("could not find `{}`", folder.display()))?;
+    let there = HOOKS
+        .iter()
+        .map(|name| (name.to_string(), folder.join(name)));
+    let executables = there.filter(|(_, path)| path.exists()).collect();
+    let origin = format!("executables in {}, not built by this run", folder.display());
+    Ok(Built {
+        linkage: Linkage::StaticMusl,
+        origin,
+        executables,
+    })
+}
+
+/// The command line, which only prepares states and is not measured: any profile will do.
+pub(crate) fn command_line() -> anyhow::Result<Option<PathBuf>> {
+    Ok(build(&["-p", "ralph", "--bin", "ralph"])?.remove("ralph"))
+}
+
+fn is_installed(target: &str) -> bool {
+    let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
+    let asked = Command::new(rustc)
+        .args(["--print", "target-libdir", "--target", target])
+        .output();
+    asked.is_ok_and(|answer| Path::new(String::from_utf8_lossy(&answer.stdout).trim()).is_dir())
+}
+
+fn build(args: &[&str]) -> anyhow::Result<HashMap<String, PathBuf>> {
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let built = Command::new(cargo)
+        .arg("build")
+        .args(args)
+        .arg("--message-format=json")
+        .current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))
+        .stderr(Stdio::inherit())
+        .output()
+        .context("could not start cargo")?;
+    ensure!(
+        built.status.success(),
+        "could not build: cargo build {}",
+        args.join(" ")
+    );
+    Ok(String::from_utf8_lossy(&built.stdout)
+        .lines()
+        .filter_map(executable)
+        .collect())
+}
+
+/// The name and place of the executable that one line of cargo's report is about, if it is.
+fn executable(line: &str) -> Option<(String, PathBuf)> {
+    let message: serde_json::Value = serde_json::from_str(line).ok()?;
+    let path = message["executable"].as_str()?;
+    Some((
+        message["target"]["name"].as_str()?.to_owned(),
+        PathBuf::from(path),
+    ))
+}

@@ -1,0 +1,256 @@
+//! A private home for each case: nobody's loop, or a live loop that will not end by itself.
+//!
+//! A stop changes the state, so a live home remembers how it was and is rewound before each
+//! sample: every sample then measures the same stop, and no limit is ever reached.
+
+use std::ffi::OsString;
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, ensure};
+use serde_json::{Value, json};
+
+use crate::payloads::SESSION;
+
+const UNREACHED: u64 = 1_000_000;
+
+pub(crate) struct Home {
+    path: PathBuf,
+    /// Who made the loop, for a reader of the table.
+    #[allow(dead_code, reason = "the gates have no table")]
+    pub(crate) made_by: String,
+    as_it_was: Vec<(PathBuf, Vec<u8>)>,
+}
+
+impl Home {
+    /// Another session has an entry, ours has none.
+    pub(crate) fn idle(path: &Path) -> anyhow::Result<Home> {
+        create(path)?;
+        private_file(
+            &path.join("manifest/00000000-0000-4000-8000-000000000000"),
+            b"/nonexistent/state.json\n",
+        )?;
+        Home::remembered(path, "nobody".to_owned())
+    }
+
+    /// A running loop of our session, made by `ralph start` if that works already.
+    pub(crate) fn live(
+        path: &Path,
+        project: &Path,
+        n_tasks: usize,
+        ralph: Option<&Path>,
+    ) -> anyhow::Result<Home> {
+        create(path)?;
+        let made_by = match ralph.map(|ralph| start(ralph, path, project)) {
+            Some(Ok(())) => "`ralph start`".to_owned(),
+            Some(Err(e)) => {
+                create(path)?;
+                write_loop(path, project)?;
+                format!("the bench, because {e:#}")
+            }
+            None => {
+                write_loop(path, project)?;
+                "the bench, because there is no `ralph`".to_owned()
+            }
+        };
+        edit_state(path, |state| state["task_graph"] = tasks(n_tasks))?;
+        Home::remembered(path, made_by)
+    }
+
+    /// A running loop as the Ralph Pattern's own scripts know it.
+    #[allow(dead_code, reason = "the gates have no peers")]
+    pub(crate) fn of_the_pattern(path: &Path, n_tasks: usize) -> anyhow::Result<Home> {
+        create(path)?;
+        let state = path.join("pattern/state.json");
+        let mut document = pattern_fields();
+        document["task_graph"] = tasks(n_tasks);
+        private_file(&state, document.to_string().as_bytes())?;
+        private_file(
+            &path.join("pattern/manifest"),
+            format!("{}\n", state.display()).as_bytes(),
+        )?;
+        Home::remembered(path, "the bench".to_owned())
+    }
+
+    fn remembered(path: &Path, made_by: String) -> anyhow::Result<Home> {
+        write_transcript(&path.join("transcript.jsonl"))?;
+        let mut as_it_was = Vec::new();
+        remember(path, &mut as_it_was)
+            .with_context(|| format!("could not read `{}`", path.display()))?;
+        Ok(Home {
+            path: path.to_owned(),
+            made_by,
+            as_it_was,
+        })
+    }
+
+    /// Puts back what the last sample changed or removed.
+    #[allow(dead_code, reason = "each gate runs a hook once")]
+    pub(crate) fn rewind(&self) -> anyhow::Result<()> {
+        for (path, bytes) in &self.as_it_was {
+            if fs::read(path).ok().as_ref() != Some(bytes) {
+                private_file(path, bytes)?;
+                // Or the hook's own sync would have to write this out as well.
+                fs::File::open(path)?.sync_all()?;
+            }
+        }
+        Ok(())
+    }
+
+    pub(crate) fn transcript(&self) -> PathBuf {
+        self.path.join("transcript.jsonl")
+    }
+
+    /// Where the pattern's scripts look; ours never do.
+    #[allow(dead_code, reason = "the gates have no peers")]
+    pub(crate) fn pattern_manifest(&self) -> PathBuf {
+        self.path.join("pattern/manifest")
+    }
+
+    /// The variables that a hook gets from the client, and ours.
+    pub(crate) fn env(&self, project: &Path) -> Vec<(OsString, OsString)> {
+        let mut env = base_env(&self.path);
+        env.extend([
+            ("AI_AGENT".into(), "claude-code_2-1-328_harness".into()),
+            ("CLAUDECODE".into(), "1".into()),
+            ("CLAUDE_CODE_ENTRYPOINT".into(), "sdk-cli".into()),
+            ("CLAUDE_CODE_SESSION_ID".into(), SESSION.into()),
+            ("CLAUDE_PID".into(), std::process::id().to_string().into()),
+            ("CLAUDE_PROJECT_DIR".into(), project.into()),
+            ("PWD".into(), project.into()),
+        ]);
+        env
+    }
+}
+
+fn base_env(home: &Path) -> Vec<(OsString, OsString)> {
+    vec![
+        ("HOME".into(), home.join("user").into()),
+        ("LANG".into(), "C.UTF-8".into()),
+        ("PATH".into(), std::env::var_os("PATH").unwrap_or_default()),
+        ("RALPH_HOME".into(), home.into()),
+        ("SHELL".into(), "/bin/sh".into()),
+        ("TERM".into(), "xterm-256color".into()),
+        ("USER".into(), "bench".into()),
+    ]
+}
+
+fn create(path: &Path) -> anyhow::Result<()> {
+    if path.exists() {
+        fs::remove_dir_all(path)?;
+    }
+    for folder in ["manifest", "loops", "user"] {
+        fs::create_dir_all(path.join(folder))?;
+        fs::set_permissions(path.join(folder), Permissions::from_mode(0o700))?;
+    }
+    Ok(fs::set_permissions(path, Permissions::from_mode(0o700))?)
+}
+
+fn start(ralph: &Path, home: &Path, project: &Path) -> anyhow::Result<()> {
+    let many = UNREACHED.to_string();
+    let done = Command::new(ralph)
+        .args([
+            "start",
+            "--session",
+            SESSION,
+            "a task for the bench",
+            "--ac",
+            "it works=test -d .",
+        ])
+        .args(["--max-iterations", &many, "--stall-limit", &many])
+        .current_dir(project)
+        .env_clear()
+        .envs(base_env(home))
+        .output()
+        .context("could not start `ralph`")?;
+    let bound = home.join("manifest").join(SESSION).exists();
+    ensure!(
+        done.status.success() && bound,
+        "`ralph start` said: {}",
+        said(&done.stderr)
+    );
+    Ok(())
+}
+
+fn said(stderr: &[u8]) -> String {
+    let text = String::from_utf8_lossy(stderr);
+    text.lines().next().unwrap_or("nothing").to_owned()
+}
+
+/// The state file by its written contract, for as long as there is no command that makes one.
+fn write_loop(home: &Path, project: &Path) -> anyhow::Result<()> {
+    let state = home.join("loops/bench/state.json");
+    let mut document = pattern_fields();
+    let ours = json!({
+        "schema_version": 1, "loop_id": "bench", "mode": "loop", "project_root": project,
+        "prompt": "a task for the bench", "updated_at": jiff::Timestamp::now(), "completion": "verified",
+        "stall_limit": UNREACHED, "limits": {"max_minutes": 480, "max_tokens": null}, "lineage": [],
+        "settings": {}, "resume_phase": null, "pause": null, "ending": null, "via": "settings",
+    });
+    for (key, value) in ours.as_object().into_iter().flatten() {
+        document[key] = value.clone();
+    }
+    private_file(&state, document.to_string().as_bytes())?;
+    private_file(
+        &home.join("manifest").join(SESSION),
+        format!("{}\n", state.display()).as_bytes(),
+    )
+}
+
+fn pattern_fields() -> Value {
+    json!({
+        "session_id": SESSION, "phase": "implementation", "max_iterations": UNREACHED, "iteration": 3,
+        "created_at": jiff::Timestamp::now(),
+        "acceptance_criteria": [{"id": "AC-1", "description": "it works", "verified": false, "verification_command": "true"}],
+        "task_graph": [], "context_report": "", "stall_hashes": [], "completion_token": "RALPH_COMPLETE", "errors": [],
+    })
+}
+
+/// Every other task is done; each is of the size that a plan gives it.
+fn tasks(n: usize) -> Value {
+    let task = |i: usize| {
+        json!({"id": format!("T-{i}"), "name": format!("Move the rules of part {i} into a module of their own"),
+            "deps": [], "status": if i.is_multiple_of(2) { "done" } else { "pending" },
+            "completion_condition": format!("the tests of part {i} pass and nothing else imports its internals"),
+            "files": [format!("src/part-{i:04}/mod.rs"), format!("src/part-{i:04}/tests.rs")]})
+    };
+    (1..=n).map(task).collect()
+}
+
+fn edit_state(home: &Path, edit: impl FnOnce(&mut Value)) -> anyhow::Result<()> {
+    let entry = fs::read_to_string(home.join("manifest").join(SESSION))?;
+    let path = Path::new(entry.trim_end());
+    let mut state = serde_json::from_slice(&fs::read(path)?)?;
+    edit(&mut state);
+    private_file(path, state.to_string().as_bytes())
+}
+
+/// A session of some length: a stop looks at the last rows only.
+fn write_transcript(path: &Path) -> anyhow::Result<()> {
+    let text = "I changed the parser and ran its tests. ".repeat(25);
+    let row = json!({"type": "assistant", "sessionId": SESSION, "message": {"role": "assistant",
+        "content": [{"type": "text", "text": text}]}});
+    private_file(path, format!("{row}\n").repeat(300).as_bytes())
+}
+
+fn remember(folder: &Path, files: &mut Vec<(PathBuf, Vec<u8>)>) -> std::io::Result<()> {
+    for entry in fs::read_dir(folder)? {
+        let path = entry?.path();
+        match path.is_dir() {
+            true => remember(&path, files)?,
+            false => files.push((path.clone(), fs::read(&path)?)),
+        }
+    }
+    Ok(())
+}
+
+fn private_file(path: &Path, bytes: &[u8]) -> anyhow::Result<()> {
+    if let Some(folder) = path.parent() {
+        fs::create_dir_all(folder)?;
+        fs::set_permissions(folder, Permissions::from_mode(0o700))?;
+    }
+    fs::write(path, bytes).with_context(|| format!("could not write `{}`", path.display()))?;
+    Ok(fs::set_permissions(path, Permissions::from_mode(0o600))?)
+}

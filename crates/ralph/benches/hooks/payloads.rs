@@ -1,0 +1,115 @@
+//! What the client writes to a hook's standard input: one JSON document and a newline.
+//!
+//! Keys, their order and their kinds are those of Claude Code 2.1.328.
+
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+/// The session of every payload and every loop of the bench.
+pub(crate) const SESSION: &str = "6f1c9d52-7a43-4b0e-9c55-2f0d8a1be6c7";
+
+/// How long a message a finished turn ends with, as a rule.
+pub(crate) const USUAL_MESSAGE: usize = 1_500;
+
+/// The agent wants to write a file of about `content` bytes.
+pub(crate) fn pre_write(project: &Path, content: usize) -> Vec<u8> {
+    let input = json!({"file_path": project.join("src/file-00007.ts"), "content": source(content)});
+    line(tool_call(project, "PreToolUse", "Write", input))
+}
+
+/// The agent wants to ask the person, which a running loop does not allow.
+#[allow(dead_code, reason = "the gates need no denial")]
+pub(crate) fn pre_ask(project: &Path) -> Vec<u8> {
+    let options = json!([{"label": "Postgres", "description": "a server"}, {"label": "SQLite", "description": "a file"}]);
+    let question = json!({"question": "Which database?", "header": "DB", "options": options, "multiSelect": false});
+    line(tool_call(
+        project,
+        "PreToolUse",
+        "AskUserQuestion",
+        json!({"questions": [question]}),
+    ))
+}
+
+/// The agent has written a file of a kind that nothing checks.
+pub(crate) fn post_write(project: &Path) -> Vec<u8> {
+    let (path, content) = (project.join("notes.txt"), source(1_000));
+    let input = json!({"file_path": path, "content": content});
+    let mut call = tool_call(project, "PostToolUse", "Write", input);
+    call["tool_response"] = json!({"type": "create", "filePath": path, "content": content,
+        "structuredPatch": [], "originalFile": null, "userModified": false});
+    call["duration_ms"] = json!(13);
+    line(call)
+}
+
+/// The agent has finished a turn with a message of about `message` bytes.
+pub(crate) fn stop(project: &Path, transcript: &Path, message: usize) -> Vec<u8> {
+    let mut event = common(project, "Stop");
+    event["transcript_path"] = json!(transcript);
+    event["stop_hook_active"] = json!(true);
+    event["last_assistant_message"] = json!(prose(message));
+    event["background_tasks"] = json!([]);
+    event["session_crons"] = json!([]);
+    line(event)
+}
+
+#[allow(
+    dead_code,
+    reason = "the gates look at the idle path, which this event has not"
+)]
+pub(crate) fn session_start(project: &Path) -> Vec<u8> {
+    line(
+        json!({"session_id": SESSION, "transcript_path": "/nonexistent/transcript.jsonl",
+        "cwd": project, "hook_event_name": "SessionStart", "source": "startup"}),
+    )
+}
+
+#[allow(
+    dead_code,
+    reason = "the gates look at the idle path, which this event has not"
+)]
+pub(crate) fn user_prompt(project: &Path) -> Vec<u8> {
+    let mut event = common(project, "UserPromptSubmit");
+    event["prompt"] = json!("please look at the failing test again");
+    line(event)
+}
+
+fn tool_call(project: &Path, event: &str, tool: &str, input: Value) -> Value {
+    let mut call = common(project, event);
+    call["effort"] = json!({"level": "medium"});
+    call["tool_name"] = json!(tool);
+    call["tool_input"] = input;
+    call["tool_use_id"] = json!("toolu_01AbCdEfGhIjKlMnOpQrStUv");
+    call
+}
+
+fn common(project: &Path, event: &str) -> Value {
+    json!({"session_id": SESSION, "transcript_path": "/nonexistent/transcript.jsonl", "cwd": project,
+        "prompt_id": "ceef2ec0-e88f-4a9c-b754-d97114b7a7ad", "permission_mode": "bypassPermissions",
+        "hook_event_name": event})
+}
+
+/// Quotes, backslashes and line ends in the measure of real source: they decide a scanner's speed.
+fn source(length: usize) -> String {
+    repeated(
+        "export const label = (n: number) => `item ${n}: \"${names[n]}\"\\n`;\n",
+        length,
+    )
+}
+
+fn prose(length: usize) -> String {
+    repeated(
+        "I changed the parser and ran its tests; two of them still fail.\nNext I look at `lexer.rs`.\n",
+        length,
+    )
+}
+
+fn repeated(text: &str, length: usize) -> String {
+    text.repeat(length.div_ceil(text.len()))
+}
+
+fn line(document: Value) -> Vec<u8> {
+    let mut bytes = document.to_string().into_bytes();
+    bytes.push(b'\n');
+    bytes
+}
