@@ -7,12 +7,17 @@
 // Tests start the programs they test, and clippy does not see that a binary without harness is a test.
 #![allow(clippy::disallowed_methods, clippy::unwrap_used)]
 
+/// The tests of a file by their names; one that is left out is dead code, which the lints refuse.
+macro_rules! tests {
+    ($($name:ident),* $(,)?) => { &[$((stringify!($name), $name)),*] };
+}
+
+mod facts;
 mod install;
 mod isolation;
+mod rig;
 #[path = "../support/mod.rs"]
 mod support;
-
-mod rig;
 
 use std::process::ExitCode;
 
@@ -62,7 +67,7 @@ fn without_client(arguments: &Arguments, missing: &str) -> ExitCode {
 }
 
 fn trials(ignored: bool) -> Vec<Trial> {
-    let groups: [(&str, &[Test]); 1] = [("rig", rig::TESTS)];
+    let groups: [(&str, &[Test]); 2] = [("rig", rig::TESTS), ("facts", facts::TESTS)];
     let tests = groups
         .into_iter()
         .flat_map(|(group, tests)| tests.iter().map(move |test| (group, test)));

@@ -6,31 +6,13 @@ use serde_json::json;
 use crate::Test;
 use crate::support::{PATIENCE, World, wait_until};
 
-pub(crate) const TESTS: &[Test] = &[
-    (
-        "the_client_answers_a_scripted_text",
-        the_client_answers_a_scripted_text,
-    ),
-    (
-        "a_blocking_stop_hook_makes_the_model_go_on_with_its_reason",
-        a_blocking_stop_hook_makes_the_model_go_on_with_its_reason,
-    ),
-    (
-        "a_subagent_plays_its_own_script",
-        a_subagent_plays_its_own_script,
-    ),
-    (
-        "a_session_in_a_terminal_shows_the_reply",
-        a_session_in_a_terminal_shows_the_reply,
-    ),
-    (
-        "escape_interrupts_a_held_turn",
-        escape_interrupts_a_held_turn,
-    ),
-    (
-        "a_slash_command_typed_in_mid_turn_is_queued_in_the_transcript",
-        a_slash_command_typed_in_mid_turn_is_queued_in_the_transcript,
-    ),
+pub(crate) const TESTS: &[Test] = tests![
+    the_client_answers_a_scripted_text,
+    a_blocking_stop_hook_makes_the_model_go_on_with_its_reason,
+    a_subagent_plays_its_own_script,
+    a_session_in_a_terminal_shows_the_reply,
+    escape_interrupts_a_held_turn,
+    a_slash_command_typed_in_mid_turn_is_queued_in_the_transcript,
 ];
 
 fn the_client_answers_a_scripted_text() {

@@ -17,6 +17,7 @@ pub const CLIENT_VARIABLE: &str = "RALPH_TEST_CLIENT";
 pub struct Client<'a> {
     world: &'a World,
     stand_in: &'a StandIn,
+    folder: PathBuf,
     args: Vec<OsString>,
     env: Vec<(OsString, OsString)>,
     stdin: String,
@@ -37,6 +38,7 @@ impl<'a> Client<'a> {
         Client {
             world,
             stand_in,
+            folder: world.project(),
             args,
             env: Vec::new(),
             stdin: String::new(),
@@ -55,6 +57,13 @@ impl<'a> Client<'a> {
     #[must_use]
     pub fn env(mut self, name: &str, value: &str) -> Self {
         self.env.push((name.into(), value.into()));
+        self
+    }
+
+    /// Starts it in another folder than the project's own. The person's trust is only in that one.
+    #[must_use]
+    pub fn in_folder(mut self, folder: impl Into<PathBuf>) -> Self {
+        self.folder = folder.into();
         self
     }
 
@@ -89,6 +98,7 @@ impl<'a> Client<'a> {
     fn run(self) -> ClientRun {
         let mut command = self.world.command(executable());
         command
+            .current_dir(&self.folder)
             .args(&self.args)
             .envs(self.world.client_environment(self.stand_in))
             .envs(self.env);

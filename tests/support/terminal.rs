@@ -4,10 +4,12 @@
 
 use std::path::PathBuf;
 use std::process::Command;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use ralph::standin::StandIn;
+use rustix::process::{Pid, Signal, kill_process};
 
 use super::{PATIENCE, Run, World, client};
 
@@ -16,6 +18,12 @@ const READY: &str = "bypass permissions on";
 
 /// Between two looks at the screen, which tmux does not announce.
 const LOOK_EVERY: Duration = Duration::from_millis(30);
+
+/// How long an ended session may take to run its last hooks.
+const LAST_WORDS: Duration = Duration::from_secs(10);
+
+/// A world may hold several sessions; each has a tmux server of its own.
+static N_SESSIONS: AtomicU32 = AtomicU32::new(0);
 
 /// A running session. Dropping it ends it.
 pub struct Terminal {
@@ -51,10 +59,16 @@ impl Terminal {
     }
 
     /// Types a line and sends it. The line must have arrived first: a key that comes with it counts as pasted text.
+    #[track_caller]
     pub fn submit(&self, line: &str) -> &Terminal {
         self.type_text(line);
-        let seen: String = line.chars().take(40).collect();
-        self.wait_for(&seen);
+        let start: String = line.trim_start_matches('!').chars().take(40).collect();
+        let arrived = wait_until(PATIENCE, || self.prompt_line().contains(&start));
+        assert!(
+            arrived,
+            "`{line}` did not arrive at the prompt:\n{}",
+            self.screen()
+        );
         self.key("Enter")
     }
 
@@ -68,6 +82,21 @@ impl Terminal {
     pub fn key(&self, key: &str) -> &Terminal {
         self.tmux(&["send-keys", key]);
         self
+    }
+
+    /// What stands at the prompt: the last line that begins with its mark.
+    pub fn prompt_line(&self) -> String {
+        let screen = self.screen();
+        let prompt = screen.lines().rfind(|line| line.starts_with(['❯', '!']));
+        prompt.unwrap_or_default().to_owned()
+    }
+
+    /// The client's process.
+    pub fn process_id(&self) -> i32 {
+        self.tmux(&["display-message", "-p", "#{pane_pid}"])
+            .trim()
+            .parse()
+            .expect("tmux knows the pane's process")
     }
 
     /// The text on the screen.
@@ -113,15 +142,36 @@ impl Terminal {
 }
 
 impl Drop for Terminal {
+    /// The client runs its last hooks when its terminal goes: the world must not be removed under them.
     fn drop(&mut self) {
-        drop(
+        let tmux = |args: &[&str]| {
             Command::new("tmux")
                 .arg("-S")
                 .arg(&self.socket)
-                .arg("kill-server")
-                .output(),
-        );
+                .args(args)
+                .output()
+        };
+        let pane = tmux(&["display-message", "-p", "#{pane_pid}"])
+            .map(|output| output.stdout)
+            .unwrap_or_default();
+        drop(tmux(&["kill-server"]));
+        let Ok(id) = String::from_utf8_lossy(&pane).trim().parse::<i32>() else {
+            return;
+        };
+        let ended = wait_until(LAST_WORDS, || !is_running(id));
+        if let (false, Some(pid)) = (ended, Pid::from_raw(id)) {
+            let _ = kill_process(pid, Signal::KILL);
+        }
     }
+}
+
+/// A zombie has ended: whoever inherited it may never ask for its exit code.
+fn is_running(id: i32) -> bool {
+    let status = std::fs::read_to_string(format!("/proc/{id}/stat")).unwrap_or_default();
+    status
+        .rsplit(')')
+        .next()
+        .is_some_and(|rest| !rest.is_empty() && !rest.trim_start().starts_with('Z'))
 }
 
 /// Looks again and again until `holds` or the patience is used up.

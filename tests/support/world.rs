@@ -185,22 +185,32 @@ impl World {
 
     /// The rows of all the main transcripts of this world, session by session.
     pub fn transcript(&self) -> Vec<Value> {
+        self.transcript_files()
+            .iter()
+            .flat_map(|path| whole_rows(path))
+            .collect()
+    }
+
+    /// The rows of one session's transcript.
+    pub fn transcript_of(&self, session_id: &str) -> Vec<Value> {
+        let files = self.transcript_files();
+        let file = files
+            .iter()
+            .find(|path| path.file_stem().is_some_and(|stem| stem == session_id));
+        file.map(|path| whole_rows(path)).unwrap_or_default()
+    }
+
+    /// Subagents' transcripts lie in folders below, and are not among these.
+    fn transcript_files(&self) -> Vec<PathBuf> {
         let projects = fs::read_dir(self.config().join("projects"))
             .into_iter()
             .flatten()
             .flatten();
         let files = projects
             .flat_map(|project| fs::read_dir(project.path()).into_iter().flatten().flatten());
-        let transcripts = files
+        files
             .map(|file| file.path())
-            .filter(|path| path.extension().is_some_and(|ext| ext == "jsonl"));
-        // The last line may be half written while the client lives.
-        let whole_lines = |text: String| {
-            text.rfind('\n')
-                .map_or(String::new(), |end| text[..end].to_owned())
-        };
-        transcripts
-            .flat_map(|path| json_lines(&whole_lines(fs::read_to_string(path).unwrap())))
+            .filter(|path| path.extension().is_some_and(|ext| ext == "jsonl"))
             .collect()
     }
 
@@ -209,6 +219,7 @@ impl World {
         let fixed = [
             ("ANTHROPIC_API_KEY", DUMMY_API_KEY),
             ("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1"),
+            ("CLAUDE_CODE_DISABLE_OFFICIAL_MARKETPLACE_AUTOINSTALL", "1"),
             ("CLAUDE_CODE_ENABLE_PROMPT_SUGGESTION", "false"),
             ("DISABLE_AUTOUPDATER", "1"),
             ("DISABLE_ERROR_REPORTING", "1"),
@@ -265,6 +276,13 @@ impl World {
     fn write_json(&self, path: &Path, value: &Value) {
         fs::write(path, serde_json::to_string_pretty(value).unwrap()).unwrap();
     }
+}
+
+/// Without the last line where it is half written, as it may be while the client lives.
+fn whole_rows(path: &Path) -> Vec<Value> {
+    let text = fs::read_to_string(path).unwrap();
+    let end = text.rfind('\n').unwrap_or(0);
+    json_lines(&text[..end])
 }
 
 /// What a person would have answered to the client's first dialogs: theme, key, trust in the folder.
