@@ -1,0 +1,219 @@
+//! One recorded request, and the questions a test asks of it: what was the model told, and where.
+//!
+//! The client also sends messages of the role `system` inside the conversation; hooks' contexts arrive in them.
+
+use anyhow::{Context, Result};
+use serde_json::Value;
+
+use super::http::Call;
+
+/// Who asks. Only `Main` and `Subagent` consume a script.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// The conversation with the person.
+    Main,
+    /// A subagent's conversation, by the client's id for it.
+    Subagent(String),
+    /// The client wants the conversation summarised (compaction).
+    Summary,
+    /// The client's own business: titles, suggestions, quota probes.
+    Side,
+    /// Not a request for messages at all.
+    Other,
+}
+
+/// A request as the client sent it.
+#[derive(Clone, Debug)]
+pub struct Request {
+    /// Who asks.
+    pub kind: Kind,
+    /// The path, with its query.
+    pub path: String,
+    /// Names in lower case.
+    pub headers: Vec<(String, String)>,
+    /// The whole body.
+    pub body: Value,
+}
+
+/// What a tool answered, as the model sees it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ToolResult {
+    /// The id of the call that it answers.
+    pub tool_use_id: String,
+    /// Its words.
+    pub text: String,
+    /// Whether the client marked it as an error (a denial is one).
+    pub is_error: bool,
+}
+
+impl Request {
+    pub(super) fn from_call(call: Call) -> Result<Request> {
+        let body = serde_json::from_slice(&call.body)
+            .context("could not parse the request's body as JSON")?;
+        let mut request = Request {
+            kind: Kind::Other,
+            path: call.path,
+            headers: call.headers,
+            body,
+        };
+        request.kind = request.classify();
+        Ok(request)
+    }
+
+    /// The value of a header; `name` in lower case.
+    pub fn header(&self, name: &str) -> Option<&str> {
+        self.headers
+            .iter()
+            .find(|(key, _)| key == name)
+            .map(|(_, value)| value.as_str())
+    }
+
+    /// The model that was asked for.
+    pub fn model(&self) -> &str {
+        self.body["model"].as_str().unwrap_or("unknown")
+    }
+
+    /// The names of the tools that the model may call.
+    pub fn tools(&self) -> Vec<&str> {
+        items(&self.body["tools"])
+            .iter()
+            .filter_map(|tool| tool["name"].as_str())
+            .collect()
+    }
+
+    /// Every text that the model is given: the system's, and all messages with their tool results.
+    pub fn all_text(&self) -> String {
+        let messages = self
+            .messages()
+            .iter()
+            .map(|message| text_of(&message["content"]));
+        join(std::iter::once(text_of(&self.body["system"])).chain(messages))
+    }
+
+    /// The system's texts: the field `system`, and the messages of that role.
+    pub fn system_text(&self) -> String {
+        let in_messages = self
+            .messages()
+            .iter()
+            .filter(|message| message["role"] == "system");
+        join(
+            std::iter::once(text_of(&self.body["system"]))
+                .chain(in_messages.map(|m| text_of(&m["content"]))),
+        )
+    }
+
+    /// The first message of the role `user`: for a subagent, its task.
+    pub fn first_user_text(&self) -> String {
+        let first = self
+            .messages()
+            .iter()
+            .find(|message| message["role"] == "user");
+        first
+            .map(|message| text_of(&message["content"]))
+            .unwrap_or_default()
+    }
+
+    /// The last message of the role `user`.
+    pub fn last_user_text(&self) -> String {
+        let last = self
+            .messages()
+            .iter()
+            .rfind(|message| message["role"] == "user");
+        last.map(|message| text_of(&message["content"]))
+            .unwrap_or_default()
+    }
+
+    /// Everything the model was told since it last spoke, whoever said it.
+    pub fn news(&self) -> String {
+        let last_answer = self
+            .messages()
+            .iter()
+            .rposition(|message| message["role"] == "assistant");
+        let since = last_answer.map_or(0, |position| position + 1);
+        join(
+            self.messages()[since..]
+                .iter()
+                .map(|message| text_of(&message["content"])),
+        )
+    }
+
+    /// All tool results of the conversation, in order.
+    pub fn tool_results(&self) -> Vec<ToolResult> {
+        let blocks = self
+            .messages()
+            .iter()
+            .flat_map(|message| items(&message["content"]));
+        blocks
+            .filter(|block| block["type"] == "tool_result")
+            .map(ToolResult::from_block)
+            .collect()
+    }
+
+    /// The conversation's messages as they are.
+    pub fn messages(&self) -> &[Value] {
+        items(&self.body["messages"])
+    }
+
+    pub(super) fn streams(&self) -> bool {
+        self.body["stream"] == true
+    }
+
+    /// The order matters: a compaction and a suggestion look like the conversation but for their last words.
+    fn classify(&self) -> Kind {
+        if !self.path.starts_with("/v1/messages") {
+            return Kind::Other;
+        }
+        let last = self.last_user_text();
+        if last.contains("Your task is to create a detailed summary of") {
+            return Kind::Summary;
+        }
+        if last.contains("[SUGGESTION MODE")
+            || self.tools().is_empty()
+            || self.body["max_tokens"] == 1
+        {
+            return Kind::Side;
+        }
+        match self.header("x-claude-code-agent-id") {
+            Some(id) => Kind::Subagent(id.to_owned()),
+            None => Kind::Main,
+        }
+    }
+}
+
+impl ToolResult {
+    fn from_block(block: &Value) -> ToolResult {
+        ToolResult {
+            tool_use_id: block["tool_use_id"].as_str().unwrap_or_default().to_owned(),
+            text: text_of(&block["content"]),
+            is_error: block["is_error"] == true,
+        }
+    }
+}
+
+/// Content is a string, or blocks; a tool result holds content of its own.
+fn text_of(content: &Value) -> String {
+    match content {
+        Value::String(text) => text.clone(),
+        Value::Array(blocks) => join(blocks.iter().map(text_of_block)),
+        _ => String::new(),
+    }
+}
+
+fn text_of_block(block: &Value) -> String {
+    match block["type"].as_str() {
+        Some("text") => block["text"].as_str().unwrap_or_default().to_owned(),
+        Some("tool_result") => text_of(&block["content"]),
+        _ => String::new(),
+    }
+}
+
+fn join(texts: impl Iterator<Item = String>) -> String {
+    texts
+        .filter(|text| !text.is_empty())
+        .collect::<Vec<_>>()
+        .join("\n")
+}
+
+fn items(value: &Value) -> &[Value] {
+    value.as_array().map_or(&[], Vec::as_slice)
+}

@@ -1,0 +1,216 @@
+//! What the scripted model says: turns of content blocks, in order, for the conversation and for each subagent.
+//!
+//! Only the conversation and its subagents consume a script; what the client asks beside them does not.
+
+use std::collections::VecDeque;
+
+use serde_json::{Value, json};
+
+use super::{Gate, Request};
+
+type Answer = Box<dyn Fn(&Request) -> Turn + Send>;
+
+/// The turns of one conversation, and the scripts of the subagents that it starts.
+#[derive(Default)]
+pub struct Script {
+    turns: VecDeque<Turn>,
+    rest: Option<Answer>,
+    pub(super) subagents: Vec<(String, Script)>,
+}
+
+impl Script {
+    /// An empty script.
+    pub fn new() -> Script {
+        Script::default()
+    }
+
+    /// Adds the next turn.
+    #[must_use]
+    pub fn turn(mut self, turn: Turn) -> Script {
+        self.turns.push_back(turn);
+        self
+    }
+
+    /// Adds several turns, in order.
+    #[must_use]
+    pub fn turns(mut self, turns: impl IntoIterator<Item = Turn>) -> Script {
+        self.turns.extend(turns);
+        self
+    }
+
+    /// Says this again and again when the turns are used up.
+    #[must_use]
+    pub fn repeat(self, turn: Turn) -> Script {
+        self.answer_with(move |_| turn.clone())
+    }
+
+    /// Computes the answer from the request when the turns are used up.
+    #[must_use]
+    pub fn answer_with(mut self, answer: impl Fn(&Request) -> Turn + Send + 'static) -> Script {
+        self.rest = Some(Box::new(answer));
+        self
+    }
+
+    /// Gives a script to each subagent whose first user message contains `marker`; they share its turns.
+    #[must_use]
+    pub fn subagent(mut self, marker: &str, script: Script) -> Script {
+        self.subagents.push((marker.to_owned(), script));
+        self
+    }
+
+    pub(super) fn next_turn(&mut self, request: &Request) -> Option<Turn> {
+        self.turns
+            .pop_front()
+            .or_else(|| self.rest.as_ref().map(|answer| answer(request)))
+    }
+}
+
+/// One answer of the model.
+#[derive(Clone)]
+pub struct Turn {
+    pub(super) says: Says,
+    pub(super) usage: Usage,
+}
+
+/// An answer is either content or an error, never both.
+#[derive(Clone)]
+pub(super) enum Says {
+    Content(Vec<Block>),
+    Error { status: u16, body: Value },
+}
+
+/// A piece of an answer.
+#[derive(Clone)]
+pub enum Block {
+    /// Words.
+    Text(String),
+    /// A call of one of the client's tools.
+    ToolUse {
+        /// As the client's list has it, for example `Bash`.
+        name: String,
+        /// As the tool's schema wants it.
+        input: Value,
+    },
+    /// Nothing is sent until the gate opens. As the first block it holds back even the head of the answer.
+    Hold(Gate),
+}
+
+/// The tokens that a reply claims to have used.
+#[derive(Clone, Copy)]
+pub struct Usage {
+    /// Tokens of the prompt. The client compacts and bills by it.
+    pub input_tokens: u64,
+    /// Tokens of the reply.
+    pub output_tokens: u64,
+    /// Tokens of the prompt that came from the cache.
+    pub cache_read_input_tokens: u64,
+}
+
+impl Default for Usage {
+    fn default() -> Usage {
+        Usage {
+            input_tokens: 100,
+            output_tokens: 10,
+            cache_read_input_tokens: 0,
+        }
+    }
+}
+
+impl Turn {
+    /// An answer of these blocks.
+    pub fn of(blocks: Vec<Block>) -> Turn {
+        Turn {
+            says: Says::Content(blocks),
+            usage: Usage::default(),
+        }
+    }
+
+    /// An answer in words, which ends the model's turn unless a tool call is added.
+    pub fn text(text: &str) -> Turn {
+        Turn::of(Vec::new()).then_text(text)
+    }
+
+    /// An answer that calls one tool.
+    pub fn tool(name: &str, input: Value) -> Turn {
+        Turn::of(Vec::new()).then_tool(name, input)
+    }
+
+    /// A call of the Bash tool, the usual way to have a scripted model do something.
+    pub fn bash(command: &str) -> Turn {
+        Turn::tool(
+            "Bash",
+            json!({"command": command, "description": "A scripted command"}),
+        )
+    }
+
+    /// An API error, for example `(429, "rate_limit_error", …)` or `(529, "overloaded_error", …)`. The client may try again.
+    pub fn error(status: u16, kind: &str, message: &str) -> Turn {
+        Turn::error_body(
+            status,
+            json!({"type": "error", "error": {"type": kind, "message": message}}),
+        )
+    }
+
+    /// An API error with exactly this body.
+    pub fn error_body(status: u16, body: Value) -> Turn {
+        Turn {
+            says: Says::Error { status, body },
+            usage: Usage::default(),
+        }
+    }
+
+    /// Holds the whole answer back until the gate opens.
+    pub fn held(gate: &Gate) -> Turn {
+        Turn::of(vec![Block::Hold(gate.clone())])
+    }
+
+    /// Adds words.
+    #[must_use]
+    pub fn then_text(self, text: &str) -> Turn {
+        self.then(Block::Text(text.to_owned()))
+    }
+
+    /// Adds a tool call.
+    #[must_use]
+    pub fn then_tool(self, name: &str, input: Value) -> Turn {
+        self.then(Block::ToolUse {
+            name: name.to_owned(),
+            input,
+        })
+    }
+
+    /// Sends nothing further until the gate opens.
+    #[must_use]
+    pub fn then_hold(self, gate: &Gate) -> Turn {
+        self.then(Block::Hold(gate.clone()))
+    }
+
+    /// Sets the tokens that the reply claims to have used.
+    #[must_use]
+    pub fn with_usage(mut self, usage: Usage) -> Turn {
+        self.usage = usage;
+        self
+    }
+
+    pub(super) fn gates(&self) -> impl Iterator<Item = &Gate> {
+        self.blocks().iter().filter_map(|block| match block {
+            Block::Hold(gate) => Some(gate),
+            _ => None,
+        })
+    }
+
+    pub(super) fn blocks(&self) -> &[Block] {
+        match &self.says {
+            Says::Content(blocks) => blocks,
+            Says::Error { .. } => &[],
+        }
+    }
+
+    /// An error has no content to add to, and stays what it is.
+    fn then(mut self, block: Block) -> Turn {
+        if let Says::Content(blocks) = &mut self.says {
+            blocks.push(block);
+        }
+        self
+    }
+}

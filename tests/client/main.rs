@@ -1,0 +1,86 @@
+//! Tests with the real client, whose model is a scripted stand-in on loopback.
+//!
+//! The binary runs itself again inside a network namespace that holds nothing but loopback, so that no
+//! test can reach the world. Where the client or the namespace cannot be had, every test is reported as
+//! ignored, loudly; with `RALPH_REQUIRE_CLIENT=1` that is a failure.
+
+// Tests start the programs they test, and clippy does not see that a binary without harness is a test.
+#![allow(clippy::disallowed_methods, clippy::unwrap_used)]
+
+/// The tests of a file by their names; one that is left out is dead code, which the lints refuse.
+macro_rules! tests {
+    ($($name:ident),* $(,)?) => { &[$((stringify!($name), $name)),*] };
+}
+
+mod facts;
+mod install;
+mod isolation;
+mod rig;
+#[path = "../support/mod.rs"]
+mod support;
+
+use std::process::ExitCode;
+
+use libtest_mimic::{Arguments, Failed, Trial};
+
+/// A client is heavy: two at a time, whatever the machine has.
+const N_THREADS: usize = 2;
+
+/// A named test.
+type Test = (&'static str, fn());
+
+fn main() -> ExitCode {
+    let mut arguments = Arguments::from_args();
+    arguments.test_threads = arguments.test_threads.or(Some(N_THREADS));
+    if arguments.list {
+        return libtest_mimic::run(&arguments, trials(false)).exit_code();
+    }
+    if isolation::is_inside() {
+        isolation::assert_only_loopback();
+        return libtest_mimic::run(&arguments, trials(false)).exit_code();
+    }
+    match install::find_client().and_then(|client| isolation::check().map(|()| client)) {
+        Ok(client) => isolation::run_again_inside(&client),
+        Err(missing) => without_client(&arguments, &missing),
+    }
+}
+
+fn without_client(arguments: &Arguments, missing: &str) -> ExitCode {
+    let required = std::env::var_os("RALPH_REQUIRE_CLIENT").is_some_and(|value| value == "1");
+    eprintln!("\n{:!<100}", "");
+    eprintln!(
+        "!! The tests with the real client {}.",
+        if required {
+            "cannot run"
+        } else {
+            "are SKIPPED"
+        }
+    );
+    eprintln!("!! {missing}");
+    eprintln!("!! Nothing that only the real client can show has been tested.");
+    eprintln!("{:!<100}\n", "");
+    if required {
+        eprintln!("RALPH_REQUIRE_CLIENT=1 makes this a failure.");
+        return ExitCode::FAILURE;
+    }
+    libtest_mimic::run(arguments, trials(true)).exit_code()
+}
+
+fn trials(ignored: bool) -> Vec<Trial> {
+    let groups: [(&str, &[Test]); 2] = [("rig", rig::TESTS), ("facts", facts::TESTS)];
+    let tests = groups
+        .into_iter()
+        .flat_map(|(group, tests)| tests.iter().map(move |test| (group, test)));
+    tests
+        .map(|(group, (name, test))| {
+            trial(&format!("{group}::{name}"), *test).with_ignored_flag(ignored)
+        })
+        .collect()
+}
+
+fn trial(name: &str, test: fn()) -> Trial {
+    Trial::test(name, move || {
+        test();
+        Ok::<(), Failed>(())
+    })
+}

@@ -1,0 +1,84 @@
+//! Builds the executables once for each test binary, so that no test runs a stale one.
+//!
+//! They are linked into a folder of their own: what an earlier build left in `target/debug` is not on its `PATH`.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::OnceLock;
+
+use serde_json::Value;
+
+/// Names a folder of ready executables to test instead of building them.
+pub const BIN_DIR_VARIABLE: &str = "RALPH_TEST_BIN_DIR";
+
+const PACKAGES: [&str; 2] = ["ralph-hooks", "ralph"];
+
+/// The folder that holds the executables under test.
+pub fn executables() -> &'static Path {
+    static FOLDER: OnceLock<PathBuf> = OnceLock::new();
+    FOLDER.get_or_init(|| match std::env::var_os(BIN_DIR_VARIABLE) {
+        Some(folder) => PathBuf::from(folder)
+            .canonicalize()
+            .expect("RALPH_TEST_BIN_DIR is a folder"),
+        None => link_all(&build()),
+    })
+}
+
+/// One package at a time, as for a release: together they would share the features of their dependencies.
+fn build() -> Vec<PathBuf> {
+    PACKAGES.into_iter().flat_map(build_package).collect()
+}
+
+/// Cargo itself says which executables it has just made or found fresh.
+fn build_package(package: &str) -> Vec<PathBuf> {
+    let mut cargo = Command::new(env!("CARGO"));
+    cargo.current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."));
+    cargo.args([
+        "build",
+        "--quiet",
+        "--package",
+        package,
+        "--message-format=json",
+    ]);
+    let output = cargo
+        .stderr(Stdio::inherit())
+        .output()
+        .expect("cargo starts");
+    assert!(
+        output.status.success(),
+        "cargo could not build the executables of `{package}`"
+    );
+    let rows = output
+        .stdout
+        .split(|byte| *byte == b'\n')
+        .filter_map(|row| serde_json::from_slice::<Value>(row).ok());
+    rows.filter_map(|row| row["executable"].as_str().map(PathBuf::from))
+        .collect()
+}
+
+fn link_all(executables: &[PathBuf]) -> PathBuf {
+    let parent = Path::new(env!("CARGO_TARGET_TMPDIR"));
+    remove_those_of_ended_runs(parent);
+    let folder = parent.join(format!("executables-{}", std::process::id()));
+    fs::create_dir_all(&folder).expect("the target folder is writable");
+    for executable in executables {
+        let link = folder.join(executable.file_name().expect("an executable has a name"));
+        fs::hard_link(executable, &link)
+            .or_else(|_| fs::copy(executable, &link).map(drop))
+            .expect("an executable can be linked");
+    }
+    folder
+}
+
+fn remove_those_of_ended_runs(parent: &Path) {
+    for entry in fs::read_dir(parent).into_iter().flatten().flatten() {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        let Some(owner) = name.strip_prefix("executables-") else {
+            continue;
+        };
+        if !Path::new("/proc").join(owner).exists() {
+            drop(fs::remove_dir_all(entry.path()));
+        }
+    }
+}

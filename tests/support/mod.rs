@@ -1,0 +1,25 @@
+//! What the test binaries share: a world to run in, the executables as they are now, the client and its terminal.
+//!
+//! Nothing here reads the developer's machine: every process gets an empty environment and a private home.
+
+// Each test binary includes this module whole and uses a part of it.
+#![allow(dead_code, unreachable_pub, unused_imports)]
+
+mod client;
+mod executables;
+mod probe;
+mod run;
+mod terminal;
+mod world;
+
+pub use client::{CLIENT_VARIABLE, Client, ClientRun};
+pub use executables::{BIN_DIR_VARIABLE, executables};
+pub use probe::Probe;
+pub use run::Run;
+pub use terminal::{Terminal, wait_until};
+pub use world::World;
+
+use std::time::Duration;
+
+/// Long enough for a loaded machine; reached only by a test that fails.
+pub const PATIENCE: Duration = Duration::from_secs(60);
