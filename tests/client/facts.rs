@@ -33,18 +33,12 @@ fn an_anchored_matcher_picks_our_commands_alone() {
     let world = world_with_skills(&["ralph", "ralph-cancel", "my-ralph"]);
     let probe = world.probe("UserPromptExpansion", OUR_COMMANDS);
     let stand_in = StandIn::start(Script::new().repeat(Turn::text("Answer."))).unwrap();
-    for prompt in [
-        "/ralph \"do it\" --max-iterations 5",
-        "/my-ralph x",
-        "/ralph-cancel",
-    ] {
+    for prompt in ["/ralph \"do it\" --max-iterations 5", "/my-ralph x", "/ralph-cancel"] {
         world.client(&stand_in).prompt(prompt);
     }
     let calls = probe.calls();
-    let asked: Vec<_> = calls
-        .iter()
-        .map(|call| (&call["command_name"], &call["command_args"]))
-        .collect();
+    let asked: Vec<_> =
+        calls.iter().map(|call| (&call["command_name"], &call["command_args"])).collect();
     assert_eq!(
         asked,
         [
@@ -68,10 +62,7 @@ fn a_missing_hook_blocks_its_command_where_it_says_so() {
         "{said}"
     );
     assert_eq!(
-        world
-            .client(&stand_in)
-            .prompt("An ordinary question?")
-            .result()["result"],
+        world.client(&stand_in).prompt("An ordinary question?").result()["result"],
         "Answer."
     );
 }
@@ -96,9 +87,8 @@ fn a_blocked_command_reaches_no_model_and_shows_its_reason() {
 fn queued_commands_leave_the_queue_in_order_and_without_their_text() {
     let world = world_with_skills(&["one", "two"]);
     let gate = Gate::new();
-    let script = Script::new()
-        .turn(Turn::held(&gate).then_text("Worked."))
-        .turn(Turn::text("Answer one."));
+    let script =
+        Script::new().turn(Turn::held(&gate).then_text("Worked.")).turn(Turn::text("Answer one."));
     let stand_in = StandIn::start(script.turn(Turn::text("Answer two."))).unwrap();
     let terminal = world.terminal(&stand_in, &[]);
     terminal.submit("Work.");
@@ -113,11 +103,7 @@ fn queued_commands_leave_the_queue_in_order_and_without_their_text() {
     }
     gate.open();
     terminal.wait_for("Answer two.");
-    assert!(
-        wait_until(PATIENCE, || queue_rows(&world).len() == 4),
-        "{:?}",
-        queue_rows(&world)
-    );
+    assert!(wait_until(PATIENCE, || queue_rows(&world).len() == 4), "{:?}", queue_rows(&world));
     let rows = queue_rows(&world);
     let told: Vec<_> = rows
         .iter()
@@ -137,11 +123,7 @@ fn queued_commands_leave_the_queue_in_order_and_without_their_text() {
 }
 
 fn queue_rows(world: &World) -> Vec<Value> {
-    world
-        .transcript()
-        .into_iter()
-        .filter(|row| row["type"] == "queue-operation")
-        .collect()
+    world.transcript().into_iter().filter(|row| row["type"] == "queue-operation").collect()
 }
 
 /// In a terminal: a `-p` run may end before it has started the hook (seen in 3 of 23 runs). The row is always there.
@@ -149,19 +131,12 @@ fn a_usage_limit_is_a_stop_failure_named_rate_limit() {
     let world = World::new();
     let probe = world.probe("StopFailure", "");
     world.settings(json!({"env": {"CLAUDE_CODE_MAX_RETRIES": "0"}}));
-    let limit = Turn::error(
-        429,
-        "rate_limit_error",
-        "This would exceed your account's rate limit.",
-    );
+    let limit =
+        Turn::error(429, "rate_limit_error", "This would exceed your account's rate limit.");
     let stand_in = StandIn::start(Script::new().repeat(limit)).unwrap();
     let terminal = world.terminal(&stand_in, &[]);
     terminal.submit("Work.");
-    assert!(
-        wait_until(PATIENCE, || !probe.calls().is_empty()),
-        "{}",
-        terminal.screen()
-    );
+    assert!(wait_until(PATIENCE, || !probe.calls().is_empty()), "{}", terminal.screen());
     assert_eq!(probe.calls()[0]["error"], "rate_limit");
     let is_limit = |row: &Value| row["isApiErrorMessage"] == true && row["error"] == "rate_limit";
     assert!(
@@ -179,15 +154,10 @@ fn what_the_client_asks_beside_the_conversation_leaves_the_script_alone() {
     let stand_in = StandIn::start(Script::new().turns(answers.map(Turn::text))).unwrap();
     let terminal = world.terminal(&stand_in, &[]);
     for answer in answers {
-        terminal
-            .submit("Please work on the page where people log in.")
-            .wait_for(answer);
+        terminal.submit("Please work on the page where people log in.").wait_for(answer);
     }
     let n_others = || stand_in.all_requests().len() - stand_in.requests().len();
-    assert!(
-        wait_until(PATIENCE, || n_others() >= 2),
-        "there were no side requests to tell apart"
-    );
+    assert!(wait_until(PATIENCE, || n_others() >= 2), "there were no side requests to tell apart");
     assert_eq!(stand_in.requests().len(), 3);
     assert_eq!(stand_in.unscripted(), 0);
     terminal.submit("/compact").wait_for("Compacted");

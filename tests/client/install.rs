@@ -4,10 +4,8 @@ use std::path::{Path, PathBuf};
 
 use crate::support::CLIENT_VARIABLE;
 
-const INSTALLED: &str = concat!(
-    env!("CARGO_MANIFEST_DIR"),
-    "/../../tests/client/node/node_modules/.bin/claude"
-);
+const INSTALLED: &str =
+    concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/client/node/node_modules/.bin/claude");
 
 /// The client's path, or what to do to have one.
 pub(crate) fn find_client() -> Result<PathBuf, String> {
@@ -15,8 +13,7 @@ pub(crate) fn find_client() -> Result<PathBuf, String> {
         Some(named) => PathBuf::from(named),
         None => PathBuf::from(INSTALLED),
     };
-    path.canonicalize()
-        .map_err(|error| how_to_get_one(&path, &error))
+    path.canonicalize().map_err(|error| how_to_get_one(&path, &error))
 }
 
 fn how_to_get_one(path: &Path, error: &std::io::Error) -> String {

@@ -24,11 +24,7 @@ pub(crate) fn assert_only_loopback() {
         .filter_map(|line| line.split_once(':'))
         .map(|(name, _)| name.trim())
         .collect();
-    assert_eq!(
-        interfaces,
-        ["lo"],
-        "the tests must not run where there is a network"
-    );
+    assert_eq!(interfaces, ["lo"], "the tests must not run where there is a network");
 }
 
 /// Tries the namespace out, or says what is missing.
@@ -55,9 +51,7 @@ pub(crate) fn run_again_inside(client: &Path) -> ExitCode {
         .env(INSIDE_VARIABLE, "1")
         .env(CLIENT_VARIABLE, client)
         .env(BIN_DIR_VARIABLE, executables());
-    let status = command
-        .status()
-        .expect("the namespace was tried out before");
+    let status = command.status().expect("the namespace was tried out before");
     match status.code().and_then(|code| u8::try_from(code).ok()) {
         Some(code) => ExitCode::from(code),
         None => ExitCode::FAILURE,
@@ -66,20 +60,10 @@ pub(crate) fn run_again_inside(client: &Path) -> ExitCode {
 
 /// As root no user namespace is needed, and in a container it may be forbidden.
 fn inside(program: &str, arguments: &[String]) -> Command {
-    let flags = if rustix::process::geteuid().is_root() {
-        "-n"
-    } else {
-        "-rn"
-    };
+    let flags = if rustix::process::geteuid().is_root() { "-n" } else { "-rn" };
     let mut command = Command::new("unshare");
     command
-        .args([
-            flags,
-            "sh",
-            "-c",
-            "ip link set lo up && exec \"$0\" \"$@\"",
-            program,
-        ])
+        .args([flags, "sh", "-c", "ip link set lo up && exec \"$0\" \"$@\"", program])
         .args(arguments);
     command
 }

@@ -50,11 +50,7 @@ fn without_client(arguments: &Arguments, missing: &str) -> ExitCode {
     eprintln!("\n{:!<100}", "");
     eprintln!(
         "!! The tests with the real client {}.",
-        if required {
-            "cannot run"
-        } else {
-            "are SKIPPED"
-        }
+        if required { "cannot run" } else { "are SKIPPED" }
     );
     eprintln!("!! {missing}");
     eprintln!("!! Nothing that only the real client can show has been tested.");
@@ -68,9 +64,8 @@ fn without_client(arguments: &Arguments, missing: &str) -> ExitCode {
 
 fn trials(ignored: bool) -> Vec<Trial> {
     let groups: [(&str, &[Test]); 2] = [("rig", rig::TESTS), ("facts", facts::TESTS)];
-    let tests = groups
-        .into_iter()
-        .flat_map(|(group, tests)| tests.iter().map(move |test| (group, test)));
+    let tests =
+        groups.into_iter().flat_map(|(group, tests)| tests.iter().map(move |test| (group, test)));
     tests
         .map(|(group, (name, test))| {
             trial(&format!("{group}::{name}"), *test).with_ignored_flag(ignored)

@@ -31,12 +31,8 @@ fn a_blocking_stop_hook_makes_the_model_go_on_with_its_reason() {
     let probe = world.probe("Stop", "");
     let block = |reason| json!({"decision": "block", "reason": reason});
     probe.answer(&[block("REASON ONE"), block("REASON TWO")]);
-    let work = [
-        Turn::text("one"),
-        Turn::bash("echo worked"),
-        Turn::text("two"),
-        Turn::text("three"),
-    ];
+    let work =
+        [Turn::text("one"), Turn::bash("echo worked"), Turn::text("two"), Turn::text("three")];
     let stand_in = StandIn::start(Script::new().turns(work)).unwrap();
     let run = world.client(&stand_in).prompt("Work.");
     assert_eq!(run.result()["result"], "three");
@@ -55,9 +51,7 @@ fn a_blocking_stop_hook_makes_the_model_go_on_with_its_reason() {
 fn a_subagent_plays_its_own_script() {
     let world = World::new();
     let call = json!({"description": "dig", "prompt": "DIGGER: dig", "subagent_type": "general-purpose", "run_in_background": false});
-    let digger = Script::new()
-        .turn(Turn::bash("echo dug"))
-        .turn(Turn::text("I have dug."));
+    let digger = Script::new().turn(Turn::bash("echo dug")).turn(Turn::text("I have dug."));
     let script = Script::new()
         .turn(Turn::tool("Agent", call))
         .turn(Turn::text("Done."))
@@ -66,21 +60,14 @@ fn a_subagent_plays_its_own_script() {
     let run = world.client(&stand_in).prompt("Have it dug.");
     assert_eq!(run.result()["result"], "Done.");
     assert_eq!(stand_in.subagent_requests().len(), 2);
-    assert!(
-        stand_in.requests()[1].tool_results()[0]
-            .text
-            .contains("I have dug.")
-    );
+    assert!(stand_in.requests()[1].tool_results()[0].text.contains("I have dug."));
     assert_eq!(stand_in.unscripted(), 0);
 }
 
 fn a_session_in_a_terminal_shows_the_reply() {
     let world = World::new();
     let stand_in = StandIn::start(Script::new().turn(Turn::text("Seen on the screen."))).unwrap();
-    world
-        .terminal(&stand_in, &[])
-        .submit("Say something.")
-        .wait_for("Seen on the screen.");
+    world.terminal(&stand_in, &[]).submit("Say something.").wait_for("Seen on the screen.");
     assert_eq!(stand_in.requests().len(), 1);
 }
 
@@ -100,8 +87,7 @@ fn escape_interrupts_a_held_turn() {
     assert!(!terminal.history().contains("never seen"));
     let rows = world.transcript();
     assert!(
-        rows.iter()
-            .any(|row| row.to_string().contains("[Request interrupted by user")),
+        rows.iter().any(|row| row.to_string().contains("[Request interrupted by user")),
         "{rows:#?}"
     );
 }
@@ -131,9 +117,5 @@ fn a_slash_command_typed_in_mid_turn_is_queued_in_the_transcript() {
     assert!(wait_until(PATIENCE, queued), "{:#?}", world.transcript());
     gate.open();
     terminal.wait_for("Hello to you.");
-    assert!(
-        stand_in.requests()[1]
-            .news()
-            .contains("Say hello to world.")
-    );
+    assert!(stand_in.requests()[1].news().contains("Say hello to world."));
 }

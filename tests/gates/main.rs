@@ -3,10 +3,7 @@
 //! Sizes, instructions, system calls and peak memory do not depend on how busy the machine is,
 //! so they may fail a build; times may not (`cargo bench -p ralph --bench hooks` shows them). A gate whose tool
 //! is missing is skipped and says so; with `RALPH_REQUIRE_GATES=1` that fails.
-#![allow(
-    clippy::disallowed_methods,
-    reason = "a gate starts programs and lays out files"
-)]
+#![allow(clippy::disallowed_methods, reason = "a gate starts programs and lays out files")]
 
 #[path = "../../crates/ralph/benches/hooks/built.rs"]
 mod built;
@@ -26,11 +23,7 @@ use scene::{Scene, Skip, gate};
 
 /// The hooks that are called again and again in sessions without a loop. (A prompt and a session's
 /// start are rare, and those hooks have something to do without a loop.)
-const IDLE: [&str; 3] = [
-    "ralph-pre-tool-use",
-    "ralph-stop-hook",
-    "ralph-backpressure",
-];
+const IDLE: [&str; 3] = ["ralph-pre-tool-use", "ralph-stop-hook", "ralph-backpressure"];
 
 #[test]
 fn every_hook_is_smaller_than_a_megabyte() {
@@ -55,15 +48,9 @@ fn an_idle_hook_makes_at_most_35_system_calls() {
 fn an_idle_hook_opens_its_own_manifest_entry_and_no_other() {
     each(&IDLE, "manifest entries", |scene, hook| {
         let calls = strace::calls(&scene.idle(hook)?)?;
-        let opened: Vec<_> = calls
-            .iter()
-            .filter(|call| call.opens_in("/manifest"))
-            .collect();
+        let opened: Vec<_> = calls.iter().filter(|call| call.opens_in("/manifest")).collect();
         assert!(opened.len() == 1, "{hook} opened {opened:#?}");
-        assert!(
-            opened[0].names(payloads::SESSION),
-            "{hook} opened {opened:#?}"
-        );
+        assert!(opened[0].names(payloads::SESSION), "{hook} opened {opened:#?}");
         Ok(())
     });
 }
@@ -72,10 +59,7 @@ fn an_idle_hook_opens_its_own_manifest_entry_and_no_other() {
 fn an_idle_hook_starts_no_process_and_no_thread() {
     each(&IDLE, "processes", |scene, hook| {
         let calls = strace::calls(&scene.idle(hook)?)?;
-        let started: Vec<_> = calls
-            .iter()
-            .filter(|call| call.starts_something())
-            .collect();
+        let started: Vec<_> = calls.iter().filter(|call| call.starts_something()).collect();
         // The one that is left is the exec of the hook itself.
         assert!(started.len() == 1, "{hook} started {started:#?}");
         Ok(())
@@ -85,12 +69,7 @@ fn an_idle_hook_starts_no_process_and_no_thread() {
 #[test]
 fn an_idle_hook_runs_at_most_10_000_instructions() {
     each(&IDLE, "instructions", |scene, hook| {
-        at_most(
-            hook,
-            "instructions",
-            valgrind::instructions(&scene.idle(hook)?)?,
-            10_000,
-        );
+        at_most(hook, "instructions", valgrind::instructions(&scene.idle(hook)?)?, 10_000);
         Ok(())
     });
 }
@@ -98,12 +77,7 @@ fn an_idle_hook_runs_at_most_10_000_instructions() {
 #[test]
 fn an_idle_hook_touches_at_most_0_6_mib() {
     each(&IDLE, "memory", |scene, hook| {
-        at_most(
-            hook,
-            "KiB at its peak",
-            memory::peak_kib(scene, &scene.idle(hook)?)?,
-            614,
-        );
+        at_most(hook, "KiB at its peak", memory::peak_kib(scene, &scene.idle(hook)?)?, 614);
         Ok(())
     });
 }
@@ -121,12 +95,7 @@ fn an_active_tool_call_touches_at_most_0_9_mib() {
 fn an_active_tool_call_of_5_mb_touches_at_most_1_5_mib() {
     each(&IDLE[..1], "memory, active, 5 MB", |scene, hook| {
         let run = scene.active_tool_call(hook, 5_000_000)?;
-        at_most(
-            hook,
-            "KiB at its peak",
-            memory::peak_kib(scene, &run)?,
-            1_536,
-        );
+        at_most(hook, "KiB at its peak", memory::peak_kib(scene, &run)?, 1_536);
         Ok(())
     });
 }
@@ -141,8 +110,5 @@ fn each(hooks: &[&str], what: &str, check: impl Fn(&Scene, &str) -> Result<(), S
 #[track_caller]
 fn at_most(hook: &str, unit: &str, counted: u64, most: u64) {
     println!("{hook}: {counted} {unit}, at most {most}");
-    assert!(
-        counted <= most,
-        "{hook}: {counted} {unit}, at most {most} are allowed"
-    );
+    assert!(counted <= most, "{hook}: {counted} {unit}, at most {most} are allowed");
 }

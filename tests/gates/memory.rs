@@ -36,9 +36,7 @@ fn launcher(scene: &Scene) -> Result<&'static str, Skip> {
         let program = program.map_err(|e| format!("{e:#}"))?;
         match program.compiler {
             "musl-gcc -static" | "gcc -static" => Ok(program.path.display().to_string()),
-            other => Err(format!(
-                "the launcher has to be static and small, and is {other}"
-            )),
+            other => Err(format!("the launcher has to be static and small, and is {other}")),
         }
     });
     compiled.as_deref().map_err(|why| Skip(why.clone()))

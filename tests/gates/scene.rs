@@ -49,36 +49,23 @@ impl Scene {
         let scratch = Path::new(env!("CARGO_TARGET_TMPDIR")).join("gates");
         let project = scratch.join("project");
         std::fs::create_dir_all(&project)?;
-        Command::new("git")
-            .args(["init", "--quiet"])
-            .current_dir(&project)
-            .output()?;
+        Command::new("git").args(["init", "--quiet"]).current_dir(&project).output()?;
         let idle = Home::idle(&scratch.join("home-idle"))?;
         let ralph = built::command_line()?;
         let live = Home::live(&scratch.join("home-live"), &project, 8, ralph.as_deref())?;
-        Ok(Scene {
-            hooks: built::hooks()?,
-            scratch,
-            project,
-            idle,
-            live,
-        })
+        Ok(Scene { hooks: built::hooks()?, scratch, project, idle, live })
     }
 
     pub(crate) fn executable(&self, hook: &str) -> Result<&Path, Skip> {
-        self.hooks
-            .get(hook)
-            .ok_or_else(|| Skip("there is no such executable".to_owned()))
+        self.hooks.get(hook).ok_or_else(|| Skip("there is no such executable".to_owned()))
     }
 
     /// A session without a loop.
     pub(crate) fn idle(&self, hook: &str) -> Result<Run, Skip> {
         let stdin = match hook {
-            "ralph-stop-hook" => payloads::stop(
-                &self.project,
-                &self.idle.transcript(),
-                payloads::USUAL_MESSAGE,
-            ),
+            "ralph-stop-hook" => {
+                payloads::stop(&self.project, &self.idle.transcript(), payloads::USUAL_MESSAGE)
+            }
             "ralph-backpressure" => payloads::post_write(&self.project),
             _ => payloads::pre_write(&self.project, 1_000),
         };
@@ -87,29 +74,17 @@ impl Scene {
 
     /// A session whose loop allows a file of this size to be written.
     pub(crate) fn active_tool_call(&self, hook: &str, content: usize) -> Result<Run, Skip> {
-        self.run(
-            hook,
-            &self.live,
-            payloads::pre_write(&self.project, content),
-        )
+        self.run(hook, &self.live, payloads::pre_write(&self.project, content))
     }
 
     /// What is counted here belongs to our code only where no other C library starts up with it.
     fn run(&self, hook: &str, home: &Home, stdin: Vec<u8>) -> Result<Run, Skip> {
         let program = self.executable(hook)?.to_owned();
         if self.hooks.linkage == Linkage::HostTarget {
-            return Err(Skip(format!(
-                "not a static musl build ({})",
-                self.hooks.origin
-            )));
+            return Err(Skip(format!("not a static musl build ({})", self.hooks.origin)));
         }
         let env = home.env(&self.project);
-        Ok(Run {
-            program,
-            env,
-            folder: self.project.clone(),
-            stdin,
-        })
+        Ok(Run { program, env, folder: self.project.clone(), stdin })
     }
 }
 
@@ -119,28 +94,14 @@ impl Run {
     pub(crate) fn under(&self, tool: &str, args: &[OsString]) -> Result<Output, Skip> {
         let mut command = Command::new(tool);
         command.args(args).arg(&self.program).arg("settings");
-        command
-            .current_dir(&self.folder)
-            .env_clear()
-            .envs(self.env.iter().cloned());
-        command
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped());
-        let mut child = command
-            .spawn()
-            .map_err(|e| Skip(format!("could not start `{tool}`: {e}")))?;
+        command.current_dir(&self.folder).env_clear().envs(self.env.iter().cloned());
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child =
+            command.spawn().map_err(|e| Skip(format!("could not start `{tool}`: {e}")))?;
         // An idle hook exits without reading: a broken pipe is its right.
-        let _ = child
-            .stdin
-            .take()
-            .map(|mut input| input.write_all(&self.stdin));
+        let _ = child.stdin.take().map(|mut input| input.write_all(&self.stdin));
         let output = child.wait_with_output().expect("its pipes are ours");
-        assert!(
-            output.stdout.is_empty(),
-            "`{}` spoke: {output:?}",
-            self.program.display()
-        );
+        assert!(output.stdout.is_empty(), "`{}` spoke: {output:?}", self.program.display());
         Ok(output)
     }
 }

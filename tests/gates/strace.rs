@@ -9,26 +9,14 @@ pub(crate) fn calls(run: &Run) -> Result<Vec<SystemCall>, Skip> {
     let log = tempfile::NamedTempFile::new().expect("the temporary folder can be written");
     let output = run.under(
         "strace",
-        &[
-            "-f".into(),
-            "-s".into(),
-            "256".into(),
-            "-o".into(),
-            log.path().into(),
-        ],
+        &["-f".into(), "-s".into(), "256".into(), "-o".into(), log.path().into()],
     )?;
     let log = std::fs::read_to_string(log.path()).expect("strace wrote it");
     if !log.contains("execve(") {
         let said = String::from_utf8_lossy(&output.stderr);
-        return Err(Skip(format!(
-            "strace could not trace here: {}",
-            said.trim()
-        )));
+        return Err(Skip(format!("strace could not trace here: {}", said.trim())));
     }
-    assert!(
-        output.status.success(),
-        "the hook failed: {output:?}\n{log}"
-    );
+    assert!(output.status.success(), "the hook failed: {output:?}\n{log}");
     Ok(log.lines().filter_map(call).collect())
 }
 
@@ -37,15 +25,12 @@ pub(crate) fn calls(run: &Run) -> Result<Vec<SystemCall>, Skip> {
 fn call(line: &str) -> Option<SystemCall> {
     let (_, call) = line.split_once(' ')?;
     let call = call.trim_start();
-    call.starts_with(|c: char| c.is_ascii_lowercase())
-        .then(|| SystemCall(call.to_owned()))
+    call.starts_with(|c: char| c.is_ascii_lowercase()).then(|| SystemCall(call.to_owned()))
 }
 
 impl SystemCall {
     fn is(&self, names: &[&str]) -> bool {
-        self.0
-            .split_once('(')
-            .is_some_and(|(name, _)| names.contains(&name))
+        self.0.split_once('(').is_some_and(|(name, _)| names.contains(&name))
     }
 
     pub(crate) fn names(&self, text: &str) -> bool {
@@ -67,8 +52,5 @@ fn only_beginnings_of_calls_are_counted() {
                13 vfork() = 14\n12 <... read resumed>\"a\", 1) = 1\n12 --- SIGCHLD {} ---\n12 +++ exited with 0 +++\n";
     let calls: Vec<_> = log.lines().filter_map(call).collect();
     assert_eq!(calls.len(), 3);
-    assert_eq!(
-        calls.iter().filter(|call| call.starts_something()).count(),
-        2
-    );
+    assert_eq!(calls.iter().filter(|call| call.starts_something()).count(), 2);
 }

@@ -9,10 +9,7 @@ pub(crate) fn instructions(run: &Run) -> Result<u64, Skip> {
     match collected(&report) {
         Some(count) if output.status.success() => Ok(count),
         Some(_) => panic!("the hook failed: {report}"),
-        None => Err(Skip(format!(
-            "valgrind could not count here: {}",
-            report.trim()
-        ))),
+        None => Err(Skip(format!("valgrind could not count here: {}", report.trim()))),
     }
 }
 
@@ -23,9 +20,6 @@ fn collected(report: &str) -> Option<u64> {
 
 #[test]
 fn the_total_is_found_in_the_report() {
-    assert_eq!(
-        collected("==7== Events    : Ir\n==7== Collected : 6012\n==7==\n"),
-        Some(6_012)
-    );
+    assert_eq!(collected("==7== Events    : Ir\n==7== Collected : 6012\n==7==\n"), Some(6_012));
     assert_eq!(collected("valgrind: failed to start tool\n"), None);
 }

@@ -86,10 +86,7 @@ impl<'a> Client<'a> {
         let rows = prompts.iter().map(|prompt| {
             let message =
                 serde_json::json!({"role": "user", "content": [{"type": "text", "text": prompt}]});
-            format!(
-                "{}\n",
-                serde_json::json!({"type": "user", "message": message})
-            )
+            format!("{}\n", serde_json::json!({"type": "user", "message": message}))
         });
         self.stdin = rows.collect();
         self.run()
@@ -103,15 +100,8 @@ impl<'a> Client<'a> {
             .envs(self.world.client_environment(self.stand_in))
             .envs(self.env);
         let run = Run::of(command, &self.stdin, self.patience);
-        assert!(
-            !run.timed_out,
-            "the client did not end within {:?}: {run:?}",
-            self.patience
-        );
-        ClientRun {
-            rows: run.json_lines(),
-            run,
-        }
+        assert!(!run.timed_out, "the client did not end within {:?}: {run:?}", self.patience);
+        ClientRun { rows: run.json_lines(), run }
     }
 }
 

@@ -18,9 +18,9 @@ const PACKAGES: [&str; 2] = ["ralph-hooks", "ralph"];
 pub fn executables() -> &'static Path {
     static FOLDER: OnceLock<PathBuf> = OnceLock::new();
     FOLDER.get_or_init(|| match std::env::var_os(BIN_DIR_VARIABLE) {
-        Some(folder) => PathBuf::from(folder)
-            .canonicalize()
-            .expect("RALPH_TEST_BIN_DIR is a folder"),
+        Some(folder) => {
+            PathBuf::from(folder).canonicalize().expect("RALPH_TEST_BIN_DIR is a folder")
+        }
         None => link_all(&build()),
     })
 }
@@ -34,27 +34,14 @@ fn build() -> Vec<PathBuf> {
 fn build_package(package: &str) -> Vec<PathBuf> {
     let mut cargo = Command::new(env!("CARGO"));
     cargo.current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."));
-    cargo.args([
-        "build",
-        "--quiet",
-        "--package",
-        package,
-        "--message-format=json",
-    ]);
-    let output = cargo
-        .stderr(Stdio::inherit())
-        .output()
-        .expect("cargo starts");
-    assert!(
-        output.status.success(),
-        "cargo could not build the executables of `{package}`"
-    );
+    cargo.args(["build", "--quiet", "--package", package, "--message-format=json"]);
+    let output = cargo.stderr(Stdio::inherit()).output().expect("cargo starts");
+    assert!(output.status.success(), "cargo could not build the executables of `{package}`");
     let rows = output
         .stdout
         .split(|byte| *byte == b'\n')
         .filter_map(|row| serde_json::from_slice::<Value>(row).ok());
-    rows.filter_map(|row| row["executable"].as_str().map(PathBuf::from))
-        .collect()
+    rows.filter_map(|row| row["executable"].as_str().map(PathBuf::from)).collect()
 }
 
 fn link_all(executables: &[PathBuf]) -> PathBuf {

@@ -31,9 +31,8 @@ impl Run {
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .process_group(0);
-        let mut child = command
-            .spawn()
-            .unwrap_or_else(|error| panic!("could not start {command:?}: {error}"));
+        let mut child =
+            command.spawn().unwrap_or_else(|error| panic!("could not start {command:?}: {error}"));
         let group = Pid::from_child(&child);
         let feeding = feed(&mut child, stdin);
         let stdout = collect(child.stdout.take().expect("stdout is piped"));
@@ -45,11 +44,10 @@ impl Run {
         let status = in_time.unwrap_or_else(|| {
             // First politely: the client ends the hooks that it has started in sessions of their own.
             let _ = kill_process_group(group, Signal::TERM);
-            end.recv_timeout(Duration::from_secs(5))
-                .unwrap_or_else(|_| {
-                    let _ = kill_process_group(group, Signal::KILL);
-                    end.recv().expect("the waiting thread answers")
-                })
+            end.recv_timeout(Duration::from_secs(5)).unwrap_or_else(|_| {
+                let _ = kill_process_group(group, Signal::KILL);
+                end.recv().expect("the waiting thread answers")
+            })
         });
         drop((waiting.join(), feeding.join()));
         let code = status.expect("a child can be waited for").code();

@@ -32,26 +32,11 @@ pub struct Terminal {
 
 impl Terminal {
     pub(super) fn start(world: &World, stand_in: &StandIn, args: &[&str]) -> Terminal {
-        let terminal = Terminal {
-            socket: world.root().join("tmux.sock"),
-        };
+        let terminal = Terminal { socket: world.root().join("tmux.sock") };
         let mut tmux = world.command("tmux");
-        tmux.envs(world.client_environment(stand_in))
-            .arg("-S")
-            .arg(&terminal.socket);
-        tmux.args([
-            "-f",
-            "/dev/null",
-            "new-session",
-            "-d",
-            "-x",
-            "180",
-            "-y",
-            "50",
-        ]);
-        tmux.arg(client::executable())
-            .args(["--dangerously-skip-permissions"])
-            .args(args);
+        tmux.envs(world.client_environment(stand_in)).arg("-S").arg(&terminal.socket);
+        tmux.args(["-f", "/dev/null", "new-session", "-d", "-x", "180", "-y", "50"]);
+        tmux.arg(client::executable()).args(["--dangerously-skip-permissions"]).args(args);
         tmux.args([";", "set-option", "-g", "remain-on-exit", "on"]);
         Run::of(tmux, "", PATIENCE).exits(0);
         terminal.wait_for(READY);
@@ -64,11 +49,7 @@ impl Terminal {
         self.type_text(line);
         let start: String = line.trim_start_matches('!').chars().take(40).collect();
         let arrived = wait_until(PATIENCE, || self.prompt_line().contains(&start));
-        assert!(
-            arrived,
-            "`{line}` did not arrive at the prompt:\n{}",
-            self.screen()
-        );
+        assert!(arrived, "`{line}` did not arrive at the prompt:\n{}", self.screen());
         self.key("Enter")
     }
 
@@ -113,11 +94,7 @@ impl Terminal {
     #[track_caller]
     pub fn wait_for(&self, text: &str) -> &Terminal {
         let shown = wait_until(PATIENCE, || self.screen().contains(text));
-        assert!(
-            shown,
-            "`{text}` did not appear on the screen:\n{}",
-            self.screen()
-        );
+        assert!(shown, "`{text}` did not appear on the screen:\n{}", self.screen());
         self
     }
 
@@ -125,11 +102,7 @@ impl Terminal {
     #[track_caller]
     pub fn wait_until_gone(&self, text: &str) -> &Terminal {
         let gone = wait_until(PATIENCE, || !self.screen().contains(text));
-        assert!(
-            gone,
-            "`{text}` did not leave the screen:\n{}",
-            self.screen()
-        );
+        assert!(gone, "`{text}` did not leave the screen:\n{}", self.screen());
         self
     }
 
@@ -144,13 +117,8 @@ impl Terminal {
 impl Drop for Terminal {
     /// The client runs its last hooks when its terminal goes: the world must not be removed under them.
     fn drop(&mut self) {
-        let tmux = |args: &[&str]| {
-            Command::new("tmux")
-                .arg("-S")
-                .arg(&self.socket)
-                .args(args)
-                .output()
-        };
+        let tmux =
+            |args: &[&str]| Command::new("tmux").arg("-S").arg(&self.socket).args(args).output();
         let pane = tmux(&["display-message", "-p", "#{pane_pid}"])
             .map(|output| output.stdout)
             .unwrap_or_default();

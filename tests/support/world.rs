@@ -38,12 +38,8 @@ impl World {
 
     /// A folder that is no repository.
     pub fn without_git() -> World {
-        let world = World {
-            root: tempfile::Builder::new()
-                .prefix("ralph-test-")
-                .tempdir()
-                .unwrap(),
-        };
+        let world =
+            World { root: tempfile::Builder::new().prefix("ralph-test-").tempdir().unwrap() };
         for folder in ["project", "home", "config", "ralph", "probes", "tmp"] {
             fs::create_dir(world.root().join(folder)).unwrap();
         }
@@ -106,10 +102,7 @@ impl World {
 
     /// Registers a hook in the user's settings; an empty matcher matches all. `entry` is as the client has it.
     pub fn hook(&self, event: &str, matcher: &str, entry: Value) -> &World {
-        let mut hooks = self
-            .read_settings()
-            .remove("hooks")
-            .unwrap_or_else(|| json!({}));
+        let mut hooks = self.read_settings().remove("hooks").unwrap_or_else(|| json!({}));
         let group = json!({"matcher": matcher, "hooks": [entry]});
         match hooks[event].as_array_mut() {
             Some(groups) => groups.push(group),
@@ -121,11 +114,7 @@ impl World {
     /// Makes a recording hook and registers it for an event.
     pub fn probe(&self, event: &str, matcher: &str) -> Probe {
         let n_probes = fs::read_dir(self.root().join("probes")).unwrap().count();
-        let probe = Probe::create(
-            self.root()
-                .join("probes")
-                .join(format!("{n_probes}-{event}")),
-        );
+        let probe = Probe::create(self.root().join("probes").join(format!("{n_probes}-{event}")));
         self.hook(event, matcher, probe.entry());
         probe
     }
@@ -166,10 +155,7 @@ impl World {
     /// A command that sees this world and nothing of the developer's machine but the system's programs.
     pub fn command(&self, program: impl Into<OsString>) -> Command {
         let mut command = Command::new(program.into());
-        command
-            .current_dir(self.project())
-            .env_clear()
-            .envs(self.environment());
+        command.current_dir(self.project()).env_clear().envs(self.environment());
         command
     }
 
@@ -185,27 +171,20 @@ impl World {
 
     /// The rows of all the main transcripts of this world, session by session.
     pub fn transcript(&self) -> Vec<Value> {
-        self.transcript_files()
-            .iter()
-            .flat_map(|path| whole_rows(path))
-            .collect()
+        self.transcript_files().iter().flat_map(|path| whole_rows(path)).collect()
     }
 
     /// The rows of one session's transcript.
     pub fn transcript_of(&self, session_id: &str) -> Vec<Value> {
         let files = self.transcript_files();
-        let file = files
-            .iter()
-            .find(|path| path.file_stem().is_some_and(|stem| stem == session_id));
+        let file =
+            files.iter().find(|path| path.file_stem().is_some_and(|stem| stem == session_id));
         file.map(|path| whole_rows(path)).unwrap_or_default()
     }
 
     /// Subagents' transcripts lie in folders below, and are not among these.
     fn transcript_files(&self) -> Vec<PathBuf> {
-        let projects = fs::read_dir(self.config().join("projects"))
-            .into_iter()
-            .flatten()
-            .flatten();
+        let projects = fs::read_dir(self.config().join("projects")).into_iter().flatten().flatten();
         let files = projects
             .flat_map(|project| fs::read_dir(project.path()).into_iter().flatten().flatten());
         files
@@ -256,10 +235,7 @@ impl World {
         ];
         let folders = folders.map(|(name, value)| (name.into(), value.into_os_string()));
         let words = words.map(|(name, value)| (name.into(), value.into()));
-        std::iter::once(("PATH".into(), path))
-            .chain(folders)
-            .chain(words)
-            .collect()
+        std::iter::once(("PATH".into(), path)).chain(folders).chain(words).collect()
     }
 
     fn read_settings(&self) -> Map<String, Value> {
@@ -288,10 +264,8 @@ fn whole_rows(path: &Path) -> Vec<Value> {
 /// What a person would have answered to the client's first dialogs: theme, key, trust in the folder.
 fn first_run_answers(trusted: &[&Path]) -> Value {
     let project = json!({"hasTrustDialogAccepted": true, "hasCompletedProjectOnboarding": true, "projectOnboardingSeenCount": 1});
-    let projects: Map<String, Value> = trusted
-        .iter()
-        .map(|path| (path.display().to_string(), project.clone()))
-        .collect();
+    let projects: Map<String, Value> =
+        trusted.iter().map(|path| (path.display().to_string(), project.clone())).collect();
     // The client remembers the last twenty characters of a key that was approved.
     let key_tail = &DUMMY_API_KEY[DUMMY_API_KEY.len() - 20..];
     json!({

@@ -3,42 +3,74 @@
 use crate::state::PauseCause;
 use jiff::Timestamp;
 use serde::Deserialize;
+use serde_json::Value;
 
-/// One row of a transcript: the fields that tell something, and the whole of its text.
-#[derive(Debug, Clone)]
-pub struct Row<'a> {
-    known: Known,
-    text: &'a str,
+/// One row of a transcript: the fields that tell something, and no others.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default)]
+pub struct Row {
+    #[serde(rename = "type")]
+    kind: String,
+    timestamp: Option<Timestamp>,
+    /// `queue-operation`: what was done to the queue of typed input.
+    operation: String,
+    content: Option<Value>,
+    /// `user`: the message.
+    message: Message,
+    attachment: Attachment,
+    /// `assistant`: an API error stands in for an answer.
+    #[serde(rename = "isApiErrorMessage")]
+    is_api_error: bool,
+    error: Option<Value>,
 }
 
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default)]
-struct Known {
-    #[serde(rename = "type")]
-    kind: String,
-    operation: String,
-    content: Option<serde_json::Value>,
-    timestamp: Option<Timestamp>,
+struct Message {
+    content: Option<Value>,
 }
 
-impl<'a> Row<'a> {
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default)]
+struct Attachment {
+    #[serde(rename = "type")]
+    kind: String,
+}
+
+impl Row {
     /// Reads one line; none if it is not a whole row (the first line of a tail seldom is).
-    pub fn parse(line: &'a [u8]) -> Option<Row<'a>> {
-        let text = std::str::from_utf8(line).ok()?;
-        let known = serde_json::from_str(text).ok()?;
-        Some(Row { known, text })
+    pub fn parse(line: &[u8]) -> Option<Row> {
+        // Most rows are large and say nothing to us: only those that may are parsed.
+        const TELLING: [&[u8]; 5] = [
+            b"queue-operation",
+            b"[Request interrupted by user",
+            b"A hook blocked the turn from ending",
+            b"max_turns_reached",
+            b"isApiErrorMessage",
+        ];
+        let tells = TELLING.iter().any(|word| memchr::memmem::find(line, word).is_some());
+        tells.then(|| serde_json::from_slice(line).ok()).flatten()
     }
 
     fn content(&self) -> &str {
-        self.known.content.as_ref().and_then(|content| content.as_str()).unwrap_or_default()
+        self.content.as_ref().and_then(Value::as_str).unwrap_or_default()
+    }
+
+    /// The texts of a message that the client wrote in the person's name. A tool's result, which
+    /// may quote anything, is no text of it.
+    fn texts(&self) -> impl Iterator<Item = &str> {
+        let content = self.message.content.as_ref();
+        let plain = content.and_then(Value::as_str);
+        let blocks = content.and_then(Value::as_array).into_iter().flatten();
+        plain.into_iter().chain(blocks.filter_map(|block| block.get("text")?.as_str()))
     }
 }
 
 /// True when the queue of typed input holds a `/ralph…` command, by whatever prefix.
-pub fn command_waits<'a>(rows: impl Iterator<Item = Row<'a>>) -> bool {
+pub fn command_waits(rows: impl Iterator<Item = Row>) -> bool {
     let mut queue: Vec<String> = Vec::new();
-    for row in rows.filter(|row| row.known.kind == "queue-operation") {
-        match row.known.operation.as_str() {
+    for row in rows.filter(|row| row.kind == "queue-operation") {
+        match row.operation.as_str() {
             "enqueue" => queue.push(row.content().to_owned()),
             "dequeue" if !queue.is_empty() => drop(queue.remove(0)),
             "remove" => match queue.iter().position(|waiting| waiting == row.content()) {
@@ -63,35 +95,52 @@ pub fn is_our_command(prompt: &str) -> bool {
 }
 
 /// How the turn was cut, by the latest mark that is not older than `since`.
-pub fn cut_by<'a>(
-    rows: impl DoubleEndedIterator<Item = Row<'a>>,
+pub fn cut_by(
+    rows: impl DoubleEndedIterator<Item = Row>,
     since: Option<Timestamp>,
 ) -> Option<PauseCause> {
-    let in_time = |row: &Row<'_>| match (row.known.timestamp, since) {
+    let in_time = |row: &Row| match (row.timestamp, since) {
         (Some(at), Some(since)) => at >= since,
         _ => true,
     };
     rows.rev().filter(in_time).find_map(|row| mark(&row))
 }
 
-fn mark(row: &Row<'_>) -> Option<PauseCause> {
-    // The model may quote any of these marks; only rows that the client writes count.
-    if row.known.kind == "assistant" {
-        return None;
+/// What a row that the client itself writes says of the end of a turn.
+fn mark(row: &Row) -> Option<PauseCause> {
+    match row.kind.as_str() {
+        "user" => row
+            .texts()
+            .any(|text| text.starts_with("[Request interrupted by user"))
+            .then_some(PauseCause::Interrupted),
+        "system" => row
+            .content()
+            .starts_with("A hook blocked the turn from ending")
+            .then_some(PauseCause::HostCapped),
+        "attachment" => {
+            (row.attachment.kind == "max_turns_reached").then_some(PauseCause::HostBudget)
+        }
+        "assistant" if row.is_api_error => {
+            let error = row.error.as_ref().and_then(Value::as_str).unwrap_or_default();
+            Some(api_error(error))
+        }
+        _ => None,
     }
-    const MARKS: [(&str, PauseCause); 3] = [
-        ("[Request interrupted by user", PauseCause::Interrupted),
-        ("A hook blocked the turn from ending", PauseCause::HostCapped),
-        ("max_turns_reached", PauseCause::HostBudget),
-    ];
-    MARKS.into_iter().find(|(text, _)| row.text.contains(text)).map(|(_, cause)| cause)
+}
+
+/// The pause that an API error of the client's own kinds means.
+pub fn api_error(kind: &str) -> PauseCause {
+    match kind {
+        "rate_limit" | "billing_error" => PauseCause::RateLimited,
+        _ => PauseCause::Crashed,
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn rows(text: &str) -> Vec<Row<'_>> {
+    fn rows(text: &str) -> Vec<Row> {
         text.lines().filter_map(|line| Row::parse(line.as_bytes())).collect()
     }
 
@@ -125,20 +174,59 @@ mod tests {
         );
     }
 
+    #[track_caller]
+    fn check_mark(row: &str, expected: Option<PauseCause>) {
+        assert_eq!(cut_by(rows(row).into_iter(), None), expected, "{row}");
+    }
+
     #[test]
-    fn the_latest_mark_of_this_turn_says_how_it_was_cut() {
-        let text = r#"{"type":"user","timestamp":"2026-01-01T00:00:05Z","message":{"content":"[Request interrupted by user]"}}
-{"type":"system","timestamp":"2026-01-01T00:00:09Z","content":"A hook blocked the turn from ending 9 consecutive times"}
-{"type":"assistant","timestamp":"2026-01-01T00:00:10Z","message":{"content":"max_turns_reached"}}"#;
-        let at = |time: &str| Some(time.parse().unwrap());
-        let cut = |since| cut_by(rows(text).into_iter(), since);
-        assert_eq!(cut(None), Some(PauseCause::HostCapped));
-        assert_eq!(cut(at("2026-01-01T00:00:09Z")), Some(PauseCause::HostCapped));
-        assert_eq!(cut(at("2026-01-01T00:00:10Z")), None, "older marks belong to older turns");
+    fn each_mark_of_the_client_says_how_the_turn_was_cut() {
+        check_mark(
+            r#"{"type":"user","message":{"content":[{"type":"text","text":"[Request interrupted by user for tool use]"}]}}"#,
+            Some(PauseCause::Interrupted),
+        );
+        check_mark(
+            r#"{"type":"system","subtype":"informational","content":"A hook blocked the turn from ending 3 consecutive times—overriding"}"#,
+            Some(PauseCause::HostCapped),
+        );
+        check_mark(
+            r#"{"type":"attachment","attachment":{"type":"max_turns_reached","maxTurns":2}}"#,
+            Some(PauseCause::HostBudget),
+        );
+        check_mark(
+            r#"{"type":"assistant","isApiErrorMessage":true,"error":"rate_limit"}"#,
+            Some(PauseCause::RateLimited),
+        );
+        check_mark(
+            r#"{"type":"assistant","isApiErrorMessage":true,"error":"server_error"}"#,
+            Some(PauseCause::Crashed),
+        );
+    }
+
+    #[test]
+    fn a_mark_that_someone_quotes_is_none() {
+        let quote =
+            "[Request interrupted by user] A hook blocked the turn from ending max_turns_reached";
+        for row in [
+            serde_json::json!({"type": "assistant", "message": {"content": quote}}),
+            serde_json::json!({"type": "user", "message": {"content": [{"type": "tool_result", "content": quote}]}}),
+            serde_json::json!({"type": "user", "message": {"content": format!("it said {quote}")}}),
+            serde_json::json!({"type": "api-request-blob", "content": quote}),
+        ] {
+            check_mark(&row.to_string(), None);
+        }
+    }
+
+    #[test]
+    fn marks_older_than_the_turn_belong_to_older_turns() {
+        let row = r#"{"type":"user","timestamp":"2026-01-01T00:00:05Z","message":{"content":"[Request interrupted by user]"}}"#;
+        let cut = |since: &str| cut_by(rows(row).into_iter(), Some(since.parse().unwrap()));
+        assert_eq!(cut("2026-01-01T00:00:05Z"), Some(PauseCause::Interrupted));
+        assert_eq!(cut("2026-01-01T00:00:06Z"), None);
     }
 
     #[test]
     fn rows_that_are_no_json_are_skipped() {
-        assert!(rows("half a row\"}\n\u{7}\n7\n").is_empty());
+        assert!(rows("half a queue-operation row\"}\n\u{7}\n7\n").is_empty());
     }
 }

@@ -7,6 +7,7 @@ use crate::bound::{self, Bound};
 use crate::cancel;
 use crate::door::Call;
 use anyhow::Result;
+use ralph_core::ending_marks;
 use ralph_core::event::Event;
 use ralph_core::reply::{GoOnForm, Reply};
 use ralph_core::say;
@@ -141,10 +142,7 @@ fn carry_out(call: &Call, bound: &Bound, state: &LoopState, verdict: Verdict) ->
 
 /// An API error ended the turn. It is never fought; the loop rests until someone goes on.
 fn at_failure(call: &Call, bound: &Bound) -> Result<Reply> {
-    let cause = match call.input.error.as_str() {
-        "rate_limit" | "billing_error" => PauseCause::RateLimited,
-        _ => PauseCause::Crashed,
-    };
+    let cause = ending_marks::api_error(&call.input.error);
     let detail = format!(
         "the turn ended by an API error ({}): {}",
         call.input.error,

@@ -220,7 +220,7 @@ fn other_prompt(call: &Call, bound: &Bound) -> Result<Reply> {
     match &state.turn {
         Some(turn) if !call.input.is_task_notification() => {
             let cause = transcript::cut_by(Path::new(&call.input.transcript_path), Some(turn.at))
-                .unwrap_or(PauseCause::Crashed);
+                .unwrap_or_else(|| unmarked(state));
             let message =
                 pause(call, bound, cause, "a new prompt came in the middle of the loop's turn")?;
             // A command of ours says itself what becomes of the loop.
@@ -238,6 +238,15 @@ fn other_prompt(call: &Call, bound: &Bound) -> Result<Reply> {
             })?;
             Ok(Reply::silent())
         }
+    }
+}
+
+/// How a turn was cut that left no mark. Esc before the first words of a reply leaves none; a
+/// client that is still the same process did not crash.
+fn unmarked(state: &LoopState) -> PauseCause {
+    match state.client.is_some() && state.client == client::process() {
+        true => PauseCause::Interrupted,
+        false => PauseCause::Crashed,
     }
 }
 

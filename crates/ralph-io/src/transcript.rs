@@ -25,7 +25,7 @@ pub fn cut_by(path: &Path, since: Option<Timestamp>) -> Option<PauseCause> {
     ending_marks::cut_by(rows(&tail), since)
 }
 
-fn rows(tail: &[u8]) -> impl DoubleEndedIterator<Item = Row<'_>> {
+fn rows(tail: &[u8]) -> impl DoubleEndedIterator<Item = Row> {
     tail.split(|byte| *byte == b'\n').filter_map(Row::parse)
 }
 

@@ -4,10 +4,7 @@
 //! end and it is reaped. Absolute times move from run to run and from machine to machine; only
 //! the ratios, taken within one interleaved run, are worth quoting. A hook that gives the wrong
 //! answer has no speed: each answer is checked, outside the measured time.
-#![allow(
-    clippy::disallowed_methods,
-    reason = "a bench starts programs and lays out files"
-)]
+#![allow(clippy::disallowed_methods, reason = "a bench starts programs and lays out files")]
 
 #[path = "hooks/built.rs"]
 mod built;
@@ -69,10 +66,8 @@ fn measure(options: &Options) -> anyhow::Result<ExitCode> {
     for wrong in samples.iter().flat_map(|s| &s.wrong) {
         eprintln!("wrong answer: {wrong}");
     }
-    Ok(
-        match rows.iter().any(|r| r.mark == table::Mark::WrongAnswer) {
-            true => ExitCode::FAILURE,
-            false => ExitCode::SUCCESS,
-        },
-    )
+    Ok(match rows.iter().any(|r| r.mark == table::Mark::WrongAnswer) {
+        true => ExitCode::FAILURE,
+        false => ExitCode::SUCCESS,
+    })
 }

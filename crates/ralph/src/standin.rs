@@ -36,9 +36,7 @@ impl StandIn {
     pub fn start(script: Script) -> Result<StandIn> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))
             .context("could not listen on loopback for the stand-in of the Messages API")?;
-        let address = listener
-            .local_addr()
-            .context("could not read the stand-in's own address")?;
+        let address = listener.local_addr().context("could not read the stand-in's own address")?;
         let shared = Arc::new(Shared::new(script));
         let for_thread = Arc::clone(&shared);
         thread::Builder::new()
@@ -78,20 +76,14 @@ impl StandIn {
         let deadline = Instant::now() + patience;
         let mut talk = self.shared.lock();
         loop {
-            let seen: Vec<_> = talk
-                .requests
-                .iter()
-                .filter(|request| request.kind == Kind::Main)
-                .collect();
+            let seen: Vec<_> =
+                talk.requests.iter().filter(|request| request.kind == Kind::Main).collect();
             if seen.len() >= n {
                 return Ok(seen.into_iter().cloned().collect());
             }
             let left = deadline.saturating_duration_since(Instant::now());
             if left.is_zero() {
-                bail!(
-                    "could not see {n} requests within {patience:?}: there were {}",
-                    seen.len()
-                );
+                bail!("could not see {n} requests within {patience:?}: there were {}", seen.len());
             }
             talk = self
                 .shared
@@ -149,11 +141,7 @@ impl Shared {
             gates: Vec::new(),
             n_unscripted: 0,
         };
-        Shared {
-            talk: Mutex::new(talk),
-            arrived: Condvar::new(),
-            stopping: AtomicBool::new(false),
-        }
+        Shared { talk: Mutex::new(talk), arrived: Condvar::new(), stopping: AtomicBool::new(false) }
     }
 
     /// A thread that panicked while it held the lock has left whole values behind: go on with them.
@@ -198,11 +186,7 @@ impl Talk {
             return Some(*role);
         }
         let task = request.first_user_text();
-        let role = self
-            .script
-            .subagents
-            .iter()
-            .position(|(marker, _)| task.contains(marker))?;
+        let role = self.script.subagents.iter().position(|(marker, _)| task.contains(marker))?;
         self.roles.insert(agent_id.to_owned(), role);
         Some(role)
     }

@@ -45,37 +45,22 @@ pub(crate) fn hooks() -> anyhow::Result<Built> {
     if is_installed(&target) {
         let executables = build(&[&args[..], &["--target", &target]].concat())?;
         let origin = format!("release build for {target}");
-        return Ok(Built {
-            linkage: Linkage::StaticMusl,
-            origin,
-            executables,
-        });
+        return Ok(Built { linkage: Linkage::StaticMusl, origin, executables });
     }
     let origin =
         format!("release build for the host's own target, because {target} is not installed");
-    Ok(Built {
-        linkage: Linkage::HostTarget,
-        origin,
-        executables: build(&args)?,
-    })
+    Ok(Built { linkage: Linkage::HostTarget, origin, executables: build(&args)? })
 }
 
 /// The hooks as they lie in a folder; the caller vouches for them.
 #[allow(dead_code, reason = "the gates always build")]
 pub(crate) fn hooks_in(folder: &Path) -> anyhow::Result<Built> {
-    let folder = folder
-        .canonicalize()
-        .with_context(|| format!("could not find `{}`", folder.display()))?;
-    let there = HOOKS
-        .iter()
-        .map(|name| (name.to_string(), folder.join(name)));
+    let folder =
+        folder.canonicalize().with_context(|| format!("could not find `{}`", folder.display()))?;
+    let there = HOOKS.iter().map(|name| (name.to_string(), folder.join(name)));
     let executables = there.filter(|(_, path)| path.exists()).collect();
     let origin = format!("executables in {}, not built by this run", folder.display());
-    Ok(Built {
-        linkage: Linkage::StaticMusl,
-        origin,
-        executables,
-    })
+    Ok(Built { linkage: Linkage::StaticMusl, origin, executables })
 }
 
 /// The command line, which only prepares states and is not measured: any profile will do.
@@ -85,9 +70,7 @@ pub(crate) fn command_line() -> anyhow::Result<Option<PathBuf>> {
 
 fn is_installed(target: &str) -> bool {
     let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
-    let asked = Command::new(rustc)
-        .args(["--print", "target-libdir", "--target", target])
-        .output();
+    let asked = Command::new(rustc).args(["--print", "target-libdir", "--target", target]).output();
     asked.is_ok_and(|answer| Path::new(String::from_utf8_lossy(&answer.stdout).trim()).is_dir())
 }
 
@@ -101,23 +84,13 @@ fn build(args: &[&str]) -> anyhow::Result<HashMap<String, PathBuf>> {
         .stderr(Stdio::inherit())
         .output()
         .context("could not start cargo")?;
-    ensure!(
-        built.status.success(),
-        "could not build: cargo build {}",
-        args.join(" ")
-    );
-    Ok(String::from_utf8_lossy(&built.stdout)
-        .lines()
-        .filter_map(executable)
-        .collect())
+    ensure!(built.status.success(), "could not build: cargo build {}", args.join(" "));
+    Ok(String::from_utf8_lossy(&built.stdout).lines().filter_map(executable).collect())
 }
 
 /// The name and place of the executable that one line of cargo's report is about, if it is.
 fn executable(line: &str) -> Option<(String, PathBuf)> {
     let message: serde_json::Value = serde_json::from_str(line).ok()?;
     let path = message["executable"].as_str()?;
-    Some((
-        message["target"]["name"].as_str()?.to_owned(),
-        PathBuf::from(path),
-    ))
+    Some((message["target"]["name"].as_str()?.to_owned(), PathBuf::from(path)))
 }

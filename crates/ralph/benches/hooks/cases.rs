@@ -15,13 +15,7 @@ const MEGABYTES_5: usize = 5_000_000;
 
 /// A quick case that leaves nothing behind.
 pub(crate) fn quick(name: &str, call: Call, expected: Expected) -> Case {
-    Case {
-        name: name.to_owned(),
-        call,
-        expected,
-        before: Before::default(),
-        pace: Pace::Every,
-    }
+    Case { name: name.to_owned(), call, expected, before: Before::default(), pace: Pace::Every }
 }
 
 /// The cases of ours that a peer is set against.
@@ -89,21 +83,11 @@ fn idle(plan: &mut Plan, shop: &Workshop, floor: CaseId, ours: &mut Ours) {
     );
 
     plan.row("idle pre-tool-use", tool, Some(floor), shop.idle_bar());
-    plan.row(
-        "idle pre-tool-use, 5 MB on stdin",
-        large,
-        tool,
-        shop.bar(2.0),
-    );
+    plan.row("idle pre-tool-use, 5 MB on stdin", large, tool, shop.bar(2.0));
     plan.row("idle stop", stop, Some(floor), shop.idle_bar());
     plan.row("idle backpressure", check, Some(floor), Bar::None);
     plan.row("idle user prompt", prompt, Some(floor), Bar::None);
-    *ours = Ours {
-        idle_tool: tool,
-        idle_stop: stop,
-        idle_backpressure: check,
-        ..Ours::default()
-    };
+    *ours = Ours { idle_tool: tool, idle_stop: stop, idle_backpressure: check, ..Ours::default() };
 }
 
 fn active(plan: &mut Plan, shop: &Workshop, floor: CaseId, ours: &mut Ours) -> anyhow::Result<()> {
@@ -114,43 +98,17 @@ fn active(plan: &mut Plan, shop: &Workshop, floor: CaseId, ours: &mut Ours) -> a
         let call = shop.hook("ralph-pre-tool-use", &home, repo, payload);
         call.map(|call| plan.case(quick(name, call, expected)))
     };
-    let allow = add(
-        "active allow",
-        payloads::pre_write(project, 1_000),
-        Expected::Silence,
-    );
-    let deny = add(
-        "active deny",
-        payloads::pre_ask(project),
-        Expected::Says(&["\"deny\""]),
-    );
-    let large = add(
-        "active allow, 5 MB",
-        payloads::pre_write(project, MEGABYTES_5),
-        Expected::Silence,
-    );
+    let allow = add("active allow", payloads::pre_write(project, 1_000), Expected::Silence);
+    let deny = add("active deny", payloads::pre_ask(project), Expected::Says(&["\"deny\""]));
+    let large =
+        add("active allow, 5 MB", payloads::pre_write(project, MEGABYTES_5), Expected::Silence);
     let large_payload = payloads::pre_write(project, MEGABYTES_5);
     let drain = call(shop.drain.path.clone(), &home, repo, large_payload);
     let drain = plan.case(quick("C drain, 5 MB", drain, Expected::Silence));
 
-    plan.row(
-        "active pre-tool-use, allow",
-        allow,
-        Some(floor),
-        shop.bar(2.5),
-    );
-    plan.row(
-        "active pre-tool-use, deny",
-        deny,
-        Some(floor),
-        shop.bar(2.5),
-    );
-    plan.row(
-        "active pre-tool-use, 5 MB on stdin",
-        large,
-        Some(drain),
-        shop.bar(4.0),
-    );
+    plan.row("active pre-tool-use, allow", allow, Some(floor), shop.bar(2.5));
+    plan.row("active pre-tool-use, deny", deny, Some(floor), shop.bar(2.5));
+    plan.row("active pre-tool-use, 5 MB on stdin", large, Some(drain), shop.bar(4.0));
     ours.deny = deny;
     Ok(())
 }
@@ -162,24 +120,12 @@ fn session_start(plan: &mut Plan, shop: &Workshop) -> anyhow::Result<()> {
         return Ok(());
     }
     let repo = shop.repo(Shape::of(20_000, 10))?;
-    let hook = shop.hook(
-        "ralph-session-context",
-        &shop.idle,
-        &repo,
-        payloads::session_start(&repo.path),
-    );
+    let hook =
+        shop.hook("ralph-session-context", &shop.idle, &repo, payloads::session_start(&repo.path));
     let pace = Pace::Fourth;
-    let hook = hook.map(|call| {
-        plan.case(Case {
-            pace,
-            ..quick(name, call, Expected::Success)
-        })
-    });
+    let hook = hook.map(|call| plan.case(Case { pace, ..quick(name, call, Expected::Success) }));
     let git = stops::git(&shop.idle, &repo, &stops::STATUS);
-    let git = plan.case(Case {
-        pace,
-        ..quick("git status", git, Expected::Success)
-    });
+    let git = plan.case(Case { pace, ..quick("git status", git, Expected::Success) });
     plan.row(name, hook, Some(git), Bar::AtMost(1.15));
     Ok(())
 }

@@ -67,10 +67,7 @@ impl Home {
         let mut document = pattern_fields();
         document["task_graph"] = tasks(n_tasks);
         private_file(&state, document.to_string().as_bytes())?;
-        private_file(
-            &path.join("pattern/manifest"),
-            format!("{}\n", state.display()).as_bytes(),
-        )?;
+        private_file(&path.join("pattern/manifest"), format!("{}\n", state.display()).as_bytes())?;
         Home::remembered(path, "the bench".to_owned())
     }
 
@@ -79,11 +76,7 @@ impl Home {
         let mut as_it_was = Vec::new();
         remember(path, &mut as_it_was)
             .with_context(|| format!("could not read `{}`", path.display()))?;
-        Ok(Home {
-            path: path.to_owned(),
-            made_by,
-            as_it_was,
-        })
+        Ok(Home { path: path.to_owned(), made_by, as_it_was })
     }
 
     /// Puts back what the last sample changed or removed.
@@ -151,14 +144,7 @@ fn create(path: &Path) -> anyhow::Result<()> {
 fn start(ralph: &Path, home: &Path, project: &Path) -> anyhow::Result<()> {
     let many = UNREACHED.to_string();
     let done = Command::new(ralph)
-        .args([
-            "start",
-            "--session",
-            SESSION,
-            "a task for the bench",
-            "--ac",
-            "it works=test -d .",
-        ])
+        .args(["start", "--session", SESSION, "a task for the bench", "--ac", "it works=test -d ."])
         .args(["--max-iterations", &many, "--stall-limit", &many])
         .current_dir(project)
         .env_clear()
@@ -166,11 +152,7 @@ fn start(ralph: &Path, home: &Path, project: &Path) -> anyhow::Result<()> {
         .output()
         .context("could not start `ralph`")?;
     let bound = home.join("manifest").join(SESSION).exists();
-    ensure!(
-        done.status.success() && bound,
-        "`ralph start` said: {}",
-        said(&done.stderr)
-    );
+    ensure!(done.status.success() && bound, "`ralph start` said: {}", said(&done.stderr));
     Ok(())
 }
 
@@ -193,10 +175,7 @@ fn write_loop(home: &Path, project: &Path) -> anyhow::Result<()> {
         document[key] = value.clone();
     }
     private_file(&state, document.to_string().as_bytes())?;
-    private_file(
-        &home.join("manifest").join(SESSION),
-        format!("{}\n", state.display()).as_bytes(),
-    )
+    private_file(&home.join("manifest").join(SESSION), format!("{}\n", state.display()).as_bytes())
 }
 
 fn pattern_fields() -> Value {

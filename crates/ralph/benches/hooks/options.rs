@@ -28,19 +28,11 @@ pub(crate) enum Asked {
 
 /// Cargo itself adds `--bench` when the bench is to be measured.
 pub(crate) fn from_args(args: impl Iterator<Item = String>) -> anyhow::Result<Asked> {
-    let mut options = Options {
-        rounds: 200,
-        full: false,
-        only: String::new(),
-        executables: None,
-    };
+    let mut options = Options { rounds: 200, full: false, only: String::new(), executables: None };
     let mut to_measure = false;
     let mut args = args;
     while let Some(arg) = args.next() {
-        let mut value = || {
-            args.next()
-                .with_context(|| format!("`{arg}` wants a value"))
-        };
+        let mut value = || args.next().with_context(|| format!("`{arg}` wants a value"));
         match arg.as_str() {
             "--bench" => to_measure = true,
             "--rounds" => options.rounds = rounds(&value()?)?,
@@ -52,11 +44,7 @@ pub(crate) fn from_args(args: impl Iterator<Item = String>) -> anyhow::Result<As
             _ => bail!("unknown option `{arg}`\n{HELP}"),
         }
     }
-    Ok(if to_measure {
-        Asked::Measure(options)
-    } else {
-        Asked::Nothing
-    })
+    Ok(if to_measure { Asked::Measure(options) } else { Asked::Nothing })
 }
 
 fn rounds(text: &str) -> anyhow::Result<u32> {

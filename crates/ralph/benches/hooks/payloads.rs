@@ -23,12 +23,7 @@ pub(crate) fn pre_write(project: &Path, content: usize) -> Vec<u8> {
 pub(crate) fn pre_ask(project: &Path) -> Vec<u8> {
     let options = json!([{"label": "Postgres", "description": "a server"}, {"label": "SQLite", "description": "a file"}]);
     let question = json!({"question": "Which database?", "header": "DB", "options": options, "multiSelect": false});
-    line(tool_call(
-        project,
-        "PreToolUse",
-        "AskUserQuestion",
-        json!({"questions": [question]}),
-    ))
+    line(tool_call(project, "PreToolUse", "AskUserQuestion", json!({"questions": [question]})))
 }
 
 /// The agent has written a file of a kind that nothing checks.
@@ -53,21 +48,13 @@ pub(crate) fn stop(project: &Path, transcript: &Path, message: usize) -> Vec<u8>
     line(event)
 }
 
-#[allow(
-    dead_code,
-    reason = "the gates look at the idle path, which this event has not"
-)]
+#[allow(dead_code, reason = "the gates look at the idle path, which this event has not")]
 pub(crate) fn session_start(project: &Path) -> Vec<u8> {
-    line(
-        json!({"session_id": SESSION, "transcript_path": "/nonexistent/transcript.jsonl",
-        "cwd": project, "hook_event_name": "SessionStart", "source": "startup"}),
-    )
+    line(json!({"session_id": SESSION, "transcript_path": "/nonexistent/transcript.jsonl",
+        "cwd": project, "hook_event_name": "SessionStart", "source": "startup"}))
 }
 
-#[allow(
-    dead_code,
-    reason = "the gates look at the idle path, which this event has not"
-)]
+#[allow(dead_code, reason = "the gates look at the idle path, which this event has not")]
 pub(crate) fn user_prompt(project: &Path) -> Vec<u8> {
     let mut event = common(project, "UserPromptSubmit");
     event["prompt"] = json!("please look at the failing test again");
@@ -91,10 +78,7 @@ fn common(project: &Path, event: &str) -> Value {
 
 /// Quotes, backslashes and line ends in the measure of real source: they decide a scanner's speed.
 fn source(length: usize) -> String {
-    repeated(
-        "export const label = (n: number) => `item ${n}: \"${names[n]}\"\\n`;\n",
-        length,
-    )
+    repeated("export const label = (n: number) => `item ${n}: \"${names[n]}\"\\n`;\n", length)
 }
 
 fn prose(length: usize) -> String {

@@ -23,30 +23,18 @@ pub(crate) fn add(plan: &mut Plan, shop: &Workshop, ours: &Ours) -> anyhow::Resu
     let project = &shop.small.path;
     let live = Rc::new(Home::of_the_pattern(&shop.scratch.join("home-pattern"), 8)?);
     let peer = |script: &str, home: &Home, stdin| {
-        peer(
-            &bash,
-            script,
-            call(bash.clone(), home, &shop.small, stdin),
-            home,
-        )
+        peer(&bash, script, call(bash.clone(), home, &shop.small, stdin), home)
     };
     let stop = |home: &Home| payloads::stop(project, &home.transcript(), USUAL_MESSAGE);
 
-    let idle_tool = peer(
-        "pre-tool-use",
-        &shop.idle,
-        payloads::pre_write(project, 1_000),
-    );
+    let idle_tool = peer("pre-tool-use", &shop.idle, payloads::pre_write(project, 1_000));
     let idle_stop = peer("stop-hook", &shop.idle, stop(&shop.idle));
     let check = peer("backpressure", &shop.idle, payloads::post_write(project));
     let deny = peer("pre-tool-use", &live, payloads::pre_ask(project));
     let goes_on = peer("stop-hook", &live, stop(&live));
 
     let mut row = |name: &str, call, expected, pace, ours, bar| {
-        let id = plan.case(Case {
-            pace,
-            ..quick(name, call, expected)
-        });
+        let id = plan.case(Case { pace, ..quick(name, call, expected) });
         plan.row(name, Some(id), ours, bar);
     };
     row(
@@ -83,15 +71,8 @@ pub(crate) fn add(plan: &mut Plan, shop: &Workshop, ours: &Ours) -> anyhow::Resu
     );
 
     let name = "bash+jq: stop goes on, 200 files";
-    let before = Before {
-        rewind: Some(live),
-        advance: Some(Rc::clone(&shop.small)),
-    };
-    let id = plan.case(Case {
-        before,
-        pace: Pace::Tenth,
-        ..quick(name, goes_on, GOES_ON)
-    });
+    let before = Before { rewind: Some(live), advance: Some(Rc::clone(&shop.small)) };
+    let id = plan.case(Case { before, pace: Pace::Tenth, ..quick(name, goes_on, GOES_ON) });
     plan.row(name, Some(id), ours.stop, Bar::AtLeast(stop_bar()));
     Ok(())
 }
@@ -99,13 +80,8 @@ pub(crate) fn add(plan: &mut Plan, shop: &Workshop, ours: &Ours) -> anyhow::Resu
 fn peer(bash: &Path, script: &str, bare: Call, home: &Home) -> Call {
     let path = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/benches/peers"))
         .join(format!("{script}.sh"));
-    let mut call = Call {
-        program: bash.to_owned(),
-        args: vec![path.into()],
-        ..bare
-    };
-    call.env
-        .push(("RALPH_MANIFEST".into(), home.pattern_manifest().into()));
+    let mut call = Call { program: bash.to_owned(), args: vec![path.into()], ..bare };
+    call.env.push(("RALPH_MANIFEST".into(), home.pattern_manifest().into()));
     call
 }
 

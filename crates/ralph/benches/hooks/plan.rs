@@ -123,12 +123,7 @@ impl Plan {
         bar: Bar,
     ) {
         let subject = subject.map_or(Subject::Absent, Subject::Case);
-        self.rows.push(Row {
-            name: name.to_owned(),
-            subject,
-            reference,
-            bar,
-        });
+        self.rows.push(Row { name: name.to_owned(), subject, reference, bar });
     }
 
     /// Drops the rows that were not asked for; cases that no row needs are then not run.

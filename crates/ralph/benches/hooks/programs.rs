@@ -38,8 +38,5 @@ pub(crate) fn compile(name: &str, linkage: Linkage, into: &Path) -> anyhow::Resu
             return Ok(Program { path, compiler });
         }
     }
-    bail!(
-        "could not compile `{}`; install musl-tools or gcc",
-        source.display()
-    )
+    bail!("could not compile `{}`; install musl-tools or gcc", source.display())
 }

@@ -27,27 +27,16 @@ pub(crate) struct Shape {
 
 impl Shape {
     pub(crate) fn of(files: usize, changed: usize) -> Shape {
-        Shape {
-            files,
-            changed,
-            edit_size: 400,
-        }
+        Shape { files, changed, edit_size: 400 }
     }
 
     /// A diff of about 10 MB in a small repository.
     pub(crate) fn large_diff() -> Shape {
-        Shape {
-            files: 200,
-            changed: 10,
-            edit_size: 650_000,
-        }
+        Shape { files: 200, changed: 10, edit_size: 650_000 }
     }
 
     fn name(&self) -> String {
-        format!(
-            "repo-{RECIPE}-{}-{}-{}",
-            self.files, self.changed, self.edit_size
-        )
+        format!("repo-{RECIPE}-{}-{}-{}", self.files, self.changed, self.edit_size)
     }
 }
 
@@ -62,18 +51,11 @@ impl Repo {
         let path = scratch.join(shape.name());
         let done = path.join(".git/ralph-bench-ready");
         if !done.exists() {
-            eprintln!(
-                "building a repository: {} files, {} changed",
-                shape.files, shape.changed
-            );
+            eprintln!("building a repository: {} files, {} changed", shape.files, shape.changed);
             let built = build(&path, shape).and_then(|()| Ok(fs::write(&done, "")?));
             built.with_context(|| format!("could not build `{}`", path.display()))?;
         }
-        Ok(Repo {
-            path,
-            shape,
-            turn: Cell::new(nanoseconds_now()),
-        })
+        Ok(Repo { path, shape, turn: Cell::new(nanoseconds_now()) })
     }
 
     /// Edits one of the changed files once more, so that this turn of the loop has made progress.
@@ -95,11 +77,7 @@ fn build(path: &Path, shape: Shape) -> anyhow::Result<()> {
     }
     fs::create_dir_all(path)?;
     for i in 0..shape.files {
-        let size = if i < edits(shape) {
-            shape.edit_size
-        } else {
-            400
-        };
+        let size = if i < edits(shape) { shape.edit_size } else { 400 };
         write(&edited(path, i), &text(&format!("old {}", i % 64), size))?;
         age(&edited(path, i))?;
     }
@@ -119,16 +97,10 @@ fn build(path: &Path, shape: Shape) -> anyhow::Result<()> {
         ],
     )?;
     for i in 0..edits(shape) {
-        write(
-            &edited(path, i),
-            &text(&format!("new and longer {i}"), shape.edit_size),
-        )?;
+        write(&edited(path, i), &text(&format!("new and longer {i}"), shape.edit_size))?;
     }
     for i in edits(shape)..shape.changed {
-        write(
-            &path.join(format!("new/file-{i:05}.ts")),
-            &text("untracked", 400),
-        )?;
+        write(&path.join(format!("new/file-{i:05}.ts")), &text("untracked", 400))?;
     }
     Ok(())
 }
@@ -165,27 +137,13 @@ fn write(path: &Path, bytes: &[u8]) -> anyhow::Result<()> {
 /// Git reads files again that are as young as its index; a real checkout is older than that.
 fn age(path: &Path) -> anyhow::Result<()> {
     let an_hour_ago = SystemTime::now() - Duration::from_secs(3_600);
-    Ok(File::options()
-        .write(true)
-        .open(path)?
-        .set_modified(an_hour_ago)?)
+    Ok(File::options().write(true).open(path)?.set_modified(an_hour_ago)?)
 }
 
 fn git(folder: &Path, args: &[&str]) -> anyhow::Result<()> {
     let mut git = Command::new("git");
-    git.args([
-        "-c",
-        "gc.auto=0",
-        "-c",
-        "commit.gpgsign=false",
-        "-c",
-        "core.hooksPath=/dev/null",
-    ]);
-    let done = git
-        .args(args)
-        .current_dir(folder)
-        .output()
-        .context("could not start git")?;
+    git.args(["-c", "gc.auto=0", "-c", "commit.gpgsign=false", "-c", "core.hooksPath=/dev/null"]);
+    let done = git.args(args).current_dir(folder).output().context("could not start git")?;
     ensure!(
         done.status.success(),
         "git {}: {}",
@@ -196,8 +154,6 @@ fn git(folder: &Path, args: &[&str]) -> anyhow::Result<()> {
 }
 
 fn nanoseconds_now() -> u64 {
-    let since = SystemTime::now()
-        .duration_since(SystemTime::UNIX_EPOCH)
-        .unwrap_or_default();
+    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
     u64::try_from(since.as_nanos()).unwrap_or(u64::MAX / 2)
 }

@@ -22,10 +22,8 @@ impl Samples {
     pub(crate) fn median_ms(&self) -> Option<f64> {
         let mut sorted = self.took.clone();
         sorted.sort_unstable();
-        let (low, high) = (
-            sorted.get(sorted.len().checked_sub(1)? / 2)?,
-            sorted.get(sorted.len() / 2)?,
-        );
+        let (low, high) =
+            (sorted.get(sorted.len().checked_sub(1)? / 2)?, sorted.get(sorted.len() / 2)?);
         Some((low.as_secs_f64() + high.as_secs_f64()) * 500.0)
     }
 }
@@ -33,9 +31,7 @@ impl Samples {
 /// Samples of each case, in the plan's order.
 pub(crate) fn run(plan: &Plan, rounds: u32, stopwatch: &Path) -> anyhow::Result<Vec<Samples>> {
     let mut samples = vec![Samples::default(); plan.cases.len()];
-    let mut order: Vec<usize> = (0..plan.cases.len())
-        .filter(|&i| plan.needed(CaseId(i)))
-        .collect();
+    let mut order: Vec<usize> = (0..plan.cases.len()).filter(|&i| plan.needed(CaseId(i))).collect();
     // The same order in each run of the bench: a surprise can be looked at again.
     let mut dice = Dice(0x9e37_79b9_7f4a_7c15);
 
@@ -51,10 +47,7 @@ pub(crate) fn run(plan: &Plan, rounds: u32, stopwatch: &Path) -> anyhow::Result<
     }
     for round in 0..rounds {
         dice.shuffle(&mut order);
-        for &i in order
-            .iter()
-            .filter(|&&i| plan.cases[i].pace.takes_part(round, rounds))
-        {
+        for &i in order.iter().filter(|&&i| plan.cases[i].pace.takes_part(round, rounds)) {
             sample(&plan.cases[i], &mut watches[i], &mut samples[i])?;
         }
     }
@@ -65,9 +58,7 @@ fn sample(case: &Case, watch: &mut Stopwatch, samples: &mut Samples) -> anyhow::
     let outcome = prepare(case).and_then(|()| watch.start());
     let outcome = outcome.with_context(|| format!("could not measure `{}`", case.name))?;
     if !case.expected.met_by(&outcome) {
-        samples
-            .wrong
-            .get_or_insert_with(|| describe(case, &outcome));
+        samples.wrong.get_or_insert_with(|| describe(case, &outcome));
     }
     samples.took.push(outcome.took);
     Ok(())
@@ -77,24 +68,13 @@ fn prepare(case: &Case) -> anyhow::Result<()> {
     if let Some(home) = &case.before.rewind {
         home.rewind()?;
     }
-    case.before
-        .advance
-        .as_ref()
-        .map_or(Ok(()), |repo| repo.advance())
+    case.before.advance.as_ref().map_or(Ok(()), |repo| repo.advance())
 }
 
 fn describe(case: &Case, outcome: &Outcome) -> String {
-    let short = |bytes: &[u8]| {
-        String::from_utf8_lossy(bytes)
-            .chars()
-            .take(300)
-            .collect::<String>()
-    };
+    let short = |bytes: &[u8]| String::from_utf8_lossy(bytes).chars().take(300).collect::<String>();
     let (stdout, stderr) = (short(&outcome.stdout), short(&outcome.stderr));
-    format!(
-        "{}: exit {}, stdout {stdout:?}, stderr {stderr:?}",
-        case.name, outcome.code
-    )
+    format!("{}: exit {}, stdout {stdout:?}, stderr {stderr:?}", case.name, outcome.code)
 }
 
 /// Xorshift: good enough to shuffle with.

@@ -50,31 +50,12 @@ fn small(plan: &mut Plan, shop: &Workshop) -> anyhow::Result<Option<CaseId>> {
     let clean = shop.repo(Shape::of(200, 0))?;
     let stop = stop(plan, shop, Stop::on("stop, 200 files, 0 changed", &clean))?;
     let git = git_case(plan, shop, &clean, &STATUS, Pace::Every);
-    plan.row(
-        "stop goes on, 200 files, 0 changed",
-        stop,
-        Some(git),
-        Bar::AtMost(1.6),
-    );
+    plan.row("stop goes on, 200 files, 0 changed", stop, Some(git), Bar::AtMost(1.6));
 
-    let usual = self::stop(
-        plan,
-        shop,
-        Stop::on("stop, 200 files, 10 changed", &shop.small),
-    )?;
+    let usual = self::stop(plan, shop, Stop::on("stop, 200 files, 10 changed", &shop.small))?;
     let git = git_case(plan, shop, &shop.small, &STATUS, Pace::Every);
-    plan.row(
-        "stop goes on, 200 files, 10 changed",
-        usual,
-        Some(git),
-        Bar::AtMost(1.6),
-    );
-    plan.row(
-        "... its own share",
-        usual,
-        Some(git),
-        Bar::ExtraMsAtMost(1.0),
-    );
+    plan.row("stop goes on, 200 files, 10 changed", usual, Some(git), Bar::AtMost(1.6));
+    plan.row("... its own share", usual, Some(git), Bar::ExtraMsAtMost(1.0));
     Ok(usual)
 }
 
@@ -83,42 +64,23 @@ fn grown(plan: &mut Plan, shop: &Workshop, usual: Option<CaseId>) -> anyhow::Res
     let long = stop(
         plan,
         shop,
-        Stop {
-            message: 1_000_000,
-            ..Stop::on("stop, 1 MB message", &shop.small)
-        },
+        Stop { message: 1_000_000, ..Stop::on("stop, 1 MB message", &shop.small) },
     )?;
     plan.row("stop goes on, 1 MB message", long, usual, Bar::AtMost(2.0));
-    let tasks = stop(
-        plan,
-        shop,
-        Stop {
-            tasks: 1_000,
-            ..Stop::on("stop, 1000 tasks", &shop.small)
-        },
-    )?;
+    let tasks =
+        stop(plan, shop, Stop { tasks: 1_000, ..Stop::on("stop, 1000 tasks", &shop.small) })?;
     plan.row("stop goes on, 1000 tasks", tasks, usual, Bar::AtMost(1.6));
     Ok(())
 }
 
 fn large(plan: &mut Plan, shop: &Workshop, shape: Shape, pace: Pace) -> anyhow::Result<()> {
-    let name = format!(
-        "stop goes on, {} files, {} changed",
-        shape.files, shape.changed
-    );
+    let name = format!("stop goes on, {} files, {} changed", shape.files, shape.changed);
     if shop.hooks.get("ralph-stop-hook").is_none() {
         plan.row(&name, None, None, Bar::AtMost(1.1));
         return Ok(());
     }
     let repo = shop.repo(shape)?;
-    let stop = stop(
-        plan,
-        shop,
-        Stop {
-            pace,
-            ..Stop::on(&name, &repo)
-        },
-    )?;
+    let stop = stop(plan, shop, Stop { pace, ..Stop::on(&name, &repo) })?;
     let git = git_case(plan, shop, &repo, &STATUS, pace);
     plan.row(&name, stop, Some(git), Bar::AtMost(1.1));
     Ok(())
@@ -126,21 +88,9 @@ fn large(plan: &mut Plan, shop: &Workshop, shape: Shape, pace: Pace) -> anyhow::
 
 fn large_diff(plan: &mut Plan, shop: &Workshop) -> anyhow::Result<()> {
     let repo = shop.repo(Shape::large_diff())?;
-    let stop = stop(
-        plan,
-        shop,
-        Stop {
-            pace: Pace::Tenth,
-            ..Stop::on("stop, 10 MB diff", &repo)
-        },
-    )?;
+    let stop = stop(plan, shop, Stop { pace: Pace::Tenth, ..Stop::on("stop, 10 MB diff", &repo) })?;
     let git = git_case(plan, shop, &repo, &DIFF_STAT, Pace::Tenth);
-    plan.row(
-        "stop goes on, 10 MB diff",
-        stop,
-        Some(git),
-        Bar::AtMost(0.15),
-    );
+    plan.row("stop goes on, 10 MB diff", stop, Some(git), Bar::AtMost(0.15));
     Ok(())
 }
 
@@ -154,13 +104,7 @@ struct Stop<'a> {
 
 impl<'a> Stop<'a> {
     fn on(name: &'a str, repo: &'a Rc<Repo>) -> Stop<'a> {
-        Stop {
-            name,
-            repo,
-            message: USUAL_MESSAGE,
-            tasks: 8,
-            pace: Pace::Every,
-        }
+        Stop { name, repo, message: USUAL_MESSAGE, tasks: 8, pace: Pace::Every }
     }
 }
 
@@ -170,33 +114,16 @@ fn stop(plan: &mut Plan, shop: &Workshop, stop: Stop<'_>) -> anyhow::Result<Opti
     let Some(call) = shop.hook("ralph-stop-hook", &home, stop.repo, payload) else {
         return Ok(None);
     };
-    let before = Before {
-        rewind: Some(home),
-        advance: Some(Rc::clone(stop.repo)),
-    };
-    Ok(Some(plan.case(Case {
-        before,
-        pace: stop.pace,
-        ..quick(stop.name, call, GOES_ON)
-    })))
+    let before = Before { rewind: Some(home), advance: Some(Rc::clone(stop.repo)) };
+    Ok(Some(plan.case(Case { before, pace: stop.pace, ..quick(stop.name, call, GOES_ON) })))
 }
 
 fn git_case(plan: &mut Plan, shop: &Workshop, repo: &Repo, args: &[&str], pace: Pace) -> CaseId {
-    let name = if args == STATUS {
-        "git status"
-    } else {
-        "git diff --stat"
-    };
-    plan.case(Case {
-        pace,
-        ..quick(name, git(&shop.idle, repo, args), Expected::Success)
-    })
+    let name = if args == STATUS { "git status" } else { "git diff --stat" };
+    plan.case(Case { pace, ..quick(name, git(&shop.idle, repo, args), Expected::Success) })
 }
 
 pub(crate) fn git(home: &Home, repo: &Repo, args: &[&str]) -> Call {
     let git = crate::machine::on_path("git").unwrap_or_else(|| PathBuf::from("git"));
-    Call {
-        args: args.iter().map(|&arg| arg.into()).collect(),
-        ..call(git, home, repo, Vec::new())
-    }
+    Call { args: args.iter().map(|&arg| arg.into()).collect(), ..call(git, home, repo, Vec::new()) }
 }

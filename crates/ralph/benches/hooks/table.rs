@@ -25,10 +25,7 @@ pub(crate) struct Judged {
 }
 
 pub(crate) fn judge(plan: &Plan, samples: &[Samples]) -> Vec<Judged> {
-    plan.rows
-        .iter()
-        .map(|row| judge_row(row, plan, samples))
-        .collect()
+    plan.rows.iter().map(|row| judge_row(row, plan, samples)).collect()
 }
 
 fn judge_row(row: &Row, plan: &Plan, samples: &[Samples]) -> Judged {
@@ -117,22 +114,9 @@ pub(crate) fn render(rows: &[Judged]) -> String {
     for row in rows {
         let cells = [&row.name, &row.median, &row.reference, &row.ratio, &row.bar];
         let [name, median, reference, ratio, bar] = cells.map(Clone::clone);
-        lines.push([
-            name,
-            median,
-            reference,
-            ratio,
-            bar,
-            row.mark.text().to_owned(),
-        ]);
+        lines.push([name, median, reference, ratio, bar, row.mark.text().to_owned()]);
     }
-    let width = |column: usize| {
-        lines
-            .iter()
-            .map(|line| line[column].len())
-            .max()
-            .unwrap_or(0)
-    };
+    let width = |column: usize| lines.iter().map(|line| line[column].len()).max().unwrap_or(0);
     let [a, b, c, d, e, _] = [0, 1, 2, 3, 4, 5].map(width);
     let mut text = String::new();
     for [name, median, reference, ratio, bar, mark] in &lines {

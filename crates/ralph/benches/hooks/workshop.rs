@@ -57,9 +57,7 @@ impl Workshop {
     ) -> anyhow::Result<Rc<Home>> {
         let path = self.scratch.join(format!("home-{name}"));
         let home = Home::live(&path, &repo.path, n_tasks, self.ralph.as_deref());
-        Ok(Rc::new(home.with_context(|| {
-            format!("could not make a loop for `{name}`")
-        })?))
+        Ok(Rc::new(home.with_context(|| format!("could not make a loop for `{name}`"))?))
     }
 
     /// A hook as the client registers it, or nothing while it does not exist.
@@ -71,10 +69,7 @@ impl Workshop {
         stdin: Vec<u8>,
     ) -> Option<Call> {
         let program = self.hooks.get(name)?.to_owned();
-        Some(Call {
-            args: vec!["settings".into()],
-            ..call(program, home, repo, stdin)
-        })
+        Some(Call { args: vec!["settings".into()], ..call(program, home, repo, stdin) })
     }
 
     /// Bars of what does something, which another C library's start would drown.

@@ -44,12 +44,8 @@ impl Gate {
             if left.is_zero() {
                 bail!("could not see any reply held at the gate within {patience:?}");
             }
-            seen = self
-                .0
-                .changed
-                .wait_timeout(seen, left)
-                .unwrap_or_else(PoisonError::into_inner)
-                .0;
+            seen =
+                self.0.changed.wait_timeout(seen, left).unwrap_or_else(PoisonError::into_inner).0;
         }
         Ok(())
     }
@@ -60,11 +56,7 @@ impl Gate {
         seen.reached = true;
         self.0.changed.notify_all();
         while !seen.open {
-            seen = self
-                .0
-                .changed
-                .wait(seen)
-                .unwrap_or_else(PoisonError::into_inner);
+            seen = self.0.changed.wait(seen).unwrap_or_else(PoisonError::into_inner);
         }
     }
 

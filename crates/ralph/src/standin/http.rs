@@ -28,15 +28,8 @@ pub(super) fn read_call(connection: &mut impl Read) -> Result<Call> {
     };
     let headers = read_headers(&mut reader)?;
     let mut body = vec![0; body_length(&headers)?];
-    reader
-        .read_exact(&mut body)
-        .context("could not read the request's body")?;
-    Ok(Call {
-        method: method.to_owned(),
-        path: path.to_owned(),
-        headers,
-        body,
-    })
+    reader.read_exact(&mut body).context("could not read the request's body")?;
+    Ok(Call { method: method.to_owned(), path: path.to_owned(), headers, body })
 }
 
 pub(super) fn write_json(
@@ -48,8 +41,7 @@ pub(super) fn write_json(
     let body = body.to_string();
     write_head(to, status, "application/json", Some(body.len()))?;
     if with_body {
-        to.write_all(body.as_bytes())
-            .context("could not send an answer")?;
+        to.write_all(body.as_bytes()).context("could not send an answer")?;
     }
     to.flush().context("could not send an answer")
 }
@@ -61,21 +53,16 @@ pub(super) fn write_head(
     kind: &str,
     length: Option<usize>,
 ) -> Result<()> {
-    let length = length
-        .map(|n| format!("content-length: {n}\r\n"))
-        .unwrap_or_default();
+    let length = length.map(|n| format!("content-length: {n}\r\n")).unwrap_or_default();
     let head = format!(
         "HTTP/1.1 {status} Scripted\r\ncontent-type: {kind}\r\n{length}connection: close\r\n\r\n"
     );
-    to.write_all(head.as_bytes())
-        .context("could not send the head of an answer")
+    to.write_all(head.as_bytes()).context("could not send the head of an answer")
 }
 
 fn read_line(reader: &mut impl BufRead) -> Result<String> {
     let mut line = String::new();
-    reader
-        .read_line(&mut line)
-        .context("could not read a request's head")?;
+    reader.read_line(&mut line).context("could not read a request's head")?;
     Ok(line.trim_end().to_owned())
 }
 
@@ -96,9 +83,8 @@ fn body_length(headers: &[(String, String)]) -> Result<usize> {
     let Some((_, length)) = headers.iter().find(|(name, _)| name == "content-length") else {
         return Ok(0);
     };
-    let length: usize = length
-        .parse()
-        .with_context(|| format!("could not read content-length `{length}`"))?;
+    let length: usize =
+        length.parse().with_context(|| format!("could not read content-length `{length}`"))?;
     if length > MAX_BODY_BYTES {
         bail!("could not take a body of {length} bytes: at most {MAX_BODY_BYTES} are accepted");
     }

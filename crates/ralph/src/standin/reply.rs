@@ -20,10 +20,8 @@ pub(super) fn stream(to: &mut impl Write, turn: &Turn, model: &str) -> Result<()
         Says::Error { status, body } => return http::write_json(to, *status, body, true),
         Says::Content(blocks) => blocks,
     };
-    let first_words = blocks
-        .iter()
-        .position(|block| !matches!(block, Block::Hold(_)))
-        .unwrap_or(blocks.len());
+    let first_words =
+        blocks.iter().position(|block| !matches!(block, Block::Hold(_))).unwrap_or(blocks.len());
     pass_gates(&blocks[..first_words]);
     http::write_head(to, 200, "text/event-stream", None)?;
     event(
@@ -37,10 +35,7 @@ pub(super) fn stream(to: &mut impl Write, turn: &Turn, model: &str) -> Result<()
                 to,
                 &json!({"type": "content_block_start", "index": index, "content_block": start}),
             )?;
-            event(
-                to,
-                &json!({"type": "content_block_delta", "index": index, "delta": delta}),
-            )?;
+            event(to, &json!({"type": "content_block_delta", "index": index, "delta": delta}))?;
             event(to, &json!({"type": "content_block_stop", "index": index}))?;
             index += 1;
         } else {
@@ -48,10 +43,7 @@ pub(super) fn stream(to: &mut impl Write, turn: &Turn, model: &str) -> Result<()
         }
     }
     let delta = json!({"stop_reason": stop_reason(blocks), "stop_sequence": null});
-    event(
-        to,
-        &json!({"type": "message_delta", "delta": delta, "usage": usage(turn)}),
-    )?;
+    event(to, &json!({"type": "message_delta", "delta": delta, "usage": usage(turn)}))?;
     event(to, &json!({"type": "message_stop"}))
 }
 
@@ -100,9 +92,7 @@ fn usage(turn: &Turn) -> Value {
 }
 
 fn stop_reason(blocks: &[Block]) -> &'static str {
-    let calls_a_tool = blocks
-        .iter()
-        .any(|block| matches!(block, Block::ToolUse { .. }));
+    let calls_a_tool = blocks.iter().any(|block| matches!(block, Block::ToolUse { .. }));
     if calls_a_tool { "tool_use" } else { "end_turn" }
 }
 
@@ -110,10 +100,9 @@ fn stop_reason(blocks: &[Block]) -> &'static str {
 fn block_events(block: &Block) -> Option<(Value, Value)> {
     match block {
         Block::Hold(_) => None,
-        Block::Text(text) => Some((
-            json!({"type": "text", "text": ""}),
-            json!({"type": "text_delta", "text": text}),
-        )),
+        Block::Text(text) => {
+            Some((json!({"type": "text", "text": ""}), json!({"type": "text_delta", "text": text})))
+        }
         Block::ToolUse { name, input } => Some((
             json!({"type": "tool_use", "id": fresh_id("toolu"), "name": name, "input": {}}),
             json!({"type": "input_json_delta", "partial_json": input.to_string()}),
@@ -132,8 +121,5 @@ fn whole_block(block: &Block) -> Option<Value> {
 }
 
 fn fresh_id(prefix: &str) -> String {
-    format!(
-        "{prefix}_standin{:06}",
-        N_IDS.fetch_add(1, Ordering::Relaxed)
-    )
+    format!("{prefix}_standin{:06}", N_IDS.fetch_add(1, Ordering::Relaxed))
 }

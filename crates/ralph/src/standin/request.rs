@@ -50,22 +50,15 @@ impl Request {
     pub(super) fn from_call(call: Call) -> Result<Request> {
         let body = serde_json::from_slice(&call.body)
             .context("could not parse the request's body as JSON")?;
-        let mut request = Request {
-            kind: Kind::Other,
-            path: call.path,
-            headers: call.headers,
-            body,
-        };
+        let mut request =
+            Request { kind: Kind::Other, path: call.path, headers: call.headers, body };
         request.kind = request.classify();
         Ok(request)
     }
 
     /// The value of a header; `name` in lower case.
     pub fn header(&self, name: &str) -> Option<&str> {
-        self.headers
-            .iter()
-            .find(|(key, _)| key == name)
-            .map(|(_, value)| value.as_str())
+        self.headers.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str())
     }
 
     /// The model that was asked for.
@@ -75,27 +68,18 @@ impl Request {
 
     /// The names of the tools that the model may call.
     pub fn tools(&self) -> Vec<&str> {
-        items(&self.body["tools"])
-            .iter()
-            .filter_map(|tool| tool["name"].as_str())
-            .collect()
+        items(&self.body["tools"]).iter().filter_map(|tool| tool["name"].as_str()).collect()
     }
 
     /// Every text that the model is given: the system's, and all messages with their tool results.
     pub fn all_text(&self) -> String {
-        let messages = self
-            .messages()
-            .iter()
-            .map(|message| text_of(&message["content"]));
+        let messages = self.messages().iter().map(|message| text_of(&message["content"]));
         join(std::iter::once(text_of(&self.body["system"])).chain(messages))
     }
 
     /// The system's texts: the field `system`, and the messages of that role.
     pub fn system_text(&self) -> String {
-        let in_messages = self
-            .messages()
-            .iter()
-            .filter(|message| message["role"] == "system");
+        let in_messages = self.messages().iter().filter(|message| message["role"] == "system");
         join(
             std::iter::once(text_of(&self.body["system"]))
                 .chain(in_messages.map(|m| text_of(&m["content"]))),
@@ -104,49 +88,28 @@ impl Request {
 
     /// The first message of the role `user`: for a subagent, its task.
     pub fn first_user_text(&self) -> String {
-        let first = self
-            .messages()
-            .iter()
-            .find(|message| message["role"] == "user");
-        first
-            .map(|message| text_of(&message["content"]))
-            .unwrap_or_default()
+        let first = self.messages().iter().find(|message| message["role"] == "user");
+        first.map(|message| text_of(&message["content"])).unwrap_or_default()
     }
 
     /// The last message of the role `user`.
     pub fn last_user_text(&self) -> String {
-        let last = self
-            .messages()
-            .iter()
-            .rfind(|message| message["role"] == "user");
-        last.map(|message| text_of(&message["content"]))
-            .unwrap_or_default()
+        let last = self.messages().iter().rfind(|message| message["role"] == "user");
+        last.map(|message| text_of(&message["content"])).unwrap_or_default()
     }
 
     /// Everything the model was told since it last spoke, whoever said it.
     pub fn news(&self) -> String {
-        let last_answer = self
-            .messages()
-            .iter()
-            .rposition(|message| message["role"] == "assistant");
+        let last_answer =
+            self.messages().iter().rposition(|message| message["role"] == "assistant");
         let since = last_answer.map_or(0, |position| position + 1);
-        join(
-            self.messages()[since..]
-                .iter()
-                .map(|message| text_of(&message["content"])),
-        )
+        join(self.messages()[since..].iter().map(|message| text_of(&message["content"])))
     }
 
     /// All tool results of the conversation, in order.
     pub fn tool_results(&self) -> Vec<ToolResult> {
-        let blocks = self
-            .messages()
-            .iter()
-            .flat_map(|message| items(&message["content"]));
-        blocks
-            .filter(|block| block["type"] == "tool_result")
-            .map(ToolResult::from_block)
-            .collect()
+        let blocks = self.messages().iter().flat_map(|message| items(&message["content"]));
+        blocks.filter(|block| block["type"] == "tool_result").map(ToolResult::from_block).collect()
     }
 
     /// The conversation's messages as they are.
@@ -208,10 +171,7 @@ fn text_of_block(block: &Value) -> String {
 }
 
 fn join(texts: impl Iterator<Item = String>) -> String {
-    texts
-        .filter(|text| !text.is_empty())
-        .collect::<Vec<_>>()
-        .join("\n")
+    texts.filter(|text| !text.is_empty()).collect::<Vec<_>>().join("\n")
 }
 
 fn items(value: &Value) -> &[Value] {

@@ -59,9 +59,7 @@ impl Script {
     }
 
     pub(super) fn next_turn(&mut self, request: &Request) -> Option<Turn> {
-        self.turns
-            .pop_front()
-            .or_else(|| self.rest.as_ref().map(|answer| answer(request)))
+        self.turns.pop_front().or_else(|| self.rest.as_ref().map(|answer| answer(request)))
     }
 }
 
@@ -108,21 +106,14 @@ pub struct Usage {
 
 impl Default for Usage {
     fn default() -> Usage {
-        Usage {
-            input_tokens: 100,
-            output_tokens: 10,
-            cache_read_input_tokens: 0,
-        }
+        Usage { input_tokens: 100, output_tokens: 10, cache_read_input_tokens: 0 }
     }
 }
 
 impl Turn {
     /// An answer of these blocks.
     pub fn of(blocks: Vec<Block>) -> Turn {
-        Turn {
-            says: Says::Content(blocks),
-            usage: Usage::default(),
-        }
+        Turn { says: Says::Content(blocks), usage: Usage::default() }
     }
 
     /// An answer in words, which ends the model's turn unless a tool call is added.
@@ -137,10 +128,7 @@ impl Turn {
 
     /// A call of the Bash tool, the usual way to have a scripted model do something.
     pub fn bash(command: &str) -> Turn {
-        Turn::tool(
-            "Bash",
-            json!({"command": command, "description": "A scripted command"}),
-        )
+        Turn::tool("Bash", json!({"command": command, "description": "A scripted command"}))
     }
 
     /// An API error, for example `(429, "rate_limit_error", …)` or `(529, "overloaded_error", …)`. The client may try again.
@@ -153,10 +141,7 @@ impl Turn {
 
     /// An API error with exactly this body.
     pub fn error_body(status: u16, body: Value) -> Turn {
-        Turn {
-            says: Says::Error { status, body },
-            usage: Usage::default(),
-        }
+        Turn { says: Says::Error { status, body }, usage: Usage::default() }
     }
 
     /// Holds the whole answer back until the gate opens.
@@ -173,10 +158,7 @@ impl Turn {
     /// Adds a tool call.
     #[must_use]
     pub fn then_tool(self, name: &str, input: Value) -> Turn {
-        self.then(Block::ToolUse {
-            name: name.to_owned(),
-            input,
-        })
+        self.then(Block::ToolUse { name: name.to_owned(), input })
     }
 
     /// Sends nothing further until the gate opens.

@@ -31,9 +31,7 @@ fn conversation(words: &str) -> Value {
 
 #[test]
 fn turns_are_said_in_order_and_the_last_is_repeated() {
-    let script = Script::new()
-        .turn(Turn::text("one"))
-        .repeat(Turn::text("again"));
+    let script = Script::new().turn(Turn::text("one")).repeat(Turn::text("again"));
     let stand_in = StandIn::start(script).unwrap();
     for expected in ["one", "again", "again"] {
         assert!(
@@ -49,22 +47,10 @@ fn a_stream_is_framed_as_the_api_does_it() {
         StandIn::start(Script::new().turn(Turn::text("words").then_tool("Bash", json!({"a": 1}))))
             .unwrap();
     let answer = post(&stand_in, "", &conversation("go"));
-    let events: Vec<_> = answer
-        .lines()
-        .filter_map(|line| line.strip_prefix("event: "))
-        .collect();
-    let block = [
-        "content_block_start",
-        "content_block_delta",
-        "content_block_stop",
-    ];
-    let expected = [
-        &["message_start"][..],
-        &block,
-        &block,
-        &["message_delta", "message_stop"],
-    ]
-    .concat();
+    let events: Vec<_> = answer.lines().filter_map(|line| line.strip_prefix("event: ")).collect();
+    let block = ["content_block_start", "content_block_delta", "content_block_stop"];
+    let expected =
+        [&["message_start"][..], &block, &block, &["message_delta", "message_stop"]].concat();
     assert_eq!(events, expected);
     assert!(answer.contains(r#""stop_reason":"tool_use""#));
 }
@@ -84,11 +70,7 @@ fn a_request_without_tools_does_not_consume_the_script() {
 fn a_subagent_plays_the_script_of_its_marker() {
     let worker = Script::new().turn(Turn::text("from the worker"));
     let stand_in = StandIn::start(Script::new().subagent("WORKER-A", worker)).unwrap();
-    let answer = post(
-        &stand_in,
-        "x-claude-code-agent-id: a1\r\n",
-        &conversation("WORKER-A: dig"),
-    );
+    let answer = post(&stand_in, "x-claude-code-agent-id: a1\r\n", &conversation("WORKER-A: dig"));
     assert!(answer.contains("from the worker"));
     assert_eq!(stand_in.subagent_requests().len(), 1);
     assert!(stand_in.requests().is_empty());
@@ -138,14 +120,8 @@ fn a_request_tells_what_the_model_was_told() {
         {"role": "system", "content": "hook context"},
     ]);
     post(&stand_in, "", &body);
-    let request = stand_in
-        .wait_for_requests(1, Duration::from_secs(10))
-        .unwrap()
-        .remove(0);
-    assert_eq!(
-        request.all_text(),
-        "rules\nfirst\nanswer\ndenied\nhook context"
-    );
+    let request = stand_in.wait_for_requests(1, Duration::from_secs(10)).unwrap().remove(0);
+    assert_eq!(request.all_text(), "rules\nfirst\nanswer\ndenied\nhook context");
     assert_eq!(request.news(), "denied\nhook context");
     assert_eq!(request.system_text(), "rules\nhook context");
     assert_eq!(request.last_user_text(), "denied");
