@@ -12,6 +12,7 @@ pub mod guard;
 pub mod plan;
 pub mod progress;
 pub mod project;
+pub mod registration;
 pub mod reply;
 pub mod say;
 pub mod settings;

@@ -1,0 +1,405 @@
+//! The one table of hooks, and the three forms in which a client reads it.
+//!
+//! Everything that registers or recognises a hook of ours (settings, plugin, skills, `ralph doctor`,
+//! the guard's list of installed hooks) comes from [`HOOKS`]; there is no second list. Always exec
+//! form (`args` present): the shell form costs several times what the hook itself does. The last
+//! argument names the registration, so that a hook that is started twice for one event knows which
+//! of the two copies counts.
+
+use serde::Serialize;
+use serde::ser::{SerializeMap, Serializer};
+use std::fmt::Write as _;
+
+/// Starts, resumes and cancels loops from what a person typed.
+pub const USER_PROMPT: &str = "ralph-user-prompt";
+/// Decides whether a tool may run now.
+pub const PRE_TOOL_USE: &str = "ralph-pre-tool-use";
+/// Checks the files that a tool has edited.
+pub const BACKPRESSURE: &str = "ralph-backpressure";
+/// Decides whether a finished turn may end the loop.
+pub const STOP_HOOK: &str = "ralph-stop-hook";
+/// Gives a session its project facts and, after compaction, the loop's contract.
+pub const SESSION_CONTEXT: &str = "ralph-session-context";
+/// The command line.
+pub const COMMAND_LINE: &str = "ralph";
+
+/// The executables that the client starts; all of them stand beside [`COMMAND_LINE`].
+pub const HOOK_EXECUTABLES: [&str; 5] =
+    [USER_PROMPT, PRE_TOOL_USE, BACKPRESSURE, STOP_HOOK, SESSION_CONTEXT];
+
+/// The slash commands whose expansion must not go on without our hook.
+pub const COMMANDS: [&str; 3] = ["ralph", "ralph-plan", "ralph-cancel"];
+
+/// A way to register; `state::Via` is what a hook makes of the word it was started with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Origin {
+    /// A `settings.json` of the user or of a project.
+    Settings,
+    /// The plugin's `hooks/hooks.json`.
+    Plugin,
+    /// The front matter of a skill.
+    Skill,
+}
+
+impl Origin {
+    /// The word that a registration passes as the last argument.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Settings => "settings",
+            Self::Plugin => "plugin",
+            Self::Skill => "skill",
+        }
+    }
+}
+
+/// On which of an event's occasions a hook runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Matcher {
+    /// The event has nothing to match on, or we want all of it without saying so.
+    None,
+    /// Every tool.
+    AnyTool,
+    /// The expansion of one of [`COMMANDS`].
+    OurCommands,
+}
+
+/// What the client does when the executable is missing or crashes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OnFailure {
+    /// The client's default: the work goes on.
+    GoOn,
+    /// A loop must not start without the hook that enforces it.
+    Block,
+}
+
+/// One row of the table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Hook {
+    /// The client's name of the event.
+    pub event: &'static str,
+    /// On which occasions of the event.
+    pub matcher: Matcher,
+    /// File name of the executable.
+    pub executable: &'static str,
+    /// Arguments before the origin's word.
+    pub args: &'static [&'static str],
+    /// After how many milliseconds the client ends the hook.
+    pub timeout_ms: u32,
+    /// What a missing executable means.
+    pub on_failure: OnFailure,
+}
+
+const fn hook(event: &'static str, executable: &'static str, timeout_ms: u32) -> Hook {
+    let (matcher, on_failure) = (Matcher::None, OnFailure::GoOn);
+    Hook { event, matcher, executable, args: &[], timeout_ms, on_failure }
+}
+
+/// Every hook that is registered, in the order in which a session meets them.
+pub const HOOKS: [Hook; 10] = [
+    hook("SessionStart", SESSION_CONTEXT, 10_000),
+    hook("UserPromptSubmit", USER_PROMPT, 10_000),
+    Hook {
+        matcher: Matcher::OurCommands,
+        on_failure: OnFailure::Block,
+        ..hook("UserPromptExpansion", USER_PROMPT, 10_000)
+    },
+    Hook { matcher: Matcher::AnyTool, ..hook("PreToolUse", PRE_TOOL_USE, 5_000) },
+    Hook { matcher: Matcher::AnyTool, ..hook("PostToolUse", BACKPRESSURE, 15_000) },
+    // Long, because a completion request runs the acceptance commands; an ordinary stop takes
+    // milliseconds.
+    hook("Stop", STOP_HOOK, 600_000),
+    hook("SubagentStop", STOP_HOOK, 600_000),
+    hook("StopFailure", STOP_HOOK, 5_000),
+    hook("PreCompact", SESSION_CONTEXT, 10_000),
+    // The client's own limit for this event; a larger number would be a promise it does not keep.
+    hook("SessionEnd", STOP_HOOK, 1_500),
+];
+
+/// The events whose hooks a skill's front matter can carry usefully.
+///
+/// The others happen before a skill is loaded, or are not fired for a skill at all.
+const EVENTS_OF_A_SKILL: [&str; 3] = ["PreToolUse", "PostToolUse", "Stop"];
+
+/// Where a registration finds the executables.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Location<'a> {
+    /// Bare names, found on `PATH`: the one form that is the same on every machine.
+    Path,
+    /// A folder, written in front of the name.
+    Folder(&'a str),
+}
+
+impl Location<'_> {
+    /// What is registered as the command.
+    pub fn command(self, executable: &str) -> String {
+        match self {
+            Self::Path => executable.to_owned(),
+            Self::Folder(folder) => format!("{}/{executable}", folder.trim_end_matches('/')),
+        }
+    }
+}
+
+/// A hook as the client reads it: `{"type":"command","command":…,"args":[…],"timeout":…}`.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Entry {
+    /// Always `command`.
+    #[serde(rename = "type")]
+    pub kind: &'static str,
+    /// The executable.
+    pub command: String,
+    /// Its arguments, the origin's word last.
+    pub args: Vec<&'static str>,
+    /// In seconds.
+    pub timeout: Seconds,
+    /// Written only where it differs from the client's default.
+    #[serde(rename = "onFailure", skip_serializing_if = "Option::is_none")]
+    pub on_failure: Option<&'static str>,
+}
+
+/// One element of an event's list: a matcher and its hooks.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Group {
+    /// Left out where the event has nothing to match on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub matcher: Option<String>,
+    /// The hooks; ours stand alone in their group.
+    pub hooks: Vec<Entry>,
+}
+
+/// The value of `hooks` in a settings file: events in the order of the table.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Registered(Vec<(&'static str, Vec<Group>)>);
+
+impl Registered {
+    /// The events with their groups.
+    pub fn events(&self) -> impl Iterator<Item = (&'static str, &[Group])> {
+        self.0.iter().map(|(event, groups)| (*event, groups.as_slice()))
+    }
+}
+
+impl Serialize for Registered {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(Some(self.0.len()))?;
+        for (event, groups) in &self.0 {
+            map.serialize_entry(event, groups)?;
+        }
+        map.end()
+    }
+}
+
+/// A whole number where it is one, as a person would write it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Seconds {
+    milliseconds: u32,
+}
+
+impl Serialize for Seconds {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self.milliseconds {
+            whole if whole.is_multiple_of(1000) => serializer.serialize_u32(whole / 1000),
+            part => serializer.serialize_f64(f64::from(part) / 1000.0),
+        }
+    }
+}
+
+/// The `hooks` object of a `settings.json`.
+pub fn settings_hooks(location: Location<'_>) -> Registered {
+    registered(&HOOKS, location, Origin::Settings)
+}
+
+/// The whole of the plugin's `hooks/hooks.json`.
+pub fn plugin_hooks_json() -> String {
+    #[derive(Serialize)]
+    struct Plugin {
+        description: &'static str,
+        hooks: Registered,
+    }
+    let location = Location::Folder("${CLAUDE_PLUGIN_ROOT}/bin");
+    let hooks = registered(&HOOKS, location, Origin::Plugin);
+    pretty(&Plugin { description: "Ralph: loops whose completion is computed", hooks })
+}
+
+/// The whole of `settings.example.json`: what `ralph install` registers, with bare names.
+pub fn settings_example_json() -> String {
+    #[derive(Serialize)]
+    struct Settings {
+        hooks: Registered,
+    }
+    pretty(&Settings { hooks: settings_hooks(Location::Path) })
+}
+
+/// The `hooks:` part of a skill's front matter, one line per line, with a final newline.
+pub fn skill_front_matter(location: Location<'_>) -> String {
+    let ours: Vec<Hook> =
+        HOOKS.into_iter().filter(|hook| EVENTS_OF_A_SKILL.contains(&hook.event)).collect();
+    let mut yaml = String::from("hooks:\n");
+    for (event, groups) in registered(&ours, location, Origin::Skill).events() {
+        // Writing into a `String` cannot fail.
+        let _ = writeln!(yaml, "  {event}:");
+        for group in groups {
+            let _ = write!(yaml, "{}", yaml_group(group));
+        }
+    }
+    yaml
+}
+
+/// Whether these words start one of our hooks for this origin, wherever the path points.
+pub fn is_ours<'a>(command: &str, args: impl IntoIterator<Item = &'a str>, origin: Origin) -> bool {
+    let name = command.rsplit('/').next().unwrap_or(command);
+    HOOK_EXECUTABLES.contains(&name) && args.into_iter().last() == Some(origin.word())
+}
+
+/// The text of a matcher, as the client reads it.
+pub fn matcher_text(matcher: Matcher) -> Option<String> {
+    match matcher {
+        Matcher::None => None,
+        Matcher::AnyTool => Some("*".to_owned()),
+        // Anchored: the client takes a pattern with a colon for a regular expression, and an
+        // unanchored `ralph` would also match other people's `ralphie`.
+        Matcher::OurCommands => Some(format!("^(ralph:)?({})$", COMMANDS.join("|"))),
+    }
+}
+
+fn registered(hooks: &[Hook], location: Location<'_>, origin: Origin) -> Registered {
+    let event = |hook: &Hook| {
+        let group = Group {
+            matcher: matcher_text(hook.matcher),
+            hooks: vec![entry(hook, location, origin)],
+        };
+        (hook.event, vec![group])
+    };
+    Registered(hooks.iter().map(event).collect())
+}
+
+fn entry(hook: &Hook, location: Location<'_>, origin: Origin) -> Entry {
+    Entry {
+        kind: "command",
+        command: location.command(hook.executable),
+        args: hook.args.iter().copied().chain([origin.word()]).collect(),
+        timeout: Seconds { milliseconds: hook.timeout_ms },
+        on_failure: match hook.on_failure {
+            OnFailure::GoOn => None,
+            OnFailure::Block => Some("block"),
+        },
+    }
+}
+
+fn yaml_group(group: &Group) -> String {
+    let mut text = match &group.matcher {
+        Some(matcher) => format!("    - matcher: \"{matcher}\"\n      hooks:\n"),
+        None => "    - hooks:\n".to_owned(),
+    };
+    for entry in &group.hooks {
+        // JSON is YAML: strings and lists are quoted the same way in both.
+        let command = serde_json::Value::from(entry.command.as_str());
+        let args = serde_json::Value::from(entry.args.clone());
+        let seconds = f64::from(entry.timeout.milliseconds) / 1000.0;
+        let _ = write!(
+            text,
+            "        - type: command\n          command: {command}\n          args: {args}\n          timeout: {seconds}\n"
+        );
+    }
+    text
+}
+
+fn pretty(value: &impl Serialize) -> String {
+    let mut text = serde_json::to_string_pretty(value).expect("a table of strings serialises");
+    text.push('\n');
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::state::Via;
+
+    #[test]
+    fn settings_are_in_exec_form_with_the_origin_last() {
+        let hooks = serde_json::to_value(settings_hooks(Location::Folder("/opt/r"))).unwrap();
+        assert_eq!(
+            hooks["PreToolUse"],
+            serde_json::json!([{"matcher": "*", "hooks": [{
+                "type": "command", "command": "/opt/r/ralph-pre-tool-use",
+                "args": ["settings"], "timeout": 5}]}])
+        );
+        assert_eq!(hooks["SessionEnd"][0]["hooks"][0]["timeout"], 1.5);
+    }
+
+    #[test]
+    fn the_expansion_of_our_commands_blocks_when_the_hook_is_missing() {
+        let hooks = serde_json::to_value(settings_hooks(Location::Path)).unwrap();
+        let group = &hooks["UserPromptExpansion"][0];
+        assert_eq!(group["matcher"], "^(ralph:)?(ralph|ralph-plan|ralph-cancel)$");
+        assert_eq!(group["hooks"][0]["onFailure"], "block");
+        let blocking = HOOKS.iter().filter(|hook| hook.on_failure == OnFailure::Block).count();
+        assert_eq!(blocking, 1);
+    }
+
+    #[test]
+    fn no_event_is_listed_twice_and_every_executable_is_used() {
+        let mut events: Vec<_> = HOOKS.iter().map(|hook| hook.event).collect();
+        events.sort_unstable();
+        events.dedup();
+        assert_eq!(events.len(), HOOKS.len());
+        for executable in HOOK_EXECUTABLES {
+            assert!(HOOKS.iter().any(|hook| hook.executable == executable), "{executable}");
+        }
+    }
+
+    #[test]
+    fn a_plugin_starts_its_own_copies() {
+        let plugin: serde_json::Value = serde_json::from_str(&plugin_hooks_json()).unwrap();
+        let stop = &plugin["hooks"]["Stop"][0]["hooks"][0];
+        assert_eq!(stop["command"], "${CLAUDE_PLUGIN_ROOT}/bin/ralph-stop-hook");
+        assert_eq!(stop["args"], serde_json::json!(["plugin"]));
+    }
+
+    #[test]
+    fn a_skill_carries_only_the_hooks_that_run_in_skills() {
+        assert_eq!(
+            skill_front_matter(Location::Path),
+            r#"hooks:
+  PreToolUse:
+    - matcher: "*"
+      hooks:
+        - type: command
+          command: "ralph-pre-tool-use"
+          args: ["skill"]
+          timeout: 5
+  PostToolUse:
+    - matcher: "*"
+      hooks:
+        - type: command
+          command: "ralph-backpressure"
+          args: ["skill"]
+          timeout: 15
+  Stop:
+    - hooks:
+        - type: command
+          command: "ralph-stop-hook"
+          args: ["skill"]
+          timeout: 600
+"#
+        );
+    }
+
+    #[test]
+    fn our_entries_are_known_by_name_and_origin_wherever_they_point() {
+        let settings = |command, args: &[&'static str]| {
+            is_ours(command, args.iter().copied(), Origin::Settings)
+        };
+        assert!(settings("/old place/ralph-stop-hook", &["settings"]));
+        assert!(settings("ralph-stop-hook", &["wait", "settings"]));
+        assert!(!settings("ralph-stop-hook", &["plugin"]));
+        assert!(!settings("ralph-stop-hook", &[]));
+        assert!(!settings("/x/ralph-stop-hook-of-mine", &["settings"]));
+        assert!(!settings("/x/ralph-stop-hook/run", &["settings"]));
+    }
+
+    #[test]
+    fn the_state_knows_every_origin_by_its_word() {
+        let via = [Origin::Settings, Origin::Plugin, Origin::Skill]
+            .map(|origin| Via::from_argument(Some(origin.word())));
+        assert_eq!(via, [Via::Settings, Via::Plugin, Via::Skill]);
+    }
+}

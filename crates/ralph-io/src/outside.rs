@@ -1,0 +1,173 @@
+//! Files that are a person's and not Ralph's: settings, skills, agents, installed executables.
+//!
+//! They may be links into a dotfiles folder, so a link is written through and stays a link. A file
+//! that changed between reading and writing is left alone: the client rewrites its settings too.
+
+use anyhow::{Context, Result, bail};
+use sha2::{Digest, Sha256};
+use std::fmt::Write as _;
+use std::fs::{self, DirBuilder, OpenOptions};
+use std::io::{ErrorKind, Write as _};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+
+/// A text file as it was found.
+#[derive(Debug, Clone)]
+pub struct Found {
+    /// The file that holds the text, after following links.
+    pub real: PathBuf,
+    /// The text; nothing if there is no such file.
+    pub text: Option<String>,
+}
+
+/// Owner and permissions of something that exists.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Access {
+    /// The permission bits.
+    pub mode: u32,
+    /// Whether it belongs to the user who runs us.
+    pub is_mine: bool,
+    /// Whether it is a folder.
+    pub is_folder: bool,
+    /// Whether it is a regular file.
+    pub is_file: bool,
+}
+
+/// Reads a text file through links; a link that leads nowhere is an error, not an absent file.
+pub fn find(path: &Path) -> Result<Found> {
+    let shown = path.display();
+    match fs::symlink_metadata(path) {
+        Err(error) if error.kind() == ErrorKind::NotFound => {
+            return Ok(Found { real: path.to_owned(), text: None });
+        }
+        Err(error) => return Err(error).with_context(|| format!("could not look at `{shown}`")),
+        Ok(_) => {}
+    }
+    let real = fs::canonicalize(path).with_context(|| {
+        format!("`{shown}` is a link that leads nowhere; mend or remove the link, then try again")
+    })?;
+    if !real.is_file() {
+        bail!("`{shown}` is not a regular file");
+    }
+    let text = fs::read_to_string(&real).with_context(|| format!("could not read `{shown}`"))?;
+    Ok(Found { real, text: Some(text) })
+}
+
+/// Replaces a found file's text in one step; refuses if it is no longer what was found.
+pub fn replace(found: &Found, text: &str) -> Result<()> {
+    let shown = found.real.display();
+    unchanged(found)?;
+    let mode = access(&found.real).map_or(0o644, |access| access.mode);
+    write(&found.real, text, mode).with_context(|| format!("could not write `{shown}`"))
+}
+
+/// Removes a found file; refuses if it is no longer what was found.
+pub fn remove(found: &Found) -> Result<()> {
+    unchanged(found)?;
+    fs::remove_file(&found.real)
+        .with_context(|| format!("could not remove `{}`", found.real.display()))
+}
+
+/// Writes a file of ours that only its owner may read.
+pub fn write_private(path: &Path, text: &str) -> Result<()> {
+    write(path, text, 0o600).with_context(|| format!("could not write `{}`", path.display()))
+}
+
+/// Makes a folder and those above it; returns the ones that were not there, outermost first.
+pub fn make_folders(path: &Path, mode: u32) -> Result<Vec<PathBuf>> {
+    let mut missing: Vec<PathBuf> =
+        path.ancestors().take_while(|folder| !folder.exists()).map(Path::to_owned).collect();
+    missing.retain(|folder| !folder.as_os_str().is_empty());
+    missing.reverse();
+    for folder in &missing {
+        DirBuilder::new()
+            .mode(mode)
+            .create(folder)
+            .with_context(|| format!("could not make the folder `{}`", folder.display()))?;
+    }
+    Ok(missing)
+}
+
+/// Removes a folder if nothing is in it; says whether it did.
+pub fn remove_empty_folder(path: &Path) -> bool {
+    fs::remove_dir(path).is_ok()
+}
+
+/// Owner and permissions, links followed; nothing if it does not exist.
+pub fn access(path: &Path) -> Option<Access> {
+    let found = fs::metadata(path).ok()?;
+    Some(Access {
+        mode: found.mode() & 0o7777,
+        is_mine: found.uid() == rustix::process::geteuid().as_raw(),
+        is_folder: found.is_dir(),
+        is_file: found.is_file(),
+    })
+}
+
+/// The names in a folder, sorted; none if it cannot be listed.
+pub fn names(folder: &Path) -> Vec<String> {
+    let Ok(listing) = fs::read_dir(folder) else { return Vec::new() };
+    let mut names: Vec<String> =
+        listing.flatten().filter_map(|entry| entry.file_name().into_string().ok()).collect();
+    names.sort_unstable();
+    names
+}
+
+/// The absolute form of a path that exists, links followed.
+pub fn real(path: &Path) -> Option<PathBuf> {
+    fs::canonicalize(path).ok()
+}
+
+/// The digest by which a text is recognised later, in hexadecimal.
+pub fn digest(text: &str) -> String {
+    let mut hex = String::new();
+    for byte in Sha256::digest(text.as_bytes()) {
+        // Writing into a `String` cannot fail.
+        let _ = write!(hex, "{byte:02x}");
+    }
+    hex
+}
+
+fn unchanged(found: &Found) -> Result<()> {
+    let now = match fs::read_to_string(&found.real) {
+        Ok(text) => Some(text),
+        Err(error) if error.kind() == ErrorKind::NotFound => None,
+        Err(error) => return Err(error).context("could not read it again before changing it"),
+    };
+    if now != found.text {
+        bail!("`{}` was changed by someone else meanwhile; run it again", found.real.display());
+    }
+    Ok(())
+}
+
+/// Temporary file in the same folder, sync, rename, sync the folder.
+fn write(path: &Path, text: &str, mode: u32) -> Result<()> {
+    let folder = parent(path);
+    let name = path.file_name().context("the path has no file name")?.to_string_lossy();
+    let temporary = folder.join(format!(".{name}.{}.tmp", std::process::id()));
+    let written = (|| -> std::io::Result<()> {
+        // Left by a process of the same number that was killed.
+        let _ = fs::remove_file(&temporary);
+        let mut file =
+            OpenOptions::new().write(true).create_new(true).mode(mode).open(&temporary)?;
+        // The mode of an existing file is kept even where the umask would narrow it.
+        if path.exists() {
+            file.set_permissions(fs::Permissions::from_mode(mode))?;
+        }
+        file.write_all(text.as_bytes())?;
+        file.sync_all()?;
+        fs::rename(&temporary, path)?;
+        fs::File::open(folder)?.sync_all()
+    })();
+    if written.is_err() {
+        let _ = fs::remove_file(&temporary);
+    }
+    Ok(written?)
+}
+
+fn parent(path: &Path) -> &Path {
+    match path.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        _ => Path::new("."),
+    }
+}

@@ -1,0 +1,137 @@
+//! Starts a program once, as the client would, and reports what came back and how long it took.
+//!
+//! The wait ends when the program has ended, not when its output closes: a grandchild that keeps
+//! the pipe open must not make a quick program look slow.
+
+use anyhow::{Context, Result};
+use rustix::process::{Pid, Signal, kill_process_group};
+use std::ffi::OsStr;
+use std::io::{Read, Write};
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::Path;
+use std::process::{Command, ExitStatus, Stdio};
+use std::sync::mpsc::{Sender, channel};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// More than a hook may print; the rest is read and dropped.
+const MAX_OUTPUT_BYTES: u64 = 1 << 20;
+
+/// How long output may still arrive after the program has ended.
+const LAST_OUTPUT: Duration = Duration::from_millis(500);
+
+/// What to start.
+#[derive(Debug, Clone)]
+pub struct Program<'a> {
+    /// A path, or a name to be found on `PATH`.
+    pub command: &'a str,
+    /// Its arguments.
+    pub args: Vec<&'a str>,
+    /// Where it runs.
+    pub folder: &'a Path,
+    /// What it reads.
+    pub stdin: &'a str,
+    /// Variables set on top of ours.
+    pub env: Vec<(&'a str, &'a OsStr)>,
+    /// When its process group is ended.
+    pub deadline: Duration,
+}
+
+/// How a program ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Ended {
+    /// By itself, with this code.
+    Exited(i32),
+    /// By this signal.
+    Signalled(i32),
+    /// By us, at the deadline.
+    Overdue,
+}
+
+/// What came of it.
+#[derive(Debug, Clone)]
+pub struct Outcome {
+    /// How it ended.
+    pub ended: Ended,
+    /// What it printed.
+    pub stdout: String,
+    /// What it said on the side.
+    pub stderr: String,
+    /// From the start to the end of the process.
+    pub took: Duration,
+}
+
+enum News {
+    Stdout(String),
+    Stderr(String),
+    Exit(std::io::Result<ExitStatus>),
+}
+
+/// Starts it and waits for its end or the deadline.
+#[allow(clippy::disallowed_methods, reason = "this crate is where processes are started")]
+pub fn run(program: &Program<'_>) -> Result<Outcome> {
+    let started = Instant::now();
+    let mut child = Command::new(program.command)
+        .args(&program.args)
+        .current_dir(program.folder)
+        .envs(program.env.iter().copied())
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .process_group(0)
+        .spawn()
+        .with_context(|| format!("could not start `{}`", program.command))?;
+    let group = Pid::from_child(&child);
+    let (news, arrived) = channel();
+    if let Some(mut stdin) = child.stdin.take() {
+        let text = program.stdin.to_owned();
+        // A program may end without reading: that is its right.
+        thread::spawn(move || stdin.write_all(text.as_bytes()));
+    }
+    if let Some(stdout) = child.stdout.take() {
+        collect(stdout, news.clone(), News::Stdout);
+    }
+    if let Some(stderr) = child.stderr.take() {
+        collect(stderr, news.clone(), News::Stderr);
+    }
+    thread::spawn(move || news.send(News::Exit(child.wait())));
+
+    let mut outcome = Outcome {
+        ended: Ended::Overdue,
+        stdout: String::new(),
+        stderr: String::new(),
+        took: program.deadline,
+    };
+    let mut until = started + program.deadline;
+    while let Ok(item) = arrived.recv_timeout(until.saturating_duration_since(Instant::now())) {
+        match item {
+            News::Stdout(text) => outcome.stdout = text,
+            News::Stderr(text) => outcome.stderr = text,
+            News::Exit(status) => {
+                outcome.took = started.elapsed();
+                outcome.ended = ended(status.context("could not wait for it")?);
+                until = Instant::now() + LAST_OUTPUT;
+            }
+        }
+    }
+    // Nothing it started may outlive the probe; usually nobody is left and this finds no one.
+    let _ = kill_process_group(group, Signal::KILL);
+    Ok(outcome)
+}
+
+fn ended(status: ExitStatus) -> Ended {
+    match (status.code(), status.signal()) {
+        (Some(code), _) => Ended::Exited(code),
+        (None, signal) => Ended::Signalled(signal.unwrap_or_default()),
+    }
+}
+
+fn collect(pipe: impl Read + Send + 'static, news: Sender<News>, wrap: fn(String) -> News) {
+    thread::spawn(move || {
+        let mut pipe = pipe;
+        let mut bytes = Vec::new();
+        let _ = pipe.by_ref().take(MAX_OUTPUT_BYTES).read_to_end(&mut bytes);
+        let _ = std::io::copy(&mut pipe, &mut std::io::sink());
+        news.send(wrap(String::from_utf8_lossy(&bytes).into_owned()))
+    });
+}

@@ -1,0 +1,116 @@
+//! Is the client there, and new enough for what the hooks rely on?
+
+use super::super::places::Places;
+use super::check::{Check, fail, warn, well};
+use ralph_io::probe::{self, Ended, Program};
+use std::time::Duration;
+
+const NAME: &str = "client";
+const DEADLINE: Duration = Duration::from_secs(20);
+
+type Version = (u32, u32, u32);
+
+/// What each version brought, oldest first, and whether a loop can be enforced without it.
+const NEEDED: [(Version, Need, &str); 3] = [
+    (
+        (2, 1, 139),
+        Need::Must,
+        "hooks in exec form (`args`): older ones start no hook of ours correctly",
+    ),
+    (
+        (2, 1, 163),
+        Need::Should,
+        "`additionalContext` at a stop: older ones show each stop as a problem",
+    ),
+    (
+        (2, 1, 295),
+        Need::Should,
+        "`onFailure`: older ones start a loop even if the prompt hook is missing",
+    ),
+];
+
+/// The version that all of this was measured with.
+const MEASURED: &str = "2.1.328";
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Need {
+    Must,
+    Should,
+}
+
+/// One line.
+pub(super) fn check(places: &Places) -> Check {
+    let named = std::env::var("RALPH_CLAUDE").ok().filter(|name| !name.is_empty());
+    let command = named.as_deref().unwrap_or("claude");
+    let program = Program {
+        command,
+        args: vec!["--version"],
+        folder: &places.home,
+        stdin: "",
+        env: Vec::new(),
+        deadline: DEADLINE,
+    };
+    let missing = "install Claude Code, or name it in RALPH_CLAUDE";
+    match probe::run(&program) {
+        Err(error) => fail(NAME, format!("{error:#}"), missing),
+        Ok(outcome) if outcome.ended != Ended::Exited(0) => {
+            fail(NAME, format!("`{command} --version` failed ({:?})", outcome.ended), missing)
+        }
+        Ok(outcome) => judge(command, outcome.stdout.trim()),
+    }
+}
+
+fn judge(command: &str, said: &str) -> Check {
+    let Some(version) = version(said) else {
+        let detail = format!("`{command} --version` said `{said}`, which names no version");
+        return warn(NAME, detail, format!("Ralph was measured with Claude Code {MEASURED}"));
+    };
+    let lacking = NEEDED.iter().find(|(from, _, _)| version < *from);
+    let Some(((major, minor, patch), need, what)) = lacking else {
+        return well(NAME, format!("`{command}` {said}, measured with {MEASURED}"));
+    };
+    let detail =
+        format!("`{command}` {said} is older than {major}.{minor}.{patch}, which has {what}");
+    match need {
+        Need::Must => fail(NAME, detail, "update Claude Code"),
+        Need::Should => warn(NAME, detail, "update Claude Code"),
+    }
+}
+
+/// The first word that is three numbers with points between them.
+fn version(said: &str) -> Option<Version> {
+    said.split_whitespace().find_map(|word| {
+        let mut numbers = word.trim_start_matches('v').splitn(3, '.').map(leading_number);
+        Some((numbers.next()??, numbers.next()??, numbers.next()??))
+    })
+}
+
+fn leading_number(text: &str) -> Option<u32> {
+    let end = text.find(|character: char| !character.is_ascii_digit()).unwrap_or(text.len());
+    text[..end].parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::check::Verdict;
+    use super::*;
+
+    #[track_caller]
+    fn says(said: &str, verdict: Verdict, expected: &str) {
+        let check = judge("claude", said);
+        assert_eq!(check.verdict, verdict, "{check}");
+        assert!(check.detail.contains(expected), "{check}");
+    }
+
+    #[test]
+    fn a_client_is_judged_by_what_its_version_has() {
+        says("2.1.328 (Claude Code)", Verdict::Well, "measured with 2.1.328");
+        says("2.1.295 (Claude Code)", Verdict::Well, "2.1.295");
+        says("2.1.294 (Claude Code)", Verdict::Warn, "older than 2.1.295");
+        says("2.1.162 (Claude Code)", Verdict::Warn, "older than 2.1.163");
+        says("2.1.138 (Claude Code)", Verdict::Fail, "older than 2.1.139");
+        says("1.0.128 (Claude Code)", Verdict::Fail, "older than 2.1.139");
+        says("3.0.0-beta.1", Verdict::Well, "3.0.0-beta.1");
+        says("hello", Verdict::Warn, "names no version");
+    }
+}

@@ -1,0 +1,50 @@
+//! Is Ralph's own folder private? Whoever can write there can start commands through a loop.
+
+use super::check::{Check, fail, well};
+use ralph_io::outside;
+use std::path::{Path, PathBuf};
+
+const NAME: &str = "state folder";
+
+/// The folder and what is directly in it.
+pub(super) fn check(home: &Path) -> Check {
+    let shown = home.display();
+    let Some(access) = outside::access(home) else {
+        return well(NAME, format!("`{shown}` is not there yet; the first loop makes it"));
+    };
+    if !access.is_folder {
+        return fail(NAME, format!("`{shown}` is not a folder"), "move it away");
+    }
+    if !access.is_mine {
+        let cure = "give it back to its owner, or set RALPH_HOME to a folder of yours";
+        return fail(NAME, format!("`{shown}` belongs to someone else"), cure);
+    }
+    if access.mode & 0o077 != 0 {
+        let detail = format!("`{shown}` has mode {:04o}, others can get in", access.mode);
+        return fail(NAME, detail, format!("run `chmod 700 {shown}`"));
+    }
+    if access.mode & 0o700 != 0o700 {
+        let detail = format!("`{shown}` has mode {:04o}, its owner cannot use it", access.mode);
+        return fail(NAME, detail, format!("run `chmod 700 {shown}`"));
+    }
+    match writable_by_others(home) {
+        None => well(NAME, format!("`{shown}` is private")),
+        Some(path) => {
+            let path = path.display();
+            fail(
+                NAME,
+                format!("`{path}` can be written by others"),
+                format!("run `chmod go-w {path}`"),
+            )
+        }
+    }
+}
+
+fn writable_by_others(home: &Path) -> Option<PathBuf> {
+    let inside = outside::names(home).into_iter().map(|name| home.join(name));
+    let loops = home.join("loops");
+    let states = outside::names(&loops).into_iter().map(|name| loops.join(name).join("state.json"));
+    inside
+        .chain(states)
+        .find(|path| outside::access(path).is_some_and(|access| access.mode & 0o022 != 0))
+}

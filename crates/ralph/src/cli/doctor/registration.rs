@@ -1,0 +1,112 @@
+//! Which registrations are there, is each complete, and do they get in each other's way?
+
+use super::super::places::Places;
+use super::check::{Check, fail, warn, well};
+use super::settings::{RegisteredHook, Settings, hooks_in};
+use ralph_core::registration::{HOOKS, Hook, STOP_HOOK};
+use ralph_io::outside;
+use serde_json::Value;
+use std::path::Path;
+
+const NAME: &str = "registration";
+const INSTALL: &str = "run `ralph install`";
+
+/// One line per registration found, and one for each thing that is wrong with them.
+pub(super) fn check(settings: &Settings, places: &Places) -> Vec<Check> {
+    let mut checks = Vec::new();
+    for (file, value) in settings.readable() {
+        let hooks = hooks_in(value);
+        if !hooks.is_empty() {
+            checks.push(check_file(file.name, &file.path, &hooks));
+        }
+    }
+    let in_settings = !checks.is_empty();
+    let plugin = settings.readable().find_map(|(_, value)| enabled_plugin(value));
+    let skills = skills_with_hooks(&places.config.join("skills"));
+    if let Some(plugin) = &plugin {
+        checks.push(match in_settings {
+            false => well(NAME, format!("plugin `{plugin}`")),
+            true => warn(
+                NAME,
+                format!("plugin `{plugin}` and settings both: each hook is started twice, one copy counts"),
+                "to start it once: `ralph uninstall`, or disable the plugin",
+            ),
+        });
+    }
+    if !skills.is_empty() {
+        let names = skills.join(", ");
+        checks.push(match in_settings || plugin.is_some() {
+            true => well(NAME, format!("also in the front matter of skills: {names}")),
+            false => warn(
+                NAME,
+                format!("only in the front matter of skills ({names}): lost on --resume, absent in workers"),
+                INSTALL,
+            ),
+        });
+    }
+    if checks.is_empty() {
+        checks.push(fail(NAME, "no hook is registered: no loop would be enforced", INSTALL));
+    }
+    checks.extend(different_copies(settings));
+    checks
+}
+
+fn check_file(name: &str, path: &Path, hooks: &[RegisteredHook]) -> Check {
+    let path = path.display();
+    let missing: Vec<String> = HOOKS
+        .iter()
+        .filter(|row| !hooks.iter().any(|hook| is_row(hook, row)))
+        .map(|row| format!("{} ({})", row.event, row.executable))
+        .collect();
+    if missing.is_empty() {
+        return well(NAME, format!("{} hooks in the {name} settings `{path}`", hooks.len()));
+    }
+    let missing = missing.join(", ");
+    fail(NAME, format!("not registered in the {name} settings `{path}`: {missing}"), INSTALL)
+}
+
+fn is_row(hook: &RegisteredHook, row: &Hook) -> bool {
+    let program = match &hook.args {
+        Some(_) => hook.command.as_str(),
+        None => hook.command.split_whitespace().next().unwrap_or_default(),
+    };
+    let name = program.trim_matches(['"', '\'']).rsplit('/').next();
+    hook.event == row.event && name == Some(row.executable)
+}
+
+/// The client starts identical entries once; two that differ both run, with the same rank.
+fn different_copies(settings: &Settings) -> Option<Check> {
+    let hooks = settings.hooks();
+    let row = HOOKS.iter().find(|row| hooks.iter().filter(|hook| is_row(hook, row)).count() > 1)?;
+    let copies: Vec<&str> =
+        hooks.iter().filter(|hook| is_row(hook, row)).map(|hook| hook.command.as_str()).collect();
+    Some(fail(
+        NAME,
+        format!(
+            "`{}` is registered in {} ways ({}): each stop would count more than once",
+            row.event,
+            copies.len(),
+            copies.join(", ")
+        ),
+        "keep one: run `ralph install` or `ralph uninstall` for the user and for the project",
+    ))
+}
+
+fn enabled_plugin(settings: &Value) -> Option<String> {
+    let plugins = settings["enabledPlugins"].as_object()?;
+    let is_ours = |(name, on): (&String, &Value)| {
+        (name.starts_with("ralph@") && *on == true).then(|| name.clone())
+    };
+    plugins.iter().find_map(is_ours)
+}
+
+fn skills_with_hooks(folder: &Path) -> Vec<String> {
+    let mut names = outside::names(folder);
+    names.retain(|name| {
+        let file = folder.join(name).join("SKILL.md");
+        let text = outside::find(&file).ok().and_then(|found| found.text).unwrap_or_default();
+        let front_matter = text.strip_prefix("---\n").and_then(|rest| rest.split_once("\n---"));
+        front_matter.is_some_and(|(yaml, _)| yaml.contains("hooks:") && yaml.contains(STOP_HOOK))
+    });
+    names
+}

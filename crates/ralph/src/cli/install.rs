@@ -1,0 +1,245 @@
+//! `ralph install`: registers the hooks, copies the skills and agents.
+//!
+//! Everything is looked at and decided before the first write, so that a refusal changes nothing,
+//! and a second run finds nothing to do. What was done is recorded, to be taken back exactly.
+
+pub(crate) mod files;
+mod json_text;
+pub(crate) mod merge;
+pub(crate) mod record;
+pub(crate) mod scope;
+mod shipped;
+
+use super::exit::{Exit, refused};
+use super::places::Places;
+use anyhow::{Context, Result};
+use files::{Fate, Target};
+use jiff::Zoned;
+use merge::{Change, Merged};
+use ralph_core::registration::{HOOK_EXECUTABLES, settings_hooks};
+use ralph_io::outside::{self, Found};
+use record::{Copied, Install, Record};
+use scope::{Naming, Scope, ScopeArgs};
+use std::path::{Path, PathBuf};
+
+/// What a person may say about an installation.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    #[command(flatten)]
+    scope: ScopeArgs,
+    /// Say what would be done, and do nothing
+    #[arg(long)]
+    dry_run: bool,
+    /// Also let the client be kept from stopping N times in a row (it gives in after 8; 0: never)
+    #[arg(long, value_name = "N")]
+    block_cap: Option<u32>,
+}
+
+/// What was found and what follows from it.
+struct Plan {
+    scope: Scope,
+    settings: Found,
+    merged: Merged,
+    before: Option<String>,
+    block_cap: Option<u32>,
+    files: Vec<(Target, Fate)>,
+    known: Option<Install>,
+}
+
+/// Installs, or says what it would do.
+pub(crate) fn run(args: &Args) -> Result<Exit> {
+    let places = Places::from_environment()?;
+    if !args.dry_run {
+        super::uninstall::refuse_inside_a_live_loop(&places)?;
+    }
+    let scope = scope::resolve(&args.scope, &places)?;
+    executables_are_there(&places.executables)?;
+    let record = Record::read(&places.ralph_home)?;
+    let plan = gather(scope, &record, args.block_cap)?;
+    describe(&plan, args.dry_run);
+    if args.dry_run {
+        println!("{}", serde_json::to_string_pretty(&wanted_text(&plan.scope))?);
+        return Ok(Exit::Done);
+    }
+    let changed = plan.will_change();
+    let settings = plan.scope.settings.clone();
+    let advice = advice(&plan.scope, &places);
+    let install = carry_out(plan)?;
+    if changed || record.of(&settings) != Some(&install) {
+        record.write(&places.ralph_home, &settings, Some(install))?;
+    }
+    println!("{advice}");
+    Ok(Exit::Done)
+}
+
+impl Plan {
+    fn will_change(&self) -> bool {
+        let writes = |(_, fate): &(Target, Fate)| matches!(fate, Fate::Write | Fate::Update);
+        !self.merged.changes.is_empty() || self.files.iter().any(writes)
+    }
+}
+
+/// The hooks must stand beside the command line: a registration that points nowhere fails open.
+fn executables_are_there(folder: &Path) -> Result<()> {
+    let missing: Vec<&str> = HOOK_EXECUTABLES
+        .into_iter()
+        .filter(|name| {
+            outside::access(&folder.join(name))
+                .is_none_or(|access| !access.is_file || access.mode & 0o111 == 0)
+        })
+        .collect();
+    if missing.is_empty() {
+        return Ok(());
+    }
+    let (missing, folder) = (missing.join(", "), folder.display());
+    let message = format!(
+        "could not find {missing} beside `ralph` in `{folder}`; run `./install.sh`, which puts all \
+         executables into one folder"
+    );
+    Err(refused(Exit::MissingProgram, message))
+}
+
+fn gather(scope: Scope, record: &Record, block_cap: Option<u32>) -> Result<Plan> {
+    let settings = outside::find(&scope.settings)?;
+    let known = record.of(&scope.settings).cloned();
+    let wanted = settings_hooks(scope.naming.location());
+    let text = settings.text.as_deref().unwrap_or("{}\n");
+    let named = || format!("could not use `{}`", scope.settings.display());
+    let merged = merge::put_in(text, &wanted, block_cap).with_context(named)?;
+    let before = text_without_us(&settings, known.as_ref()).with_context(named)?;
+    let ours = known.as_ref().map_or(&[][..], |known| &known.files);
+    let files = files::look(&scope)
+        .into_iter()
+        .map(|target| {
+            let fate = files::decide(&target, ours);
+            (target, fate)
+        })
+        .collect();
+    let block_cap = block_cap.or(known.as_ref().and_then(|known| known.block_cap));
+    Ok(Plan { scope, settings, merged, before, block_cap, files, known })
+}
+
+/// What an uninstallation gives back.
+///
+/// If nothing has changed since the last installation, what that one found; else the text of now
+/// without our entries.
+fn text_without_us(settings: &Found, known: Option<&Install>) -> Result<Option<String>> {
+    let Some(text) = &settings.text else { return Ok(None) };
+    match known {
+        Some(known) if known.after == outside::digest(text) => Ok(known.before.clone()),
+        _ => Ok(Some(merge::take_out(text, known.and_then(|known| known.block_cap))?.text)),
+    }
+}
+
+fn describe(plan: &Plan, dry_run: bool) {
+    let settings = plan.scope.settings.display();
+    println!("{}: settings `{settings}`", plan.scope.name);
+    let (would, wrote) = if dry_run { ("would ", "write") } else { ("", "wrote") };
+    for (what, events) in summary(&plan.merged.changes) {
+        println!("  {would}{what}: {events}");
+    }
+    if plan.merged.changes.is_empty() {
+        println!("  hooks: already registered, nothing to change");
+    }
+    for (target, fate) in &plan.files {
+        let name = target.name;
+        match fate {
+            Fate::Write => println!("  {would}{wrote} {name}"),
+            Fate::Update => println!("  {would}{wrote} {name}, over our older text"),
+            Fate::Current | Fate::Linked => {}
+            Fate::Keep => println!(
+                "  kept {name}: it is not ours, or was edited; move `{}` away to get ours",
+                target.path.display()
+            ),
+        }
+    }
+}
+
+/// Changes of one kind on one line.
+pub(crate) fn summary(changes: &[Change]) -> Vec<(&'static str, String)> {
+    let mut lines: Vec<(&'static str, String)> = Vec::new();
+    for change in changes {
+        let (what, detail) = match change {
+            Change::Added(event) => ("register hooks", event.clone()),
+            Change::Replaced(event) => ("replace our older hooks", event.clone()),
+            Change::Removed(event) => ("remove our hooks", event.clone()),
+            Change::CapSet(cap) => ("set the block cap", cap.to_string()),
+            Change::CapRemoved => ("remove the block cap", merge::BLOCK_CAP.to_owned()),
+        };
+        match lines.iter_mut().find(|(known, _)| *known == what) {
+            Some((_, details)) => {
+                details.push_str(", ");
+                details.push_str(&detail);
+            }
+            None => lines.push((what, detail)),
+        }
+    }
+    lines
+}
+
+fn wanted_text(scope: &Scope) -> serde_json::Value {
+    let hooks = serde_json::to_value(settings_hooks(scope.naming.location()));
+    serde_json::json!({ "hooks": hooks.unwrap_or_default() })
+}
+
+fn carry_out(plan: Plan) -> Result<Install> {
+    let mut install = plan.known.unwrap_or_else(|| Install {
+        settings: plan.scope.settings.clone(),
+        before: None,
+        after: String::new(),
+        block_cap: None,
+        backups: Vec::new(),
+        files: Vec::new(),
+        folders: Vec::new(),
+    });
+    if !plan.merged.changes.is_empty() {
+        install.folders.extend(outside::make_folders(&plan.scope.base, 0o755)?);
+        install.backups.extend(back_up(&plan.scope.backups, &plan.settings)?);
+        outside::replace(&plan.settings, &plan.merged.text)?;
+    }
+    install.before = plan.before;
+    install.after = outside::digest(&plan.merged.text);
+    install.block_cap = plan.block_cap;
+    for (target, fate) in plan.files {
+        install.folders.extend(put_file(&target, fate)?);
+        install.files.retain(|copied| copied.path != target.path);
+        if matches!(fate, Fate::Write | Fate::Update | Fate::Current) {
+            let digest = outside::digest(&target.text);
+            install.files.push(Copied { path: target.path, digest });
+        }
+    }
+    Ok(install)
+}
+
+fn put_file(target: &Target, fate: Fate) -> Result<Vec<PathBuf>> {
+    let (Fate::Write | Fate::Update, Ok(found)) = (fate, &target.found) else {
+        return Ok(Vec::new());
+    };
+    let made = target.path.parent().map(|folder| outside::make_folders(folder, 0o755));
+    outside::replace(found, &target.text)?;
+    made.unwrap_or(Ok(Vec::new()))
+}
+
+/// Copies the settings of before beside them, for a person who wants them back by hand.
+pub(crate) fn back_up(folder: &Path, settings: &Found) -> Result<Option<PathBuf>> {
+    let Some(text) = &settings.text else { return Ok(None) };
+    outside::make_folders(folder, 0o700)?;
+    let time = Zoned::now().strftime("%Y%m%dT%H%M%S%.6f").to_string();
+    let backup = folder.join(format!("settings.json.ralph-backup-{time}"));
+    outside::write_private(&backup, text)?;
+    println!("  kept a copy of the settings as they were: `{}`", backup.display());
+    Ok(Some(backup))
+}
+
+fn advice(scope: &Scope, places: &Places) -> String {
+    match (&scope.package, &scope.naming) {
+        (Some(package), Naming::Bare) => format!(
+            "link it with: stow --no-folding -d {} -t {} claude\n\
+             the executables in `{}` must be on the client's PATH",
+            package.display(),
+            places.home.display(),
+            places.executables.display()
+        ),
+        _ => "`ralph doctor` says whether all is well".to_owned(),
+    }
+}

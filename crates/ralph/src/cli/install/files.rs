@@ -1,0 +1,113 @@
+//! What becomes of one skill or agent file: written, brought up to date, or left to its owner.
+
+use super::record::Copied;
+use super::scope::Scope;
+use super::shipped::SHIPPED;
+use anyhow::Result;
+use ralph_core::registration::{HOOK_EXECUTABLES, Location};
+use ralph_io::outside::{self, Found};
+use std::path::{Path, PathBuf};
+
+/// A file that we ship and what is at its place.
+#[derive(Debug)]
+pub(crate) struct Target {
+    /// Below the configuration folder.
+    pub(crate) name: &'static str,
+    /// Where it goes.
+    pub(crate) path: PathBuf,
+    /// What goes there.
+    pub(crate) text: String,
+    /// Whether a link below the configuration folder leads there, as after `stow`.
+    pub(crate) linked: bool,
+    /// What is there; an error says why it cannot be looked at.
+    pub(crate) found: Result<Found>,
+}
+
+/// What to do with it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Fate {
+    /// Nothing is there.
+    Write,
+    /// Our own older text is there.
+    Update,
+    /// It is there and ours.
+    Current,
+    /// The same text is there, through a link of the person's: theirs to remove.
+    Linked,
+    /// Something else is there.
+    Keep,
+}
+
+/// Looks at the place of every shipped file.
+pub(crate) fn look(scope: &Scope) -> Vec<Target> {
+    let target = |file: &super::shipped::Shipped| {
+        let path = scope.base.join(file.path);
+        let found = outside::find(&path);
+        let straight = outside::real(&scope.base).map(|base| base.join(file.path));
+        let linked = found.as_ref().is_ok_and(|found| Some(&found.real) != straight.as_ref());
+        let text = located(file.text, scope.naming.location());
+        Target { name: file.path, path, text, linked, found }
+    };
+    SHIPPED.iter().map(target).collect()
+}
+
+/// Decides, by content: a text that we did not write is not ours, whatever it says of itself.
+pub(crate) fn decide(target: &Target, known: &[Copied]) -> Fate {
+    let Ok(found) = &target.found else { return Fate::Keep };
+    let Some(text) = &found.text else { return Fate::Write };
+    match (*text == target.text, target.linked) {
+        (true, true) => Fate::Linked,
+        (true, false) => Fate::Current,
+        (false, _) if wrote(known, &target.path, text) => Fate::Update,
+        (false, _) => Fate::Keep,
+    }
+}
+
+/// Whether this text at this place is what we wrote there.
+pub(crate) fn wrote(known: &[Copied], path: &Path, text: &str) -> bool {
+    known.iter().any(|copied| copied.path == path && copied.digest == outside::digest(text))
+}
+
+/// The text with its hooks where this installation has them.
+///
+/// The shipped skills name the executables bare, which needs them on `PATH`; an installation knows
+/// better, and a hook that is not found would be reported at every tool call.
+fn located(text: &str, location: Location<'_>) -> String {
+    let line = |line: &str| {
+        for executable in HOOK_EXECUTABLES {
+            let bare = format!("command: \"{executable}\"\n");
+            if line.trim_start() == bare {
+                let command = serde_json::Value::from(location.command(executable));
+                return line.replace(&bare, &format!("command: {command}\n"));
+            }
+        }
+        line.to_owned()
+    };
+    text.split_inclusive('\n').map(line).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ralph_core::registration::skill_front_matter;
+
+    #[test]
+    fn an_installed_skill_points_at_the_installed_hooks() {
+        let place = Location::Folder("/opt/a b/bin");
+        let bare = skill_front_matter(Location::Path);
+        assert_eq!(located(&bare, place), skill_front_matter(place));
+        assert_eq!(located(&bare, Location::Path), bare);
+    }
+
+    #[test]
+    fn a_shipped_skill_with_hooks_has_exactly_those_of_the_table() {
+        for file in SHIPPED.iter().filter(|file| file.text.contains("\nhooks:")) {
+            let front_matter = skill_front_matter(Location::Path);
+            assert!(
+                file.text.contains(&front_matter),
+                "{} differs from\n{front_matter}",
+                file.path
+            );
+        }
+    }
+}

@@ -1,0 +1,85 @@
+//! A person's JSON as text that can be edited in place.
+//!
+//! Read strictly, twice: `serde_json` says where a mistake is in the words a person knows, and the
+//! syntax tree keeps every character that we do not change.
+
+use super::super::exit::{Exit, refused};
+use anyhow::Result;
+use jsonc_parser::ParseOptions;
+use jsonc_parser::cst::{CstInputValue, CstNode, CstObject, CstRootNode};
+use serde_json::Value;
+use std::collections::HashSet;
+
+/// Parses a settings file; whatever we could not put back exactly is refused.
+pub(crate) fn parse(text: &str) -> Result<(CstRootNode, CstObject)> {
+    // An empty file is what `touch` leaves, and it holds nothing to lose.
+    let text = if text.trim().is_empty() { "{}\n" } else { text };
+    let refuse = |why: String| refused(Exit::BadState, format!("{why}; nothing was changed"));
+    let value: Value = serde_json::from_str(text).map_err(|error| {
+        refuse(format!(
+            "not valid JSON at line {}, column {}: {error}",
+            error.line(),
+            error.column()
+        ))
+    })?;
+    if !value.is_object() {
+        return Err(refuse("the settings are not a JSON object".to_owned()));
+    }
+    let root = CstRootNode::parse(text, &strict())
+        .map_err(|error| refuse(format!("not valid JSON: {error}")))?;
+    let object = root
+        .object_value()
+        .ok_or_else(|| refuse("the settings are not a JSON object".to_owned()))?;
+    match duplicate(&CstNode::from(jsonc_parser::cst::CstContainerNode::from(object.clone())), "") {
+        Some(key) => Err(refuse(format!("the key `{key}` is there twice: remove one of the two"))),
+        None => Ok((root, object)),
+    }
+}
+
+/// The same value as a thing that can be inserted.
+pub(crate) fn input(value: &Value) -> CstInputValue {
+    match value {
+        Value::Null => CstInputValue::Null,
+        Value::Bool(value) => CstInputValue::Bool(*value),
+        Value::Number(number) => CstInputValue::Number(number.to_string()),
+        Value::String(text) => CstInputValue::String(text.clone()),
+        Value::Array(items) => CstInputValue::Array(items.iter().map(input).collect()),
+        Value::Object(map) => CstInputValue::Object(
+            map.iter().map(|(key, value)| (key.clone(), input(value))).collect(),
+        ),
+    }
+}
+
+fn strict() -> ParseOptions {
+    ParseOptions {
+        allow_comments: false,
+        allow_loose_object_property_names: false,
+        allow_trailing_commas: false,
+        allow_missing_commas: false,
+        allow_single_quoted_strings: false,
+        allow_hexadecimal_numbers: false,
+        allow_unary_plus_numbers: false,
+        allow_bare_decimal_point_numbers: false,
+        allow_non_finite_numbers: false,
+        allow_extended_string_escapes: false,
+    }
+}
+
+/// The first key that an object holds twice, with the path to it.
+fn duplicate(node: &CstNode, path: &str) -> Option<String> {
+    if let Some(object) = node.as_object() {
+        let mut seen = HashSet::new();
+        for property in object.properties() {
+            let name = property.decoded_name()?;
+            let path = if path.is_empty() { name.clone() } else { format!("{path}.{name}") };
+            if !seen.insert(name) {
+                return Some(path);
+            }
+            if let Some(found) = property.value().and_then(|value| duplicate(&value, &path)) {
+                return Some(found);
+            }
+        }
+    }
+    let elements = node.as_array().map(|array| array.elements()).unwrap_or_default();
+    elements.iter().find_map(|element| duplicate(element, path))
+}

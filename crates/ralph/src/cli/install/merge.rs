@@ -1,0 +1,239 @@
+//! What becomes of a settings text: our hooks in, our hooks out, everything else untouched.
+//!
+//! An entry is ours by its executable's name and the word `settings` as the last argument, wherever
+//! its path points, so an upgrade replaces the entries of an older place. Entries of other people
+//! stay where they are, also inside a group that we share.
+
+use super::super::exit::{Exit, refused};
+use super::json_text;
+use anyhow::Result;
+use jsonc_parser::cst::{CstArray, CstNode, CstObject};
+use ralph_core::registration::{self, Origin, Registered};
+use serde_json::Value;
+
+/// The client's limit on consecutive blocked stops, as an entry of `env`.
+pub(crate) const BLOCK_CAP: &str = "CLAUDE_CODE_STOP_HOOK_BLOCK_CAP";
+
+/// A settings text after the change.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Merged {
+    /// The whole text.
+    pub(crate) text: String,
+    /// What was done; nothing means that the text is as it was.
+    pub(crate) changes: Vec<Change>,
+}
+
+/// One thing that was done to a settings text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Change {
+    /// An event got our hook.
+    Added(String),
+    /// An event had an older entry of ours.
+    Replaced(String),
+    /// An event no longer has our hook.
+    Removed(String),
+    /// The block cap was written.
+    CapSet(u32),
+    /// The block cap was taken out.
+    CapRemoved,
+}
+
+/// Puts the wanted hooks in, and the cap if one is given.
+pub(crate) fn put_in(text: &str, wanted: &Registered, cap: Option<u32>) -> Result<Merged> {
+    let (root, settings) = json_text::parse(text)?;
+    let mut changes = Vec::new();
+    let hooks = match settings.get("hooks") {
+        None => None,
+        Some(_) => Some(settings.object_value("hooks").ok_or_else(|| not_a("hooks", "an object"))?),
+    };
+    if let Some(hooks) = &hooks {
+        check_shape(hooks, wanted)?;
+        changes.extend(take_out_strangers_to(hooks, wanted));
+    }
+    let hooks = hooks.unwrap_or_else(|| settings.object_value_or_set("hooks"));
+    for (event, groups) in wanted.events() {
+        let groups = serde_json::to_value(groups)?;
+        changes.extend(put_event_in(&hooks, event, groups.as_array().map_or(&[], Vec::as_slice)));
+    }
+    if let Some(cap) = cap {
+        changes.extend(set_cap(&settings, cap)?);
+    }
+    Ok(finished(text, root.to_string(), changes))
+}
+
+/// Takes everything of ours out; the cap only if it still has the value that we wrote.
+pub(crate) fn take_out(text: &str, cap: Option<u32>) -> Result<Merged> {
+    let (root, settings) = json_text::parse(text)?;
+    let mut changes = Vec::new();
+    if let Some(hooks) = settings.object_value("hooks") {
+        for property in hooks.properties() {
+            if let (Some(event), Some(groups)) = (property.decoded_name(), property.array_value())
+                && take_out_of(&groups)
+            {
+                changes.push(Change::Removed(event));
+                if groups.elements().is_empty() {
+                    property.remove();
+                }
+            }
+        }
+        if !changes.is_empty() && hooks.properties().is_empty() {
+            remove_key(&settings, "hooks");
+        }
+    }
+    if cap.is_some() && cap == cap_of(&settings) {
+        remove_cap(&settings);
+        changes.push(Change::CapRemoved);
+    }
+    Ok(finished(text, root.to_string(), changes))
+}
+
+/// Whether one entry of a group is ours, in exec form or as a shell line.
+pub(crate) fn is_ours(entry: &Value) -> bool {
+    let Some(command) = entry["command"].as_str() else { return false };
+    match entry["args"].as_array() {
+        Some(args) => {
+            registration::is_ours(command, args.iter().filter_map(Value::as_str), Origin::Settings)
+        }
+        None => {
+            let mut words = command.split_whitespace().map(|word| word.trim_matches(['"', '\'']));
+            words.next().is_some_and(|first| registration::is_ours(first, words, Origin::Settings))
+        }
+    }
+}
+
+fn finished(before: &str, after: String, changes: Vec<Change>) -> Merged {
+    let text = if changes.is_empty() { before.to_owned() } else { after };
+    Merged { text, changes }
+}
+
+fn not_a(what: &str, kind: &str) -> anyhow::Error {
+    let message = format!("`{what}` is not {kind}: mend it first; nothing was changed");
+    refused(Exit::BadState, message)
+}
+
+/// Checked before anything is touched, so that a refusal leaves nothing half done.
+fn check_shape(hooks: &CstObject, wanted: &Registered) -> Result<()> {
+    for (event, _) in wanted.events() {
+        if hooks.get(event).is_some() && hooks.array_value(event).is_none() {
+            return Err(not_a(&format!("hooks.{event}"), "a list"));
+        }
+    }
+    Ok(())
+}
+
+/// Entries of ours at events that are no longer in the table.
+fn take_out_strangers_to(hooks: &CstObject, wanted: &Registered) -> Vec<Change> {
+    let mut changes = Vec::new();
+    for property in hooks.properties() {
+        let Some(event) = property.decoded_name() else { continue };
+        let is_wanted = wanted.events().any(|(name, _)| name == event);
+        let groups = property.array_value().filter(|_| !is_wanted);
+        if let Some(groups) = groups
+            && take_out_of(&groups)
+        {
+            changes.push(Change::Removed(event));
+            if groups.elements().is_empty() {
+                property.remove();
+            }
+        }
+    }
+    changes
+}
+
+fn put_event_in(hooks: &CstObject, event: &str, wanted: &[Value]) -> Option<Change> {
+    let present = hooks.array_value(event).map(|groups| ours_in(&groups)).unwrap_or_default();
+    if present == ours_of(wanted) {
+        return None;
+    }
+    let groups = hooks.array_value_or_set(event);
+    let had_ours = take_out_of(&groups);
+    for group in wanted {
+        groups.append(json_text::input(group));
+    }
+    groups.ensure_multiline();
+    let event = event.to_owned();
+    Some(if had_ours { Change::Replaced(event) } else { Change::Added(event) })
+}
+
+/// Our entries with the matcher they stand under, which is all that decides what they do.
+fn ours_of(groups: &[Value]) -> Vec<(Option<Value>, Value)> {
+    let under = |group: &Value| {
+        let matcher = group.get("matcher").cloned();
+        let entries = group["hooks"].as_array().cloned().unwrap_or_default();
+        entries.into_iter().filter(is_ours).map(move |entry| (matcher.clone(), entry))
+    };
+    groups.iter().flat_map(|group| under(group).collect::<Vec<_>>()).collect()
+}
+
+fn ours_in(groups: &CstArray) -> Vec<(Option<Value>, Value)> {
+    let values: Vec<Value> = groups.elements().iter().filter_map(CstNode::to_serde_value).collect();
+    ours_of(&values)
+}
+
+/// Removes our entries from an event's groups, and the groups that held nothing else.
+fn take_out_of(groups: &CstArray) -> bool {
+    let mut found = false;
+    for group in groups.elements() {
+        let Some(entries) = group.as_object().and_then(|group| group.array_value("hooks")) else {
+            continue;
+        };
+        let ours: Vec<CstNode> = entries
+            .elements()
+            .into_iter()
+            .filter(|entry| entry.to_serde_value().is_some_and(|value| is_ours(&value)))
+            .collect();
+        if ours.is_empty() {
+            continue;
+        }
+        found = true;
+        if ours.len() == entries.elements().len() {
+            group.remove();
+        } else {
+            ours.into_iter().for_each(CstNode::remove);
+        }
+    }
+    found
+}
+
+fn remove_key(settings: &CstObject, name: &str) {
+    if let Some(property) = settings.get(name) {
+        property.remove();
+    }
+}
+
+fn cap_of(settings: &CstObject) -> Option<u32> {
+    let value = settings.object_value("env")?.get(BLOCK_CAP)?.value()?.to_serde_value()?;
+    value.as_str()?.parse().ok()
+}
+
+fn set_cap(settings: &CstObject, cap: u32) -> Result<Option<Change>> {
+    if cap_of(settings) == Some(cap) {
+        return Ok(None);
+    }
+    if settings.get("env").is_some() && settings.object_value("env").is_none() {
+        return Err(not_a("env", "an object"));
+    }
+    let env = settings.object_value_or_set("env");
+    let value = json_text::input(&Value::String(cap.to_string()));
+    match env.get(BLOCK_CAP) {
+        Some(property) => property.set_value(value),
+        None => {
+            env.append(BLOCK_CAP, value);
+        }
+    }
+    Ok(Some(Change::CapSet(cap)))
+}
+
+fn remove_cap(settings: &CstObject) {
+    let Some(env) = settings.object_value("env") else { return };
+    if let Some(property) = env.get(BLOCK_CAP) {
+        property.remove();
+    }
+    if env.properties().is_empty() {
+        remove_key(settings, "env");
+    }
+}
+
+#[cfg(test)]
+#[path = "merge_tests.rs"]
+mod tests;

@@ -1,0 +1,92 @@
+//! `$RALPH_HOME/install.json`: what each installation did, so that it can be taken back exactly.
+//!
+//! It holds the settings text from before, because a text that has been reformatted by nobody can
+//! then be restored to the byte, and the digest of each file that we copied, because a file that a
+//! person has edited is theirs.
+
+use super::super::exit::{Exit, refused};
+use anyhow::{Context, Result};
+use ralph_io::outside;
+use serde::{Deserialize, Serialize};
+use std::path::{Path, PathBuf};
+
+const SCHEMA_VERSION: u32 = 1;
+
+/// Every installation on this machine.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub(crate) struct Record {
+    schema_version: u32,
+    installs: Vec<Install>,
+}
+
+/// One installation, known by its settings file.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Install {
+    /// The settings file as it was named.
+    pub(crate) settings: PathBuf,
+    /// Its text without us; nothing if there was no file.
+    pub(crate) before: Option<String>,
+    /// Digest of its text with us.
+    pub(crate) after: String,
+    /// The block cap, if we wrote one.
+    pub(crate) block_cap: Option<u32>,
+    /// Copies of the settings that were made.
+    pub(crate) backups: Vec<PathBuf>,
+    /// Skills and agents that we wrote.
+    pub(crate) files: Vec<Copied>,
+    /// Folders that we made, outermost first.
+    pub(crate) folders: Vec<PathBuf>,
+}
+
+/// A file that we wrote.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Copied {
+    /// Where.
+    pub(crate) path: PathBuf,
+    /// What was written.
+    pub(crate) digest: String,
+}
+
+impl Record {
+    /// Reads it; a missing record is an empty one.
+    pub(crate) fn read(ralph_home: &Path) -> Result<Record> {
+        let path = path(ralph_home);
+        let Some(text) = outside::find(&path)?.text else {
+            return Ok(Record { schema_version: SCHEMA_VERSION, installs: Vec::new() });
+        };
+        let record: Record = serde_json::from_str(&text).map_err(|error| {
+            let shown = path.display();
+            refused(Exit::BadState, format!("could not read `{shown}` ({error}); move it away"))
+        })?;
+        if record.schema_version > SCHEMA_VERSION {
+            let shown = path.display();
+            let message = format!("`{shown}` was written by a newer ralph; use that one");
+            return Err(refused(Exit::BadState, message));
+        }
+        Ok(record)
+    }
+
+    /// The installation into this settings file.
+    pub(crate) fn of(&self, settings: &Path) -> Option<&Install> {
+        self.installs.iter().find(|install| install.settings == settings)
+    }
+
+    /// Puts an installation in the place of an older one, or forgets it, and writes the record.
+    pub(crate) fn write(
+        mut self,
+        ralph_home: &Path,
+        settings: &Path,
+        install: Option<Install>,
+    ) -> Result<()> {
+        self.installs.retain(|known| known.settings != settings);
+        self.installs.extend(install);
+        outside::make_folders(ralph_home, 0o700)?;
+        let mut text = serde_json::to_string_pretty(&self).context("could not write the record")?;
+        text.push('\n');
+        outside::write_private(&path(ralph_home), &text)
+    }
+}
+
+fn path(ralph_home: &Path) -> PathBuf {
+    ralph_home.join("install.json")
+}

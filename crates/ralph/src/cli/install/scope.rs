@@ -1,0 +1,94 @@
+//! For whom an installation is: this person, one project, or a dotfiles package.
+
+use super::super::exit::{Exit, refused};
+use super::super::places::Places;
+use anyhow::{Context, Result};
+use ralph_core::registration::Location;
+use ralph_io::outside;
+use std::path::{Path, PathBuf};
+
+/// Which settings, skills and agents are meant; by default those of this person.
+#[derive(Debug, Clone, Default, clap::Args)]
+#[group(multiple = false)]
+pub(crate) struct ScopeArgs {
+    /// This person's own configuration (the default)
+    #[arg(long)]
+    user: bool,
+    /// The configuration of the project in this folder
+    #[arg(long, value_name = "DIR")]
+    project: Option<PathBuf>,
+    /// A package `claude` for GNU stow in this folder
+    #[arg(long, value_name = "DIR")]
+    stow: Option<PathBuf>,
+}
+
+/// Where an installation goes.
+#[derive(Debug, Clone)]
+pub(crate) struct Scope {
+    /// For messages.
+    pub(crate) name: String,
+    /// The folder that holds `settings.json`, `skills` and `agents`.
+    pub(crate) base: PathBuf,
+    /// The settings file.
+    pub(crate) settings: PathBuf,
+    /// Where copies of the settings go: never into a package that would be linked.
+    pub(crate) backups: PathBuf,
+    /// How the executables are named in the settings.
+    pub(crate) naming: Naming,
+    /// The package's folder, if it is one.
+    pub(crate) package: Option<PathBuf>,
+}
+
+/// How a registration names the executables.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Naming {
+    /// By absolute path, since the client expands nothing in exec form.
+    Absolute(String),
+    /// By bare name: a package is the same on every machine.
+    Bare,
+}
+
+impl Naming {
+    /// The same, as the table of hooks takes it.
+    pub(crate) fn location(&self) -> Location<'_> {
+        match self {
+            Self::Absolute(folder) => Location::Folder(folder),
+            Self::Bare => Location::Path,
+        }
+    }
+}
+
+/// Works out the places that the arguments mean.
+pub(crate) fn resolve(args: &ScopeArgs, places: &Places) -> Result<Scope> {
+    let executables =
+        places.executables.to_str().context("the executables' folder is not UTF-8")?;
+    let absolute = Naming::Absolute(executables.to_owned());
+    if let Some(folder) = &args.stow {
+        let package = absolute_path(folder, places);
+        let base = package.join("claude/.claude");
+        return Ok(Scope {
+            name: format!("stow package `{}`", package.join("claude").display()),
+            settings: base.join("settings.json"),
+            backups: places.ralph_home.join("backups"),
+            naming: Naming::Bare,
+            package: Some(package),
+            base,
+        });
+    }
+    let (name, base) = match &args.project {
+        Some(folder) => {
+            let folder =
+                outside::real(folder).filter(|folder| folder.is_dir()).ok_or_else(|| {
+                    refused(Exit::No, format!("there is no folder `{}`", folder.display()))
+                })?;
+            (format!("project `{}`", folder.display()), folder.join(".claude"))
+        }
+        None => ("user".to_owned(), places.config.clone()),
+    };
+    let settings = base.join("settings.json");
+    Ok(Scope { name, settings, backups: base.clone(), naming: absolute, package: None, base })
+}
+
+fn absolute_path(path: &Path, places: &Places) -> PathBuf {
+    outside::real(path).unwrap_or_else(|| places.current.join(path))
+}

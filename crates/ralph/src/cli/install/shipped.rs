@@ -1,0 +1,58 @@
+//! The skills and agents that come inside the executable, so that one file is enough to install.
+//!
+//! A test compares this table with the folders `skills/` and `agents/`.
+
+/// A file that is copied into the client's configuration.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Shipped {
+    /// Where it goes, below the configuration folder; also where it is in the repository.
+    pub(crate) path: &'static str,
+    /// What is in it.
+    pub(crate) text: &'static str,
+}
+
+macro_rules! shipped {
+    ($($path:literal),* $(,)?) => {
+        &[$(Shipped {
+            path: $path,
+            text: include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../", $path)),
+        }),*]
+    };
+}
+
+/// All of them.
+pub(crate) const SHIPPED: &[Shipped] = shipped![
+    "skills/ralph/SKILL.md",
+    "skills/ralph-plan/SKILL.md",
+    "skills/ralph-cancel/SKILL.md",
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::path::Path;
+
+    #[test]
+    fn every_file_below_skills_and_agents_is_in_the_table() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        let mut found = Vec::new();
+        for folder in ["skills", "agents"] {
+            list(&root, folder, &mut found);
+        }
+        let mut known: Vec<String> = SHIPPED.iter().map(|file| file.path.to_owned()).collect();
+        found.sort();
+        known.sort();
+        assert_eq!(found, known);
+    }
+
+    fn list(root: &Path, folder: &str, found: &mut Vec<String>) {
+        let Ok(entries) = std::fs::read_dir(root.join(folder)) else { return };
+        for entry in entries.flatten() {
+            let path = format!("{folder}/{}", entry.file_name().to_string_lossy());
+            match entry.path().is_dir() {
+                true => list(root, &path, found),
+                false => found.push(path),
+            }
+        }
+    }
+}

@@ -1,0 +1,184 @@
+//! `ralph uninstall`: the exact inverse of `ralph install`.
+//!
+//! If nobody has touched the settings since, they become what they were to the byte; otherwise our
+//! entries go and everything else stays. Loops, archive and executables are never removed, only
+//! named.
+
+use super::exit::{Exit, refused};
+use super::install::merge::{self, Merged};
+use super::install::record::{Install, Record};
+use super::install::scope::{self, Scope, ScopeArgs};
+use super::install::{back_up, files, summary};
+use super::places::Places;
+use anyhow::{Context, Result};
+use ralph_io::outside::{self, Found};
+use std::path::Path;
+
+/// What a person may say about taking an installation back.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    #[command(flatten)]
+    scope: ScopeArgs,
+    /// Say what would be done, and do nothing
+    #[arg(long)]
+    dry_run: bool,
+}
+
+/// What becomes of the settings file.
+enum Settings {
+    /// Nothing of ours is in it.
+    Untouched,
+    /// Back to what it was before us, to the byte.
+    Restored(String),
+    /// Others changed it since: only our entries go.
+    Trimmed(Merged),
+    /// There was none before us.
+    Deleted,
+}
+
+/// Uninstalls, or says what it would do.
+pub(crate) fn run(args: &Args) -> Result<Exit> {
+    let places = Places::from_environment()?;
+    if !args.dry_run {
+        refuse_inside_a_live_loop(&places)?;
+    }
+    let scope = scope::resolve(&args.scope, &places)?;
+    let record = Record::read(&places.ralph_home)?;
+    let known = record.of(&scope.settings).cloned();
+    let found = outside::find(&scope.settings)?;
+    let settings = decide(&found, known.as_ref())
+        .with_context(|| format!("could not use `{}`", scope.settings.display()))?;
+
+    println!("{}: settings `{}`", scope.name, scope.settings.display());
+    describe(&settings);
+    if !args.dry_run {
+        carry_out(&settings, &scope, &found)?;
+    }
+    let left = remove_files(&scope, known.as_ref(), args.dry_run)?;
+    if !args.dry_run {
+        let folders = known.as_ref().map_or(&[][..], |known| &known.folders);
+        for folder in folders.iter().rev() {
+            outside::remove_empty_folder(folder);
+        }
+        if known.is_some() {
+            record.write(&places.ralph_home, &scope.settings, None)?;
+        }
+    }
+    name_what_is_left(&places, known.as_ref(), &left);
+    Ok(Exit::Done)
+}
+
+/// The model of a running loop must not take away, or bend, what enforces the loop.
+pub(crate) fn refuse_inside_a_live_loop(places: &Places) -> Result<()> {
+    let session = std::env::var("CLAUDE_CODE_SESSION_ID").unwrap_or_default();
+    let bound = super::doctor::states::live_loop_of(&places.ralph_home, &session);
+    match bound {
+        None => Ok(()),
+        Some(loop_id) => Err(refused(
+            Exit::No,
+            format!(
+                "this session has a live loop ({loop_id}): a person can do this in another terminal"
+            ),
+        )),
+    }
+}
+
+fn decide(found: &Found, known: Option<&Install>) -> Result<Settings> {
+    let Some(text) = &found.text else { return Ok(Settings::Untouched) };
+    if let Some(known) = known.filter(|known| known.after == outside::digest(text)) {
+        return Ok(match &known.before {
+            Some(before) if before == text => Settings::Untouched,
+            Some(before) => Settings::Restored(before.clone()),
+            None => Settings::Deleted,
+        });
+    }
+    let merged = merge::take_out(text, known.and_then(|known| known.block_cap))?;
+    let was_absent = known.is_some_and(|known| known.before.is_none());
+    Ok(match merged.changes.is_empty() {
+        true => Settings::Untouched,
+        false if was_absent && is_empty_object(&merged.text) => Settings::Deleted,
+        false => Settings::Trimmed(merged),
+    })
+}
+
+fn is_empty_object(text: &str) -> bool {
+    text.split_whitespace().collect::<String>() == "{}"
+}
+
+fn describe(settings: &Settings) {
+    match settings {
+        Settings::Untouched => println!("  hooks: none of ours, nothing to change"),
+        Settings::Restored(_) => println!("  hooks: removed; the file is as it was before"),
+        Settings::Deleted => println!("  hooks: removed, and with them the file, which was ours"),
+        Settings::Trimmed(merged) => {
+            for (what, events) in summary(&merged.changes) {
+                println!("  {what}: {events}");
+            }
+        }
+    }
+}
+
+fn carry_out(settings: &Settings, scope: &Scope, found: &Found) -> Result<()> {
+    match settings {
+        Settings::Untouched => Ok(()),
+        Settings::Restored(text) => outside::replace(found, text),
+        Settings::Deleted => outside::remove(found),
+        Settings::Trimmed(merged) => {
+            back_up(&scope.backups, found)?;
+            outside::replace(found, &merged.text)
+        }
+    }
+}
+
+/// Removes our copies of skills and agents; returns the ones that are someone's by now.
+fn remove_files(scope: &Scope, known: Option<&Install>, dry_run: bool) -> Result<Vec<String>> {
+    let copied = known.map_or(&[][..], |known| &known.files);
+    let shipped = files::look(scope);
+    let mut paths: Vec<_> = shipped.iter().map(|target| &target.path).collect();
+    paths.extend(copied.iter().map(|copied| &copied.path));
+    paths.sort();
+    paths.dedup();
+    let mut left = Vec::new();
+    for path in paths {
+        let Ok(found) = outside::find(path) else { continue };
+        let Some(text) = &found.text else { continue };
+        // Without a record the text itself must do: it is word for word what we would write.
+        let as_shipped =
+            |target: &files::Target| target.path == *path && target.text == *text && !target.linked;
+        let ours = match known {
+            Some(_) => files::wrote(copied, path, text),
+            None => shipped.iter().any(as_shipped),
+        };
+        if !ours {
+            left.push(path.display().to_string());
+            continue;
+        }
+        println!("  remove `{}`", path.display());
+        if !dry_run {
+            outside::remove(&found)?;
+            remove_folder_of_skill(path, scope);
+        }
+    }
+    Ok(left)
+}
+
+/// A skill is a folder; without its file an empty one is only in the way.
+fn remove_folder_of_skill(file: &Path, scope: &Scope) {
+    let folder = file.parent().filter(|folder| folder.parent() != Some(&scope.base));
+    if let Some(folder) = folder {
+        outside::remove_empty_folder(folder);
+    }
+}
+
+fn name_what_is_left(places: &Places, known: Option<&Install>, left: &[String]) {
+    println!("left, remove by hand what you do not want:");
+    let state = places.ralph_home.display();
+    println!("  `{state}` (loops, and the archive of ended ones)");
+    println!("  `{}`/ralph and ralph-* (the executables)", places.executables.display());
+    for backup in known.map_or(&[][..], |known| &known.backups) {
+        println!("  `{}` (settings as they were)", backup.display());
+    }
+    for file in left {
+        println!("  `{file}` (not ours, or edited)");
+    }
+}

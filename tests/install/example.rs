@@ -1,0 +1,14 @@
+//! `settings.example.json` is what the table of hooks says.
+
+use crate::world::repository;
+use ralph_core::registration::settings_example_json;
+
+/// To bring the file up to date: `RALPH_UPDATE=1 cargo test -p ralph --test install example`
+#[test]
+fn the_example_settings_are_those_of_the_table() {
+    let path = repository().join("settings.example.json");
+    if std::env::var_os("RALPH_UPDATE").is_some() {
+        std::fs::write(&path, settings_example_json()).unwrap();
+    }
+    assert_eq!(std::fs::read_to_string(&path).unwrap(), settings_example_json());
+}

@@ -1,0 +1,264 @@
+//! What `ralph install` does to a home.
+
+use crate::world::World;
+use serde_json::{Value, json};
+use std::fs;
+use std::os::unix::fs::symlink;
+
+const SETTINGS: &str = r#"{
+    "model": "opus",
+    "hooks": {
+        "Stop": [ { "hooks": [ { "type": "command", "command": "say done" } ] } ]
+    },
+    "permissions": { "allow": ["Bash(git status)", "Read"] }
+}"#;
+
+fn parsed(text: &str) -> Value {
+    serde_json::from_str(text).unwrap()
+}
+
+#[test]
+fn hooks_are_registered_by_absolute_path_in_exec_form() {
+    let world = World::new();
+    world.ralph(&["install"]).exit(0).says("register hooks: SessionStart, UserPromptSubmit");
+    let settings = parsed(&world.read("home/.claude/settings.json"));
+    let hook = &settings["hooks"]["UserPromptExpansion"][0];
+    assert_eq!(
+        *hook,
+        json!({
+            "matcher": "^(ralph:)?(ralph|ralph-plan|ralph-cancel)$",
+            "hooks": [{
+                "type": "command",
+                "command": world.path("bin/ralph-user-prompt"),
+                "args": ["settings"],
+                "timeout": 10,
+                "onFailure": "block",
+            }],
+        })
+    );
+    assert_eq!(settings.get("env"), None);
+}
+
+#[test]
+fn what_was_in_the_settings_stays_to_the_letter() {
+    let world = World::new().with_settings(SETTINGS);
+    world.ralph(&["install"]).exit(0);
+    let text = world.read("home/.claude/settings.json");
+    for part in [
+        "{\n    \"model\": \"opus\",\n    \"hooks\": {\n",
+        r#"{ "hooks": [ { "type": "command", "command": "say done" } ] }"#,
+        "    \"permissions\": { \"allow\": [\"Bash(git status)\", \"Read\"] }\n}",
+    ] {
+        assert!(text.contains(part), "no `{part}` in:\n{text}");
+    }
+    assert!(text.ends_with('}'));
+    assert_eq!(parsed(&text)["hooks"]["Stop"].as_array().unwrap().len(), 2);
+}
+
+#[test]
+fn a_second_run_changes_nothing_and_says_so() {
+    let world = World::new().with_settings(SETTINGS);
+    world.ralph(&["install"]).exit(0);
+    let before = (world.snapshot("home"), world.snapshot("state"));
+    world.ralph(&["install"]).exit(0).says("already registered, nothing to change");
+    assert_eq!((world.snapshot("home"), world.snapshot("state")), before);
+}
+
+#[test]
+fn the_old_settings_are_backed_up_once() {
+    let world = World::new().with_settings(SETTINGS);
+    world.ralph(&["install"]).exit(0);
+    world.ralph(&["install"]).exit(0);
+    let backups = world.backups("home/.claude");
+    assert_eq!(backups.len(), 1);
+    assert_eq!(world.read(&format!("home/.claude/{}", backups[0])), SETTINGS);
+}
+
+#[test]
+fn a_dry_run_says_everything_and_does_nothing() {
+    let world = World::new().with_settings(SETTINGS);
+    let before = world.snapshot("");
+    let said = world.ralph(&["install", "--dry-run"]).exit(0);
+    said.says("would register hooks")
+        .says("would write skills/ralph/SKILL.md")
+        .says("\"PreToolUse\"");
+    assert_eq!(world.snapshot(""), before);
+}
+
+#[track_caller]
+fn refuses(settings: &str, expected: &str) {
+    let world = World::new().with_settings(settings);
+    let before = world.snapshot("");
+    world.ralph(&["install"]).exit(3).says(expected).says("nothing was changed");
+    assert_eq!(world.snapshot(""), before);
+}
+
+#[test]
+fn settings_that_cannot_be_parsed_are_refused_with_the_place() {
+    refuses("{\n  \"model\": \"opus\"\n  \"a\": 1\n}\n", "line 3, column 3");
+}
+
+#[test]
+fn settings_with_a_key_twice_are_refused() {
+    refuses(r#"{"hooks": {}, "model": "a", "hooks": {}}"#, "`hooks` is there twice");
+}
+
+#[test]
+fn hooks_that_are_not_an_object_are_refused() {
+    refuses(r#"{"hooks": ["x"]}"#, "`hooks` is not an object");
+}
+
+#[test]
+fn an_upgrade_from_another_place_replaces_the_paths() {
+    let world = World::new();
+    world.put_ralph("old");
+    for hook in crate::world::HOOKS {
+        symlink(world.path("bin").join(hook), world.path("old").join(hook)).unwrap();
+    }
+    world.run_in("old", &["install"]).exit(0);
+    world.ralph(&["install"]).exit(0).says("replace our older hooks");
+    let text = world.read("home/.claude/settings.json");
+    assert!(!text.contains("/old/"), "{text}");
+    assert_eq!(text.matches("ralph-pre-tool-use").count(), 1);
+}
+
+#[test]
+fn a_missing_hook_executable_is_named_and_nothing_is_registered() {
+    let world = World::new();
+    fs::remove_file(world.path("bin/ralph-stop-hook")).unwrap();
+    let before = world.snapshot("");
+    world.ralph(&["install"]).exit(4).says("could not find ralph-stop-hook beside");
+    assert_eq!(world.snapshot(""), before);
+}
+
+#[test]
+fn a_linked_settings_file_is_written_through_and_stays_a_link() {
+    let world = World::new();
+    world.write("dotfiles/real.json", "{}\n");
+    symlink("real.json", world.path("dotfiles/hop.json")).unwrap();
+    symlink(world.path("dotfiles/hop.json"), world.settings()).unwrap();
+    world.ralph(&["install"]).exit(0);
+    assert!(fs::symlink_metadata(world.settings()).unwrap().is_symlink());
+    assert!(fs::symlink_metadata(world.path("dotfiles/hop.json")).unwrap().is_symlink());
+    assert!(world.read("dotfiles/real.json").contains("ralph-stop-hook"));
+    assert_eq!(world.backups("dotfiles"), Vec::<String>::new());
+    world.ralph(&["uninstall"]).exit(0);
+    assert!(fs::symlink_metadata(world.settings()).unwrap().is_symlink());
+    assert_eq!(world.read("dotfiles/real.json"), "{}\n");
+}
+
+#[test]
+fn a_link_that_leads_nowhere_is_refused() {
+    let world = World::new();
+    symlink("gone.json", world.settings()).unwrap();
+    world.ralph(&["install"]).exit(1).says("a link that leads nowhere; mend or remove");
+    assert!(!world.exists("home/.claude/gone.json"));
+    assert!(!world.exists("state"));
+}
+
+#[test]
+fn the_mode_of_the_settings_is_kept() {
+    for mode in [0o600, 0o664] {
+        let world = World::new().with_settings("{}");
+        world.chmod("home/.claude/settings.json", mode);
+        world.ralph(&["install"]).exit(0);
+        assert_eq!(world.mode("home/.claude/settings.json"), mode);
+    }
+}
+
+#[test]
+fn nothing_temporary_is_left_behind() {
+    let world = World::new().with_settings("{}");
+    world.ralph(&["install"]).exit(0);
+    let temporary = |path: &std::path::PathBuf| path.to_string_lossy().ends_with(".tmp");
+    assert!(!world.snapshot("").keys().any(temporary));
+}
+
+#[test]
+fn skills_are_copied_and_the_record_is_private() {
+    let world = World::new();
+    world.ralph(&["install"]).exit(0).says("wrote skills/ralph/SKILL.md");
+    for skill in ["ralph", "ralph-plan", "ralph-cancel"] {
+        assert!(world.exists(&format!("home/.claude/skills/{skill}/SKILL.md")), "{skill}");
+    }
+    assert_eq!(world.mode("state"), 0o700);
+    assert_eq!(world.mode("state/install.json"), 0o600);
+}
+
+#[test]
+fn a_skill_that_is_not_ours_is_kept_and_reported() {
+    let world = World::new();
+    world.write("home/.claude/skills/ralph/SKILL.md", "mine\n");
+    world.ralph(&["install"]).exit(0).says("kept skills/ralph/SKILL.md: it is not ours");
+    assert_eq!(world.read("home/.claude/skills/ralph/SKILL.md"), "mine\n");
+    world.ralph(&["uninstall"]).exit(0).says("skills/ralph/SKILL.md` (not ours, or edited)");
+    assert_eq!(world.read("home/.claude/skills/ralph/SKILL.md"), "mine\n");
+}
+
+#[test]
+fn a_skill_of_ours_that_was_edited_is_kept_and_one_that_was_not_is_brought_up_to_date() {
+    let world = World::new();
+    world.ralph(&["install"]).exit(0);
+    world.write("home/.claude/skills/ralph/SKILL.md", "edited\n");
+    // As an older version would have left it: the text differs, the record knows it.
+    let shipped = world.read("home/.claude/skills/ralph-plan/SKILL.md");
+    let older = format!("{shipped}older\n");
+    world.write("home/.claude/skills/ralph-plan/SKILL.md", &older);
+    let record = world.read("state/install.json");
+    world.write("state/install.json", &record.replace(&digest(&shipped), &digest(&older)));
+    let said = world.ralph(&["install"]).exit(0).says("kept skills/ralph/SKILL.md");
+    said.says("wrote skills/ralph-plan/SKILL.md, over our older text");
+    assert_eq!(world.read("home/.claude/skills/ralph/SKILL.md"), "edited\n");
+    assert_eq!(world.read("home/.claude/skills/ralph-plan/SKILL.md"), shipped);
+}
+
+#[test]
+fn a_project_gets_its_own_settings() {
+    let world = World::new();
+    let project = world.path("project");
+    world.ralph(&["install", "--project", project.to_str().unwrap()]).exit(0).says("project `");
+    assert!(world.read("project/.claude/settings.json").contains("ralph-stop-hook"));
+    assert!(world.exists("project/.claude/skills/ralph/SKILL.md"));
+    assert!(!world.exists("home/.claude/settings.json"));
+    world.ralph(&["install", "--project", "/nowhere/at/all"]).exit(1).says("there is no folder");
+}
+
+#[test]
+fn another_configuration_folder_is_respected() {
+    let world = World::new();
+    let folder = world.path("config");
+    let world = world.env("CLAUDE_CONFIG_DIR", folder.to_str().unwrap());
+    world.ralph(&["install"]).exit(0);
+    assert!(world.exists("config/settings.json"));
+    assert!(world.exists("config/skills/ralph/SKILL.md"));
+    assert!(!world.exists("home/.claude/settings.json"));
+}
+
+#[test]
+fn the_block_cap_is_written_only_on_request() {
+    let world = World::new().with_settings("{\n  \"env\": {\"A\": \"b\"}\n}\n");
+    world.ralph(&["install", "--block-cap", "30"]).exit(0).says("set the block cap: 30");
+    let settings = parsed(&world.read("home/.claude/settings.json"));
+    assert_eq!(settings["env"], json!({"A": "b", "CLAUDE_CODE_STOP_HOOK_BLOCK_CAP": "30"}));
+    world.ralph(&["install"]).exit(0).says("nothing to change");
+    world.ralph(&["uninstall"]).exit(0);
+    assert_eq!(world.read("home/.claude/settings.json"), "{\n  \"env\": {\"A\": \"b\"}\n}\n");
+    world.ralph(&["install", "--block-cap", "many"]).exit(2);
+}
+
+#[test]
+fn a_session_with_a_live_loop_may_neither_install_nor_uninstall() {
+    let world = World::new();
+    let session = "11111111-2222-3333-4444-555555555555";
+    crate::doctor::put_state(&world, "loop-1", session, "implementation");
+    let world = world.env("CLAUDE_CODE_SESSION_ID", session);
+    world.ralph(&["install"]).exit(1).says("in another terminal");
+    world.ralph(&["uninstall"]).exit(1).says("in another terminal");
+    assert!(!world.exists("home/.claude/settings.json"));
+    crate::doctor::put_state(&world, "loop-1", session, "ended");
+    world.ralph(&["install"]).exit(0);
+}
+
+fn digest(text: &str) -> String {
+    ralph_io::outside::digest(text)
+}

@@ -1,0 +1,1 @@
+//! `install.sh` with a stand-in for `cargo`.

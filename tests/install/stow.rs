@@ -1,0 +1,1 @@
+//! The dotfiles package, linked by the real `stow`.

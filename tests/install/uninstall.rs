@@ -1,0 +1,108 @@
+//! `ralph uninstall` gives back what `ralph install` found.
+
+use crate::world::World;
+use serde_json::{Value, json};
+
+#[track_caller]
+fn comes_back(settings: &str) {
+    let world = World::new().with_settings(settings);
+    world.ralph(&["install", "--block-cap", "20"]).exit(0);
+    assert_ne!(world.read("home/.claude/settings.json"), settings);
+    world.ralph(&["uninstall"]).exit(0);
+    assert_eq!(world.read("home/.claude/settings.json"), settings);
+}
+
+#[test]
+fn the_settings_are_what_they_were_to_the_byte() {
+    comes_back("{}");
+    comes_back("{ }\n\n");
+    comes_back("");
+    comes_back(r#"{"a":1,"hooks":{}}"#);
+    comes_back("{\"hooks\": {\"Stop\": [], \"PreToolUse\": [ ]}, \"env\": {}}\n");
+    comes_back("{\r\n\t\"x\" : [1,\r\n2], \"y\":1.50\r\n}");
+}
+
+#[test]
+fn a_home_without_settings_has_none_afterwards() {
+    let world = World::new();
+    let before = world.snapshot("home");
+    world.ralph(&["install"]).exit(0);
+    world.ralph(&["uninstall"]).exit(0).says("and with them the file, which was ours");
+    assert_eq!(world.snapshot("home"), before);
+}
+
+#[test]
+fn installing_twice_and_upgrading_still_comes_back_to_the_byte() {
+    let world = World::new().with_settings("{ \"hooks\": { \"Stop\": [ ] } }");
+    world.ralph(&["install"]).exit(0);
+    world.ralph(&["install", "--block-cap", "9"]).exit(0);
+    world.ralph(&["install"]).exit(0);
+    world.ralph(&["uninstall"]).exit(0);
+    assert_eq!(world.read("home/.claude/settings.json"), "{ \"hooks\": { \"Stop\": [ ] } }");
+}
+
+#[test]
+fn what_others_added_since_stays_even_in_our_group() {
+    let world = World::new().with_settings("{\n  \"model\": \"opus\"\n}\n");
+    world.ralph(&["install"]).exit(0);
+    let mut settings: Value =
+        serde_json::from_str(&world.read("home/.claude/settings.json")).unwrap();
+    let theirs = json!({"type": "command", "command": "say done"});
+    settings["hooks"]["Stop"][0]["hooks"].as_array_mut().unwrap().insert(0, theirs.clone());
+    settings["theme"] = json!("dark");
+    world.write("home/.claude/settings.json", &serde_json::to_string_pretty(&settings).unwrap());
+    world.ralph(&["uninstall"]).exit(0).says("remove our hooks: ");
+    let left: Value = serde_json::from_str(&world.read("home/.claude/settings.json")).unwrap();
+    let expected =
+        json!({"model": "opus", "hooks": {"Stop": [{"hooks": [theirs]}]}, "theme": "dark"});
+    assert_eq!(left, expected);
+    assert_eq!(world.backups("home/.claude").len(), 2);
+}
+
+#[test]
+fn without_a_record_our_entries_and_untouched_skills_still_go() {
+    let world = World::new().with_settings("{\n  \"model\": \"opus\"\n}\n");
+    world.ralph(&["install"]).exit(0);
+    std::fs::remove_dir_all(world.path("state")).unwrap();
+    world.ralph(&["uninstall"]).exit(0);
+    assert_eq!(world.read("home/.claude/settings.json"), "{\n  \"model\": \"opus\"\n}\n");
+    assert!(!world.exists("home/.claude/skills/ralph"));
+}
+
+#[test]
+fn it_names_what_it_leaves_and_never_deletes_state() {
+    let world = World::new().with_settings("{}");
+    world.write("state/archive/old/state.json", "{}");
+    world.chmod("state", 0o700);
+    world.ralph(&["install"]).exit(0);
+    let said = world.ralph(&["uninstall"]).exit(0);
+    let (state, bin) = (world.path("state"), world.path("bin"));
+    let said = said.says(&format!("`{}` (loops, and the archive", state.display()));
+    let said = said.says(&format!("`{}`/ralph and ralph-*", bin.display()));
+    said.says("(settings as they were)");
+    assert!(world.exists("state/archive/old/state.json"));
+    assert!(world.exists("bin/ralph-stop-hook"));
+}
+
+#[test]
+fn a_dry_run_does_nothing() {
+    let world = World::new().with_settings("{}");
+    world.ralph(&["install"]).exit(0);
+    let before = world.snapshot("");
+    world.ralph(&["uninstall", "--dry-run"]).exit(0);
+    assert_eq!(world.snapshot(""), before);
+}
+
+#[test]
+fn with_nothing_installed_it_says_so() {
+    let world = World::new().with_settings("{}");
+    let before = world.snapshot("home");
+    world.ralph(&["uninstall"]).exit(0).says("none of ours, nothing to change");
+    assert_eq!(world.snapshot("home"), before);
+}
+
+#[test]
+fn a_broken_settings_file_is_refused_here_too() {
+    let world = World::new().with_settings("{ oops");
+    world.ralph(&["uninstall"]).exit(3).says("line 1, column 3");
+}
