@@ -171,3 +171,52 @@ fn parent(path: &Path) -> &Path {
         _ => Path::new("."),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::symlink;
+
+    #[test]
+    fn a_file_that_changed_meanwhile_is_left_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("settings.json");
+        for (at_first, meanwhile) in [(Some("one"), "two"), (None, "appeared")] {
+            let _ = fs::remove_file(&path);
+            if let Some(text) = at_first {
+                fs::write(&path, text).unwrap();
+            }
+            let found = find(&path).unwrap();
+            fs::write(&path, meanwhile).unwrap();
+            assert!(replace(&found, "ours").is_err());
+            assert!(remove(&found).is_err());
+            assert_eq!(fs::read_to_string(&path).unwrap(), meanwhile);
+        }
+    }
+
+    #[test]
+    fn links_in_a_circle_are_an_error_and_not_an_absent_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let (one, two) = (folder.path().join("one"), folder.path().join("two"));
+        symlink(&two, &one).unwrap();
+        symlink(&one, &two).unwrap();
+        assert!(find(&one).is_err());
+    }
+
+    #[test]
+    fn a_failed_write_leaves_the_old_text_and_nothing_else() {
+        let folder = tempfile::tempdir().unwrap();
+        let place = folder.path().join("taken");
+        fs::create_dir_all(place.join("inside")).unwrap();
+        assert!(write_private(&place, "text").is_err());
+        assert_eq!(names(folder.path()), ["taken"]);
+    }
+
+    #[test]
+    fn only_the_folders_that_were_missing_are_reported() {
+        let folder = tempfile::tempdir().unwrap();
+        let (a, ab) = (folder.path().join("a"), folder.path().join("a/b"));
+        assert_eq!(make_folders(&ab, 0o700).unwrap(), [a, ab.clone()]);
+        assert_eq!(make_folders(&ab, 0o700).unwrap(), [] as [PathBuf; 0]);
+    }
+}

@@ -135,3 +135,62 @@ fn collect(pipe: impl Read + Send + 'static, news: Sender<News>, wrap: fn(String
         news.send(wrap(String::from_utf8_lossy(&bytes).into_owned()))
     });
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shell(script: &str, deadline: Duration) -> Outcome {
+        let program = Program {
+            command: "/bin/sh",
+            args: vec!["-c", script],
+            folder: Path::new("/"),
+            stdin: "hello\n",
+            env: vec![("GREETING", OsStr::new("hi"))],
+            deadline,
+        };
+        run(&program).unwrap()
+    }
+
+    const LONG: Duration = Duration::from_secs(60);
+
+    #[test]
+    fn it_reads_its_input_and_its_output_comes_back() {
+        let outcome = shell("cat; echo $GREETING; echo aside >&2; exit 3", LONG);
+        assert_eq!(outcome.stdout, "hello\nhi\n");
+        assert_eq!(outcome.stderr, "aside\n");
+        assert_eq!(outcome.ended, Ended::Exited(3));
+    }
+
+    #[test]
+    fn at_the_deadline_the_whole_group_is_ended() {
+        let outcome = shell("sleep 300 & wait", Duration::from_millis(200));
+        assert_eq!(outcome.ended, Ended::Overdue);
+    }
+
+    #[test]
+    fn a_grandchild_that_holds_the_output_open_does_not_delay_the_answer() {
+        let outcome = shell("sleep 300 & exit 0", LONG);
+        assert_eq!(outcome.ended, Ended::Exited(0));
+        assert!(outcome.took < LONG / 2);
+    }
+
+    #[test]
+    fn a_program_that_ends_without_reading_is_well() {
+        let big = "x".repeat(5_000_000);
+        let program = Program {
+            command: "/bin/sh",
+            args: vec!["-c", "exit 0"],
+            folder: Path::new("/"),
+            stdin: &big,
+            env: Vec::new(),
+            deadline: LONG,
+        };
+        assert_eq!(run(&program).unwrap().ended, Ended::Exited(0));
+    }
+
+    #[test]
+    fn a_signal_is_told_from_an_exit() {
+        assert_eq!(shell("kill -9 $$", LONG).ended, Ended::Signalled(9));
+    }
+}
