@@ -290,16 +290,27 @@ fn yaml_group(group: &Group) -> String {
         None => "    - hooks:\n".to_owned(),
     };
     for entry in &group.hooks {
-        // JSON is YAML: strings and lists are quoted the same way in both.
-        let command = serde_json::Value::from(entry.command.as_str());
-        let args = serde_json::Value::from(entry.args.clone());
+        let command = yaml_word(&entry.command);
+        let args: Vec<String> = entry.args.iter().map(|word| yaml_word(word)).collect();
+        let args = args.join(", ");
         let seconds = f64::from(entry.timeout.milliseconds) / 1000.0;
         let _ = write!(
             text,
-            "        - type: command\n          command: {command}\n          args: {args}\n          timeout: {seconds}\n"
+            "        - type: command\n          command: {command}\n          args: [{args}]\n          timeout: {seconds}\n"
         );
     }
     text
+}
+
+/// A string as YAML writes it: quoted only where it must be; JSON's quotes are YAML's too.
+pub fn yaml_word(text: &str) -> String {
+    let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "/._-".contains(letter);
+    match text.starts_with(|first: char| first.is_ascii_alphabetic() || first == '/')
+        && text.chars().all(is_plain)
+    {
+        true => text.to_owned(),
+        false => serde_json::Value::from(text).to_string(),
+    }
 }
 
 fn pretty(value: &impl Serialize) -> String {
@@ -363,21 +374,21 @@ mod tests {
     - matcher: "*"
       hooks:
         - type: command
-          command: "ralph-pre-tool-use"
-          args: ["skill"]
+          command: ralph-pre-tool-use
+          args: [skill]
           timeout: 5
   PostToolUse:
     - matcher: "*"
       hooks:
         - type: command
-          command: "ralph-backpressure"
-          args: ["skill"]
+          command: ralph-backpressure
+          args: [skill]
           timeout: 15
   Stop:
     - hooks:
         - type: command
-          command: "ralph-stop-hook"
-          args: ["skill"]
+          command: ralph-stop-hook
+          args: [skill]
           timeout: 600
 "#
         );

@@ -68,11 +68,6 @@ pub fn remove(found: &Found) -> Result<()> {
         .with_context(|| format!("could not remove `{}`", found.real.display()))
 }
 
-/// Writes a file of ours that only its owner may read.
-pub fn write_private(path: &Path, text: &str) -> Result<()> {
-    write(path, text, 0o600).with_context(|| format!("could not write `{}`", path.display()))
-}
-
 /// Makes a folder and those above it; returns the ones that were not there, outermost first.
 pub fn make_folders(path: &Path, mode: u32) -> Result<Vec<PathBuf>> {
     let mut missing: Vec<PathBuf> =
@@ -208,7 +203,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let place = folder.path().join("taken");
         fs::create_dir_all(place.join("inside")).unwrap();
-        assert!(write_private(&place, "text").is_err());
+        assert!(write(&place, "text", 0o600).is_err());
         assert_eq!(names(folder.path()), ["taken"]);
     }
 

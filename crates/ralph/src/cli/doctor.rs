@@ -43,14 +43,14 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
 
 fn examine(places: &Places) -> Vec<Check> {
     let settings = Settings::gather(places);
-    let loops = Loops::gather(&places.ralph_home);
+    let loops = Loops::gather(&places.ralph);
     let mut checks = executables::check(&places.executables);
     checks.extend(settings::check_readable(&settings));
     checks.extend(registration::check(&settings, places));
     checks.extend(firing::check(&settings, places));
     checks.push(settings::check_hooks_enabled(&settings));
     checks.push(settings::check_block_cap(&settings));
-    checks.push(home::check(&places.ralph_home));
+    checks.push(home::check(places.ralph.root()));
     checks.extend(states::check(&loops));
     checks.push(worktrees::check(&loops));
     checks.push(client::check(places));

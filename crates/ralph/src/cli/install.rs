@@ -17,6 +17,7 @@ use files::{Fate, Target};
 use jiff::Zoned;
 use merge::{Change, Merged};
 use ralph_core::registration::{HOOK_EXECUTABLES, settings_hooks};
+use ralph_io::atomic;
 use ralph_io::outside::{self, Found};
 use record::{Copied, Install, Record};
 use scope::{Naming, Scope, ScopeArgs};
@@ -54,7 +55,7 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
     }
     let scope = scope::resolve(&args.scope, &places)?;
     executables_are_there(&places.executables)?;
-    let record = Record::read(&places.ralph_home)?;
+    let record = Record::read(places.ralph.root())?;
     let plan = gather(scope, &record, args.block_cap)?;
     describe(&plan, args.dry_run);
     if args.dry_run {
@@ -66,7 +67,7 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
     let advice = advice(&plan.scope, &places);
     let install = carry_out(plan)?;
     if changed || record.of(&settings) != Some(&install) {
-        record.write(&places.ralph_home, &settings, Some(install))?;
+        record.write(places.ralph.root(), &settings, Some(install))?;
     }
     println!("{advice}");
     Ok(Exit::Done)
@@ -226,7 +227,7 @@ pub(crate) fn back_up(folder: &Path, settings: &Found) -> Result<Option<PathBuf>
     outside::make_folders(folder, 0o700)?;
     let time = Zoned::now().strftime("%Y%m%dT%H%M%S%.6f").to_string();
     let backup = folder.join(format!("settings.json.ralph-backup-{time}"));
-    outside::write_private(&backup, text)?;
+    atomic::write(&backup, text.as_bytes())?;
     println!("  kept a copy of the settings as they were: `{}`", backup.display());
     Ok(Some(backup))
 }

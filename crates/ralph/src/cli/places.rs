@@ -1,6 +1,7 @@
 //! Where things are on this machine, read from the environment once.
 
 use anyhow::{Context, Result};
+use ralph_io::home::Home;
 use std::env;
 use std::path::{Path, PathBuf};
 
@@ -12,7 +13,7 @@ pub(crate) struct Places {
     /// Where the client keeps the person's own settings, skills and agents.
     pub(crate) config: PathBuf,
     /// Ralph's own folder: loops, archive, the record of installations.
-    pub(crate) ralph_home: PathBuf,
+    pub(crate) ralph: Home,
     /// Where the running `ralph` and the hooks beside it are.
     pub(crate) executables: PathBuf,
     /// Where the person stands.
@@ -26,9 +27,7 @@ impl Places {
         let running = env::current_exe().context("could not find the running executable")?;
         Ok(Places {
             config: folder("CLAUDE_CONFIG_DIR").unwrap_or_else(|| home.join(".claude")),
-            ralph_home: folder("RALPH_HOME")
-                .or_else(|| folder("XDG_STATE_HOME").map(|state| state.join("ralph")))
-                .unwrap_or_else(|| home.join(".local/state/ralph")),
+            ralph: Home::from_env()?,
             executables: running.parent().unwrap_or(Path::new("/")).to_owned(),
             current: env::current_dir().context("could not find the current folder")?,
             home,

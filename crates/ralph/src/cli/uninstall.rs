@@ -43,7 +43,7 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
         refuse_inside_a_live_loop(&places)?;
     }
     let scope = scope::resolve(&args.scope, &places)?;
-    let record = Record::read(&places.ralph_home)?;
+    let record = Record::read(places.ralph.root())?;
     let known = record.of(&scope.settings).cloned();
     let found = outside::find(&scope.settings)?;
     let settings = decide(&found, known.as_ref())
@@ -61,7 +61,7 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
             outside::remove_empty_folder(folder);
         }
         if known.is_some() {
-            record.write(&places.ralph_home, &scope.settings, None)?;
+            record.write(places.ralph.root(), &scope.settings, None)?;
         }
     }
     name_what_is_left(&places, known.as_ref(), &left);
@@ -71,7 +71,7 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
 /// The model of a running loop must not take away, or bend, what enforces the loop.
 pub(crate) fn refuse_inside_a_live_loop(places: &Places) -> Result<()> {
     let session = std::env::var("CLAUDE_CODE_SESSION_ID").unwrap_or_default();
-    let bound = super::doctor::states::live_loop_of(&places.ralph_home, &session);
+    let bound = super::doctor::states::live_loop_of(&places.ralph, &session);
     match bound {
         None => Ok(()),
         Some(loop_id) => Err(refused(
@@ -172,7 +172,7 @@ fn remove_folder_of_skill(file: &Path, scope: &Scope) {
 
 fn name_what_is_left(places: &Places, known: Option<&Install>, left: &[String]) {
     println!("left, remove by hand what you do not want:");
-    let state = places.ralph_home.display();
+    let state = places.ralph.root().display();
     println!("  `{state}` (loops, and the archive of ended ones)");
     println!("  `{}`/ralph and ralph-* (the executables)", places.executables.display());
     for backup in known.map_or(&[][..], |known| &known.backups) {

@@ -1,7 +1,7 @@
 //! Do several live loops share a work tree? Then the edits of one count as progress of the other.
 
 use super::check::{Check, warn, well};
-use super::states::{Loops, Stored};
+use super::states::Loops;
 use std::collections::BTreeMap;
 
 const NAME: &str = "work trees";
@@ -9,12 +9,8 @@ const NAME: &str = "work trees";
 /// One line.
 pub(super) fn check(loops: &Loops) -> Check {
     let mut by_root: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
-    for (_, stored) in &loops.states {
-        if let Stored::State(state) = stored
-            && state.is_live()
-        {
-            by_root.entry(&state.project_root).or_default().push(&state.loop_id);
-        }
+    for state in loops.states.iter().filter(|state| state.is_live()) {
+        by_root.entry(&state.project_root).or_default().push(&state.loop_id);
     }
     match by_root.iter().find(|(_, ids)| ids.len() > 1) {
         None => well(NAME, "no two live loops share one"),

@@ -4,7 +4,7 @@ use super::record::Copied;
 use super::scope::Scope;
 use super::shipped::SHIPPED;
 use anyhow::Result;
-use ralph_core::registration::{HOOK_EXECUTABLES, Location};
+use ralph_core::registration::{HOOK_EXECUTABLES, Location, yaml_word};
 use ralph_io::outside::{self, Found};
 use std::path::{Path, PathBuf};
 
@@ -75,9 +75,9 @@ pub(crate) fn wrote(known: &[Copied], path: &Path, text: &str) -> bool {
 fn located(text: &str, location: Location<'_>) -> String {
     let line = |line: &str| {
         for executable in HOOK_EXECUTABLES {
-            let bare = format!("command: \"{executable}\"\n");
+            let bare = format!("command: {executable}\n");
             if line.trim_start() == bare {
-                let command = serde_json::Value::from(location.command(executable));
+                let command = yaml_word(&location.command(executable));
                 return line.replace(&bare, &format!("command: {command}\n"));
             }
         }

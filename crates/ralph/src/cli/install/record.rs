@@ -6,7 +6,7 @@
 
 use super::super::exit::{Exit, refused};
 use anyhow::{Context, Result};
-use ralph_io::outside;
+use ralph_io::{atomic, outside};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
@@ -83,7 +83,7 @@ impl Record {
         outside::make_folders(ralph_home, 0o700)?;
         let mut text = serde_json::to_string_pretty(&self).context("could not write the record")?;
         text.push('\n');
-        outside::write_private(&path(ralph_home), &text)
+        atomic::write(&path(ralph_home), text.as_bytes())
     }
 }
 

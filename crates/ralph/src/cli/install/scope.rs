@@ -69,7 +69,7 @@ pub(crate) fn resolve(args: &ScopeArgs, places: &Places) -> Result<Scope> {
         return Ok(Scope {
             name: format!("stow package `{}`", package.join("claude").display()),
             settings: base.join("settings.json"),
-            backups: places.ralph_home.join("backups"),
+            backups: places.ralph.root().join("backups"),
             naming: Naming::Bare,
             package: Some(package),
             base,

@@ -22,9 +22,10 @@ macro_rules! shipped {
 
 /// All of them.
 pub(crate) const SHIPPED: &[Shipped] = shipped![
+    "agents/ralph-worker.md",
     "skills/ralph/SKILL.md",
-    "skills/ralph-plan/SKILL.md",
     "skills/ralph-cancel/SKILL.md",
+    "skills/ralph-plan/SKILL.md",
 ];
 
 #[cfg(test)]
