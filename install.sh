@@ -9,11 +9,13 @@ set -eu
 
 usage() {
     cat <<'END'
-usage: ./install.sh [--prefix DIR] [--no-register]
+usage: ./install.sh [--prefix DIR] [--no-register | --project DIR | --stow DIR]
        ./install.sh --demo [ARGUMENTS OF `ralph demo`]
 
   --prefix DIR    put the executables into DIR/bin (default: ~/.local/bin)
   --no-register   do not run `ralph install` afterwards
+  --project DIR   register for one project, in DIR/.claude, instead of for you
+  --stow DIR      register in a package `claude` for GNU stow in DIR
   --demo          build, install into a private temporary place, show what Ralph does, leave nothing
 END
 }
@@ -32,6 +34,8 @@ hooks="ralph-user-prompt ralph-pre-tool-use ralph-backpressure ralph-stop-hook r
 prefix=
 register=yes
 demo=no
+scope=
+folder=
 while [ $# -gt 0 ]; do
     case $1 in
     --prefix)
@@ -46,6 +50,12 @@ while [ $# -gt 0 ]; do
     --no-register)
         register=no
         shift
+        ;;
+    --project | --stow)
+        [ $# -ge 2 ] || stop 2 "$1 needs a folder"
+        scope=$1
+        folder=$2
+        shift 2
         ;;
     --demo)
         demo=yes
@@ -89,12 +99,12 @@ static_target() {
     *-linux-*) static=${host%%-*}-unknown-linux-musl ;;
     *) return ;;
     esac
-    folder=$(rustc --print target-libdir --target "$static" 2>/dev/null) || return 0
-    if [ ! -d "$folder" ] && command -v rustup >/dev/null 2>&1; then
+    library=$(rustc --print target-libdir --target "$static" 2>/dev/null) || return 0
+    if [ ! -d "$library" ] && command -v rustup >/dev/null 2>&1; then
         say "adding the target $static"
         rustup target add "$static" >/dev/null 2>&1 || true
     fi
-    if [ -d "$folder" ]; then
+    if [ -d "$library" ]; then
         printf '%s\n' "$static"
     else
         say "the static target $static is not installed and cannot be added;" \
@@ -177,7 +187,11 @@ fi
 # --- register --------------------------------------------------------------------------------------
 
 if [ "$register" = yes ]; then
-    "$bin/ralph" install
+    if [ -n "$scope" ]; then
+        "$bin/ralph" install "$scope" "$folder"
+    else
+        "$bin/ralph" install
+    fi
 else
     say "not registered; to do so: $bin/ralph install"
 fi

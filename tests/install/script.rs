@@ -74,6 +74,17 @@ fn a_prefix_is_respected_and_registration_can_be_left_out() {
 }
 
 #[test]
+fn a_project_or_a_package_is_registered_instead_of_the_person() {
+    let world = machine(true);
+    install_sh(&world, &["--project", "."]).exit(0).says("project `");
+    assert!(world.exists("project/.claude/settings.json"));
+    install_sh(&world, &["--stow", "dotfiles"]).exit(0).says("stow package `");
+    assert!(world.exists("project/dotfiles/claude/.claude/settings.json"));
+    assert!(!world.exists("home/.claude/settings.json"));
+    install_sh(&world, &["--stow"]).exit(2).says("--stow needs a folder");
+}
+
+#[test]
 fn on_the_path_it_warns_of_nothing() {
     let world = machine(true);
     let prefix = world.path("");
