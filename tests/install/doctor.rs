@@ -95,6 +95,18 @@ fn an_unregistered_hook_is_named() {
 }
 
 #[test]
+fn a_hook_that_leaves_occasions_out_is_named() {
+    let world = installed();
+    let text = world.read("home/.claude/settings.json");
+    let narrowed = text.replacen("\"matcher\": \"*\"", "\"matcher\": \"Bash\"", 1);
+    assert_ne!(narrowed, text);
+    world.write("home/.claude/settings.json", &narrowed);
+    fails(&world, "PreToolUse (ralph-pre-tool-use) is only for `Bash`, not for `*`");
+    world.ralph(&["install"]).exit(0).says("replace our older hooks: PreToolUse");
+    world.ralph(&["doctor"]).exit(0);
+}
+
+#[test]
 fn with_no_registration_at_all_it_says_that_no_loop_is_enforced() {
     fails(&World::new(), "FAIL  registration: no hook is registered");
 }

@@ -35,13 +35,7 @@ pub(super) enum Place {
     Skill,
 }
 
-pub(super) const HOOKS: [&str; 5] = [
-    "ralph-user-prompt",
-    "ralph-pre-tool-use",
-    "ralph-backpressure",
-    "ralph-stop-hook",
-    "ralph-session-context",
-];
+pub(super) use crate::registration::HOOK_EXECUTABLES as HOOKS;
 
 const CLIENT_SETTINGS: [&str; 3] =
     ["settings.json", "settings.local.json", "managed-settings.json"];

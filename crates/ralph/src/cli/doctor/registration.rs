@@ -3,7 +3,7 @@
 use super::super::places::Places;
 use super::check::{Check, fail, warn, well};
 use super::settings::{RegisteredHook, Settings, hooks_in};
-use ralph_core::registration::{HOOKS, Hook, STOP_HOOK};
+use ralph_core::registration::{HOOKS, Hook, STOP_HOOK, matcher_text};
 use ralph_io::outside;
 use serde_json::Value;
 use std::path::Path;
@@ -53,16 +53,22 @@ pub(super) fn check(settings: &Settings, places: &Places) -> Vec<Check> {
 
 fn check_file(name: &str, path: &Path, hooks: &[RegisteredHook]) -> Check {
     let path = path.display();
-    let missing: Vec<String> = HOOKS
-        .iter()
-        .filter(|row| !hooks.iter().any(|hook| is_row(hook, row)))
-        .map(|row| format!("{} ({})", row.event, row.executable))
-        .collect();
+    let missing: Vec<String> = HOOKS.iter().filter_map(|row| lack(row, hooks)).collect();
     if missing.is_empty() {
         return well(NAME, format!("{} hooks in the {name} settings `{path}`", hooks.len()));
     }
     let missing = missing.join(", ");
     fail(NAME, format!("not registered in the {name} settings `{path}`: {missing}"), INSTALL)
+}
+
+/// What is wanting for a row of the table: the whole entry, or occasions that it leaves out.
+fn lack(row: &Hook, hooks: &[RegisteredHook]) -> Option<String> {
+    let wanted = matcher_text(row.matcher).unwrap_or_else(|| "*".to_owned());
+    let name = format!("{} ({})", row.event, row.executable);
+    let mut present = hooks.iter().filter(|hook| is_row(hook, row)).map(|hook| &hook.matcher);
+    let Some(first) = present.clone().next() else { return Some(name) };
+    let fits = present.any(|matcher| *matcher == wanted || matcher == "*");
+    (!fits).then(|| format!("{name} is only for `{first}`, not for `{wanted}`"))
 }
 
 fn is_row(hook: &RegisteredHook, row: &Hook) -> bool {

@@ -5,6 +5,7 @@ use super::super::places::Places;
 use super::check::{Check, fail, warn, well};
 use ralph_io::outside;
 use serde_json::Value;
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 /// All settings files, lowest rank first: a later one wins.
@@ -24,10 +25,12 @@ pub(super) struct SettingsFile {
 }
 
 /// A hook of ours as it stands in a settings file.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct RegisteredHook {
     /// For which event.
     pub(super) event: String,
+    /// For which of its occasions; `*` where nothing is said.
+    pub(super) matcher: String,
     /// The words that are started; a shell line is one word without arguments.
     pub(super) command: String,
     /// The arguments in exec form; nothing in shell form.
@@ -64,8 +67,10 @@ impl Settings {
     pub(super) fn hooks(&self) -> Vec<RegisteredHook> {
         let mut hooks: Vec<RegisteredHook> =
             self.readable().flat_map(|(_, value)| hooks_in(value)).collect();
-        let mut seen = std::collections::HashSet::new();
-        hooks.retain(|hook| seen.insert(hook.clone()));
+        let mut seen = HashSet::new();
+        hooks.retain(|hook| {
+            seen.insert((hook.event.clone(), hook.command.clone(), hook.args.clone()))
+        });
         hooks
     }
 }
@@ -73,24 +78,29 @@ impl Settings {
 /// Our hooks in one file.
 pub(super) fn hooks_in(settings: &Value) -> Vec<RegisteredHook> {
     let Some(events) = settings["hooks"].as_object() else { return Vec::new() };
-    let entries = |groups: &Value| -> Vec<Value> {
-        let groups = groups.as_array().cloned().unwrap_or_default();
-        groups
-            .iter()
-            .flat_map(|group| group["hooks"].as_array().cloned().unwrap_or_default())
-            .collect()
-    };
     let mut hooks = Vec::new();
     for (event, groups) in events {
-        for entry in entries(groups).iter().filter(|entry| merge::is_ours(entry)) {
-            let args = entry["args"].as_array().map(|args| {
-                args.iter().map(|word| word.as_str().unwrap_or_default().to_owned()).collect()
-            });
-            let command = entry["command"].as_str().unwrap_or_default().to_owned();
-            hooks.push(RegisteredHook { event: event.clone(), command, args });
+        for group in groups.as_array().into_iter().flatten() {
+            let entries = group["hooks"].as_array().into_iter().flatten();
+            hooks.extend(
+                entries
+                    .filter(|entry| merge::is_ours(entry))
+                    .map(|entry| registered_hook(event, group, entry)),
+            );
         }
     }
     hooks
+}
+
+fn registered_hook(event: &str, group: &Value, entry: &Value) -> RegisteredHook {
+    let word = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let matcher = group["matcher"].as_str().filter(|matcher| !matcher.is_empty());
+    RegisteredHook {
+        event: event.to_owned(),
+        matcher: matcher.unwrap_or("*").to_owned(),
+        command: word(&entry["command"]),
+        args: entry["args"].as_array().map(|args| args.iter().map(word).collect()),
+    }
 }
 
 /// A settings file that the client cannot read switches everything in it off.
