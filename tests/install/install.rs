@@ -262,3 +262,15 @@ fn a_session_with_a_live_loop_may_neither_install_nor_uninstall() {
 fn digest(text: &str) -> String {
     ralph_io::outside::digest(text)
 }
+
+#[test]
+fn a_reader_that_stops_reading_does_not_stop_the_installation() {
+    let world = World::new();
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    let mut command = world.command(world.path("bin/ralph"));
+    let output = command.arg("install").stdout(writer).output().unwrap();
+    assert_eq!(String::from_utf8_lossy(&output.stderr), "");
+    assert!(output.status.success());
+    assert!(world.read("home/.claude/settings.json").contains("ralph-stop-hook"));
+}

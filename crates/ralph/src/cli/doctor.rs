@@ -14,6 +14,7 @@ mod worktrees;
 
 use super::exit::Exit;
 use super::places::Places;
+use super::tell::tell;
 use anyhow::Result;
 use check::{Check, Verdict};
 use settings::Settings;
@@ -33,10 +34,10 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
     let checks = examine(&places);
     let well = checks.iter().all(|check| check.verdict != Verdict::Fail);
     if args.json {
-        println!("{}", serde_json::to_string_pretty(&check::document(&checks, well))?);
+        tell!("{}", serde_json::to_string_pretty(&check::document(&checks, well))?);
     } else {
-        checks.iter().for_each(|check| println!("{check}"));
-        println!("{}", check::conclusion(&checks));
+        checks.iter().for_each(|check| tell!("{check}"));
+        tell!("{}", check::conclusion(&checks));
     }
     Ok(if well { Exit::Done } else { Exit::No })
 }

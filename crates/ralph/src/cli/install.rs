@@ -12,6 +12,7 @@ mod shipped;
 
 use super::exit::{Exit, refused};
 use super::places::Places;
+use super::tell::tell;
 use anyhow::{Context, Result};
 use files::{Fate, Target};
 use jiff::Zoned;
@@ -59,7 +60,7 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
     let plan = gather(scope, &record, args.block_cap)?;
     describe(&plan, args.dry_run);
     if args.dry_run {
-        println!("{}", serde_json::to_string_pretty(&wanted_text(&plan.scope))?);
+        tell!("{}", serde_json::to_string_pretty(&wanted_text(&plan.scope))?);
         return Ok(Exit::Done);
     }
     let changed = plan.will_change();
@@ -69,7 +70,7 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
     if changed || record.of(&settings) != Some(&install) {
         record.write(places.ralph.root(), &settings, Some(install))?;
     }
-    println!("{advice}");
+    tell!("{advice}");
     Ok(Exit::Done)
 }
 
@@ -134,21 +135,21 @@ fn text_without_us(settings: &Found, known: Option<&Install>) -> Result<Option<S
 
 fn describe(plan: &Plan, dry_run: bool) {
     let settings = plan.scope.settings.display();
-    println!("{}: settings `{settings}`", plan.scope.name);
+    tell!("{}: settings `{settings}`", plan.scope.name);
     let (would, wrote) = if dry_run { ("would ", "write") } else { ("", "wrote") };
     for (what, events) in summary(&plan.merged.changes) {
-        println!("  {would}{what}: {events}");
+        tell!("  {would}{what}: {events}");
     }
     if plan.merged.changes.is_empty() {
-        println!("  hooks: already registered, nothing to change");
+        tell!("  hooks: already registered, nothing to change");
     }
     for (target, fate) in &plan.files {
         let name = target.name;
         match fate {
-            Fate::Write => println!("  {would}{wrote} {name}"),
-            Fate::Update => println!("  {would}{wrote} {name}, over our older text"),
+            Fate::Write => tell!("  {would}{wrote} {name}"),
+            Fate::Update => tell!("  {would}{wrote} {name}, over our older text"),
             Fate::Current | Fate::Linked => {}
-            Fate::Keep => println!(
+            Fate::Keep => tell!(
                 "  kept {name}: it is not ours, or was edited; move `{}` away to get ours",
                 target.path.display()
             ),
@@ -228,7 +229,7 @@ pub(crate) fn back_up(folder: &Path, settings: &Found) -> Result<Option<PathBuf>
     let time = Zoned::now().strftime("%Y%m%dT%H%M%S%.6f").to_string();
     let backup = folder.join(format!("settings.json.ralph-backup-{time}"));
     atomic::write(&backup, text.as_bytes())?;
-    println!("  kept a copy of the settings as they were: `{}`", backup.display());
+    tell!("  kept a copy of the settings as they were: `{}`", backup.display());
     Ok(Some(backup))
 }
 

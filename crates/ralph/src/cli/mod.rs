@@ -4,6 +4,7 @@ mod doctor;
 mod exit;
 mod install;
 mod places;
+mod tell;
 mod uninstall;
 
 use clap::{Parser, Subcommand};

@@ -10,6 +10,7 @@ use super::install::record::{Install, Record};
 use super::install::scope::{self, Scope, ScopeArgs};
 use super::install::{back_up, files, summary};
 use super::places::Places;
+use super::tell::tell;
 use anyhow::{Context, Result};
 use ralph_io::outside::{self, Found};
 use std::path::Path;
@@ -49,7 +50,7 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
     let settings = decide(&found, known.as_ref())
         .with_context(|| format!("could not use `{}`", scope.settings.display()))?;
 
-    println!("{}: settings `{}`", scope.name, scope.settings.display());
+    tell!("{}: settings `{}`", scope.name, scope.settings.display());
     describe(&settings);
     if !args.dry_run {
         carry_out(&settings, &scope, &found)?;
@@ -107,12 +108,12 @@ fn is_empty_object(text: &str) -> bool {
 
 fn describe(settings: &Settings) {
     match settings {
-        Settings::Untouched => println!("  hooks: none of ours, nothing to change"),
-        Settings::Restored(_) => println!("  hooks: removed; the file is as it was before"),
-        Settings::Deleted => println!("  hooks: removed, and with them the file, which was ours"),
+        Settings::Untouched => tell!("  hooks: none of ours, nothing to change"),
+        Settings::Restored(_) => tell!("  hooks: removed; the file is as it was before"),
+        Settings::Deleted => tell!("  hooks: removed, and with them the file, which was ours"),
         Settings::Trimmed(merged) => {
             for (what, events) in summary(&merged.changes) {
-                println!("  {what}: {events}");
+                tell!("  {what}: {events}");
             }
         }
     }
@@ -153,7 +154,7 @@ fn remove_files(scope: &Scope, known: Option<&Install>, dry_run: bool) -> Result
             left.push(path.display().to_string());
             continue;
         }
-        println!("  remove `{}`", path.display());
+        tell!("  remove `{}`", path.display());
         if !dry_run {
             outside::remove(&found)?;
             remove_folder_of_skill(path, scope);
@@ -171,14 +172,14 @@ fn remove_folder_of_skill(file: &Path, scope: &Scope) {
 }
 
 fn name_what_is_left(places: &Places, known: Option<&Install>, left: &[String]) {
-    println!("left, remove by hand what you do not want:");
+    tell!("left, remove by hand what you do not want:");
     let state = places.ralph.root().display();
-    println!("  `{state}` (loops, and the archive of ended ones)");
-    println!("  `{}`/ralph and ralph-* (the executables)", places.executables.display());
+    tell!("  `{state}` (loops, and the archive of ended ones)");
+    tell!("  `{}`/ralph and ralph-* (the executables)", places.executables.display());
     for backup in known.map_or(&[][..], |known| &known.backups) {
-        println!("  `{}` (settings as they were)", backup.display());
+        tell!("  `{}` (settings as they were)", backup.display());
     }
     for file in left {
-        println!("  `{file}` (not ours, or edited)");
+        tell!("  `{file}` (not ours, or edited)");
     }
 }
