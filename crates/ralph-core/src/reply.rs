@@ -30,6 +30,7 @@ enum Action {
         reason: String,
         cut_turn: bool,
     },
+    PassedOn(String),
 }
 
 /// How to keep a turn from ending, which depends on the client's version.
@@ -101,6 +102,11 @@ impl Reply {
         Reply { action: Action::Deny { reason, cut_turn: true }, message: None }
     }
 
+    /// Passes on what another executable of ours rendered; it counts as silence if it is empty.
+    pub fn passed_on(rendered: String) -> Reply {
+        Reply { action: Action::PassedOn(rendered), message: None }
+    }
+
     /// Adds a message that the person sees and the model does not.
     pub fn tell(mut self, message: impl Into<String>) -> Reply {
         self.message = Some(bounded(&message.into(), REASON_LIMIT));
@@ -109,9 +115,13 @@ impl Reply {
 
     /// The one line for standard output; none for silence.
     pub fn render(&self) -> Option<String> {
+        if let Action::PassedOn(rendered) = &self.action {
+            let line = rendered.trim();
+            return (!line.is_empty()).then(|| line.to_owned());
+        }
         let mut reply = Map::new();
         match &self.action {
-            Action::Nothing => {}
+            Action::Nothing | Action::PassedOn(_) => {}
             Action::Context(event, text) => {
                 let output = json!({"hookEventName": event.name(), "additionalContext": text});
                 reply.insert("hookSpecificOutput".to_owned(), output);

@@ -90,6 +90,9 @@ pub struct LoopState {
     pub client: Option<Client>,
     /// True once the loop had an event after its start; until then a new `/ralph` may replace it.
     pub touched: bool,
+    /// Set by a cancel that lets the running turn finish.
+    #[serde(skip_serializing_if = "is_false")]
+    pub let_finish: bool,
     /// Members that this version does not know.
     #[serde(flatten)]
     pub extra: Extra,
@@ -129,6 +132,7 @@ impl Default for LoopState {
             turn: None,
             client: None,
             touched: false,
+            let_finish: false,
             extra: Extra::new(),
         }
     }
@@ -147,7 +151,7 @@ impl LoopState {
 
     /// How many times the loop went on, of how many, for people: `3/25`.
     pub fn position(&self) -> String {
-        format!("{}/{}", self.iteration, self.max_iterations)
+        Document::position(self)
     }
 
     /// Rests the loop where it stands. A loop that does not run is left as it is.
@@ -178,6 +182,87 @@ impl LoopState {
         self.ending = Some(Ending { kind, at: now, detail: detail.into() });
     }
 }
+
+/// What a tool call needs to know of a loop: a glance at the same document, whose cost does not
+/// grow with what the document holds besides.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default)]
+pub struct Glance {
+    /// As in [`LoopState`].
+    pub schema_version: u32,
+    /// As in [`LoopState`].
+    pub session_id: String,
+    /// As in [`LoopState`].
+    pub mode: Mode,
+    /// As in [`LoopState`].
+    pub phase: Phase,
+    /// As in [`LoopState`].
+    pub iteration: u32,
+    /// As in [`LoopState`].
+    pub max_iterations: u32,
+    /// As in [`LoopState`].
+    pub turn: Option<GlanceTurn>,
+    /// As in [`LoopState`].
+    pub ending: Option<GlanceEnding>,
+    /// As in [`LoopState`].
+    pub via: Option<Via>,
+    /// As in [`LoopState`].
+    pub touched: bool,
+    /// As in [`LoopState`].
+    pub let_finish: bool,
+}
+
+/// The turn that a loop drives, at a glance.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default)]
+pub struct GlanceTurn {
+    /// As in [`Turn`].
+    pub prompt_id: String,
+}
+
+/// How a loop ended, at a glance.
+#[derive(Debug, Clone, Deserialize)]
+pub struct GlanceEnding {
+    /// As in [`Ending`].
+    pub kind: EndingKind,
+}
+
+/// A view of the state document: the whole of it, or a glance.
+pub trait Document: serde::de::DeserializeOwned {
+    /// Version of the document's schema.
+    fn schema_version(&self) -> u32;
+    /// The session that the loop is bound to.
+    fn session_id(&self) -> &str;
+    /// How many times the loop went on, of how many: `3/25`.
+    fn position(&self) -> String;
+    /// The highest-ranking registration seen.
+    fn via(&self) -> Option<Via>;
+}
+
+macro_rules! document {
+    ($view:ty) => {
+        impl Document for $view {
+            fn schema_version(&self) -> u32 {
+                self.schema_version
+            }
+
+            fn session_id(&self) -> &str {
+                &self.session_id
+            }
+
+            fn position(&self) -> String {
+                format!("{}/{}", self.iteration, self.max_iterations)
+            }
+
+            fn via(&self) -> Option<Via> {
+                self.via
+            }
+        }
+    };
+}
+
+document!(LoopState);
+document!(Glance);
 
 macro_rules! words {
     ($(#[$about:meta])* $name:ident { $($(#[$doc:meta])* $variant:ident = $word:literal,)+ }) => {
@@ -230,8 +315,10 @@ macro_rules! words {
 
 words! {
     /// Which rules drive a loop.
+    #[derive(Default)]
     Mode {
         /// The Ralph loop.
+        #[default]
         Loop = "loop",
         /// Consensus planning.
         Ralplan = "ralplan",
@@ -244,8 +331,10 @@ words! {
 
 words! {
     /// Where a loop stands.
+    #[derive(Default)]
     Phase {
         /// Prepared, not started.
+        #[default]
         Planned = "planned",
         /// Working on tasks.
         Implementation = "implementation",
@@ -374,6 +463,16 @@ pub enum Via {
 }
 
 impl Via {
+    /// The word by which a registration names itself.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Via::Unnamed => "unnamed",
+            Via::Skill => "skill",
+            Via::Plugin => "plugin",
+            Via::Settings => "settings",
+        }
+    }
+
     /// The registration that an executable was started by, from its last argument.
     pub fn from_argument(argument: Option<&str>) -> Via {
         match argument {
@@ -543,6 +642,10 @@ impl Default for Task {
             extra: Extra::new(),
         }
     }
+}
+
+fn is_false(flag: &bool) -> bool {
+    !flag
 }
 
 fn is_zero(number: &u32) -> bool {

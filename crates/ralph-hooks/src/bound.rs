@@ -2,7 +2,7 @@
 
 use crate::door::Call;
 use anyhow::Result;
-use ralph_core::state::{LoopState, Via};
+use ralph_core::state::{Document, LoopState, Via};
 use ralph_io::journal::{self, Entry};
 use ralph_io::store::LoopFile;
 use ralph_io::{clock, lifecycle};
@@ -10,34 +10,34 @@ use serde_json::{Value, json};
 
 /// A loop bound to the session that called.
 #[derive(Debug)]
-pub struct Bound {
+pub struct Bound<S = LoopState> {
     /// Its state file.
     pub file: LoopFile,
     /// Its state at the time of the call.
-    pub state: LoopState,
+    pub state: S,
     /// What was wrong with the state file, if the last good copy stands in for it.
     pub warning: Option<String>,
 }
 
-impl Bound {
+impl<S: Document> Bound<S> {
     /// Finds the loop. None if the session has none: then the call is none of our business.
     ///
     /// # Errors
     /// When there is an entry for this session, but it or the state cannot be trusted or read.
-    pub fn find(call: &Call) -> Result<Option<Bound>> {
+    pub fn find(call: &Call) -> Result<Option<Bound<S>>> {
         let session_id = &call.input.session_id;
         let Some(file) = lifecycle::of_session(&call.home, session_id)? else { return Ok(None) };
         call.home.check()?;
-        let Some(loaded) = file.read()? else { return Ok(None) };
+        let Some(loaded) = file.view::<S>()? else { return Ok(None) };
         // A single manifest file names one loop for all sessions; only its own may be touched.
-        let ours = !session_id.is_empty() && loaded.state.session_id == *session_id;
+        let ours = !session_id.is_empty() && loaded.state.session_id() == session_id;
         let bound = Bound { file, state: loaded.state, warning: loaded.warning };
         Ok(ours.then_some(bound))
     }
 
     /// True when a registration of higher rank has been seen: its copy answers, this one is silent.
     pub fn is_outranked(&self, via: Via) -> bool {
-        self.state.via.is_some_and(|seen| seen > via)
+        self.state.via().is_some_and(|seen| seen > via)
     }
 
     /// Writes one line of the journal. A journal that cannot be written stops nothing.

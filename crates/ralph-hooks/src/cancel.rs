@@ -6,15 +6,12 @@ use crate::door::Call;
 use anyhow::Result;
 use ralph_core::reply::Reply;
 use ralph_core::say;
-use ralph_core::state::{EndingKind, LoopState};
+use ralph_core::state::{Document, EndingKind, Glance, LoopState};
 use ralph_io::clock;
 use ralph_io::home::Home;
 use ralph_io::lifecycle::{self, Entry};
 use ralph_io::store::LoopFile;
 use serde_json::Value;
-
-/// Member of the state that asks for the running turn to be let finish.
-const LET_FINISH: &str = "let_finish";
 
 /// Ends a loop by a person's wish and puts it away, leaving a tombstone in its session's manifest
 /// entry. Returns the state and where it stands now; none if it had ended before.
@@ -30,9 +27,7 @@ pub fn end_loop(
             return None;
         }
         state.end(EndingKind::Cancelled, how, now);
-        if let_finish {
-            state.extra.insert(LET_FINISH.to_owned(), Value::Bool(true));
-        }
+        state.let_finish = let_finish;
         Some(state.clone())
     })?;
     let Some(state) = ended.flatten() else { return Ok(None) };
@@ -42,7 +37,7 @@ pub fn end_loop(
 
 /// At a tool call of a session whose loop has ended: cuts the turn that the loop drove, and only
 /// that turn. The main conversation hears it once; every subagent hears it for itself.
-pub fn cut_turn(call: &Call, bound: &Bound) -> Result<Reply> {
+pub fn cut_turn(call: &Call, bound: &Bound<Glance>) -> Result<Reply> {
     let subagent = call.input.from_subagent();
     let cuts = is_cancelled_turn(call, &bound.state);
     if !subagent || !cuts {
@@ -52,14 +47,16 @@ pub fn cut_turn(call: &Call, bound: &Bound) -> Result<Reply> {
         return Ok(Reply::silent());
     }
     bound.note(call, "turn cut", "the person cancelled the loop", Value::Null);
-    Ok(Reply::cut(&say::ended(&bound.state)))
+    Ok(Reply::cut(&say::line(&format!(
+        "the person cancelled the loop at {}",
+        bound.state.position()
+    ))))
 }
 
-fn is_cancelled_turn(call: &Call, state: &LoopState) -> bool {
+fn is_cancelled_turn(call: &Call, state: &Glance) -> bool {
     let cancelled = state.ending.as_ref().is_some_and(|end| end.kind == EndingKind::Cancelled);
-    let let_finish = state.extra.get(LET_FINISH) == Some(&Value::Bool(true));
     let same_turn = state.turn.as_ref().is_some_and(|turn| turn.prompt_id == call.input.prompt_id);
-    cancelled && !let_finish && (same_turn || call.input.from_subagent())
+    cancelled && !state.let_finish && (same_turn || call.input.from_subagent())
 }
 
 /// At the end of a turn, or of the session, whose loop has ended: the tombstone has served.

@@ -12,7 +12,6 @@ use ralph_io::home::Home;
 use ralph_io::manifest::{self, Key};
 use ralph_io::stdin::{self, Appetite};
 use std::io::Write;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Instant;
 
 /// Strings of a payload are kept up to this length. A last message of a megabyte is read whole; the
@@ -29,6 +28,8 @@ const IN_ALL: usize = 16 << 20;
 pub struct Call {
     /// What the client said.
     pub input: Input,
+    /// The payload as it was read, its long strings cut.
+    pub raw: Vec<u8>,
     /// True if a string of the payload was too long to keep whole.
     pub cut: bool,
     /// The registration that started this copy.
@@ -53,14 +54,24 @@ pub fn enter_if_bound(name: &str, hook: Hook) {
 /// Runs a hook for every session.
 #[inline(never)]
 pub fn enter(name: &str, hook: Hook) {
-    // The default hook prints a back trace of many lines.
-    std::panic::set_hook(Box::new(|_| {}));
-    let outcome = catch_unwind(AssertUnwindSafe(|| call(name).and_then(|call| hook(&call))));
-    match outcome {
-        Ok(Ok(reply)) => print(&reply),
-        Ok(Err(error)) => complain(name, &format!("{error:#}")),
-        Err(_) => complain(name, "an internal error; the session goes on without it"),
+    fail_open(name.to_owned());
+    match call(name).and_then(|call| hook(&call)) {
+        Ok(reply) => print(&reply),
+        Err(error) => complain(name, &format!("{error:#}")),
     }
+}
+
+/// Makes a mistake of ours end this process as if it had nothing to say: one line instead of a
+/// back trace, and exit code 0.
+fn fail_open(name: String) {
+    std::panic::set_hook(Box::new(move |panic| {
+        let place = panic.location().map(|at| format!(" at {at}")).unwrap_or_default();
+        complain(
+            &name,
+            &format!("an internal error{place}; the session goes on without this hook"),
+        );
+        std::process::exit(0);
+    }));
 }
 
 /// True when the environment names a session and no loop is bound to it. Where the environment is
@@ -83,7 +94,7 @@ fn call(name: &str) -> Result<Call> {
     let payload = stdin::read(Appetite { per_string, in_all: IN_ALL })?;
     let via = Via::from_argument(std::env::args().next_back().as_deref());
     let home = Home::from_env()?;
-    Ok(Call { input: payload.input, cut: payload.cut, via, home, began })
+    Ok(Call { input: payload.input, raw: payload.raw, cut: payload.cut, via, home, began })
 }
 
 fn print(reply: &Reply) {

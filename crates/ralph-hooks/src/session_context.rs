@@ -24,7 +24,7 @@ pub fn answer(call: &Call) -> Result<Reply> {
 }
 
 fn after_compaction(call: &Call) -> Result<Reply> {
-    let running = Bound::find(call)?.filter(|bound| bound.state.is_running());
+    let running = Bound::<LoopState>::find(call)?.filter(|bound| bound.state.is_running());
     Ok(running.map_or(Reply::silent(), |bound| contract(&bound.state)))
 }
 
@@ -38,7 +38,7 @@ fn contract(state: &LoopState) -> Reply {
 /// A resumed session is a new process: which hooks are registered there is seen afresh. What no
 /// person stopped goes on by itself.
 fn after_resume(call: &Call) -> Result<Reply> {
-    let Some(bound) = Bound::find(call)?.filter(|bound| bound.state.is_live()) else {
+    let Some(bound) = Bound::<LoopState>::find(call)?.filter(|bound| bound.state.is_live()) else {
         return Ok(Reply::silent());
     };
     let process = client::process();

@@ -30,7 +30,7 @@ pub fn answer(call: &Call) -> Result<Reply> {
         Event::Stop => tree::begin(&place(call)).unwrap_or_default(),
         _ => None,
     };
-    let Some(bound) = Bound::find(call)? else { return Ok(Reply::silent()) };
+    let Some(bound) = Bound::<LoopState>::find(call)? else { return Ok(Reply::silent()) };
     if bound.state.phase == Phase::Ended {
         return cancel::acknowledge(call, &bound);
     }

@@ -5,17 +5,17 @@
 //! decides. A plain prompt matters for two things: the words `ralph cancel` and `ralph pause` in
 //! mid-turn, and what it reveals, since pressing Esc fires no hook at all.
 
-use crate::begin::{self, Asked, Begun};
 use crate::bound::{self, Bound};
 use crate::cancel;
 use crate::door::Call;
+use crate::neighbour;
 use anyhow::Result;
 use ralph_core::event::Event;
 use ralph_core::reply::Reply;
-use ralph_core::state::{LoopState, PauseCause, Phase, StartedBy, Turn};
-use ralph_core::{arguments, contract, ending_marks, say, start};
-use ralph_io::{client, clock, project, transcript};
-use serde_json::{Value, json};
+use ralph_core::state::{LoopState, PauseCause, Phase, Turn};
+use ralph_core::{ending_marks, say};
+use ralph_io::{client, clock, transcript};
+use serde_json::Value;
 use std::path::Path;
 
 /// Answers UserPromptSubmit and UserPromptExpansion.
@@ -40,57 +40,20 @@ fn command(call: &Call) -> Result<Reply> {
     outcome.or_else(|error| Ok(Reply::block(&say::line(&format!("{error:#}")))))
 }
 
+/// Starting needs what only `ralph` has (settings, the project's files, a shell parser), so this
+/// executable stays small and hands the event over to its neighbour, whose answer it passes on.
 fn start_command(call: &Call) -> Result<Reply> {
-    let request = match arguments::parse(&call.input.command_args) {
-        Ok(request) => request,
-        Err(refusal) => return Ok(Reply::block(&say::line(&refusal.to_string()))),
-    };
-    let begun = begin::begin(&Asked {
-        home: &call.home,
-        request: &request,
-        session_id: &call.input.session_id,
-        prompt_id: &call.input.prompt_id,
-        project_root: project::root(client::project_dir(), Path::new(&call.input.cwd)),
-        started_by: StartedBy::Person,
-        via: Some(call.via),
-    })?;
-    Ok(match begun {
-        Begun::Answered => Reply::silent(),
-        Begun::Refused(why) => Reply::block(&say::line(&why)),
-        Begun::Planned(_) => {
-            Reply::block(&say::line("the client named no session; nothing was started"))
-        }
-        Begun::Started(state) => {
-            journal(call, &state, "started")?;
-            contract(&contract::started_line(&state), &state)
-                .tell(say::line(&start::announcement(&state)))
-        }
-        Begun::Continues(state) => {
-            journal(call, &state, "continued")?;
-            contract(&contract::continues_line(&state), &state).tell(say::line(&format!(
-                "loop {} continues at {}",
-                state.loop_id,
-                state.position()
-            )))
-        }
-    })
-}
-
-fn contract(heading: &str, state: &LoopState) -> Reply {
-    Reply::context(Event::UserPromptExpansion, &contract::contract(heading, state))
-}
-
-fn journal(call: &Call, state: &LoopState, decision: &str) -> Result<()> {
-    if let Some(bound) = Bound::find(call)? {
-        bound.note(call, decision, "the person typed /ralph", json!({"via": state.via}));
+    if call.cut {
+        anyhow::bail!("what was typed is too long; put it into a file and name the file");
     }
-    Ok(())
+    let answer = neighbour::answer(&call.raw, call.via)?;
+    Ok(Reply::passed_on(answer))
 }
 
 /// Cancels and answers without a model call. The second copy of a hook that is registered twice
 /// finds the tombstone of this very prompt and has nothing to add.
 fn cancel_command(call: &Call) -> Result<Reply> {
-    let Some(bound) = Bound::find(call)? else {
+    let Some(bound) = Bound::<LoopState>::find(call)? else {
         return Ok(Reply::block(&say::line(
             "no loop is live in this session; `ralph status` lists them",
         )));
@@ -139,7 +102,7 @@ fn plan_command(call: &Call) -> Result<Reply> {
     if client::is_plan_round() {
         return Ok(Reply::silent());
     }
-    let live = Bound::find(call)?.filter(|bound| bound.state.is_live());
+    let live = Bound::<LoopState>::find(call)?.filter(|bound| bound.state.is_live());
     Ok(live.map_or(Reply::silent(), |bound| {
         let position = bound.state.position();
         Reply::block(&say::line(&format!(
@@ -149,7 +112,7 @@ fn plan_command(call: &Call) -> Result<Reply> {
 }
 
 fn prompt(call: &Call) -> Result<Reply> {
-    let Some(bound) = Bound::find(call)? else { return Ok(Reply::silent()) };
+    let Some(bound) = Bound::<LoopState>::find(call)? else { return Ok(Reply::silent()) };
     if bound.state.phase == Phase::Ended {
         return after_the_end(call, &bound);
     }

@@ -6,8 +6,9 @@
 use anyhow::{Context, Result};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, Signal, kill_process_group};
-use std::io::Read;
+use std::io::{Read, Write};
 use std::os::unix::process::CommandExt;
+use std::path::Path;
 use std::process::{Child, ChildStdout, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
@@ -32,9 +33,12 @@ pub struct Finished {
 
 /// Starts a command with nothing on standard input and standard error dropped.
 pub fn start(command: &mut Command) -> Result<Running> {
+    start_with_input(command.stdin(Stdio::null()))
+}
+
+fn start_with_input(command: &mut Command) -> Result<Running> {
     let name = command.get_program().to_string_lossy().into_owned();
     let child = command
-        .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::null())
         .process_group(0)
@@ -105,6 +109,30 @@ fn wait_readable(pipe: &ChildStdout, deadline: Instant) -> Result<()> {
             Err(error) => return Err(error.into()),
         }
     }
+}
+
+/// A question to another program.
+#[derive(Debug, Clone, Copy)]
+pub struct Ask<'a> {
+    /// The program.
+    pub program: &'a Path,
+    /// Its arguments.
+    pub arguments: &'a [&'a str],
+    /// What it reads on standard input. It must read all of it before it writes much.
+    pub input: &'a [u8],
+}
+
+/// Runs a program on some input and returns what it printed.
+pub fn ask(ask: &Ask<'_>, deadline: Duration, cap: usize) -> Result<Finished> {
+    let began = Instant::now();
+    let mut command = Command::new(ask.program);
+    command.args(ask.arguments).stdin(Stdio::piped());
+    let mut running = start_with_input(&mut command)?;
+    if let Some(mut stdin) = running.child.stdin.take() {
+        // A program that has answered without reading everything is no failure.
+        let _ = stdin.write_all(ask.input);
+    }
+    running.finish(began + deadline, cap)
 }
 
 /// Runs a command to its end and returns what it printed.

@@ -19,6 +19,8 @@ pub struct Appetite {
 pub struct Payload {
     /// Its fields.
     pub input: Input,
+    /// The document itself, its long strings cut.
+    pub raw: Vec<u8>,
     /// True if a string was cut: a rule that needs the whole of one must refuse.
     pub cut: bool,
 }
@@ -50,7 +52,7 @@ fn parse(mut source: impl Read, appetite: Appetite) -> Result<Payload> {
     }
     let input = serde_json::from_slice(&squeezed.bytes)
         .context("could not read the JSON object on standard input")?;
-    Ok(Payload { input, cut: squeezed.cut })
+    Ok(Payload { input, raw: squeezed.bytes, cut: squeezed.cut })
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@
 use crate::lock::{self, Lock};
 use crate::{atomic, clock, owned};
 use anyhow::{Context, Result, bail};
-use ralph_core::state::{LoopState, SCHEMA_VERSION};
+use ralph_core::state::{Document, LoopState, SCHEMA_VERSION};
 use serde::Deserialize;
 use std::path::{Path, PathBuf};
 
@@ -18,9 +18,9 @@ pub struct LoopFile {
 
 /// A state as it was read.
 #[derive(Debug, Clone)]
-pub struct Loaded {
-    /// The state.
-    pub state: LoopState,
+pub struct Loaded<S = LoopState> {
+    /// The state, or a glance at it.
+    pub state: S,
     /// What was wrong with the file, if the state is the last good copy.
     pub warning: Option<String>,
 }
@@ -50,6 +50,11 @@ impl LoopFile {
     /// # Errors
     /// When the file is not ours, is newer than this Ralph, or is broken without a good copy.
     pub fn read(&self) -> Result<Option<Loaded>> {
+        self.view()
+    }
+
+    /// As `read`, for any view of the document.
+    pub fn view<S: Document>(&self) -> Result<Option<Loaded<S>>> {
         let Some(bytes) = owned::read(&self.path)? else { return Ok(None) };
         let broken = match parse(&bytes, &self.path)? {
             Ok(state) => return Ok(Some(Loaded { state, warning: None })),
@@ -123,16 +128,16 @@ fn render(state: &LoopState) -> Result<Vec<u8>> {
 }
 
 /// The inner error says how the text is broken; the outer one forbids touching the file.
-fn parse(bytes: &[u8], path: &Path) -> Result<Result<LoopState, String>> {
+fn parse<S: Document>(bytes: &[u8], path: &Path) -> Result<Result<S, String>> {
     #[derive(Deserialize)]
     struct Version {
         schema_version: u64,
     }
 
     let path = path.display();
-    let state = serde_json::from_slice::<LoopState>(bytes);
+    let state = serde_json::from_slice::<S>(bytes);
     let version = match &state {
-        Ok(state) => u64::from(state.schema_version),
+        Ok(state) => u64::from(state.schema_version()),
         // A newer schema may have changed the type of a field that we know.
         Err(_) => serde_json::from_slice::<Version>(bytes).map_or(0, |known| known.schema_version),
     };

@@ -5,6 +5,7 @@ mod exit;
 mod install;
 mod places;
 mod tell;
+mod typed;
 mod uninstall;
 
 use clap::{Parser, Subcommand};
@@ -23,6 +24,8 @@ enum Command {
     Install(install::Args),
     /// Take back what `ralph install` did
     Uninstall(uninstall::Args),
+    #[command(hide = true)]
+    Typed(typed::Args),
     /// Say whether everything is in place, and what to do if not
     Doctor(doctor::Args),
 }
@@ -32,6 +35,7 @@ pub fn run() -> ExitCode {
     let done = match Cli::parse().command {
         Command::Install(args) => install::run(&args),
         Command::Uninstall(args) => uninstall::run(&args),
+        Command::Typed(args) => typed::run(&args),
         Command::Doctor(args) => doctor::run(&args),
     };
     done.unwrap_or_else(|error| exit::report(&error)).into()

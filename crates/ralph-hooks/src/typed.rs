@@ -1,0 +1,66 @@
+//! A typed `/ralph`, as `ralph` itself answers it for `ralph-user-prompt`.
+
+use crate::begin::{self, Asked, Begun};
+use crate::bound::Bound;
+use crate::door::Call;
+use anyhow::Result;
+use ralph_core::event::Event;
+use ralph_core::reply::Reply;
+use ralph_core::state::{LoopState, StartedBy};
+use ralph_core::{arguments, contract, say, start};
+use ralph_io::{client, project};
+use serde_json::json;
+use std::path::Path;
+
+/// Answers the expansion of a typed `/ralph`.
+pub fn answer(call: &Call) -> Result<Reply> {
+    // The person waits for the answer, and a start that failed must not look like one.
+    start_command(call).or_else(|error| Ok(Reply::block(&say::line(&format!("{error:#}")))))
+}
+
+fn start_command(call: &Call) -> Result<Reply> {
+    let request = match arguments::parse(&call.input.command_args) {
+        Ok(request) => request,
+        Err(refusal) => return Ok(Reply::block(&say::line(&refusal.to_string()))),
+    };
+    let begun = begin::begin(&Asked {
+        home: &call.home,
+        request: &request,
+        session_id: &call.input.session_id,
+        prompt_id: &call.input.prompt_id,
+        project_root: project::root(client::project_dir(), Path::new(&call.input.cwd)),
+        started_by: StartedBy::Person,
+        via: Some(call.via),
+    })?;
+    Ok(match begun {
+        Begun::Answered => Reply::silent(),
+        Begun::Refused(why) => Reply::block(&say::line(&why)),
+        Begun::Planned(_) => {
+            Reply::block(&say::line("the client named no session; nothing was started"))
+        }
+        Begun::Started(state) => {
+            journal(call, &state, "started")?;
+            contract(&contract::started_line(&state), &state)
+                .tell(say::line(&start::announcement(&state)))
+        }
+        Begun::Continues(state) => {
+            journal(call, &state, "continued")?;
+            contract(&contract::continues_line(&state), &state).tell(say::line(&format!(
+                "loop {} continues at {}",
+                state.loop_id,
+                state.position()
+            )))
+        }
+    })
+}
+
+fn contract(heading: &str, state: &LoopState) -> Reply {
+    Reply::context(Event::UserPromptExpansion, &contract::contract(heading, state))
+}
+
+fn journal(call: &Call, state: &LoopState, decision: &str) -> Result<()> {
+    if let Some(bound) = Bound::<LoopState>::find(call)? {
+        bound.note(call, decision, "the person typed /ralph", json!({"via": state.via}));
+    }
+    Ok(())
+}
