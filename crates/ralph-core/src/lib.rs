@@ -4,5 +4,7 @@
 //! what a rule needs arrives as an argument. `clippy.toml` beside this crate keeps it so.
 
 pub mod event;
+pub mod guard;
+pub mod shell;
 pub mod squeeze;
 pub mod state;

@@ -1,0 +1,351 @@
+//! The row that a Bash command falls into.
+//!
+//! A command that names a protected place is refused unless it is known to read only: a list of
+//! readers is short and stays true, a list of everything that writes never ends.
+
+use super::places::{self, HOOKS, Place, Places, could_be};
+use super::{Call, Rule, Situation, ralph_command};
+use crate::shell::{self, Reading, Simple, UNKNOWN, Word};
+
+type Row = (Rule, String);
+
+pub(super) fn row(situation: &Situation<'_>, call: &Call<'_>) -> Row {
+    if call.cut {
+        return (Rule::CutCommand, CUT.to_owned());
+    }
+    let command = call.input.command.as_deref().unwrap_or_default();
+    let places = situation.places;
+    let known = known_variables(places, call.cwd);
+    let reading = shell::read(command, &known);
+    commands_row(&reading, situation)
+        .or_else(|| places_row(&reading, places, call.cwd))
+        .or_else(|| opaque_row(&reading, command, places))
+        .unwrap_or((Rule::Mutation, String::new()))
+}
+
+fn known_variables<'a>(places: &'a Places, cwd: &'a str) -> Vec<(&'a str, &'a str)> {
+    let mut known =
+        vec![("HOME", places.home.as_str()), ("RALPH_HOME", &places.ralph_home), ("PWD", cwd)];
+    known.extend(places.config_dirs.first().map(|place| ("CLAUDE_CONFIG_DIR", place.as_str())));
+    known.extend(places.plugin_root.iter().map(|place| ("CLAUDE_PLUGIN_ROOT", place.as_str())));
+    known
+}
+
+fn refuse((command, typed): (String, &str)) -> Row {
+    (Rule::RefusedCommand, ralph_command::refusal(&command, typed))
+}
+
+fn protect(place: Place) -> Row {
+    (Rule::ProtectedPlace, places::refusal(place))
+}
+
+/// Refused commands of Ralph, also inside the scripts of other interpreters.
+fn commands_row(reading: &Reading, situation: &Situation<'_>) -> Option<Row> {
+    let commands = &reading.commands;
+    if commands.iter().any(ralph_command::is_ralph)
+        && let Some(name) = commands.iter().find_map(ralph_command::changed_identity)
+    {
+        let reason = format!(
+            "`{name}` says which loop a `ralph` command means, and while a loop is live it stays \
+             as it is. Give the command without changing it; what concerns another loop is done \
+             in another terminal."
+        );
+        return Some((Rule::RefusedCommand, reason));
+    }
+    commands.iter().find_map(|simple| {
+        if ralph_command::is_ralph(simple) {
+            return ralph_command::refused(simple, situation.session_id).map(refuse);
+        }
+        if HOOKS.iter().any(|hook| could_be(simple.base(), hook)) {
+            return Some((Rule::RefusedCommand, HOOK.to_owned()));
+        }
+        carried(simple).find_map(ralph_command::named_in).map(refuse)
+    })
+}
+
+/// Protected places that a command names, redirects into, or removes with a folder above.
+fn places_row(reading: &Reading, places: &Places, cwd: &str) -> Option<Row> {
+    let mut folders = vec![cwd.to_owned()];
+    for (at, simple) in reading.commands.iter().enumerate() {
+        let earlier = &reading.commands[..at];
+        let found = touches(simple, earlier, places, &folders);
+        if let Some(place) = found {
+            return Some(protect(place));
+        }
+        enter_folder(simple, &mut folders);
+    }
+    None
+}
+
+/// `cd` inside a subshell or a branch is not told from one outside: every folder that the line
+/// was ever in counts for what follows.
+fn enter_folder(simple: &Simple, folders: &mut Vec<String>) {
+    let enters = matches!(simple.name(), Some("cd" | "pushd"));
+    let target = simple.arguments().iter().find(|word| !word.text.starts_with('-'));
+    if let Some(word) = target.filter(|_| enters && folders.len() < 16) {
+        let from = folders.last().cloned().unwrap_or_default();
+        folders.push(match word.text.starts_with(['/', '~', UNKNOWN]) {
+            true => word.text.clone(),
+            false => format!("{from}/{}", word.text),
+        });
+    }
+}
+
+fn touches(
+    simple: &Simple,
+    earlier: &[Simple],
+    places: &Places,
+    folders: &[String],
+) -> Option<Place> {
+    let in_any = |path: &str| folders.iter().find_map(|cwd| places.protected(path, cwd));
+    let redirected =
+        simple.redirects.iter().filter(|to| to.writes).find_map(|to| in_any(&to.target.text));
+    if redirected.is_some() {
+        return redirected;
+    }
+    let scripted = carried(simple).find_map(|text| places.named_in(text));
+    if scripted.is_some() {
+        return scripted;
+    }
+    let above = removed(simple)
+        .find_map(|path| folders.iter().find_map(|cwd| places.holds_protected(path, cwd)));
+    if above.is_some() {
+        return above;
+    }
+    if only_reads(simple) {
+        return None;
+    }
+    let fed = earlier.iter().filter(|from| simple.fed && from.pipeline == simple.pipeline);
+    let mut words = written_words(simple).iter().chain(fed.flat_map(|from| from.arguments()));
+    words
+        .find_map(|word| named_paths(word).find_map(in_any))
+        .or_else(|| into_folder(simple).iter().find_map(|path| in_any(path)))
+}
+
+/// A word as a path, and what follows the `=` in `--flag=path` or `of=path`.
+fn named_paths(word: &Word) -> impl Iterator<Item = &str> {
+    let value = word.text.split_once('=').map(|(_, value)| value);
+    [Some(word.text.as_str()), value].into_iter().flatten()
+}
+
+/// Scripts in other languages that a command carries in its arguments or on its input, in which
+/// only the bare text can be looked at.
+fn carried(simple: &Simple) -> impl Iterator<Item = &str> {
+    let name = simple.name().unwrap_or_default();
+    let stem = name.trim_end_matches(|letter: char| letter.is_ascii_digit() || letter == '.');
+    let interpreter = INTERPRETERS.contains(&stem);
+    let inline = interpreter && simple.arguments().iter().any(|word| is_inline(&word.text));
+    let everything = CARRIERS.contains(&name);
+    // What `awk` names is read, unless its program writes or starts something.
+    let awk = AWKS.contains(&name);
+    let writes =
+        move |word: &Word| awk && (word.text.contains(['>', '|']) || word.text.contains("system"));
+    let words = simple.arguments().iter().filter(move |word| inline || everything || writes(word));
+    let input = simple.input.as_deref().filter(|_| interpreter || everything);
+    words.map(|word| word.text.as_str()).chain(input)
+}
+
+fn is_inline(option: &str) -> bool {
+    let short = option.starts_with('-') && !option.starts_with("--");
+    short && option.contains(['c', 'e', 'E', 'p', 'r']) || option == "--eval" || option == "--print"
+}
+
+/// What a command takes away together with all that is in it.
+fn removed(simple: &Simple) -> impl Iterator<Item = &str> {
+    let arguments = simple.arguments();
+    let operands = match simple.name() {
+        Some("rm" | "rmdir" | "shred" | "unlink" | "trash" | "trash-put") => arguments,
+        Some("mv") => arguments.split_last().map_or(arguments, |(_, sources)| sources),
+        _ => &[],
+    };
+    operands.iter().map(|word| word.text.as_str()).filter(|text| !text.starts_with('-'))
+}
+
+/// The words of a command that could name what it changes.
+fn written_words(simple: &Simple) -> &[Word] {
+    let arguments = simple.arguments();
+    let into = arguments.iter().any(|word| word.text.starts_with("-t"));
+    match simple.name() {
+        // Copying out of a protected place only reads it.
+        Some("cp" | "rsync" | "scp") if !into => {
+            arguments.split_last().map_or(arguments, |(last, _)| std::slice::from_ref(last))
+        }
+        _ => arguments,
+    }
+}
+
+/// The files that come to be when something is put into a folder: `cp settings.json .claude/`.
+fn into_folder(simple: &Simple) -> Vec<String> {
+    let puts = matches!(simple.name(), Some("cp" | "mv" | "ln" | "install" | "rsync" | "scp"));
+    match simple.arguments().split_last() {
+        Some((folder, sources)) if puts => sources
+            .iter()
+            .filter(|word| !word.text.starts_with('-'))
+            .filter_map(|word| word.text.trim_end_matches('/').rsplit('/').next())
+            .map(|name| format!("{}/{name}", folder.text))
+            .collect(),
+        _ => Vec::new(),
+    }
+}
+
+/// Known to leave alone whatever it names.
+fn only_reads(simple: &Simple) -> bool {
+    let Some(name) = simple.name() else { return simple.words.is_empty() };
+    let any = |test: fn(&str) -> bool| simple.arguments().iter().any(|word| test(&word.text));
+    match name {
+        "ralph" => true,
+        "find" => !any(|word| {
+            matches!(word, "-delete" | "-exec" | "-execdir" | "-ok" | "-okdir")
+                || word.starts_with("-fprint")
+                || word == "-fls"
+        }),
+        "sed" => {
+            !any(|word| word == "--in-place" || is_short(word, 'i'))
+                && !any(|word| word.contains("w "))
+        }
+        "sort" | "tree" => !any(|word| word.starts_with("--output") || is_short(word, 'o')),
+        "yq" => !any(|word| word == "--inplace" || is_short(word, 'i')),
+        "git" => git_reads(simple),
+        _ if AWKS.contains(&name) => !any(|word| word == "inplace"),
+        _ => READERS.contains(&name),
+    }
+}
+
+fn is_short(option: &str, letter: char) -> bool {
+    option.starts_with('-') && !option.starts_with("--") && option.contains(letter)
+}
+
+fn git_reads(simple: &Simple) -> bool {
+    let mut words = simple.arguments().iter().map(|word| word.text.as_str());
+    let mut command = words.next();
+    while let Some(option) = command.filter(|word| word.starts_with('-')) {
+        if matches!(option, "-C" | "-c" | "--git-dir" | "--work-tree") {
+            words.next();
+        }
+        command = words.next();
+    }
+    let writes = simple.arguments().iter().any(|word| word.text.starts_with("--output"));
+    command.is_none_or(|word| GIT_READERS.contains(&word)) && !writes
+}
+
+/// A command line that is not wholly known is let through unless its bare text gives it away.
+fn opaque_row(reading: &Reading, command: &str, places: &Places) -> Option<Row> {
+    if reading.opaque.is_empty() {
+        return None;
+    }
+    let refused = ralph_command::named_in(command).map(refuse);
+    refused.or_else(|| places.named_in(command).map(protect))
+}
+
+const READERS: &[&str] = &[
+    "[",
+    "[[",
+    "alias",
+    "basename",
+    "bat",
+    "cat",
+    "cd",
+    "cksum",
+    "cmp",
+    "column",
+    "comm",
+    "cut",
+    "declare",
+    "df",
+    "diff",
+    "dirname",
+    "du",
+    "echo",
+    "egrep",
+    "eza",
+    "exa",
+    "export",
+    "false",
+    "fd",
+    "fgrep",
+    "file",
+    "fold",
+    "grep",
+    "head",
+    "hexdump",
+    "hash",
+    "jq",
+    "less",
+    "local",
+    "ls",
+    "lsof",
+    "md5sum",
+    "more",
+    "nl",
+    "od",
+    "popd",
+    "printf",
+    "pushd",
+    "pwd",
+    "read",
+    "readlink",
+    "readonly",
+    "realpath",
+    "rg",
+    "sha1sum",
+    "sha256sum",
+    "stat",
+    "strings",
+    "tac",
+    "tail",
+    "test",
+    "tr",
+    "true",
+    "type",
+    "typeset",
+    "uniq",
+    "unset",
+    "wc",
+    "whereis",
+    "which",
+    "xxd",
+];
+
+const GIT_READERS: [&str; 13] = [
+    "add",
+    "blame",
+    "cat-file",
+    "check-ignore",
+    "commit",
+    "diff",
+    "grep",
+    "log",
+    "ls-files",
+    "rev-parse",
+    "shortlog",
+    "show",
+    "status",
+];
+
+const AWKS: [&str; 4] = ["awk", "gawk", "mawk", "nawk"];
+
+const INTERPRETERS: [&str; 12] = [
+    "bun",
+    "deno",
+    "lua",
+    "node",
+    "nodejs",
+    "osascript",
+    "perl",
+    "php",
+    "pypy",
+    "python",
+    "ruby",
+    "tclsh",
+];
+
+/// Commands that hand a script to somebody else's shell.
+const CARRIERS: [&str; 9] =
+    ["at", "batch", "crontab", "expect", "flock", "parallel", "screen", "su", "tmux"];
+
+const CUT: &str = "This command is longer than 64 KiB, and while a Ralph loop is live a command \
+must be read whole before it runs. Write it to a file with the Write tool and run the file.";
+
+const HOOK: &str = "Ralph's hooks are started by the client only; given by hand, an event would \
+not be true. To see what they decided use `ralph explain`; to see the loop, `ralph status`. Go on \
+with the work.";

@@ -1,0 +1,141 @@
+//! The `ralph` commands that only a person may give, and how to recognise them.
+
+use super::places::could_be;
+use crate::shell::{Simple, UNKNOWN, Word};
+
+/// Refused commands: the command, its second word where only some are refused, and what a person
+/// types instead.
+const REFUSED: [(&str, &str, &str); 15] = [
+    ("start", "", "/ralph"),
+    ("task", "import", "/ralph-plan"),
+    ("criteria", "accept", ""),
+    ("cancel", "", "/ralph-cancel"),
+    ("pause", "", "ralph pause"),
+    ("resume", "", "/ralph"),
+    ("adopt", "", ""),
+    ("trust", "", ""),
+    ("signal", "", ""),
+    ("install", "", ""),
+    ("uninstall", "", ""),
+    ("checkpoint", "restore", ""),
+    ("ralplan", "approve", ""),
+    ("ralplan", "adjust", ""),
+    ("ralplan", "discard", ""),
+];
+
+/// Every command, to tell a command from the value of an option that stands before it.
+const OTHERS: [&str; 20] = [
+    "plan",
+    "build",
+    "status",
+    "watch",
+    "statusline",
+    "report",
+    "context",
+    "check",
+    "explain",
+    "replay",
+    "verify",
+    "blocked",
+    "session",
+    "refine",
+    "ideate",
+    "parallel",
+    "doctor",
+    "demo",
+    "completions",
+    "help",
+];
+
+/// Variables that say which loop a command means.
+const IDENTITY: [&str; 3] = ["RALPH_HOME", "RALPH_MANIFEST", "CLAUDE_CODE_SESSION_ID"];
+
+/// True for `ralph`, wherever it is installed.
+pub(super) fn is_ralph(simple: &Simple) -> bool {
+    could_be(simple.base(), "ralph")
+}
+
+/// What is refused of one `ralph` command, as it would be typed, with its equivalent.
+pub(super) fn refused(simple: &Simple, session_id: &str) -> Option<(String, &'static str)> {
+    let words: Vec<&str> = simple.arguments().iter().map(|word| word.text.as_str()).collect();
+    if words == ["start", "--session", session_id, "-"] {
+        return None;
+    }
+    let is_command =
+        |word: &str| OTHERS.contains(&word) || REFUSED.iter().any(|(known, ..)| *known == word);
+    let plain = words.iter().position(|word| is_command(word));
+    let Some(at) = plain else {
+        let computed = words.iter().any(|word| word.contains(UNKNOWN));
+        return (computed || simple.fed).then(|| ("…".to_owned(), ""));
+    };
+    let second = words[at + 1..].iter().filter(|word| !word.starts_with('-'));
+    REFUSED
+        .iter()
+        .find(|(known, only, _)| {
+            *known == words[at]
+                && (only.is_empty()
+                    || second.clone().any(|word| word == only || word.contains(UNKNOWN)))
+        })
+        .map(|(known, only, typed)| (format!("{known} {only}").trim_end().to_owned(), *typed))
+}
+
+/// The variable of identity that a command line changes, if it does.
+pub(super) fn changed_identity(simple: &Simple) -> Option<&'static str> {
+    let by_words = match simple.name() {
+        Some("unset" | "export" | "declare" | "typeset" | "local" | "readonly" | "read") => {
+            simple.arguments()
+        }
+        _ => &[],
+    };
+    let names = |word: &Word| {
+        let name = word.text.split('=').next().unwrap_or_default();
+        IDENTITY.into_iter().find(|known| *known == name)
+    };
+    let removed = simple.removed.iter().find_map(|name| match name.as_str() {
+        "*" => Some("CLAUDE_CODE_SESSION_ID"),
+        _ => IDENTITY.into_iter().find(|known| known == name),
+    });
+    let assigned = simple
+        .assignments
+        .iter()
+        .find_map(|(name, _)| IDENTITY.into_iter().find(|known| known == name));
+    removed.or(assigned).or_else(|| by_words.iter().find_map(names))
+}
+
+/// A refused command in a text that is not a command line, or not one that can be read: `ralph`,
+/// and within the next words one that is refused.
+pub(super) fn named_in(text: &str) -> Option<(String, &'static str)> {
+    let is_word = |letter: char| letter.is_alphanumeric() || "-_./".contains(letter);
+    let words: Vec<&str> =
+        text.split(|letter| !is_word(letter)).filter(|word| !word.is_empty()).collect();
+    for (at, word) in words.iter().enumerate() {
+        if word.rsplit('/').next() != Some("ralph") {
+            continue;
+        }
+        let next = words.iter().skip(at + 1).take(4);
+        for (known, only, typed) in REFUSED {
+            let mut next = next.clone().skip_while(|word| **word != known);
+            if next.next().is_some() && (only.is_empty() || next.any(|word| *word == only)) {
+                return Some((format!("{known} {only}").trim_end().to_owned(), typed));
+            }
+        }
+    }
+    None
+}
+
+/// The text of a denial.
+pub(super) fn refusal(command: &str, typed: &str) -> String {
+    let how = match typed {
+        "" => format!("They can give it in another terminal (`ralph {command}`)."),
+        "ralph pause" => "They can type `ralph pause` here, or give it in another terminal.".into(),
+        _ => {
+            format!("They can type `{typed}` here, or give `ralph {command}` in another terminal.")
+        }
+    };
+    format!(
+        "`ralph {command}` is for a person only while a loop is live in this session. {how} You \
+         may use `ralph task …` (not `import`), `ralph verify`, `ralph status` and `ralph blocked \
+         'WHAT A PERSON MUST DO'`, with the command written out in plain words. Go on with the \
+         work."
+    )
+}

@@ -1,0 +1,388 @@
+//! Every cell of the table's columns for the loop, and Bash commands by the hundred.
+
+use super::*;
+use crate::guard::places::Places;
+
+fn places() -> Places {
+    Places {
+        ralph_home: "/home/u/.local/state/ralph".into(),
+        config_dirs: vec!["/home/u/.claude".into()],
+        user_config: "/home/u/.config/ralph".into(),
+        executables: vec!["/home/u/.local/bin".into()],
+        plugin_root: Some("/opt/plugins/ralph".into()),
+        home: "/home/u".into(),
+    }
+}
+
+fn summary(ruling: Ruling) -> &'static str {
+    match ruling {
+        Ruling::Allow => "allow",
+        Ruling::Deny { rule, reason } => {
+            assert!(!reason.is_empty(), "a refusal says what to do instead");
+            rule.name()
+        }
+    }
+}
+
+fn ruling(mode: Mode, standing: Standing, tool: &str, input: &ToolInput) -> Ruling {
+    let places = places();
+    let situation =
+        Situation { mode: &mode, standing, agent: Agent::Main, session_id: "s-1", places: &places };
+    decide(&situation, &Call { tool, input, cwd: "/work", resolved: None, cut: false })
+}
+
+fn bash(command: &str) -> ToolInput {
+    ToolInput { command: Some(command.into()), ..ToolInput::default() }
+}
+
+fn file(path: &str) -> ToolInput {
+    ToolInput { file_path: Some(path.into()), ..ToolInput::default() }
+}
+
+/// All of a list at once, so that a broken rule shows everything that it let through.
+#[track_caller]
+fn check_all(commands: &[&str], expected: &str) {
+    let found =
+        |command: &str| summary(ruling(Mode::Loop, Standing::Running, "Bash", &bash(command)));
+    let wrong: Vec<(&str, &str)> = commands
+        .iter()
+        .map(|command| (*command, found(command)))
+        .filter(|(_, found)| *found != expected)
+        .collect();
+    assert!(wrong.is_empty(), "expected {expected}: {wrong:#?}");
+}
+
+#[track_caller]
+fn check(mode: Mode, standing: Standing, tool: &str, input: &ToolInput, expected: &str) {
+    let what = format!("{tool} in {mode}, {standing:?}");
+    assert_eq!(summary(ruling(mode, standing, tool, input)), expected, "{what}");
+}
+
+/// Tool, input, while running, while paused.
+fn cells() -> Vec<(&'static str, ToolInput, &'static str, &'static str)> {
+    let state = "/home/u/.local/state/ralph/loops/1/state.json";
+    let notebook = ToolInput { notebook_path: Some(state.into()), ..ToolInput::default() };
+    let nothing = ToolInput::default;
+    vec![
+        ("AskUserQuestion", nothing(), "question", "allow"),
+        ("EnterPlanMode", nothing(), "enter_plan", "allow"),
+        ("ExitPlanMode", nothing(), "allow", "allow"),
+        ("Agent", nothing(), "allow", "allow"),
+        ("Task", nothing(), "allow", "allow"),
+        ("Write", file("/work/src/a.rs"), "allow", "allow"),
+        ("Edit", file("/work/src/a.rs"), "allow", "allow"),
+        ("Bash", bash("cargo test > out.txt"), "allow", "allow"),
+        ("Read", file(state), "allow", "allow"),
+        ("mcp__other__tool", file(state), "allow", "allow"),
+        ("Write", file(state), "protected_place", "protected_place"),
+        ("Edit", file(state), "protected_place", "protected_place"),
+        ("MultiEdit", file(state), "protected_place", "protected_place"),
+        ("NotebookEdit", notebook, "protected_place", "protected_place"),
+        ("Bash", bash("rm /home/u/.local/state/ralph/x"), "protected_place", "protected_place"),
+        ("Bash", bash("ralph cancel"), "refused_command", "refused_command"),
+    ]
+}
+
+#[test]
+fn every_cell_of_the_loop_and_of_refinement() {
+    for (tool, input, running, paused) in cells() {
+        for mode in [Mode::Loop, Mode::Refine, Mode::Ralplan, Mode::Other("later".into())] {
+            check(mode.clone(), Standing::Running, tool, &input, running);
+            check(mode, Standing::Paused, tool, &input, paused);
+        }
+    }
+}
+
+#[test]
+fn every_rule_has_exactly_one_row() {
+    for (rule, _) in TABLE {
+        assert_eq!(TABLE.iter().filter(|(row, _)| *row == rule).count(), 1, "{rule:?}");
+    }
+}
+
+#[test]
+fn work_that_has_nothing_to_do_with_ralph_is_let_through() {
+    check_all(ALLOWED, "allow");
+}
+
+#[test]
+fn commands_of_a_person_are_refused_however_they_are_wrapped() {
+    check_all(REFUSED, "refused_command");
+}
+
+#[test]
+fn protected_places_are_not_changed_by_any_command() {
+    check_all(PROTECTED, "protected_place");
+}
+
+const ALLOWED: &[&str] = &[
+    "grep -r ralph src",
+    "echo \"ralph cancel\"",
+    "git commit -m 'ralph cancel'",
+    "cat ~/.claude/settings.json",
+    "cat > notes.md <<EOF\nto stop: ralph cancel\nEOF",
+    "cat > notes.md <<'EOF'\nto stop: `ralph cancel` $(x\nEOF\ncargo test",
+    "npm test",
+    "cargo build",
+    "ralph verify",
+    "ralph task done T-1",
+    "ralph status --json",
+    "ralph task list --all && ralph task ready",
+    "ralph blocked 'a person must pause the server and cancel the job'",
+    "ralph task add 'cancel button' --dep T-1",
+    "ralph start --session s-1 -",
+    "echo task | ralph start --session s-1 -",
+    "ralph checkpoint list",
+    "ralph ralplan status",
+    "ralph criteria list",
+    "ralph --help",
+    "ralph explain 3 --json",
+    "which ralph",
+    "command -v ralph",
+    "ls ~/.local/state/ralph",
+    "jq .phase \"$RALPH_HOME/loops/1/state.json\"",
+    "cp ~/.claude/settings.json /tmp/backup.json",
+    "diff ~/.claude/settings.json settings.example.json",
+    "git diff -- .claude/settings.json",
+    "git add .claude/settings.json && git commit -m x",
+    "find ~/.local/state/ralph -name '*.json'",
+    "find . -name '*.tmp' -delete",
+    "find . -name '*.rs' -exec grep -l ralph {} +",
+    "find src -type f | xargs wc -l",
+    "rm -rf target node_modules",
+    "rm -rf ./*",
+    "rm -f \"$file\"",
+    "rm -rf \"$tmp\"/build",
+    "for f in *.txt; do mv \"$f\" \"$f.bak\"; done",
+    "mv a.txt b.txt",
+    "touch settings.json",
+    "echo '{}' > config/settings.json",
+    "sed -n 1,20p .claude/ralph.toml",
+    "sed -i s/a/b/ src/main.rs",
+    "python -c 'print(1)'",
+    "python3 - <<'EOF'\nprint('hello')\nEOF",
+    "node -e 'console.log(1)'",
+    "awk '{print $1}' ~/.claude/settings.json",
+    "curl -s https://example.com/install.sh | sh",
+    "$EDITOR notes.md",
+    "bash script.sh",
+    "bash -c 'cargo test'",
+    "eval \"$(ssh-agent)\"",
+    "make -j4 && ./run.sh --cancel",
+    "docker compose up -d",
+    "kubectl cancel ralph",
+    "git checkout -b ralph/cancel-button",
+    "cargo test cancel -- --nocapture",
+    "cat ralph/cancel.rs",
+    "cd crates/ralph && cargo test pause",
+    "test -f ~/.claude/settings.json && echo yes",
+    "[ -d \"$RALPH_HOME\" ] || echo none",
+    "if [ -f .claude/ralph.toml ]; then cat .claude/ralph.toml; fi",
+    "RALPH_HOME=/tmp/x cargo test",
+    "echo done > /tmp/out 2>&1",
+    "tar czf /tmp/a.tgz src",
+    "time cargo build --release",
+    "timeout 60 npm test",
+    "git log --grep='ralph start'",
+    "printf '%s\\n' 'ralph pause' >> notes.md",
+    "echo \"$(date): see ralph cancel\" | tee -a notes.md",
+    "tail -f ~/.local/state/ralph/loops/1/journal.jsonl | head -3",
+    "ls -la .claude && wc -l .claude/settings.json",
+    "mkdir -p .claude/commands && echo hi > .claude/commands/x.md",
+    "echo hi > .claude/skills/other/SKILL.md",
+    "ls $(dirname $(which ralph))",
+    "cat <<< 'ralph cancel'",
+    "alias r=rg; r foo",
+    "",
+    "   ",
+    "if true; then",
+    "echo $((1 << 2)) && echo ok",
+];
+
+const REFUSED: &[&str] = &[
+    "ralph cancel",
+    "ralph cancel --all",
+    "ralph --loop x cancel",
+    "ralph --session s-1 pause",
+    "ralph start 'do it'",
+    "ralph start --session s-1 - --max-iterations 99",
+    "ralph start --session other -",
+    "ralph task import plan.json",
+    "ralph task import - < plan.json",
+    "ralph criteria accept",
+    "ralph pause",
+    "ralph resume",
+    "ralph adopt",
+    "ralph trust",
+    "ralph signal steer 'do less'",
+    "ralph install --user",
+    "ralph uninstall",
+    "ralph checkpoint restore",
+    "ralph checkpoint --loop x restore 3",
+    "ralph ralplan approve",
+    "ralph ralplan adjust 'less'",
+    "ralph ralplan discard",
+    "/usr/local/bin/ralph cancel",
+    "~/.local/bin/ralph cancel",
+    "./target/release/ralph cancel",
+    "$HOME/.local/bin/ralph cancel",
+    "\"$BIN\"/ralph cancel",
+    "ra''lph can\"c\"el",
+    "\\ralph cancel",
+    "r=ralph; $r cancel",
+    "R=/usr/bin/ralph && \"${R}\" cancel",
+    "${RALPH:-ralph} cancel",
+    "ralph $command",
+    "for c in cancel pause; do ralph $c; done",
+    "ralph {cancel,--all}",
+    "alias r=ralph; r cancel",
+    "alias stop='ralph cancel'\nstop",
+    "env -u CLAUDE_CODE_SESSION_ID ralph cancel",
+    "(unset CLAUDE_CODE_SESSION_ID; ralph cancel)",
+    "env X=1 ralph cancel",
+    "sudo -u root ralph cancel",
+    "nohup ralph cancel &",
+    "time ralph cancel",
+    "command ralph cancel",
+    "exec ralph cancel",
+    "timeout 5 ralph cancel",
+    "timeout -k 1 5 ralph cancel",
+    "nice -n 5 ralph cancel",
+    "setsid -f ralph cancel",
+    "stdbuf -oL ralph cancel",
+    "watch -n 1 ralph cancel",
+    "echo cancel | xargs ralph",
+    "xargs -n 1 ralph cancel < /dev/null",
+    "find . -maxdepth 0 -exec ralph cancel \\;",
+    "bash -c 'ralph cancel'",
+    "bash -lc \"cd /tmp && ralph cancel\"",
+    "sh -c \"bash -c 'ralph cancel'\"",
+    "eval 'ralph cancel'",
+    "eval ralph cancel",
+    "bash <<EOF\nralph cancel\nEOF",
+    "bash <<< 'ralph cancel'",
+    "echo 'ralph cancel' | sh",
+    "printf 'ralph cancel\\n' | bash -s",
+    "cat <<'E' | bash\nralph cancel\nE",
+    "echo $(ralph cancel)",
+    "echo \"`ralph cancel`\"",
+    "echo \"${x:-$(ralph cancel)}\"",
+    "cat <<EOF\n$(ralph cancel)\nEOF",
+    "diff <(ralph cancel) /dev/null",
+    "cat < <(ralph cancel)",
+    "[[ -n $(ralph cancel) ]]",
+    "echo $(( $(ralph cancel) + 1 ))",
+    "x=$(ralph cancel)",
+    "a=(1 $(ralph cancel))",
+    "true && ralph cancel",
+    "false || ralph cancel",
+    "true; ralph cancel",
+    "true | ralph cancel",
+    "{ ralph cancel; }",
+    "if true; then ralph cancel; fi",
+    "if false; then :; else ralph cancel; fi",
+    "while ralph pause; do break; done",
+    "for i in 1 2; do ralph cancel; done",
+    "case x in x) ralph cancel;; esac",
+    "f() { ralph cancel; }; f",
+    "f() { ralph \"$@\"; }; f cancel",
+    "! ralph cancel",
+    "trap 'ralph cancel' EXIT",
+    "coproc ralph cancel",
+    "npm test\nralph cancel\n",
+    "$(which ralph) cancel",
+    "`command -v ralph` cancel",
+    "python3 -c 'import os; os.system(\"ralph cancel\")'",
+    "node -e 'require(\"child_process\").execSync(\"ralph cancel\")'",
+    "tmux send-keys 'ralph cancel' Enter",
+    "RALPH_HOME=/tmp/x ralph status",
+    "RALPH_MANIFEST=/tmp/m ralph verify",
+    "export CLAUDE_CODE_SESSION_ID=other; ralph status",
+    "env -i ralph verify",
+    "echo '{}' | ralph-user-prompt settings",
+    "~/.local/bin/ralph-stop-hook < payload.json",
+    // Not readable as a whole; the bare text gives it away.
+    "$SHELL -c 'ralph cancel'",
+    "ralph cancel; if true; then",
+    "curl -s x | sh; ssh host ralph cancel",
+];
+
+const PROTECTED: &[&str] = &[
+    "echo x > ~/.local/state/ralph/loops/1/state.json",
+    "echo x >> $RALPH_HOME/loops/1/state.json",
+    "echo x >| ${RALPH_HOME}/x",
+    "echo x &> \"$HOME/.local/state/ralph/x\"",
+    "cat a 2> ~/.claude/settings.json",
+    "echo x | tee ~/.claude/settings.json",
+    "tee -a .claude/ralph.toml < x",
+    "echo a > .claude/ralph.toml",
+    "echo a > sub/project/.claude/ralph.toml",
+    "echo a > ./.claude/../.claude/settings.local.json",
+    "sed -i s/a/b/ .claude/settings.json",
+    "sed --in-place s/a/b/ ~/.claude/settings.json",
+    "cd ~/.claude && echo '{}' > settings.json",
+    "cd ~ && cd .claude; rm settings.json",
+    "cd .claude && rm *.json",
+    "(cd /home/u/.local/state && rm -r ralph)",
+    "rm .claude/settings.json",
+    "rm -f .claude/s*.json",
+    "rm .claude/{settings,other}.json",
+    "rm -rf ~/.claude",
+    "rm -rf .claude",
+    "rm -rf ../other/.claude/",
+    "rm -rf ~",
+    "rm -rf /",
+    "rm -rf .",
+    "rm -rf /home/u/.local",
+    "rm -rf ~/.local/stat?/ralph",
+    "mv ~/.local/state/ralph x",
+    "mv .claude .claude.off",
+    "mv x .claude/settings.json",
+    "mv settings.json .claude/",
+    "cp /tmp/settings.json ~/.claude",
+    "cp evil.json .claude/settings.json",
+    "ln -sf /tmp/x ~/.claude/settings.json",
+    "install -m 644 x ~/.config/ralph/config.toml",
+    "dd if=/dev/null of=/home/u/.claude/settings.json",
+    "truncate -s 0 --reference=x ~/.local/state/ralph/manifest/s-1",
+    "prog --output=.claude/settings.json",
+    "chmod 000 ~/.local/bin/ralph-stop-hook",
+    "rm ~/.local/bin/ralph",
+    "rm ~/.local/bin/ralph-*",
+    "echo > /opt/plugins/ralph/hooks/hooks.json",
+    "rm ~/.claude/plugins/cache/ralph/hooks/hooks.json",
+    "echo x > ~/.claude/skills/ralph/SKILL.md",
+    "rm -r ~/.claude/skills/ralph-cancel",
+    "echo '{}' > /etc/claude-code/managed-settings.json",
+    "vim ~/.claude/settings.json",
+    "git checkout -- .claude/settings.json",
+    "git rm .claude/settings.json",
+    "find ~/.local/state/ralph -type f -delete",
+    "find ~/.local/state/ralph -exec rm {} +",
+    "find ~/.local/state/ralph -name x | xargs rm",
+    "echo ~/.claude/settings.json | xargs rm",
+    "python -c \"open('/home/u/.local/state/ralph/x','w')\"",
+    "python3 -c 'import os; os.remove(os.path.expanduser(\"~/.claude/settings.json\"))'",
+    "python3 - <<'EOF'\nopen('.claude/ralph.toml','w').write('x')\nEOF",
+    "node -e 'fs.writeFileSync(\".claude/settings.json\", \"{}\")'",
+    "perl -e 'unlink \".claude/settings.json\"'",
+    "perl -pi -e 's/a/b/' ~/.claude/settings.json",
+    "ruby -e 'File.write(\".claude/ralph.toml\", \"\")'",
+    "awk 'BEGIN{print > \".claude/ralph.toml\"}'",
+    "bash -c 'rm ~/.claude/settings.json'",
+    "sudo rm ~/.claude/settings.json",
+    "eval 'echo x > .claude/ralph.toml'",
+    "echo 'rm .claude/ralph.toml' | sh",
+    "f=~/.claude/settings.json; rm $f",
+    "F=.claude/settings.json && echo '{}' > \"$F\"",
+    "rm ${XDG_STATE_HOME:-$HOME/.local/state}/ralph/manifest/s-1",
+    "rm \"$PROJECT\"/.claude/settings.json",
+    "> .claude/settings.json",
+    "{ echo a; echo b; } > .claude/settings.json",
+    "for f in a; do echo; done > .claude/settings.json",
+    "if true; then echo x; fi >> .claude/ralph.toml",
+    "cat <<EOF > .claude/settings.json\n{}\nEOF",
+    "jq . x.json > ~/.claude/settings.json",
+    "$TOOL --write .claude/settings.json",
+    "echo x > .claude/settings.json; if true; then",
+];

@@ -1,0 +1,196 @@
+//! How deep a command line nests, found without parsing it.
+//!
+//! The parser recurses for every opening, and reads what is inside `$(…)` again on each level: a
+//! few dozen levels cost milliseconds, hundreds cost seconds, thousands the stack. So the nesting
+//! is counted first, by one pass that knows quotes, comments and here-documents well enough.
+
+/// Deeper than any command that a person or a model writes.
+const DEEPEST: usize = 24;
+/// `if if if …`: each of these words recurses once and may close far away, or never.
+const MOST_OPEN_WORDS: usize = 200;
+
+#[derive(Clone, Copy, PartialEq)]
+enum Open {
+    Paren,
+    Brace,
+    Double,
+    Backquote,
+}
+
+/// True when the parser may be given this text.
+pub(super) fn is_shallow(script: &str) -> bool {
+    let mut scan =
+        Scan { bytes: script.as_bytes(), at: 0, open: Vec::new(), words: 0, heredocs: Vec::new() };
+    scan.run()
+}
+
+struct Scan<'a> {
+    bytes: &'a [u8],
+    at: usize,
+    open: Vec<Open>,
+    words: usize,
+    /// Delimiters of the here-documents that begin after this line.
+    heredocs: Vec<&'a [u8]>,
+}
+
+impl Scan<'_> {
+    fn run(&mut self) -> bool {
+        while let Some(&byte) = self.bytes.get(self.at) {
+            if self.open.len() > DEEPEST || self.words > MOST_OPEN_WORDS {
+                return false;
+            }
+            if self.open.last() == Some(&Open::Double) {
+                self.in_double(byte);
+            } else {
+                self.in_plain(byte);
+            }
+        }
+        self.open.len() <= DEEPEST
+    }
+
+    fn next_is(&self, byte: u8) -> bool {
+        self.bytes.get(self.at + 1) == Some(&byte)
+    }
+
+    fn enter(&mut self, open: Open, width: usize) {
+        self.open.push(open);
+        self.at += width;
+    }
+
+    fn leave(&mut self, open: Open) {
+        if self.open.last() == Some(&open) {
+            self.open.pop();
+        }
+        self.at += 1;
+    }
+
+    fn in_double(&mut self, byte: u8) {
+        match byte {
+            b'\\' => self.at += 2,
+            b'"' => self.leave(Open::Double),
+            b'$' if self.next_is(b'(') => self.enter(Open::Paren, 2),
+            b'$' if self.next_is(b'{') => self.enter(Open::Brace, 2),
+            b'`' => self.backquote(),
+            _ => self.at += 1,
+        }
+    }
+
+    fn in_plain(&mut self, byte: u8) {
+        match byte {
+            b'\\' => self.at += 2,
+            b'\'' => self.skip_past(b'\''),
+            b'"' => self.enter(Open::Double, 1),
+            b'`' => self.backquote(),
+            b'(' => self.enter(Open::Paren, 1),
+            b'{' => self.enter(Open::Brace, 1),
+            b')' => self.leave(Open::Paren),
+            b'}' => self.leave(Open::Brace),
+            b'#' if self.at_word_start() => self.skip_past_line(),
+            b'\n' => self.line_end(),
+            b'<' if self.bytes[self.at..].starts_with(b"<<<") => self.at += 3,
+            b'<' if self.next_is(b'<') => self.heredoc(),
+            b'!' | b'a'..=b'z' if self.at_word_start() => self.word(),
+            _ => self.at += 1,
+        }
+    }
+
+    fn backquote(&mut self) {
+        match self.open.iter().rposition(|open| *open == Open::Backquote) {
+            Some(level) => {
+                self.open.truncate(level);
+                self.at += 1;
+            }
+            None => self.enter(Open::Backquote, 1),
+        }
+    }
+
+    fn at_word_start(&self) -> bool {
+        self.at == 0 || b" \t\n;|&(){}`".contains(&self.bytes[self.at - 1])
+    }
+
+    fn skip_past(&mut self, byte: u8) {
+        self.at += 1;
+        let rest = &self.bytes[self.at.min(self.bytes.len())..];
+        self.at += memchr::memchr(byte, rest).map_or(rest.len(), |end| end + 1);
+    }
+
+    fn skip_past_line(&mut self) {
+        let rest = &self.bytes[self.at..];
+        self.at += memchr::memchr(b'\n', rest).unwrap_or(rest.len());
+    }
+
+    fn word(&mut self) {
+        let rest = &self.bytes[self.at..];
+        let end = rest.iter().position(|byte| b" \t\n;|&(){}<>\"'`$\\".contains(byte));
+        let word = &rest[..end.unwrap_or(rest.len())];
+        match word {
+            b"if" | b"while" | b"until" | b"for" | b"select" | b"case" | b"!" | b"time"
+            | b"coproc" => {
+                self.words += 1;
+            }
+            b"fi" | b"done" | b"esac" => self.words = self.words.saturating_sub(1),
+            _ => {}
+        }
+        self.at += word.len().max(1);
+    }
+
+    fn heredoc(&mut self) {
+        self.at += 2;
+        let rest = &self.bytes[self.at..];
+        let start = rest.iter().position(|byte| !b"- \t".contains(byte)).unwrap_or(rest.len());
+        let rest = &rest[start..];
+        let end = rest.iter().position(|byte| b" \t\n;|&()<>".contains(byte));
+        let tag = &rest[..end.unwrap_or(rest.len())];
+        self.at += start + tag.len();
+        // `<<` inside `$((…))` is a shift: a number is no delimiter that anybody uses.
+        if tag.first().is_some_and(|byte| !byte.is_ascii_digit()) {
+            self.heredocs.push(tag);
+        }
+    }
+
+    fn line_end(&mut self) {
+        self.at += 1;
+        for tag in std::mem::take(&mut self.heredocs) {
+            let tag: Vec<u8> =
+                tag.iter().copied().filter(|byte| !b"'\"\\".contains(byte)).collect();
+            while self.at < self.bytes.len() {
+                let from = self.at;
+                self.skip_past_line();
+                let line = &self.bytes[from..self.at];
+                self.at += 1;
+                if line.trim_ascii_start() == tag {
+                    break;
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(script: &str, shallow: bool) {
+        assert_eq!(is_shallow(script), shallow, "{script:.80}");
+    }
+
+    #[test]
+    fn ordinary_commands_are_shallow() {
+        check("for x in a b; do if [ -f $x ]; then echo \"$(cat \"$x\")\"; fi; done", true);
+        check(&"echo 'it'; ( a ); { b; }; ".repeat(1000), true);
+        check(&format!("cat > x.lisp <<'E'\n{}\nE\n", "(".repeat(500)), true);
+        check(&format!("echo '{}'", "(".repeat(500)), true);
+    }
+
+    #[test]
+    fn every_kind_of_nesting_is_counted() {
+        for opening in ["(", "$(", "\"$(", "{ ", "${a:-", "<(", "a=( ", "{a,", "$(("] {
+            check(&opening.repeat(100), false);
+        }
+        for word in ["if ", "! ", "while ", "time ", "coproc ", "case a in b) "] {
+            check(&word.repeat(300), false);
+        }
+        check(&"$( ')' ".repeat(100), false);
+    }
+}

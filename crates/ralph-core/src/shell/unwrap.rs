@@ -1,0 +1,288 @@
+//! Takes off what only starts other commands (`sudo`, `env`, `xargs` …), and reads the scripts
+//! that are handed to shells.
+//!
+//! A wrapper that is not known here is simply a command with arguments; the rules that look at
+//! all words of a command still see those.
+
+use super::{Opaque, Reader, Simple, Stdin, Word};
+
+/// Wrappers whose command is the first word that is no option. The options listed take a value
+/// as a word of its own; the number says how many plain words come before the command.
+const WRAPPERS: [(&str, &str, usize); 23] = [
+    ("builtin", "", 0),
+    ("chronic", "", 0),
+    ("chrt", "", 1),
+    ("command", "", 0),
+    ("doas", "-u -C", 0),
+    ("exec", "-a", 0),
+    ("fakeroot", "", 0),
+    ("ionice", "-c -n -p", 0),
+    ("nice", "-n --adjustment", 0),
+    ("nohup", "", 0),
+    ("noglob", "", 0),
+    ("setarch", "", 0),
+    ("setsid", "", 0),
+    ("stdbuf", "-i -o -e", 0),
+    ("sudo", "-u -g -h -p -C -D -R -T -r -t --user --group --chdir", 0),
+    ("taskset", "", 1),
+    ("time", "-f -o --format --output", 0),
+    ("timeout", "-k -s --kill-after --signal", 1),
+    ("unbuffer", "", 0),
+    ("unshare", "", 0),
+    ("watch", "-n --interval", 0),
+    ("caffeinate", "-t -w", 0),
+    ("xargs", "-a -d -E -I -L -n -P -s --arg-file --delimiter --max-args --max-procs", 0),
+];
+
+const SHELLS: [&str; 7] = ["ash", "bash", "dash", "ksh", "mksh", "sh", "zsh"];
+
+impl Reader {
+    /// Records a command as what it finally runs, and reads the scripts that it is given.
+    pub(super) fn unwrapped(&mut self, mut simple: Simple, stdin: &Stdin) {
+        // Each turn takes words off, except an alias, which can be used up once.
+        let mut aliases_left = 8;
+        loop {
+            let Some(first) = simple.words.first() else {
+                return self.reading.commands.push(simple);
+            };
+            let Some(name) = simple.name().map(str::to_owned) else {
+                if !first.text.is_empty() {
+                    self.opaque(Opaque::DynamicName);
+                }
+                return self.reading.commands.push(simple);
+            };
+            if let Some(text) = self.aliases.get(&name)
+                && aliases_left > 0
+            {
+                aliases_left -= 1;
+                let words: Vec<Word> = text.split_whitespace().map(Word::plain).collect();
+                let used = self.aliases.remove(&name);
+                drop(used);
+                simple.words.splice(..1, words);
+                continue;
+            }
+            if name == "env" {
+                if !env(&mut simple) {
+                    return self.reading.commands.push(simple);
+                }
+                continue;
+            }
+            let Some((_, valued, plain)) = WRAPPERS.iter().find(|(known, ..)| *known == name)
+            else {
+                return self.innermost(simple, &name, stdin);
+            };
+            // `command -v x` and `command -V x` only look.
+            let looks =
+                name == "command" && option_letters(simple.arguments()).contains(['v', 'V']);
+            let from = 1 + past_options(simple.arguments(), valued) + plain;
+            if looks || from >= simple.words.len() {
+                return self.reading.commands.push(simple);
+            }
+            if name == "xargs" {
+                simple.fed = true;
+            }
+            if name == "watch" {
+                let words = simple.words.split_off(from);
+                return self.joined_script(&words, simple);
+            }
+            simple.words.drain(..from);
+        }
+    }
+
+    fn innermost(&mut self, simple: Simple, name: &str, stdin: &Stdin) {
+        match name {
+            "eval" => {
+                let words = simple.arguments().to_vec();
+                return self.joined_script(&words, simple);
+            }
+            "trap" => {
+                if let Some(word) = simple.arguments().iter().find(|word| !is_option(word)) {
+                    let word = word.clone();
+                    self.script_word(&word);
+                }
+            }
+            "alias" => self.define_aliases(&simple),
+            "export" | "declare" | "typeset" | "local" | "readonly" => self.declare(&simple),
+            "find" => self.find_exec(&simple),
+            _ if SHELLS.contains(&name) => self.shell(&simple, stdin),
+            _ => {}
+        }
+        self.reading.commands.push(simple);
+    }
+
+    fn joined_script(&mut self, words: &[Word], simple: Simple) {
+        let text: Vec<&str> = words.iter().map(|word| word.text.as_str()).collect();
+        let pipeline = simple.pipeline;
+        self.reading.commands.push(Simple { words: Vec::new(), pipeline, ..simple });
+        self.script_word(&Word { text: text.join(" ") });
+    }
+
+    /// A script whose globs mean nothing yet, since it is a text until a shell reads it.
+    fn script_word(&mut self, word: &Word) {
+        let text = word.text.replace(super::STAR, "*").replace(super::ONE, "?");
+        if text.contains(super::UNKNOWN) {
+            self.opaque(Opaque::DynamicScript);
+            // What is known of it is read all the same; the rest stands for an unset variable.
+            return self.script(&text.replace(super::UNKNOWN, "$_"));
+        }
+        self.script(&text);
+    }
+
+    fn shell(&mut self, simple: &Simple, stdin: &Stdin) {
+        let arguments = simple.arguments();
+        let script = arguments.iter().position(|word| {
+            word.text.starts_with(['-', '+'])
+                && !word.text.starts_with("--")
+                && word.text.contains('c')
+        });
+        if let Some(at) = script {
+            let rest = &arguments[at + 1..];
+            match rest.iter().find(|word| !is_option(word)) {
+                Some(word) => self.script_word(&word.clone()),
+                None => self.opaque(Opaque::DynamicScript),
+            }
+            return;
+        }
+        let reads_stdin = !arguments.iter().any(|word| !is_option(word))
+            || option_letters(arguments).contains('s')
+            || arguments.iter().any(|word| word.text == "-" || word.text == "/dev/stdin");
+        match stdin {
+            Stdin::Literal(text) if reads_stdin => self.script(&text.clone()),
+            Stdin::Computed if reads_stdin => self.opaque(Opaque::PipedScript),
+            _ => {}
+        }
+    }
+
+    fn define_aliases(&mut self, simple: &Simple) {
+        for word in simple.arguments() {
+            if let Some((name, text)) = word.literal().and_then(|text| text.split_once('=')) {
+                self.aliases.insert(name.to_owned(), text.to_owned());
+            }
+        }
+    }
+
+    fn declare(&mut self, simple: &Simple) {
+        for word in simple.arguments() {
+            if let Some((name, text)) = word.text.split_once('=') {
+                self.variables.insert(name.to_owned(), Word { text: text.to_owned() });
+            }
+        }
+    }
+
+    /// Each `-exec` is a command; it also gets the folders that `find` starts from, for which its
+    /// `{}` stands.
+    fn find_exec(&mut self, simple: &Simple) {
+        let starts = find_starts(simple).to_vec();
+        let arguments = simple.arguments();
+        for (at, word) in arguments.iter().enumerate() {
+            if !matches!(word.text.as_str(), "-exec" | "-execdir" | "-ok" | "-okdir") {
+                continue;
+            }
+            let inner = &arguments[at + 1..];
+            let end = inner.iter().position(|word| matches!(word.text.as_str(), ";" | "+"));
+            let mut words = inner[..end.unwrap_or(inner.len())].to_vec();
+            words.extend(starts.iter().cloned());
+            let inner = Simple { words, pipeline: simple.pipeline, ..Simple::default() };
+            self.unwrapped(inner, &Stdin::Inherited);
+        }
+    }
+}
+
+/// The folders that a `find` starts from.
+pub(crate) fn find_starts(simple: &Simple) -> &[Word] {
+    let arguments = simple.arguments();
+    let end = arguments
+        .iter()
+        .position(|word| word.text.starts_with(['-', '(', '!']))
+        .unwrap_or(arguments.len());
+    &arguments[..end]
+}
+
+/// What a command writes to its output, when that stands in the text.
+pub(super) fn written(simple: &Simple, input_is_literal: bool) -> Stdin {
+    let literal = |words: &[Word]| {
+        let words: Option<Vec<&str>> = words.iter().map(Word::literal).collect();
+        words.map_or(Stdin::Computed, |words| Stdin::Literal(words.join(" ")))
+    };
+    match (simple.name(), simple.arguments()) {
+        (Some("echo"), [first, rest @ ..]) if is_option(first) => literal(rest),
+        (Some("echo"), words) => literal(words),
+        (Some("printf"), [_, rest @ ..]) if !rest.is_empty() => literal(rest),
+        (Some("printf"), [only]) => {
+            let text = only.text.replace("\\n", "\n");
+            literal(&[Word { text }])
+        }
+        (Some("cat"), []) if input_is_literal => {
+            simple.input.clone().map_or(Stdin::Computed, Stdin::Literal)
+        }
+        _ => Stdin::Computed,
+    }
+}
+
+/// Takes `env` and what it sets off a command; false when no command follows.
+fn env(simple: &mut Simple) -> bool {
+    let mut words = simple.words.split_off(1).into_iter().peekable();
+    simple.words.clear();
+    while let Some(word) = words.next() {
+        let text = word.text.as_str();
+        match text {
+            "-u" | "--unset" => simple.removed.extend(words.next().map(|word| word.text)),
+            "-i" | "-" | "--ignore-environment" => simple.removed.push("*".to_owned()),
+            "-C" | "--chdir" => drop(words.next()),
+            "-S" | "--split-string" => {
+                let script = words.next().map(|word| word.text).unwrap_or_default();
+                simple.words.extend(script.split_whitespace().map(Word::plain));
+                break;
+            }
+            _ if text.starts_with("--unset=") => {
+                simple.removed.push(text["--unset=".len()..].to_owned());
+            }
+            _ if text.starts_with("-u") => simple.removed.push(text[2..].to_owned()),
+            _ if text.starts_with('-') => {}
+            _ => match text.split_once('=') {
+                Some((name, value)) => {
+                    simple.assignments.push((name.to_owned(), Word { text: value.to_owned() }));
+                }
+                None => {
+                    simple.words.push(word);
+                    break;
+                }
+            },
+        }
+    }
+    simple.words.extend(words);
+    if simple.words.is_empty() {
+        simple.words.push(Word::plain("env"));
+        return false;
+    }
+    true
+}
+
+fn is_option(word: &Word) -> bool {
+    word.text.starts_with(['-', '+']) && word.text.len() > 1
+}
+
+/// The letters of all options that are not spelled out.
+fn option_letters(arguments: &[Word]) -> String {
+    arguments
+        .iter()
+        .take_while(|word| is_option(word))
+        .filter(|word| !word.text.starts_with("--"))
+        .map(|word| &word.text[1..])
+        .collect()
+}
+
+/// How many words at the beginning are options or the values of options.
+fn past_options(arguments: &[Word], valued: &str) -> usize {
+    let mut at = 0;
+    while let Some(word) = arguments.get(at).filter(|word| is_option(word)) {
+        at += 1;
+        if word.text == "--" {
+            break;
+        }
+        if valued.split(' ').any(|option| option == word.text) {
+            at += 1;
+        }
+    }
+    at
+}

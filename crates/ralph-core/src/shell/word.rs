@@ -1,0 +1,222 @@
+//! Words: what a word of a command line stands for, as far as the text says.
+//!
+//! A word is kept as one text in which three characters that no path contains stand for what is
+//! not literal, so that a rule can compare it with a path from either end.
+
+use super::Reader;
+use rable::{Node, NodeKind};
+
+/// Stands for any text: a variable, the output of a command.
+pub const UNKNOWN: char = '\u{1}';
+/// Stands for an unquoted `*`.
+pub const STAR: char = '\u{2}';
+/// Stands for an unquoted `?` or `[…]`.
+pub const ONE: char = '\u{3}';
+/// `{a,b}{c,d}…` multiplies; beyond this the word counts as unknown.
+const MOST_ALTERNATIVES: usize = 64;
+
+/// One word after quote removal.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Word {
+    /// Literal text, with [`UNKNOWN`], [`STAR`] and [`ONE`] where it is not literal.
+    pub text: String,
+}
+
+impl Word {
+    /// A word without anything dynamic.
+    pub fn plain(text: &str) -> Word {
+        Word { text: text.to_owned() }
+    }
+
+    /// A word of which nothing is known.
+    pub fn unknown() -> Word {
+        Word { text: UNKNOWN.to_string() }
+    }
+
+    /// The text, when all of it is literal.
+    pub fn literal(&self) -> Option<&str> {
+        (!self.text.contains([UNKNOWN, STAR, ONE])).then_some(self.text.as_str())
+    }
+
+    /// The only one of several words, else unknown.
+    pub(super) fn one_of(words: &[Word]) -> Word {
+        match words {
+            [only] => only.clone(),
+            _ => Word::unknown(),
+        }
+    }
+}
+
+impl Reader {
+    /// The words that a word of the text becomes; scripts inside it are read.
+    pub(super) fn expand(&mut self, node: &Node) -> Vec<Word> {
+        let NodeKind::Word { value, parts, .. } = &node.kind else {
+            self.node(node, &super::Stdin::Inherited);
+            return vec![Word::unknown()];
+        };
+        let mut words = vec![String::new()];
+        let mut quotes = Quotes::Plain;
+        for part in parts {
+            let alternatives = self.part(part, value, &mut quotes);
+            words = combine(&words, &alternatives);
+        }
+        words.into_iter().map(|text| Word { text }).collect()
+    }
+
+    fn part(&mut self, part: &Node, value: &str, quotes: &mut Quotes) -> Vec<String> {
+        let unknown = || vec![UNKNOWN.to_string()];
+        match &part.kind {
+            NodeKind::WordLiteral { value } => vec![unquoted(value, quotes)],
+            NodeKind::AnsiCQuote { decoded, .. } => vec![decoded.clone()],
+            NodeKind::LocaleString { inner, .. } => {
+                self.embedded(inner);
+                vec![unquoted(inner, &mut Quotes::Double)]
+            }
+            NodeKind::ParamExpansion { param, op: None, .. } => {
+                vec![
+                    self.variables.get(param).map_or(UNKNOWN.to_string(), |word| word.text.clone()),
+                ]
+            }
+            NodeKind::ParamExpansion { param, arg, op } => {
+                self.embedded(arg.as_deref().unwrap_or_default());
+                self.with_default(param, op.as_deref(), arg.as_deref())
+            }
+            NodeKind::BraceExpansion { content } => {
+                self.embedded(content);
+                alternatives(content).unwrap_or_else(unknown)
+            }
+            NodeKind::CommandSubstitution { command, .. } => {
+                self.node(command, &super::Stdin::Inherited);
+                vec![self.printed(command).unwrap_or(UNKNOWN.to_string())]
+            }
+            NodeKind::ArithmeticExpansion { .. } | NodeKind::ParamIndirect { .. } => {
+                self.embedded(value.strip_prefix("$((").unwrap_or(value));
+                unknown()
+            }
+            _ => {
+                self.node(part, &super::Stdin::Inherited);
+                unknown()
+            }
+        }
+    }
+
+    /// `${X:-text}`: the variable where it is known, else both the unknown and the default.
+    fn with_default(&self, param: &str, op: Option<&str>, arg: Option<&str>) -> Vec<String> {
+        let is_default = matches!(op, Some(":-" | "-" | ":=" | "="));
+        match (self.variables.get(param), arg) {
+            (Some(word), _) if is_default => vec![word.text.clone()],
+            (None, Some(arg)) if is_default && !arg.contains(['$', '`']) => {
+                vec![unquoted(arg, &mut Quotes::Plain)]
+            }
+            (None, Some(arg)) if is_default => {
+                let known = arg.trim_start_matches('$').trim_matches(['{', '}', '"']);
+                let (name, rest) = known.split_at(known.find('/').unwrap_or(known.len()));
+                let name = name.trim_end_matches('}');
+                let value = self.variables.get(name).map(|word| format!("{}{rest}", word.text));
+                vec![value.unwrap_or(UNKNOWN.to_string())]
+            }
+            _ => vec![UNKNOWN.to_string()],
+        }
+    }
+
+    /// What a substitution prints, for the few commands of which that is plain.
+    fn printed(&self, command: &Node) -> Option<String> {
+        let last = self.reading.commands.last()?;
+        if !matches!(command.kind, NodeKind::Command { .. }) || !last.redirects.is_empty() {
+            return None;
+        }
+        match (last.name()?, last.arguments()) {
+            ("which" | "echo" | "realpath", [word]) => word.literal().map(str::to_owned),
+            ("command" | "type" | "readlink" | "printf", [_, word]) => {
+                word.literal().map(str::to_owned)
+            }
+            _ => None,
+        }
+    }
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Quotes {
+    Plain,
+    Double,
+}
+
+/// Quote removal. Double quotes may open in one piece of a word and close in a later one.
+fn unquoted(raw: &str, quotes: &mut Quotes) -> String {
+    let mut text = String::with_capacity(raw.len());
+    let mut letters = raw.chars().peekable();
+    while let Some(letter) = letters.next() {
+        match (letter, *quotes) {
+            ('"', Quotes::Plain) => *quotes = Quotes::Double,
+            ('"', Quotes::Double) => *quotes = Quotes::Plain,
+            ('\\', Quotes::Plain) => text.extend(letters.next().filter(|next| *next != '\n')),
+            ('\\', Quotes::Double) => match letters.peek() {
+                Some('$' | '`' | '"' | '\\') => text.extend(letters.next()),
+                Some('\n') => drop(letters.next()),
+                _ => text.push('\\'),
+            },
+            ('\'', Quotes::Plain) => text.extend(letters.by_ref().take_while(|next| *next != '\'')),
+            ('*', Quotes::Plain) => text.push(STAR),
+            ('?', Quotes::Plain) => text.push(ONE),
+            // Brackets only match as a class when they close; `[` alone is the test command.
+            ('[', Quotes::Plain) if letters.clone().any(|next| next == ']') => {
+                letters.by_ref().find(|next| *next == ']');
+                text.push(ONE);
+            }
+            _ => text.push(letter),
+        }
+    }
+    text
+}
+
+/// `{a,b{c,d}}` as texts; none for sequences and for contents that are themselves expanded.
+fn alternatives(content: &str) -> Option<Vec<String>> {
+    let inner = content.strip_prefix('{')?.strip_suffix('}')?;
+    if inner.contains(['$', '`', '"', '\'', '\\']) {
+        return None;
+    }
+    let members = members(inner);
+    if members.len() < 2 {
+        return None;
+    }
+    let mut found = Vec::new();
+    for member in members {
+        match (member.find('{'), member.rfind('}')) {
+            (Some(from), Some(to)) if from < to => {
+                for middle in alternatives(&member[from..=to])? {
+                    found.push(format!("{}{middle}{}", &member[..from], &member[to + 1..]));
+                }
+            }
+            _ => found.push(member.replace('*', &STAR.to_string())),
+        }
+    }
+    (found.len() <= MOST_ALTERNATIVES).then_some(found)
+}
+
+/// The parts of a brace expression, split at the commas of its own level.
+fn members(inner: &str) -> Vec<&str> {
+    let (mut depth, mut from, mut found) = (0usize, 0, Vec::new());
+    for (at, letter) in inner.char_indices() {
+        match letter {
+            '{' => depth += 1,
+            '}' => depth = depth.saturating_sub(1),
+            ',' if depth == 0 => {
+                found.push(&inner[from..at]);
+                from = at + 1;
+            }
+            _ => {}
+        }
+    }
+    found.push(&inner[from..]);
+    found
+}
+
+fn combine(words: &[String], alternatives: &[String]) -> Vec<String> {
+    if words.len() * alternatives.len() > MOST_ALTERNATIVES {
+        return vec![UNKNOWN.to_string()];
+    }
+    words
+        .iter()
+        .flat_map(|word| alternatives.iter().map(move |next| format!("{word}{next}")))
+        .collect()
+}
