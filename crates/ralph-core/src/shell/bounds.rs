@@ -81,6 +81,12 @@ impl Scan<'_> {
             b'\'' => self.skip_past(b'\''),
             b'"' => self.enter(Open::Double, 1),
             b'`' => self.backquote(),
+
+            // `f() f() f() …` recurses as well.
+            b'(' if self.next_is(b')') => {
+                self.words += 1;
+                self.at += 2;
+            }
             b'(' => self.enter(Open::Paren, 1),
             b'{' => self.enter(Open::Brace, 1),
             b')' => self.leave(Open::Paren),
@@ -125,7 +131,7 @@ impl Scan<'_> {
         let word = &rest[..end.unwrap_or(rest.len())];
         match word {
             b"if" | b"while" | b"until" | b"for" | b"select" | b"case" | b"!" | b"time"
-            | b"coproc" => {
+            | b"coproc" | b"function" => {
                 self.words += 1;
             }
             b"fi" | b"done" | b"esac" => self.words = self.words.saturating_sub(1),
@@ -188,7 +194,9 @@ mod tests {
         for opening in ["(", "$(", "\"$(", "{ ", "${a:-", "<(", "a=( ", "{a,", "$(("] {
             check(&opening.repeat(100), false);
         }
-        for word in ["if ", "! ", "while ", "time ", "coproc ", "case a in b) "] {
+        for word in
+            ["if ", "! ", "while ", "time ", "coproc ", "case a in b) ", "f() ", "function f "]
+        {
             check(&word.repeat(300), false);
         }
         check(&"$( ')' ".repeat(100), false);
