@@ -167,7 +167,6 @@ fn random_scripts_neither_panic_nor_hang() {
 #[test]
 fn one_piece_repeated_to_the_limit_is_read_or_given_up_on() {
     for piece in PIECES {
-        eprintln!("PIECE {piece:?}");
         read(&piece.repeat(LONGEST / piece.len()), &[]);
         let spaced = format!("{piece} ");
         read(&spaced.repeat(LONGEST / spaced.len()), &[]);

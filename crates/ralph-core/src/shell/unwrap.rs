@@ -193,7 +193,6 @@ impl Reader {
     }
 
     /// Each `-exec` is a command; what its `{}` stands for is known only to the `find`.
-
     fn find_exec(&mut self, simple: &Simple) {
         let arguments = simple.arguments();
         for (at, word) in arguments.iter().enumerate() {
