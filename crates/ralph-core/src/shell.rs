@@ -18,8 +18,13 @@ pub use word::{ONE, STAR, UNKNOWN, Word};
 pub const LONGEST: usize = 64 * 1024;
 /// How often a script may contain a script (`bash -c "bash -c …"`).
 const DEEPEST: usize = 6;
-/// A bound on the sum of the work: commands read in one command line.
-const MOST_COMMANDS: usize = 20_000;
+
+/// A bound on the sum of the work, roughly in bytes read: loops, variables and scripts inside
+/// scripts multiply it.
+const MOST_WORK: usize = 1 << 21;
+
+/// `for x in …` is read once for each value, up to this many.
+const MOST_ROUNDS: usize = 16;
 
 /// What can be known about a command line.
 #[derive(Debug, Default)]
@@ -33,7 +38,7 @@ pub struct Reading {
 /// Why a command line, or a part of it, cannot be known.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Opaque {
-    /// More than [`LONGEST`] bytes, or too many commands.
+    /// More than [`LONGEST`] bytes, or more work than its length allows for.
     TooLong,
     /// Nested beyond what is read.
     TooDeep,
@@ -62,6 +67,8 @@ pub struct Simple {
     pub pipeline: usize,
     /// More arguments come from the commands before it in the pipeline (`xargs`).
     pub fed: bool,
+    /// Some of its words are the output of commands just before it.
+    pub fed_by_words: bool,
     /// The text of its here-document or here-string, as far as it is literal.
     pub input: Option<String>,
 }
@@ -110,8 +117,10 @@ struct Reader {
     reading: Reading,
     variables: HashMap<String, Word>,
     aliases: HashMap<String, String>,
+
     depth: usize,
     pipelines: usize,
+    spent: usize,
 }
 
 /// What a command's standard input is.
@@ -130,9 +139,10 @@ impl Reader {
         if self.depth >= DEEPEST {
             return self.opaque(Opaque::TooDeep);
         }
-        if text.len() > LONGEST {
+        if text.len() > LONGEST || !self.spend(64 + text.len()) {
             return self.opaque(Opaque::TooLong);
         }
+
         if !bounds::is_shallow(text) {
             return self.opaque(Opaque::TooDeep);
         }
@@ -142,6 +152,12 @@ impl Reader {
             Err(error) => self.opaque(Opaque::Syntax(error.to_string())),
         }
         self.depth -= 1;
+    }
+
+    /// False when this would be more work than one command line may make.
+    fn spend(&mut self, work: usize) -> bool {
+        self.spent += work;
+        self.spent <= MOST_WORK
     }
 
     fn opaque(&mut self, why: Opaque) {
@@ -156,6 +172,10 @@ impl Reader {
 
     fn node(&mut self, node: &Node, stdin: &Stdin) {
         use NodeKind as K;
+        if !self.spend(16) {
+            return self.opaque(Opaque::TooLong);
+        }
+
         match &node.kind {
             K::Command { assignments, words, redirects } => {
                 self.pipelines += 1;
@@ -186,8 +206,13 @@ impl Reader {
                 let stdin = &self.redirected(redirects, stdin);
                 let values: Vec<Word> =
                     words.iter().flatten().flat_map(|word| self.expand(word)).collect();
-                self.variables.insert(var.clone(), Word::one_of(&values));
-                self.node(body, stdin);
+                let each = 1..=MOST_ROUNDS;
+                let values =
+                    if each.contains(&values.len()) { values } else { vec![Word::unknown()] };
+                for value in values {
+                    self.variables.insert(var.clone(), value);
+                    self.node(body, stdin);
+                }
             }
             K::ForArith { init, cond, incr, body, redirects } => {
                 let stdin = &self.redirected(redirects, stdin);
@@ -252,8 +277,12 @@ impl Reader {
                 }
                 _ => self.node(member, &stdin),
             }
+            let compound = !matches!(member.kind, NodeKind::Command { .. });
             for command in self.reading.commands.iter_mut().skip(first) {
                 command.pipeline = pipeline;
+                // `… | while read x; do rm $x; done`
+                command.fed |=
+                    compound && command.words.iter().any(|word| word.literal().is_none());
             }
             stdin = match (&member.kind, self.reading.commands.get(first..)) {
                 (NodeKind::Command { redirects, .. }, Some([only])) => {
@@ -272,13 +301,16 @@ impl Reader {
         stdin: &Stdin,
         pipeline: usize,
     ) {
-        if self.reading.commands.len() >= MOST_COMMANDS {
-            return self.opaque(Opaque::TooLong);
-        }
         let mut simple = Simple { pipeline, ..Simple::default() };
+        let inside = self.reading.commands.len();
         let words: Vec<Word> = words.iter().flat_map(|word| self.expand(word)).collect();
         for node in assignments {
             self.assignment(node, words.is_empty(), &mut simple);
+        }
+        // `rm $(find …)` is fed like `find … | xargs rm`.
+        for command in self.reading.commands.iter_mut().skip(inside) {
+            command.pipeline = pipeline;
+            simple.fed_by_words = true;
         }
         simple.words = words;
         let before = self.reading.commands.len();
@@ -288,10 +320,13 @@ impl Reader {
             if owned.words.is_empty() && owned.assignments.is_empty() {
                 simple.redirects.extend(owned.redirects);
             } else {
-                self.reading.commands.push(owned);
+                self.reading.commands.push(Simple { pipeline, ..owned });
             }
         }
-        simple.input = heredoc_text(redirects);
+        simple.input = heredoc_text(redirects).or_else(|| match &stdin {
+            Stdin::Literal(text) => Some(text.clone()),
+            _ => None,
+        });
         self.unwrapped(simple, &stdin);
     }
 
@@ -360,8 +395,10 @@ impl Reader {
         let mut rest = text;
         while let Some(at) = rest.find("$(") {
             rest = &rest[at + 2..];
-            let end = closing(rest);
-            self.script(&rest[..end]);
+            // What nests inside is found when the script is read.
+            let (script, after) = rest.split_at(closing(rest));
+            self.script(script);
+            rest = after;
         }
         for script in text.split('`').skip(1).step_by(2) {
             self.script(script);

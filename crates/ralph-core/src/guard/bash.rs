@@ -5,7 +5,7 @@
 
 use super::places::{self, HOOKS, Place, Places, could_be};
 use super::{Call, Rule, Situation, ralph_command};
-use crate::shell::{self, Reading, Simple, UNKNOWN, Word};
+use crate::shell::{self, ONE, Reading, STAR, Simple, UNKNOWN, Word};
 
 type Row = (Rule, String);
 
@@ -26,6 +26,11 @@ pub(super) fn row(situation: &Situation<'_>, call: &Call<'_>) -> Row {
 fn known_variables<'a>(places: &'a Places, cwd: &'a str) -> Vec<(&'a str, &'a str)> {
     let mut known =
         vec![("HOME", places.home.as_str()), ("RALPH_HOME", &places.ralph_home), ("PWD", cwd)];
+
+    // The folders that the defaults stand in.
+    let above = |place: &'a str| place.strip_suffix("/ralph");
+    known.extend(above(&places.ralph_home).map(|place| ("XDG_STATE_HOME", place)));
+    known.extend(above(&places.user_config).map(|place| ("XDG_CONFIG_HOME", place)));
     known.extend(places.config_dirs.first().map(|place| ("CLAUDE_CONFIG_DIR", place.as_str())));
     known.extend(places.plugin_root.iter().map(|place| ("CLAUDE_PLUGIN_ROOT", place.as_str())));
     known
@@ -59,7 +64,7 @@ fn commands_row(reading: &Reading, situation: &Situation<'_>) -> Option<Row> {
         if HOOKS.iter().any(|hook| could_be(simple.base(), hook)) {
             return Some((Rule::RefusedCommand, HOOK.to_owned()));
         }
-        carried(simple).find_map(ralph_command::named_in).map(refuse)
+        carried(simple).iter().find_map(|text| ralph_command::named_in(text)).map(refuse)
     })
 }
 
@@ -97,17 +102,21 @@ fn touches(
     places: &Places,
     folders: &[String],
 ) -> Option<Place> {
+    let own = own_folder(simple);
+    let folders: Vec<&str> = folders.iter().map(String::as_str).chain(own).collect();
     let in_any = |path: &str| folders.iter().find_map(|cwd| places.protected(path, cwd));
+
     let redirected =
         simple.redirects.iter().filter(|to| to.writes).find_map(|to| in_any(&to.target.text));
     if redirected.is_some() {
         return redirected;
     }
-    let scripted = carried(simple).find_map(|text| places.named_in(text));
+    let scripted = carried(simple).iter().find_map(|text| places.named_in(text));
     if scripted.is_some() {
         return scripted;
     }
     let above = removed(simple)
+        .into_iter()
         .find_map(|path| folders.iter().find_map(|cwd| places.holds_protected(path, cwd)));
     if above.is_some() {
         return above;
@@ -115,22 +124,79 @@ fn touches(
     if only_reads(simple) {
         return None;
     }
-    let fed = earlier.iter().filter(|from| simple.fed && from.pipeline == simple.pipeline);
-    let mut words = written_words(simple).iter().chain(fed.flat_map(|from| from.arguments()));
+    let is_fed = simple.fed || simple.fed_by_words && CHANGERS.contains(&simple.base());
+    let fed: Vec<&Simple> =
+        earlier.iter().filter(|from| is_fed && from.pipeline == simple.pipeline).collect();
+    let mut words =
+        written_words(simple).iter().chain(fed.iter().flat_map(|from| from.arguments()));
+    let input = simple.input.as_deref().filter(|_| simple.fed).unwrap_or_default();
     words
         .find_map(|word| named_paths(word).find_map(in_any))
+        .or_else(|| input.split_whitespace().find_map(in_any))
         .or_else(|| into_folder(simple).iter().find_map(|path| in_any(path)))
+        .or_else(|| {
+            let finds = fed.into_iter().chain([simple]).filter(|from| from.base() == "find");
+            finds.flat_map(found).find_map(|found| match found {
+                Found::Path(path) => in_any(&path),
+                Found::All(start) => {
+                    folders.iter().find_map(|cwd| places.holds_protected(&start, cwd))
+                }
+            })
+        })
 }
 
-/// A word as a path, and what follows the `=` in `--flag=path` or `of=path`.
+/// A word as a path, and what follows the `=` in `--flag=path` or `of=path`, or the letter in
+/// `-opath`.
 fn named_paths(word: &Word) -> impl Iterator<Item = &str> {
     let value = word.text.split_once('=').map(|(_, value)| value);
-    [Some(word.text.as_str()), value].into_iter().flatten()
+    let is_short = word.text.starts_with('-') && !word.text.starts_with("--");
+    let joined = word.text.get(2..).filter(|_| is_short);
+    [Some(word.text.as_str()), value, joined].into_iter().flatten()
+}
+
+/// The folder that a command is told to work in: `git -C DIR`, `tar -C DIR`, `wget -P DIR`.
+fn own_folder(simple: &Simple) -> Option<&str> {
+    let mut words = simple.arguments().iter().map(|word| word.text.as_str());
+    words.find(|word| matches!(*word, "-C" | "-P" | "-d"))?;
+    words.next()
+}
+
+/// What a `find` may hand on.
+enum Found {
+    /// Files of this name.
+    Path(String),
+    /// Everything below here.
+    All(String),
+}
+
+fn found(simple: &Simple) -> Vec<Found> {
+    let arguments = simple.arguments();
+    let plain = arguments.iter().take_while(|word| !word.text.starts_with(['-', '(', '!']));
+    let mut starts: Vec<&str> = plain.map(|word| word.text.as_str()).collect();
+    if starts.is_empty() {
+        starts.push(".");
+    }
+    let names: Vec<String> = arguments
+        .windows(2)
+        .filter(|pair| matches!(pair[0].text.as_str(), "-name" | "-iname" | "-path" | "-wholename"))
+        .map(|pair| pair[1].text.replace('*', &STAR.to_string()).replace('?', &ONE.to_string()))
+        .collect();
+    let of_start = |start: &str| -> Vec<Found> {
+        let below = |name: &String| {
+            let name = name.trim_start_matches("./");
+            [format!("{start}/{name}"), format!("{start}/.claude/{name}")].map(Found::Path)
+        };
+        match names.is_empty() {
+            true => vec![Found::All(start.to_owned())],
+            false => names.iter().flat_map(below).collect(),
+        }
+    };
+    starts.into_iter().flat_map(of_start).collect()
 }
 
 /// Scripts in other languages that a command carries in its arguments or on its input, in which
 /// only the bare text can be looked at.
-fn carried(simple: &Simple) -> impl Iterator<Item = &str> {
+fn carried(simple: &Simple) -> Vec<String> {
     let name = simple.name().unwrap_or_default();
     let stem = name.trim_end_matches(|letter: char| letter.is_ascii_digit() || letter == '.');
     let interpreter = INTERPRETERS.contains(&stem);
@@ -138,11 +204,16 @@ fn carried(simple: &Simple) -> impl Iterator<Item = &str> {
     let everything = CARRIERS.contains(&name);
     // What `awk` names is read, unless its program writes or starts something.
     let awk = AWKS.contains(&name);
-    let writes =
-        move |word: &Word| awk && (word.text.contains(['>', '|']) || word.text.contains("system"));
+    let writes = |word: &Word| {
+        awk && (word.text.contains(['>', '|']) || word.text.contains("system"))
+            || name == "sed" && word.text.contains("w ")
+    };
+
     let words = simple.arguments().iter().filter(move |word| inline || everything || writes(word));
     let input = simple.input.as_deref().filter(|_| interpreter || everything);
-    words.map(|word| word.text.as_str()).chain(input)
+    let whole: Vec<&str> = simple.arguments().iter().map(|word| word.text.as_str()).collect();
+    let whole = everything.then(|| whole.join(" "));
+    words.map(|word| word.text.clone()).chain(whole).chain(input.map(str::to_owned)).collect()
 }
 
 fn is_inline(option: &str) -> bool {
@@ -151,14 +222,20 @@ fn is_inline(option: &str) -> bool {
 }
 
 /// What a command takes away together with all that is in it.
-fn removed(simple: &Simple) -> impl Iterator<Item = &str> {
+fn removed(simple: &Simple) -> Vec<&str> {
     let arguments = simple.arguments();
     let operands = match simple.name() {
         Some("rm" | "rmdir" | "shred" | "unlink" | "trash" | "trash-put") => arguments,
+
         Some("mv") => arguments.split_last().map_or(arguments, |(_, sources)| sources),
+        // Taking away the rights, or mounting over it, is as good; but not of any folder above.
+        Some("chmod" | "chown" | "chgrp" | "mount" | "ln") => {
+            let client = |word: &&Word| word.text.trim_end_matches('/').ends_with(".claude");
+            return arguments.iter().filter(client).map(|word| word.text.as_str()).collect();
+        }
         _ => &[],
     };
-    operands.iter().map(|word| word.text.as_str()).filter(|text| !text.starts_with('-'))
+    operands.iter().map(|word| word.text.as_str()).filter(|text| !text.starts_with('-')).collect()
 }
 
 /// The words of a command that could name what it changes.
@@ -176,13 +253,18 @@ fn written_words(simple: &Simple) -> &[Word] {
 
 /// The files that come to be when something is put into a folder: `cp settings.json .claude/`.
 fn into_folder(simple: &Simple) -> Vec<String> {
+    let told = simple.arguments().windows(2).find_map(|pair| match pair[0].text.as_str() {
+        "-t" | "--target-directory" => Some(pair[1].text.as_str()),
+        long => long.strip_prefix("--target-directory="),
+    });
     let puts = matches!(simple.name(), Some("cp" | "mv" | "ln" | "install" | "rsync" | "scp"));
     match simple.arguments().split_last() {
         Some((folder, sources)) if puts => sources
             .iter()
+            .chain(std::iter::once(folder).filter(|_| told.is_some()))
             .filter(|word| !word.text.starts_with('-'))
             .filter_map(|word| word.text.trim_end_matches('/').rsplit('/').next())
-            .map(|name| format!("{}/{name}", folder.text))
+            .map(|name| format!("{}/{name}", told.unwrap_or(&folder.text)))
             .collect(),
         _ => Vec::new(),
     }
@@ -194,11 +276,18 @@ fn only_reads(simple: &Simple) -> bool {
     let any = |test: fn(&str) -> bool| simple.arguments().iter().any(|word| test(&word.text));
     match name {
         "ralph" => true,
-        "find" => !any(|word| {
-            matches!(word, "-delete" | "-exec" | "-execdir" | "-ok" | "-okdir")
-                || word.starts_with("-fprint")
-                || word == "-fls"
-        }),
+
+        "find" => {
+            let runs =
+                |word: &Word| matches!(word.text.as_str(), "-exec" | "-execdir" | "-ok" | "-okdir");
+            let changes = simple.arguments().split(runs).skip(1).any(|words| {
+                let inner = Simple { words: words.to_vec(), ..Simple::default() };
+                !only_reads(&inner)
+            });
+            !changes
+                && !any(|word| word == "-delete" || word == "-fls" || word.starts_with("-fprint"))
+        }
+
         "sed" => {
             !any(|word| word == "--in-place" || is_short(word, 'i'))
                 && !any(|word| word.contains("w "))
@@ -322,6 +411,10 @@ const GIT_READERS: [&str; 13] = [
     "status",
 ];
 
+/// Commands that change what they are given, for words that other commands computed.
+const CHANGERS: [&str; 11] =
+    ["chmod", "cp", "ln", "mv", "rm", "sed", "shred", "tee", "touch", "truncate", "unlink"];
+
 const AWKS: [&str; 4] = ["awk", "gawk", "mawk", "nawk"];
 
 const INTERPRETERS: [&str; 12] = [
@@ -340,8 +433,20 @@ const INTERPRETERS: [&str; 12] = [
 ];
 
 /// Commands that hand a script to somebody else's shell.
-const CARRIERS: [&str; 9] =
-    ["at", "batch", "crontab", "expect", "flock", "parallel", "screen", "su", "tmux"];
+const CARRIERS: [&str; 12] = [
+    "at",
+    "batch",
+    "crontab",
+    "expect",
+    "flock",
+    "gdb",
+    "hyperfine",
+    "parallel",
+    "screen",
+    "script",
+    "su",
+    "tmux",
+];
 
 const CUT: &str = "This command is longer than 64 KiB, and while a Ralph loop is live a command \
 must be read whole before it runs. Write it to a file with the Write tool and run the file.";

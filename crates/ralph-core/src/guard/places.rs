@@ -35,7 +35,13 @@ pub(super) enum Place {
     Skill,
 }
 
-pub(super) use crate::registration::HOOK_EXECUTABLES as HOOKS;
+pub(super) const HOOKS: [&str; 5] = [
+    "ralph-user-prompt",
+    "ralph-pre-tool-use",
+    "ralph-backpressure",
+    "ralph-stop-hook",
+    "ralph-session-context",
+];
 
 const CLIENT_SETTINGS: [&str; 3] =
     ["settings.json", "settings.local.json", "managed-settings.json"];
@@ -115,6 +121,9 @@ impl Places {
             return Some(Place::Executable);
         }
         match path.as_slice() {
+            [folder @ .., plugins] if plugins == "plugins" && self.is_client_folder(folder) => {
+                Some(Place::PluginHooks)
+            }
             [folder @ .., skills] if skills == "skills" && self.is_client_folder(folder) => {
                 Some(Place::Skill)
             }
@@ -152,12 +161,11 @@ impl Places {
 
     /// The parts of a path, absolute, without `.` and `..`.
     fn segments(&self, path: &str, cwd: &str) -> Vec<String> {
-        let absolute = match path.strip_prefix('~') {
-            Some(rest) if rest.is_empty() || rest.starts_with('/') => {
-                format!("{}{rest}", self.home)
-            }
-            _ if path.starts_with(['/', UNKNOWN]) => path.to_owned(),
-            _ => format!("{cwd}/{path}"),
+        let is_whole = path.starts_with(['/', UNKNOWN]) || from_home(path).is_some();
+        let joined = if is_whole { path.to_owned() } else { format!("{cwd}/{path}") };
+        let absolute = match from_home(&joined) {
+            Some(rest) => format!("{}{rest}", self.home),
+            None => joined,
         };
         let mut parts: Vec<String> = Vec::new();
         for part in absolute.split('/') {
@@ -192,6 +200,11 @@ impl Places {
     }
 }
 
+/// What follows a `~` that stands for the user's own home.
+fn from_home(path: &str) -> Option<&str> {
+    path.strip_prefix('~').filter(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
 fn is_under(path: &[String], place: &str) -> bool {
     let mut place = place.split('/').filter(|part| !part.is_empty()).peekable();
     let mut path = path.iter();
@@ -214,9 +227,13 @@ fn is_ours(name: &str) -> bool {
 
 /// Whether a part of a path, perhaps with globs, could be this name.
 pub(super) fn could_be(pattern: &str, name: &str) -> bool {
+    if !pattern.contains([UNKNOWN, STAR, ONE]) {
+        return pattern == name;
+    }
     if pattern.chars().all(|letter| letter == UNKNOWN) {
         return false;
     }
+
     // A glob at the beginning does not match a dot file.
     if name.starts_with('.') && pattern.starts_with([STAR, ONE]) {
         return false;

@@ -1,7 +1,7 @@
 //! The `ralph` commands that only a person may give, and how to recognise them.
 
 use super::places::could_be;
-use crate::shell::{Simple, UNKNOWN, Word};
+use crate::shell::{ONE, STAR, Simple, UNKNOWN, Word};
 
 /// Refused commands: the command, its second word where only some are refused, and what a person
 /// types instead.
@@ -63,20 +63,48 @@ pub(super) fn refused(simple: &Simple, session_id: &str) -> Option<(String, &'st
     }
     let is_command =
         |word: &str| OTHERS.contains(&word) || REFUSED.iter().any(|(known, ..)| *known == word);
-    let plain = words.iter().position(|word| is_command(word));
-    let Some(at) = plain else {
-        let computed = words.iter().any(|word| word.contains(UNKNOWN));
-        return (computed || simple.fed).then(|| ("…".to_owned(), ""));
+    let mut plain = Plain { words: &words };
+    let mut command = plain.next();
+    // The word may be the value of an option that is not known here.
+    while command.is_some_and(|word| !is_command(word) && !is_computed(word)) {
+        command = plain.next();
+    }
+    let Some(command) = command.filter(|word| !is_computed(word)) else {
+        return (command.is_some() || simple.fed).then(|| ("…".to_owned(), ""));
     };
-    let second = words[at + 1..].iter().filter(|word| !word.starts_with('-'));
+    let second = plain.next();
+    let is_second = |only: &str| match second {
+        Some(word) => word == only || is_computed(word),
+        None => simple.fed,
+    };
     REFUSED
         .iter()
-        .find(|(known, only, _)| {
-            *known == words[at]
-                && (only.is_empty()
-                    || second.clone().any(|word| word == only || word.contains(UNKNOWN)))
-        })
+        .find(|(known, only, _)| *known == command && (only.is_empty() || is_second(only)))
         .map(|(known, only, typed)| (format!("{known} {only}").trim_end().to_owned(), *typed))
+}
+
+/// The words that are neither options nor the values of those that take one everywhere.
+struct Plain<'a> {
+    words: &'a [&'a str],
+}
+
+impl<'a> Iterator for Plain<'a> {
+    type Item = &'a str;
+
+    fn next(&mut self) -> Option<&'a str> {
+        loop {
+            let (word, rest) = self.words.split_first()?;
+            let takes_value = matches!(*word, "--session" | "--loop");
+            self.words = if takes_value { rest.get(1..).unwrap_or_default() } else { rest };
+            if !word.starts_with('-') {
+                return Some(word);
+            }
+        }
+    }
+}
+
+fn is_computed(word: &str) -> bool {
+    word.contains([UNKNOWN, STAR, ONE])
 }
 
 /// The variable of identity that a command line changes, if it does.

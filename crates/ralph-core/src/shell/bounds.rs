@@ -8,6 +8,8 @@
 const DEEPEST: usize = 24;
 /// `if if if …`: each of these words recurses once and may close far away, or never.
 const MOST_OPEN_WORDS: usize = 200;
+/// `a; b; c` becomes a list in a list in a list.
+const LONGEST_CHAIN: usize = 1000;
 
 #[derive(Clone, Copy, PartialEq)]
 enum Open {
@@ -19,8 +21,14 @@ enum Open {
 
 /// True when the parser may be given this text.
 pub(super) fn is_shallow(script: &str) -> bool {
-    let mut scan =
-        Scan { bytes: script.as_bytes(), at: 0, open: Vec::new(), words: 0, heredocs: Vec::new() };
+    let mut scan = Scan {
+        bytes: script.as_bytes(),
+        at: 0,
+        open: Vec::new(),
+        words: 0,
+        chain: 0,
+        heredocs: Vec::new(),
+    };
     scan.run()
 }
 
@@ -28,7 +36,10 @@ struct Scan<'a> {
     bytes: &'a [u8],
     at: usize,
     open: Vec<Open>,
+
     words: usize,
+    /// Separators since the last line that began with nothing open.
+    chain: usize,
     /// Delimiters of the here-documents that begin after this line.
     heredocs: Vec<&'a [u8]>,
 }
@@ -36,7 +47,10 @@ struct Scan<'a> {
 impl Scan<'_> {
     fn run(&mut self) -> bool {
         while let Some(&byte) = self.bytes.get(self.at) {
-            if self.open.len() > DEEPEST || self.words > MOST_OPEN_WORDS {
+            if self.open.len() > DEEPEST
+                || self.words > MOST_OPEN_WORDS
+                || self.chain > LONGEST_CHAIN
+            {
                 return false;
             }
             if self.open.last() == Some(&Open::Double) {
@@ -81,11 +95,22 @@ impl Scan<'_> {
             b'\'' => self.skip_past(b'\''),
             b'"' => self.enter(Open::Double, 1),
             b'`' => self.backquote(),
+
+            // `f() f() f() …` recurses as well.
+            b'(' if self.next_is(b')') => {
+                self.words += 1;
+                self.at += 2;
+            }
             b'(' => self.enter(Open::Paren, 1),
             b'{' => self.enter(Open::Brace, 1),
             b')' => self.leave(Open::Paren),
             b'}' => self.leave(Open::Brace),
             b'#' if self.at_word_start() => self.skip_past_line(),
+
+            b';' | b'&' | b'|' => {
+                self.chain += 1;
+                self.at += 1;
+            }
             b'\n' => self.line_end(),
             b'<' if self.bytes[self.at..].starts_with(b"<<<") => self.at += 3,
             b'<' if self.next_is(b'<') => self.heredoc(),
@@ -125,7 +150,7 @@ impl Scan<'_> {
         let word = &rest[..end.unwrap_or(rest.len())];
         match word {
             b"if" | b"while" | b"until" | b"for" | b"select" | b"case" | b"!" | b"time"
-            | b"coproc" => {
+            | b"coproc" | b"function" => {
                 self.words += 1;
             }
             b"fi" | b"done" | b"esac" => self.words = self.words.saturating_sub(1),
@@ -150,6 +175,9 @@ impl Scan<'_> {
 
     fn line_end(&mut self) {
         self.at += 1;
+        let nothing_open = self.open.is_empty() && self.words == 0;
+        self.chain = if nothing_open { 0 } else { self.chain + 1 };
+
         for tag in std::mem::take(&mut self.heredocs) {
             let tag: Vec<u8> =
                 tag.iter().copied().filter(|byte| !b"'\"\\".contains(byte)).collect();
@@ -178,7 +206,7 @@ mod tests {
     #[test]
     fn ordinary_commands_are_shallow() {
         check("for x in a b; do if [ -f $x ]; then echo \"$(cat \"$x\")\"; fi; done", true);
-        check(&"echo 'it'; ( a ); { b; }; ".repeat(1000), true);
+        check(&"echo 'it'; ( a ); { b; }; ".repeat(100), true);
         check(&format!("cat > x.lisp <<'E'\n{}\nE\n", "(".repeat(500)), true);
         check(&format!("echo '{}'", "(".repeat(500)), true);
     }
@@ -188,9 +216,14 @@ mod tests {
         for opening in ["(", "$(", "\"$(", "{ ", "${a:-", "<(", "a=( ", "{a,", "$(("] {
             check(&opening.repeat(100), false);
         }
-        for word in ["if ", "! ", "while ", "time ", "coproc ", "case a in b) "] {
+        for word in
+            ["if ", "! ", "while ", "time ", "coproc ", "case a in b) ", "f() ", "function f "]
+        {
             check(&word.repeat(300), false);
         }
+
         check(&"$( ')' ".repeat(100), false);
+        check(&"a;".repeat(2000), false);
+        check(&"a\n".repeat(2000), true);
     }
 }

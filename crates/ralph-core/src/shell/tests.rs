@@ -31,7 +31,7 @@ fn commands_are_found_wherever_they_stand() {
     check("(a); { b; }; f() { c; }", &["a", "b", "c"]);
     check("if a; then b; elif c; then d; else e; fi", &["a", "b", "c", "d", "e"]);
     check("while a; do b; done; until c; do d; done", &["a", "b", "c", "d"]);
-    check("for x in 1 $(a); do b $x; done", &["a", "b ?"]);
+    check("for x in 1 $(a); do b $x; done", &["a", "b 1", "b ?"]);
     check("case $(a) in x) b;; *) c;; esac", &["a", "b", "c"]);
     check("echo \"x $(a \"$(b)\")\" `c`", &["b", "a ?", "c", "echo x ? ?"]);
     check("cat <<E\n$(a)\nE\n", &["a", "cat"]);
@@ -57,7 +57,7 @@ fn wrappers_are_taken_off_and_inner_scripts_read() {
     check("echo 'a b' | sh -s", &["echo a b", "a b", "sh -s"]);
     check(
         "find x -exec a {} \\; -o -exec b {} +",
-        &["a {} x", "b {} x", "find x -exec a {} ; -o -exec b {} +"],
+        &["a {}", "b {}", "find x -exec a {} ; -o -exec b {} +"],
     );
 }
 
@@ -70,4 +70,115 @@ fn what_cannot_be_known_says_why() {
     check_opaque(&"(".repeat(1000), &[Opaque::TooDeep]);
     check_opaque(&"a ".repeat(LONGEST), &[Opaque::TooLong]);
     assert!(matches!(read("if", &[]).opaque[..], [Opaque::Syntax(_)]));
+}
+
+/// A generator with a fixed seed: the same scripts in every run.
+struct Dice(u64);
+
+impl Dice {
+    fn roll(&mut self, sides: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        usize::try_from(self.0 % sides as u64).unwrap()
+    }
+}
+
+const PIECES: &[&str] = &[
+    "ralph",
+    "cancel",
+    " ",
+    "\n",
+    ";",
+    "&&",
+    "|",
+    "||",
+    "&",
+    "(",
+    ")",
+    "{",
+    "}",
+    "{a,b}",
+    "$(",
+    "`",
+    "\"",
+    "'",
+    "\\",
+    "$X",
+    "${X:-",
+    "$((",
+    "))",
+    "[[",
+    "]]",
+    "<<E\n",
+    "\nE\n",
+    "<<<",
+    "<(",
+    ">",
+    ">>",
+    "2>&1",
+    "99999999999999>",
+    "if",
+    "then",
+    "fi",
+    "for x in",
+    "do",
+    "done",
+    "case x in",
+    "esac",
+    "while",
+    "f()",
+    "eval ",
+    "bash -c ",
+    "env -u ",
+    "xargs ",
+    "find . -exec ",
+    "sudo ",
+    "alias a=a;",
+    "a=1 ",
+    "~",
+    "*",
+    "?",
+    "[a]",
+    "é",
+    "\u{1}",
+    "\u{4}",
+    "#",
+    "!",
+    "time ",
+    "coproc ",
+    "$'\\x",
+    "=",
+    "a=(",
+    "\t",
+];
+
+#[test]
+fn random_scripts_neither_panic_nor_hang() {
+    let mut dice = Dice(0x5eed);
+    for _ in 0..20_000 {
+        let length = dice.roll(24);
+        let script: String = (0..length).map(|_| PIECES[dice.roll(PIECES.len())]).collect();
+        let reading = read(&script, &[("HOME", "/home/u")]);
+        assert!(reading.commands.len() < 100_000, "{script}");
+    }
+}
+
+#[test]
+fn one_piece_repeated_to_the_limit_is_read_or_given_up_on() {
+    for piece in PIECES {
+        read(&piece.repeat(LONGEST / piece.len()), &[]);
+        let spaced = format!("{piece} ");
+        read(&spaced.repeat(LONGEST / spaced.len()), &[]);
+    }
+    for pair in
+        ["a=$a$a;", "for x in 1 2 3 4;do ", "echo $(", "eval \"", "bash -c '", "alias a=a\na "]
+    {
+        read(&pair.repeat(LONGEST / pair.len()), &[]);
+    }
+    let nested =
+        format!("{} a $x {}", "for x in 1 2 3 4 5 6 7 8;do ".repeat(10), ";done".repeat(10));
+    assert_eq!(read(&nested, &[]).opaque, [Opaque::TooLong]);
+    let doubled = format!("x=aaaaaaaa;{} echo $x", "x=$x$x;".repeat(60));
+    read(&doubled, &[]);
 }

@@ -8,7 +8,14 @@ use super::{Opaque, Reader, Simple, Stdin, Word};
 
 /// Wrappers whose command is the first word that is no option. The options listed take a value
 /// as a word of its own; the number says how many plain words come before the command.
-const WRAPPERS: [(&str, &str, usize); 23] = [
+const WRAPPERS: &[(&str, &str, usize)] = &[
+    ("busybox", "", 0),
+    ("chroot", "", 1),
+    ("entr", "", 0),
+    ("ltrace", "-e -o -p -s", 0),
+    ("runuser", "-u -g -G", 0),
+    ("strace", "-e -o -p -s", 0),
+    ("systemd-run", "-p -u --unit --property", 0),
     ("builtin", "", 0),
     ("chronic", "", 0),
     ("chrt", "", 1),
@@ -82,7 +89,8 @@ impl Reader {
                 simple.fed = true;
             }
             if name == "watch" {
-                return self.joined_script(&simple.words[from..].to_vec(), simple);
+                let words = simple.words.split_off(from);
+                return self.joined_script(&words, simple);
             }
             simple.words.drain(..from);
         }
@@ -103,6 +111,7 @@ impl Reader {
             "alias" => self.define_aliases(&simple),
             "export" | "declare" | "typeset" | "local" | "readonly" => self.declare(&simple),
             "find" => self.find_exec(&simple),
+            "source" | "." => self.sourced(&simple, stdin),
             _ if SHELLS.contains(&name) => self.shell(&simple, stdin),
             _ => {}
         }
@@ -142,12 +151,27 @@ impl Reader {
             }
             return;
         }
+
+        // `bash <(…)`
+        if arguments.contains(&Word::unknown()) {
+            self.opaque(Opaque::PipedScript);
+        }
         let reads_stdin = !arguments.iter().any(|word| !is_option(word))
             || option_letters(arguments).contains('s')
             || arguments.iter().any(|word| word.text == "-" || word.text == "/dev/stdin");
         match stdin {
             Stdin::Literal(text) if reads_stdin => self.script(&text.clone()),
             Stdin::Computed if reads_stdin => self.opaque(Opaque::PipedScript),
+            _ => {}
+        }
+    }
+
+    fn sourced(&mut self, simple: &Simple, stdin: &Stdin) {
+        match (simple.arguments().first(), stdin) {
+            (Some(word), _) if *word == Word::unknown() => self.opaque(Opaque::PipedScript),
+            (Some(word), Stdin::Literal(text)) if word.text == "/dev/stdin" => {
+                self.script(&text.clone());
+            }
             _ => {}
         }
     }
@@ -168,10 +192,8 @@ impl Reader {
         }
     }
 
-    /// Each `-exec` is a command; it also gets the folders that `find` starts from, for which its
-    /// `{}` stands.
+    /// Each `-exec` is a command; what its `{}` stands for is known only to the `find`.
     fn find_exec(&mut self, simple: &Simple) {
-        let starts = find_starts(simple).to_vec();
         let arguments = simple.arguments();
         for (at, word) in arguments.iter().enumerate() {
             if !matches!(word.text.as_str(), "-exec" | "-execdir" | "-ok" | "-okdir") {
@@ -179,22 +201,17 @@ impl Reader {
             }
             let inner = &arguments[at + 1..];
             let end = inner.iter().position(|word| matches!(word.text.as_str(), ";" | "+"));
-            let mut words = inner[..end.unwrap_or(inner.len())].to_vec();
-            words.extend(starts.iter().cloned());
+            let words = inner[..end.unwrap_or(inner.len())].to_vec();
+
             let inner = Simple { words, pipeline: simple.pipeline, ..Simple::default() };
+            if self.depth >= super::DEEPEST || !self.spend(inner.words.len()) {
+                return self.opaque(Opaque::TooDeep);
+            }
+            self.depth += 1;
             self.unwrapped(inner, &Stdin::Inherited);
+            self.depth -= 1;
         }
     }
-}
-
-/// The folders that a `find` starts from.
-pub(crate) fn find_starts(simple: &Simple) -> &[Word] {
-    let arguments = simple.arguments();
-    let end = arguments
-        .iter()
-        .position(|word| word.text.starts_with(['-', '(', '!']))
-        .unwrap_or(arguments.len());
-    &arguments[..end]
 }
 
 /// What a command writes to its output, when that stands in the text.
@@ -206,11 +223,15 @@ pub(super) fn written(simple: &Simple, input_is_literal: bool) -> Stdin {
     match (simple.name(), simple.arguments()) {
         (Some("echo"), [first, rest @ ..]) if is_option(first) => literal(rest),
         (Some("echo"), words) => literal(words),
-        (Some("printf"), [_, rest @ ..]) if !rest.is_empty() => literal(rest),
-        (Some("printf"), [only]) => {
-            let text = only.text.replace("\\n", "\n");
+        (Some("printf"), [format, rest @ ..]) => {
+            let format = format.text.replace("\\n", "\n");
+            let text = rest.iter().fold(format, |text, word| {
+                let place = if text.contains("%b") { "%b" } else { "%s" };
+                text.replacen(place, &word.text, 1)
+            });
             literal(&[Word { text }])
         }
+
         (Some("cat"), []) if input_is_literal => {
             simple.input.clone().map_or(Stdin::Computed, Stdin::Literal)
         }

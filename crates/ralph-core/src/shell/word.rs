@@ -12,6 +12,11 @@ pub const UNKNOWN: char = '\u{1}';
 pub const STAR: char = '\u{2}';
 /// Stands for an unquoted `?` or `[…]`.
 pub const ONE: char = '\u{3}';
+/// Stands for the end of a word inside the value of a variable.
+const SPLIT: char = '\u{4}';
+
+/// Longer values of variables count as unknown: `x=$x$x` doubles them.
+const LONGEST_VALUE: usize = 1024;
 /// `{a,b}{c,d}…` multiplies; beyond this the word counts as unknown.
 const MOST_ALTERNATIVES: usize = 64;
 
@@ -58,9 +63,15 @@ impl Reader {
         let mut quotes = Quotes::Plain;
         for part in parts {
             let alternatives = self.part(part, value, &mut quotes);
+
             words = combine(&words, &alternatives);
+            // Each step copies what there is so far.
+            if !self.spend(words.iter().map(String::len).sum::<usize>() / 16) {
+                self.opaque(super::Opaque::TooLong);
+                return vec![Word::unknown()];
+            }
         }
-        words.into_iter().map(|text| Word { text }).collect()
+        words.iter().flat_map(|text| text.split(SPLIT)).map(Word::plain).collect()
     }
 
     fn part(&mut self, part: &Node, value: &str, quotes: &mut Quotes) -> Vec<String> {
@@ -73,9 +84,16 @@ impl Reader {
                 vec![unquoted(inner, &mut Quotes::Double)]
             }
             NodeKind::ParamExpansion { param, op: None, .. } => {
-                vec![
-                    self.variables.get(param).map_or(UNKNOWN.to_string(), |word| word.text.clone()),
-                ]
+                let value =
+                    self.variables.get(param).filter(|word| word.text.len() <= LONGEST_VALUE);
+                let value = value.map_or(UNKNOWN.to_string(), |word| word.text.clone());
+                // Without quotes a value becomes as many words as it holds.
+                let splits = *quotes == Quotes::Plain && value.contains(char::is_whitespace);
+                vec![if splits {
+                    value.replace(char::is_whitespace, &SPLIT.to_string())
+                } else {
+                    value
+                }]
             }
             NodeKind::ParamExpansion { param, arg, op } => {
                 self.embedded(arg.as_deref().unwrap_or_default());
@@ -145,6 +163,8 @@ enum Quotes {
 fn unquoted(raw: &str, quotes: &mut Quotes) -> String {
     let mut text = String::with_capacity(raw.len());
     let mut letters = raw.chars().peekable();
+    // Brackets only match as a class when they close; `[` alone is the test command.
+    let mut closings = raw.matches(']').count();
     while let Some(letter) = letters.next() {
         match (letter, *quotes) {
             ('"', Quotes::Plain) => *quotes = Quotes::Double,
@@ -158,10 +178,14 @@ fn unquoted(raw: &str, quotes: &mut Quotes) -> String {
             ('\'', Quotes::Plain) => text.extend(letters.by_ref().take_while(|next| *next != '\'')),
             ('*', Quotes::Plain) => text.push(STAR),
             ('?', Quotes::Plain) => text.push(ONE),
-            // Brackets only match as a class when they close; `[` alone is the test command.
-            ('[', Quotes::Plain) if letters.clone().any(|next| next == ']') => {
+            ('[', Quotes::Plain) if closings > 0 => {
                 letters.by_ref().find(|next| *next == ']');
+                closings -= 1;
                 text.push(ONE);
+            }
+            (']', Quotes::Plain) => {
+                closings = closings.saturating_sub(1);
+                text.push(letter);
             }
             _ => text.push(letter),
         }
