@@ -3,7 +3,8 @@
 //! A criterion is proof only if its command can fail. What is caught here is a mistake or a
 //! shortcut that can be seen in the text; a command whose tests do not run is found by its receipt.
 
-use brush_parser::ast;
+use crate::shell;
+use rable::{ListOperator, Node, NodeKind};
 use std::fmt;
 
 /// Why a command proves nothing.
@@ -40,30 +41,37 @@ pub fn refuse(command: &str) -> Option<Vacuous> {
     if bare.is_empty() {
         return Some(Vacuous::Empty);
     }
-    let program = parse(bare)?;
-    let lists = &program.complete_commands;
-    if lists.is_empty() {
+    let nodes = parse(bare)?;
+    let statements = statements(&nodes);
+    if statements.is_empty() {
         // Only a comment.
         return Some(Vacuous::Empty);
     }
-    let items = lists.iter().flat_map(|list| &list.0);
     let shell = Shell { pipefail: bare.contains("pipefail") };
-    let prints = items.clone().all(|item| only_prints(&item.0));
+    let prints = statements.iter().all(Statement::only_prints);
     let why = if prints { Vacuous::CannotFail } else { Vacuous::HidesFailure };
-    shell.passes(items).then_some(why)
+    shell.passes(&statements).then_some(why)
 }
 
 /// Longer or deeper commands are taken as they are: the parser recurses.
-const MAX_LENGTH: usize = 16 * 1024;
-const MAX_OPENINGS: usize = 40;
+const LONGEST: usize = 16 * 1024;
+const MOST_OPENINGS: usize = 40;
+/// A list of commands nests to the left, one level for each separator.
+const MOST_SEPARATORS: usize = 400;
+const OPENING_WORDS: [&str; 9] =
+    ["if", "while", "until", "for", "case", "select", "coproc", "time", "!"];
 
-fn parse(command: &str) -> Option<ast::Program> {
-    let openings = command.matches(['(', '{', '`']).count();
-    if command.len() > MAX_LENGTH || openings > MAX_OPENINGS {
+fn parse(command: &str) -> Option<Vec<Node>> {
+    let brackets = command.matches(['(', '{', '`']).count();
+    let keywords = command.split_whitespace().filter(|word| OPENING_WORDS.contains(word)).count();
+    let separators = command.matches([';', '&', '|']).count();
+    if command.len() > LONGEST
+        || brackets + keywords > MOST_OPENINGS
+        || separators > MOST_SEPARATORS
+    {
         return None;
     }
-    let options = brush_parser::ParserOptions::default();
-    brush_parser::Parser::new(command.as_bytes(), &options).parse_program().ok()
+    rable::parse(command, true).ok()
 }
 
 /// Commands that always succeed, for all that matters here.
@@ -87,133 +95,216 @@ const TRIVIAL: [&str; 14] = [
 /// Ends of a pipeline that pass on what they get and never fail.
 const FILTERS: [&str; 6] = ["tee", "cat", "head", "tail", "sort", "tr"];
 
+/// Commands joined by `&&` and `||`, up to a `;`, a `&` or the end of the line.
+#[derive(Default)]
+struct Statement<'a> {
+    commands: Vec<&'a Node>,
+    /// What joins each command but the first to the one before it.
+    joins: Vec<ListOperator>,
+    background: bool,
+}
+
+fn statements(nodes: &[Node]) -> Vec<Statement<'_>> {
+    let mut found = Vec::new();
+    for node in nodes {
+        let mut commands = Vec::new();
+        flatten(node, None, &mut commands);
+        let mut open = Statement::default();
+        for (command, operator) in commands {
+            open.commands.push(command);
+            match operator {
+                Some(join @ (ListOperator::And | ListOperator::Or)) => open.joins.push(join),
+                end => {
+                    open.background = end == Some(ListOperator::Background);
+                    found.push(std::mem::take(&mut open));
+                }
+            }
+        }
+        if !open.commands.is_empty() {
+            found.push(open);
+        }
+    }
+    found
+}
+
+/// The parser nests lists to the left; what counts is the order of commands and what follows each.
+fn flatten<'a>(
+    node: &'a Node,
+    after: Option<ListOperator>,
+    found: &mut Vec<(&'a Node, Option<ListOperator>)>,
+) {
+    match &node.kind {
+        NodeKind::List { items } => {
+            let last = items.len().saturating_sub(1);
+            for (at, item) in items.iter().enumerate() {
+                let after = if at == last { item.operator.or(after) } else { item.operator };
+                flatten(&item.command, after, found);
+            }
+        }
+        _ if says_something(node) => found.push((node, after)),
+        _ => {}
+    }
+}
+
+fn says_something(node: &Node) -> bool {
+    !matches!(node.kind, NodeKind::Comment { .. } | NodeKind::Empty)
+}
+
+/// The statements of a group's body, which is one node.
+fn of_body(body: &Node) -> Vec<Statement<'_>> {
+    statements(std::slice::from_ref(body))
+}
+
+impl<'a> Statement<'a> {
+    /// True if nothing in it does more than print: then there is no failure to hide.
+    fn only_prints(&self) -> bool {
+        self.commands.iter().all(|node| prints(node))
+    }
+
+    fn only_command(&self) -> Option<Simple<'a>> {
+        match self.commands.as_slice() {
+            [only] => Simple::of(only),
+            _ => None,
+        }
+    }
+
+    /// `exit 0` as a statement: nothing after it is reached.
+    fn exits_well(&self) -> bool {
+        self.only_command().is_some_and(|simple| {
+            simple.name() == "exit" && simple.is_trivial() && simple.words.len() > 1
+        })
+    }
+
+    fn sets_errexit(&self) -> bool {
+        self.only_command().is_some_and(|simple| {
+            simple.name() == "set"
+                && simple.arguments().any(|word| {
+                    word == "errexit"
+                        || (word.starts_with('-') && !word.starts_with("--") && word.contains('e'))
+                })
+        })
+    }
+}
+
+fn prints(node: &Node) -> bool {
+    match &node.kind {
+        NodeKind::Pipeline { commands, .. } => commands.iter().enumerate().all(|(at, command)| {
+            prints(command) || (at > 0 && Simple::of(command).is_some_and(|one| one.is_filter()))
+        }),
+        NodeKind::Command { .. } => Simple::of(node).is_some_and(|simple| simple.is_trivial()),
+        NodeKind::List { .. } => of_body(node).iter().all(Statement::only_prints),
+        NodeKind::BraceGroup { body, .. } | NodeKind::Subshell { body, .. } => {
+            of_body(body).iter().all(Statement::only_prints)
+        }
+        NodeKind::Function { .. } => true,
+        _ => false,
+    }
+}
+
 struct Shell {
     pipefail: bool,
 }
 
 impl Shell {
-    /// True if these commands, one after the other, always succeed. Without `set -e` only the
+    /// True if these statements, one after the other, always succeed. Without `set -e` only the
     /// last one decides.
-    fn passes<'a>(&self, items: impl Iterator<Item = &'a ast::CompoundListItem> + Clone) -> bool {
-        if items.clone().any(|item| sets_errexit(&item.0)) {
-            return items.clone().all(|item| self.item_passes(item));
+    fn passes(&self, statements: &[Statement<'_>]) -> bool {
+        if statements.iter().any(Statement::sets_errexit) {
+            return statements.iter().all(|statement| self.statement_passes(statement));
         }
-        let exits = items.clone().find(|item| exits_well(&item.0));
-        exits.or(items.last()).is_none_or(|item| self.item_passes(item))
+        let exits = statements.iter().find(|statement| statement.exits_well());
+        exits.or(statements.last()).is_none_or(|statement| self.statement_passes(statement))
     }
 
-    fn item_passes(&self, item: &ast::CompoundListItem) -> bool {
+    fn statement_passes(&self, statement: &Statement<'_>) -> bool {
         // Sent to the background, a command's exit code is nobody's.
-        matches!(item.1, ast::SeparatorOperator::Async) || self.and_or_passes(&item.0)
-    }
-
-    fn and_or_passes(&self, list: &ast::AndOrList) -> bool {
-        list.additional.iter().fold(self.pipeline_passes(&list.first), |passes, next| match next {
-            ast::AndOr::And(pipeline) => passes && self.pipeline_passes(pipeline),
-            ast::AndOr::Or(pipeline) => passes || self.pipeline_passes(pipeline),
+        if statement.background {
+            return true;
+        }
+        let mut commands = statement.commands.iter();
+        let first = commands.next().is_none_or(|command| self.command_passes(command));
+        commands.zip(&statement.joins).fold(first, |passes, (command, join)| match join {
+            ListOperator::Or => passes || self.command_passes(command),
+            _ => passes && self.command_passes(command),
         })
     }
 
-    fn pipeline_passes(&self, pipeline: &ast::Pipeline) -> bool {
-        let Some(last) = pipeline.seq.last() else { return true };
-        if pipeline.bang {
-            return false;
+    fn command_passes(&self, node: &Node) -> bool {
+        match &node.kind {
+            NodeKind::Command { .. } => Simple::of(node).is_some_and(|simple| simple.is_trivial()),
+            NodeKind::Pipeline { commands, .. } => self.pipeline_passes(commands),
+            NodeKind::List { .. } => self.passes(&of_body(node)),
+            NodeKind::BraceGroup { body, .. } | NodeKind::Subshell { body, .. } => {
+                self.passes(&of_body(body))
+            }
+            NodeKind::Time { pipeline, .. } => self.command_passes(pipeline),
+            NodeKind::Function { .. } => true,
+            _ => false,
         }
-        if pipeline.seq.len() == 1 {
-            return self.command_passes(last);
-        }
-        let filter =
-            matches!(last, ast::Command::Simple(simple) if FILTERS.contains(&name(simple)));
+    }
+
+    fn pipeline_passes(&self, commands: &[Node]) -> bool {
+        let Some(last) = commands.last() else { return true };
+        let filter = Simple::of(last).is_some_and(|simple| simple.is_filter());
         let decides = filter || self.command_passes(last);
-        decides && (!self.pipefail || pipeline.seq.iter().all(|one| self.command_passes(one)))
+        decides && (!self.pipefail || commands.iter().all(|one| self.command_passes(one)))
+    }
+}
+
+/// A simple command with its words as they are written.
+struct Simple<'a> {
+    assignments: &'a [Node],
+    words: Vec<&'a str>,
+}
+
+impl<'a> Simple<'a> {
+    fn of(node: &'a Node) -> Option<Simple<'a>> {
+        let NodeKind::Command { assignments, words, .. } = &node.kind else { return None };
+        let words = words.iter().filter_map(written).collect();
+        Some(Simple { assignments, words })
     }
 
-    fn command_passes(&self, command: &ast::Command) -> bool {
-        match command {
-            ast::Command::Simple(simple) => is_trivial(simple),
-            ast::Command::Compound(ast::CompoundCommand::BraceGroup(group), _) => {
-                self.passes(group.list.0.iter())
+    fn name(&self) -> &'a str {
+        self.words.first().copied().unwrap_or_default()
+    }
+
+    fn arguments(&self) -> impl Iterator<Item = &'a str> + '_ {
+        self.words.iter().skip(1).copied()
+    }
+
+    fn is_filter(&self) -> bool {
+        FILTERS.contains(&self.name())
+    }
+
+    fn is_trivial(&self) -> bool {
+        match self.name() {
+            "exit" | "return" => self.arguments().next().is_none_or(|code| code == "0"),
+            "bash" | "sh" | "zsh" | "dash" => {
+                let mut given = self.arguments();
+                given.next() == Some("-c")
+                    && given.next().is_some_and(|text| refuse(&unquoted(text)).is_some())
             }
-            ast::Command::Compound(ast::CompoundCommand::Subshell(shell), _) => {
-                self.passes(shell.list.0.iter())
+            // Assignments alone; one from `$(…)` may fail.
+            "" => {
+                !self.assignments.iter().filter_map(written).any(|text| text.contains(['$', '`']))
             }
-            ast::Command::Function(_) => true,
-            _ => false,
+            other => TRIVIAL.contains(&other),
         }
     }
 }
 
-/// True if nothing in it does more than print: then there is no failure to hide.
-fn only_prints(list: &ast::AndOrList) -> bool {
-    let others = list.additional.iter().map(|next| match next {
-        ast::AndOr::And(pipeline) | ast::AndOr::Or(pipeline) => pipeline,
-    });
-    std::iter::once(&list.first).chain(others).all(|pipeline| {
-        pipeline.seq.iter().enumerate().all(|(at, command)| match command {
-            ast::Command::Simple(simple) => {
-                is_trivial(simple) || (at > 0 && FILTERS.contains(&name(simple)))
-            }
-            ast::Command::Compound(ast::CompoundCommand::BraceGroup(group), _) => {
-                group.list.0.iter().all(|item| only_prints(&item.0))
-            }
-            ast::Command::Compound(ast::CompoundCommand::Subshell(shell), _) => {
-                shell.list.0.iter().all(|item| only_prints(&item.0))
-            }
-            ast::Command::Function(_) => true,
-            _ => false,
-        })
-    })
-}
-
-fn name(simple: &ast::SimpleCommand) -> &str {
-    simple.word_or_name.as_ref().map_or("", |word| word.value.as_str())
-}
-
-fn arguments(simple: &ast::SimpleCommand) -> impl Iterator<Item = &str> {
-    simple.suffix.iter().flat_map(|suffix| &suffix.0).filter_map(|item| match item {
-        ast::CommandPrefixOrSuffixItem::Word(word) => Some(word.value.as_str()),
-        _ => None,
-    })
-}
-
-fn is_trivial(simple: &ast::SimpleCommand) -> bool {
-    match name(simple) {
-        "exit" | "return" => arguments(simple).next().is_none_or(|code| code == "0"),
-        "bash" | "sh" | "zsh" | "dash" => {
-            let mut given = arguments(simple);
-            given.next() == Some("-c")
-                && given
-                    .next()
-                    .is_some_and(|text| refuse(&brush_parser::unquote_str(text)).is_some())
-        }
-        // Assignments alone; one from `$(…)` may fail.
-        "" => !simple.to_string().contains(['$', '`']),
-        other => TRIVIAL.contains(&other),
-    }
-}
-
-fn only_command(list: &ast::AndOrList) -> Option<&ast::SimpleCommand> {
-    match (list.additional.as_slice(), list.first.seq.as_slice()) {
-        ([], [ast::Command::Simple(simple)]) => Some(simple),
+fn written(node: &Node) -> Option<&str> {
+    match &node.kind {
+        NodeKind::Word { value, .. } => Some(value),
         _ => None,
     }
 }
 
-/// `exit 0` as a statement: nothing after it is reached.
-fn exits_well(list: &ast::AndOrList) -> bool {
-    only_command(list).is_some_and(|simple| {
-        name(simple) == "exit" && is_trivial(simple) && arguments(simple).next().is_some()
-    })
-}
-
-fn sets_errexit(list: &ast::AndOrList) -> bool {
-    only_command(list).is_some_and(|simple| {
-        name(simple) == "set"
-            && arguments(simple).any(|word| {
-                word == "errexit"
-                    || (word.starts_with('-') && !word.starts_with("--") && word.contains('e'))
-            })
-    })
+/// A word without its quotes, as an argument; what is not literal proves nothing either way.
+fn unquoted(word: &str) -> String {
+    let reading = shell::read(&format!(": {word}"), &[]);
+    let argument = reading.commands.iter().find_map(|simple| simple.arguments().first());
+    argument.and_then(|word| word.literal()).unwrap_or(word).to_owned()
 }
 
 #[cfg(test)]
@@ -303,7 +394,42 @@ mod tests {
     }
 
     #[test]
-    fn a_deeply_nested_command_does_not_exhaust_the_stack() {
-        assert_eq!(refuse(&format!("{}true{}", "(".repeat(9_000), ")".repeat(9_000))), None);
+    fn no_command_makes_the_parser_panic() {
+        let pieces = [
+            "true", "npm test", "||", "&&", ";", "|", "&", "(", ")", "{", "}", "'", "\"", "`",
+            "$(", "$((", "if", "then", "fi", "!", "<<E\n", ">", "#", "\\", "\n", "[[", "]]",
+            "case", "in", "esac", "\u{e9}", "${",
+        ];
+        let mut seed = 0x9E37_79B9_7F4A_7C15_u64;
+        let mut roll = |sides: usize| {
+            seed ^= seed << 13;
+            seed ^= seed >> 7;
+            seed ^= seed << 17;
+            usize::try_from(seed % sides as u64).unwrap()
+        };
+        for _ in 0..5_000 {
+            let command: Vec<&str> = (0..roll(10)).map(|_| pieces[roll(pieces.len())]).collect();
+            let _ = refuse(&command.join(" "));
+        }
+    }
+
+    #[test]
+    fn nesting_up_to_the_bound_is_read_without_effort() {
+        let nested = |depth: usize| format!("{}true{}", "( ".repeat(depth), " )".repeat(depth));
+        for depth in [1, 2, 3, 8, MOST_OPENINGS] {
+            assert_eq!(refuse(&nested(depth)), Some(Vacuous::CannotFail), "{depth}");
+        }
+    }
+
+    #[test]
+    fn a_long_or_deep_command_does_not_exhaust_the_stack() {
+        for piece in [
+            "(", "{ ", "$(", "`", "if ", "while ", "! ", "time ", "a && ", "a | ", "a; ", "\\",
+            "x=", "<<E ", "f() ",
+        ] {
+            let command = piece.repeat(LONGEST / piece.len());
+            let _ = refuse(&command);
+        }
+        assert_eq!(refuse(&"true ".repeat(9_000)), None, "it was not looked at");
     }
 }
