@@ -22,3 +22,4 @@ pub mod state;
 pub mod stop;
 pub mod token;
 pub mod vacuous;
+pub mod who_may;

@@ -1,3 +1,5 @@
 //! The command line of Ralph.
 
-fn main() {}
+fn main() -> std::process::ExitCode {
+    ralph::cli::run()
+}

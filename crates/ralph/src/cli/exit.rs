@@ -1,0 +1,60 @@
+//! Exit codes, in one place, and errors that carry one.
+
+use std::fmt;
+use std::io::Write;
+use std::process::ExitCode;
+
+/// How a command ended, for scripts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Exit {
+    /// It was done, or the answer is yes.
+    Done = 0,
+    /// The answer is no.
+    No = 1,
+    /// The command line cannot be understood; nothing was tried.
+    Usage = 2,
+    /// A file that we rely on is broken, or not ours to change.
+    BadState = 3,
+    /// A needed program is missing or failed.
+    MissingProgram = 4,
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> Self {
+        ExitCode::from(exit as u8)
+    }
+}
+
+/// An error that knows its exit code; the message ends with what to do.
+#[derive(Debug)]
+pub(crate) struct Refused {
+    /// What the caller is told.
+    pub(crate) exit: Exit,
+    /// What the person is told.
+    pub(crate) message: String,
+}
+
+impl fmt::Display for Refused {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for Refused {}
+
+/// A refusal as an error.
+pub(crate) fn refused(exit: Exit, message: impl Into<String>) -> anyhow::Error {
+    Refused { exit, message: message.into() }.into()
+}
+
+/// A document that cannot be read or trusted, as an error that says so to scripts too.
+pub(crate) fn bad_state(error: anyhow::Error) -> anyhow::Error {
+    refused(Exit::BadState, format!("{error:#}"))
+}
+
+/// Tells the person what went wrong, with its causes on one line.
+pub(crate) fn report(error: &anyhow::Error) -> Exit {
+    // Without a standard error there is nobody to tell.
+    let _ = writeln!(std::io::stderr(), "ralph: {error:#}");
+    error.downcast_ref::<Refused>().map_or(Exit::No, |refused| refused.exit)
+}
