@@ -23,3 +23,4 @@ pub mod state;
 pub mod stop;
 pub mod token;
 pub mod vacuous;
+pub mod who_may;

@@ -47,15 +47,14 @@ pub fn append(folder: &Path, entry: &Entry) -> Result<()> {
     let path = path(folder);
     let describe = || format!("could not append to `{}`", path.display());
     // The line feed comes first, so that a torn line before it cannot swallow this one.
-    let mut line = vec![b'\n'];
-    serde_json::to_writer(&mut line, entry).with_context(describe)?;
+    let line = format!("\n{}", serde_json::to_string(entry).with_context(describe)?);
     let mut file = OpenOptions::new()
         .append(true)
         .create(true)
         .mode(0o600)
         .open(&path)
         .with_context(describe)?;
-    file.write_all(&line).with_context(describe)
+    file.write_all(line.as_bytes()).with_context(describe)
 }
 
 /// All entries that can be read, oldest first.

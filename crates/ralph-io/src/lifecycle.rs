@@ -48,8 +48,7 @@ pub fn create(home: &Home, state: &mut LoopState) -> Result<LoopFile> {
     home.prepare()?;
     let file = make_folder(home, state)?;
     file.create(state)?;
-    let identity = project::identity(Path::new(&state.project_root));
-    manifest::write(home, &Key::project(&identity), file.path())?;
+    point_project_at(home, &file, &state.project_root)?;
     bind(home, &file, &state.session_id)?;
     Ok(file)
 }
@@ -88,8 +87,7 @@ pub fn put_away(home: &Home, file: &LoopFile, state: &LoopState, entry: Entry) -
     home.prepare()?;
     let at = state.ending.as_ref().map_or_else(clock::now, |ending| ending.at);
     let archived = archive::put_away(home, file, &state.loop_id, at)?;
-    let identity = project::identity(Path::new(&state.project_root));
-    manifest::write(home, &Key::project(&identity), archived.path())?;
+    point_project_at(home, &archived, &state.project_root)?;
     match entry {
         Entry::Remove => release(home, file, &state.session_id)?,
         Entry::KeepAsTombstone => bind(home, &archived, &state.session_id)?,
@@ -112,6 +110,32 @@ pub fn all(home: &Home) -> Vec<(LoopFile, Result<LoopState>)> {
             Err(error) => Some((file, Err(error))),
         })
         .collect()
+}
+
+/// All loops that have ended, oldest first; unreadable ones come with the reason.
+pub fn ended(home: &Home) -> Vec<(LoopFile, Result<LoopState>)> {
+    archive::folders(home)
+        .into_iter()
+        .map(|folder| LoopFile::at(folder.join("state.json")))
+        .filter_map(|file| match file.read() {
+            Ok(loaded) => loaded.map(|loaded| (file, Ok(loaded.state))),
+            Err(error) => Some((file, Err(error))),
+        })
+        .collect()
+}
+
+/// The state file of a loop by its id, wherever it stands; none if there is no such loop.
+pub fn by_id(home: &Home, loop_id: &str) -> Option<LoopFile> {
+    // An id that could leave the folder is no id, for a loop as for a session.
+    Key::session(loop_id)?;
+    let path = home.loops().join(loop_id).join("state.json");
+    if path.exists() { Some(LoopFile::at(path)) } else { archive::find(home, &path) }
+}
+
+/// Makes a loop the one that its project is asked about.
+pub fn point_project_at(home: &Home, file: &LoopFile, project_root: &str) -> Result<()> {
+    let identity = project::identity(Path::new(project_root));
+    manifest::write(home, &Key::project(&identity), file.path())
 }
 
 /// A folder of its own for the loop; its name is the loop's id.

@@ -58,17 +58,15 @@ fn parse_file(path: &Path) -> Result<Option<Settings>> {
     toml::from_str(&text).map(Some).with_context(|| format!("could not use `{}`", path.display()))
 }
 
-/// Records that the person has read the project's file as it is now. A changed file must be
-/// trusted anew.
-pub fn trust(home: &Home, path: &Path) -> Result<()> {
-    let content =
-        std::fs::read(path).with_context(|| format!("could not read `{}`", path.display()))?;
+/// Records that the person has read this content of the project's file: what they were shown, and
+/// not what the file holds by now. A changed file must be trusted anew.
+pub fn trust(home: &Home, path: &Path, shown: &str) -> Result<()> {
     home.prepare()?;
     let record = record(home, path);
     let folder = record.parent().unwrap_or(Path::new("/"));
     std::fs::create_dir_all(folder)
         .with_context(|| format!("could not make `{}`", folder.display()))?;
-    atomic::write(&record, hex(&content).as_bytes())
+    atomic::write(&record, hex(shown.as_bytes()).as_bytes())
 }
 
 /// True if the person has trusted exactly this content of the file.
@@ -101,7 +99,7 @@ mod tests {
         std::fs::create_dir(folder.path().join(".claude")).unwrap();
         std::fs::write(&path, "completion = \"token\"\n").unwrap();
         assert!(!is_trusted(&home, &path));
-        trust(&home, &path).unwrap();
+        trust(&home, &path, "completion = \"token\"\n").unwrap();
         assert!(is_trusted(&home, &path));
         std::fs::write(&path, "completion = \"token\"\nmax_minutes = 3\n").unwrap();
         assert!(!is_trusted(&home, &path));

@@ -1,6 +1,7 @@
 //! Exit codes, in one place, and errors that carry one.
 
 use std::fmt;
+use std::io::Write;
 use std::process::ExitCode;
 
 /// How a command ended, for scripts.
@@ -10,6 +11,8 @@ pub(crate) enum Exit {
     Done = 0,
     /// The answer is no.
     No = 1,
+    /// The command line cannot be understood; nothing was tried.
+    Usage = 2,
     /// A file that we rely on is broken, or not ours to change.
     BadState = 3,
     /// A needed program is missing or failed.
@@ -44,8 +47,14 @@ pub(crate) fn refused(exit: Exit, message: impl Into<String>) -> anyhow::Error {
     Refused { exit, message: message.into() }.into()
 }
 
+/// A document that cannot be read or trusted, as an error that says so to scripts too.
+pub(crate) fn bad_state(error: anyhow::Error) -> anyhow::Error {
+    refused(Exit::BadState, format!("{error:#}"))
+}
+
 /// Tells the person what went wrong, with its causes on one line.
 pub(crate) fn report(error: &anyhow::Error) -> Exit {
-    eprintln!("ralph: {error:#}");
+    // Without a standard error there is nobody to tell.
+    let _ = writeln!(std::io::stderr(), "ralph: {error:#}");
     error.downcast_ref::<Refused>().map_or(Exit::No, |refused| refused.exit)
 }

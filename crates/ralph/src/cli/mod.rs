@@ -1,12 +1,27 @@
 //! The table of commands: one variant here and one file beside this one for each.
 
+mod adopt;
+mod allowed;
+mod cancel;
 mod doctor;
 mod exit;
+mod explain;
+mod here;
 mod install;
+mod note;
+mod number;
+mod pause;
 mod places;
+mod resume;
+mod screen;
+mod start;
+mod status;
+mod task;
 mod tell;
+mod trust;
 mod typed;
 mod uninstall;
+mod which;
 
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
@@ -20,6 +35,25 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
+    /// Start a loop, or the one that is planned
+    Start(start::Args),
+    /// Say which loops there are and where they stand
+    Status(status::Args),
+    /// End a loop; what it did stays
+    Cancel(cancel::Args),
+    /// Let a loop rest after the current turn
+    Pause(pause::Args),
+    /// Take a paused loop up again
+    Resume(resume::Args),
+    /// Free a loop whose client is gone, or take over an old state file
+    Adopt(adopt::Args),
+    /// Let the project's `.claude/ralph.toml` count in full, as it is now
+    Trust(trust::Args),
+    /// Say what was decided last, and why
+    Explain(explain::Args),
+    /// Look at the loop's tasks and change them
+    #[command(subcommand)]
+    Task(task::Command),
     /// Register the hooks and copy the skills and agents
     Install(install::Args),
     /// Take back what `ralph install` did
@@ -30,13 +64,45 @@ enum Command {
     Doctor(doctor::Args),
 }
 
+impl Command {
+    /// The command as it is typed, without its arguments.
+    fn name(&self) -> &'static str {
+        match self {
+            Command::Start(_) => "start",
+            Command::Status(_) => "status",
+            Command::Cancel(_) => "cancel",
+            Command::Pause(_) => "pause",
+            Command::Resume(_) => "resume",
+            Command::Adopt(_) => "adopt",
+            Command::Trust(_) => "trust",
+            Command::Explain(_) => "explain",
+            Command::Task(task::Command::Import(_)) => "task import",
+            Command::Task(_) => "task",
+            Command::Install(_) => "install",
+            Command::Uninstall(_) => "uninstall",
+            Command::Typed(_) => "typed",
+            Command::Doctor(_) => "doctor",
+        }
+    }
+}
+
 /// Reads the command line, does what it says and tells the caller how it went.
 pub fn run() -> ExitCode {
-    let done = match Cli::parse().command {
+    let command = Cli::parse().command;
+    let done = allowed::check(&command).and_then(|()| match command {
+        Command::Start(args) => start::run(args),
+        Command::Status(args) => status::run(&args),
+        Command::Cancel(args) => cancel::run(&args),
+        Command::Pause(args) => pause::run(&args),
+        Command::Resume(args) => resume::run(&args),
+        Command::Adopt(args) => adopt::run(&args),
+        Command::Trust(args) => trust::run(&args),
+        Command::Explain(args) => explain::run(&args),
+        Command::Task(command) => task::run(command),
         Command::Install(args) => install::run(&args),
         Command::Uninstall(args) => uninstall::run(&args),
         Command::Typed(args) => typed::run(&args),
         Command::Doctor(args) => doctor::run(&args),
-    };
+    });
     done.unwrap_or_else(|error| exit::report(&error)).into()
 }

@@ -1,0 +1,69 @@
+//! What only a person may say, and how they say it without leaving the conversation.
+//!
+//! The commands are refused inside the session of a live loop, whoever runs the shell: there it is
+//! the model that types.
+
+/// Commands for a person only, each with what the person types in the session instead; an empty
+/// one can be given only in another terminal.
+pub const PERSONS_ONLY: [(&str, &str); 15] = [
+    ("start", "/ralph"),
+    ("task import", "/ralph-plan"),
+    ("criteria accept", ""),
+    ("cancel", "/ralph-cancel"),
+    ("pause", "ralph pause"),
+    ("resume", "/ralph"),
+    ("adopt", ""),
+    ("trust", ""),
+    ("signal", ""),
+    ("install", ""),
+    ("uninstall", ""),
+    ("checkpoint restore", ""),
+    ("ralplan approve", ""),
+    ("ralplan adjust", ""),
+    ("ralplan discard", ""),
+];
+
+/// Why this command is not done inside the session of a live loop; none if it may be.
+pub fn refusal(command: &str) -> Option<String> {
+    let (_, typed) = PERSONS_ONLY.iter().find(|(known, _)| *known == command)?;
+    let how = match *typed {
+        "" => format!("give `ralph {command}` in another terminal"),
+        "/ralph-cancel" => "type `/ralph-cancel` in the session, or `ralph cancel` as the whole \
+                            prompt while it works, or give it in another terminal"
+            .to_owned(),
+        "ralph pause" => "type `ralph pause` as the whole prompt in the session, or give it in \
+                          another terminal"
+            .to_owned(),
+        "/ralph-plan" => "end the loop first, then type `/ralph-plan` in the session, or give it \
+                          in another terminal"
+            .to_owned(),
+        typed => {
+            format!("type `{typed}` in the session, or give `ralph {command}` in another terminal")
+        }
+    };
+    Some(format!(
+        "`ralph {command}` is for a person only while a loop is live in this session; a person \
+         can: {how}"
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_refusal_says_what_a_person_can_do() {
+        for (command, typed) in PERSONS_ONLY {
+            let text = refusal(command).unwrap();
+            assert!(text.contains(&format!("`ralph {command}`")), "{text}");
+            assert!(text.contains(typed) && text.contains("another terminal"), "{text}");
+        }
+    }
+
+    #[test]
+    fn the_work_itself_is_the_models() {
+        for command in ["task claim", "task done", "status", "explain", "verify", "blocked"] {
+            assert_eq!(refusal(command), None, "{command}");
+        }
+    }
+}

@@ -1,0 +1,169 @@
+//! `ralph adopt`: frees a loop whose client is gone, or takes over an old state file.
+//!
+//! A loop is freed and not moved: `/ralph` in any session of the project then takes it up where it
+//! was. While its client may still run it is left alone, since two sessions would drive one loop.
+
+mod old_file;
+
+use super::exit::{Exit, bad_state, refused};
+use super::here::Here;
+use super::note::note;
+use super::which::{self, Found, Wanted, Which};
+use super::{screen, which::of_session};
+use anyhow::{Context, Result};
+use jiff::Timestamp;
+use ralph_core::state::{Bound, LoopState, PauseCause, Phase};
+use ralph_io::{client, lifecycle};
+use std::path::PathBuf;
+
+/// What a person may say about taking over.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// An old manifest (one line with the path of a state file), or an old state file
+    #[arg(conflicts_with_all = ["loop_id", "session", "force"])]
+    file: Option<PathBuf>,
+    /// The loop of this id
+    #[arg(long = "loop", value_name = "ID", id = "loop_id")]
+    loop_id: Option<String>,
+    /// Bind it to this session of Claude Code, paused
+    #[arg(long, value_name = "ID")]
+    session: Option<String>,
+    /// Even if its client still runs; the loop must be named
+    #[arg(long, requires = "loop_id")]
+    force: bool,
+}
+
+/// Takes the loop over.
+pub(crate) fn run(args: &Args) -> Result<Exit> {
+    let here = Here::gather()?;
+    if let Some(path) = &args.file {
+        return import(&here, path);
+    }
+    let found = find(&here, args)?;
+    client_is_gone(&found.state, args.force)?;
+    if let Some(session) = &args.session {
+        is_free(&here, session)?;
+    }
+    let state = rebind(&here, &found, args.session.as_deref())?;
+    note(
+        &here,
+        &found.file,
+        &state,
+        ("adopt", "adopted"),
+        "a person took it over on the command line",
+    );
+    let go_on = match &args.session {
+        Some(session) => format!("paused in session {session}; type /ralph there to go on"),
+        None => "free; type /ralph in any session of this project to go on".to_owned(),
+    };
+    let (id, position) = (&state.loop_id, state.position());
+    screen::print(&screen::visible(&format!("loop {id} adopted at {position}: {go_on}")))?;
+    Ok(Exit::Done)
+}
+
+fn find(here: &Here, args: &Args) -> Result<Found> {
+    let named = Which { session: None, loop_id: args.loop_id.clone() };
+    if named.is_named() {
+        return which::one(here, &named, Wanted::Live);
+    }
+    // Loops whose client runs are not meant; if there are no others, they are worth a reason.
+    let mut live = which::of_project(here, LoopState::is_live);
+    let gone = |found: &Found| standing(&found.state) == Client::Gone;
+    if live.iter().filter(|found| gone(found)).count() == 1 {
+        live.retain(gone);
+        return Ok(live.remove(0));
+    }
+    which::one(here, &Which::default(), Wanted::Live)
+}
+
+#[derive(Debug, PartialEq, Eq)]
+enum Client {
+    Runs,
+    Gone,
+    Unknown,
+}
+
+fn standing(state: &LoopState) -> Client {
+    match &state.client {
+        Some(process) if client::is_alive(process) => Client::Runs,
+        Some(_) => Client::Gone,
+        None => Client::Unknown,
+    }
+}
+
+fn client_is_gone(state: &LoopState, force: bool) -> Result<()> {
+    let why = match standing(state) {
+        Client::Gone => return Ok(()),
+        _ if force => return Ok(()),
+        Client::Runs => "its client is still running: end that first",
+        Client::Unknown => "it is not known whether its client still runs: see that it does not",
+    };
+    let id = screen::visible(&state.loop_id);
+    let message = format!("loop {id} was left alone; {why}, or give `--loop {id} --force`");
+    Err(refused(Exit::No, message))
+}
+
+fn is_free(here: &Here, session: &str) -> Result<()> {
+    let bound = of_session(here, session)?.filter(|found| found.state.is_live());
+    bound.map_or(Ok(()), |found| {
+        let id = screen::visible(&found.state.loop_id);
+        Err(refused(Exit::No, format!("that session has a live loop, {id}; end it first")))
+    })
+}
+
+/// The state first: an entry that points at a loop of another session is no one's.
+fn rebind(here: &Here, found: &Found, session: Option<&str>) -> Result<LoopState> {
+    let adopted = found.file.update(|state| {
+        // It may have ended since it was looked at.
+        state.is_live().then(|| {
+            free(state, here.now);
+            if let Some(session) = session {
+                hold(state, session, here.now);
+            }
+            state.clone()
+        })
+    });
+    let state = adopted.map_err(bad_state)?.flatten().context("the loop has ended meanwhile")?;
+    lifecycle::release(&here.home, &found.file, &found.state.session_id)?;
+    lifecycle::point_project_at(&here.home, &found.file, &state.project_root)?;
+    lifecycle::bind(&here.home, &found.file, &state.session_id)?;
+    Ok(state)
+}
+
+/// A loop of no session, planned, that goes on where it was.
+fn free(state: &mut LoopState, now: Timestamp) {
+    if state.is_running() {
+        state.resume_phase = Some(state.phase.clone());
+    }
+    let session_id = std::mem::take(&mut state.session_id);
+    if !session_id.is_empty() {
+        state.lineage.push(Bound { session_id, until: now, why: "adopted".to_owned() });
+    }
+    state.phase = Phase::Planned;
+    state.pause = None;
+    state.turn = None;
+    state.client = None;
+    state.via = None;
+}
+
+/// From free to paused in a session.
+fn hold(state: &mut LoopState, session: &str, now: Timestamp) {
+    state.session_id = session.to_owned();
+    state.phase = state.resume_phase.take().unwrap_or(Phase::Implementation);
+    state.pause(PauseCause::Person, "adopted on the command line", now);
+}
+
+fn import(here: &Here, path: &std::path::Path) -> Result<Exit> {
+    let mut state = old_file::read(path, here)?;
+    let file = lifecycle::create(&here.home, &mut state)?;
+    note(here, &file, &state, ("adopt", "imported"), &format!("from `{}`", path.display()));
+    screen::print(&screen::visible(&format!(
+        "loop {} planned from `{}` at {}; that file was left as it is. Type /ralph in Claude Code, \
+         in `{}`, to go on",
+        state.loop_id,
+        path.display(),
+        state.position(),
+        state.project_root
+    )))?;
+    Ok(Exit::Done)
+}

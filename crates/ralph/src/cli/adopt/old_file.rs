@@ -1,0 +1,78 @@
+//! Reads what earlier loops of this pattern left: a manifest in a shared folder, and a state file.
+//!
+//! Anybody can put a file into a shared folder, so both must be regular, ours, and writable by
+//! nobody else. Hooks never look here.
+
+use super::super::exit::{Exit, bad_state, refused};
+use super::super::here::Here;
+use anyhow::{Context, Result, bail};
+use ralph_core::state::{Bound, LoopState, Phase, SCHEMA_VERSION};
+use ralph_io::owned;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+/// The loop of an old file, planned. Everything else in it stays.
+pub(super) fn read(path: &Path, here: &Here) -> Result<LoopState> {
+    let state = find(path).map_err(bad_state)?;
+    if state.phase == Phase::Ended {
+        let message =
+            format!("the loop of `{}` has ended; there is nothing to take over", path.display());
+        return Err(refused(Exit::No, message));
+    }
+    Ok(planned(state, here))
+}
+
+fn find(path: &Path) -> Result<LoopState> {
+    let bytes = trusted(path)?;
+    if bytes.trim_ascii_start().starts_with(b"{") {
+        return parse(&bytes, path);
+    }
+    let line = bytes.split(|byte| *byte == b'\n').next().unwrap_or_default().trim_ascii();
+    let named = PathBuf::from(OsStr::from_bytes(line));
+    if !named.is_absolute() || line.contains(&0) {
+        bail!("`{}` holds neither a state nor the absolute path of one", path.display());
+    }
+    let bytes = trusted(&named).with_context(|| format!("`{}` names it", path.display()))?;
+    parse(&bytes, &named)
+}
+
+fn trusted(path: &Path) -> Result<Vec<u8>> {
+    owned::read(path)?.with_context(|| format!("there is no `{}`", path.display()))
+}
+
+fn parse(bytes: &[u8], path: &Path) -> Result<LoopState> {
+    let name = path.display();
+    let state: LoopState = serde_json::from_slice(bytes)
+        .with_context(|| format!("`{name}` is not the state of a loop"))?;
+    if state.schema_version > SCHEMA_VERSION {
+        bail!("`{name}` was written by a newer Ralph; it was left alone: update Ralph");
+    }
+    Ok(state)
+}
+
+fn planned(mut state: LoopState, here: &Here) -> LoopState {
+    if state.is_running() {
+        state.resume_phase = Some(state.phase.clone());
+    }
+    state.phase = Phase::Planned;
+    let session_id = std::mem::take(&mut state.session_id);
+    if !session_id.is_empty() {
+        state.lineage.push(Bound { session_id, until: here.now, why: "imported".to_owned() });
+    }
+    if !Path::new(&state.project_root).is_absolute() {
+        state.project_root = here.root.to_string_lossy().into_owned();
+    }
+    if state.created_at == jiff::Timestamp::UNIX_EPOCH {
+        state.created_at = here.now;
+    }
+    state.updated_at = here.now;
+    state.pause = None;
+    state.turn = None;
+    state.client = None;
+    state.via = None;
+    // Its wall clock begins when it is taken up: it has not been running all the time since.
+    state.started_at = None;
+    state.touched = false;
+    state
+}

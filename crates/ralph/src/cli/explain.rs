@@ -1,0 +1,121 @@
+//! `ralph explain`: the last decisions of a loop in plain words, from its journal.
+
+use super::exit::{Exit, bad_state, refused};
+use super::here::Here;
+use super::number;
+use super::screen::{self, visible};
+use super::which::{self, Found, Which};
+use anyhow::Result;
+use ralph_core::state::LoopState;
+use ralph_io::journal::{self, Entry};
+use ralph_io::lifecycle;
+use serde_json::{Value, json};
+
+/// What a person may say about the account.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// How many decisions, the last ones
+    #[arg(value_name = "N", default_value = "1", value_parser = number::count, allow_hyphen_values = true)]
+    count: u32,
+    /// Print one JSON document
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    which: Which,
+}
+
+/// Prints the last decisions.
+pub(crate) fn run(args: &Args) -> Result<Exit> {
+    let here = Here::gather()?;
+    let found = find(&here, &args.which)?;
+    let entries = journal::read(found.file.folder());
+    let count = usize::try_from(args.count).unwrap_or(usize::MAX);
+    let last = &entries[entries.len().saturating_sub(count)..];
+    let loop_id = &found.state.loop_id;
+    if args.json {
+        screen::print_json(&json!({"schema_version": 1, "loop_id": loop_id, "decisions": last}))?;
+        return Ok(Exit::Done);
+    }
+    if last.is_empty() {
+        let message = format!("nothing was decided yet about loop {}", visible(loop_id));
+        return Err(refused(Exit::No, message));
+    }
+    let mut blocks = vec![format!("loop {}", visible(loop_id))];
+    blocks.extend(last.iter().map(describe));
+    screen::print(&blocks.join("\n"))?;
+    Ok(Exit::Done)
+}
+
+/// The loop that is named; else this session's; else the project's live one, if there is only
+/// one; else its most recent, ended or not.
+fn find(here: &Here, which: &Which) -> Result<Found> {
+    if let Some(found) = which::named(here, which)? {
+        return Ok(found);
+    }
+    if let Some(session) = &here.session
+        && let Some(found) = which::of_session(here, session)?
+    {
+        return Ok(found);
+    }
+    let mut live = which::of_project(here, LoopState::is_live);
+    if live.len() == 1 {
+        return Ok(live.remove(0));
+    }
+    let file = lifecycle::of_project(&here.home, &here.root).map_err(bad_state)?;
+    let recent = file.map(|file| file.read().map(|loaded| (file, loaded))).transpose();
+    match recent.map_err(bad_state)? {
+        Some((file, Some(loaded))) => Ok(Found { file, state: loaded.state }),
+        _ => Err(refused(
+            Exit::No,
+            format!(
+                "there is no loop in `{}`; `ralph status --all` lists them",
+                here.root.display()
+            ),
+        )),
+    }
+}
+
+fn describe(entry: &Entry) -> String {
+    let mut text = format!(
+        "{}  {}: {}",
+        entry.at.strftime("%Y-%m-%d %H:%M:%SZ"),
+        visible(&entry.event),
+        visible(&entry.decision)
+    );
+    let seen = match &entry.seen {
+        Value::Null => String::new(),
+        Value::Object(members) => members
+            .iter()
+            .map(|(name, value)| format!("{name} {}", plain(value)))
+            .collect::<Vec<_>>()
+            .join(", "),
+        other => plain(other),
+    };
+    for (label, value) in [
+        ("why", entry.why.clone()),
+        ("seen", seen),
+        ("at", entry.position.clone()),
+        ("took", took(entry.took_us)),
+    ] {
+        if !value.is_empty() {
+            text.push_str(&format!("\n  {label:<6}{}", visible(&value)));
+        }
+    }
+    text
+}
+
+fn plain(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    }
+}
+
+fn took(microseconds: u64) -> String {
+    let milliseconds = microseconds / 1_000;
+    match milliseconds {
+        0 => format!("{microseconds} µs"),
+        1..=9_999 => format!("{milliseconds} ms"),
+        _ => format!("{} s", milliseconds / 1_000),
+    }
+}

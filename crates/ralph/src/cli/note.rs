@@ -1,0 +1,35 @@
+//! Writes what a person did on the command line into the loop's journal.
+
+use super::here::Here;
+use jiff::Timestamp;
+use ralph_core::state::LoopState;
+use ralph_io::clock;
+use ralph_io::journal::{self, Entry};
+use ralph_io::store::LoopFile;
+use serde_json::Value;
+
+/// One line of the journal. A journal that cannot be written stops nothing.
+pub(crate) fn note(
+    here: &Here,
+    file: &LoopFile,
+    state: &LoopState,
+    (command, decision): (&str, &str),
+    why: &str,
+) {
+    let entry = Entry {
+        at: clock::now(),
+        event: format!("ralph {command}"),
+        decision: decision.to_owned(),
+        why: why.to_owned(),
+        position: state.position(),
+        prompt_id: String::new(),
+        seen: Value::Null,
+        took_us: microseconds_since(here.now),
+    };
+    let _ = journal::append(file.folder(), &entry);
+}
+
+fn microseconds_since(began: Timestamp) -> u64 {
+    let took = clock::now().duration_since(began).as_micros();
+    u64::try_from(took).unwrap_or_default()
+}

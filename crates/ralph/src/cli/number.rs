@@ -1,0 +1,41 @@
+//! Numbers of the command line: plain decimal digits in range, or refused; never guessed.
+
+use ralph_core::arguments::{Number, parse_number};
+
+/// `--max-iterations`
+pub(crate) fn max_iterations(text: &str) -> Result<u32, String> {
+    loop_bound(Number::MaxIterations, text).and_then(narrow)
+}
+
+/// `--stall-limit`
+pub(crate) fn stall_limit(text: &str) -> Result<u32, String> {
+    loop_bound(Number::StallLimit, text).and_then(narrow)
+}
+
+/// `--max-minutes`
+pub(crate) fn max_minutes(text: &str) -> Result<u64, String> {
+    loop_bound(Number::MaxMinutes, text)
+}
+
+/// `--max-tokens`
+pub(crate) fn max_tokens(text: &str) -> Result<u64, String> {
+    loop_bound(Number::MaxTokens, text)
+}
+
+fn loop_bound(number: Number, text: &str) -> Result<u64, String> {
+    parse_number(number, text).map_err(|refusal| refusal.to_string())
+}
+
+fn narrow(number: u64) -> Result<u32, String> {
+    u32::try_from(number).map_err(|error| error.to_string())
+}
+
+/// Any other count, by the same rule.
+pub(crate) fn count(text: &str) -> Result<u32, String> {
+    const MOST: u32 = 100_000;
+    let plain = !text.starts_with('0') && text.bytes().all(|byte| byte.is_ascii_digit());
+    let number = text.parse::<u32>().ok().filter(|number| plain && *number <= MOST);
+    number.ok_or_else(|| {
+        format!("needs a whole number from 1 to {MOST} in plain digits, not `{text}`")
+    })
+}

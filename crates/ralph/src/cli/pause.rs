@@ -1,0 +1,46 @@
+//! `ralph pause`: the loop rests; the turn that is running is not cut.
+
+use super::exit::{Exit, bad_state, refused};
+use super::here::Here;
+use super::note::note;
+use super::screen;
+use super::which::{self, Wanted, Which};
+use anyhow::{Context, Result};
+use ralph_core::say;
+use ralph_core::state::PauseCause;
+
+/// Which loop.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    #[command(flatten)]
+    which: Which,
+}
+
+/// Pauses the loop.
+pub(crate) fn run(args: &Args) -> Result<Exit> {
+    let here = Here::gather()?;
+    let found = which::one(&here, &args.which, Wanted::Live)?;
+    let paused = found.file.update(|state| {
+        let was_running = state.is_running();
+        state.pause(PauseCause::Person, "on the command line", here.now);
+        (state.clone(), was_running)
+    });
+    let (state, was_running) = paused.map_err(bad_state)?.context("the loop is gone")?;
+    if !state.is_live() {
+        return Err(refused(Exit::No, format!("loop {} is not live any more", state.loop_id)));
+    }
+    let text = format!("loop {} {}", state.loop_id, say::paused(&state));
+    if was_running {
+        note(
+            &here,
+            &found.file,
+            &state,
+            ("pause", "paused"),
+            "a person paused on the command line",
+        );
+        screen::print(&format!("{text}; the turn that is running may finish"))?;
+    } else {
+        screen::print(&format!("{text}; it was paused already"))?;
+    }
+    Ok(Exit::Done)
+}

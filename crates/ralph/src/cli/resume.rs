@@ -1,0 +1,60 @@
+//! `ralph resume`: a paused loop counts again from its session's next prompt or stop.
+
+use super::exit::{Exit, bad_state, refused};
+use super::here::Here;
+use super::note::note;
+use super::screen;
+use super::which::{self, Wanted, Which};
+use anyhow::{Context, Result};
+use ralph_core::state::LoopState;
+use ralph_io::client;
+
+/// Which loop.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    #[command(flatten)]
+    which: Which,
+}
+
+/// Takes the loop up again.
+pub(crate) fn run(args: &Args) -> Result<Exit> {
+    let here = Here::gather()?;
+    let found = which::one(&here, &args.which, Wanted::Live)?;
+    let resumed = found.file.update(|state| {
+        let was_running = state.is_running();
+        state.resume();
+        if !was_running {
+            // Nothing is outstanding until the session has a turn of the loop's own.
+            state.turn = None;
+        }
+        (state.clone(), was_running)
+    });
+    let (state, was_running) = resumed.map_err(bad_state)?.context("the loop is gone")?;
+    if was_running || !state.is_running() {
+        let phase = screen::visible(state.phase.as_str());
+        let message = format!(
+            "loop {} is not paused; it is in {phase} at {}",
+            state.loop_id,
+            state.position()
+        );
+        return Err(refused(Exit::No, message));
+    }
+    note(&here, &found.file, &state, ("resume", "resumed"), "a person resumed on the command line");
+    screen::print(&format!(
+        "loop {} resumed at {}; {}",
+        state.loop_id,
+        state.position(),
+        screen::visible(&what_to_do(&state))
+    ))?;
+    Ok(Exit::Done)
+}
+
+fn what_to_do(state: &LoopState) -> String {
+    match state.client.as_ref().is_some_and(client::is_alive) {
+        true => "type anything in its session to go on".to_owned(),
+        false => format!(
+            "its client is not running: `claude --resume {}`, then type anything",
+            state.session_id
+        ),
+    }
+}

@@ -1,0 +1,104 @@
+//! What is printed, and asked.
+//!
+//! Texts of a state come from models and plans, so control characters are shown and never sent: a
+//! task's name must not move the cursor. A reader that went away is no error.
+
+use anyhow::{Context, Result};
+use std::io::{ErrorKind, IsTerminal, Write};
+
+/// Prints to standard output, with a line feed after it.
+pub(crate) fn print(text: &str) -> Result<()> {
+    let mut to = std::io::stdout().lock();
+    let written = to
+        .write_all(text.as_bytes())
+        .and_then(|()| if text.ends_with('\n') { Ok(()) } else { to.write_all(b"\n") })
+        .and_then(|()| to.flush());
+    match written {
+        Err(error) if error.kind() != ErrorKind::BrokenPipe => {
+            Err(error).context("could not write to standard output")
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Prints one JSON document.
+pub(crate) fn print_json(document: &serde_json::Value) -> Result<()> {
+    print(&serde_json::to_string_pretty(document)?)
+}
+
+/// Tells the person something beside the answer. Without a standard error there is nobody to tell.
+pub(crate) fn tell(text: &str) {
+    let _ = writeln!(std::io::stderr(), "{text}");
+}
+
+/// A text with everything made visible that would act on a terminal; line feeds included.
+pub(crate) fn visible(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len());
+    for letter in text.chars() {
+        if letter.is_control() || reorders(letter) {
+            shown.extend(letter.escape_default());
+        } else {
+            shown.push(letter);
+        }
+    }
+    shown
+}
+
+/// As [`visible`], with line feeds kept and tabs as spaces.
+pub(crate) fn visible_lines(text: &str) -> String {
+    let lines: Vec<String> =
+        text.lines().map(|line| visible(&line.replace('\t', "    "))).collect();
+    lines.join("\n")
+}
+
+/// Characters without a width that change how the others read.
+fn reorders(letter: char) -> bool {
+    matches!(letter, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}')
+}
+
+/// A word in colour, where colour can be seen and is wanted.
+pub(crate) fn coloured(word: &str, colour: Colour) -> String {
+    let wanted = std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
+        && std::env::var_os("TERM").is_none_or(|term| term != "dumb")
+        && std::io::stdout().is_terminal();
+    if wanted { format!("\u{1b}[{}m{word}\u{1b}[0m", colour as u8) } else { word.to_owned() }
+}
+
+/// The colours in use, by their codes.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Colour {
+    /// Something is wrong.
+    Red = 31,
+    /// It goes well.
+    Green = 32,
+    /// It waits for a person.
+    Yellow = 33,
+    /// Neither.
+    Dim = 2,
+}
+
+/// True if there is a person to ask.
+pub(crate) fn can_ask() -> bool {
+    std::io::stdin().is_terminal() && std::io::stderr().is_terminal()
+}
+
+/// Asks, and returns the line that was typed.
+pub(crate) fn ask(question: &str) -> Result<String> {
+    let mut to = std::io::stderr();
+    write!(to, "{question} ").and_then(|()| to.flush()).context("could not ask")?;
+    let mut line = String::new();
+    std::io::stdin().read_line(&mut line).context("could not read the answer")?;
+    Ok(line.trim().to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_acts_on_a_terminal_is_shown_instead() {
+        assert_eq!(visible("a\u{1b}[2Jb\nc"), "a\\u{1b}[2Jb\\nc");
+        assert_eq!(visible("né \u{202e}x\u{9b}"), "né \\u{202e}x\\u{9b}");
+        assert_eq!(visible_lines("a\tb\r\nc\u{7}\n"), "a    b\nc\\u{7}");
+    }
+}

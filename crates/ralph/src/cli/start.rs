@@ -1,0 +1,203 @@
+//! `ralph start`: starts a loop, or plans one where no session is named.
+//!
+//! Inside a session it is the skill's way in where no prompt hook is registered: the model passes
+//! on what the person typed. It is then held to what the model may do.
+
+use super::exit::{Exit, bad_state, refused};
+use super::here::Here;
+use super::note::note;
+use super::{number, screen, which};
+use anyhow::{Context, Result};
+use ralph_core::arguments::{self, Options, Request};
+use ralph_core::state::{Completion, Criterion, LoopState, StartedBy};
+use ralph_core::{contract, say, start};
+use ralph_hooks::begin::{self, Asked, Begun};
+use ralph_io::{given, lifecycle, programs};
+
+/// What a person may say about a start.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// What to do; `-` reads it from standard input, none takes what is planned
+    prompt: Option<String>,
+    /// Bind the loop to this session of Claude Code
+    #[arg(long, value_name = "ID")]
+    session: Option<String>,
+    /// How many times the loop may go on [default: 25]
+    #[arg(long, value_name = "N", value_parser = number::max_iterations, allow_hyphen_values = true)]
+    max_iterations: Option<u32>,
+    /// Wall clock, in minutes [default: 480]
+    #[arg(long, value_name = "N", value_parser = number::max_minutes, allow_hyphen_values = true)]
+    max_minutes: Option<u64>,
+    /// Tokens, input and output together [default: no limit]
+    #[arg(long, value_name = "N", value_parser = number::max_tokens, allow_hyphen_values = true)]
+    max_tokens: Option<u64>,
+    /// Stops in a row without progress after which the loop ends [default: 3]
+    #[arg(long, value_name = "N", value_parser = number::stall_limit, allow_hyphen_values = true)]
+    stall_limit: Option<u32>,
+    /// What ends the loop well: proof, or the token alone (verified, token) [default: verified]
+    #[arg(long, value_name = "RULE", value_parser = completion)]
+    completion: Option<Completion>,
+    /// Something that must be true at the end, and the command that shows it; may be repeated
+    #[arg(long = "ac", value_name = "DESCRIPTION=COMMAND", value_parser = criterion)]
+    criteria: Vec<Criterion>,
+}
+
+fn completion(text: &str) -> Result<Completion, String> {
+    arguments::parse_completion(text).map_err(|refusal| refusal.to_string())
+}
+
+fn criterion(text: &str) -> Result<Criterion, String> {
+    arguments::parse_criterion(text).map_err(|refusal| refusal.to_string())
+}
+
+impl Args {
+    /// True for `start --session <this session> -`: the one start that a model may make.
+    pub(crate) fn repeats_what_was_typed(&self, here: &Here) -> bool {
+        self.prompt.as_deref() == Some("-")
+            && here.session.is_some()
+            && self.session == here.session
+            && self.options() == Options::default()
+    }
+
+    /// The flags that the loop itself is about.
+    fn options(&self) -> Options {
+        let mut criteria = self.criteria.clone();
+        arguments::number_criteria(&mut criteria);
+        Options {
+            max_iterations: self.max_iterations,
+            max_minutes: self.max_minutes,
+            max_tokens: self.max_tokens,
+            stall_limit: self.stall_limit,
+            completion: self.completion.clone(),
+            criteria,
+            session: None,
+            baseline: false,
+        }
+    }
+}
+
+/// Starts, plans or continues a loop.
+pub(crate) fn run(args: Args) -> Result<Exit> {
+    let here = Here::gather()?;
+    let session = args.session.clone().unwrap_or_default();
+    let request = request(&args, &here)?;
+    if here.session.is_some() {
+        hooks_are_there()?;
+        if let Some(state) = live_loop_of(&here, &session)? {
+            return repeat(&state);
+        }
+    }
+    let begun = begin::begin(&Asked {
+        home: &here.home,
+        request: &request,
+        session_id: &session,
+        prompt_id: "",
+        project_root: here.root.clone(),
+        started_by: started_by(&here),
+        via: None,
+    })?;
+    answer(&here, &request, begun)
+}
+
+fn started_by(here: &Here) -> StartedBy {
+    if here.session.is_some() { StartedBy::Model } else { StartedBy::Person }
+}
+
+fn request(args: &Args, here: &Here) -> Result<Request> {
+    if args.repeats_what_was_typed(here) {
+        let typed = given::stdin()?;
+        return arguments::parse(&typed)
+            .map_err(|refusal| refused(Exit::Usage, refusal.to_string()));
+    }
+    let task = match args.prompt.as_deref() {
+        Some("-") => Some(given::stdin()?.trim_end().to_owned()),
+        given => given.map(str::to_owned),
+    };
+    if task.as_ref().is_some_and(|task| task.trim().is_empty()) {
+        return Err(refused(Exit::Usage, arguments::Refusal::EmptyTask.to_string()));
+    }
+    Ok(Request { task, options: args.options() })
+}
+
+/// A loop that nothing enforces must not start; a person's own terminal does not say where the
+/// hooks are, a session's does.
+fn hooks_are_there() -> Result<()> {
+    let missing: Vec<&str> = ["ralph-stop-hook", "ralph-pre-tool-use"]
+        .into_iter()
+        .filter(|name| programs::find(name).is_none())
+        .collect();
+    match missing.as_slice() {
+        [] => Ok(()),
+        missing => Err(refused(
+            Exit::MissingProgram,
+            format!(
+                "could not find {} beside `ralph` or on PATH, so nothing would enforce the loop; \
+                 no loop was started. A person can run `./install.sh`, and `ralph doctor` says \
+                 whether all is well",
+                missing.join(" and ")
+            ),
+        )),
+    }
+}
+
+fn live_loop_of(here: &Here, session: &str) -> Result<Option<LoopState>> {
+    let found = which::of_session(here, session)?;
+    Ok(found.map(|found| found.state).filter(LoopState::is_live))
+}
+
+/// The prompt hook has started the loop, or it has been running: there is nothing to do. A pause
+/// is a person's to end.
+fn repeat(state: &LoopState) -> Result<Exit> {
+    if !state.is_running() {
+        let message = format!("loop {} is {}", state.loop_id, say::paused(state));
+        return Err(refused(Exit::No, message));
+    }
+    let heading = match state.iteration {
+        0 => contract::started_line(state),
+        _ => contract::continues_line(state),
+    };
+    print_contract(&heading, state)?;
+    Ok(Exit::Done)
+}
+
+fn answer(here: &Here, request: &Request, begun: Begun) -> Result<Exit> {
+    let (decision, heading, state) = match begun {
+        Begun::Answered => return Ok(Exit::Done),
+        Begun::Refused(why) => return Err(refused(Exit::No, why)),
+        Begun::Started(state) => ("started", contract::started_line(&state), state),
+        Begun::Continues(state) => ("continued", contract::continues_line(&state), state),
+        Begun::Planned(state) => {
+            let state = with_options(here, request, state)?;
+            ("planned", format!("Ralph loop {} planned", state.loop_id), state)
+        }
+    };
+    if let Some(file) = lifecycle::by_id(&here.home, &state.loop_id) {
+        let why = match started_by(here) {
+            StartedBy::Model => "the model passed on what the person typed",
+            _ => "a person asked for it on the command line",
+        };
+        note(here, &file, &state, ("start", decision), why);
+    }
+    print_contract(&heading, &state)?;
+    if decision == "planned" {
+        screen::print("\nType /ralph in Claude Code, in this project, to start it.")?;
+    }
+    Ok(Exit::Done)
+}
+
+/// Flags without a task are for the loop that was planned before.
+fn with_options(here: &Here, request: &Request, state: LoopState) -> Result<LoopState> {
+    if request.task.is_some() || request.options == Options::default() {
+        return Ok(state);
+    }
+    let file = lifecycle::by_id(&here.home, &state.loop_id).context("the planned loop is gone")?;
+    let changed = file.update(|state| {
+        start::apply(&request.options, state);
+        state.clone()
+    });
+    changed.map_err(bad_state)?.context("the planned loop is gone")
+}
+
+fn print_contract(heading: &str, state: &LoopState) -> Result<()> {
+    screen::print(&screen::visible_lines(&contract::contract(heading, state)))
+}

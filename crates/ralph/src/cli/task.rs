@@ -1,0 +1,83 @@
+//! `ralph task …`: looks at the loop's tasks and changes them, one locked update for each change.
+
+mod change;
+mod import;
+mod show;
+
+use super::exit::{Exit, bad_state, refused};
+use super::here::Here;
+use super::note::note;
+use super::which::{self, Found, Wanted, Which};
+use anyhow::{Context, Result};
+use ralph_core::graph::Refused;
+use ralph_core::state::LoopState;
+
+/// What to do with the tasks.
+#[derive(Debug, clap::Subcommand)]
+pub(crate) enum Command {
+    /// List the tasks that are not done
+    List(show::List),
+    /// Show one task with all that is known of it
+    Show(show::One),
+    /// List the tasks that can be worked on now
+    Ready(show::Ready),
+    /// Add a task
+    Add(change::Add),
+    /// Take the next task that is ready, or this one
+    Claim(change::Claim),
+    /// Hold a claimed task for longer
+    Renew(change::Renew),
+    /// Say that a task is done
+    Done(change::Done),
+    /// Give a task up
+    Fail(change::Fail),
+    /// Make a claimed, failed or blocked task pending again
+    Release(change::Release),
+    /// Set a task aside that waits for something outside
+    Block(change::Block),
+    /// Show or set what a task depends on
+    Deps(change::Deps),
+    /// Plan a loop: criteria, tasks and what is known of the project
+    Import(import::Args),
+}
+
+/// Does it.
+pub(crate) fn run(command: Command) -> Result<Exit> {
+    let here = Here::gather()?;
+    match command {
+        Command::List(args) => show::list(&here, &args),
+        Command::Show(args) => show::one(&here, &args),
+        Command::Ready(args) => show::ready(&here, &args),
+        Command::Add(args) => change::add(&here, args),
+        Command::Claim(args) => change::claim(&here, &args),
+        Command::Renew(args) => change::renew(&here, &args),
+        Command::Done(args) => change::done(&here, args),
+        Command::Fail(args) => change::fail(&here, &args),
+        Command::Release(args) => change::release(&here, &args),
+        Command::Block(args) => change::block(&here, &args),
+        Command::Deps(args) => change::deps(&here, args),
+        Command::Import(args) => import::run(&here, &args),
+    }
+}
+
+fn find(here: &Here, which: &Which) -> Result<Found> {
+    which::one(here, which, Wanted::LiveOrPlanned)
+}
+
+/// Changes the tasks of a loop in one step, and notes it if a person did it.
+fn update<T>(
+    here: &Here,
+    which: &Which,
+    command: &str,
+    change: impl FnOnce(&mut LoopState) -> Result<T, Refused>,
+) -> Result<T> {
+    let found = find(here, which)?;
+    let changed = found.file.update(|state| change(state).map(|what| (what, state.clone())));
+    let changed = changed.map_err(bad_state)?.context("the loop is gone")?;
+    let (what, state) = changed.map_err(|why| refused(Exit::No, why.to_string()))?;
+    if here.session.is_none() {
+        let command = format!("task {command}");
+        note(here, &found.file, &state, (&command, "changed"), "a person changed the tasks");
+    }
+    Ok(what)
+}

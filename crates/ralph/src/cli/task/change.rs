@@ -1,0 +1,244 @@
+//! Changes to the tasks, each made whole or refused with what to do instead.
+
+use super::super::exit::Exit;
+use super::super::here::Here;
+use super::super::number;
+use super::super::screen::{self, visible};
+use super::super::which::Which;
+use anyhow::Result;
+use jiff::SignedDuration;
+use ralph_core::graph::{self, Lease, NewTask};
+
+/// A task to be added.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Add {
+    /// What is to be done
+    name: String,
+    /// A task that must be done first; may be repeated
+    #[arg(long = "dep", value_name = "ID")]
+    deps: Vec<String>,
+    /// How one can tell that it is done
+    #[arg(long, value_name = "TEXT")]
+    condition: Option<String>,
+    /// A file that it will change; may be repeated
+    #[arg(long = "file", value_name = "F")]
+    files: Vec<String>,
+    /// Its id [default: the next free T-N]
+    #[arg(long)]
+    id: Option<String>,
+    #[command(flatten)]
+    which: Which,
+}
+
+/// Which task, for whom and how long.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Claim {
+    /// The task's id [default: the next that is ready]
+    id: Option<String>,
+    #[command(flatten)]
+    holder: Holder,
+    #[command(flatten)]
+    which: Which,
+}
+
+/// Which task, for whom and how much longer.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Renew {
+    /// The task's id
+    id: String,
+    #[command(flatten)]
+    holder: Holder,
+    #[command(flatten)]
+    which: Which,
+}
+
+/// Who holds a task.
+#[derive(Debug, clap::Args)]
+struct Holder {
+    /// Who takes it [default: the session, or the person at the terminal]
+    #[arg(long, value_name = "NAME")]
+    owner: Option<String>,
+    /// After so many minutes it is free again [default: never]
+    #[arg(long, value_name = "MINUTES", value_parser = number::count, allow_hyphen_values = true)]
+    lease: Option<u32>,
+}
+
+/// What became of a task.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Done {
+    /// The task's id
+    id: String,
+    /// What was done and what showed it
+    #[arg(long, value_name = "TEXT")]
+    result: Option<String>,
+    /// Only if it is still this one's
+    #[arg(long, value_name = "NAME")]
+    owner: Option<String>,
+    #[command(flatten)]
+    which: Which,
+}
+
+/// Why a task is given up.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Fail {
+    /// The task's id
+    id: String,
+    /// What stands in the way
+    #[arg(long, value_name = "TEXT")]
+    reason: String,
+    /// Only if it is still this one's
+    #[arg(long, value_name = "NAME")]
+    owner: Option<String>,
+    #[command(flatten)]
+    which: Which,
+}
+
+/// Which task.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Release {
+    /// The task's id
+    id: String,
+    #[command(flatten)]
+    which: Which,
+}
+
+/// What a task waits for.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Block {
+    /// The task's id
+    id: String,
+    /// What it waits for
+    #[arg(long, value_name = "TEXT")]
+    reason: String,
+    /// Only if it is still this one's
+    #[arg(long, value_name = "NAME")]
+    owner: Option<String>,
+    #[command(flatten)]
+    which: Which,
+}
+
+/// What a task depends on.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Deps {
+    /// The task's id
+    id: String,
+    /// The tasks that must be done first; without any, those that are set are shown
+    #[arg(value_name = "DEP")]
+    deps: Vec<String>,
+    /// Depend on nothing
+    #[arg(long, conflicts_with = "deps")]
+    none: bool,
+    #[command(flatten)]
+    which: Which,
+}
+
+impl Holder {
+    fn name(&self, here: &Here) -> String {
+        let person = || std::env::var("USER").ok().filter(|name| !name.is_empty());
+        let given = self.owner.clone().or_else(|| here.session.clone()).or_else(person);
+        given.unwrap_or_else(|| "person".to_owned())
+    }
+
+    fn length(&self) -> Option<SignedDuration> {
+        self.lease.map(|minutes| SignedDuration::from_mins(i64::from(minutes)))
+    }
+}
+
+pub(super) fn add(here: &Here, args: Add) -> Result<Exit> {
+    let new = NewTask {
+        id: args.id,
+        name: args.name,
+        deps: args.deps,
+        completion_condition: args.condition.unwrap_or_default(),
+        files: args.files,
+    };
+    let id =
+        super::update(here, &args.which, "add", |state| graph::add(&mut state.task_graph, new))?;
+    say(&format!("{id} added"))
+}
+
+pub(super) fn claim(here: &Here, args: &Claim) -> Result<Exit> {
+    let owner = args.holder.name(here);
+    let lease = Lease { owner: &owner, length: args.holder.length() };
+    let which = args.id.as_deref().map_or(graph::Which::Next, graph::Which::Id);
+    let claim = super::update(here, &args.which, "claim", |state| {
+        graph::claim(&mut state.task_graph, which, lease, here.now)
+    })?;
+    let task = &claim.task;
+    let mut text = format!("{} claimed: {}", visible(&task.id), visible(&task.name));
+    let files = task.files.join(", ");
+    for (label, value) in [("done when", &task.completion_condition), ("files", &files)] {
+        if !value.is_empty() {
+            text.push_str(&format!("\n  {label}: {}", visible(value)));
+        }
+    }
+    for finding in &claim.findings {
+        let result = finding.result.as_deref().unwrap_or("done");
+        let (id, name) = (visible(&finding.id), visible(&finding.name));
+        text.push_str(&format!("\n  after {id} ({name}): {}", visible(result)));
+    }
+    screen::print(&text)?;
+    Ok(Exit::Done)
+}
+
+pub(super) fn renew(here: &Here, args: &Renew) -> Result<Exit> {
+    let owner = args.holder.name(here);
+    let lease = Lease { owner: &owner, length: args.holder.length() };
+    super::update(here, &args.which, "renew", |state| {
+        graph::renew(&mut state.task_graph, &args.id, lease, here.now)
+    })?;
+    say(&format!("{} renewed", args.id))
+}
+
+pub(super) fn done(here: &Here, args: Done) -> Result<Exit> {
+    let (id, by) = (args.id.as_str(), args.owner.as_deref());
+    super::update(here, &args.which, "done", |state| {
+        graph::done(&mut state.task_graph, id, by, args.result)
+    })?;
+    say(&format!("{id} done"))
+}
+
+pub(super) fn fail(here: &Here, args: &Fail) -> Result<Exit> {
+    let (id, by) = (args.id.as_str(), args.owner.as_deref());
+    super::update(here, &args.which, "fail", |state| {
+        graph::fail(&mut state.task_graph, id, by, &args.reason)
+    })?;
+    say(&format!("{id} failed"))
+}
+
+pub(super) fn release(here: &Here, args: &Release) -> Result<Exit> {
+    super::update(here, &args.which, "release", |state| {
+        graph::release(&mut state.task_graph, &args.id)
+    })?;
+    say(&format!("{} released", args.id))
+}
+
+pub(super) fn block(here: &Here, args: &Block) -> Result<Exit> {
+    let (id, by) = (args.id.as_str(), args.owner.as_deref());
+    super::update(here, &args.which, "block", |state| {
+        graph::block(&mut state.task_graph, id, by, &args.reason)
+    })?;
+    say(&format!("{id} blocked"))
+}
+
+pub(super) fn deps(here: &Here, args: Deps) -> Result<Exit> {
+    let id = args.id.as_str();
+    if !args.deps.is_empty() || args.none {
+        super::update(here, &args.which, "deps", |state| {
+            graph::depend(&mut state.task_graph, id, args.deps)
+        })?;
+    }
+    let tasks = super::find(here, &args.which)?.state.task_graph;
+    let task = tasks.into_iter().find(|task| task.id == id);
+    let missing = || graph::Refused::NoSuchTask { id: visible(id) };
+    let task = task.ok_or_else(|| super::refused(Exit::No, missing().to_string()))?;
+    match task.deps.as_slice() {
+        [] => say(&format!("{id} depends on nothing")),
+        deps => say(&format!("{id} depends on {}", deps.join(", "))),
+    }
+}
+
+fn say(text: &str) -> Result<Exit> {
+    screen::print(&visible(text))?;
+    Ok(Exit::Done)
+}

@@ -1,0 +1,109 @@
+//! `ralph task import`: makes a planned loop from a plan; a person starts it by typing `/ralph`.
+
+use super::super::exit::{Exit, refused};
+use super::super::here::Here;
+use super::super::note::note;
+use super::super::screen::{self, visible, visible_lines};
+use super::super::which;
+use anyhow::{Context, Result};
+use ralph_core::arguments::Options;
+use ralph_core::graph::render::{self, Show};
+use ralph_core::plan::{self, Plan};
+use ralph_core::project;
+use ralph_core::start::{self, Facts};
+use ralph_core::state::{LoopError, LoopState, StartedBy};
+use ralph_io::{given, lifecycle, project_files, settings};
+use std::path::Path;
+
+/// The plan.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// A JSON document, or a Markdown one with a ```json block; `-` reads standard input
+    #[arg(value_name = "FILE|-")]
+    file: String,
+}
+
+/// Reads the plan and plans the loop; with anything wrong in it nothing is changed.
+pub(super) fn run(here: &Here, args: &Args) -> Result<Exit> {
+    nothing_is_live(here)?;
+    let text = match args.file.as_str() {
+        "-" => given::stdin()?,
+        path => given::file(Path::new(path))?,
+    };
+    let plan = match plan::parse(&text) {
+        Ok(plan) => plan,
+        Err(problems) => {
+            problems.iter().for_each(|problem| screen::tell(&visible(&problem.to_string())));
+            let count = match problems.len() {
+                1 => "1 problem".to_owned(),
+                count => format!("{count} problems"),
+            };
+            return Err(refused(Exit::No, format!("the plan has {count}; nothing was imported")));
+        }
+    };
+    let mut state = planned(here, plan)?;
+    let file = lifecycle::create(&here.home, &mut state)?;
+    let why = format!("from {}", if args.file == "-" { "standard input" } else { &args.file });
+    note(here, &file, &state, ("task import", "planned"), &why);
+    screen::print(&describe(&state, here))?;
+    Ok(Exit::Done)
+}
+
+/// At a terminal, one who imports a plan while a loop runs may take it for the running loop's
+/// tasks. A session's own plan is its own business, and its own live loop has been looked at.
+fn nothing_is_live(here: &Here) -> Result<()> {
+    if here.session.is_some() {
+        return Ok(());
+    }
+    let live = which::of_project(here, LoopState::is_live);
+    live.first().map_or(Ok(()), |found| {
+        let (id, position) = (visible(&found.state.loop_id), found.state.position());
+        let message = format!(
+            "loop {id} is live here at {position}; nothing was imported: cancel it first \
+             (`ralph cancel`), or add to its tasks with `ralph task add`"
+        );
+        Err(refused(Exit::No, message))
+    })
+}
+
+fn planned(here: &Here, mut plan: Plan) -> Result<LoopState> {
+    if plan.criteria.is_empty() {
+        plan.criteria = project::criteria(&project_files::gather(&here.root));
+    }
+    let (settings, problems) = settings::read(&here.home, &here.root);
+    let started_by = match here.session {
+        Some(_) => StartedBy::Model,
+        None => StartedBy::Person,
+    };
+    let facts = Facts {
+        now: here.now,
+        project_root: here
+            .root
+            .to_str()
+            .context("the project's path is not valid UTF-8")?
+            .to_owned(),
+        discovered: Vec::new(),
+        started_by,
+    };
+    let goal = "Carry out the tasks of the plan.";
+    let mut state = start::new_loop(goal, &Options::default(), &settings, facts);
+    plan.fill(&mut state);
+    let at = here.now;
+    state.errors.extend(problems.into_iter().map(|message| LoopError { at, message }));
+    Ok(state)
+}
+
+fn describe(state: &LoopState, here: &Here) -> String {
+    let mut text = format!("Ralph loop {} planned\n", state.loop_id);
+    for criterion in &state.acceptance_criteria {
+        text.push_str(&format!(
+            "{}  {}: {}\n",
+            visible(&criterion.id),
+            visible(&criterion.description),
+            visible(&criterion.verification_command)
+        ));
+    }
+    text.push_str(&visible_lines(&render::text(&state.task_graph, Show::All, here.now)));
+    text.push_str("\nType /ralph in Claude Code, in this project, to start it.");
+    text
+}

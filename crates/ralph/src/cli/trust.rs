@@ -1,0 +1,51 @@
+//! `ralph trust`: a person has read the project's `.claude/ralph.toml`, and lets it count in full.
+//!
+//! What counts is the content that was shown; a file that changes afterwards must be read anew.
+
+use super::exit::{Exit, refused};
+use super::here::Here;
+use super::screen;
+use anyhow::Result;
+use ralph_io::{given, settings};
+
+/// What a person may say about trust.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// Do not ask
+    #[arg(long)]
+    yes: bool,
+}
+
+/// Shows the file, asks, and records the answer.
+pub(crate) fn run(args: &Args) -> Result<Exit> {
+    let here = Here::gather()?;
+    let path = settings::project_file(&here.root);
+    let name = path.display();
+    if !path.exists() {
+        return Err(refused(
+            Exit::No,
+            format!("there is no `{name}`; nothing needs to be trusted"),
+        ));
+    }
+    let content = given::file(&path)?;
+    screen::print(&format!("{name}:\n\n{}\n", screen::visible_lines(&content)))?;
+    if settings::is_trusted(&here.home, &path) {
+        screen::print("It is trusted already, as it is now.")?;
+        return Ok(Exit::Done);
+    }
+    if !args.yes && !confirmed()? {
+        return Err(refused(Exit::No, "it is not trusted; nothing was changed"));
+    }
+    settings::trust(&here.home, &path, &content)?;
+    screen::print("It is trusted, as it is now, for loops that start from here on.")?;
+    Ok(Exit::Done)
+}
+
+fn confirmed() -> Result<bool> {
+    if !screen::can_ask() {
+        let message = "there is nobody to ask; read the file above and give `ralph trust --yes`";
+        return Err(refused(Exit::No, message));
+    }
+    let answer = screen::ask("Let this file count in full? [y/N]")?;
+    Ok(matches!(answer.to_ascii_lowercase().as_str(), "y" | "yes"))
+}

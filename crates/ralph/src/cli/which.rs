@@ -1,0 +1,203 @@
+//! Which loop a command means: the one that is named, the session's own, or the project's only one.
+//!
+//! Where that does not settle it, a person is asked; without a person nothing is changed.
+
+use super::exit::{Exit, bad_state, refused};
+use super::here::Here;
+use super::screen;
+use anyhow::{Context, Result};
+use ralph_core::state::{LoopState, Phase};
+use ralph_io::store::LoopFile;
+use ralph_io::{lifecycle, project};
+use std::path::Path;
+
+/// What a person may say about which loop they mean.
+#[derive(Debug, Clone, Default, clap::Args)]
+pub(crate) struct Which {
+    /// The loop of this session of Claude Code
+    #[arg(long, value_name = "ID", conflicts_with = "loop_id")]
+    pub(crate) session: Option<String>,
+    /// The loop of this id
+    #[arg(long = "loop", value_name = "ID", id = "loop_id")]
+    pub(crate) loop_id: Option<String>,
+}
+
+impl Which {
+    /// True if the loop is named.
+    pub(crate) fn is_named(&self) -> bool {
+        self.session.is_some() || self.loop_id.is_some()
+    }
+}
+
+/// A loop that was found.
+#[derive(Debug)]
+pub(crate) struct Found {
+    /// Its state file.
+    pub(crate) file: LoopFile,
+    /// Its state when it was looked at.
+    pub(crate) state: LoopState,
+}
+
+/// Which loops a command can do something with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Wanted {
+    /// Running or paused.
+    Live,
+    /// Running or paused; where there is none, the project's planned one.
+    LiveOrPlanned,
+}
+
+/// The loop that is meant.
+pub(crate) fn one(here: &Here, which: &Which, wanted: Wanted) -> Result<Found> {
+    if let Some(found) = named(here, which)? {
+        return usable(found, wanted);
+    }
+    if let Some(session) = &here.session
+        && let Some(found) = of_session(here, session)?
+        && found.state.is_live()
+    {
+        return Ok(found);
+    }
+    let mut live = of_project(here, LoopState::is_live);
+    match (live.len(), wanted) {
+        (0, Wanted::Live) => Err(refused(Exit::No, nothing(here, "no loop is live"))),
+        (0, Wanted::LiveOrPlanned) => planned(here),
+        (1, _) => Ok(live.remove(0)),
+        _ => choose(live),
+    }
+}
+
+/// The loop of `--session` or `--loop`, whatever its phase; none if neither is given.
+pub(crate) fn named(here: &Here, which: &Which) -> Result<Option<Found>> {
+    if let Some(session) = &which.session {
+        let found = of_session(here, session)?;
+        let none = || {
+            refused(
+                Exit::No,
+                format!(
+                    "session `{}` has no loop; `ralph status --all` lists them",
+                    screen::visible(session)
+                ),
+            )
+        };
+        return found.ok_or_else(none).map(Some);
+    }
+    let Some(id) = &which.loop_id else { return Ok(None) };
+    let file = lifecycle::by_id(&here.home, id);
+    let state = file.as_ref().map(LoopFile::read).transpose().map_err(bad_state)?.flatten();
+    let (Some(file), Some(loaded)) = (file, state) else {
+        let message =
+            format!("there is no loop `{}`; `ralph status --all` lists them", screen::visible(id));
+        return Err(refused(Exit::No, message));
+    };
+    Ok(Some(Found { file, state: loaded.state }))
+}
+
+/// The loop of a session, as its manifest entry says.
+pub(crate) fn of_session(here: &Here, session: &str) -> Result<Option<Found>> {
+    let file = lifecycle::of_session(&here.home, session).map_err(bad_state)?;
+    let Some(file) = file else { return Ok(None) };
+    let Some(loaded) = file.read().map_err(bad_state)? else { return Ok(None) };
+    let ours = loaded.state.session_id == session;
+    Ok(ours.then_some(Found { file, state: loaded.state }))
+}
+
+/// The loops of this project of which something is true. Broken ones are told, not hidden.
+pub(crate) fn of_project(here: &Here, is_meant: impl Fn(&LoopState) -> bool) -> Vec<Found> {
+    let identity = here.project();
+    let mut found = Vec::new();
+    for (file, state) in everything(here) {
+        match state {
+            Ok(state) if is_meant(&state) => {
+                if project::identity(Path::new(&state.project_root)) == identity {
+                    found.push(Found { file, state });
+                }
+            }
+            Ok(_) => {}
+            Err(error) => screen::tell(&format!("ralph: {error:#}")),
+        }
+    }
+    found
+}
+
+/// All loops that have not been put away. A single manifest may name one that stands elsewhere.
+pub(crate) fn everything(here: &Here) -> Vec<(LoopFile, Result<LoopState>)> {
+    let mut all = lifecycle::all(&here.home);
+    if here.home.single_manifest().is_some() {
+        // Every session has the same entry then, so any name will do.
+        let named = lifecycle::of_session(&here.home, "any").ok().flatten();
+        let others = named.filter(|file| all.iter().all(|(known, _)| known != file));
+        all.extend(others.and_then(|file| match file.read() {
+            Ok(loaded) => loaded.map(|loaded| (file, Ok(loaded.state))),
+            Err(error) => Some((file, Err(error))),
+        }));
+    }
+    all
+}
+
+fn usable(found: Found, wanted: Wanted) -> Result<Found> {
+    let state = &found.state;
+    if state.is_live() || (wanted == Wanted::LiveOrPlanned && state.phase == Phase::Planned) {
+        return Ok(found);
+    }
+    let phase = screen::visible(state.phase.as_str());
+    let next = match state.phase {
+        Phase::Planned => "; type /ralph in Claude Code to start it",
+        _ => "; `ralph status` lists those that are live",
+    };
+    Err(refused(Exit::No, format!("loop {} is {phase}, not live{next}", state.loop_id)))
+}
+
+/// The planned loop that `/ralph` would start; where that one is gone, the only other.
+fn planned(here: &Here) -> Result<Found> {
+    let file = lifecycle::of_project(&here.home, &here.root).map_err(bad_state)?;
+    let next = file.map(|file| file.read().map(|loaded| (file, loaded))).transpose();
+    if let Some((file, Some(loaded))) = next.map_err(bad_state)?
+        && loaded.state.phase == Phase::Planned
+    {
+        return Ok(Found { file, state: loaded.state });
+    }
+    let mut planned = of_project(here, |state| state.phase == Phase::Planned);
+    match planned.len() {
+        0 => Err(refused(Exit::No, nothing(here, "no loop is live or planned"))),
+        1 => Ok(planned.remove(0)),
+        _ => choose(planned),
+    }
+}
+
+fn nothing(here: &Here, what: &str) -> String {
+    format!(
+        "{what} in `{}`; `ralph status --all` lists the others, --loop ID names one",
+        here.root.display()
+    )
+}
+
+fn choose(mut candidates: Vec<Found>) -> Result<Found> {
+    let rows: Vec<String> = candidates
+        .iter()
+        .enumerate()
+        .map(|(at, found)| format!("{:>3}  {}", at + 1, row(&found.state)))
+        .collect();
+    screen::tell(&rows.join("\n"));
+    if !screen::can_ask() {
+        let message = format!("{} loops could be meant; name one with --loop ID", candidates.len());
+        return Err(refused(Exit::No, message));
+    }
+    let answer = screen::ask("Which one? Its number:")?;
+    let place = answer.parse::<usize>().ok().and_then(|number| number.checked_sub(1));
+    let place = place.filter(|place| *place < candidates.len());
+    let place = place.context("none of them was chosen; nothing was changed")?;
+    Ok(candidates.remove(place))
+}
+
+fn row(state: &LoopState) -> String {
+    let session = if state.session_id.is_empty() { "none" } else { &state.session_id };
+    format!(
+        "{}  {} {}  session {}  {}",
+        screen::visible(&state.loop_id),
+        screen::visible(state.phase.as_str()),
+        state.position(),
+        screen::visible(session),
+        screen::visible(&state.prompt.chars().take(60).collect::<String>())
+    )
+}
