@@ -61,13 +61,13 @@ impl std::error::Error for Missing {}
 pub fn show(executables: &Path, agent: Agent, style: Style, keep: bool) -> Result<Shown> {
     all_there(executables)?;
     let mut stage = Stage::set(executables)?;
-    let play = Play::new(&stage, Account::begin(style, agent));
+    let play = Play::new(&stage, Account::begin(style, agent, keep));
     let played = match agent {
         Agent::Scripted => scripted::play(&stage, play),
         Agent::Client => client::play(&stage, play),
     };
     if keep {
-        println!("kept: {}", stage.keep().display());
+        println!("Kept in {}", stage.keep().display());
     }
     played
 }

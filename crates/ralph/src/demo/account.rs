@@ -26,6 +26,12 @@ pub(super) struct Tree {
     pub(super) stall_limit: usize,
 }
 
+impl Tree {
+    fn is_news(self) -> bool {
+        !self.changed || self.n_same_stat <= 1 || self.n_same_stat >= self.stall_limit
+    }
+}
+
 #[derive(Debug, Clone, Copy)]
 enum Colour {
     Green,
@@ -43,19 +49,23 @@ const QUOTED_LINES: usize = 2;
 #[derive(Debug)]
 pub(super) struct Account {
     style: Style,
+    /// Whether what it tells of stays on the disk.
+    keep: bool,
+    /// Where the loop stands.
+    position: String,
     /// What the agent did since its last line, with nothing in its way.
     done: Vec<String>,
 }
 
 impl Account {
     /// Says what will be seen.
-    pub(super) fn begin(style: Style, agent: Agent) -> Account {
+    pub(super) fn begin(style: Style, agent: Agent, keep: bool) -> Account {
         let agent = match agent {
-            Agent::Scripted => "a scripted agent",
-            Agent::Client => "the real client with a scripted model",
+            Agent::Scripted => "scripted agent",
+            Agent::Client => "real client, scripted model",
         };
-        println!("A Ralph loop in a scratch repository: the real hooks, {agent}.\n");
-        Account { style, done: Vec::new() }
+        println!("A Ralph loop in a scratch repository: real hooks, {agent}.\n");
+        Account { style, keep, position: String::new(), done: Vec::new() }
     }
 
     /// Tells a step that was answered as the story needs it.
@@ -73,16 +83,17 @@ impl Account {
         self.tell_deed(step.does, state);
         let words = answer.words();
         match step.needs {
-            Needs::Started => self.ralph(Colour::Cyan, "starts", &start_of(words)),
+            Needs::Started => self.ralph(Colour::Cyan, "starts", first_line(words)),
             Needs::Denied => self.ralph(Colour::Yellow, "denies it", &sentences(words)),
             Needs::GoesOn => {
-                self.ralph(Colour::Cyan, "goes on", words.lines().next().unwrap_or_default());
-                if let Some(tree) = tree {
-                    self.line("", "", &tree_note(tree));
+                self.ralph(Colour::Cyan, "not yet", first_line(words));
+                // The same note again and again would only tire the reader.
+                if let Some(tree) = tree.filter(|tree| tree.is_news()) {
+                    self.line("", &tree_note(tree));
                 }
             }
             Needs::Completed => self.ralph(Colour::Green, "ends it", &ending(state)),
-            Needs::Allowed => self.line("", "ralph", "says nothing: that session has no loop"),
+            Needs::Allowed => self.line("ralph", "says nothing: that session has no loop"),
         }
     }
 
@@ -96,33 +107,32 @@ impl Account {
             Needs::GoesOn => "a refused finish, said and noted in the journal",
             Needs::Completed => "the end of the loop as complete",
         };
-        let words = sentences(answer.words());
-        let what = if words.is_empty() { String::new() } else { format!(": {words}") };
-        self.ralph(Colour::Red, answer.kind(), what.trim_start_matches(": "));
+        self.ralph(Colour::Red, answer.kind(), &sentences(answer.words()));
         println!("\nThis is not what a loop must do here; it needs {needed}.");
     }
 
     /// Says how it came out, and where that is written down.
     pub(super) fn close(&self, counted: &str, n_decisions: usize, folder: &Path) {
-        println!("\n{counted}; {n_decisions} decisions in the journal. Archived as");
-        println!("{}", folder.display());
+        let name = folder.file_name().unwrap_or_default().to_string_lossy();
+        let fate = if self.keep { "" } else { " (removed; --keep keeps it)" };
+        println!("\n{counted}; archived, with {n_decisions} journal lines, as\n{name}{fate}");
     }
 
     fn tell_deed(&mut self, does: Does, state: Option<&LoopState>) {
-        let position = state.map(LoopState::position).unwrap_or_default();
+        self.position = state.map(LoopState::position).unwrap_or_default();
         let who = match does {
             Does::Types(..) => "person",
             Does::StrangerSays(_) => "other",
             _ => "agent",
         };
         if let Does::Types(name, args) = does {
-            self.line(&position, who, &format!("/{name} {}", args[0]));
-            args[1..].iter().for_each(|more| self.line("", "", &format!("  {more}")));
+            self.line(who, &format!("/{name} {}", args[0]));
+            args[1..].iter().for_each(|more| self.line("", &format!("  {more}")));
             return;
         }
         self.done.push(deed(does));
         let done = std::mem::take(&mut self.done);
-        self.line(&position, who, &done.join("; "));
+        self.line(who, &done.join("; "));
     }
 
     /// Ralph's answer: the verb in colour, the quotation after it.
@@ -130,23 +140,23 @@ impl Account {
         let text = if quoted.is_empty() { verb.to_owned() } else { format!("{verb}: {quoted}") };
         for (index, line) in wrapped(&text).iter().enumerate() {
             match (index, line.strip_prefix(verb)) {
-                (0, Some(rest)) => self.print("", "ralph", &(self.paint(colour, verb) + rest)),
-                _ => self.print("", "", line),
+                (0, Some(rest)) => {
+                    let painted = self.paint(colour, verb) + rest;
+                    print(&self.position, "ralph", &painted);
+                }
+                _ => print("", "", line),
             }
         }
     }
 
-    fn line(&self, position: &str, who: &str, text: &str) {
+    fn line(&self, who: &str, text: &str) {
+        let position = if who == "ralph" { self.position.as_str() } else { "" };
         for (index, line) in wrapped(text).iter().enumerate() {
             match index {
-                0 => self.print(position, who, line),
-                _ => self.print("", "", line),
+                0 => print(position, who, line),
+                _ => print("", "", line),
             }
         }
-    }
-
-    fn print(&self, position: &str, who: &str, text: &str) {
-        println!("{}", format!("{position:>4}  {who:<6} {text}").trim_end());
     }
 
     fn paint(&self, colour: Colour, text: &str) -> String {
@@ -163,23 +173,28 @@ impl Account {
     }
 }
 
+fn print(position: &str, who: &str, text: &str) {
+    println!("{}", format!("{position:>4}  {who:<6} {text}").trim_end());
+}
+
 fn deed(does: Does) -> String {
     match does {
         Does::Types(name, args) => format!("/{name} {}", args.join(" ")),
         Does::Asks(question) => format!("asks the person: \"{question}\""),
         Does::Writes(name, _) => format!("writes {name}"),
         Does::Runs(command) => format!("runs `{command}`"),
-        Does::Says(text) => format!("stops: \"{}\"", text.replace("\n\n", " ⏎ ")),
+        Does::Says(text) => match text.rsplit_once("\n\n") {
+            Some((before, last)) => {
+                format!("stops: \"{before}\", last line: \"{last}\"")
+            }
+            None => format!("stops: \"{text}\""),
+        },
         Does::StrangerSays(text) => format!("a session without a loop stops: \"{text}\""),
     }
 }
 
-/// The heading of the contract and what it calls done.
-fn start_of(contract: &str) -> String {
-    let mut lines = contract.lines();
-    let heading = lines.next().unwrap_or_default();
-    let done = lines.find(|line| line.starts_with("- ")).unwrap_or_default();
-    format!("{heading}. {}", done.trim_start_matches("- "))
+fn first_line(text: &str) -> &str {
+    text.lines().next().unwrap_or_default()
 }
 
 fn ending(state: Option<&LoopState>) -> String {
@@ -192,10 +207,9 @@ fn tree_note(tree: Tree) -> String {
     let change = if changed { "the tree has changed" } else { "the tree is as it was" };
     match n_same_stat {
         0 => format!("{change}, and `git diff --stat` shows it"),
-        n if changed && n >= stall_limit => format!(
-            "{change}; `git diff --stat` has not, at {n} stops in a row: a loop that \
-             watches only that has stalled by now, this one has not"
-        ),
+        n if changed && n >= stall_limit => {
+            format!("{change}; by `git diff --stat` it is a stall ({n} stops)")
+        }
         _ => format!("{change}; `git diff --stat` has not"),
     }
 }
@@ -231,11 +245,39 @@ fn wrapped(text: &str) -> Vec<String> {
     if lines.len() > QUOTED_LINES {
         lines.truncate(QUOTED_LINES);
         let last = lines.last_mut().expect("there is always a line");
-        *last = format!("{}…", say_fit(last, room - 1));
+        *last = last.chars().take(room - 1).chain(['…']).collect();
     }
     lines.iter().map(|line| format!("{}{line}", " ".repeat(indent))).collect()
 }
 
-fn say_fit(line: &str, room: usize) -> String {
-    line.chars().take(room).collect()
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_line_fits_and_a_cut_one_says_so() {
+        let long = "word ".repeat(100);
+        let lines = wrapped(&long);
+        assert_eq!(lines.len(), QUOTED_LINES);
+        assert!(lines.iter().all(|line| line.chars().count() <= WIDTH - GUTTER), "{lines:?}");
+        assert!(lines[1].ends_with('…'));
+        assert_eq!(wrapped("short"), ["short"]);
+    }
+
+    #[test]
+    fn a_long_answer_is_quoted_by_whole_sentences() {
+        let text = format!("One. Two is longer. {}.", "x".repeat(200));
+        assert_eq!(sentences(&text), "One. Two is longer.");
+        assert_eq!(sentences("One.\nTwo"), "One. Two");
+    }
+
+    #[test]
+    fn a_stall_is_spoken_of_only_where_others_would_see_one() {
+        let note = |changed, n_same_stat| {
+            tree_note(Tree { changed, n_same_stat, stall_limit: 3 }).contains("is a stall")
+        };
+        assert!(note(true, 3));
+        assert!(!note(true, 2));
+        assert!(!note(false, 3));
+    }
 }

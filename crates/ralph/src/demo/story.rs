@@ -66,8 +66,8 @@ pub(super) const STORY: [Step; 13] = [
     step(Does::Writes("greet.sh", "echo hello\n"), Needs::Allowed),
     step(Does::Says("greet.sh is there."), Needs::GoesOn),
     step(Does::Runs("git add -A && git commit -qm greet"), Needs::Allowed),
-    step(Does::Says("It is committed, the tree is clean."), Needs::GoesOn),
+    step(Does::Says("Committed."), Needs::GoesOn),
     step(Does::Runs("ralph cancel"), Needs::Denied),
     step(Does::Runs("sh greet.sh"), Needs::Allowed),
-    step(Does::Says("It greets.\n\nRALPH_COMPLETE"), Needs::Completed),
+    step(Does::Says("Done.\n\nRALPH_COMPLETE"), Needs::Completed),
 ];
