@@ -12,6 +12,7 @@ macro_rules! tests {
     ($($name:ident),* $(,)?) => { &[$((stringify!($name), $name)),*] };
 }
 
+mod demo;
 mod facts;
 mod install;
 mod isolation;
@@ -63,7 +64,8 @@ fn without_client(arguments: &Arguments, missing: &str) -> ExitCode {
 }
 
 fn trials(ignored: bool) -> Vec<Trial> {
-    let groups: [(&str, &[Test]); 2] = [("rig", rig::TESTS), ("facts", facts::TESTS)];
+    let groups: [(&str, &[Test]); 3] =
+        [("rig", rig::TESTS), ("facts", facts::TESTS), ("demo", demo::TESTS)];
     let tests =
         groups.into_iter().flat_map(|(group, tests)| tests.iter().map(move |test| (group, test)));
     tests
