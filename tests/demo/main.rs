@@ -133,15 +133,16 @@ fn what_is_kept_holds_the_archived_loop() {
 #[test]
 fn a_hook_that_lets_everything_go_makes_it_fail() {
     for (hook, needed) in [
-        ("ralph-user-prompt", "it needs a start"),
-        ("ralph-pre-tool-use", "it needs a denial"),
-        ("ralph-stop-hook", "it needs a refused finish"),
+        ("ralph-user-prompt", "It needs a start"),
+        ("ralph-pre-tool-use", "It needs a denial"),
+        ("ralph-stop-hook", "It needs a refused finish"),
     ] {
         let place = Place::new();
         place.let_everything_go(hook);
         let run = place.demo(&[]).exits(1);
         assert!(run.stdout.contains("let it go"), "{hook}: {run:?}");
         assert!(run.stdout.contains(needed), "{hook}: {run:?}");
+        assert!(run.stdout.lines().all(|line| line.chars().count() <= 80), "{run:?}");
         assert!(is_empty(&place.at("tmp")));
     }
 }

@@ -103,12 +103,12 @@ impl Account {
         let needed = match step.needs {
             Needs::Started => "a start",
             Needs::Allowed => "no answer at all",
-            Needs::Denied => "a denial, said and noted in the journal",
-            Needs::GoesOn => "a refused finish, said and noted in the journal",
+            Needs::Denied => "a denial",
+            Needs::GoesOn => "a refused finish",
             Needs::Completed => "the end of the loop as complete",
         };
         self.ralph(Colour::Red, answer.kind(), &sentences(answer.words()));
-        println!("\nThis is not what a loop must do here; it needs {needed}.");
+        println!("\nThis is not what a loop must do here. It needs {needed}.");
     }
 
     /// Says how it came out, and where that is written down.
