@@ -5,6 +5,7 @@
 
 use super::Missing;
 use anyhow::{Context, Result, bail};
+use ralph_io::atomic;
 use ralph_io::home::Home;
 use ralph_io::outside;
 use ralph_io::probe::{self, Ended, Outcome, Program};
@@ -88,7 +89,7 @@ impl Stage {
 
     /// Writes a file of the project.
     pub(super) fn write(&self, name: &str, text: &str) -> Result<()> {
-        outside::write_private(&self.project().join(name), text)
+        atomic::write(&self.project().join(name), text.as_bytes())
     }
 
     /// The fingerprint by which other loops judge progress, as they take it.
