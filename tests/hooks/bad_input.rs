@@ -105,6 +105,20 @@ fn a_session_id_that_is_missing_or_plays_tricks() {
 }
 
 #[test]
+fn a_start_in_a_session_that_cannot_be_named_is_refused_and_leaves_nothing() {
+    for id in ["", "../x", "a/b", &"x".repeat(4096)] {
+        let mut world = World::new();
+        world.session = id.to_owned();
+        world.env.remove("CLAUDE_CODE_SESSION_ID");
+        let reason = world.expansion("ralph", "Fix it").blocked();
+        assert!(reason.contains("session"), "{reason}");
+        let left = world.listing(&world.ralph_home());
+        let files: Vec<_> = left.keys().filter(|path| path.is_file()).collect();
+        assert!(files.is_empty(), "{files:?}");
+    }
+}
+
+#[test]
 fn fifty_megabytes_are_read_in_bounded_memory_and_obeyed() {
     let world = World::looping("");
     let large = "x".repeat(50 << 20);

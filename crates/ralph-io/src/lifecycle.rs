@@ -45,6 +45,10 @@ fn follow(home: &Home, path: &Path) -> LoopFile {
 /// Writes a new loop: its folder, its state, the project's entry and, if it is bound, its
 /// session's. The state gets its `loop_id`.
 pub fn create(home: &Home, state: &mut LoopState) -> Result<LoopFile> {
+    // Asked before anything is written: a loop that cannot be bound must not be left behind.
+    if !state.session_id.is_empty() {
+        session_key(&state.session_id)?;
+    }
     home.prepare()?;
     let file = make_folder(home, state)?;
     file.create(state)?;
@@ -59,10 +63,14 @@ pub fn bind(home: &Home, file: &LoopFile, session_id: &str) -> Result<()> {
     if session_id.is_empty() {
         return Ok(());
     }
-    let key = Key::session(session_id).with_context(|| {
-        format!("the session id `{}` cannot be used as a file name", session_id.escape_debug())
-    })?;
-    manifest::write(home, &key, file.path())
+    manifest::write(home, &session_key(session_id)?, file.path())
+}
+
+fn session_key(session_id: &str) -> Result<Key> {
+    Key::session(session_id).with_context(|| {
+        let shown: String = session_id.chars().take(80).collect();
+        format!("the session id `{}` cannot be used as a file name", shown.escape_debug())
+    })
 }
 
 /// Frees a session's manifest entry if it points at this loop.
