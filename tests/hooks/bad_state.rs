@@ -225,3 +225,16 @@ fn a_single_manifest_file_serves_its_session_and_no_other() {
     world.stop("RALPH_COMPLETE").ends("complete_unverified");
     assert!(!single.exists());
 }
+
+#[test]
+fn a_single_manifest_in_use_is_not_taken_from_a_live_loop() {
+    let mut world = World::new();
+    let single = world.root().join("home/ralph_session_manifest");
+    world.set("RALPH_MANIFEST", single.to_str().unwrap());
+    world.start("");
+    let line = fs::read_to_string(&single).unwrap();
+    world.become_session("session-2", "prompt-2");
+    let reason = world.expansion("ralph", "Another").blocked();
+    assert!(reason.contains("RALPH_MANIFEST"), "{reason}");
+    assert_eq!(fs::read_to_string(&single).unwrap(), line);
+}
