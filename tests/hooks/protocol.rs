@@ -178,6 +178,17 @@ fn a_second_task_is_refused_once_the_loop_has_begun() {
 }
 
 #[test]
+fn a_second_task_replaces_a_loop_that_never_began() {
+    let mut world = World::looping("");
+    let first = world.state()["loop_id"].clone();
+    world.prompt = "prompt-2".to_owned();
+    let text = world.type_command("ralph", "Another").context();
+    assert!(text.contains("Goal: Another"), "{text}");
+    assert_ne!(world.state()["loop_id"], first);
+    assert_eq!(world.archived()[0]["ending"]["kind"], "cancelled");
+}
+
+#[test]
 fn the_command_alone_says_what_to_do_where_nothing_is_planned() {
     let reason = World::new().type_command("ralph", "").blocked();
     assert!(reason.contains("nothing is planned here"), "{reason}");

@@ -198,7 +198,11 @@ fn typed_pause(call: &Call, bound: &Bound) -> Result<Reply> {
 fn pause(call: &Call, bound: &Bound, cause: PauseCause, detail: &str) -> Result<String> {
     let now = clock::now();
     let text = bound.file.update(|state| {
+        let touched = state.touched;
         bound::raise(state, call.via);
+        // The first of the two events of a typed command: the second must still be able to tell a
+        // loop that never began.
+        state.touched = touched || !ending_marks::is_our_command(&call.input.prompt);
         state.pause(cause.clone(), detail, now);
         if let Some(pause) = &mut state.pause {
             pause.told = true;
