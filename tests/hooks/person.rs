@@ -82,6 +82,18 @@ fn pause_typed_while_idle_is_answered_without_the_model() {
 }
 
 #[test]
+fn cancel_typed_after_pause_in_the_same_turn_is_told_and_cuts_it() {
+    let mut world = World::looping("");
+    world.working_stop("x").goes_on();
+    world.prompt("prompt-1", "ralph pause").message();
+    let ran = world.prompt("prompt-1", "ralph cancel");
+    let message = ran.message();
+    assert!(message.contains("ended cancelled at 1/25"), "{message}");
+    ran.stdout(json!({"systemMessage": message}));
+    assert_eq!(world.tool("Bash", json!({"command": "ls"})).json()["continue"], false);
+}
+
+#[test]
 fn words_around_cancel_are_a_prompt_like_any_other() {
     let mut world = World::looping("");
     world.prompt("prompt-1", "please ralph cancel").silent();

@@ -198,12 +198,14 @@ fn typed_pause(call: &Call, bound: &Bound) -> Result<Reply> {
 fn pause(call: &Call, bound: &Bound, cause: PauseCause, detail: &str) -> Result<String> {
     let now = clock::now();
     let text = bound.file.update(|state| {
-        let touched = state.touched;
+        let (touched, turn) = (state.touched, state.turn.take());
         bound::raise(state, call.via);
         // The first of the two events of a typed command: the second must still be able to tell a
         // loop that never began.
         state.touched = touched || !ending_marks::is_our_command(&call.input.prompt);
         state.pause(cause.clone(), detail, now);
+        // A typed pause does not end the turn: until its stop, what is typed is typed in mid-turn.
+        state.turn = turn.filter(|_| cause == PauseCause::Person);
         if let Some(pause) = &mut state.pause {
             pause.told = true;
         }
