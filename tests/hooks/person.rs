@@ -18,7 +18,7 @@ fn the_cancel_command_ends_and_archives_the_loop_without_the_model() {
     assert!(reason.contains(&archived.parent().unwrap().display().to_string()), "{reason}");
     assert!(archived.with_file_name("journal.jsonl").exists());
 
-    world.prompt("prompt-3", "hello").exit(0);
+    world.prompt("prompt-3", "hello").silent();
     assert!(!world.has_entry(), "the next event removes it");
     world.stop("x").silent();
 }
@@ -91,6 +91,14 @@ fn cancel_typed_after_pause_in_the_same_turn_is_told_and_cuts_it() {
     assert!(message.contains("ended cancelled at 1/25"), "{message}");
     ran.stdout(json!({"systemMessage": message}));
     assert_eq!(world.tool("Bash", json!({"command": "ls"})).json()["continue"], false);
+}
+
+#[test]
+fn a_person_who_cancelled_in_the_session_is_told_once() {
+    let mut world = World::looping("");
+    world.prompt("prompt-1", "ralph cancel").message();
+    world.stop("x").silent();
+    assert!(!world.has_entry());
 }
 
 #[test]

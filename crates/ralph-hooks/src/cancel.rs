@@ -16,6 +16,9 @@ use serde_json::Value;
 /// Member of the state that asks for the running turn to be let finish.
 const LET_FINISH: &str = "let_finish";
 
+/// Member of an ended state: the prompt that cancelled it. Whoever typed it has been answered.
+pub const CANCELLED_BY: &str = "cancelled_by_prompt";
+
 /// Ends a loop by a person's wish and puts it away, leaving a tombstone in its session's manifest
 /// entry. Returns the state and where it stands now; none if it had ended before.
 pub fn end_loop(
@@ -66,5 +69,8 @@ fn is_cancelled_turn(call: &Call, state: &LoopState) -> bool {
 pub fn acknowledge(call: &Call, bound: &Bound) -> Result<Reply> {
     lifecycle::release(&call.home, &bound.file, &call.input.session_id)?;
     bound.note(call, "let go", "the loop has ended", Value::Null);
-    Ok(Reply::silent().tell(say::ended(&bound.state)))
+    Ok(match bound.state.extra.contains_key(CANCELLED_BY) {
+        true => Reply::silent(),
+        false => Reply::silent().tell(say::ended(&bound.state)),
+    })
 }

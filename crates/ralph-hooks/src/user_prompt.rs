@@ -107,19 +107,16 @@ fn cancel_command(call: &Call) -> Result<Reply> {
     Ok(Reply::block(&cancel(call, &bound)?))
 }
 
-/// Member of an ended state: the prompt that cancelled it.
-const CANCELLED_BY: &str = "cancelled_by_prompt";
-
 fn cancelled_by(state: &LoopState, prompt_id: &str) -> bool {
     !prompt_id.is_empty()
-        && state.extra.get(CANCELLED_BY).and_then(Value::as_str) == Some(prompt_id)
+        && state.extra.get(cancel::CANCELLED_BY).and_then(Value::as_str) == Some(prompt_id)
 }
 
 /// Ends the loop; returns what to tell the person.
 fn cancel(call: &Call, bound: &Bound) -> Result<String> {
     let prompt_id = call.input.prompt_id.clone();
     bound.file.update(|state| {
-        state.extra.insert(CANCELLED_BY.to_owned(), Value::String(prompt_id));
+        state.extra.insert(cancel::CANCELLED_BY.to_owned(), Value::String(prompt_id));
     })?;
     match cancel::end_loop(&call.home, &bound.file, "typed in the session", false)? {
         Some((state, archived)) => {
