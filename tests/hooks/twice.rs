@@ -97,6 +97,26 @@ fn pause_and_esc_are_told_once() {
 }
 
 #[test]
+fn a_session_that_starts_again_is_answered_once() {
+    for vias in [["settings", "plugin"], ["plugin", "settings"]] {
+        let mut world = World::looping("");
+        world.working_stop("x").goes_on();
+        let compacted = both(&mut world, vias, |world| world.session_starts("compact"));
+        assert_eq!(spoke(&compacted), 1, "{vias:?}");
+        world.via = Some("settings");
+        world.event("ralph-stop-hook", "SessionEnd", json!({"reason": "resume"})).silent();
+        let resumed = both(&mut world, vias, |world| world.session_starts("resume"));
+        assert_eq!(spoke(&resumed), 1, "{vias:?}");
+        assert_eq!(world.standing(), "implementation 1/25");
+        world.via = Some("settings");
+        world.event("ralph-stop-hook", "SessionEnd", json!({"reason": "clear"})).silent();
+        world.become_session("session-2", "");
+        let cleared = both(&mut world, vias, |world| world.session_starts("clear"));
+        assert_eq!(spoke(&cleared), 1, "{vias:?}");
+    }
+}
+
+#[test]
 fn a_resumed_session_forgets_registrations_that_are_gone() {
     let mut world = World::looping("");
     world.working_stop("x").goes_on();
