@@ -1,6 +1,6 @@
 //! Two registrations at once: each event starts the hook twice, and it counts once.
 
-use crate::world::{Ran, World};
+use crate::world::{Ran, World, executable, run};
 use serde_json::{Value, json};
 
 const STOPS: u32 = 30;
@@ -66,6 +66,26 @@ fn a_registration_that_is_seen_later_counts_from_then_on() {
         both(&mut world, ["skill", "settings"], |world| world.tool("Read", json!({})));
         world.write("work", &n.to_string());
         let answers = both(&mut world, ["skill", "settings"], |world| world.stop("x"));
+        assert_eq!((spoke(&answers), world.state()["iteration"].clone()), (1, json!(n)));
+    }
+}
+
+/// Copies were measured to start up to 26 ms apart; here they start at once.
+#[test]
+fn copies_that_run_at_the_same_time_count_once() {
+    let mut world = World::looping("");
+    world.via = None;
+    for n in 1..=10 {
+        world.write("work", &n.to_string());
+        let payload = world.payload("Stop", json!({"last_assistant_message": "x"})).to_string();
+        let copy = |via: &str| {
+            let words = [executable("ralph-stop-hook"), via];
+            run(world.wrapped(&words), "ralph-stop-hook", payload.as_bytes()).stderr("").exit(0)
+        };
+        let answers = std::thread::scope(|scope| {
+            let skill = scope.spawn(|| copy("skill"));
+            [copy("settings"), skill.join().unwrap()]
+        });
         assert_eq!((spoke(&answers), world.state()["iteration"].clone()), (1, json!(n)));
     }
 }
