@@ -89,6 +89,16 @@ fn on_a_full_disk_the_state_stays_the_old_one() {
 }
 
 #[test]
+fn a_transcript_that_is_no_file_is_no_reason_to_wait() {
+    let world = World::looping("");
+    let made = Command::new("mkfifo").arg(world.transcript()).status().unwrap();
+    assert!(made.success());
+    let payload = world.payload("Stop", json!({"last_assistant_message": "x"})).to_string();
+    let words = ["timeout", "20", executable("ralph-stop-hook")];
+    run(world.wrapped(&words), "ralph-stop-hook", payload.as_bytes()).exit(0).goes_on();
+}
+
+#[test]
 fn a_home_that_is_a_file_blocks_a_start_and_nothing_else() {
     let world = World::new();
     fs::write(world.ralph_home(), "a file").unwrap();
