@@ -136,6 +136,46 @@ fn a_torn_state_without_a_copy_is_reported_and_stays() {
     }
 }
 
+/// A hook that was killed between the two steps of an ending.
+#[test]
+fn an_ended_loop_that_was_not_put_away_is_put_away_by_the_next_event() {
+    let end = |world: &World| {
+        world.edit_state(|state| {
+            state["phase"] = json!("ended");
+            state["ending"] = json!({"kind": "stalled", "at": "2026-01-01T00:00:00Z"});
+        });
+    };
+    let world = World::looping("");
+    end(&world);
+    world.stop("x").ends("ended stalled");
+    assert_eq!(world.ending(), "stalled");
+    assert!(!world.has_entry());
+
+    let mut world = World::looping("");
+    end(&world);
+    let message = world.prompt("prompt-2", "hello").message();
+    assert!(message.contains("ended stalled"), "{message}");
+    assert_eq!(world.ending(), "stalled");
+
+    let world = World::looping("");
+    end(&world);
+    world.tool("Bash", json!({"command": "ls"})).silent();
+    assert_eq!(world.ending(), "stalled");
+}
+
+/// A hook that was killed after the move and before the entry was written.
+#[test]
+fn an_ended_loop_whose_entry_missed_the_move_is_followed_into_the_archive() {
+    let world = World::looping("");
+    let line = fs::read_to_string(world.entry()).unwrap();
+    world.stop("RALPH_COMPLETE").ends("complete_unverified");
+    fs::write(world.entry(), line).unwrap();
+    mode(&world.entry(), 0o600);
+    world.stop("x").ends("complete_unverified");
+    assert!(!world.has_entry());
+    assert_eq!(world.ending(), "complete_unverified");
+}
+
 #[test]
 fn fields_that_are_not_known_survive() {
     let world = World::looping("");

@@ -48,13 +48,15 @@ pub fn end_loop(
 pub fn cut_turn(call: &Call, bound: &Bound) -> Result<Reply> {
     let subagent = call.input.from_subagent();
     let cuts = is_cancelled_turn(call, &bound.state);
+    if cuts {
+        bound.note(call, "turn cut", "the person cancelled the loop", Value::Null);
+    }
     if !subagent || !cuts {
-        lifecycle::release(&call.home, &bound.file, &call.input.session_id)?;
+        lifecycle::let_go(&call.home, &bound.file, &bound.state)?;
     }
     if !cuts {
         return Ok(Reply::silent());
     }
-    bound.note(call, "turn cut", "the person cancelled the loop", Value::Null);
     Ok(Reply::cut(&say::ended(&bound.state)))
 }
 
@@ -67,8 +69,8 @@ fn is_cancelled_turn(call: &Call, state: &LoopState) -> bool {
 
 /// At the end of a turn, or of the session, whose loop has ended: the tombstone has served.
 pub fn acknowledge(call: &Call, bound: &Bound) -> Result<Reply> {
-    lifecycle::release(&call.home, &bound.file, &call.input.session_id)?;
     bound.note(call, "let go", "the loop has ended", Value::Null);
+    lifecycle::let_go(&call.home, &bound.file, &bound.state)?;
     Ok(match bound.state.extra.contains_key(CANCELLED_BY) {
         true => Reply::silent(),
         false => Reply::silent().tell(say::ended(&bound.state)),

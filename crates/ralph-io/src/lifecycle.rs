@@ -73,12 +73,25 @@ fn session_key(session_id: &str) -> Result<Key> {
     })
 }
 
-/// Frees a session's manifest entry if it points at this loop.
+/// Frees a session's manifest entry if it points at this loop, or at where the loop stood before
+/// it was put away.
 pub fn release(home: &Home, file: &LoopFile, session_id: &str) -> Result<()> {
-    match Key::session(session_id) {
-        Some(key) => manifest::remove(home, &key, file.path()),
-        None => Ok(()),
+    let Some(key) = Key::session(session_id) else { return Ok(()) };
+    match manifest::read(home, &key)? {
+        Some(path) if path == file.path() || follow(home, &path) == *file => {
+            manifest::remove(home, &key, &path)
+        }
+        _ => Ok(()),
     }
+}
+
+/// Frees the session of a loop that has ended. One that still stands among the live loops is put
+/// away first: the process that ended it died before it could.
+pub fn let_go(home: &Home, file: &LoopFile, state: &LoopState) -> Result<()> {
+    if file.folder().parent() == Some(home.loops().as_path()) {
+        return put_away(home, file, state, Entry::Remove).map(drop);
+    }
+    release(home, file, &state.session_id)
 }
 
 /// What becomes of a session's manifest entry when its loop ends.
