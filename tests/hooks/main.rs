@@ -14,6 +14,7 @@ mod fixtures;
 mod foreign;
 mod guard;
 mod interrupted;
+mod killed;
 mod person;
 mod places;
 mod protocol;
