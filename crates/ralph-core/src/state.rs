@@ -90,6 +90,9 @@ pub struct LoopState {
     pub client: Option<Client>,
     /// True once the loop had an event after its start; until then a new `/ralph` may replace it.
     pub touched: bool,
+    /// The prompt by which a person cancelled in the session: whoever typed it has been answered.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cancelled_by_prompt: Option<String>,
     /// Set by a cancel that lets the running turn finish.
     #[serde(skip_serializing_if = "is_false")]
     pub let_finish: bool,
@@ -132,6 +135,7 @@ impl Default for LoopState {
             turn: None,
             client: None,
             touched: false,
+            cancelled_by_prompt: None,
             let_finish: false,
             extra: Extra::new(),
         }

@@ -172,6 +172,8 @@ fn rest(call: &Call, bound: &Bound, cause: PauseCause, detail: &str) -> Result<R
             // follows in the same process finds the loop by this.
             pause.cause = PauseCause::Cleared;
             state.client = client::process();
+        } else if call.input.hook_event_name == Event::SessionEnd {
+            state.client = None;
         }
         state.position()
     })?;
