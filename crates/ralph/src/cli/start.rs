@@ -80,9 +80,12 @@ impl Args {
 pub(crate) fn run(args: Args) -> Result<Exit> {
     let here = Here::gather()?;
     let session = args.session.clone().unwrap_or_default();
+    if here.session.is_some() {
+        is_the_models_to_say(&args, &here)?;
+        hooks_are_there()?;
+    }
     let request = request(&args, &here)?;
     if here.session.is_some() {
-        hooks_are_there()?;
         if let Some(state) = live_loop_of(&here, &session)? {
             return repeat(&state);
         }
@@ -117,6 +120,18 @@ fn request(args: &Args, here: &Here) -> Result<Request> {
         return Err(refused(Exit::Usage, arguments::Refusal::EmptyTask.to_string()));
     }
     Ok(Request { task, options: args.options() })
+}
+
+/// Inside a session the model types: it may plan a loop, and pass on what a person typed, but
+/// neither word a loop that runs nor bind one to another session.
+fn is_the_models_to_say(args: &Args, here: &Here) -> Result<()> {
+    if args.session.is_none() || args.repeats_what_was_typed(here) {
+        return Ok(());
+    }
+    let message = "inside a session only `ralph start --session THIS_SESSION -` binds a loop, with \
+                   what the person typed on standard input; a person can type /ralph instead, or \
+                   give this command in another terminal";
+    Err(refused(Exit::No, message))
 }
 
 /// A loop that nothing enforces must not start; a person's own terminal does not say where the
