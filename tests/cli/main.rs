@@ -1,5 +1,5 @@
 //! The command line through the real executable: all of its output, and its exit code.
-#![allow(clippy::disallowed_methods)]
+#![allow(clippy::disallowed_methods, clippy::unwrap_used)]
 
 mod adopt;
 mod help;

@@ -43,6 +43,24 @@ fn a_session_binds_the_loop() {
 }
 
 #[test]
+fn a_session_id_that_could_leave_its_folder_starts_nothing() {
+    let world = World::new();
+    for id in ["../x", "a/b", "", ".hidden", "project-1"] {
+        assert_eq!(world.ralph(&["start", "--session", id, "x"]).exit, 2, "{id}");
+        assert_eq!(world.ralph(&["adopt", "--session", id]).exit, 2, "{id}");
+    }
+    assert!(!world.path("ralph").exists());
+}
+
+#[test]
+fn settings_that_could_not_be_used_are_named() {
+    let world = World::new();
+    world.write("project/.claude/ralph.toml", "max_iteration = 3\n");
+    let printed = world.ralph(&["start", "x"]).done();
+    assert!(printed.stderr.contains("max_iteration") && printed.stderr.contains("was not used"));
+}
+
+#[test]
 fn a_task_on_standard_input_is_taken_as_it_is() {
     let world = World::new();
     world.run("", &["start", "-"], "say $(hi) --max-iterations 3\nand go\n").done();

@@ -11,6 +11,7 @@ mod number;
 mod pause;
 mod resume;
 mod screen;
+mod session_id;
 mod start;
 mod status;
 mod task;

@@ -6,7 +6,7 @@
 use super::exit::{Exit, bad_state, refused};
 use super::here::Here;
 use super::note::note;
-use super::{number, screen, which};
+use super::{number, screen, session_id, which};
 use anyhow::{Context, Result};
 use ralph_core::arguments::{self, Options, Request};
 use ralph_core::state::{Completion, Criterion, LoopState, StartedBy};
@@ -20,7 +20,7 @@ pub(crate) struct Args {
     /// What to do; `-` reads it from standard input, none takes what is planned
     prompt: Option<String>,
     /// Bind the loop to this session of Claude Code
-    #[arg(long, value_name = "ID")]
+    #[arg(long, value_name = "ID", value_parser = session_id::parse)]
     session: Option<String>,
     /// How many times the loop may go on [default: 25]
     #[arg(long, value_name = "N", value_parser = number::max_iterations, allow_hyphen_values = true)]
@@ -85,10 +85,10 @@ pub(crate) fn run(args: Args) -> Result<Exit> {
         hooks_are_there()?;
     }
     let request = request(&args, &here)?;
-    if here.session.is_some() {
-        if let Some(state) = live_loop_of(&here, &session)? {
-            return repeat(&state);
-        }
+    if here.session.is_some()
+        && let Some(state) = live_loop_of(&here, &session)?
+    {
+        return repeat(&state);
     }
     let begun = begin::begin(&Asked {
         home: &here.home,
@@ -192,6 +192,10 @@ fn answer(here: &Here, request: &Request, begun: Begun) -> Result<Exit> {
             _ => "a person asked for it on the command line",
         };
         note(here, &file, &state, ("start", decision), why);
+    }
+    if decision != "continued" {
+        // What could not be used of the settings was noted when the loop was made.
+        state.errors.iter().for_each(|error| screen::tell(&screen::visible(&error.message)));
     }
     print_contract(&heading, &state)?;
     if decision == "planned" {
