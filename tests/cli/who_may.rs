@@ -55,6 +55,29 @@ fn a_persons_commands_are_refused_and_nothing_changes() {
     }
 }
 
+/// Against the list itself, so that a command that comes later is not forgotten.
+#[test]
+fn every_command_of_the_list_that_exists_is_refused() {
+    let world = World::new().live_loop("S");
+    let mut refused = 0;
+    for (command, _) in ralph_core::who_may::PERSONS_ONLY {
+        let words: Vec<&str> = command.split(' ').collect();
+        let help: Vec<&str> = words.iter().copied().chain(["--help"]).collect();
+        if world.ralph(&help).exit != 0 {
+            continue;
+        }
+        let given: Vec<&str> = match command {
+            "task import" => vec!["task", "import", "-"],
+            _ => words,
+        };
+        let printed = world.in_session("S", &given, "");
+        assert_eq!((printed.exit, printed.stdout.as_str()), (1, ""), "{command}: {printed:?}");
+        assert!(printed.stderr.contains("is for a person only"), "{command}: {printed:?}");
+        refused += 1;
+    }
+    assert!(refused >= 7, "{refused}");
+}
+
 #[test]
 fn a_refusal_names_what_a_person_types() {
     let world = World::new().live_loop("S");
