@@ -15,6 +15,7 @@ mod pause;
 mod places;
 mod resume;
 mod screen;
+mod session_id;
 mod start;
 mod status;
 mod task;
