@@ -159,7 +159,9 @@ fn an_ended_loop_that_was_not_put_away_is_put_away_by_the_next_event() {
 
     let world = World::looping("");
     end(&world);
+    // A tool call only glances at the state; the stop after it finishes the ending.
     world.tool("Bash", json!({"command": "ls"})).silent();
+    world.stop("x").ends("ended stalled");
     assert_eq!(world.ending(), "stalled");
 }
 

@@ -21,7 +21,7 @@ fn the_turn_is_cut_at_its_next_tool_call_and_hears_why_once() {
     let world = cancelled(false);
     let ran = world.tool("Read", json!({"file_path": "/x"}));
     let reason = ran.json()["stopReason"].as_str().unwrap().to_owned();
-    assert!(reason.contains("ended cancelled at 1/25: in a terminal"), "{reason}");
+    assert!(reason.contains("the person cancelled the loop at 1/25"), "{reason}");
     ran.stdout(json!({
         "continue": false,
         "stopReason": reason,

@@ -74,17 +74,20 @@ fn the_transcript_says_how_the_turn_was_cut() {
     let budget = json!({"type": "attachment", "timestamp": "2999-01-01T00:00:00Z",
         "attachment": {"type": "max_turns_reached"}});
     reveals(budget, "host_budget");
-    reveals(mark("hello"), "crashed");
+    // The same client process asks on: it did not crash, and Esc before the first words of a
+    // reply leaves no mark.
+    reveals(mark("hello"), "interrupted");
 }
 
 #[test]
 fn a_mark_of_an_earlier_turn_or_a_quotation_of_one_says_nothing() {
-    let mut old = mark("[Request interrupted by user]");
-    old["timestamp"] = json!("2000-01-01T00:00:00Z");
-    reveals(old, "crashed");
-    let mut quoted = mark("[Request interrupted by user]");
-    quoted["type"] = json!("assistant");
-    reveals(quoted, "crashed");
+    // Without a mark of its own the cut turn counts as interrupted, in the same client process.
+    let capped = |kind: &str, at: &str| {
+        json!({"type": kind, "timestamp": at,
+            "content": "A hook blocked the turn from ending 8 consecutive times"})
+    };
+    reveals(capped("system", "2000-01-01T00:00:00Z"), "interrupted");
+    reveals(capped("assistant", "2999-01-01T00:00:00Z"), "interrupted");
 }
 
 #[test]

@@ -10,6 +10,7 @@ mod bad_disk;
 mod bad_input;
 mod bad_state;
 mod cancelled;
+#[allow(unreachable_pub)]
 #[path = "../support/executables.rs"]
 mod executables;
 mod fixtures;

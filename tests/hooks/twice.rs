@@ -63,7 +63,9 @@ fn a_registration_that_is_seen_later_counts_from_then_on() {
     world.via = Some("skill");
     world.start("");
     for n in 1..=5 {
-        both(&mut world, ["skill", "settings"], |world| world.tool("Read", json!({})));
+        both(&mut world, ["skill", "settings"], |world| {
+            world.event("ralph-backpressure", "PostToolUse", json!({"tool_name": "Read"}))
+        });
         world.write("work", &n.to_string());
         let answers = both(&mut world, ["skill", "settings"], |world| world.stop("x"));
         assert_eq!((spoke(&answers), world.state()["iteration"].clone()), (1, json!(n)));

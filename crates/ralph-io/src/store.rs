@@ -135,6 +135,9 @@ fn parse<S: Document>(bytes: &[u8], path: &Path) -> Result<Result<S, String>> {
     }
 
     let path = path.display();
+    if bytes.trim_ascii_start().first() != Some(&b'{') {
+        return Ok(Err(format!("the state file `{path}` is broken (it holds no JSON object)")));
+    }
     let state = serde_json::from_slice::<S>(bytes);
     let version = match &state {
         Ok(state) => u64::from(state.schema_version()),
