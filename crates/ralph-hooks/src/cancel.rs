@@ -63,11 +63,14 @@ fn is_cancelled_turn(call: &Call, state: &Glance) -> bool {
 }
 
 /// At the end of a turn, or of the session, whose loop has ended: the tombstone has served.
-pub fn acknowledge(call: &Call, bound: &Bound) -> Result<Reply> {
+pub fn acknowledge<S: Document>(call: &Call, bound: &Bound<S>) -> Result<Reply> {
+    let Some(state) = bound.file.read()?.map(|loaded| loaded.state) else {
+        return Ok(Reply::silent());
+    };
     bound.note(call, "let go", "the loop has ended", Value::Null);
-    lifecycle::let_go(&call.home, &bound.file, &bound.state)?;
-    Ok(match bound.state.cancelled_by_prompt.is_some() {
-        true => Reply::silent(),
-        false => Reply::silent().tell(say::ended(&bound.state)),
+    lifecycle::let_go(&call.home, &bound.file, &state)?;
+    Ok(match state.cancelled_by_prompt {
+        Some(_) => Reply::silent(),
+        None => Reply::silent().tell(say::ended(&state)),
     })
 }

@@ -1,5 +1,6 @@
 //! Where Ralph keeps what it knows: `$RALPH_HOME`, and what is in it.
 
+use crate::owned;
 use anyhow::{Context, Result, bail};
 use std::ffi::OsString;
 use std::fs::DirBuilder;
@@ -78,7 +79,7 @@ impl Home {
     pub fn check(&self) -> Result<()> {
         let root = self.root.display();
         let about = self.root.metadata().with_context(|| format!("could not look at `{root}`"))?;
-        if about.uid() != rustix::process::geteuid().as_raw() {
+        if about.uid() != owned::user() {
             bail!("`{root}` belongs to another user; set RALPH_HOME to a folder of your own");
         }
         if about.mode() & 0o022 != 0 {
