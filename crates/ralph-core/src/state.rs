@@ -201,8 +201,6 @@ pub struct Glance {
     /// As in [`LoopState`].
     pub phase: Phase,
     /// As in [`LoopState`].
-    pub project_root: String,
-    /// As in [`LoopState`].
     pub iteration: u32,
     /// As in [`LoopState`].
     pub max_iterations: u32,
@@ -224,15 +222,6 @@ pub struct Glance {
 pub struct GlanceTurn {
     /// As in [`Turn`].
     pub prompt_id: String,
-    /// As in [`Turn`].
-    pub at: Option<Timestamp>,
-}
-
-impl Glance {
-    /// True while the loop decides when the model may stop.
-    pub fn is_running(&self) -> bool {
-        self.phase.is_running()
-    }
 }
 
 /// How a loop ended, at a glance.

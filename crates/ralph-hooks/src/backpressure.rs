@@ -5,7 +5,7 @@ use crate::door::Call;
 use anyhow::Result;
 use ralph_core::event::Event;
 use ralph_core::reply::Reply;
-use ralph_core::state::{Glance, Phase, Turn};
+use ralph_core::state::{Glance, Turn};
 use ralph_io::clock;
 
 /// Answers a PostToolUse event.
@@ -23,7 +23,7 @@ pub fn answer(call: &Call) -> Result<Reply> {
 /// True when this call shows what only a hook can see: a registration of higher rank, or which
 /// turn the loop drives where it was started without one.
 fn is_news(call: &Call, state: &Glance) -> bool {
-    let running = matches!(state.phase, Phase::Implementation | Phase::Verification);
+    let running = state.phase.is_running();
     running && (state.via < Some(call.via) || shows_turn(call, state.turn.is_some(), state.touched))
 }
 

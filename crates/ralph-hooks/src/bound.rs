@@ -4,7 +4,7 @@ use crate::door::Call;
 use anyhow::Result;
 use ralph_core::state::{Document, LoopState, Via};
 use ralph_io::journal::{self, Entry};
-use ralph_io::store::LoopFile;
+use ralph_io::store::{Loaded, LoopFile};
 use ralph_io::{clock, lifecycle};
 use serde_json::{Value, json};
 
@@ -17,6 +17,16 @@ pub struct Bound<S = LoopState> {
     pub state: S,
     /// What was wrong with the state file, if the last good copy stands in for it.
     pub warning: Option<String>,
+    /// The state file as it was read.
+    text: Vec<u8>,
+}
+
+impl Bound {
+    /// Changes the state that was found, in one step; none if the loop is gone by now.
+    pub fn update<T>(self, change: impl FnOnce(&mut LoopState) -> T) -> Result<Option<T>> {
+        let seen = Loaded { state: self.state, warning: self.warning, text: self.text };
+        self.file.update_seen(seen, change)
+    }
 }
 
 impl<S: Document> Bound<S> {
@@ -31,8 +41,8 @@ impl<S: Document> Bound<S> {
         let Some(loaded) = file.view::<S>()? else { return Ok(None) };
         // A single manifest file names one loop for all sessions; only its own may be touched.
         let ours = !session_id.is_empty() && loaded.state.session_id() == session_id;
-        let bound = Bound { file, state: loaded.state, warning: loaded.warning };
-        Ok(ours.then_some(bound))
+        let Loaded { state, warning, text } = loaded;
+        Ok(ours.then_some(Bound { file, state, warning, text }))
     }
 
     /// True when a registration of higher rank has been seen: its copy answers, this one is silent.

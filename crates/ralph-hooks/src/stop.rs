@@ -11,9 +11,10 @@ use ralph_core::ending_marks;
 use ralph_core::event::Event;
 use ralph_core::reply::{GoOnForm, Reply};
 use ralph_core::say;
-use ralph_core::state::{Glance, LoopState, PauseCause, Phase};
+use ralph_core::state::{LoopState, PauseCause, Phase};
 use ralph_core::stop::{self, Seen, Verdict};
 use ralph_io::lifecycle::{self, Entry};
+use ralph_io::store::LoopFile;
 use ralph_io::{client, clock, transcript, tree};
 use serde_json::json;
 use std::path::Path;
@@ -30,7 +31,7 @@ pub fn answer(call: &Call) -> Result<Reply> {
         Event::Stop => tree::begin(&place(call)).unwrap_or_default(),
         _ => None,
     };
-    let Some(bound) = Bound::<Glance>::find(call)? else { return Ok(Reply::silent()) };
+    let Some(bound) = Bound::<LoopState>::find(call)? else { return Ok(Reply::silent()) };
     if bound.state.phase == Phase::Ended {
         return cancel::acknowledge(call, &bound);
     }
@@ -38,7 +39,7 @@ pub fn answer(call: &Call) -> Result<Reply> {
         return Ok(Reply::silent());
     }
     match event {
-        Event::Stop => at_stop(call, &bound, status),
+        Event::Stop => at_stop(call, bound, status),
         Event::StopFailure => at_failure(call, &bound),
         _ => at_session_end(call, &bound),
     }
@@ -49,7 +50,7 @@ fn place(call: &Call) -> std::path::PathBuf {
     client::project_dir().unwrap_or_else(|| call.input.cwd.clone().into())
 }
 
-fn at_stop(call: &Call, bound: &Bound<Glance>, status: Option<tree::Pending>) -> Result<Reply> {
+fn at_stop(call: &Call, bound: Bound, status: Option<tree::Pending>) -> Result<Reply> {
     let fingerprint = fingerprint(call, &bound.state, status);
     let now = clock::now();
     let seen = Seen {
@@ -67,7 +68,8 @@ fn at_stop(call: &Call, bound: &Bound<Glance>, status: Option<tree::Pending>) ->
             && transcript::command_waits(Path::new(&call.input.transcript_path)),
         tree: fingerprint.as_deref(),
     };
-    let decided = bound.file.update(|state| {
+    let (file, warning) = (bound.file.clone(), bound.warning.clone());
+    let decided = bound.update(|state| {
         bound::raise(state, call.via);
         let verdict = stop::decide(state, &seen);
         Decided {
@@ -78,9 +80,9 @@ fn at_stop(call: &Call, bound: &Bound<Glance>, status: Option<tree::Pending>) ->
         }
     })?;
     let Some(decided) = decided else { return Ok(Reply::silent()) };
-    note(call, bound, &seen, &decided);
-    let reply = carry_out(call, bound, &decided)?;
-    Ok(match decided.untold.or_else(|| bound.warning.clone()) {
+    note(call, &file, &seen, &decided);
+    let reply = carry_out(call, &file, &decided)?;
+    Ok(match decided.untold.or(warning) {
         Some(message) => reply.tell(say::line(&message)),
         None => reply,
     })
@@ -96,7 +98,7 @@ struct Decided {
 }
 
 /// The fingerprint, taken from the status that is already under way if it is of the right tree.
-fn fingerprint(call: &Call, state: &Glance, status: Option<tree::Pending>) -> Option<String> {
+fn fingerprint(call: &Call, state: &LoopState, status: Option<tree::Pending>) -> Option<String> {
     if !stop::wants_tree(&state.phase) {
         return None;
     }
@@ -118,7 +120,7 @@ fn tell_of_pause(state: &mut LoopState) -> Option<String> {
     Some(text)
 }
 
-fn note(call: &Call, bound: &Bound<Glance>, seen: &Seen<'_>, decided: &Decided) {
+fn note(call: &Call, file: &LoopFile, seen: &Seen<'_>, decided: &Decided) {
     let (decision, why) = match &decided.verdict {
         Verdict::LetGo(why) => ("let go", why.describe().to_owned()),
         Verdict::Ended(kind) => ("ended", format!("{kind}: {}", detail(decided))),
@@ -130,7 +132,7 @@ fn note(call: &Call, bound: &Bound<Glance>, seen: &Seen<'_>, decided: &Decided) 
         "command_waits": seen.command_waits,
         "message": seen.message.map(|message| say::tail(message, 200)),
     });
-    bound::note(&bound.file, call, &decided.position, decision, &why, seen);
+    bound::note(file, call, &decided.position, decision, &why, seen);
 }
 
 fn detail(decided: &Decided) -> &str {
@@ -138,14 +140,14 @@ fn detail(decided: &Decided) -> &str {
     ending.map_or("", |ending| &ending.detail)
 }
 
-fn carry_out(call: &Call, bound: &Bound<Glance>, decided: &Decided) -> Result<Reply> {
+fn carry_out(call: &Call, file: &LoopFile, decided: &Decided) -> Result<Reply> {
     match (&decided.verdict, &decided.ended) {
         (Verdict::GoOn(reason), _) => {
             let form = GoOnForm::for_client(&client::ai_agent());
             Ok(Reply::go_on(Event::Stop, form, reason))
         }
         (Verdict::Ended(_), Some(state)) => {
-            lifecycle::put_away(&call.home, &bound.file, state, Entry::Remove)?;
+            lifecycle::put_away(&call.home, file, state, Entry::Remove)?;
             Ok(Reply::silent().tell(say::ended(state)))
         }
         (Verdict::LetGo(_) | Verdict::Ended(_), _) => Ok(Reply::silent()),
@@ -153,7 +155,7 @@ fn carry_out(call: &Call, bound: &Bound<Glance>, decided: &Decided) -> Result<Re
 }
 
 /// An API error ended the turn. It is never fought; the loop rests until someone goes on.
-fn at_failure(call: &Call, bound: &Bound<Glance>) -> Result<Reply> {
+fn at_failure(call: &Call, bound: &Bound) -> Result<Reply> {
     let cause = ending_marks::api_error(&call.input.error);
     let detail = format!(
         "the turn ended by an API error ({}): {}",
@@ -164,8 +166,8 @@ fn at_failure(call: &Call, bound: &Bound<Glance>) -> Result<Reply> {
 }
 
 /// The session is over. A loop that still runs was cut, in whatever way the transcript tells.
-fn at_session_end(call: &Call, bound: &Bound<Glance>) -> Result<Reply> {
-    let since = bound.state.turn.as_ref().and_then(|turn| turn.at);
+fn at_session_end(call: &Call, bound: &Bound) -> Result<Reply> {
+    let since = bound.state.turn.as_ref().map(|turn| turn.at);
     let cause = match call.input.reason.as_str() {
         "clear" => PauseCause::Cleared,
         _ => transcript::cut_by(Path::new(&call.input.transcript_path), since)
@@ -175,7 +177,7 @@ fn at_session_end(call: &Call, bound: &Bound<Glance>) -> Result<Reply> {
     rest(call, bound, cause, &detail)
 }
 
-fn rest(call: &Call, bound: &Bound<Glance>, cause: PauseCause, detail: &str) -> Result<Reply> {
+fn rest(call: &Call, bound: &Bound, cause: PauseCause, detail: &str) -> Result<Reply> {
     let now = clock::now();
     let position = bound.file.update(|state| {
         state.pause(cause.clone(), detail, now);

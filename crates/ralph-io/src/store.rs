@@ -24,6 +24,8 @@ pub struct Loaded<S = LoopState> {
     pub state: S,
     /// What was wrong with the file, if the state is the last good copy.
     pub warning: Option<String>,
+    /// The file as it was.
+    pub text: Vec<u8>,
 }
 
 impl LoopFile {
@@ -56,13 +58,13 @@ impl LoopFile {
 
     /// As `read`, for any view of the document.
     pub fn view<S: Document>(&self) -> Result<Option<Loaded<S>>> {
-        owned::read(&self.path)?.map(|bytes| self.understand(&bytes)).transpose()
+        owned::read(&self.path)?.map(|text| self.understand(text)).transpose()
     }
 
     /// The state in these bytes, or the last good copy where they are broken.
-    fn understand<S: Document>(&self, bytes: &[u8]) -> Result<Loaded<S>> {
-        let broken = match parse(bytes, &self.path)? {
-            Ok(state) => return Ok(Loaded { state, warning: None }),
+    fn understand<S: Document>(&self, text: Vec<u8>) -> Result<Loaded<S>> {
+        let broken = match parse(&text, &self.path)? {
+            Ok(state) => return Ok(Loaded { state, warning: None, text }),
             Err(broken) => broken,
         };
         let good = self.last_good();
@@ -70,7 +72,7 @@ impl LoopFile {
         match copy {
             Some(Ok(state)) => {
                 let warning = format!("{broken}; went on with the last good copy");
-                Ok(Loaded { state, warning: Some(warning) })
+                Ok(Loaded { state, warning: Some(warning), text })
             }
             _ => bail!("{broken}, and there is no good copy of it"),
         }
@@ -91,21 +93,46 @@ impl LoopFile {
             return Ok(None);
         }
         let lock = lock::take(&self.path, lock::DEADLINE)?;
-        let Some(read) = owned::read(&self.path)? else { return Ok(None) };
-        let Loaded { mut state, warning } = self.understand(&read)?;
+        let Some(loaded) = self.read()? else { return Ok(None) };
+        self.apply(loaded, change, &lock).map(Some)
+    }
+
+    /// As `update`, for a caller that has just read the state: it is parsed again only if another
+    /// process has changed it meanwhile.
+    pub fn update_seen<T>(
+        &self,
+        seen: Loaded,
+        change: impl FnOnce(&mut LoopState) -> T,
+    ) -> Result<Option<T>> {
+        if !self.folder().is_dir() {
+            return Ok(None);
+        }
+        let lock = lock::take(&self.path, lock::DEADLINE)?;
+        let Some(text) = owned::read(&self.path)? else { return Ok(None) };
+        let loaded = if text == seen.text { seen } else { self.understand(text)? };
+        self.apply(loaded, change, &lock).map(Some)
+    }
+
+    fn apply<T>(
+        &self,
+        loaded: Loaded,
+        change: impl FnOnce(&mut LoopState) -> T,
+        lock: &Lock,
+    ) -> Result<T> {
+        let Loaded { mut state, warning, text: read } = loaded;
         let outcome = change(&mut state);
         // Compared as text: a copy of a large state to compare with costs more than the hook.
         let mut bytes = render(&state)?;
         if warning.is_some() {
-            self.set_broken_aside(&lock)?;
+            self.set_broken_aside(lock)?;
         }
         if bytes != read || warning.is_some() {
             stamp(&mut bytes, state.updated_at, clock::now());
-            self.replace(&bytes, &lock)?;
+            self.replace(&bytes, lock)?;
         }
         // The process ends soon: to free a large state piece by piece would be wasted.
         std::mem::forget(state);
-        Ok(Some(outcome))
+        Ok(outcome)
     }
 
     /// Writes the state, and keeps the one before as the last good copy.
