@@ -14,7 +14,10 @@ macro_rules! tests {
 
 mod facts;
 mod install;
+mod interference;
 mod isolation;
+mod kept;
+mod loops;
 mod rig;
 #[path = "../support/mod.rs"]
 mod support;
@@ -63,9 +66,14 @@ fn without_client(arguments: &Arguments, missing: &str) -> ExitCode {
 }
 
 fn trials(ignored: bool) -> Vec<Trial> {
-    let groups: [(&str, &[Test]); 2] = [("rig", rig::TESTS), ("facts", facts::TESTS)];
+    let groups: &[(&str, &[Test])] = &[
+        ("rig", rig::TESTS),
+        ("facts", facts::TESTS),
+        ("loops", loops::TESTS),
+        ("interference", interference::TESTS),
+    ];
     let tests =
-        groups.into_iter().flat_map(|(group, tests)| tests.iter().map(move |test| (group, test)));
+        groups.iter().flat_map(|(group, tests)| tests.iter().map(move |test| (group, test)));
     tests
         .map(|(group, (name, test))| {
             trial(&format!("{group}::{name}"), *test).with_ignored_flag(ignored)
