@@ -18,6 +18,7 @@ mod interference;
 mod isolation;
 mod kept;
 mod loops;
+mod registrations;
 mod rig;
 #[path = "../support/mod.rs"]
 mod support;
@@ -71,6 +72,7 @@ fn trials(ignored: bool) -> Vec<Trial> {
         ("facts", facts::TESTS),
         ("loops", loops::TESTS),
         ("interference", interference::TESTS),
+        ("registrations", registrations::TESTS),
     ];
     let tests =
         groups.iter().flat_map(|(group, tests)| tests.iter().map(move |test| (group, test)));
