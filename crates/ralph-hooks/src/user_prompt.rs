@@ -64,7 +64,7 @@ fn cancel_command(call: &Call) -> Result<Reply> {
             false => Reply::block(&say::ended(&bound.state)),
         });
     }
-    Ok(Reply::block(&cancel(call, &bound)?))
+    Ok(cancel(call, &bound)?.map_or(Reply::silent(), |message| Reply::block(&message)))
 }
 
 /// Member of an ended state: the prompt that cancelled it.
@@ -75,8 +75,9 @@ fn cancelled_by(state: &LoopState, prompt_id: &str) -> bool {
         && state.extra.get(CANCELLED_BY).and_then(Value::as_str) == Some(prompt_id)
 }
 
-/// Ends the loop; returns what to tell the person.
-fn cancel(call: &Call, bound: &Bound) -> Result<String> {
+/// Ends the loop; returns what to tell the person, or none if another copy of this hook, started by
+/// the same prompt at the same moment, was first and tells them.
+fn cancel(call: &Call, bound: &Bound) -> Result<Option<String>> {
     let prompt_id = call.input.prompt_id.clone();
     bound.file.update(|state| {
         state.extra.insert(CANCELLED_BY.to_owned(), Value::String(prompt_id));
@@ -91,9 +92,12 @@ fn cancel(call: &Call, bound: &Bound) -> Result<String> {
                 "the person cancelled",
                 Value::Null,
             );
-            Ok(format!("{} Kept in {}", say::ended(&state), archived.folder().display()))
+            Ok(Some(format!("{} Kept in {}", say::ended(&state), archived.folder().display())))
         }
-        None => Ok(say::line("the loop had ended before")),
+        None => Ok(match Bound::<LoopState>::find(call)? {
+            Some(now) if cancelled_by(&now.state, &call.input.prompt_id) => None,
+            _ => Some(say::line("the loop had ended before")),
+        }),
     }
 }
 
@@ -144,7 +148,7 @@ fn drives(state: &LoopState, prompt_id: &str) -> bool {
 /// is cut at its next tool call. Otherwise it is answered here, without the model.
 fn typed_cancel(call: &Call, bound: &Bound) -> Result<Reply> {
     let mid_turn = drives(&bound.state, &call.input.prompt_id);
-    let message = cancel(call, bound)?;
+    let Some(message) = cancel(call, bound)? else { return Ok(Reply::silent()) };
     Ok(if mid_turn { Reply::silent().tell(message) } else { Reply::block(&message) })
 }
 
