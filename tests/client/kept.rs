@@ -92,6 +92,12 @@ pub(crate) fn positions(n: usize, max_iterations: usize) -> Vec<String> {
 pub(crate) fn the_ended(world: &World) -> Kept {
     assert_eq!(folders(&world.ralph_home().join("loops")), <[PathBuf; 0]>::default());
     assert_eq!(session_entries(world), <[String; 0]>::default());
+    the_archived(world)
+}
+
+/// The only archived loop of this world; its session may still have to hear of the end.
+#[track_caller]
+pub(crate) fn the_archived(world: &World) -> Kept {
     the_only(&world.ralph_home().join("archive"))
 }
 

@@ -12,7 +12,7 @@ use serde_json::Value;
 use crate::Test;
 use crate::kept::{
     TOKEN, continuations, copy_executables, installed, installed_from, new_file, positions,
-    the_ended, token_after, works,
+    the_archived, the_ended, token_after, works,
 };
 use crate::support::World;
 
@@ -20,6 +20,8 @@ pub(crate) const TESTS: &[Test] = tests![
     settings_and_plugin_together_count_each_stop_once,
     settings_and_front_matter_together_count_each_stop_once,
     plugin_and_front_matter_together_count_each_stop_once,
+    a_planned_loop_is_started_once_by_two_registrations,
+    a_typed_cancel_is_answered_once_by_two_registrations,
     front_matter_alone_holds_a_loop_that_the_model_starts_as_the_skill_says,
     a_stowed_package_holds_a_loop_by_bare_names,
     no_shell_reads_a_registered_command,
@@ -83,6 +85,36 @@ fn sorted_origins(hooks: &Value) -> Vec<String> {
         commands.map(|command| command.rsplit(' ').next().unwrap().to_owned()).collect();
     origins.sort();
     origins
+}
+
+fn a_planned_loop_is_started_once_by_two_registrations() {
+    let world = installed();
+    let plugin = make_plugin(&world);
+    world.ralph(&["start", "Tidy the attic"]).exits(0);
+    let stand_in = StandIn::start(works(new_file, token_after(2))).unwrap();
+    world.client(&stand_in).args(&["--plugin-dir", &plugin]).prompt("/ralph").result();
+    let kept = the_ended(&world);
+    assert_eq!(kept.ending(), "complete_unverified at 2/25");
+    assert_eq!(kept.n_decisions("UserPromptExpansion", "started"), 1);
+    assert!(stand_in.requests()[0].news().contains(&kept.started_line()));
+}
+
+fn a_typed_cancel_is_answered_once_by_two_registrations() {
+    let world = installed();
+    let plugin = make_plugin(&world);
+    let stand_in = StandIn::start(Script::new().repeat(new_file(1))).unwrap();
+    let client = world.client(&stand_in).args(&["--plugin-dir", &plugin, "--max-turns", "1"]);
+    let cut = client.prompt("/ralph \"Tidy the attic\"");
+    let silent = StandIn::start(Script::new()).unwrap();
+    let client = world.client(&silent).args(&["--plugin-dir", &plugin]);
+    let run = client.args(&["--resume", cut.session_id()]).prompt("/ralph-cancel");
+    let said = run.result()["result"].as_str().unwrap().to_owned();
+    assert!(said.contains("ended cancelled at 0/25"), "{said}");
+    assert!(!run.stdout.contains("had ended before"), "{}", run.stdout);
+    assert!(silent.requests().is_empty());
+    let kept = the_archived(&world);
+    assert_eq!(kept.ending(), "cancelled at 0/25");
+    assert_eq!(kept.n_decisions("UserPromptExpansion", "ended"), 1);
 }
 
 fn front_matter_alone_holds_a_loop_that_the_model_starts_as_the_skill_says() {
