@@ -21,6 +21,7 @@ pub(crate) const TESTS: &[Test] = tests![
     settings_and_front_matter_together_count_each_stop_once,
     plugin_and_front_matter_together_count_each_stop_once,
     a_planned_loop_is_started_once_by_two_registrations,
+    a_resumed_loop_is_given_its_contract_once_by_two_registrations,
     a_typed_cancel_is_answered_once_by_two_registrations,
     front_matter_alone_holds_a_loop_that_the_model_starts_as_the_skill_says,
     a_stowed_package_holds_a_loop_by_bare_names,
@@ -97,6 +98,23 @@ fn a_planned_loop_is_started_once_by_two_registrations() {
     assert_eq!(kept.ending(), "complete_unverified at 2/25");
     assert_eq!(kept.n_decisions("UserPromptExpansion", "started"), 1);
     assert!(stand_in.requests()[0].news().contains(&kept.started_line()));
+}
+
+fn a_resumed_loop_is_given_its_contract_once_by_two_registrations() {
+    let world = installed();
+    let plugin = make_plugin(&world);
+    let stand_in = StandIn::start(Script::new().repeat(new_file(1))).unwrap();
+    let client = world.client(&stand_in).args(&["--plugin-dir", &plugin, "--max-turns", "1"]);
+    let cut = client.prompt("/ralph \"Tidy the attic\"");
+    let script = Script::new().turns(["One.", "Two.", TOKEN].map(Turn::text));
+    let stand_in = StandIn::start(script).unwrap();
+    let client = world.client(&stand_in).args(&["--plugin-dir", &plugin]);
+    client.args(&["--resume", cut.session_id()]).prompt("go on").result();
+    let requests = stand_in.requests();
+    let first = requests[0].news();
+    assert_eq!(first.matches("continues at 0/25").count(), 1, "{first}");
+    assert_eq!(continuations(&requests), positions(2, 25));
+    assert_eq!(the_ended(&world).state["via"], "settings");
 }
 
 fn a_typed_cancel_is_answered_once_by_two_registrations() {
