@@ -43,8 +43,9 @@ fn after_resume(call: &Call) -> Result<Reply> {
     };
     let process = client::process();
     let updated = bound.file.update(|state| {
+        let is_new_process = state.client != process;
         // Another copy of this hook, started by the same event, may have been here before.
-        if process.is_none() || state.client != process {
+        if process.is_none() || is_new_process {
             state.via = None;
             state.client = process.clone();
         }
@@ -54,11 +55,11 @@ fn after_resume(call: &Call) -> Result<Reply> {
         if by_itself {
             state.resume();
         }
-        state.clone()
+        // The copy that finds something to do speaks. Rank cannot tell: the first to come does not
+        // know whether a copy of higher rank follows.
+        (is_new_process || by_itself).then(|| state.clone())
     })?;
-    let Some(state) = updated.filter(|state| state.via == Some(call.via)) else {
-        return Ok(Reply::silent());
-    };
+    let Some(state) = updated.flatten() else { return Ok(Reply::silent()) };
     if state.is_running() {
         bound.note(call, "continued", "the session was resumed", json!({"was": bound.state.pause}));
         let message = format!("loop {} continues at {}", state.loop_id, state.position());
