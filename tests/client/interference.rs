@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 
 use crate::Test;
 use crate::kept::{
-    TOKEN, continuations, has_none, installed, installed_from, positions, the_ended, the_live,
-    token_after, what_hooks_said, works,
+    TOKEN, continuations, has_none, installed, installed_from, positions, the_ended, token_after,
+    what_hooks_said, works,
 };
 use crate::support::{ClientRun, PATIENCE, World};
 
@@ -31,14 +31,15 @@ fn a_cancel_from_another_terminal_cuts_the_turn_at_its_next_tool_call() {
         .turn(Turn::bash("touch begun"))
         .turn(Turn::held(&gate).then_tool("Write", write));
     let stand_in = StandIn::start(script).unwrap();
-    let run = std::thread::scope(|scope| {
+    let (run, cancel) = std::thread::scope(|scope| {
         let run = scope.spawn(|| world.client(&stand_in).prompt("/ralph \"Tidy the attic\""));
         gate.wait_until_reached(PATIENCE).unwrap();
-        let said = world.ralph(&["cancel"]).exits(0).stdout;
-        assert!(said.contains("ended cancelled"), "{said}");
+        let cancel = world.ralph(&["cancel"]);
         gate.open();
-        run.join().unwrap()
+        (run.join().unwrap(), cancel)
     });
+    let said = cancel.exits(0).stdout;
+    assert!(said.contains("ended cancelled"), "{said}");
     assert_eq!(run.code, Some(0), "{run:?}");
     assert!(world.project().join("begun").exists());
     assert!(!never.exists());
@@ -81,7 +82,6 @@ fn the_model_cannot_edit_the_state_or_the_settings() {
     let world = installed();
     let settings = world.settings_file();
     let before = fs::read_to_string(&settings).unwrap();
-    let gate = Gate::new();
     let edit = json!({
         "file_path": settings, "old_string": "ralph-stop-hook", "new_string": "true", "replace_all": true,
     });
@@ -90,16 +90,10 @@ fn the_model_cannot_edit_the_state_or_the_settings() {
         .turn(Turn::tool("Read", json!({"file_path": settings})))
         .turn(Turn::tool("Edit", edit))
         .turn(Turn::tool("Write", json!({"file_path": forged, "content": "{}"})))
-        .turn(Turn::held(&gate).then_text("I could not."))
+        .turn(Turn::text("I could not."))
         .turn(Turn::text(TOKEN));
     let stand_in = StandIn::start(script).unwrap();
-    std::thread::scope(|scope| {
-        let run = scope.spawn(|| world.client(&stand_in).prompt("/ralph \"Tidy the attic\""));
-        gate.wait_until_reached(PATIENCE).unwrap();
-        assert_eq!(the_live(&world).state["phase"], "implementation");
-        gate.open();
-        run.join().unwrap().result();
-    });
+    world.client(&stand_in).prompt("/ralph \"Tidy the attic\"").result();
     assert_eq!(fs::read_to_string(&settings).unwrap(), before);
     assert!(!forged.exists());
     let kept = the_ended(&world);

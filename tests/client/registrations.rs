@@ -3,10 +3,12 @@
 //! Two at once start every hook twice; the client's own summary of each stop says so, the loop counts it once.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
 use std::process::Command;
 
 use ralph::standin::{Request, Script, StandIn, Turn};
-use ralph_core::registration::plugin_hooks_json;
+use ralph_core::registration::{SESSION_CONTEXT, plugin_hooks_json};
 use serde_json::Value;
 
 use crate::Test;
@@ -22,6 +24,7 @@ pub(crate) const TESTS: &[Test] = tests![
     plugin_and_front_matter_together_count_each_stop_once,
     a_planned_loop_is_started_once_by_two_registrations,
     a_resumed_loop_is_given_its_contract_once_by_two_registrations,
+    a_resumed_loop_is_given_its_contract_once_when_the_lower_rank_comes_first,
     a_typed_cancel_is_answered_once_by_two_registrations,
     front_matter_alone_holds_a_loop_that_the_model_starts_as_the_skill_says,
     a_stowed_package_holds_a_loop_by_bare_names,
@@ -101,11 +104,31 @@ fn a_planned_loop_is_started_once_by_two_registrations() {
 }
 
 fn a_resumed_loop_is_given_its_contract_once_by_two_registrations() {
-    let world = installed();
+    check_resumed(|_| ());
+}
+
+fn a_resumed_loop_is_given_its_contract_once_when_the_lower_rank_comes_first() {
+    check_resumed(|executables| {
+        let late = executables.join(SESSION_CONTEXT);
+        fs::rename(&late, executables.join("real")).unwrap();
+        let condition = r#"grep -q '"via": "plugin"' "$RALPH_HOME"/loops/*/state.json"#;
+        let script =
+            format!("#!/bin/sh\nuntil {condition}; do :; done\nexec \"${{0%/*}}/real\" \"$@\"\n");
+        fs::write(&late, script).unwrap();
+        fs::set_permissions(&late, fs::Permissions::from_mode(0o755)).unwrap();
+    });
+}
+
+/// `between` may change the executables that the settings name, before the session is resumed.
+#[track_caller]
+fn check_resumed(between: fn(&Path)) {
+    let world = World::new();
+    let executables = installed_from(&world, "bin");
     let plugin = make_plugin(&world);
     let stand_in = StandIn::start(Script::new().repeat(new_file(1))).unwrap();
     let client = world.client(&stand_in).args(&["--plugin-dir", &plugin, "--max-turns", "1"]);
     let cut = client.prompt("/ralph \"Tidy the attic\"");
+    between(&executables);
     let script = Script::new().turns(["One.", "Two.", TOKEN].map(Turn::text));
     let stand_in = StandIn::start(script).unwrap();
     let client = world.client(&stand_in).args(&["--plugin-dir", &plugin]);
@@ -114,7 +137,9 @@ fn a_resumed_loop_is_given_its_contract_once_by_two_registrations() {
     let first = requests[0].news();
     assert_eq!(first.matches("continues at 0/25").count(), 1, "{first}");
     assert_eq!(continuations(&requests), positions(2, 25));
-    assert_eq!(the_ended(&world).state["via"], "settings");
+    let kept = the_ended(&world);
+    assert_eq!(kept.state["via"], "settings");
+    assert_eq!(kept.n_decisions("SessionStart", "continued"), 1);
 }
 
 fn a_typed_cancel_is_answered_once_by_two_registrations() {
