@@ -24,7 +24,8 @@ pub fn answer(call: &Call) -> Result<Reply> {
 }
 
 fn after_compaction(call: &Call) -> Result<Reply> {
-    let running = Bound::<LoopState>::find(call)?.filter(|bound| bound.state.is_running());
+    let running = Bound::<LoopState>::find(call)?
+        .filter(|bound| bound.state.is_running() && !bound.is_outranked(call.via));
     Ok(running.map_or(Reply::silent(), |bound| contract(&bound.state)))
 }
 
