@@ -8,8 +8,8 @@ use std::path::Path;
 use std::process::Command;
 
 use ralph::standin::{Request, Script, StandIn, Turn};
-use ralph_core::registration::{SESSION_CONTEXT, plugin_hooks_json};
-use serde_json::Value;
+use ralph_core::registration::{SESSION_CONTEXT, USER_PROMPT, plugin_hooks_json};
+use serde_json::{Value, json};
 
 use crate::Test;
 use crate::kept::{
@@ -25,6 +25,7 @@ pub(crate) const TESTS: &[Test] = tests![
     a_planned_loop_is_started_once_by_two_registrations,
     a_resumed_loop_is_given_its_contract_once_by_two_registrations,
     a_resumed_loop_is_given_its_contract_once_when_the_lower_rank_comes_first,
+    a_compacted_loop_is_given_its_contract_by_the_highest_rank_alone,
     a_typed_cancel_is_answered_once_by_two_registrations,
     front_matter_alone_holds_a_loop_that_the_model_starts_as_the_skill_says,
     a_stowed_package_holds_a_loop_by_bare_names,
@@ -140,6 +141,23 @@ fn check_resumed(between: fn(&Path)) {
     let kept = the_ended(&world);
     assert_eq!(kept.state["via"], "settings");
     assert_eq!(kept.n_decisions("SessionStart", "continued"), 1);
+}
+
+/// Without the client, whose compaction cannot be told when to come.
+fn a_compacted_loop_is_given_its_contract_by_the_highest_rank_alone() {
+    let world = World::new();
+    let says = |executable: &str, origin: &str, event: Value| {
+        let mut payload = json!({"session_id": "s", "prompt_id": "p", "cwd": world.project()});
+        payload.as_object_mut().unwrap().extend(event.as_object().unwrap().clone());
+        world.hook_run(executable, &[origin], &payload.to_string()).exits(0).stdout
+    };
+    let typed = json!({
+        "hook_event_name": "UserPromptExpansion", "command_name": "ralph", "command_args": "\"Tidy the attic\"",
+    });
+    assert!(says(USER_PROMPT, "settings", typed).contains(" started"));
+    let compacted = json!({"hook_event_name": "SessionStart", "source": "compact"});
+    assert_eq!(says(SESSION_CONTEXT, "plugin", compacted.clone()), "");
+    assert!(says(SESSION_CONTEXT, "settings", compacted).contains(" continues at 0/25"));
 }
 
 fn a_typed_cancel_is_answered_once_by_two_registrations() {
