@@ -15,7 +15,11 @@ macro_rules! tests {
 mod demo;
 mod facts;
 mod install;
+mod interference;
 mod isolation;
+mod kept;
+mod loops;
+mod registrations;
 mod rig;
 #[path = "../support/mod.rs"]
 mod support;
@@ -64,10 +68,16 @@ fn without_client(arguments: &Arguments, missing: &str) -> ExitCode {
 }
 
 fn trials(ignored: bool) -> Vec<Trial> {
-    let groups: [(&str, &[Test]); 3] =
-        [("rig", rig::TESTS), ("facts", facts::TESTS), ("demo", demo::TESTS)];
+    let groups: &[(&str, &[Test])] = &[
+        ("rig", rig::TESTS),
+        ("facts", facts::TESTS),
+        ("demo", demo::TESTS),
+        ("loops", loops::TESTS),
+        ("interference", interference::TESTS),
+        ("registrations", registrations::TESTS),
+    ];
     let tests =
-        groups.into_iter().flat_map(|(group, tests)| tests.iter().map(move |test| (group, test)));
+        groups.iter().flat_map(|(group, tests)| tests.iter().map(move |test| (group, test)));
     tests
         .map(|(group, (name, test))| {
             trial(&format!("{group}::{name}"), *test).with_ignored_flag(ignored)

@@ -102,7 +102,8 @@ pub fn next_step(state: &LoopState, request: Request) -> String {
             token = state.completion_token
         );
     }
-    let _ = writeln!(text, "Ralph loop, iteration {}. {}", state.position(), standing(state));
+    let heading = format!("Ralph loop, iteration {}. {}", state.position(), standing(state));
+    let _ = writeln!(text, "{}", heading.trim_end());
     let _ = writeln!(text, "{}", next(state));
     let _ = write!(
         text,
@@ -235,6 +236,12 @@ mod tests {
             "Ralph loop, iteration 3/25. 1 of 3 tasks done, 0 of 1 criteria verified."
         ));
         assert!(text.contains("Next: T-2"));
+    }
+
+    #[test]
+    fn a_loop_with_nothing_to_count_has_no_space_at_the_end_of_a_line() {
+        let text = next_step(&LoopState::default(), Request::None);
+        assert!(text.starts_with("Ralph loop, iteration 0/25.\n"), "{text}");
     }
 
     #[test]

@@ -16,7 +16,8 @@ const LONGEST: usize = 512;
 /// only that it is not known.
 pub fn nothing_is_bound() -> bool {
     let Some(session) = std::env::var_os("CLAUDE_CODE_SESSION_ID") else { return false };
-    let Some(root) = home::root_from_env() else { return false };
+    // Without a home there is nothing to be bound to.
+    let Some(root) = home::root_from_env() else { return true };
     let parts = [root.folder.as_bytes(), root.below.as_bytes(), b"/manifest/", session.as_bytes()];
     if parts[0].first() != Some(&b'/') || parts[3].is_empty() || home::has_single_manifest() {
         return false;
