@@ -51,6 +51,7 @@ pub enum Begun {
 /// One request at a time: two registrations start two copies of the prompt hook for one prompt,
 /// often at the same moment, and the second must find what the first has started.
 pub fn begin(asked: &Asked<'_>) -> Result<Begun> {
+    lifecycle::check_session_id(asked.session_id)?;
     let _starting = lifecycle::lock_starts(asked.home)?;
     let bound_file = lifecycle::of_session(asked.home, asked.session_id)?;
     let found = read(bound_file.as_ref())?;

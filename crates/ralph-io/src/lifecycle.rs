@@ -56,9 +56,7 @@ pub fn lock_starts(home: &Home) -> Result<Lock> {
 /// session's. The state gets its `loop_id`.
 pub fn create(home: &Home, state: &mut LoopState) -> Result<LoopFile> {
     // Asked before anything is written: a loop that cannot be bound must not be left behind.
-    if !state.session_id.is_empty() {
-        session_key(&state.session_id)?;
-    }
+    check_session_id(&state.session_id)?;
     home.prepare()?;
     let file = make_folder(home, state)?;
     file.create(state)?;
@@ -73,6 +71,15 @@ pub fn bind(home: &Home, file: &LoopFile, session_id: &str) -> Result<()> {
         return Ok(());
     }
     manifest::write(home, &session_key(session_id)?, file.path())
+}
+
+/// # Errors
+/// When a loop could not be bound to this session. An empty id binds nothing and is fine.
+pub fn check_session_id(session_id: &str) -> Result<()> {
+    match session_id {
+        "" => Ok(()),
+        id => session_key(id).map(drop),
+    }
 }
 
 fn session_key(session_id: &str) -> Result<Key> {
