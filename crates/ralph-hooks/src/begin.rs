@@ -146,6 +146,10 @@ fn plan(asked: &Asked<'_>, task: &str) -> Result<(LoopState, Vec<String>)> {
 /// Criteria are a person's: what the model passes on cannot carry any.
 fn options_of<'a>(asked: &'a Asked<'_>) -> Result<&'a Options> {
     let options = &asked.request.options;
+    if options.max_tokens.is_some() || options.baseline {
+        // A bound that nothing watches would be worse than none.
+        bail!("--max-tokens and --baseline do nothing in this version; start without them");
+    }
     if asked.started_by == StartedBy::Model && !options.criteria.is_empty() {
         bail!(
             "--ac counts only when a person types it and Ralph's prompt hook is registered: run \

@@ -28,9 +28,6 @@ pub(crate) struct Args {
     /// Wall clock, in minutes [default: 480]
     #[arg(long, value_name = "N", value_parser = number::max_minutes, allow_hyphen_values = true)]
     max_minutes: Option<u64>,
-    /// Tokens, input and output together [default: no limit]
-    #[arg(long, value_name = "N", value_parser = number::max_tokens, allow_hyphen_values = true)]
-    max_tokens: Option<u64>,
     /// Stops in a row without progress after which the loop ends [default: 3]
     #[arg(long, value_name = "N", value_parser = number::stall_limit, allow_hyphen_values = true)]
     stall_limit: Option<u32>,
@@ -66,7 +63,7 @@ impl Args {
         Options {
             max_iterations: self.max_iterations,
             max_minutes: self.max_minutes,
-            max_tokens: self.max_tokens,
+            max_tokens: None,
             stall_limit: self.stall_limit,
             completion: self.completion.clone(),
             criteria,
