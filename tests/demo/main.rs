@@ -66,6 +66,21 @@ impl Place {
     }
 }
 
+/// The part of the account that the README shows.
+fn shown_in_the_readme() -> &'static str {
+    let readme = include_str!("../../README.md");
+    let (_, after) = readme.split_once("<!-- demo account -->\n```\n").expect("the marker");
+    after.split_once("```").expect("the end of the block").0
+}
+
+#[test]
+fn the_readme_shows_what_the_demo_prints() {
+    let run = Place::new().demo(&[]).exits(0);
+    for line in shown_in_the_readme().lines() {
+        assert!(run.stdout.contains(line), "{line}\nis not in\n{}", run.stdout);
+    }
+}
+
 fn is_empty(folder: &Path) -> bool {
     fs::read_dir(folder).unwrap().next().is_none()
 }
