@@ -581,6 +581,13 @@ pub struct Client {
     pub started: String,
 }
 
+impl Client {
+    /// Stands for a client whose session has ended: no process has this id.
+    pub fn gone() -> Client {
+        Client { pid: 0, started: String::new() }
+    }
+}
+
 /// One thing that must be true for the work to be done.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default)]

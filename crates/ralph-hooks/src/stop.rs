@@ -11,7 +11,7 @@ use ralph_core::ending_marks;
 use ralph_core::event::Event;
 use ralph_core::reply::{GoOnForm, Reply};
 use ralph_core::say;
-use ralph_core::state::{LoopState, PauseCause, Phase};
+use ralph_core::state::{Client, LoopState, PauseCause, Phase};
 use ralph_core::stop::{self, Seen, Verdict};
 use ralph_io::lifecycle::{self, Entry};
 use ralph_io::store::LoopFile;
@@ -187,7 +187,7 @@ fn rest(call: &Call, bound: &Bound, cause: PauseCause, detail: &str) -> Result<R
             pause.cause = PauseCause::Cleared;
             state.client = client::process();
         } else if call.input.hook_event_name == Event::SessionEnd {
-            state.client = None;
+            state.client = Some(Client::gone());
         }
         state.position()
     })?;
