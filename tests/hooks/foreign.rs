@@ -75,7 +75,9 @@ fn an_idle_hook_starts_no_process_takes_no_lock_and_opens_one_entry() {
         let calls = std::fs::read_to_string(&log).unwrap();
         let count = |part: &str| calls.lines().filter(|line| line.contains(part)).count();
         assert_eq!(count("execve("), 1, "{name}: {calls}");
-        for call in ["fork(", "clone", "flock(", "F_SETLK", "rename(", "mkdir(", "O_CREAT"] {
+        for call in
+            ["fork(", "clone(", "clone3(", "flock(", "F_SETLK", "rename(", "mkdir(", "O_CREAT"]
+        {
             assert_eq!(count(call), 0, "{name} {call}: {calls}");
         }
         let home = world.ralph_home().display().to_string();
