@@ -21,7 +21,7 @@ pub fn file(path: &Path) -> Result<String> {
 /// The text on standard input, to its end.
 ///
 /// # Errors
-/// As for [`file`].
+/// As for [`file()`].
 pub fn stdin() -> Result<String> {
     read(std::io::stdin().lock(), "standard input")
 }
