@@ -192,6 +192,8 @@ fn other_prompt(call: &Call, bound: &Bound) -> Result<Reply> {
                 false => Reply::silent().tell(message),
             })
         }
+        // Its expansion follows with the same prompt id, which must not look answered by then.
+        _ if ending_marks::is_our_command(&call.input.prompt) => Ok(Reply::silent()),
         _ => {
             // Nothing was outstanding: the loop goes on in this turn.
             let turn = Turn { prompt_id: prompt_id.clone(), at: clock::now() };
