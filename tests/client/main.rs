@@ -15,6 +15,7 @@ macro_rules! tests {
 mod facts;
 mod install;
 mod isolation;
+mod person;
 mod rig;
 #[path = "../support/mod.rs"]
 mod support;
@@ -63,9 +64,15 @@ fn without_client(arguments: &Arguments, missing: &str) -> ExitCode {
 }
 
 fn trials(ignored: bool) -> Vec<Trial> {
-    let groups: [(&str, &[Test]); 2] = [("rig", rig::TESTS), ("facts", facts::TESTS)];
+    let groups: &[(&str, &[Test])] = &[
+        ("rig", rig::TESTS),
+        ("facts", facts::TESTS),
+        ("person", person::TESTS),
+        ("person::interrupts", person::interrupts::TESTS),
+        ("person::plans", person::plans::TESTS),
+    ];
     let tests =
-        groups.into_iter().flat_map(|(group, tests)| tests.iter().map(move |test| (group, test)));
+        groups.iter().flat_map(|(group, tests)| tests.iter().map(move |test| (group, test)));
     tests
         .map(|(group, (name, test))| {
             trial(&format!("{group}::{name}"), *test).with_ignored_flag(ignored)
