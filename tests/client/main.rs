@@ -12,6 +12,7 @@ macro_rules! tests {
     ($($name:ident),* $(,)?) => { &[$((stringify!($name), $name)),*] };
 }
 
+mod demo;
 mod facts;
 mod install;
 mod isolation;
@@ -67,6 +68,7 @@ fn trials(ignored: bool) -> Vec<Trial> {
     let groups: &[(&str, &[Test])] = &[
         ("rig", rig::TESTS),
         ("facts", facts::TESTS),
+        ("demo", demo::TESTS),
         ("person", person::TESTS),
         ("person::interrupts", person::interrupts::TESTS),
         ("person::plans", person::plans::TESTS),

@@ -150,6 +150,12 @@ pub fn decide(situation: &Situation<'_>, call: &Call<'_>) -> Ruling {
     }
 }
 
+/// True for tools whose ruling depends on where the protected places are: to find them out costs
+/// time that no other call should pay.
+pub fn looks_at_places(tool: &str) -> bool {
+    matches!(tool, "Write" | "Edit" | "MultiEdit" | "NotebookEdit" | "Bash")
+}
+
 fn denies(situation: &Situation<'_>, rule: Rule) -> bool {
     let column = match situation.mode {
         Mode::Loop | Mode::Refine => Column::Loop,
@@ -189,8 +195,8 @@ fn edited(situation: &Situation<'_>, call: &Call<'_>) -> (Rule, String) {
 
 const QUESTION: &str = "A Ralph loop is running and nobody is there to answer. Decide yourself: \
 take the most reasonable choice, note the assumption in your answer or in the task's result, and \
-go on with the next task of the list (`ralph task ready`). If only a person can do it, say so \
-with `ralph blocked 'WHAT A PERSON MUST DO'`.";
+go on with the next task of the list (`ralph task ready`). If only a person can do it, give \
+the task up with that as the reason: `ralph task fail ID --reason 'WHAT A PERSON MUST DO'`.";
 
 const PLAN: &str = "A Ralph loop is running; its plan is the task list. Do not enter plan mode: \
 go on with the next ready task (`ralph task ready`), and add what is missing with `ralph task \

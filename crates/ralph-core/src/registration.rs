@@ -118,7 +118,8 @@ pub const HOOKS: [Hook; 10] = [
 /// The events whose hooks a skill's front matter can carry usefully.
 ///
 /// The others happen before a skill is loaded, or are not fired for a skill at all.
-const EVENTS_OF_A_SKILL: [&str; 3] = ["PreToolUse", "PostToolUse", "Stop"];
+const EVENTS_OF_A_SKILL: [&str; 5] =
+    ["UserPromptSubmit", "UserPromptExpansion", "PreToolUse", "PostToolUse", "Stop"];
 
 /// Where a registration finds the executables.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -370,6 +371,19 @@ mod tests {
         assert_eq!(
             skill_front_matter(Location::Path),
             r#"hooks:
+  UserPromptSubmit:
+    - hooks:
+        - type: command
+          command: ralph-user-prompt
+          args: [skill]
+          timeout: 10
+  UserPromptExpansion:
+    - matcher: "^(ralph:)?(ralph|ralph-plan|ralph-cancel)$"
+      hooks:
+        - type: command
+          command: ralph-user-prompt
+          args: [skill]
+          timeout: 10
   PreToolUse:
     - matcher: "*"
       hooks:

@@ -180,10 +180,9 @@ mod tests {
     #[test]
     fn context_names_its_event() {
         let reply = Reply::context(Event::SessionStart, "hello").render().unwrap();
-        assert_eq!(
-            reply,
-            r#"{"hookSpecificOutput":{"additionalContext":"hello","hookEventName":"SessionStart"}}"#
-        );
+        let reply: Value = serde_json::from_str(&reply).unwrap();
+        let output = json!({"additionalContext": "hello", "hookEventName": "SessionStart"});
+        assert_eq!(reply, json!({"hookSpecificOutput": output}));
     }
 
     #[test]

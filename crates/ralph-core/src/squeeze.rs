@@ -46,7 +46,8 @@ impl Squeezer {
         Squeezer {
             limit,
             bound,
-            kept: Vec::new(),
+            // Most payloads fit: to grow step by step costs more than to read them.
+            kept: Vec::with_capacity(4096),
             place: Place::Outside,
             length: 0,
             cut: false,

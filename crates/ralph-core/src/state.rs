@@ -90,6 +90,9 @@ pub struct LoopState {
     pub client: Option<Client>,
     /// True once the loop had an event after its start; until then a new `/ralph` may replace it.
     pub touched: bool,
+    /// The prompt by which a person cancelled in the session: whoever typed it has been answered.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cancelled_by_prompt: Option<String>,
     /// Set by a cancel that lets the running turn finish.
     #[serde(skip_serializing_if = "is_false")]
     pub let_finish: bool,
@@ -132,6 +135,7 @@ impl Default for LoopState {
             turn: None,
             client: None,
             touched: false,
+            cancelled_by_prompt: None,
             let_finish: false,
             extra: Extra::new(),
         }
@@ -141,7 +145,7 @@ impl Default for LoopState {
 impl LoopState {
     /// True while the loop decides when the model may stop.
     pub fn is_running(&self) -> bool {
-        matches!(self.phase, Phase::Implementation | Phase::Verification)
+        self.phase.is_running()
     }
 
     /// True while the loop is running or paused: it belongs to its session.
@@ -197,6 +201,8 @@ pub struct Glance {
     /// As in [`LoopState`].
     pub phase: Phase,
     /// As in [`LoopState`].
+    pub project_root: String,
+    /// As in [`LoopState`].
     pub iteration: u32,
     /// As in [`LoopState`].
     pub max_iterations: u32,
@@ -218,6 +224,15 @@ pub struct Glance {
 pub struct GlanceTurn {
     /// As in [`Turn`].
     pub prompt_id: String,
+    /// As in [`Turn`].
+    pub at: Option<Timestamp>,
+}
+
+impl Glance {
+    /// True while the loop decides when the model may stop.
+    pub fn is_running(&self) -> bool {
+        self.phase.is_running()
+    }
 }
 
 /// How a loop ended, at a glance.
@@ -394,6 +409,13 @@ words! {
         RateLimited = "rate_limited",
         /// The client went away in the middle of a turn.
         Crashed = "crashed",
+    }
+}
+
+impl Phase {
+    /// True for the phases in which the loop decides when the model may stop.
+    pub fn is_running(&self) -> bool {
+        matches!(self, Phase::Implementation | Phase::Verification)
     }
 }
 

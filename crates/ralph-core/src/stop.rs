@@ -65,8 +65,8 @@ impl Why {
 
 /// True when the decision will need the fingerprint of the tree: it costs a child process, so it
 /// is taken only then.
-pub fn wants_tree(state: &LoopState) -> bool {
-    state.is_running()
+pub fn wants_tree(phase: &Phase) -> bool {
+    phase.is_running()
 }
 
 /// Decides, and writes into the state what the decision changes.

@@ -26,7 +26,12 @@ pub const PERSONS_ONLY: [(&str, &str); 15] = [
 /// Why this command is not done inside the session of a live loop; none if it may be.
 pub fn refusal(command: &str) -> Option<String> {
     let (_, typed) = PERSONS_ONLY.iter().find(|(known, _)| *known == command)?;
-    let how = match *typed {
+    Some(reason(command, typed))
+}
+
+/// The reason in words, with what a person types instead.
+pub fn reason(command: &str, typed: &str) -> String {
+    let how = match typed {
         "" => format!("give `ralph {command}` in another terminal"),
         "/ralph-cancel" => "type `/ralph-cancel` in the session, or `ralph cancel` as the whole \
                             prompt while it works, or give it in another terminal"
@@ -41,10 +46,10 @@ pub fn refusal(command: &str) -> Option<String> {
             format!("type `{typed}` in the session, or give `ralph {command}` in another terminal")
         }
     };
-    Some(format!(
+    format!(
         "`ralph {command}` is for a person only while a loop is live in this session; a person \
          can: {how}"
-    ))
+    )
 }
 
 #[cfg(test)]

@@ -49,7 +49,15 @@ pub enum Begun {
 /// Decides what the request means, and carries it out.
 pub fn begin(asked: &Asked<'_>) -> Result<Begun> {
     let bound_file = lifecycle::of_session(asked.home, asked.session_id)?;
-    let bound = read(bound_file.as_ref())?.filter(|state| state.session_id == asked.session_id);
+    let found = read(bound_file.as_ref())?;
+    if let Some(other) = found.as_ref().filter(|state| is_anothers(state, asked)) {
+        return Ok(Begun::Refused(format!(
+            "the manifest file already names a live loop of another session, at {}: end that one \
+             first, or unset RALPH_MANIFEST so that each session has an entry of its own",
+            other.position()
+        )));
+    }
+    let bound = found.filter(|state| state.session_id == asked.session_id);
     let project_file = lifecycle::of_project(asked.home, &asked.project_root)?;
     let project = read(project_file.as_ref())?;
     let seen =
@@ -65,6 +73,11 @@ pub fn begin(asked: &Asked<'_>) -> Result<Begun> {
         Start::Planned => take_up(asked, project_file.as_ref(), true),
         Start::Continue => take_up(asked, bound_file.as_ref(), false),
     }
+}
+
+/// True where one manifest file serves all sessions and a loop of another one would lose it.
+fn is_anothers(state: &LoopState, asked: &Asked<'_>) -> bool {
+    !asked.session_id.is_empty() && state.is_live() && state.session_id != asked.session_id
 }
 
 fn read(file: Option<&LoopFile>) -> Result<Option<LoopState>> {

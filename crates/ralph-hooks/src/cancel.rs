@@ -40,13 +40,16 @@ pub fn end_loop(
 pub fn cut_turn(call: &Call, bound: &Bound<Glance>) -> Result<Reply> {
     let subagent = call.input.from_subagent();
     let cuts = is_cancelled_turn(call, &bound.state);
-    if !subagent || !cuts {
+    if cuts {
+        bound.note(call, "turn cut", "the person cancelled the loop", Value::Null);
+    }
+    // A loop that was ended and not put away is left to a hook that reads the whole state.
+    if (!subagent || !cuts) && lifecycle::is_put_away(&call.home, &bound.file) {
         lifecycle::release(&call.home, &bound.file, &call.input.session_id)?;
     }
     if !cuts {
         return Ok(Reply::silent());
     }
-    bound.note(call, "turn cut", "the person cancelled the loop", Value::Null);
     Ok(Reply::cut(&say::line(&format!(
         "the person cancelled the loop at {}",
         bound.state.position()
@@ -60,8 +63,14 @@ fn is_cancelled_turn(call: &Call, state: &Glance) -> bool {
 }
 
 /// At the end of a turn, or of the session, whose loop has ended: the tombstone has served.
-pub fn acknowledge(call: &Call, bound: &Bound) -> Result<Reply> {
-    lifecycle::release(&call.home, &bound.file, &call.input.session_id)?;
+pub fn acknowledge<S: Document>(call: &Call, bound: &Bound<S>) -> Result<Reply> {
+    let Some(state) = bound.file.read()?.map(|loaded| loaded.state) else {
+        return Ok(Reply::silent());
+    };
     bound.note(call, "let go", "the loop has ended", Value::Null);
-    Ok(Reply::silent().tell(say::ended(&bound.state)))
+    lifecycle::let_go(&call.home, &bound.file, &state)?;
+    Ok(match state.cancelled_by_prompt {
+        Some(_) => Reply::silent(),
+        None => Reply::silent().tell(say::ended(&state)),
+    })
 }

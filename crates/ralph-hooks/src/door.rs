@@ -7,9 +7,8 @@ use anyhow::Result;
 use ralph_core::event::Input;
 use ralph_core::reply::Reply;
 use ralph_core::state::Via;
-use ralph_io::client;
 use ralph_io::home::Home;
-use ralph_io::manifest::{self, Key};
+use ralph_io::idle;
 use ralph_io::stdin::{self, Appetite};
 use std::io::Write;
 use std::time::Instant;
@@ -46,7 +45,7 @@ pub type Hook = fn(&Call) -> Result<Reply>;
 /// Runs a hook for sessions that a loop is bound to. For every other session this is one failed
 /// open, before standard input is touched.
 pub fn enter_if_bound(name: &str, hook: Hook) {
-    if !nothing_is_bound() {
+    if !idle::nothing_is_bound() {
         enter(name, hook);
     }
 }
@@ -72,17 +71,6 @@ fn fail_open(name: String) {
         );
         std::process::exit(0);
     }));
-}
-
-/// True when the environment names a session and no loop is bound to it. Where the environment is
-/// silent the payload must be read to know.
-fn nothing_is_bound() -> bool {
-    let Some(id) = client::session_id() else { return false };
-    let Ok(home) = Home::from_env() else { return true };
-    match Key::session(&id) {
-        Some(key) => matches!(manifest::read(&home, &key), Ok(None)),
-        None => true,
-    }
 }
 
 fn call(name: &str) -> Result<Call> {

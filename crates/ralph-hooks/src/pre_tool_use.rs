@@ -9,7 +9,7 @@ use crate::cancel;
 use crate::door::Call;
 use anyhow::Result;
 use ralph_core::event::Event;
-use ralph_core::guard::{self, Agent, Ruling, Situation, Standing};
+use ralph_core::guard::{self, Agent, Places, Ruling, Situation, Standing};
 use ralph_core::reply::Reply;
 use ralph_core::state::{Glance, Phase};
 use ralph_io::places;
@@ -40,7 +40,11 @@ fn ruling(call: &Call, state: &Glance, standing: Standing) -> Ruling {
         true => Agent::Subagent(&call.input.agent_type),
         false => Agent::Main,
     };
-    let places = places::gather(&call.home);
+    let tool = &call.input.tool_name;
+    let places = match guard::looks_at_places(tool) {
+        true => places::gather(&call.home),
+        false => Places::default(),
+    };
     let situation = Situation {
         mode: &state.mode,
         standing,
@@ -48,11 +52,12 @@ fn ruling(call: &Call, state: &Glance, standing: Standing) -> Ruling {
         session_id: &call.input.session_id,
         places: &places,
     };
-    let resolved = call.input.tool_input.path().and_then(places::resolve);
+    let path = call.input.tool_input.path().filter(|_| guard::looks_at_places(tool));
+    let resolved = path.and_then(places::resolve);
     guard::decide(
         &situation,
         &guard::Call {
-            tool: &call.input.tool_name,
+            tool,
             input: &call.input.tool_input,
             cwd: &call.input.cwd,
             resolved: resolved.as_deref(),

@@ -24,7 +24,8 @@ pub fn answer(call: &Call) -> Result<Reply> {
 }
 
 fn after_compaction(call: &Call) -> Result<Reply> {
-    let running = Bound::<LoopState>::find(call)?.filter(|bound| bound.state.is_running());
+    let running = Bound::<LoopState>::find(call)?
+        .filter(|bound| bound.state.is_running() && !bound.is_outranked(call.via));
     Ok(running.map_or(Reply::silent(), |bound| contract(&bound.state)))
 }
 
@@ -43,22 +44,28 @@ fn after_resume(call: &Call) -> Result<Reply> {
     };
     let process = client::process();
     let updated = bound.file.update(|state| {
-        // Another copy of this hook, started by the same event, may have been here before.
-        if process.is_none() || state.client != process {
+        // Another copy of this hook, started by the same event, may have been here before and
+        // answered; the end of a session forgets its process, so that a return to it is new.
+        let is_first = process.is_none() || state.client != process;
+        if is_first {
             state.via = None;
             state.client = process.clone();
         }
         bound::raise(state, call.via);
+        if !is_first {
+            return None;
+        }
         state.turn = None;
         let by_itself = state.pause.as_ref().is_some_and(|pause| pause.cause.resumes_by_itself());
         if by_itself {
             state.resume();
         }
-        state.clone()
+        if let Some(pause) = &mut state.pause {
+            pause.told = true;
+        }
+        Some(state.clone())
     })?;
-    let Some(state) = updated.filter(|state| state.via == Some(call.via)) else {
-        return Ok(Reply::silent());
-    };
+    let Some(state) = updated.flatten() else { return Ok(Reply::silent()) };
     if state.is_running() {
         bound.note(call, "continued", "the session was resumed", json!({"was": bound.state.pause}));
         let message = format!("loop {} continues at {}", state.loop_id, state.position());

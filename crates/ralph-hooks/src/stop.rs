@@ -11,8 +11,8 @@ use ralph_core::ending_marks;
 use ralph_core::event::Event;
 use ralph_core::reply::{GoOnForm, Reply};
 use ralph_core::say;
-use ralph_core::state::{LoopState, PauseCause, Phase};
-use ralph_core::stop::{self, Seen, Verdict, Why};
+use ralph_core::state::{Glance, LoopState, PauseCause, Phase};
+use ralph_core::stop::{self, Seen, Verdict};
 use ralph_io::lifecycle::{self, Entry};
 use ralph_io::{client, clock, transcript, tree};
 use serde_json::json;
@@ -30,7 +30,7 @@ pub fn answer(call: &Call) -> Result<Reply> {
         Event::Stop => tree::begin(&place(call)).unwrap_or_default(),
         _ => None,
     };
-    let Some(bound) = Bound::<LoopState>::find(call)? else { return Ok(Reply::silent()) };
+    let Some(bound) = Bound::<Glance>::find(call)? else { return Ok(Reply::silent()) };
     if bound.state.phase == Phase::Ended {
         return cancel::acknowledge(call, &bound);
     }
@@ -49,7 +49,7 @@ fn place(call: &Call) -> std::path::PathBuf {
     client::project_dir().unwrap_or_else(|| call.input.cwd.clone().into())
 }
 
-fn at_stop(call: &Call, bound: &Bound, status: Option<tree::Pending>) -> Result<Reply> {
+fn at_stop(call: &Call, bound: &Bound<Glance>, status: Option<tree::Pending>) -> Result<Reply> {
     let fingerprint = fingerprint(call, &bound.state, status);
     let now = clock::now();
     let seen = Seen {
@@ -70,21 +70,34 @@ fn at_stop(call: &Call, bound: &Bound, status: Option<tree::Pending>) -> Result<
     let decided = bound.file.update(|state| {
         bound::raise(state, call.via);
         let verdict = stop::decide(state, &seen);
-        let untold = tell_of_pause(state);
-        (verdict, untold, state.clone())
+        Decided {
+            untold: tell_of_pause(state),
+            position: state.position(),
+            ended: state.ending.is_some().then(|| Box::new(state.clone())),
+            verdict,
+        }
     })?;
-    let Some((verdict, untold, state)) = decided else { return Ok(Reply::silent()) };
-    note(call, bound, &state, &seen, &verdict);
-    let reply = carry_out(call, bound, &state, verdict)?;
-    Ok(match untold.or_else(|| bound.warning.clone()) {
+    let Some(decided) = decided else { return Ok(Reply::silent()) };
+    note(call, bound, &seen, &decided);
+    let reply = carry_out(call, bound, &decided)?;
+    Ok(match decided.untold.or_else(|| bound.warning.clone()) {
         Some(message) => reply.tell(say::line(&message)),
         None => reply,
     })
 }
 
+/// What was decided at a stop, and what of the state is needed to carry it out. The state itself
+/// may be large, and is copied only when the loop is over.
+struct Decided {
+    verdict: Verdict,
+    position: String,
+    untold: Option<String>,
+    ended: Option<Box<LoopState>>,
+}
+
 /// The fingerprint, taken from the status that is already under way if it is of the right tree.
-fn fingerprint(call: &Call, state: &LoopState, status: Option<tree::Pending>) -> Option<String> {
-    if !stop::wants_tree(state) {
+fn fingerprint(call: &Call, state: &Glance, status: Option<tree::Pending>) -> Option<String> {
+    if !stop::wants_tree(&state.phase) {
         return None;
     }
     let root = Path::new(&state.project_root);
@@ -105,10 +118,10 @@ fn tell_of_pause(state: &mut LoopState) -> Option<String> {
     Some(text)
 }
 
-fn note(call: &Call, bound: &Bound, state: &LoopState, seen: &Seen<'_>, verdict: &Verdict) {
-    let (decision, why) = match verdict {
+fn note(call: &Call, bound: &Bound<Glance>, seen: &Seen<'_>, decided: &Decided) {
+    let (decision, why) = match &decided.verdict {
         Verdict::LetGo(why) => ("let go", why.describe().to_owned()),
-        Verdict::Ended(kind) => ("ended", format!("{kind}: {}", ending_detail(state))),
+        Verdict::Ended(kind) => ("ended", format!("{kind}: {}", detail(decided))),
         Verdict::GoOn(reason) => ("go on", reason.clone()),
     };
     let seen = json!({
@@ -117,31 +130,30 @@ fn note(call: &Call, bound: &Bound, state: &LoopState, seen: &Seen<'_>, verdict:
         "command_waits": seen.command_waits,
         "message": seen.message.map(|message| say::tail(message, 200)),
     });
-    bound::note(&bound.file, call, &state.position(), decision, &why, seen);
+    bound::note(&bound.file, call, &decided.position, decision, &why, seen);
 }
 
-fn ending_detail(state: &LoopState) -> &str {
-    state.ending.as_ref().map_or("", |ending| &ending.detail)
+fn detail(decided: &Decided) -> &str {
+    let ending = decided.ended.as_ref().and_then(|state| state.ending.as_ref());
+    ending.map_or("", |ending| &ending.detail)
 }
 
-fn carry_out(call: &Call, bound: &Bound, state: &LoopState, verdict: Verdict) -> Result<Reply> {
-    match verdict {
-        Verdict::LetGo(Why::NotLive | Why::Paused | Why::WorkersRun | Why::CommandWaits) => {
-            Ok(Reply::silent())
+fn carry_out(call: &Call, bound: &Bound<Glance>, decided: &Decided) -> Result<Reply> {
+    match (&decided.verdict, &decided.ended) {
+        (Verdict::GoOn(reason), _) => {
+            let form = GoOnForm::for_client(&client::ai_agent());
+            Ok(Reply::go_on(Event::Stop, form, reason))
         }
-        Verdict::Ended(_) => {
+        (Verdict::Ended(_), Some(state)) => {
             lifecycle::put_away(&call.home, &bound.file, state, Entry::Remove)?;
             Ok(Reply::silent().tell(say::ended(state)))
         }
-        Verdict::GoOn(reason) => {
-            let form = GoOnForm::for_client(&client::ai_agent());
-            Ok(Reply::go_on(Event::Stop, form, &reason))
-        }
+        (Verdict::LetGo(_) | Verdict::Ended(_), _) => Ok(Reply::silent()),
     }
 }
 
 /// An API error ended the turn. It is never fought; the loop rests until someone goes on.
-fn at_failure(call: &Call, bound: &Bound) -> Result<Reply> {
+fn at_failure(call: &Call, bound: &Bound<Glance>) -> Result<Reply> {
     let cause = ending_marks::api_error(&call.input.error);
     let detail = format!(
         "the turn ended by an API error ({}): {}",
@@ -152,8 +164,8 @@ fn at_failure(call: &Call, bound: &Bound) -> Result<Reply> {
 }
 
 /// The session is over. A loop that still runs was cut, in whatever way the transcript tells.
-fn at_session_end(call: &Call, bound: &Bound) -> Result<Reply> {
-    let since = bound.state.turn.as_ref().map(|turn| turn.at);
+fn at_session_end(call: &Call, bound: &Bound<Glance>) -> Result<Reply> {
+    let since = bound.state.turn.as_ref().and_then(|turn| turn.at);
     let cause = match call.input.reason.as_str() {
         "clear" => PauseCause::Cleared,
         _ => transcript::cut_by(Path::new(&call.input.transcript_path), since)
@@ -163,7 +175,7 @@ fn at_session_end(call: &Call, bound: &Bound) -> Result<Reply> {
     rest(call, bound, cause, &detail)
 }
 
-fn rest(call: &Call, bound: &Bound, cause: PauseCause, detail: &str) -> Result<Reply> {
+fn rest(call: &Call, bound: &Bound<Glance>, cause: PauseCause, detail: &str) -> Result<Reply> {
     let now = clock::now();
     let position = bound.file.update(|state| {
         state.pause(cause.clone(), detail, now);
@@ -172,6 +184,8 @@ fn rest(call: &Call, bound: &Bound, cause: PauseCause, detail: &str) -> Result<R
             // follows in the same process finds the loop by this.
             pause.cause = PauseCause::Cleared;
             state.client = client::process();
+        } else if call.input.hook_event_name == Event::SessionEnd {
+            state.client = None;
         }
         state.position()
     })?;

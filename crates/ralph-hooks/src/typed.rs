@@ -23,6 +23,9 @@ fn start_command(call: &Call) -> Result<Reply> {
         Ok(request) => request,
         Err(refusal) => return Ok(Reply::block(&say::line(&refusal.to_string()))),
     };
+    if call.input.session_id.is_empty() {
+        return Ok(Reply::block(&say::line("the client named no session; nothing was started")));
+    }
     let begun = begin::begin(&Asked {
         home: &call.home,
         request: &request,

@@ -67,19 +67,15 @@ fn cancel_command(call: &Call) -> Result<Reply> {
     Ok(Reply::block(&cancel(call, &bound)?))
 }
 
-/// Member of an ended state: the prompt that cancelled it.
-const CANCELLED_BY: &str = "cancelled_by_prompt";
-
 fn cancelled_by(state: &LoopState, prompt_id: &str) -> bool {
-    !prompt_id.is_empty()
-        && state.extra.get(CANCELLED_BY).and_then(Value::as_str) == Some(prompt_id)
+    !prompt_id.is_empty() && state.cancelled_by_prompt.as_deref() == Some(prompt_id)
 }
 
 /// Ends the loop; returns what to tell the person.
 fn cancel(call: &Call, bound: &Bound) -> Result<String> {
     let prompt_id = call.input.prompt_id.clone();
     bound.file.update(|state| {
-        state.extra.insert(CANCELLED_BY.to_owned(), Value::String(prompt_id));
+        state.cancelled_by_prompt = Some(prompt_id);
     })?;
     match cancel::end_loop(&call.home, &bound.file, "typed in the session", false)? {
         Some((state, archived)) => {
@@ -158,8 +154,14 @@ fn typed_pause(call: &Call, bound: &Bound) -> Result<Reply> {
 fn pause(call: &Call, bound: &Bound, cause: PauseCause, detail: &str) -> Result<String> {
     let now = clock::now();
     let text = bound.file.update(|state| {
+        let (touched, turn) = (state.touched, state.turn.take());
         bound::raise(state, call.via);
+        // The first of the two events of a typed command: the second must still be able to tell a
+        // loop that never began.
+        state.touched = touched || !ending_marks::is_our_command(&call.input.prompt);
         state.pause(cause.clone(), detail, now);
+        // A typed pause does not end the turn: until its stop, what is typed is typed in mid-turn.
+        state.turn = turn.filter(|_| cause == PauseCause::Person);
         if let Some(pause) = &mut state.pause {
             pause.told = true;
         }

@@ -1,8 +1,10 @@
 //! Where Ralph keeps what it knows: `$RALPH_HOME`, and what is in it.
 
+use crate::owned;
 use anyhow::{Context, Result, bail};
 use std::ffi::OsString;
 use std::fs::DirBuilder;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
@@ -20,9 +22,10 @@ impl Home {
     /// # Errors
     /// When none of the three variables is set.
     pub fn from_env() -> Result<Home> {
-        let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
-        let root = locate(set("RALPH_HOME"), set("XDG_STATE_HOME"), set("HOME"))
-            .context("none of RALPH_HOME, XDG_STATE_HOME and HOME is set")?;
+        let root = root_from_env().context("none of RALPH_HOME, XDG_STATE_HOME and HOME is set")?;
+        // A relative folder would mean another one after every `cd`.
+        let root =
+            std::path::absolute(root.whole()).context("could not make RALPH_HOME absolute")?;
         Ok(Home { root, manifest: set("RALPH_MANIFEST").map(PathBuf::from) })
     }
 
@@ -76,7 +79,7 @@ impl Home {
     pub fn check(&self) -> Result<()> {
         let root = self.root.display();
         let about = self.root.metadata().with_context(|| format!("could not look at `{root}`"))?;
-        if about.uid() != rustix::process::geteuid().as_raw() {
+        if about.uid() != owned::user() {
             bail!("`{root}` belongs to another user; set RALPH_HOME to a folder of your own");
         }
         if about.mode() & 0o022 != 0 {
@@ -86,19 +89,42 @@ impl Home {
     }
 }
 
-fn locate(
-    ralph: Option<OsString>,
-    xdg: Option<OsString>,
-    home: Option<OsString>,
-) -> Option<PathBuf> {
-    let absolute = |value: OsString| Some(PathBuf::from(value)).filter(|path| path.is_absolute());
-    if let Some(root) = ralph {
-        // A relative folder would mean another one after every `cd`.
-        return std::path::absolute(PathBuf::from(root)).ok();
+/// A folder that a variable names, and what follows it. Kept apart, so that an idle hook can put
+/// its one path together without asking for memory.
+#[derive(Debug, PartialEq)]
+pub(crate) struct Named {
+    pub(crate) folder: OsString,
+    pub(crate) below: &'static str,
+}
+
+impl Named {
+    fn whole(mut self) -> PathBuf {
+        self.folder.push(self.below);
+        self.folder.into()
     }
-    xdg.and_then(absolute)
-        .map(|path| path.join("ralph"))
-        .or_else(|| home.and_then(absolute).map(|path| path.join(".local/state/ralph")))
+}
+
+/// The folder that the environment names; it may be relative, if `RALPH_HOME` is.
+pub(crate) fn root_from_env() -> Option<Named> {
+    locate(set)
+}
+
+/// True when one manifest file stands in for the folder.
+pub(crate) fn has_single_manifest() -> bool {
+    set("RALPH_MANIFEST").is_some()
+}
+
+fn set(name: &str) -> Option<OsString> {
+    std::env::var_os(name).filter(|value| !value.is_empty())
+}
+
+/// Asks for no more variables than it needs: each costs a walk through the environment.
+fn locate(set: impl Fn(&str) -> Option<OsString>) -> Option<Named> {
+    let named = |name: &str, below| Some(Named { folder: set(name)?, below });
+    let absolute = |named: &Named| named.folder.as_bytes().first() == Some(&b'/');
+    named("RALPH_HOME", "")
+        .or_else(|| named("XDG_STATE_HOME", "/ralph").filter(absolute))
+        .or_else(|| named("HOME", "/.local/state/ralph").filter(absolute))
 }
 
 #[cfg(test)]
@@ -108,8 +134,13 @@ mod tests {
 
     #[track_caller]
     fn check(ralph: &str, xdg: &str, home: &str, expected: &str) {
-        let set = |value: &str| (!value.is_empty()).then(|| OsString::from(value));
-        assert_eq!(locate(set(ralph), set(xdg), set(home)), Some(PathBuf::from(expected)));
+        let set = |name: &str| match name {
+            "RALPH_HOME" => Some(ralph),
+            "XDG_STATE_HOME" => Some(xdg),
+            _ => Some(home),
+        };
+        let set = |name: &str| set(name).filter(|value| !value.is_empty()).map(OsString::from);
+        assert_eq!(locate(set).map(Named::whole), Some(PathBuf::from(expected)));
     }
 
     #[test]
@@ -118,7 +149,7 @@ mod tests {
         check("", "/x", "/h", "/x/ralph");
         check("", "", "/h", "/h/.local/state/ralph");
         check("", "relative", "/h", "/h/.local/state/ralph");
-        assert_eq!(locate(None, None, None), None);
+        assert_eq!(locate(|_| None), None);
     }
 
     #[test]

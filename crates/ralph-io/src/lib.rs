@@ -9,6 +9,7 @@ pub mod client;
 pub mod clock;
 pub mod given;
 pub mod home;
+pub mod idle;
 pub mod journal;
 pub mod lifecycle;
 pub mod lock;

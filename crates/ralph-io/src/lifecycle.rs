@@ -45,6 +45,10 @@ fn follow(home: &Home, path: &Path) -> LoopFile {
 /// Writes a new loop: its folder, its state, the project's entry and, if it is bound, its
 /// session's. The state gets its `loop_id`.
 pub fn create(home: &Home, state: &mut LoopState) -> Result<LoopFile> {
+    // Asked before anything is written: a loop that cannot be bound must not be left behind.
+    if !state.session_id.is_empty() {
+        session_key(&state.session_id)?;
+    }
     home.prepare()?;
     let file = make_folder(home, state)?;
     file.create(state)?;
@@ -58,18 +62,40 @@ pub fn bind(home: &Home, file: &LoopFile, session_id: &str) -> Result<()> {
     if session_id.is_empty() {
         return Ok(());
     }
-    let key = Key::session(session_id).with_context(|| {
-        format!("the session id `{}` cannot be used as a file name", session_id.escape_debug())
-    })?;
-    manifest::write(home, &key, file.path())
+    manifest::write(home, &session_key(session_id)?, file.path())
 }
 
-/// Frees a session's manifest entry if it points at this loop.
+fn session_key(session_id: &str) -> Result<Key> {
+    Key::session(session_id).with_context(|| {
+        let shown: String = session_id.chars().take(80).collect();
+        format!("the session id `{}` cannot be used as a file name", shown.escape_debug())
+    })
+}
+
+/// Frees a session's manifest entry if it points at this loop, or at where the loop stood before
+/// it was put away.
 pub fn release(home: &Home, file: &LoopFile, session_id: &str) -> Result<()> {
-    match Key::session(session_id) {
-        Some(key) => manifest::remove(home, &key, file.path()),
-        None => Ok(()),
+    let Some(key) = Key::session(session_id) else { return Ok(()) };
+    match manifest::read(home, &key)? {
+        Some(path) if path == file.path() || follow(home, &path) == *file => {
+            manifest::remove(home, &key, &path)
+        }
+        _ => Ok(()),
     }
+}
+
+/// True unless the loop stands among those that have not ended.
+pub fn is_put_away(home: &Home, file: &LoopFile) -> bool {
+    file.folder().parent() != Some(home.loops().as_path())
+}
+
+/// Frees the session of a loop that has ended. One that still stands among the live loops is put
+/// away first: the process that ended it died before it could.
+pub fn let_go(home: &Home, file: &LoopFile, state: &LoopState) -> Result<()> {
+    if !is_put_away(home, file) {
+        return put_away(home, file, state, Entry::Remove).map(drop);
+    }
+    release(home, file, &state.session_id)
 }
 
 /// What becomes of a session's manifest entry when its loop ends.

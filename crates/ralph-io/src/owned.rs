@@ -6,6 +6,7 @@ use std::fs::File;
 use std::io::{ErrorKind, Read};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
+use std::sync::OnceLock;
 
 /// No document of ours comes near this size; a larger file is a mistake or an attack.
 const LARGEST: u64 = 64 << 20;
@@ -18,9 +19,17 @@ pub fn read(path: &Path) -> Result<Option<Vec<u8>>> {
     let about =
         file.metadata().with_context(|| format!("could not look at `{}`", path.display()))?;
     check(path, &about)?;
-    let mut bytes = Vec::with_capacity(usize::try_from(about.len()).unwrap_or(0) + 1);
-    file.read_to_end(&mut bytes).with_context(|| format!("could not read `{}`", path.display()))?;
+    let mut bytes = vec![0; usize::try_from(about.len()).unwrap_or(0)];
+    // Such files are replaced and never changed in place, so the size is known and need not be
+    // found out by reading on: every hook call of a loop comes through here twice.
+    file.read_exact(&mut bytes).with_context(|| format!("could not read `{}`", path.display()))?;
     Ok(Some(bytes))
+}
+
+/// The user we run as; asked of the system once.
+pub fn user() -> u32 {
+    static USER: OnceLock<u32> = OnceLock::new();
+    *USER.get_or_init(|| rustix::process::geteuid().as_raw())
 }
 
 fn open(path: &Path) -> Result<Option<File>> {
@@ -42,7 +51,7 @@ fn check(path: &Path, about: &std::fs::Metadata) -> Result<()> {
     if !about.is_file() {
         bail!("`{path}` is not a regular file; it was left alone");
     }
-    if about.uid() != rustix::process::geteuid().as_raw() {
+    if about.uid() != user() {
         bail!("`{path}` belongs to another user; it was left alone");
     }
     if about.mode() & 0o022 != 0 {

@@ -31,7 +31,7 @@ pub struct Program<'a> {
     pub folder: &'a Path,
     /// What it reads.
     pub stdin: &'a str,
-    /// Variables set on top of ours.
+    /// Variables set on top of ours, or instead of ours.
     pub env: Vec<(&'a str, &'a OsStr)>,
     /// When its process group is ended.
     pub deadline: Duration,
@@ -67,11 +67,20 @@ enum News {
     Exit(std::io::Result<ExitStatus>),
 }
 
-/// Starts it and waits for its end or the deadline.
-#[allow(clippy::disallowed_methods, reason = "this crate is where processes are started")]
+/// Starts it in our environment and waits for its end or the deadline.
 pub fn run(program: &Program<'_>) -> Result<Outcome> {
+    watch(&mut Command::new(program.command), program)
+}
+
+/// The same with the program's own variables and none of ours: what it is told of the machine is
+/// what the caller chose.
+pub fn run_apart(program: &Program<'_>) -> Result<Outcome> {
+    watch(Command::new(program.command).env_clear(), program)
+}
+
+fn watch(command: &mut Command, program: &Program<'_>) -> Result<Outcome> {
     let started = Instant::now();
-    let mut child = Command::new(program.command)
+    let mut child = command
         .args(&program.args)
         .current_dir(program.folder)
         .envs(program.env.iter().copied())
@@ -160,6 +169,20 @@ mod tests {
         assert_eq!(outcome.stdout, "hello\nhi\n");
         assert_eq!(outcome.stderr, "aside\n");
         assert_eq!(outcome.ended, Ended::Exited(3));
+    }
+
+    #[test]
+    fn apart_it_sees_nothing_of_our_environment() {
+        let program = Program {
+            command: "/usr/bin/env",
+            args: Vec::new(),
+            folder: Path::new("/"),
+            stdin: "",
+            env: vec![("GREETING", OsStr::new("hi"))],
+            deadline: LONG,
+        };
+        assert_eq!(run_apart(&program).unwrap().stdout, "GREETING=hi\n");
+        assert!(run(&program).unwrap().stdout.contains("\nPATH="));
     }
 
     #[test]

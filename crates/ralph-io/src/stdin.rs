@@ -35,12 +35,17 @@ pub fn read(appetite: Appetite) -> Result<Payload> {
 
 fn parse(mut source: impl Read, appetite: Appetite) -> Result<Payload> {
     let mut squeezer = Squeezer::new(appetite.per_string, appetite.in_all);
-    // On the heap: a large stack frame costs page faults even on paths that never read.
-    let mut piece = vec![0; 64 * 1024];
+    // On the heap, since a large stack frame costs page faults even on paths that never read; and
+    // small until a payload turns out to be large.
+    let mut piece = vec![0; 8 * 1024];
     loop {
-        match source.read(&mut piece).context("could not read standard input")? {
-            0 => break,
-            read => squeezer.feed(&piece[..read]),
+        let read = source.read(&mut piece).context("could not read standard input")?;
+        if read == 0 {
+            break;
+        }
+        squeezer.feed(&piece[..read]);
+        if read == piece.len() {
+            piece.resize(128 * 1024, 0);
         }
     }
     let squeezed = squeezer.finish();

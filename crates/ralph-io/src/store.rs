@@ -6,6 +6,7 @@
 use crate::lock::{self, Lock};
 use crate::{atomic, clock, owned};
 use anyhow::{Context, Result, bail};
+use jiff::Timestamp;
 use ralph_core::state::{Document, LoopState, SCHEMA_VERSION};
 use serde::Deserialize;
 use std::path::{Path, PathBuf};
@@ -55,9 +56,13 @@ impl LoopFile {
 
     /// As `read`, for any view of the document.
     pub fn view<S: Document>(&self) -> Result<Option<Loaded<S>>> {
-        let Some(bytes) = owned::read(&self.path)? else { return Ok(None) };
-        let broken = match parse(&bytes, &self.path)? {
-            Ok(state) => return Ok(Some(Loaded { state, warning: None })),
+        owned::read(&self.path)?.map(|bytes| self.understand(&bytes)).transpose()
+    }
+
+    /// The state in these bytes, or the last good copy where they are broken.
+    fn understand<S: Document>(&self, bytes: &[u8]) -> Result<Loaded<S>> {
+        let broken = match parse(bytes, &self.path)? {
+            Ok(state) => return Ok(Loaded { state, warning: None }),
             Err(broken) => broken,
         };
         let good = self.last_good();
@@ -65,7 +70,7 @@ impl LoopFile {
         match copy {
             Some(Ok(state)) => {
                 let warning = format!("{broken}; went on with the last good copy");
-                Ok(Some(Loaded { state, warning: Some(warning) }))
+                Ok(Loaded { state, warning: Some(warning) })
             }
             _ => bail!("{broken}, and there is no good copy of it"),
         }
@@ -86,22 +91,25 @@ impl LoopFile {
             return Ok(None);
         }
         let lock = lock::take(&self.path, lock::DEADLINE)?;
-        let Some(Loaded { state: before, warning }) = self.read()? else { return Ok(None) };
-        let mut after = before.clone();
-        let outcome = change(&mut after);
+        let Some(read) = owned::read(&self.path)? else { return Ok(None) };
+        let Loaded { mut state, warning } = self.understand(&read)?;
+        let outcome = change(&mut state);
+        // Compared as text: a copy of a large state to compare with costs more than the hook.
+        let mut bytes = render(&state)?;
         if warning.is_some() {
             self.set_broken_aside(&lock)?;
         }
-        if after != before || warning.is_some() {
-            after.updated_at = clock::now();
-            self.replace(&after, &lock)?;
+        if bytes != read || warning.is_some() {
+            stamp(&mut bytes, state.updated_at, clock::now());
+            self.replace(&bytes, &lock)?;
         }
+        // The process ends soon: to free a large state piece by piece would be wasted.
+        std::mem::forget(state);
         Ok(Some(outcome))
     }
 
     /// Writes the state, and keeps the one before as the last good copy.
-    fn replace(&self, state: &LoopState, _held: &Lock) -> Result<()> {
-        let bytes = render(state)?;
+    fn replace(&self, bytes: &[u8], _held: &Lock) -> Result<()> {
         let spare = self.path.with_extension("json.last-good.new");
         // A link and a rename: at no moment is there neither a state nor a good copy. Where links
         // cannot be had the state is still written; only the copy is missing.
@@ -109,7 +117,7 @@ impl LoopFile {
         if std::fs::hard_link(&self.path, &spare).is_ok() {
             let _ = std::fs::rename(&spare, self.last_good());
         }
-        atomic::write(&self.path, &bytes)
+        atomic::write(&self.path, bytes)
     }
 
     fn set_broken_aside(&self, _held: &Lock) -> Result<()> {
@@ -127,6 +135,16 @@ fn render(state: &LoopState) -> Result<Vec<u8>> {
     Ok(bytes)
 }
 
+/// Puts another time of writing into a rendered state. The first such member is the state's own:
+/// a text that holds the same words has its quotes escaped.
+fn stamp(bytes: &mut Vec<u8>, old: Timestamp, new: Timestamp) {
+    let [old, new] = [old, new].map(|at| format!("\n  \"updated_at\": \"{at}\""));
+    let found = bytes.windows(old.len()).position(|window| window == old.as_bytes());
+    if let Some(at) = found {
+        bytes.splice(at..at + old.len(), new.into_bytes());
+    }
+}
+
 /// The inner error says how the text is broken; the outer one forbids touching the file.
 fn parse<S: Document>(bytes: &[u8], path: &Path) -> Result<Result<S, String>> {
     #[derive(Deserialize)]
@@ -135,6 +153,9 @@ fn parse<S: Document>(bytes: &[u8], path: &Path) -> Result<Result<S, String>> {
     }
 
     let path = path.display();
+    if bytes.trim_ascii_start().first() != Some(&b'{') {
+        return Ok(Err(format!("the state file `{path}` is broken (it holds no JSON object)")));
+    }
     let state = serde_json::from_slice::<S>(bytes);
     let version = match &state {
         Ok(state) => u64::from(state.schema_version()),
@@ -226,6 +247,16 @@ mod tests {
             assert!(error.contains("newer Ralph"), "{error}");
             assert_eq!(std::fs::read(file.path()).unwrap(), text.as_bytes());
         }
+    }
+
+    #[test]
+    fn a_write_is_stamped_whatever_the_texts_hold() {
+        let (_folder, file) = file();
+        let old = "\n  \"updated_at\": \"1970-01-01T00:00:00Z\"".to_owned();
+        file.update(|state| state.prompt = old.clone()).unwrap();
+        let state = file.read().unwrap().unwrap().state;
+        assert_eq!(state.prompt, old);
+        assert!(state.updated_at > Timestamp::UNIX_EPOCH);
     }
 
     #[test]

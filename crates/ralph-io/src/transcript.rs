@@ -35,11 +35,12 @@ fn tail(path: &Path) -> Vec<u8> {
 }
 
 fn read_tail(path: &Path) -> std::io::Result<Vec<u8>> {
-    let mut file = File::open(path)?;
-    let about = file.metadata()?;
+    // Asked before it is opened: to open a pipe would wait for a writer.
+    let about = path.metadata()?;
     if !about.is_file() {
         return Ok(Vec::new());
     }
+    let mut file = File::open(path)?;
     file.seek(SeekFrom::Start(about.len().saturating_sub(TAIL)))?;
     let mut bytes = Vec::new();
     file.take(TAIL).read_to_end(&mut bytes)?;

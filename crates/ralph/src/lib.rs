@@ -1,4 +1,5 @@
 //! The command line.
 
 pub mod cli;
+pub mod demo;
 pub mod standin;

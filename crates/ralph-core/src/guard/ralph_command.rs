@@ -2,26 +2,21 @@
 
 use super::places::could_be;
 use crate::shell::{ONE, STAR, Simple, UNKNOWN, Word};
+use crate::who_may::{self, PERSONS_ONLY};
 
-/// Refused commands: the command, its second word where only some are refused, and what a person
+/// A refused command: its name, its second word where only some are refused, and what a person
 /// types instead.
-const REFUSED: [(&str, &str, &str); 15] = [
-    ("start", "", "/ralph"),
-    ("task", "import", "/ralph-plan"),
-    ("criteria", "accept", ""),
-    ("cancel", "", "/ralph-cancel"),
-    ("pause", "", "ralph pause"),
-    ("resume", "", "/ralph"),
-    ("adopt", "", ""),
-    ("trust", "", ""),
-    ("signal", "", ""),
-    ("install", "", ""),
-    ("uninstall", "", ""),
-    ("checkpoint", "restore", ""),
-    ("ralplan", "approve", ""),
-    ("ralplan", "adjust", ""),
-    ("ralplan", "discard", ""),
-];
+type Refused = (&'static str, &'static str, &'static str);
+
+/// What only a person may say, and the command by which a typed `/ralph` is answered: given by
+/// hand it would be a start that nobody typed.
+fn refused_commands() -> impl Iterator<Item = Refused> {
+    let persons = PERSONS_ONLY.into_iter().map(|(command, typed)| {
+        let (command, only) = command.split_once(' ').unwrap_or((command, ""));
+        (command, only, typed)
+    });
+    persons.chain([("typed", "", "/ralph")])
+}
 
 /// Every command, to tell a command from the value of an option that stands before it.
 const OTHERS: [&str; 20] = [
@@ -62,7 +57,7 @@ pub(super) fn refused(simple: &Simple, session_id: &str) -> Option<(String, &'st
         return None;
     }
     let is_command =
-        |word: &str| OTHERS.contains(&word) || REFUSED.iter().any(|(known, ..)| *known == word);
+        |word: &str| OTHERS.contains(&word) || refused_commands().any(|(known, ..)| known == word);
     let mut plain = Plain { words: &words };
     let mut command = plain.next();
     // The word may be the value of an option that is not known here.
@@ -77,10 +72,9 @@ pub(super) fn refused(simple: &Simple, session_id: &str) -> Option<(String, &'st
         Some(word) => word == only || is_computed(word),
         None => simple.fed,
     };
-    REFUSED
-        .iter()
+    refused_commands()
         .find(|(known, only, _)| *known == command && (only.is_empty() || is_second(only)))
-        .map(|(known, only, typed)| (format!("{known} {only}").trim_end().to_owned(), *typed))
+        .map(|(known, only, typed)| (format!("{known} {only}").trim_end().to_owned(), typed))
 }
 
 /// The words that are neither options nor the values of those that take one everywhere.
@@ -141,7 +135,7 @@ pub(super) fn named_in(text: &str) -> Option<(String, &'static str)> {
             continue;
         }
         let next = words.iter().skip(at + 1).take(4);
-        for (known, only, typed) in REFUSED {
+        for (known, only, typed) in refused_commands() {
             let mut next = next.clone().skip_while(|word| **word != known);
             if next.next().is_some() && (only.is_empty() || next.any(|word| *word == only)) {
                 return Some((format!("{known} {only}").trim_end().to_owned(), typed));
@@ -153,17 +147,9 @@ pub(super) fn named_in(text: &str) -> Option<(String, &'static str)> {
 
 /// The text of a denial.
 pub(super) fn refusal(command: &str, typed: &str) -> String {
-    let how = match typed {
-        "" => format!("They can give it in another terminal (`ralph {command}`)."),
-        "ralph pause" => "They can type `ralph pause` here, or give it in another terminal.".into(),
-        _ => {
-            format!("They can type `{typed}` here, or give `ralph {command}` in another terminal.")
-        }
-    };
     format!(
-        "`ralph {command}` is for a person only while a loop is live in this session. {how} You \
-         may use `ralph task …` (not `import`), `ralph verify`, `ralph status` and `ralph blocked \
-         'WHAT A PERSON MUST DO'`, with the command written out in plain words. Go on with the \
-         work."
+        "{}. You may use `ralph task …` (not `import`) and `ralph status`, written out in plain \
+         words. Go on with the work.",
+        who_may::reason(command, typed)
     )
 }

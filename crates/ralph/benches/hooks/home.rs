@@ -14,7 +14,9 @@ use serde_json::{Value, json};
 
 use crate::payloads::SESSION;
 
-const UNREACHED: u64 = 1_000_000;
+/// Limits that no bench reaches, the largest that `ralph start` takes.
+const MOST_ITERATIONS: u64 = 10_000;
+const MOST_STALLED: u64 = 1_000;
 
 pub(crate) struct Home {
     path: PathBuf,
@@ -142,10 +144,10 @@ fn create(path: &Path) -> anyhow::Result<()> {
 }
 
 fn start(ralph: &Path, home: &Path, project: &Path) -> anyhow::Result<()> {
-    let many = UNREACHED.to_string();
     let done = Command::new(ralph)
         .args(["start", "--session", SESSION, "a task for the bench", "--ac", "it works=test -d ."])
-        .args(["--max-iterations", &many, "--stall-limit", &many])
+        .args(["--max-iterations", &MOST_ITERATIONS.to_string()])
+        .args(["--stall-limit", &MOST_STALLED.to_string()])
         .current_dir(project)
         .env_clear()
         .envs(base_env(home))
@@ -168,7 +170,7 @@ fn write_loop(home: &Path, project: &Path) -> anyhow::Result<()> {
     let ours = json!({
         "schema_version": 1, "loop_id": "bench", "mode": "loop", "project_root": project,
         "prompt": "a task for the bench", "updated_at": jiff::Timestamp::now(), "completion": "verified",
-        "stall_limit": UNREACHED, "limits": {"max_minutes": 480, "max_tokens": null}, "lineage": [],
+        "stall_limit": MOST_STALLED, "limits": {"max_minutes": 480, "max_tokens": null}, "lineage": [],
         "settings": {}, "resume_phase": null, "pause": null, "ending": null, "via": "settings",
     });
     for (key, value) in ours.as_object().into_iter().flatten() {
@@ -180,7 +182,7 @@ fn write_loop(home: &Path, project: &Path) -> anyhow::Result<()> {
 
 fn pattern_fields() -> Value {
     json!({
-        "session_id": SESSION, "phase": "implementation", "max_iterations": UNREACHED, "iteration": 3,
+        "session_id": SESSION, "phase": "implementation", "max_iterations": MOST_ITERATIONS, "iteration": 3,
         "created_at": jiff::Timestamp::now(),
         "acceptance_criteria": [{"id": "AC-1", "description": "it works", "verified": false, "verification_command": "true"}],
         "task_graph": [], "context_report": "", "stall_hashes": [], "completion_token": "RALPH_COMPLETE", "errors": [],

@@ -8,8 +8,9 @@ mod old_file;
 use super::exit::{Exit, bad_state, refused};
 use super::here::Here;
 use super::note::note;
+use super::which::of_session;
 use super::which::{self, Found, Wanted, Which};
-use super::{screen, which::of_session};
+use super::{screen, session_id};
 use anyhow::{Context, Result};
 use jiff::Timestamp;
 use ralph_core::state::{Bound, LoopState, PauseCause, Phase};
@@ -26,7 +27,7 @@ pub(crate) struct Args {
     #[arg(long = "loop", value_name = "ID", id = "loop_id")]
     loop_id: Option<String>,
     /// Bind it to this session of Claude Code, paused
-    #[arg(long, value_name = "ID")]
+    #[arg(long, value_name = "ID", value_parser = session_id::parse)]
     session: Option<String>,
     /// Even if its client still runs; the loop must be named
     #[arg(long, requires = "loop_id")]

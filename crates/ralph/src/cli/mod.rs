@@ -3,6 +3,7 @@
 mod adopt;
 mod allowed;
 mod cancel;
+mod demo;
 mod doctor;
 mod exit;
 mod explain;
@@ -14,6 +15,7 @@ mod pause;
 mod places;
 mod resume;
 mod screen;
+mod session_id;
 mod start;
 mod status;
 mod task;
@@ -62,6 +64,8 @@ enum Command {
     Typed(typed::Args),
     /// Say whether everything is in place, and what to do if not
     Doctor(doctor::Args),
+    /// Show a whole loop in a scratch repository, and what each hook answered
+    Demo(demo::Args),
 }
 
 impl Command {
@@ -82,6 +86,7 @@ impl Command {
             Command::Uninstall(_) => "uninstall",
             Command::Typed(_) => "typed",
             Command::Doctor(_) => "doctor",
+            Command::Demo(_) => "demo",
         }
     }
 }
@@ -103,6 +108,7 @@ pub fn run() -> ExitCode {
         Command::Uninstall(args) => uninstall::run(&args),
         Command::Typed(args) => typed::run(&args),
         Command::Doctor(args) => doctor::run(&args),
+        Command::Demo(args) => demo::run(&args),
     });
     done.unwrap_or_else(|error| exit::report(&error)).into()
 }

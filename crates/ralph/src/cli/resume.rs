@@ -50,11 +50,12 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
 }
 
 fn what_to_do(state: &LoopState) -> String {
-    match state.client.as_ref().is_some_and(client::is_alive) {
-        true => "type anything in its session to go on".to_owned(),
-        false => format!(
-            "its client is not running: `claude --resume {}`, then type anything",
-            state.session_id
-        ),
+    let again = format!("`claude --resume {}`, then type anything", state.session_id);
+    match &state.client {
+        Some(process) if client::is_alive(process) => {
+            "type anything in its session to go on".to_owned()
+        }
+        Some(_) => format!("its client is not running: {again}"),
+        None => format!("type anything in its session to go on; if its client is gone, {again}"),
     }
 }

@@ -6,7 +6,7 @@
 use super::exit::{Exit, bad_state, refused};
 use super::here::Here;
 use super::note::note;
-use super::{number, screen, which};
+use super::{number, screen, session_id, which};
 use anyhow::{Context, Result};
 use ralph_core::arguments::{self, Options, Request};
 use ralph_core::state::{Completion, Criterion, LoopState, StartedBy};
@@ -20,7 +20,7 @@ pub(crate) struct Args {
     /// What to do; `-` reads it from standard input, none takes what is planned
     prompt: Option<String>,
     /// Bind the loop to this session of Claude Code
-    #[arg(long, value_name = "ID")]
+    #[arg(long, value_name = "ID", value_parser = session_id::parse)]
     session: Option<String>,
     /// How many times the loop may go on [default: 25]
     #[arg(long, value_name = "N", value_parser = number::max_iterations, allow_hyphen_values = true)]
@@ -80,12 +80,15 @@ impl Args {
 pub(crate) fn run(args: Args) -> Result<Exit> {
     let here = Here::gather()?;
     let session = args.session.clone().unwrap_or_default();
-    let request = request(&args, &here)?;
     if here.session.is_some() {
+        is_the_models_to_say(&args, &here)?;
         hooks_are_there()?;
-        if let Some(state) = live_loop_of(&here, &session)? {
-            return repeat(&state);
-        }
+    }
+    let request = request(&args, &here)?;
+    if here.session.is_some()
+        && let Some(state) = live_loop_of(&here, &session)?
+    {
+        return repeat(&state);
     }
     let begun = begin::begin(&Asked {
         home: &here.home,
@@ -117,6 +120,18 @@ fn request(args: &Args, here: &Here) -> Result<Request> {
         return Err(refused(Exit::Usage, arguments::Refusal::EmptyTask.to_string()));
     }
     Ok(Request { task, options: args.options() })
+}
+
+/// Inside a session the model types: it may plan a loop, and pass on what a person typed, but
+/// neither word a loop that runs nor bind one to another session.
+fn is_the_models_to_say(args: &Args, here: &Here) -> Result<()> {
+    if args.session.is_none() || args.repeats_what_was_typed(here) {
+        return Ok(());
+    }
+    let message = "inside a session only `ralph start --session THIS_SESSION -` binds a loop, with \
+                   what the person typed on standard input; a person can type /ralph instead, or \
+                   give this command in another terminal";
+    Err(refused(Exit::No, message))
 }
 
 /// A loop that nothing enforces must not start; a person's own terminal does not say where the
@@ -177,6 +192,10 @@ fn answer(here: &Here, request: &Request, begun: Begun) -> Result<Exit> {
             _ => "a person asked for it on the command line",
         };
         note(here, &file, &state, ("start", decision), why);
+    }
+    if decision != "continued" {
+        // What could not be used of the settings was noted when the loop was made.
+        state.errors.iter().for_each(|error| screen::tell(&screen::visible(&error.message)));
     }
     print_contract(&heading, &state)?;
     if decision == "planned" {

@@ -1,0 +1,46 @@
+//! Finds out, as cheaply as can be, that a session has no loop: what every hook call of every
+//! foreign session pays.
+//!
+//! One failed open of the manifest entry, whose path is put together in place. Whatever is unusual
+//! is left to the code that reads the entry for good.
+
+use crate::home;
+use rustix::fs::{Mode, OFlags};
+use rustix::io::Errno;
+use std::os::unix::ffi::OsStrExt;
+
+/// A longer path is left to the code that is not in a hurry.
+const LONGEST: usize = 512;
+
+/// True when the environment names a session and that session has no manifest entry. False means
+/// only that it is not known.
+pub fn nothing_is_bound() -> bool {
+    let Some(session) = std::env::var_os("CLAUDE_CODE_SESSION_ID") else { return false };
+    let Some(root) = home::root_from_env() else { return false };
+    let parts = [root.folder.as_bytes(), root.below.as_bytes(), b"/manifest/", session.as_bytes()];
+    if parts[0].first() != Some(&b'/') || parts[3].is_empty() || home::has_single_manifest() {
+        return false;
+    }
+    if parts[3].contains(&b'/') {
+        // Not a name that an entry could have.
+        return true;
+    }
+    let mut path = [0; LONGEST];
+    let Some(length) = join(&mut path, &parts) else { return false };
+    let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::NONBLOCK;
+    let opened = rustix::fs::open(&path[..length], flags, Mode::empty());
+    let absent = matches!(opened, Err(Errno::NOENT | Errno::NOTDIR));
+    // The process ends next: to free these costs as much as to find the entry absent.
+    std::mem::forget((session, root));
+    absent
+}
+
+/// Puts the parts one after the other; none if they do not fit.
+fn join(path: &mut [u8; LONGEST], parts: &[&[u8]]) -> Option<usize> {
+    let mut length = 0;
+    for part in parts {
+        path.get_mut(length..length + part.len())?.copy_from_slice(part);
+        length += part.len();
+    }
+    Some(length)
+}

@@ -1,0 +1,45 @@
+//! `ralph demo`: a whole loop in a scratch repository, told as it happens.
+
+use super::exit::{Exit, refused};
+use crate::demo::{self, Agent, Missing, Shown, Style};
+use anyhow::{Context, Result};
+use std::io::IsTerminal;
+use std::path::Path;
+
+/// What a person may say about the demo.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// Drive the real client (`RALPH_CLAUDE`, else `claude`), with a scripted model
+    #[arg(long)]
+    client: bool,
+    /// Keep the scratch folder and say where it is
+    #[arg(long)]
+    keep: bool,
+}
+
+/// Plays the story; the exit code says whether it went as a loop must go.
+pub(crate) fn run(args: &Args) -> Result<Exit> {
+    let running = std::env::current_exe().context("could not find the running executable")?;
+    let executables = running.parent().unwrap_or(Path::new("/"));
+    let agent = if args.client { Agent::Client } else { Agent::Scripted };
+    let shown = demo::show(executables, agent, style(), args.keep).map_err(missing_program)?;
+    Ok(match shown {
+        Shown::AsItShould => Exit::Done,
+        Shown::Otherwise => Exit::No,
+    })
+}
+
+fn style() -> Style {
+    let unwanted = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+    match std::io::stdout().is_terminal() && !unwanted {
+        true => Style::Coloured,
+        false => Style::Plain,
+    }
+}
+
+fn missing_program(error: anyhow::Error) -> anyhow::Error {
+    match error.downcast_ref::<Missing>() {
+        Some(missing) => refused(Exit::MissingProgram, missing.to_string()),
+        None => error,
+    }
+}

@@ -1,0 +1,90 @@
+//! Shows the main job: a loop from its start to its end, in a scratch repository, told as it
+//! happens.
+//!
+//! Nothing of the account is written here in advance: what Ralph is quoted with comes from what the
+//! executables answered, and from the state and the journal that they wrote. The story says only
+//! which kind of answer it needs; another one ends the demo with a no.
+
+mod account;
+mod answer;
+mod client;
+mod play;
+mod scripted;
+mod stage;
+mod story;
+
+pub use account::Style;
+
+use account::Account;
+use anyhow::Result;
+use play::Play;
+use ralph_core::registration::{COMMAND_LINE, HOOK_EXECUTABLES};
+use ralph_io::outside;
+use stage::Stage;
+use std::fmt;
+use std::path::Path;
+
+/// Who plays the agent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Agent {
+    /// A script that calls the hooks as the client does.
+    Scripted,
+    /// The real client, whose model is a script.
+    Client,
+}
+
+/// How the demo went.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Shown {
+    /// The loop behaved as a loop must.
+    AsItShould,
+    /// An answer was not what the story needs; the account says which.
+    Otherwise,
+}
+
+/// A program that the demo cannot do without.
+#[derive(Debug)]
+pub struct Missing(String);
+
+impl fmt::Display for Missing {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for Missing {}
+
+/// Plays the story with the executables of this folder and prints the account.
+///
+/// # Errors
+/// [`Missing`] when a program is not there; anything else when the scratch place cannot be had.
+pub fn show(executables: &Path, agent: Agent, style: Style, keep: bool) -> Result<Shown> {
+    all_there(executables)?;
+    let mut stage = Stage::set(executables)?;
+    let play = Play::new(&stage, Account::begin(style, agent, keep));
+    let played = match agent {
+        Agent::Scripted => scripted::play(&stage, play),
+        Agent::Client => client::play(&stage, play),
+    };
+    if keep {
+        println!("Kept in {}", stage.keep().display());
+    }
+    played
+}
+
+fn all_there(executables: &Path) -> Result<()> {
+    let missing: Vec<&str> = HOOK_EXECUTABLES
+        .into_iter()
+        .chain([COMMAND_LINE])
+        .filter(|name| outside::access(&executables.join(name)).is_none_or(|file| !file.is_file))
+        .collect();
+    if missing.is_empty() {
+        return Ok(());
+    }
+    let folder = executables.display();
+    Err(Missing(format!(
+        "could not find {} in `{folder}`, beside this `ralph`; install all of them with ./install.sh",
+        missing.join(", ")
+    ))
+    .into())
+}

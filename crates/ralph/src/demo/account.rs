@@ -1,0 +1,283 @@
+//! Tells the play, line by line: where the loop stands, who, and what.
+//!
+//! Whatever is quoted is shortened to what fits, never reworded.
+
+use super::Agent;
+use super::answer::Answer;
+use super::story::{Does, Needs, Step};
+use ralph_core::state::LoopState;
+use std::path::Path;
+
+/// How the account looks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Style {
+    /// With colours, for a terminal.
+    Coloured,
+    /// Text alone.
+    Plain,
+}
+
+/// What the tree looked like at a stop, beside the stop before.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Tree {
+    pub(super) changed: bool,
+    /// At how many stops in a row `git diff --stat` had said the same as at the stop before.
+    pub(super) n_same_stat: usize,
+    pub(super) stall_limit: usize,
+}
+
+impl Tree {
+    fn is_news(self) -> bool {
+        !self.changed || self.n_same_stat <= 1 || self.n_same_stat >= self.stall_limit
+    }
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Colour {
+    Green,
+    Yellow,
+    Cyan,
+    Red,
+}
+
+const WIDTH: usize = 80;
+const GUTTER: usize = 13;
+/// What is quoted of one answer.
+const QUOTED_LINES: usize = 2;
+
+/// The account so far.
+#[derive(Debug)]
+pub(super) struct Account {
+    style: Style,
+    /// Whether what it tells of stays on the disk.
+    keep: bool,
+    /// Where the loop stands.
+    position: String,
+    /// What the agent did since its last line, with nothing in its way.
+    done: Vec<String>,
+}
+
+impl Account {
+    /// Says what will be seen.
+    pub(super) fn begin(style: Style, agent: Agent, keep: bool) -> Account {
+        let agent = match agent {
+            Agent::Scripted => "scripted agent",
+            Agent::Client => "real client, scripted model",
+        };
+        println!("A Ralph loop in a scratch repository: real hooks, {agent}.\n");
+        Account { style, keep, position: String::new(), done: Vec::new() }
+    }
+
+    /// Tells a step that was answered as the story needs it.
+    pub(super) fn tell(
+        &mut self,
+        step: Step,
+        answer: &Answer,
+        state: Option<&LoopState>,
+        tree: Option<Tree>,
+    ) {
+        if step.needs == Needs::Allowed && !matches!(step.does, Does::StrangerSays(_)) {
+            self.done.push(deed(step.does));
+            return;
+        }
+        self.tell_deed(step.does, state);
+        let words = answer.words();
+        match step.needs {
+            Needs::Started => self.ralph(Colour::Cyan, "starts", first_line(words)),
+            Needs::Denied => self.ralph(Colour::Yellow, "denies it", &sentences(words)),
+            Needs::GoesOn => {
+                self.ralph(Colour::Cyan, "not yet", first_line(words));
+                // The same note again and again would only tire the reader.
+                if let Some(tree) = tree.filter(|tree| tree.is_news()) {
+                    self.line("", &tree_note(tree));
+                }
+            }
+            Needs::Completed => self.ralph(Colour::Green, "ends it", &ending(state)),
+            Needs::Allowed => self.line("ralph", "says nothing: that session has no loop"),
+        }
+    }
+
+    /// Tells a step that was answered otherwise.
+    pub(super) fn tell_broken(&mut self, step: Step, answer: &Answer, state: Option<&LoopState>) {
+        self.tell_deed(step.does, state);
+        let needed = match step.needs {
+            Needs::Started => "a start",
+            Needs::Allowed => "no answer at all",
+            Needs::Denied => "a denial",
+            Needs::GoesOn => "a refused finish",
+            Needs::Completed => "the end of the loop as complete",
+        };
+        self.ralph(Colour::Red, answer.kind(), &sentences(answer.words()));
+        println!("\nThis is not what a loop must do here. It needs {needed}.");
+    }
+
+    /// Says how it came out, and where that is written down.
+    pub(super) fn close(&self, counted: &str, n_decisions: usize, folder: &Path) {
+        let name = folder.file_name().unwrap_or_default().to_string_lossy();
+        let fate = if self.keep { "" } else { " (removed; --keep keeps it)" };
+        println!("\n{counted}; archived, with {n_decisions} journal lines, as\n{name}{fate}");
+    }
+
+    fn tell_deed(&mut self, does: Does, state: Option<&LoopState>) {
+        self.position = state.map(LoopState::position).unwrap_or_default();
+        let who = match does {
+            Does::Types(..) => "person",
+            Does::StrangerSays(_) => "other",
+            _ => "agent",
+        };
+        if let Does::Types(name, args) = does {
+            self.line(who, &format!("/{name} {}", args[0]));
+            args[1..].iter().for_each(|more| self.line("", &format!("  {more}")));
+            return;
+        }
+        self.done.push(deed(does));
+        let done = std::mem::take(&mut self.done);
+        self.line(who, &done.join("; "));
+    }
+
+    /// Ralph's answer: the verb in colour, the quotation after it.
+    fn ralph(&self, colour: Colour, verb: &str, quoted: &str) {
+        let text = if quoted.is_empty() { verb.to_owned() } else { format!("{verb}: {quoted}") };
+        for (index, line) in wrapped(&text).iter().enumerate() {
+            match (index, line.strip_prefix(verb)) {
+                (0, Some(rest)) => {
+                    let painted = self.paint(colour, verb) + rest;
+                    print(&self.position, "ralph", &painted);
+                }
+                _ => print("", "", line),
+            }
+        }
+    }
+
+    fn line(&self, who: &str, text: &str) {
+        let position = if who == "ralph" { self.position.as_str() } else { "" };
+        for (index, line) in wrapped(text).iter().enumerate() {
+            match index {
+                0 => print(position, who, line),
+                _ => print("", "", line),
+            }
+        }
+    }
+
+    fn paint(&self, colour: Colour, text: &str) -> String {
+        let code = match colour {
+            Colour::Green => 32,
+            Colour::Yellow => 33,
+            Colour::Cyan => 36,
+            Colour::Red => 31,
+        };
+        match self.style {
+            Style::Coloured => format!("\u{1b}[{code}m{text}\u{1b}[0m"),
+            Style::Plain => text.to_owned(),
+        }
+    }
+}
+
+fn print(position: &str, who: &str, text: &str) {
+    println!("{}", format!("{position:>4}  {who:<6} {text}").trim_end());
+}
+
+fn deed(does: Does) -> String {
+    match does {
+        Does::Types(name, args) => format!("/{name} {}", args.join(" ")),
+        Does::Asks(question) => format!("asks the person: \"{question}\""),
+        Does::Writes(name, _) => format!("writes {name}"),
+        Does::Runs(command) => format!("runs `{command}`"),
+        Does::Says(text) => match text.rsplit_once("\n\n") {
+            Some((before, last)) => {
+                format!("stops: \"{before}\", last line: \"{last}\"")
+            }
+            None => format!("stops: \"{text}\""),
+        },
+        Does::StrangerSays(text) => format!("a session without a loop stops: \"{text}\""),
+    }
+}
+
+fn first_line(text: &str) -> &str {
+    text.lines().next().unwrap_or_default()
+}
+
+fn ending(state: Option<&LoopState>) -> String {
+    let ending = state.and_then(|state| state.ending.as_ref());
+    ending.map(|ending| format!("{}: {}", ending.kind, ending.detail)).unwrap_or_default()
+}
+
+fn tree_note(tree: Tree) -> String {
+    let Tree { changed, n_same_stat, stall_limit } = tree;
+    let change = if changed { "the tree has changed" } else { "the tree is as it was" };
+    match n_same_stat {
+        0 => format!("{change}, and `git diff --stat` shows it"),
+        n if changed && n >= stall_limit => {
+            format!("{change}; by `git diff --stat` it is a stall ({n} stops)")
+        }
+        _ => format!("{change}; `git diff --stat` has not"),
+    }
+}
+
+/// As many whole sentences as fit, on one line.
+fn sentences(text: &str) -> String {
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let room = QUOTED_LINES * (WIDTH - GUTTER) - 16;
+    let ends = text.match_indices(". ").map(|(at, _)| at + 1);
+    let fits = ends.take_while(|end| *end <= room).last();
+    match fits {
+        Some(end) if text.len() > room => text[..end].to_owned(),
+        _ => text,
+    }
+}
+
+/// The text in lines that fit beside the gutter, the last one ending in an ellipsis if it was cut.
+fn wrapped(text: &str) -> Vec<String> {
+    let room = WIDTH - GUTTER;
+    let mut lines: Vec<String> = vec![String::new()];
+    let indent = text.len() - text.trim_start().len();
+    for word in text.split_whitespace() {
+        let last = lines.last_mut().expect("there is always a line");
+        if last.is_empty() {
+            last.push_str(word);
+        } else if last.chars().count() + 1 + word.chars().count() <= room - indent {
+            last.push(' ');
+            last.push_str(word);
+        } else {
+            lines.push(word.to_owned());
+        }
+    }
+    if lines.len() > QUOTED_LINES {
+        lines.truncate(QUOTED_LINES);
+        let last = lines.last_mut().expect("there is always a line");
+        *last = last.chars().take(room - 1).chain(['…']).collect();
+    }
+    lines.iter().map(|line| format!("{}{line}", " ".repeat(indent))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_line_fits_and_a_cut_one_says_so() {
+        let long = "word ".repeat(100);
+        let lines = wrapped(&long);
+        assert_eq!(lines.len(), QUOTED_LINES);
+        assert!(lines.iter().all(|line| line.chars().count() <= WIDTH - GUTTER), "{lines:?}");
+        assert!(lines[1].ends_with('…'));
+        assert_eq!(wrapped("short"), ["short"]);
+    }
+
+    #[test]
+    fn a_long_answer_is_quoted_by_whole_sentences() {
+        let text = format!("One. Two is longer. {}.", "x".repeat(200));
+        assert_eq!(sentences(&text), "One. Two is longer.");
+        assert_eq!(sentences("One.\nTwo"), "One. Two");
+    }
+
+    #[test]
+    fn a_stall_is_spoken_of_only_where_others_would_see_one() {
+        let note = |changed, n_same_stat| {
+            tree_note(Tree { changed, n_same_stat, stall_limit: 3 }).contains("is a stall")
+        };
+        assert!(note(true, 3));
+        assert!(!note(true, 2));
+        assert!(!note(false, 3));
+    }
+}

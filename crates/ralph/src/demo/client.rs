@@ -1,0 +1,257 @@
+//! The real client plays the agent; its model is a script on loopback.
+//!
+//! The model answers one request at a time, and each request tells what came of the answer before:
+//! what the hooks said reached the model, or the turn would have ended. The person's own
+//! configuration and key are not read: the client gets a folder of its own, and a key that opens
+//! nothing.
+
+use super::answer::Answer;
+use super::play::{Ending, Play};
+use super::stage::{Errand, Stage};
+use super::story::{Does, STORY};
+use super::{Missing, Shown};
+use crate::standin::{DUMMY_API_KEY, Request, Script, StandIn, Turn};
+use anyhow::{Context, Result, bail};
+use ralph_core::registration::COMMAND_LINE;
+use ralph_io::probe::{Ended, Outcome};
+use serde_json::json;
+use std::path::Path;
+use std::sync::Mutex;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread;
+use std::time::Duration;
+
+/// For a whole conversation of the client.
+const DEADLINE: Duration = Duration::from_secs(180);
+
+/// What a model says that has no part in the story any more: a loop that still runs may end.
+const OVER: &str = "The demo is over.\n\nRALPH_COMPLETE";
+
+/// What happens while the client runs.
+enum News {
+    Request(Box<Request>),
+    Ended(Result<Outcome>),
+}
+
+/// Plays the whole story.
+pub(super) fn play(stage: &Stage, play: Play<'_>) -> Result<Shown> {
+    let client = Client::find(stage)?;
+    client.install_hooks()?;
+    let (news, arrives) = channel();
+    let (says, said) = channel();
+    let stand_in = StandIn::start(script(news.clone(), said))?;
+    thread::scope(|scope| {
+        let Does::Types(name, args) = STORY[0].does else { bail!("nobody types a command") };
+        let prompt = format!("/{name} {}", args.join(" "));
+        let (client, url) = (&client, stand_in.url());
+        scope.spawn(move || news.send(News::Ended(client.talk(&prompt, &url))));
+        conversation(client, play, &arrives, says)
+    })
+}
+
+/// Each request is handed over, and the next words are waited for.
+fn script(news: Sender<News>, said: Receiver<Turn>) -> Script {
+    let ends = Mutex::new((news, said));
+    Script::new().answer_with(move |request| {
+        let next = ends.lock().ok().and_then(|ends| {
+            ends.0.send(News::Request(Box::new(request.clone()))).ok()?;
+            ends.1.recv().ok()
+        });
+        next.unwrap_or_else(|| Turn::text(OVER))
+    })
+}
+
+/// Hears what came of each step and says the next one.
+fn conversation(
+    client: &Client<'_>,
+    mut play: Play<'_>,
+    arrives: &Receiver<News>,
+    says: Sender<Turn>,
+) -> Result<Shown> {
+    let mut n_requests = 0;
+    let mut steps = STORY.into_iter().peekable();
+    while let Some(step) = steps.next() {
+        let answer = match step.does {
+            Does::StrangerSays(text) => client.stranger(text)?,
+            does => match arrives.recv().context("the client is gone")? {
+                News::Request(request) => {
+                    n_requests += 1;
+                    heard(does, &request)
+                }
+                News::Ended(outcome) => at_the_end(&outcome?),
+            },
+        };
+        if !play.told(step, &answer)? {
+            return play.close(Ending::Broken);
+        }
+        // A stranger's turn goes between two of ours: the model is still to answer.
+        let strange = |does| matches!(does, Does::StrangerSays(_));
+        if let Some(next) = steps.peek().filter(|next| !strange(next.does)) {
+            let _ = says.send(turn(client.stage.project(), next.does));
+        }
+    }
+    play.close(Ending::Played(format!("{} with {n_requests} model calls", client.version)))
+}
+
+/// What the model says to do this.
+fn turn(project: &Path, does: Does) -> Turn {
+    match does {
+        Does::Asks(question) => {
+            let option = |label: &str| json!({"label": label, "description": label});
+            let options = [option("hello"), option("good day")];
+            let question = json!({
+                "question": question, "header": "Greeting", "options": options, "multiSelect": false,
+            });
+            Turn::tool("AskUserQuestion", json!({"questions": [question]}))
+        }
+        Does::Writes(name, text) => {
+            Turn::tool("Write", json!({"file_path": project.join(name), "content": text}))
+        }
+        Does::Runs(command) => Turn::bash(command),
+        Does::Says(text) | Does::StrangerSays(text) => Turn::text(text),
+        Does::Types(..) => Turn::text(OVER),
+    }
+}
+
+/// What the next request says about a step.
+fn heard(does: Does, request: &Request) -> Answer {
+    let news = request.news();
+    match does {
+        Does::Types(..) => match from_hook(&news) {
+            Some(words) => Answer::Context(words),
+            None => Answer::Nothing,
+        },
+        Does::Says(_) | Does::StrangerSays(_) => Answer::GoesOn(from_hook(&news).unwrap_or(news)),
+        Does::Asks(_) | Does::Writes(..) | Does::Runs(_) => match request.tool_results().pop() {
+            Some(result) if result.is_error => match from_hook(&result.text) {
+                Some(reason) => Answer::Denied(reason),
+                None => Answer::Other(result.text),
+            },
+            _ => Answer::Nothing,
+        },
+    }
+}
+
+/// What follows the words by which the client announces a hook's.
+fn from_hook(text: &str) -> Option<String> {
+    const ANNOUNCED: [&str; 3] =
+        ["hook additional context: ", "hook error: ", "Stop hook feedback:\n"];
+    let after = ANNOUNCED.iter().find_map(|words| Some(text.split_once(words)?.1))?;
+    Some(after.split("</system-reminder>").next().unwrap_or(after).trim().to_owned())
+}
+
+/// The conversation is over: the turn was let go, or the client failed.
+fn at_the_end(outcome: &Outcome) -> Answer {
+    match outcome.ended {
+        Ended::Exited(0) => Answer::Nothing,
+        _ => Answer::Other(format!("the client failed: {}", said_last(outcome))),
+    }
+}
+
+fn said_last(outcome: &Outcome) -> &str {
+    let all = if outcome.stderr.trim().is_empty() { &outcome.stdout } else { &outcome.stderr };
+    all.trim().lines().last().unwrap_or_default()
+}
+
+/// The real client in the scratch place.
+struct Client<'a> {
+    stage: &'a Stage,
+    command: String,
+    version: String,
+}
+
+impl Client<'_> {
+    fn find(stage: &Stage) -> Result<Client<'_>> {
+        let command = named();
+        let asked = stage.run(Errand {
+            command: &command,
+            args: &["--version"],
+            env: &settings("http://127.0.0.1:9"),
+            ..Errand::default()
+        });
+        match asked {
+            Ok(outcome) if outcome.ended == Ended::Exited(0) => {
+                Ok(Client { stage, command, version: outcome.stdout.trim().to_owned() })
+            }
+            _ => Err(Missing(format!(
+                "could not run `{command} --version`; install Claude Code, or name it in RALPH_CLAUDE"
+            ))
+            .into()),
+        }
+    }
+
+    /// By the command that a person gives, into the client's scratch configuration.
+    fn install_hooks(&self) -> Result<()> {
+        let ralph = self.stage.executable(COMMAND_LINE);
+        let args = ["install"];
+        let outcome =
+            self.stage.run(Errand { command: &ralph, args: &args, ..Errand::default() })?;
+        if outcome.ended != Ended::Exited(0) {
+            bail!("could not register the hooks: {}", outcome.stderr.trim());
+        }
+        Ok(())
+    }
+
+    /// One conversation, to its end.
+    fn talk(&self, prompt: &str, url: &str) -> Result<Outcome> {
+        let content = json!([{"type": "text", "text": prompt}]);
+        let message = json!({"type": "user", "message": {"role": "user", "content": content}});
+        self.stage.run(Errand {
+            command: &self.command,
+            // Only a client whose permissions are asked for over its standard input is offered
+            // the tool that asks the person.
+            args: &[
+                "-p",
+                "--input-format=stream-json",
+                "--output-format=stream-json",
+                "--verbose",
+                "--permission-mode=bypassPermissions",
+                "--permission-prompt-tool=stdio",
+            ],
+            stdin: &format!("{message}\n"),
+            env: &settings(url),
+            deadline: Some(DEADLINE),
+        })
+    }
+
+    /// Another session in the same folder, while ours is in the middle of its loop.
+    fn stranger(&self, text: &'static str) -> Result<Answer> {
+        let stand_in = StandIn::start(Script::new().repeat(Turn::text(text)))?;
+        let outcome = self.talk("Look around.", &stand_in.url())?;
+        let requests = stand_in.requests();
+        Ok(match requests.as_slice() {
+            [_] => at_the_end(&outcome),
+            [_, second, ..] => heard(Does::StrangerSays(text), second),
+            [] => Answer::Other(format!("the client asked nothing: {}", said_last(&outcome))),
+        })
+    }
+}
+
+/// A path is made absolute: the client is started in another folder.
+fn named() -> String {
+    let name = std::env::var("RALPH_CLAUDE").ok().filter(|name| !name.is_empty());
+    let name = name.unwrap_or_else(|| "claude".to_owned());
+    match std::path::absolute(&name) {
+        Ok(path) if name.contains('/') => path.to_string_lossy().into_owned(),
+        _ => name,
+    }
+}
+
+/// What keeps the client on this machine, and from waiting for a model that is gone.
+fn settings(url: &str) -> Vec<(&'static str, String)> {
+    let fixed = [
+        ("ANTHROPIC_API_KEY", DUMMY_API_KEY),
+        ("ANTHROPIC_BASE_URL", url),
+        ("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1"),
+        ("CLAUDE_CODE_DISABLE_OFFICIAL_MARKETPLACE_AUTOINSTALL", "1"),
+        ("CLAUDE_CODE_ENABLE_PROMPT_SUGGESTION", "false"),
+        ("CLAUDE_CODE_MAX_RETRIES", "1"),
+        ("DISABLE_AUTOUPDATER", "1"),
+        ("DISABLE_ERROR_REPORTING", "1"),
+        ("DISABLE_TELEMETRY", "1"),
+        // The client skips permissions as root only in a sandbox, and this is one: it runs what
+        // the story says and nothing else.
+        ("IS_SANDBOX", "1"),
+    ];
+    fixed.map(|(name, value)| (name, value.to_owned())).to_vec()
+}

@@ -1,0 +1,197 @@
+//! The scripted agent: does what the story says, and calls the hooks as the client would.
+//!
+//! The payloads have the members of real ones, and each hook gets the environment that the client
+//! gives it; which executable answers an event is read from the table of registrations.
+
+use super::answer::Answer;
+use super::play::{Ending, Play};
+use super::stage::{Errand, Stage};
+use super::story::{Does, STORY};
+use super::{Missing, Shown};
+use anyhow::{Context, Result};
+use ralph_core::registration::{HOOKS, Origin};
+use ralph_io::probe::Outcome;
+use serde_json::{Map, Value, json};
+use std::time::Duration;
+
+/// The client whose manners the script has.
+const CLIENT: &str = "claude-code_2-1-328_demo";
+
+const PROMPT_ID: &str = "00000000-0000-4000-8000-00000000d003";
+
+/// The conversations of the story, by their ids.
+#[derive(Debug, Clone, Copy)]
+enum Session {
+    Ours,
+    Stranger,
+}
+
+impl Session {
+    fn id(self) -> &'static str {
+        match self {
+            Session::Ours => "00000000-0000-4000-8000-00000000d001",
+            Session::Stranger => "00000000-0000-4000-8000-00000000d002",
+        }
+    }
+}
+
+/// Plays the whole story.
+pub(super) fn play(stage: &Stage, mut play: Play<'_>) -> Result<Shown> {
+    let mut agent = Scripted { stage, took: Vec::new(), went_on: false };
+    for step in STORY {
+        let answer = agent.act(step.does)?;
+        if !play.told(step, &answer)? {
+            return play.close(Ending::Broken);
+        }
+    }
+    let calls = agent.took.len();
+    let median = median(&mut agent.took);
+    play.close(Ending::Played(format!("{calls} hook calls, median {median} each")))
+}
+
+struct Scripted<'a> {
+    stage: &'a Stage,
+    /// How long each hook call took, from the start of the process to its end.
+    took: Vec<Duration>,
+    went_on: bool,
+}
+
+impl Scripted<'_> {
+    fn act(&mut self, does: Does) -> Result<Answer> {
+        match does {
+            Does::Types(name, args) => self.types(name, &args.join(" ")),
+            Does::Asks(question) => {
+                let options = json!([{"label": "hello"}, {"label": "good day"}]);
+                let questions = json!([{"question": question, "options": options}]);
+                self.tool("AskUserQuestion", &json!({ "questions": questions }), |_| Ok(json!({})))
+            }
+            Does::Writes(name, text) => {
+                let path = self.stage.project().join(name);
+                let input = json!({"file_path": path, "content": text});
+                let response = json!({"type": "create", "filePath": path, "content": text});
+                self.tool("Write", &input, |stage| stage.write(name, text).map(|()| response))
+            }
+            Does::Runs(command) => {
+                let environment = self.environment(Session::Ours);
+                let input = json!({ "command": command });
+                self.tool("Bash", &input, |stage| bash(stage, command, &environment))
+            }
+            Does::Says(text) => self.stop(Session::Ours, text),
+            Does::StrangerSays(text) => self.stop(Session::Stranger, text),
+        }
+    }
+
+    fn types(&mut self, name: &str, args: &str) -> Result<Answer> {
+        let prompt = format!("/{name} {args}");
+        let submitted =
+            self.call(Session::Ours, "UserPromptSubmit", json!({ "prompt": prompt }))?;
+        if submitted != Answer::Nothing {
+            return Ok(submitted);
+        }
+        let expansion = json!({
+            "expansion_type": "slash_command", "command_name": name, "command_args": args,
+            "command_source": "userSettings", "prompt": prompt,
+        });
+        self.call(Session::Ours, "UserPromptExpansion", expansion)
+    }
+
+    /// Asks whether the tool may run, runs it if so, and says what came of it.
+    fn tool(
+        &mut self,
+        name: &str,
+        input: &Value,
+        run: impl FnOnce(&Stage) -> Result<Value>,
+    ) -> Result<Answer> {
+        let about = json!({"tool_name": name, "tool_input": input, "tool_use_id": "toolu_demo"});
+        let allowed = self.call(Session::Ours, "PreToolUse", about.clone())?;
+        if allowed != Answer::Nothing {
+            return Ok(allowed);
+        }
+        let mut after = about;
+        after["tool_response"] = run(self.stage)?;
+        self.call(Session::Ours, "PostToolUse", after)
+    }
+
+    fn stop(&mut self, session: Session, text: &str) -> Result<Answer> {
+        let active = matches!(session, Session::Ours) && self.went_on;
+        let own = json!({
+            "stop_hook_active": active, "last_assistant_message": text.trim(),
+            "background_tasks": [], "session_crons": [],
+        });
+        let answer = self.call(session, "Stop", own)?;
+        if matches!(session, Session::Ours) {
+            self.went_on = matches!(answer, Answer::GoesOn(_));
+        }
+        Ok(answer)
+    }
+
+    /// One call of the hook that is registered for the event.
+    fn call(&mut self, session: Session, event: &str, own: Value) -> Result<Answer> {
+        let hook = HOOKS
+            .iter()
+            .find(|hook| hook.event == event)
+            .with_context(|| format!("no hook is registered for {event}"))?;
+        let args: Vec<&str> = hook.args.iter().copied().chain([Origin::Settings.word()]).collect();
+        let executable = self.stage.executable(hook.executable);
+        let payload = format!("{}\n", self.payload(session, event, own));
+        let outcome = self
+            .stage
+            .run(Errand {
+                command: &executable,
+                args: &args,
+                stdin: &payload,
+                env: &self.environment(session),
+                deadline: Some(Duration::from_millis(hook.timeout_ms.into())),
+            })
+            .map_err(|error| Missing(format!("{error:#}")))?;
+        self.took.push(outcome.took);
+        Ok(heard(event, hook.executable, &outcome))
+    }
+
+    fn payload(&self, session: Session, event: &str, own: Value) -> Value {
+        let transcript = self.stage.config().join(format!("projects/{}.jsonl", session.id()));
+        let mut payload = Map::new();
+        payload.insert("session_id".to_owned(), json!(session.id()));
+        payload.insert("transcript_path".to_owned(), json!(transcript));
+        payload.insert("cwd".to_owned(), json!(self.stage.project()));
+        payload.insert("prompt_id".to_owned(), json!(PROMPT_ID));
+        payload.insert("permission_mode".to_owned(), json!("default"));
+        payload.insert("hook_event_name".to_owned(), json!(event));
+        if let Value::Object(own) = own {
+            payload.extend(own);
+        }
+        Value::Object(payload)
+    }
+
+    fn environment(&self, session: Session) -> Vec<(&'static str, String)> {
+        vec![
+            ("AI_AGENT", CLIENT.to_owned()),
+            ("CLAUDECODE", "1".to_owned()),
+            ("CLAUDE_CODE_ENTRYPOINT", "cli".to_owned()),
+            ("CLAUDE_CODE_SESSION_ID", session.id().to_owned()),
+            ("CLAUDE_PID", std::process::id().to_string()),
+            ("CLAUDE_PROJECT_DIR", self.stage.project().to_string_lossy().into_owned()),
+        ]
+    }
+}
+
+/// A hook that complains lets the client go on, but here someone watches.
+fn heard(event: &str, executable: &str, outcome: &Outcome) -> Answer {
+    let complaint = outcome.stderr.trim();
+    match complaint.is_empty() {
+        true => Answer::of_hook(event, &outcome.stdout),
+        false => Answer::Other(format!("{executable} complained: {complaint}")),
+    }
+}
+
+fn bash(stage: &Stage, command: &str, env: &[(&str, String)]) -> Result<Value> {
+    let args = ["-c", command];
+    let outcome = stage.run(Errand { command: "sh", args: &args, env, ..Errand::default() })?;
+    Ok(json!({"stdout": outcome.stdout, "stderr": outcome.stderr, "interrupted": false}))
+}
+
+fn median(took: &mut [Duration]) -> String {
+    took.sort_unstable();
+    let middle = took.get(took.len() / 2).copied().unwrap_or_default();
+    format!("{:.1} ms", middle.as_secs_f64() * 1000.0)
+}

@@ -1,0 +1,164 @@
+//! The scratch place: a folder of our own with a repository, a home and Ralph's home in it.
+//!
+//! What is started there sees this place and the programs on `PATH`; of the person's own
+//! configuration it sees nothing.
+
+use super::Missing;
+use anyhow::{Context, Result, bail};
+use ralph_io::atomic;
+use ralph_io::home::Home;
+use ralph_io::outside;
+use ralph_io::probe::{self, Ended, Outcome, Program};
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+use tempfile::TempDir;
+
+/// Longer than anything takes that is started here, the client excepted.
+const DEADLINE: Duration = Duration::from_secs(60);
+
+/// The scratch place. It is removed when this is dropped, unless it is kept.
+#[derive(Debug)]
+pub(super) struct Stage {
+    root: TempDir,
+    executables: PathBuf,
+    folders: Folders,
+}
+
+#[derive(Debug, Clone)]
+struct Folders {
+    project: PathBuf,
+    home: PathBuf,
+    config: PathBuf,
+    ralph_home: PathBuf,
+    temporary: PathBuf,
+}
+
+impl Stage {
+    /// Makes the folder, and in it a repository with one commit.
+    pub(super) fn set(executables: &Path) -> Result<Stage> {
+        let root = tempfile::Builder::new()
+            .prefix("ralph-demo-")
+            .tempdir()
+            .context("could not make a scratch folder")?;
+        let real = outside::real(root.path()).unwrap_or_else(|| root.path().to_owned());
+        let home = real.join("home");
+        let folders = Folders {
+            project: real.join("project"),
+            config: home.join(".claude"),
+            ralph_home: home.join("ralph"),
+            temporary: real.join("tmp"),
+            home,
+        };
+        for folder in [&folders.project, &folders.config, &folders.temporary] {
+            outside::make_folders(folder, 0o700)?;
+        }
+        let stage = Stage { root, executables: executables.to_owned(), folders };
+        stage.git(&["init", "-q"])?;
+        stage.write("README.md", "A scratch project.\n")?;
+        stage.git(&["add", "-A"])?;
+        stage.git(&["commit", "-qm", "Begin"])?;
+        Ok(stage)
+    }
+
+    /// Leaves the folder where it is.
+    pub(super) fn keep(&mut self) -> &Path {
+        self.root.disable_cleanup(true);
+        self.root.path()
+    }
+
+    /// The repository.
+    pub(super) fn project(&self) -> &Path {
+        &self.folders.project
+    }
+
+    /// The client's configuration folder.
+    pub(super) fn config(&self) -> &Path {
+        &self.folders.config
+    }
+
+    /// Where Ralph keeps its state here.
+    pub(super) fn ralph_home(&self) -> Home {
+        Home::at(&self.folders.ralph_home)
+    }
+
+    /// Where one of our executables is.
+    pub(super) fn executable(&self, name: &str) -> String {
+        self.executables.join(name).to_string_lossy().into_owned()
+    }
+
+    /// Writes a file of the project.
+    pub(super) fn write(&self, name: &str, text: &str) -> Result<()> {
+        atomic::write(&self.project().join(name), text.as_bytes())
+    }
+
+    /// The fingerprint by which other loops judge progress, as they take it.
+    pub(super) fn diff_stat(&self) -> Result<String> {
+        self.git(&["diff", "--stat"])
+    }
+
+    /// Runs a program in the project, and sees to it that nothing of our environment reaches it.
+    pub(super) fn run(&self, errand: Errand<'_>) -> Result<Outcome> {
+        let environment = self.environment();
+        let ours = environment.iter().map(|(name, value)| (*name, value.as_os_str()));
+        let own = errand.env.iter().map(|(name, value)| (*name, OsStr::new(value)));
+        probe::run_apart(&Program {
+            command: errand.command,
+            args: errand.args.to_vec(),
+            folder: self.project(),
+            stdin: errand.stdin,
+            env: ours.chain(own).collect(),
+            deadline: errand.deadline.unwrap_or(DEADLINE),
+        })
+    }
+
+    fn git(&self, args: &[&str]) -> Result<String> {
+        let ran = self.run(Errand { command: "git", args, ..Errand::default() });
+        let outcome = ran.map_err(|_| {
+            Missing("could not start `git`; the demo needs it: install it".to_owned())
+        })?;
+        if outcome.ended != Ended::Exited(0) {
+            bail!("could not run `git {}`: {}", args.join(" "), outcome.stderr.trim());
+        }
+        Ok(outcome.stdout)
+    }
+
+    fn environment(&self) -> Vec<(&'static str, OsString)> {
+        let at = &self.folders;
+        let text = |value: &str| OsString::from(value);
+        vec![
+            ("PATH", self.path()),
+            ("HOME", at.home.clone().into()),
+            ("CLAUDE_CONFIG_DIR", at.config.clone().into()),
+            ("RALPH_HOME", at.ralph_home.clone().into()),
+            ("TMPDIR", at.temporary.clone().into()),
+            ("LANG", text("C.UTF-8")),
+            ("TERM", text("dumb")),
+            ("GIT_CONFIG_GLOBAL", text("/dev/null")),
+            ("GIT_CONFIG_NOSYSTEM", text("1")),
+            ("GIT_AUTHOR_NAME", text("Demo")),
+            ("GIT_AUTHOR_EMAIL", text("demo@example.invalid")),
+            ("GIT_COMMITTER_NAME", text("Demo")),
+            ("GIT_COMMITTER_EMAIL", text("demo@example.invalid")),
+        ]
+    }
+
+    /// Ours first: the agent's `ralph` is the one that is shown.
+    fn path(&self) -> OsString {
+        let theirs = std::env::var_os("PATH").unwrap_or_default();
+        let folders =
+            std::iter::once(self.executables.clone()).chain(std::env::split_paths(&theirs));
+        std::env::join_paths(folders).unwrap_or(theirs)
+    }
+}
+
+/// A program to run, what it reads, and what it is told beside the place.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Errand<'a> {
+    pub(super) command: &'a str,
+    pub(super) args: &'a [&'a str],
+    pub(super) stdin: &'a str,
+    pub(super) env: &'a [(&'a str, String)],
+    /// The usual one if there is none.
+    pub(super) deadline: Option<Duration>,
+}

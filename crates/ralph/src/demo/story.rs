@@ -1,0 +1,73 @@
+//! The story as data: what is done, and which kind of answer a loop owes to it.
+//!
+//! The words of the answers are not here. A Ralph that gives other reasons, or that proves what
+//! this one takes on trust, plays the same story.
+
+/// One step of the story.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Step {
+    pub(super) does: Does,
+    pub(super) needs: Needs,
+}
+
+/// What someone does.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Does {
+    /// The person types a slash command: its name, and the arguments.
+    Types(&'static str, &'static [&'static str]),
+    /// The agent asks the person a question.
+    Asks(&'static str),
+    /// The agent writes a file of the project.
+    Writes(&'static str, &'static str),
+    /// The agent runs a command.
+    Runs(&'static str),
+    /// The agent says this and wants to end its turn.
+    Says(&'static str),
+    /// Another session in the same folder wants to end its turn.
+    StrangerSays(&'static str),
+}
+
+/// The kind of answer that the story needs to be what it tells.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Needs {
+    /// A loop is started.
+    Started,
+    /// Nothing stands in the way.
+    Allowed,
+    /// The tool does not run, and the agent is told why.
+    Denied,
+    /// The turn does not end, and the agent is told why.
+    GoesOn,
+    /// The turn ends, and the loop with it, as complete.
+    Completed,
+}
+
+const fn step(does: Does, needs: Needs) -> Step {
+    Step { does, needs }
+}
+
+/// All of it.
+pub(super) const STORY: [Step; 13] = [
+    step(
+        Does::Types(
+            "ralph",
+            &[
+                r#""make greet.sh greet" --max-iterations 5"#,
+                r#"--ac "it greets=sh greet.sh | grep -q hello""#,
+            ],
+        ),
+        Needs::Started,
+    ),
+    step(Does::Asks("Which greeting do you want?"), Needs::Denied),
+    step(Does::Says("I am nearly done, so: RALPH_COMPLETE, more or less."), Needs::GoesOn),
+    step(Does::Writes("notes.md", "greet.sh prints one word.\n"), Needs::Allowed),
+    step(Does::Says("I wrote down what I will do."), Needs::GoesOn),
+    step(Does::StrangerSays("I only looked around here."), Needs::Allowed),
+    step(Does::Writes("greet.sh", "echo hello\n"), Needs::Allowed),
+    step(Does::Says("greet.sh is there."), Needs::GoesOn),
+    step(Does::Runs("git add -A && git commit -qm greet"), Needs::Allowed),
+    step(Does::Says("Committed."), Needs::GoesOn),
+    step(Does::Runs("ralph cancel"), Needs::Denied),
+    step(Does::Runs("sh greet.sh"), Needs::Allowed),
+    step(Does::Says("Done.\n\nRALPH_COMPLETE"), Needs::Completed),
+];

@@ -1,0 +1,12 @@
+//! The command line through the real executable: all of its output, and its exit code.
+#![allow(clippy::disallowed_methods, clippy::unwrap_used)]
+
+mod adopt;
+mod help;
+mod loops;
+mod starting;
+mod status;
+mod tasks;
+mod which;
+mod who_may;
+mod world;

@@ -1,0 +1,126 @@
+//! Inside the session of a live loop, some commands are for a person only.
+
+use crate::world::World;
+
+const REFUSED: [&[&str]; 12] = [
+    &["start"],
+    &["start", "x"],
+    &["start", "--session", "S", "x"],
+    &["start", "--session", "S", "-", "--max-iterations", "9"],
+    &["start", "--session", "OTHER", "-"],
+    &["task", "import", "-"],
+    &["cancel"],
+    &["cancel", "--all", "--let-finish"],
+    &["pause"],
+    &["resume"],
+    &["adopt"],
+    &["trust", "--yes"],
+];
+
+const ALLOWED: [&[&str]; 12] = [
+    &["status"],
+    &["status", "--all", "--json"],
+    &["explain"],
+    &["task", "add", "a"],
+    &["task", "list"],
+    &["task", "ready"],
+    &["task", "claim"],
+    &["task", "renew", "T-1"],
+    &["task", "release", "T-1"],
+    &["task", "deps", "T-1"],
+    &["task", "done", "T-1", "--result", "r"],
+    &["start", "--session", "S", "-"],
+];
+
+#[test]
+fn a_persons_commands_are_refused_and_nothing_changes() {
+    for phase in ["running", "paused"] {
+        let world = World::new().live_loop("S");
+        if phase == "paused" {
+            world.ralph(&["pause"]).done();
+        }
+        let before = (std::fs::read(world.state_file()).unwrap(), world.journal());
+        for arguments in REFUSED {
+            let printed = world.in_session("S", arguments, "x");
+            assert_eq!((printed.exit, printed.stdout.as_str()), (1, ""), "{arguments:?}");
+            assert!(
+                printed
+                    .stderr
+                    .contains("is for a person only while a loop is live in this session"),
+                "{arguments:?}: {printed:?}"
+            );
+            assert!(printed.stderr.contains("another terminal"), "{arguments:?}: {printed:?}");
+        }
+        assert_eq!(before, (std::fs::read(world.state_file()).unwrap(), world.journal()));
+    }
+}
+
+/// Against the list itself, so that a command that comes later is not forgotten.
+#[test]
+fn every_command_of_the_list_that_exists_is_refused() {
+    let world = World::new().live_loop("S");
+    let mut refused = 0;
+    for (command, _) in ralph_core::who_may::PERSONS_ONLY {
+        let words: Vec<&str> = command.split(' ').collect();
+        let help: Vec<&str> = words.iter().copied().chain(["--help"]).collect();
+        if world.ralph(&help).exit != 0 {
+            continue;
+        }
+        let given: Vec<&str> = match command {
+            "task import" => vec!["task", "import", "-"],
+            _ => words,
+        };
+        let printed = world.in_session("S", &given, "");
+        assert_eq!((printed.exit, printed.stdout.as_str()), (1, ""), "{command}: {printed:?}");
+        assert!(printed.stderr.contains("is for a person only"), "{command}: {printed:?}");
+        refused += 1;
+    }
+    assert!(refused >= 7, "{refused}");
+}
+
+#[test]
+fn a_refusal_names_what_a_person_types() {
+    let world = World::new().live_loop("S");
+    world.in_session("S", &["cancel"], "").check(
+        1,
+        "",
+        "ralph: `ralph cancel` is for a person only while a loop is live in this session; a person \
+         can: type `/ralph-cancel` in the session, or `ralph cancel` as the whole prompt while it \
+         works, or give it in another terminal\n",
+    );
+    world.in_session("S", &["trust"], "").check(
+        1,
+        "",
+        "ralph: `ralph trust` is for a person only while a loop is live in this session; a person \
+         can: give `ralph trust` in another terminal\n",
+    );
+}
+
+#[test]
+fn the_work_itself_is_allowed() {
+    let world = World::new().live_loop("S");
+    for arguments in ALLOWED {
+        let printed = world.in_session("S", arguments, "");
+        assert_eq!(printed.exit, 0, "{arguments:?}: {printed:?}");
+    }
+}
+
+#[test]
+fn a_session_without_a_live_loop_may_say_everything() {
+    let world = World::new().live_loop("S");
+    world.in_session("OTHER", &["pause"], "").done();
+    world.in_session("OTHER", &["resume"], "").done();
+    world.in_session("OTHER", &["cancel"], "").done();
+    // Its own loop has ended, too: what is left is a tombstone.
+    assert_eq!(world.in_session("S", &["cancel"], "").exit, 1);
+    assert!(!world.in_session("S", &["cancel"], "").stderr.contains("person only"));
+}
+
+#[test]
+fn a_state_that_cannot_be_read_may_be_live() {
+    let world = World::new().live_loop("S");
+    std::fs::write(world.state_file(), "{").unwrap();
+    let printed = world.in_session("S", &["cancel"], "");
+    assert_eq!(printed.exit, 3, "{printed:?}");
+    assert!(printed.stderr.contains("use another terminal"), "{printed:?}");
+}

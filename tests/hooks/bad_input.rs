@@ -1,0 +1,182 @@
+//! Payloads that no client should send. The session goes on, and nothing is lost.
+
+use crate::world::{EXECUTABLES, Ran, World, run};
+use serde_json::{Value, json};
+use std::process::Stdio;
+
+/// Feeds the payload to every executable of a looping session whose state must not change.
+#[track_caller]
+fn harmless(payload: impl AsRef<[u8]>) {
+    let mut world = World::looping("");
+    let before = world.listing(&world.ralph_home());
+    for known in ["session-1", ""] {
+        world.set("CLAUDE_CODE_SESSION_ID", known);
+        for name in EXECUTABLES {
+            let ran = world.hook(name, &payload).harmless();
+            assert_eq!(ran.json(), Value::Null, "{name}");
+        }
+    }
+    assert!(world.listing(&world.ralph_home()) == before, "something was written");
+}
+
+#[test]
+fn nothing_and_half_of_something() {
+    harmless("");
+    harmless("\n");
+    harmless("{");
+    harmless(r#"{"session_id":"session-1","hook_event_name":"Stop","last_assistant_mess"#);
+    harmless("null");
+    harmless("[]");
+    harmless("7");
+    harmless("\u{feff}{}");
+    harmless("{}{}");
+    harmless("{}");
+}
+
+#[test]
+fn text_that_is_no_utf_8() {
+    harmless(b"\xff\xfe{}");
+    harmless(b"{\"session_id\":\"session-1\",\"hook_event_name\":\"Stop\",\"cwd\":\"\xff\"}");
+    harmless([0; 4096]);
+}
+
+#[test]
+fn values_of_the_wrong_type() {
+    let event = |event: &str, member: &str, value: Value| {
+        let mut payload = json!({"session_id": "session-1", "hook_event_name": event});
+        payload[member] = value;
+        payload.to_string()
+    };
+    harmless(event("Stop", "background_tasks", json!(7)));
+    harmless(event("Stop", "session_id", json!({"a": 1})));
+    harmless(event("Stop", "session_id", json!(["session-1"])));
+    harmless(event("Stop", "hook_event_name", json!(["Stop"])));
+    harmless(event("Stop", "last_assistant_message", json!({"text": "RALPH_COMPLETE"})));
+    harmless(event("SessionStart", "source", json!(7)));
+    harmless(event("UserPromptSubmit", "prompt", json!(null)));
+    harmless(event("UserPromptExpansion", "command_name", json!([])));
+    harmless(event("PreToolUse", "tool_input", json!("text")));
+    harmless(event("PreToolUse", "tool_name", json!({})));
+}
+
+#[test]
+fn json_nested_beyond_reason() {
+    let deep = "[".repeat(200_000);
+    harmless(format!(r#"{{"session_id":"session-1","hook_event_name":"Stop","x":{deep}"#));
+    let closed = format!("{}{}", "[".repeat(50_000), "]".repeat(50_000));
+    let world = World::looping("");
+    let mut payload = world.payload("Stop", json!({"last_assistant_message": "x"})).to_string();
+    payload.insert_str(1, &format!("\"x\":{closed},"));
+    world.hook("ralph-stop-hook", payload).goes_on();
+}
+
+#[test]
+fn a_session_id_that_is_missing_or_plays_tricks() {
+    let ids = [
+        "",
+        ".",
+        "..",
+        "../manifest/session-1",
+        "../../etc/passwd",
+        "/etc/passwd",
+        "session-1/../session-1",
+        "session-1\0",
+        "session-1\n",
+        "project-0123456789abcdef",
+        "Session-1 ",
+        &"x".repeat(4096),
+        "é",
+    ];
+    for id in ids {
+        for (event, more) in [
+            ("Stop", json!({"last_assistant_message": "RALPH_COMPLETE"})),
+            ("SessionEnd", json!({"reason": "clear"})),
+            ("UserPromptSubmit", json!({"prompt": "ralph cancel"})),
+            ("PreToolUse", json!({"tool_name": "AskUserQuestion"})),
+            ("SessionStart", json!({"source": "compact"})),
+        ] {
+            let mut payload = more;
+            payload["session_id"] = json!(id);
+            payload["hook_event_name"] = json!(event);
+            harmless(payload.to_string());
+        }
+    }
+    harmless(r#"{"hook_event_name":"Stop"}"#);
+}
+
+#[test]
+fn a_start_in_a_session_that_cannot_be_named_is_refused_and_leaves_nothing() {
+    for id in ["", "../x", "a/b", &"x".repeat(4096)] {
+        let mut world = World::new();
+        world.session = id.to_owned();
+        world.env.remove("CLAUDE_CODE_SESSION_ID");
+        let reason = world.expansion("ralph", "Fix it").blocked();
+        assert!(reason.contains("session"), "{reason}");
+        let left = world.listing(&world.ralph_home());
+        let files: Vec<_> = left.keys().filter(|path| path.is_file()).collect();
+        assert!(files.is_empty(), "{files:?}");
+    }
+}
+
+#[test]
+fn fifty_megabytes_are_read_in_bounded_memory_and_obeyed() {
+    let world = World::looping("");
+    let large = "x".repeat(50 << 20);
+    let write = json!({"file_path": world.project().join("a"), "content": large});
+    world.tool("Write", write).silent();
+    let mut payload = world.payload("Stop", json!({"last_assistant_message": "x"}));
+    payload["tool_response"] = json!(large);
+    world.hook("ralph-stop-hook", payload.to_string()).goes_on();
+    let started = json!({"command_name": "loop", "command_args": large});
+    world.event("ralph-user-prompt", "UserPromptExpansion", started).silent();
+}
+
+#[test]
+fn fifty_megabytes_of_rubbish_are_refused() {
+    let world = World::looping("");
+    for rubbish in ["[1,".repeat(17 << 20), "{\"a\":".repeat(10 << 20), "x".repeat(50 << 20)] {
+        world.hook("ralph-stop-hook", rubbish).complains("");
+    }
+    assert_eq!(world.standing(), "implementation 0/25");
+}
+
+#[test]
+fn a_last_message_of_a_megabyte_is_read_to_its_end() {
+    let world = World::looping("");
+    let long = "word ".repeat(200_000);
+    world.working_stop(&long).goes_on();
+    world.stop(&format!("{long}\nRALPH_COMPLETE")).ends("complete_unverified");
+}
+
+#[test]
+fn a_standard_output_that_nobody_reads_costs_only_the_answer() {
+    let world = World::looping("");
+    let payload = world.payload("Stop", json!({"last_assistant_message": "x"})).to_string();
+    for redirect in ["exec \"$0\" \"$@\" >&-", "exec \"$0\" \"$@\" >/dev/full"] {
+        let words = ["sh", "-c", redirect, crate::world::executable("ralph-stop-hook")];
+        let ran: Ran = run(world.wrapped(&words), "ralph-stop-hook", payload.as_bytes());
+        ran.harmless();
+    }
+    assert_eq!(world.standing(), "implementation 2/25");
+}
+
+#[test]
+fn a_closed_standard_input_is_an_empty_one() {
+    let world = World::looping("");
+    let output = world.command("ralph-stop-hook").stdin(Stdio::null()).output().unwrap();
+    assert!(output.status.success());
+    assert!(output.stdout.is_empty());
+    let error = String::from_utf8(output.stderr).unwrap();
+    assert!(error.starts_with("ralph-stop-hook: standard input was empty"), "{error}");
+}
+
+#[test]
+fn an_environment_without_any_home_is_reported_only_where_something_was_asked_for() {
+    let mut world = World::new();
+    for name in ["HOME", "RALPH_HOME"] {
+        world.env.remove(name);
+    }
+    world.stop("x").silent();
+    world.tool("Bash", json!({"command": "ls"})).silent();
+    world.session_starts("startup").harmless();
+}

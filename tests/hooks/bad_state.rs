@@ -1,0 +1,282 @@
+//! State that cannot be trusted or read: never obeyed, never lost, never a reason to block.
+
+use crate::world::World;
+use serde_json::json;
+use std::fs;
+use std::os::unix::fs::{PermissionsExt, chown, symlink};
+
+fn mode(path: &std::path::Path, mode: u32) {
+    fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+}
+
+/// The loop's own hooks fail open with these words, and change nothing.
+#[track_caller]
+fn fails_open(world: &World, words: &str) {
+    let before = world.listing(&world.ralph_home());
+    world.stop("RALPH_COMPLETE").complains(words);
+    world.tool("AskUserQuestion", json!({})).complains(words);
+    world.event("ralph-backpressure", "PostToolUse", json!({})).complains(words);
+    world.session_starts("compact").complains(words);
+    world.event("ralph-user-prompt", "UserPromptSubmit", json!({"prompt": "x"})).complains(words);
+    let after = world.listing(&world.ralph_home());
+    assert!(before == after, "something was written");
+}
+
+#[test]
+fn an_entry_that_others_can_write_is_not_obeyed() {
+    let world = World::looping("");
+    mode(&world.entry(), 0o620);
+    fails_open(&world, "can be written by others");
+}
+
+#[test]
+fn a_state_that_others_can_write_is_not_obeyed() {
+    let world = World::looping("");
+    mode(&world.state_path(), 0o666);
+    fails_open(&world, "can be written by others");
+}
+
+#[test]
+fn a_home_that_others_can_write_is_not_obeyed() {
+    let world = World::looping("");
+    mode(&world.ralph_home(), 0o770);
+    fails_open(&world, "chmod 700");
+    let mut other = world;
+    other.become_session("session-2", "prompt-2");
+    other.stop("x").silent();
+}
+
+#[test]
+fn what_belongs_to_another_user_is_not_obeyed() {
+    let world = World::looping("");
+    if chown(world.entry(), Some(65534), None).is_err() {
+        return eprintln!("skipped: only root can give a file to another user");
+    }
+    fails_open(&world, "belongs to another user");
+    let world = World::looping("");
+    chown(world.state_path(), Some(65534), None).unwrap();
+    fails_open(&world, "belongs to another user");
+    let world = World::looping("");
+    chown(world.ralph_home(), Some(65534), None).unwrap();
+    fails_open(&world, "belongs to another user");
+}
+
+#[test]
+fn a_linked_state_or_entry_is_not_followed() {
+    for path in [World::entry, World::state_path] {
+        let world = World::looping("");
+        let path = path(&world);
+        let elsewhere = world.root().join("elsewhere");
+        fs::rename(&path, &elsewhere).unwrap();
+        symlink(&elsewhere, &path).unwrap();
+        if path == world.entry() {
+            fails_open(&world, "could not open");
+        } else {
+            world.stop("RALPH_COMPLETE").complains("could not open");
+        }
+        assert!(elsewhere.exists());
+    }
+}
+
+#[test]
+fn an_entry_that_is_a_folder_a_pipe_or_nonsense_is_not_obeyed() {
+    let world = World::looping("");
+    for text in ["", "relative/state.json", "\n", "\0", "/nowhere\0/state.json"] {
+        fs::write(world.entry(), text).unwrap();
+        fails_open(&world, "does not hold an absolute path");
+    }
+    fs::remove_file(world.entry()).unwrap();
+    fs::create_dir(world.entry()).unwrap();
+    fails_open(&world, "not a regular file");
+    fs::remove_dir(world.entry()).unwrap();
+    let made = std::process::Command::new("mkfifo").arg(world.entry()).status().unwrap();
+    assert!(made.success());
+    world.stop("x").complains("not a regular file");
+}
+
+#[test]
+fn an_entry_whose_loop_is_gone_is_no_loop() {
+    let world = World::looping("");
+    fs::remove_dir_all(world.state_path().parent().unwrap()).unwrap();
+    world.stop("x").silent();
+    world.tool("AskUserQuestion", json!({})).silent();
+    assert!(world.expansion("ralph", "Another").context().contains("Goal: Another"));
+}
+
+#[test]
+fn a_torn_state_is_kept_and_the_last_good_copy_goes_on() {
+    let world = World::looping("");
+    for _ in 0..3 {
+        world.working_stop("x").goes_on();
+    }
+    let text = fs::read_to_string(world.state_path()).unwrap();
+    let torn = &text[..text.len() / 2];
+    fs::write(world.state_path(), torn).unwrap();
+    let ran = world.working_stop("x");
+    assert!(ran.context().contains("iteration 3/25"), "one behind, plus one: {ran:?}");
+    assert!(ran.message().contains("went on with the last good copy"), "{ran:?}");
+    let kept = fs::read_dir(world.state_path().parent().unwrap())
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .find(|path| path.to_string_lossy().contains("broken"))
+        .expect("the broken file is kept");
+    assert_eq!(fs::read_to_string(kept).unwrap(), torn);
+    assert!(world.working_stop("x").goes_on().contains("iteration 4/25"));
+}
+
+#[test]
+fn a_torn_state_without_a_copy_is_reported_and_stays() {
+    for text in ["", "{\"loop_id\":\"L\",\"iter", "[]", "{\"iteration\":{}}"] {
+        let world = World::looping("");
+        fs::write(world.state_path(), text).unwrap();
+        fails_open(&world, "there is no good copy");
+        assert_eq!(fs::read_to_string(world.state_path()).unwrap(), text);
+        let reason = world.expansion("ralph-cancel", "").blocked();
+        assert!(reason.contains("no good copy"), "a person hears why: {reason}");
+    }
+}
+
+/// A hook that was killed between the two steps of an ending.
+#[test]
+fn an_ended_loop_that_was_not_put_away_is_put_away_by_the_next_event() {
+    let end = |world: &World| {
+        world.edit_state(|state| {
+            state["phase"] = json!("ended");
+            state["ending"] = json!({"kind": "stalled", "at": "2026-01-01T00:00:00Z"});
+        });
+    };
+    let world = World::looping("");
+    end(&world);
+    world.stop("x").ends("ended stalled");
+    assert_eq!(world.ending(), "stalled");
+    assert!(!world.has_entry());
+
+    let mut world = World::looping("");
+    end(&world);
+    let message = world.prompt("prompt-2", "hello").message();
+    assert!(message.contains("ended stalled"), "{message}");
+    assert_eq!(world.ending(), "stalled");
+
+    let world = World::looping("");
+    end(&world);
+    // A tool call only glances at the state; the stop after it finishes the ending.
+    world.tool("Bash", json!({"command": "ls"})).silent();
+    world.stop("x").ends("ended stalled");
+    assert_eq!(world.ending(), "stalled");
+}
+
+/// A hook that was killed after the move and before the entry was written.
+#[test]
+fn an_ended_loop_whose_entry_missed_the_move_is_followed_into_the_archive() {
+    let world = World::looping("");
+    let line = fs::read_to_string(world.entry()).unwrap();
+    world.stop("RALPH_COMPLETE").ends("complete_unverified");
+    fs::write(world.entry(), line).unwrap();
+    mode(&world.entry(), 0o600);
+    world.stop("x").ends("complete_unverified");
+    assert!(!world.has_entry());
+    assert_eq!(world.ending(), "complete_unverified");
+}
+
+#[test]
+fn fields_that_are_not_known_survive() {
+    let world = World::looping("");
+    world.edit_state(|state| {
+        state["colour"] = json!({"of": ["the", 7.5, null]});
+        state["acceptance_criteria"] = json!([{"id": "AC-1", "weight": 3}]);
+        state["task_graph"] = json!([{"id": "T-1", "colour": "red"}]);
+        state["limits"]["max_colours"] = json!(2);
+    });
+    world.working_stop("x").goes_on();
+    let state = world.state();
+    assert_eq!(state["iteration"], 1);
+    assert_eq!(state["colour"], json!({"of": ["the", 7.5, null]}));
+    assert_eq!(state["acceptance_criteria"][0]["weight"], 3);
+    assert_eq!(state["task_graph"][0]["colour"], "red");
+    assert_eq!(state["limits"]["max_colours"], 2);
+}
+
+#[test]
+fn words_that_are_not_known_are_kept_and_hold_nobody() {
+    let world = World::looping("");
+    world.edit_state(|state| state["phase"] = json!("hibernating"));
+    world.stop("x").silent();
+    world.tool("AskUserQuestion", json!({})).silent();
+    assert_eq!(world.state()["phase"], "hibernating");
+}
+
+#[test]
+fn a_newer_schema_is_left_alone_byte_for_byte() {
+    for text in [
+        "{\"schema_version\":2,\"session_id\":\"session-1\"}",
+        "{\"schema_version\":9,\"phase\":[]}",
+    ] {
+        let world = World::looping("");
+        fs::write(world.state_path(), text).unwrap();
+        fails_open(&world, "newer Ralph");
+        world.expansion("ralph-cancel", "").blocked();
+        world.expansion("ralph", "Another").blocked();
+        assert_eq!(fs::read_to_string(world.state_path()).unwrap(), text);
+    }
+}
+
+#[test]
+fn a_clock_that_was_set_back_uses_nothing_up() {
+    let world = World::looping("--max-minutes 1");
+    world.edit_state(|state| {
+        for field in ["started_at", "created_at", "updated_at"] {
+            state[field] = json!("2999-01-01T00:00:00Z");
+        }
+    });
+    world.working_stop("x").goes_on();
+    world.edit_state(|state| state["started_at"] = json!("2020-01-01T00:00:00Z"));
+    world.working_stop("x").ends("ended budget at 1/25");
+    assert_eq!(world.ending(), "budget");
+}
+
+#[test]
+fn a_state_of_another_session_is_not_ours_whatever_the_entry_says() {
+    let mut world = World::looping("");
+    let line = fs::read_to_string(world.entry()).unwrap();
+    world.become_session("session-2", "prompt-2");
+    fs::write(world.entry(), line).unwrap();
+    mode(&world.entry(), 0o600);
+    world.stop("x").silent();
+    world.tool("AskUserQuestion", json!({})).silent();
+    assert!(world.prompt("prompt-2", "ralph cancel").json().is_null());
+    assert_eq!(world.state()["phase"], "implementation");
+}
+
+#[test]
+fn a_single_manifest_file_serves_its_session_and_no_other() {
+    let mut world = World::new();
+    let single = world.root().join("home/ralph_session_manifest");
+    world.set("RALPH_MANIFEST", single.to_str().unwrap());
+    world.start("");
+    assert!(single.exists() && !world.has_entry());
+    world.working_stop("x").goes_on();
+    let before = world.listing(&world.root().join("home"));
+    let ours = (world.session.clone(), world.prompt.clone());
+    world.become_session("session-2", "prompt-2");
+    world.stop("RALPH_COMPLETE").silent();
+    world.prompt("prompt-2", "ralph cancel").silent();
+    world.tool("AskUserQuestion", json!({})).silent();
+    world.event("ralph-stop-hook", "SessionEnd", json!({"reason": "clear"})).silent();
+    assert!(world.listing(&world.root().join("home")) == before);
+    world.become_session(&ours.0, &ours.1);
+    world.stop("RALPH_COMPLETE").ends("complete_unverified");
+    assert!(!single.exists());
+}
+
+#[test]
+fn a_single_manifest_in_use_is_not_taken_from_a_live_loop() {
+    let mut world = World::new();
+    let single = world.root().join("home/ralph_session_manifest");
+    world.set("RALPH_MANIFEST", single.to_str().unwrap());
+    world.start("");
+    let line = fs::read_to_string(&single).unwrap();
+    world.become_session("session-2", "prompt-2");
+    let reason = world.expansion("ralph", "Another").blocked();
+    assert!(reason.contains("RALPH_MANIFEST"), "{reason}");
+    assert_eq!(fs::read_to_string(&single).unwrap(), line);
+}

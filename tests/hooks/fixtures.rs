@@ -1,0 +1,73 @@
+//! Every payload that the real client was seen to send, to every executable.
+
+use crate::world::{EXECUTABLES, Ran, World};
+use serde_json::Value;
+use std::fs;
+use std::path::Path;
+
+fn fixtures() -> Vec<(String, Value)> {
+    let folder =
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/fixtures/claude-code-2.1.328");
+    let mut all: Vec<(String, Value)> = fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.extension().is_some_and(|extension| extension == "json"))
+        .map(|path| {
+            let name = path.file_stem().unwrap().to_str().unwrap().to_owned();
+            (name, serde_json::from_str(&fs::read_to_string(&path).unwrap()).unwrap())
+        })
+        .collect();
+    all.sort_by(|a, b| a.0.cmp(&b.0));
+    assert!(all.len() >= 70, "{} fixtures", all.len());
+    all
+}
+
+#[test]
+fn without_a_loop_no_payload_gets_a_word() {
+    let mut world = World::new();
+    for (name, payload) in fixtures() {
+        let session = payload["session_id"].as_str().unwrap();
+        for known in [true, false] {
+            // An older client does not say its session in the environment.
+            world.set("CLAUDE_CODE_SESSION_ID", if known { session } else { "" });
+            for executable in EXECUTABLES {
+                let ran = world.hook(executable, payload.to_string());
+                assert_eq!((ran.out(), ran.err()), Default::default(), "{name} {executable}");
+                ran.exit(0);
+            }
+        }
+    }
+    assert!(!world.ralph_home().exists(), "nothing was written");
+}
+
+#[test]
+fn with_a_loop_every_payload_gets_nothing_or_one_honoured_object() {
+    for (name, payload) in fixtures() {
+        let session = payload["session_id"].as_str().unwrap();
+        for executable in EXECUTABLES {
+            let mut world = World::without_repository();
+            world.become_session(session, "prompt-1");
+            world.start("");
+            let ran = world.hook(executable, payload.to_string()).stderr("").exit(0);
+            check_honoured(&name, &payload, &ran);
+        }
+    }
+}
+
+/// A member that the client does not know, or an event that is not the one asked about, would void
+/// the whole answer.
+#[track_caller]
+fn check_honoured(name: &str, payload: &Value, ran: &Ran) {
+    const KNOWN: [&str; 6] =
+        ["decision", "reason", "systemMessage", "continue", "stopReason", "hookSpecificOutput"];
+    let reply = ran.json();
+    let Some(members) = reply.as_object() else { return assert_eq!(reply, Value::Null) };
+    assert!(members.keys().all(|key| KNOWN.contains(&key.as_str())), "{name}: {reply}");
+    if let Some(output) = members.get("hookSpecificOutput") {
+        assert_eq!(output["hookEventName"], payload["hook_event_name"], "{name}");
+    }
+    if let Some(decision) = members.get("decision") {
+        assert_eq!(decision, "block", "{name}");
+        assert!(!members.contains_key("continue"), "{name}: a block never ends the turn");
+    }
+}

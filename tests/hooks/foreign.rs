@@ -1,0 +1,100 @@
+//! A session that is not ours is never touched.
+
+use crate::world::{EXECUTABLES, World, executable, run};
+use serde_json::json;
+use std::process::Command;
+
+/// Every event of an ordinary session, to the executable that is registered for it.
+fn an_ordinary_session(world: &World) -> Vec<(&'static str, String)> {
+    [
+        ("ralph-session-context", "SessionStart", json!({"source": "startup"})),
+        ("ralph-session-context", "SessionStart", json!({"source": "resume"})),
+        ("ralph-session-context", "SessionStart", json!({"source": "compact"})),
+        ("ralph-session-context", "PreCompact", json!({"trigger": "auto"})),
+        ("ralph-user-prompt", "UserPromptSubmit", json!({"prompt": "hello"})),
+        ("ralph-user-prompt", "UserPromptSubmit", json!({"prompt": "ralph cancel"})),
+        ("ralph-user-prompt", "UserPromptExpansion", json!({"command_name": "loop"})),
+        ("ralph-pre-tool-use", "PreToolUse", json!({"tool_name": "AskUserQuestion"})),
+        ("ralph-backpressure", "PostToolUse", json!({"tool_name": "Write"})),
+        ("ralph-stop-hook", "Stop", json!({"last_assistant_message": "RALPH_COMPLETE"})),
+        ("ralph-stop-hook", "SubagentStop", json!({"agent_id": "a"})),
+        ("ralph-stop-hook", "StopFailure", json!({"error": "rate_limit"})),
+        ("ralph-stop-hook", "SessionEnd", json!({"reason": "clear"})),
+    ]
+    .map(|(name, event, members)| (name, world.payload(event, members).to_string()))
+    .into()
+}
+
+#[test]
+fn beside_a_looping_session_another_gets_no_word_and_no_write() {
+    let mut world = World::looping("");
+    world.working_stop("x").goes_on();
+    let before = world.listing(&world.ralph_home());
+    for known in ["session-2", ""] {
+        world.become_session("session-2", "prompt-9");
+        world.set("CLAUDE_CODE_SESSION_ID", known);
+        world.set("CLAUDE_PID", "1");
+        for (name, payload) in an_ordinary_session(&world) {
+            world.hook(name, &payload).silent();
+        }
+    }
+    assert!(world.listing(&world.ralph_home()) == before, "something was written");
+}
+
+#[test]
+fn broken_state_of_one_session_never_speaks_in_another() {
+    let mut world = World::looping("");
+    std::fs::write(world.state_path(), "{").unwrap();
+    std::fs::write(world.entry(), "nonsense").unwrap();
+    world.become_session("session-2", "prompt-9");
+    for (name, payload) in an_ordinary_session(&world) {
+        world.hook(name, &payload).silent();
+    }
+}
+
+#[test]
+fn an_idle_hook_starts_no_process_takes_no_lock_and_opens_one_entry() {
+    if Command::new("strace").arg("-V").output().is_err() {
+        return eprintln!("skipped: strace is not installed, so system calls cannot be counted");
+    }
+    let mut world = World::looping("");
+    world.become_session("session-2", "prompt-9");
+    let log = world.root().join("calls");
+    for (name, payload) in an_ordinary_session(&world) {
+        let words = [
+            "strace",
+            "-f",
+            "-qq",
+            "-o",
+            log.to_str().unwrap(),
+            "-e",
+            "trace=execve,fork,vfork,clone,clone3,flock,fcntl,openat,open,rename,mkdir",
+            executable(name),
+        ];
+        run(world.wrapped(&words), name, payload.as_bytes()).silent();
+        let calls = std::fs::read_to_string(&log).unwrap();
+        let count = |part: &str| calls.lines().filter(|line| line.contains(part)).count();
+        assert_eq!(count("execve("), 1, "{name}: {calls}");
+        for call in ["fork(", "clone", "flock(", "F_SETLK", "rename(", "mkdir(", "O_CREAT"] {
+            assert_eq!(count(call), 0, "{name} {call}: {calls}");
+        }
+        let home = world.ralph_home().display().to_string();
+        let opened: Vec<&str> = calls.lines().filter(|line| line.contains(&home)).collect();
+        assert!(opened.len() <= 1, "{name}: {opened:?}");
+        assert!(opened.iter().all(|line| line.contains("manifest/session-2")), "{opened:?}");
+    }
+}
+
+#[test]
+fn an_idle_hook_does_not_read_its_payload() {
+    let world = World::new();
+    let payload = vec![b'x'; 5 << 20];
+    for name in EXECUTABLES.into_iter().filter(|name| guarded(name)) {
+        world.hook(name, &payload).silent();
+    }
+}
+
+/// Hooks that find out from the environment alone that there is nothing to do.
+fn guarded(name: &str) -> bool {
+    ["ralph-pre-tool-use", "ralph-backpressure", "ralph-stop-hook"].contains(&name)
+}

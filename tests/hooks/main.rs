@@ -1,0 +1,27 @@
+//! The hook executables from end to end: a payload on standard input, and the whole of what comes
+//! out.
+//!
+//! Each test owns a `World`: a project, a private home, and the environment that the client gives
+//! its hooks. Nothing reads the machine it runs on, and nothing needs a model or the network.
+// A test that cannot go on should fail where it stands, in a support function as in the test itself.
+#![allow(clippy::disallowed_methods, clippy::unwrap_used)]
+
+mod bad_disk;
+mod bad_input;
+mod bad_state;
+mod cancelled;
+#[allow(unreachable_pub)]
+#[path = "../support/executables.rs"]
+mod executables;
+mod fixtures;
+mod foreign;
+mod guard;
+mod interrupted;
+mod killed;
+mod person;
+mod places;
+mod protocol;
+mod sessions;
+mod stall;
+mod twice;
+mod world;

@@ -1,0 +1,136 @@
+//! Sessions end, resume, are cleared and forked; the loop stays with its own.
+
+use crate::world::World;
+use serde_json::json;
+use std::process::Command;
+
+fn ended(world: &World, reason: &str) {
+    world.event("ralph-stop-hook", "SessionEnd", json!({"reason": reason})).silent();
+}
+
+fn at_one() -> World {
+    let world = World::looping("");
+    world.working_stop("x").goes_on();
+    world
+}
+
+#[test]
+fn a_session_that_ends_in_mid_turn_has_crashed_and_resumes_by_itself() {
+    let mut world = at_one();
+    ended(&world, "other");
+    assert_eq!(world.standing(), "paused 1/25 crashed");
+    world.set("CLAUDE_PID", "1");
+    let ran = world.session_starts("resume");
+    assert!(ran.context().contains(" continues at 1/25\n"), "{ran:?}");
+    assert!(ran.message().contains("continues at 1/25"), "{ran:?}");
+    assert_eq!(world.standing(), "implementation 1/25");
+    world.prompt("prompt-2", "continue").silent();
+    world.working_stop("x").goes_on();
+}
+
+#[test]
+fn a_session_that_is_left_at_its_prompt_resumes_running() {
+    let mut world = at_one();
+    let worker = json!({"type": "subagent", "status": "running"});
+    world.stop_with(json!({"background_tasks": [worker]})).silent();
+    ended(&world, "prompt_input_exit");
+    world.set("CLAUDE_PID", "1");
+    assert!(world.session_starts("resume").context().contains(" continues at 1/25\n"));
+}
+
+#[test]
+fn a_loop_that_a_person_paused_stays_paused_on_resume() {
+    let mut world = at_one();
+    world.prompt("prompt-1", "ralph pause").exit(0);
+    ended(&world, "other");
+    assert_eq!(world.standing(), "paused 1/25 person");
+    world.set("CLAUDE_PID", "1");
+    world
+        .session_starts("resume")
+        .stdout(json!({"systemMessage": "Ralph: paused at 1/25; /ralph continues"}))
+        .stderr("")
+        .exit(0);
+}
+
+#[test]
+fn a_cleared_conversation_takes_its_loop_along_paused() {
+    let mut world = at_one();
+    ended(&world, "clear");
+    assert_eq!(world.standing(), "paused 1/25 cleared");
+    let old = world.entry();
+    world.become_session("session-2", "");
+    let message = world.session_starts("clear").message();
+    assert_eq!(message, "Ralph: paused at 1/25 (cleared); /ralph continues");
+    assert!(world.has_entry() && !old.exists(), "the entry was renamed");
+    assert_eq!(world.state()["lineage"][0]["session_id"], "session-1");
+    world.prompt("prompt-2", "hello").silent();
+    world.stop("x").silent();
+    world.prompt = "prompt-3".to_owned();
+    assert!(world.type_command("ralph", "").context().contains("Goal: Fix it"));
+    assert!(world.working_stop("x").goes_on().contains("iteration 2/25"));
+}
+
+#[test]
+fn a_cleared_conversation_of_another_process_takes_nothing() {
+    let mut world = at_one();
+    ended(&world, "clear");
+    let mut other = Command::new("sleep").arg("60").spawn().unwrap();
+    world.become_session("session-2", "");
+    world.set("CLAUDE_PID", &other.id().to_string());
+    world.session_starts("clear").silent();
+    other.kill().unwrap();
+    other.wait().unwrap();
+    assert!(!world.has_entry());
+}
+
+#[test]
+fn a_process_that_only_reuses_the_number_is_another_process() {
+    let mut world = at_one();
+    ended(&world, "clear");
+    world.edit_state(|state| state["client"]["started"] = json!("1"));
+    world.become_session("session-2", "");
+    world.session_starts("clear").silent();
+    assert!(!world.has_entry());
+}
+
+#[test]
+fn a_loop_that_was_not_cleared_is_not_taken_by_a_cleared_session_of_its_process() {
+    let mut world = at_one();
+    world.become_session("session-2", "");
+    world.session_starts("clear").silent();
+    assert!(!world.has_entry());
+}
+
+#[test]
+fn esc_and_then_clear_is_cleared() {
+    let mut world = at_one();
+    world.prompt("prompt-2", "hello").message();
+    ended(&world, "clear");
+    assert_eq!(world.standing(), "paused 1/25 cleared");
+    assert_eq!(world.state()["resume_phase"], "implementation");
+    world.become_session("session-2", "");
+    assert!(world.session_starts("clear").message().contains("paused at 1/25"));
+}
+
+#[test]
+fn a_fork_and_a_fresh_start_never_take_the_loop() {
+    let mut world = at_one();
+    world.become_session("session-2", "");
+    for source in ["fork", "startup", "resume", "compact"] {
+        world.session_starts(source).silent();
+    }
+    world.stop("x").silent();
+    assert!(!world.has_entry());
+}
+
+#[test]
+fn after_compaction_the_running_loops_contract_comes_back() {
+    let mut world = at_one();
+    let ran = world.session_starts("compact");
+    let context = ran.context();
+    assert!(context.contains(" continues at 1/25\n") && context.contains("Goal: Fix it"));
+    ran.stdout(json!({"hookSpecificOutput":
+        {"hookEventName": "SessionStart", "additionalContext": context}}));
+    world.prompt("prompt-1", "ralph pause").exit(0);
+    world.session_starts("compact").silent();
+}

@@ -1,0 +1,459 @@
+//! A project, a private home and a client's environment, and calls of the hooks in them.
+
+use crate::executables::executables;
+use serde_json::{Map, Value, json};
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::time::SystemTime;
+
+pub(crate) const EXECUTABLES: [&str; 5] = [
+    "ralph-user-prompt",
+    "ralph-pre-tool-use",
+    "ralph-backpressure",
+    "ralph-stop-hook",
+    "ralph-session-context",
+];
+
+/// An executable under test, freshly built. Those of one folder find each other there.
+pub(crate) fn executable(name: &str) -> &'static str {
+    let place: &'static PathBuf = Box::leak(Box::new(executables().join(name)));
+    place.to_str().expect("the target folder has a UTF-8 name")
+}
+
+/// One session of a client, in a project of its own.
+pub(crate) struct World {
+    folder: tempfile::TempDir,
+    /// What the client calls the session.
+    pub(crate) session: String,
+    /// The prompt whose turn is running.
+    pub(crate) prompt: String,
+    /// Where the hooks run; it follows the conversation's shell.
+    pub(crate) cwd: PathBuf,
+    /// The environment of a hook, and nothing else.
+    pub(crate) env: BTreeMap<String, String>,
+    /// The last argument of a hook: which registration started it.
+    pub(crate) via: Option<&'static str>,
+}
+
+impl World {
+    /// A repository with one commit and no loop.
+    pub(crate) fn new() -> World {
+        let world = World::without_repository();
+        world.git("init -q");
+        world.write("tracked", "one\n");
+        world.git("add .");
+        world.git("commit -q -m first");
+        world
+    }
+
+    pub(crate) fn without_repository() -> World {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().canonicalize().unwrap();
+        for name in ["project", "home"] {
+            fs::create_dir(root.join(name)).unwrap();
+        }
+        let project = root.join("project");
+        let env = [
+            ("HOME", root.join("home").display().to_string()),
+            ("RALPH_HOME", root.join("ralph").display().to_string()),
+            ("PATH", std::env::var("PATH").unwrap()),
+            ("CLAUDE_CODE_SESSION_ID", "session-1".to_owned()),
+            ("CLAUDE_PROJECT_DIR", project.display().to_string()),
+            ("CLAUDE_PID", std::process::id().to_string()),
+            ("AI_AGENT", "claude-code_2-1-328_x".to_owned()),
+            ("CLAUDECODE", "1".to_owned()),
+        ];
+        World {
+            folder,
+            session: "session-1".to_owned(),
+            prompt: "prompt-1".to_owned(),
+            cwd: project,
+            env: env.into_iter().map(|(name, value)| (name.to_owned(), value)).collect(),
+            via: Some("settings"),
+        }
+    }
+
+    /// A repository in which `/ralph "Fix it" FLAGS` was typed.
+    pub(crate) fn looping(flags: &str) -> World {
+        let world = World::new();
+        world.start(flags);
+        world
+    }
+
+    pub(crate) fn root(&self) -> PathBuf {
+        self.folder.path().canonicalize().unwrap()
+    }
+
+    pub(crate) fn project(&self) -> PathBuf {
+        self.root().join("project")
+    }
+
+    pub(crate) fn ralph_home(&self) -> PathBuf {
+        self.root().join("ralph")
+    }
+
+    pub(crate) fn transcript(&self) -> PathBuf {
+        self.root().join("home/transcript.jsonl")
+    }
+
+    pub(crate) fn set(&mut self, name: &str, value: &str) {
+        self.env.insert(name.to_owned(), value.to_owned());
+    }
+
+    /// Makes it another session of the same client, as the payload and the environment say it.
+    pub(crate) fn become_session(&mut self, session: &str, prompt: &str) {
+        self.session = session.to_owned();
+        self.prompt = prompt.to_owned();
+        self.set("CLAUDE_CODE_SESSION_ID", session);
+    }
+
+    pub(crate) fn write(&self, path: &str, content: &str) {
+        let path = self.project().join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, content).unwrap();
+    }
+
+    pub(crate) fn git(&self, arguments: &str) {
+        let done = Command::new("git")
+            .args(["-c", "user.name=t", "-c", "user.email=t@example.com", "-C"])
+            .arg(self.project())
+            .args(arguments.split(' '))
+            .env_remove("GIT_DIR")
+            .status()
+            .unwrap();
+        assert!(done.success(), "git {arguments}");
+    }
+
+    /// The rows of the conversation's transcript.
+    pub(crate) fn transcribe(&self, rows: &[Value]) {
+        let text: String = rows.iter().map(|row| format!("{row}\n")).collect();
+        fs::write(self.transcript(), text).unwrap();
+    }
+
+    /// The payload of an event of this session, with these members.
+    pub(crate) fn payload(&self, event: &str, members: Value) -> Value {
+        let mut payload = Map::from_iter([
+            ("session_id".to_owned(), json!(self.session)),
+            ("transcript_path".to_owned(), json!(self.transcript())),
+            ("cwd".to_owned(), json!(self.cwd)),
+            ("prompt_id".to_owned(), json!(self.prompt)),
+            ("permission_mode".to_owned(), json!("bypassPermissions")),
+            ("hook_event_name".to_owned(), json!(event)),
+        ]);
+        payload.extend(members.as_object().unwrap().clone());
+        Value::Object(payload)
+    }
+
+    /// Runs a hook on an event of this session.
+    pub(crate) fn event(&self, name: &str, event: &str, members: Value) -> Ran {
+        self.hook(name, self.payload(event, members).to_string())
+    }
+
+    /// Runs a hook on any text.
+    pub(crate) fn hook(&self, name: &str, payload: impl AsRef<[u8]>) -> Ran {
+        run(self.command(name), name, payload.as_ref())
+    }
+
+    /// A hook as the client starts it.
+    pub(crate) fn command(&self, name: &str) -> Command {
+        self.wrapped(&[executable(name)])
+    }
+
+    /// A hook at the end of another program's command line.
+    pub(crate) fn wrapped(&self, words: &[&str]) -> Command {
+        let mut command = Command::new(words[0]);
+        command.args(&words[1..]).args(self.via).env_clear().envs(&self.env).current_dir(&self.cwd);
+        command
+    }
+
+    /// A typed slash command: both of its events, as the client sends them.
+    pub(crate) fn type_command(&self, name: &str, args: &str) -> Ran {
+        let typed = format!("/{name} {args}");
+        self.event("ralph-user-prompt", "UserPromptSubmit", json!({"prompt": typed.trim()}))
+            .silent();
+        self.expansion(name, args)
+    }
+
+    /// The second event of a typed slash command alone.
+    pub(crate) fn expansion(&self, name: &str, args: &str) -> Ran {
+        let members = json!({
+            "expansion_type": "slash_command",
+            "command_name": name,
+            "command_args": args,
+            "command_source": "userSettings",
+            "prompt": format!("/{name} {args}"),
+        });
+        self.event("ralph-user-prompt", "UserPromptExpansion", members)
+    }
+
+    pub(crate) fn start(&self, flags: &str) -> Ran {
+        let ran = self.type_command("ralph", &format!("\"Fix it\" {flags}"));
+        assert!(ran.context().contains(" started\n"), "{ran:?}");
+        ran
+    }
+
+    /// The person types a plain prompt, which begins a turn of this id.
+    pub(crate) fn prompt(&mut self, prompt_id: &str, text: &str) -> Ran {
+        self.prompt = prompt_id.to_owned();
+        self.event("ralph-user-prompt", "UserPromptSubmit", json!({"prompt": text}))
+    }
+
+    pub(crate) fn stop(&self, message: &str) -> Ran {
+        self.stop_with(json!({"last_assistant_message": message}))
+    }
+
+    /// A stop at which the tree has changed since the last one.
+    pub(crate) fn working_stop(&self, message: &str) -> Ran {
+        let name = format!(
+            "work/{}",
+            fs::read_dir(self.project().join("work")).into_iter().flatten().count()
+        );
+        self.write(&name, "done");
+        self.stop(message)
+    }
+
+    pub(crate) fn stop_with(&self, members: Value) -> Ran {
+        let mut all = json!({
+            "stop_hook_active": false, "background_tasks": [], "session_crons": [],
+        });
+        all.as_object_mut().unwrap().extend(members.as_object().unwrap().clone());
+        self.event("ralph-stop-hook", "Stop", all)
+    }
+
+    pub(crate) fn tool(&self, tool: &str, input: Value) -> Ran {
+        let members = json!({"tool_name": tool, "tool_input": input, "tool_use_id": "t"});
+        self.event("ralph-pre-tool-use", "PreToolUse", members)
+    }
+
+    pub(crate) fn session_starts(&self, source: &str) -> Ran {
+        self.event("ralph-session-context", "SessionStart", json!({"source": source}))
+    }
+
+    pub(crate) fn entry(&self) -> PathBuf {
+        self.ralph_home().join("manifest").join(&self.session)
+    }
+
+    pub(crate) fn state_path(&self) -> PathBuf {
+        let line = fs::read_to_string(self.entry()).expect("the session has a manifest entry");
+        PathBuf::from(line.trim_end())
+    }
+
+    /// The state of the session's loop.
+    pub(crate) fn state(&self) -> Value {
+        serde_json::from_str(&fs::read_to_string(self.state_path()).unwrap()).unwrap()
+    }
+
+    /// Changes the state behind Ralph's back.
+    pub(crate) fn edit_state(&self, change: impl FnOnce(&mut Value)) {
+        let mut state = self.state();
+        change(&mut state);
+        fs::write(self.state_path(), state.to_string()).unwrap();
+    }
+
+    /// `implementation 3/25`, `paused 3/25 interrupted`
+    pub(crate) fn standing(&self) -> String {
+        let state = self.state();
+        let word = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        let why = word(&state["pause"]["cause"]) + &word(&state["ending"]["kind"]);
+        format!(
+            "{} {}/{} {why}",
+            word(&state["phase"]),
+            state["iteration"],
+            state["max_iterations"]
+        )
+        .trim_end()
+        .to_owned()
+    }
+
+    /// The states of all loops that were put away.
+    pub(crate) fn archived(&self) -> Vec<Value> {
+        let Ok(folders) = fs::read_dir(self.ralph_home().join("archive")) else {
+            return Vec::new();
+        };
+        folders
+            .map(|folder| fs::read_to_string(folder.unwrap().path().join("state.json")).unwrap())
+            .map(|text| serde_json::from_str(&text).unwrap())
+            .collect()
+    }
+
+    /// How the only loop that was put away ended.
+    #[track_caller]
+    pub(crate) fn ending(&self) -> String {
+        let archived = self.archived();
+        assert_eq!(archived.len(), 1, "one loop was put away");
+        assert_eq!(fs::read_dir(self.ralph_home().join("loops")).unwrap().count(), 0);
+        archived[0]["ending"]["kind"].as_str().unwrap().to_owned()
+    }
+
+    pub(crate) fn has_entry(&self) -> bool {
+        self.entry().symlink_metadata().is_ok()
+    }
+
+    /// Everything below a folder: content and time of each file.
+    pub(crate) fn listing(&self, folder: &Path) -> BTreeMap<PathBuf, (SystemTime, Vec<u8>)> {
+        let mut found = BTreeMap::new();
+        let mut folders = vec![folder.to_owned()];
+        while let Some(folder) = folders.pop() {
+            for entry in fs::read_dir(&folder).into_iter().flatten() {
+                let path = entry.unwrap().path();
+                let about = path.symlink_metadata().unwrap();
+                if about.is_dir() {
+                    folders.push(path.clone());
+                }
+                let content = fs::read(&path).unwrap_or_default();
+                found.insert(path, (about.modified().unwrap(), content));
+            }
+        }
+        found
+    }
+}
+
+/// Runs a command that ends in a hook, with a payload on its standard input.
+pub(crate) fn run(mut command: Command, name: &str, payload: &[u8]) -> Ran {
+    let mut child = command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap_or_else(|error| panic!("could not start {command:?}: {error}"));
+    let mut stdin = child.stdin.take().unwrap();
+    let output = std::thread::scope(|scope| {
+        // A hook with nothing to do exits without reading: the pipe breaks, as it may.
+        scope.spawn(move || drop(stdin.write_all(payload)));
+        child.wait_with_output().unwrap()
+    });
+    Ran { name: name.to_owned(), output }
+}
+
+/// A hook that has run.
+#[derive(Debug)]
+pub(crate) struct Ran {
+    name: String,
+    output: Output,
+}
+
+impl Ran {
+    pub(crate) fn out(&self) -> String {
+        String::from_utf8(self.output.stdout.clone()).unwrap()
+    }
+
+    pub(crate) fn err(&self) -> String {
+        String::from_utf8(self.output.stderr.clone()).unwrap()
+    }
+
+    /// The one JSON object on standard output, or null.
+    #[track_caller]
+    pub(crate) fn json(&self) -> Value {
+        let out = self.out();
+        if out.is_empty() {
+            return Value::Null;
+        }
+        assert_eq!(out.lines().count(), 1, "{self:?}");
+        serde_json::from_str(&out).unwrap_or_else(|error| panic!("{error}: {self:?}"))
+    }
+
+    #[track_caller]
+    pub(crate) fn stdout(self, expected: Value) -> Self {
+        assert_eq!(self.json(), expected, "{self:?}");
+        self
+    }
+
+    #[track_caller]
+    pub(crate) fn stderr(self, expected: &str) -> Self {
+        assert_eq!(self.err(), expected, "{self:?}");
+        self
+    }
+
+    #[track_caller]
+    pub(crate) fn exit(self, expected: i32) -> Self {
+        assert_eq!(self.output.status.code(), Some(expected), "{self:?}");
+        self
+    }
+
+    /// Nothing said, nothing complained of.
+    #[track_caller]
+    pub(crate) fn silent(self) -> Self {
+        self.stdout(Value::Null).stderr("").exit(0)
+    }
+
+    /// Failed open: nothing on standard output and one line of complaint with these words.
+    #[track_caller]
+    pub(crate) fn complains(self, words: &str) -> Self {
+        let err = self.err();
+        assert!(err.starts_with(&format!("{}: ", self.name)), "{self:?}");
+        assert!(err.ends_with('\n') && err.lines().count() == 1, "{self:?}");
+        assert!(err.contains(words), "{words} in {err}");
+        self.harmless().stdout(Value::Null)
+    }
+
+    /// What holds whatever happens: exit 0, at most one JSON object, at most one line of complaint
+    /// that names its executable, and no trace of a panic.
+    #[track_caller]
+    pub(crate) fn harmless(self) -> Self {
+        let err = self.err();
+        assert!(err.lines().count() <= 1, "{self:?}");
+        assert!(err.is_empty() || err.starts_with(&format!("{}: ", self.name)), "{self:?}");
+        for word in ["panic", "internal error", "RUST_BACKTRACE"] {
+            assert!(!err.contains(word), "{self:?}");
+        }
+        self.json();
+        self.exit(0)
+    }
+
+    #[track_caller]
+    fn text(&self, of: &Value) -> String {
+        assert_eq!(self.err(), "", "{self:?}");
+        of.as_str().unwrap_or_else(|| panic!("not said: {self:?}")).to_owned()
+    }
+
+    /// The text for the model.
+    #[track_caller]
+    pub(crate) fn context(&self) -> String {
+        self.text(&self.json()["hookSpecificOutput"]["additionalContext"])
+    }
+
+    /// The message for the person.
+    #[track_caller]
+    pub(crate) fn message(&self) -> String {
+        self.text(&self.json()["systemMessage"])
+    }
+
+    /// The reason of a block.
+    #[track_caller]
+    pub(crate) fn blocked(&self) -> String {
+        assert_eq!(self.json()["decision"], "block", "{self:?}");
+        self.text(&self.json()["reason"])
+    }
+
+    /// The reason of a refused tool call that does not end the turn.
+    #[track_caller]
+    pub(crate) fn denied(&self) -> String {
+        let reason = self.json()["hookSpecificOutput"]["permissionDecisionReason"].clone();
+        let expected = json!({"hookSpecificOutput": {
+            "hookEventName": "PreToolUse",
+            "permissionDecision": "deny",
+            "permissionDecisionReason": reason,
+        }});
+        assert_eq!(self.json(), expected, "{self:?}");
+        self.text(&reason)
+    }
+
+    /// The turn goes on, with this text for the model.
+    #[track_caller]
+    pub(crate) fn goes_on(&self) -> String {
+        assert_eq!(self.json()["hookSpecificOutput"]["hookEventName"], "Stop", "{self:?}");
+        assert_eq!(self.json().as_object().unwrap().len(), 1, "{self:?}");
+        self.context()
+    }
+
+    /// The loop is over, and the person is told so in these words.
+    #[track_caller]
+    pub(crate) fn ends(self, words: &str) -> Self {
+        let message = self.message();
+        assert!(message.contains(words), "{words} in {message}");
+        self.stdout(json!({"systemMessage": message})).exit(0)
+    }
+}
