@@ -117,6 +117,17 @@ fn a_paused_loop_can_be_cancelled() {
     assert_eq!(world.ending(), "cancelled");
 }
 
+/// As after a stop that let a queued command run: no turn is the loop's, and the command comes as two events.
+#[test]
+fn a_running_loop_without_a_turn_is_continued_by_a_typed_command() {
+    let mut world = World::looping("");
+    let worker = json!([{"id": "w", "type": "subagent", "status": "running"}]);
+    world.event("ralph-stop-hook", "Stop", json!({"background_tasks": worker})).silent();
+    world.prompt = "prompt-2".to_owned();
+    world.event("ralph-user-prompt", "UserPromptSubmit", json!({"prompt": "/ralph"})).silent();
+    assert!(world.expansion("ralph", "").context().contains("continues at 0/25"));
+}
+
 #[test]
 fn planning_is_refused_while_a_loop_is_live() {
     let world = World::looping("");
