@@ -112,8 +112,10 @@ fn cancel_in_plain_words_in_mid_turn_cuts_the_next_tool_call() {
     assert_eq!(ended["ending"]["kind"], "cancelled");
     gate.open();
     terminal.wait_for("the person cancelled the loop at 1/5");
+    terminal.wait_for("ended cancelled at 1/5");
     ask(&terminal, "Served.");
     assert!(!world.project().join("never").exists());
+    assert!(stand_in.requests()[3].news().contains("An ordinary question?"));
     assert_eq!((stand_in.requests().len(), stand_in.unscripted()), (4, 0));
 }
 
@@ -123,7 +125,6 @@ fn pause_in_plain_words_in_mid_turn_rests_at_the_next_stop_and_continues() {
     let script = Script::new()
         .turns(iteration("one"))
         .turn(Turn::held(&gate).then_text("Wrote nothing yet."))
-        .turn(Turn::text("Paused, as you wish."))
         .turn(Turn::text("On with it.\n\nRALPH_COMPLETE"));
     let stand_in = StandIn::start(script).unwrap();
     let terminal = world.terminal(&stand_in, &[]);
@@ -135,7 +136,8 @@ fn pause_in_plain_words_in_mid_turn_rests_at_the_next_stop_and_continues() {
     gate.open();
     terminal.wait_for("paused at 1/5; /ralph continues");
     terminal.submit("/ralph").wait_for("ended complete_unverified at 1/5");
-    let contract = stand_in.requests().last().unwrap().news();
+    assert_eq!((stand_in.requests().len(), stand_in.unscripted()), (4, 0));
+    let contract = stand_in.requests()[3].news();
     assert!(contract.contains("continues at 1/5"), "{contract}");
     assert!(contract.contains("Goal: Write the two files"), "{contract}");
 }

@@ -106,6 +106,7 @@ fn the_end_is_told_by_the_copy_that_counts() {
     cancel::end_loop(&home, &file, "in a terminal", false).unwrap().unwrap();
     world.via = Some("skill");
     world.stop("x").silent();
+    world.prompt("prompt-2", "hello").silent();
     world.via = Some("settings");
     world.stop("x").ends("ended cancelled at 0/25");
 }
