@@ -209,7 +209,7 @@ fn a_second_loop_is_refused_while_one_is_live() {
     terminal.submit("/ralph \"other\"");
     wait_until_queued(&world, "/ralph \"other\"");
     gate.open();
-    terminal.wait_for("a loop is live in this session");
+    terminal.wait_for("a loop is running in this session at 1/5");
     let shown = terminal.history();
     assert!(
         shown.contains("type /ralph to continue it") && shown.contains("/ralph-cancel"),

@@ -77,7 +77,7 @@ fn cancel(call: &Call, bound: &Bound) -> Result<String> {
     bound.file.update(|state| {
         state.cancelled_by_prompt = Some(prompt_id);
     })?;
-    match cancel::end_loop(&call.home, &bound.file, "typed in the session", false)? {
+    match cancel::end_loop(&call.home, &bound.file, "by a person in this session", false)? {
         Some((state, archived)) => {
             bound::note(
                 &archived,
