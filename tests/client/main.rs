@@ -15,8 +15,12 @@ macro_rules! tests {
 mod demo;
 mod facts;
 mod install;
+mod interference;
 mod isolation;
+mod kept;
+mod loops;
 mod person;
+mod registrations;
 mod rig;
 #[path = "../support/mod.rs"]
 mod support;
@@ -72,6 +76,9 @@ fn trials(ignored: bool) -> Vec<Trial> {
         ("person", person::TESTS),
         ("person::interrupts", person::interrupts::TESTS),
         ("person::plans", person::plans::TESTS),
+        ("loops", loops::TESTS),
+        ("interference", interference::TESTS),
+        ("registrations", registrations::TESTS),
     ];
     let tests =
         groups.iter().flat_map(|(group, tests)| tests.iter().map(move |test| (group, test)));

@@ -47,7 +47,11 @@ pub enum Begun {
 }
 
 /// Decides what the request means, and carries it out.
+///
+/// One request at a time: two registrations start two copies of the prompt hook for one prompt,
+/// often at the same moment, and the second must find what the first has started.
 pub fn begin(asked: &Asked<'_>) -> Result<Begun> {
+    let _starting = lifecycle::lock_starts(asked.home)?;
     let bound_file = lifecycle::of_session(asked.home, asked.session_id)?;
     let found = read(bound_file.as_ref())?;
     if let Some(other) = found.as_ref().filter(|state| is_anothers(state, asked)) {
@@ -197,4 +201,40 @@ fn take_up(asked: &Asked<'_>, file: Option<&LoopFile>, is_planned: bool) -> Resu
     };
     lifecycle::bind(asked.home, file, asked.session_id)?;
     Ok(if was_begun { Begun::Continues(state) } else { Begun::Started(state) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn copies_that_are_asked_at_once_start_one_loop_of_the_highest_rank() {
+        let folder = tempfile::tempdir().unwrap();
+        let home = Home::at(folder.path().join("home"));
+        let request = Request { task: Some("t".to_owned()), options: Options::default() };
+        let ask = |via| {
+            begin(&Asked {
+                home: &home,
+                request: &request,
+                session_id: "s",
+                prompt_id: "p",
+                project_root: folder.path().to_owned(),
+                started_by: StartedBy::Person,
+                via: Some(via),
+            })
+            .unwrap()
+        };
+        let ask = &ask;
+        let begun: Vec<Begun> = std::thread::scope(|scope| {
+            let copies = [Via::Plugin, Via::Settings, Via::Plugin, Via::Settings]
+                .map(|via| scope.spawn(move || ask(via)));
+            copies.map(|copy| copy.join().unwrap()).into()
+        });
+        let n_started = begun.iter().filter(|begun| matches!(begun, Begun::Started(_))).count();
+        let n_answered = begun.iter().filter(|begun| matches!(begun, Begun::Answered)).count();
+        assert_eq!((n_started, n_answered), (1, 3));
+        let loops = lifecycle::all(&home);
+        assert_eq!(loops.len(), 1);
+        assert_eq!(loops[0].1.as_ref().unwrap().via, Some(Via::Settings));
+    }
 }

@@ -29,7 +29,11 @@ pub fn answer(call: &Call) -> Result<Reply> {
     Ok(match ruling(call, &bound.state, standing) {
         Ruling::Allow => Reply::silent(),
         Ruling::Deny { rule, reason } => {
-            bound.note(call, "denied", &format!("{}: {reason}", rule.name()), bound::tool(call));
+            // Every copy denies, since the client takes the strictest answer; one of them writes.
+            if !bound.is_outranked(call.via) {
+                let why = format!("{}: {reason}", rule.name());
+                bound.note(call, "denied", &why, bound::tool(call));
+            }
             Reply::deny(&reason)
         }
     })

@@ -64,15 +64,16 @@ fn cancel_command(call: &Call) -> Result<Reply> {
             false => Reply::block(&say::ended(&bound.state)),
         });
     }
-    Ok(Reply::block(&cancel(call, &bound)?))
+    Ok(cancel(call, &bound)?.map_or(Reply::silent(), |message| Reply::block(&message)))
 }
 
 fn cancelled_by(state: &LoopState, prompt_id: &str) -> bool {
     !prompt_id.is_empty() && state.cancelled_by_prompt.as_deref() == Some(prompt_id)
 }
 
-/// Ends the loop; returns what to tell the person.
-fn cancel(call: &Call, bound: &Bound) -> Result<String> {
+/// Ends the loop; returns what to tell the person, or none if another copy of this hook, started by
+/// the same prompt at the same moment, was first and tells them.
+fn cancel(call: &Call, bound: &Bound) -> Result<Option<String>> {
     let prompt_id = call.input.prompt_id.clone();
     bound.file.update(|state| {
         state.cancelled_by_prompt = Some(prompt_id);
@@ -87,9 +88,12 @@ fn cancel(call: &Call, bound: &Bound) -> Result<String> {
                 "the person cancelled",
                 Value::Null,
             );
-            Ok(format!("{} Kept in {}", say::ended(&state), archived.folder().display()))
+            Ok(Some(format!("{} Kept in {}", say::ended(&state), archived.folder().display())))
         }
-        None => Ok(say::line("the loop had ended before")),
+        None => Ok(match Bound::<LoopState>::find(call)? {
+            Some(now) if cancelled_by(&now.state, &call.input.prompt_id) => None,
+            _ => Some(say::line("the loop had ended before")),
+        }),
     }
 }
 
@@ -143,7 +147,7 @@ fn drives(state: &LoopState, prompt_id: &str) -> bool {
 /// or at once: in neither case does the model hear the words.
 fn typed_cancel(call: &Call, bound: &Bound) -> Result<Reply> {
     let mid_turn = drives(&bound.state, &call.input.prompt_id);
-    let message = cancel(call, bound)?;
+    let Some(message) = cancel(call, bound)? else { return Ok(Reply::silent()) };
     Ok(if mid_turn { Reply::keep_from_model(&message) } else { Reply::block(&message) })
 }
 

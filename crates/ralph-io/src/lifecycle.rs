@@ -4,6 +4,7 @@
 //! a loop that was just put away, and is followed there.
 
 use crate::home::Home;
+use crate::lock::{self, Lock};
 use crate::manifest::{self, Key};
 use crate::project;
 use crate::store::LoopFile;
@@ -40,6 +41,15 @@ fn follow(home: &Home, path: &Path) -> LoopFile {
         return archived;
     }
     LoopFile::at(path)
+}
+
+/// Keeps other starts out from the look at what there is to the loop that follows from it.
+///
+/// # Errors
+/// When another start took too long, or the home cannot be made.
+pub fn lock_starts(home: &Home) -> Result<Lock> {
+    home.prepare()?;
+    lock::take(&home.loops(), lock::DEADLINE)
 }
 
 /// Writes a new loop: its folder, its state, the project's entry and, if it is bound, its

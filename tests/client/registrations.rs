@@ -1,0 +1,186 @@
+//! The ways to register, alone and two at a time, in the real client.
+//!
+//! Two at once start every hook twice; the client's own summary of each stop says so, the loop counts it once.
+
+use std::fs;
+use std::process::Command;
+
+use ralph::standin::{Request, Script, StandIn, Turn};
+use ralph_core::registration::plugin_hooks_json;
+use serde_json::Value;
+
+use crate::Test;
+use crate::kept::{
+    TOKEN, continuations, copy_executables, installed, installed_from, new_file, positions,
+    the_ended, token_after, works,
+};
+use crate::support::World;
+
+pub(crate) const TESTS: &[Test] = tests![
+    settings_and_plugin_together_count_each_stop_once,
+    settings_and_front_matter_together_count_each_stop_once,
+    plugin_and_front_matter_together_count_each_stop_once,
+    front_matter_alone_holds_a_loop_that_the_model_starts_as_the_skill_says,
+    a_stowed_package_holds_a_loop_by_bare_names,
+    no_shell_reads_a_registered_command,
+];
+
+/// As many as the design promises to keep apart.
+const N_STOPS: usize = 30;
+
+const REPOSITORY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
+
+fn settings_and_plugin_together_count_each_stop_once() {
+    let world = installed();
+    silence_front_matter(&world);
+    let plugin = make_plugin(&world);
+    check_pair(&world, &["--plugin-dir", &plugin], ["plugin", "settings"]);
+}
+
+fn settings_and_front_matter_together_count_each_stop_once() {
+    check_pair(&installed(), &[], ["settings", "skill"]);
+}
+
+fn plugin_and_front_matter_together_count_each_stop_once() {
+    let world = World::new();
+    copy_skills(&world);
+    let plugin = make_plugin(&world);
+    check_pair(&world, &["--plugin-dir", &plugin], ["plugin", "skill"]);
+}
+
+/// The model only talks, so that no tool call lies between two stops: they follow each other as closely as they can.
+#[track_caller]
+fn check_pair(world: &World, args: &[&str], origins: [&str; 2]) {
+    let stand_in = StandIn::start(Script::new().repeat(Turn::text("I am thinking."))).unwrap();
+    let typed = format!("/ralph \"Tidy the attic\" --max-iterations {N_STOPS} --stall-limit 100");
+    let client = world.client(&stand_in).args(args).env("CLAUDE_CODE_STOP_HOOK_BLOCK_CAP", "0");
+    let run = client.prompt(&typed);
+    assert_eq!(run.code, Some(0), "{run:?}");
+    let stops = stop_hooks(world, run.session_id());
+    assert_eq!(stops.len(), N_STOPS + 1);
+    for started in &stops {
+        assert_eq!(started, &origins, "both registrations start their copy at each stop");
+    }
+    let kept = the_ended(world);
+    assert_eq!(kept.ending(), format!("max_iterations at {N_STOPS}/{N_STOPS}"));
+    assert_eq!(kept.n_decisions("Stop", "go on"), N_STOPS);
+    assert_eq!(kept.n_decisions("UserPromptExpansion", "started"), 1);
+    let requests = stand_in.requests();
+    assert_eq!(requests.len(), N_STOPS + 1);
+    assert_eq!(continuations(&requests), positions(N_STOPS, N_STOPS));
+}
+
+/// Which registrations' copies the client started, stop by stop: the last argument of each names it.
+fn stop_hooks(world: &World, session_id: &str) -> Vec<Vec<String>> {
+    let rows = world.transcript_of(session_id);
+    let stops = rows.iter().filter(|row| row["subtype"] == "stop_hook_summary");
+    stops.map(|row| sorted_origins(&row["hookInfos"])).collect()
+}
+
+fn sorted_origins(hooks: &Value) -> Vec<String> {
+    let commands = hooks.as_array().unwrap().iter().map(|hook| hook["command"].as_str().unwrap());
+    let mut origins: Vec<_> =
+        commands.map(|command| command.rsplit(' ').next().unwrap().to_owned()).collect();
+    origins.sort();
+    origins
+}
+
+fn front_matter_alone_holds_a_loop_that_the_model_starts_as_the_skill_says() {
+    let world = World::new();
+    copy_skills(&world);
+    let script = Script::new().answer_with(|request| match request.tool_results().len() {
+        0 => start_as_the_skill_says(request),
+        _ if request.news().contains("Ralph loop, iteration 2/7") => Turn::text(TOKEN),
+        _ => Turn::text("I am thinking."),
+    });
+    let stand_in = StandIn::start(script).unwrap();
+    // The client's own rules about permissions hold here: the skill must allow what it asks for.
+    let client = world.client(&stand_in).args(&["--permission-mode", "default"]);
+    let run = client.prompt("/ralph \"Tidy the attic, don't $(touch hit)\" --max-iterations 7");
+    let requests = stand_in.requests();
+    assert!(!requests[0].news().contains(" started\n"), "{}", requests[0].news());
+    let result = &requests[1].tool_results()[0];
+    let kept = the_ended(&world);
+    assert!(result.text.contains(&kept.started_line()), "{}", result.text);
+    assert_eq!(kept.ending(), "complete_unverified at 2/7");
+    assert_eq!(kept.state["started_by"], "model");
+    assert_eq!(kept.state["via"], "skill");
+    assert_eq!(kept.state["prompt"], "Tidy the attic, don't $(touch hit)");
+    assert_eq!(kept.state["session_id"], run.session_id());
+    assert!(!world.project().join("hit").exists());
+}
+
+/// Copies the command of the skill's page, with the text between its tags, as a model would.
+fn start_as_the_skill_says(request: &Request) -> Turn {
+    let page = request.news();
+    let between = |from: &str, to: &str| {
+        let (_, rest) = page.split_once(from).unwrap_or_else(|| panic!("no `{from}` in {page}"));
+        rest.split_once(to).unwrap_or_else(|| panic!("no `{to}` in {rest}")).0.to_owned()
+    };
+    let typed = between("<ralph-arguments>\n", "\n</ralph-arguments>");
+    let command = between("ralph start --session ", "\n");
+    Turn::bash(&format!("ralph start --session {command}\n{typed}\nRALPH_ARGUMENTS"))
+}
+
+fn a_stowed_package_holds_a_loop_by_bare_names() {
+    let world = World::new();
+    let dotfiles = world.root().join("dotfiles").display().to_string();
+    let home = world.home().display().to_string();
+    world.ralph(&["install", "--stow", &dotfiles]).exits(0);
+    world.run("stow", &["--no-folding", "-d", &dotfiles, "-t", &home, "claude"], "").exits(0);
+    let config = world.home().join(".claude");
+    assert!(fs::symlink_metadata(config.join("settings.json")).unwrap().is_symlink());
+    let settings = fs::read_to_string(config.join("settings.json")).unwrap();
+    assert!(settings.contains("\"ralph-stop-hook\""), "{settings}");
+    let stand_in = StandIn::start(works(new_file, token_after(3))).unwrap();
+    let client = world.client(&stand_in).env("CLAUDE_CONFIG_DIR", &config.display().to_string());
+    client.prompt("/ralph \"Tidy the attic\"").result();
+    let kept = the_ended(&world);
+    assert_eq!(kept.ending(), "complete_unverified at 3/25");
+    assert_eq!(kept.state["via"], "settings");
+    assert!(stand_in.requests()[0].news().contains(&kept.started_line()));
+}
+
+/// The folder's name would be a command to any shell that reads it; in exec form it is a name.
+fn no_shell_reads_a_registered_command() {
+    let world = World::new();
+    installed_from(&world, "bin; touch shell-was-here;");
+    let stand_in = StandIn::start(works(new_file, token_after(2))).unwrap();
+    world.client(&stand_in).prompt("/ralph \"Tidy the attic\"").result();
+    let kept = the_ended(&world);
+    assert_eq!(kept.ending(), "complete_unverified at 2/25");
+    assert_eq!(kept.state["via"], "settings");
+    assert!(!world.project().join("shell-was-here").exists());
+}
+
+/// A plugin as `--plugin-dir` takes it: its description, its hooks, its executables, and no skill of its own.
+fn make_plugin(world: &World) -> String {
+    let folder = world.root().join("plugin");
+    copy_executables(&folder.join("bin"));
+    for part in [".claude-plugin", "hooks"] {
+        fs::create_dir_all(folder.join(part)).unwrap();
+    }
+    fs::write(
+        folder.join(".claude-plugin/plugin.json"),
+        r#"{"name": "ralph", "version": "0.0.1"}"#,
+    )
+    .unwrap();
+    fs::write(folder.join("hooks/hooks.json"), plugin_hooks_json()).unwrap();
+    folder.display().to_string()
+}
+
+/// The skills as a person copies them, without `ralph install`.
+fn copy_skills(world: &World) {
+    let skills = format!("{REPOSITORY}/skills");
+    let copied = Command::new("cp").args(["-r", &skills]).arg(world.config()).status().unwrap();
+    assert!(copied.success());
+}
+
+/// Takes the hooks out of the installed skill, so that only the other registrations are left.
+fn silence_front_matter(world: &World) {
+    let page = world.config().join("skills/ralph/SKILL.md");
+    let text = fs::read_to_string(&page).unwrap();
+    let (head, rest) = text.split_once("hooks:\n").unwrap();
+    let (_, body) = rest.split_once("---\n").unwrap();
+    fs::write(&page, format!("{head}---\n{body}")).unwrap();
+}
