@@ -19,6 +19,7 @@ mod interference;
 mod isolation;
 mod kept;
 mod loops;
+mod person;
 mod registrations;
 mod rig;
 #[path = "../support/mod.rs"]
@@ -72,6 +73,9 @@ fn trials(ignored: bool) -> Vec<Trial> {
         ("rig", rig::TESTS),
         ("facts", facts::TESTS),
         ("demo", demo::TESTS),
+        ("person", person::TESTS),
+        ("person::interrupts", person::interrupts::TESTS),
+        ("person::plans", person::plans::TESTS),
         ("loops", loops::TESTS),
         ("interference", interference::TESTS),
         ("registrations", registrations::TESTS),

@@ -10,7 +10,7 @@ fn the_cancel_command_ends_and_archives_the_loop_without_the_model() {
     world.prompt = "prompt-2".to_owned();
     let ran = world.type_command("ralph-cancel", "");
     let reason = ran.blocked();
-    assert!(reason.contains("ended cancelled at 1/25: typed in the session"), "{reason}");
+    assert!(reason.contains("ended cancelled at 1/25: by a person in this session"), "{reason}");
     ran.stdout(json!({"decision": "block", "reason": reason})).exit(0);
     assert_eq!(world.ending(), "cancelled");
     let archived = world.state_path();
@@ -30,13 +30,13 @@ fn the_cancel_command_says_so_when_nothing_is_live() {
 }
 
 #[test]
-fn cancel_typed_in_mid_turn_is_told_and_not_blocked_and_the_turn_is_cut() {
+fn cancel_typed_in_mid_turn_is_answered_without_the_model_and_the_turn_is_cut() {
     let mut world = World::looping("");
     world.working_stop("x").goes_on();
     let ran = world.prompt("prompt-1", " ralph cancel\n");
-    let message = ran.message();
+    let message = ran.kept_from_model();
     assert!(message.contains("ended cancelled at 1/25"), "{message}");
-    ran.stdout(json!({"systemMessage": message})).exit(0);
+    ran.stdout(json!({"continue": false, "stopReason": message})).exit(0);
     let cut = world.tool("Bash", json!({"command": "ls"})).json();
     assert_eq!(cut["continue"], false);
     assert_eq!(cut["hookSpecificOutput"]["permissionDecision"], "deny");
@@ -60,7 +60,8 @@ fn pause_typed_in_mid_turn_rests_the_loop_and_does_not_cut_the_turn() {
     let mut world = World::looping("");
     world.working_stop("x").goes_on();
     let ran = world.prompt("prompt-1", "ralph pause");
-    ran.stdout(json!({"systemMessage": "Ralph: paused at 1/25; /ralph continues"})).exit(0);
+    let message = "Ralph: paused at 1/25; /ralph continues";
+    ran.stdout(json!({"continue": false, "stopReason": message})).exit(0);
     assert_eq!(world.standing(), "paused 1/25 person");
     world.tool("Bash", json!({"command": "ls"})).silent();
     world.stop("x").silent();
@@ -85,18 +86,18 @@ fn pause_typed_while_idle_is_answered_without_the_model() {
 fn cancel_typed_after_pause_in_the_same_turn_is_told_and_cuts_it() {
     let mut world = World::looping("");
     world.working_stop("x").goes_on();
-    world.prompt("prompt-1", "ralph pause").message();
+    world.prompt("prompt-1", "ralph pause").kept_from_model();
     let ran = world.prompt("prompt-1", "ralph cancel");
-    let message = ran.message();
+    let message = ran.kept_from_model();
     assert!(message.contains("ended cancelled at 1/25"), "{message}");
-    ran.stdout(json!({"systemMessage": message}));
+    ran.stdout(json!({"continue": false, "stopReason": message}));
     assert_eq!(world.tool("Bash", json!({"command": "ls"})).json()["continue"], false);
 }
 
 #[test]
 fn a_person_who_cancelled_in_the_session_is_told_once() {
     let mut world = World::looping("");
-    world.prompt("prompt-1", "ralph cancel").message();
+    world.prompt("prompt-1", "ralph cancel").kept_from_model();
     world.stop("x").silent();
     assert!(!world.has_entry());
 }
@@ -115,6 +116,17 @@ fn a_paused_loop_can_be_cancelled() {
     world.prompt("prompt-1", "ralph pause").exit(0);
     world.prompt("prompt-2", "ralph cancel").blocked();
     assert_eq!(world.ending(), "cancelled");
+}
+
+/// As after a stop that let a queued command run: no turn is the loop's, and the command comes as two events.
+#[test]
+fn a_running_loop_without_a_turn_is_continued_by_a_typed_command() {
+    let mut world = World::looping("");
+    let worker = json!([{"id": "w", "type": "subagent", "status": "running"}]);
+    world.event("ralph-stop-hook", "Stop", json!({"background_tasks": worker})).silent();
+    world.prompt = "prompt-2".to_owned();
+    world.event("ralph-user-prompt", "UserPromptSubmit", json!({"prompt": "/ralph"})).silent();
+    assert!(world.expansion("ralph", "").context().contains("continues at 0/25"));
 }
 
 #[test]

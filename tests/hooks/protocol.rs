@@ -173,7 +173,7 @@ fn a_second_task_is_refused_once_the_loop_has_begun() {
     world.working_stop("x").goes_on();
     world.prompt = "prompt-2".to_owned();
     let reason = world.type_command("ralph", "Another").blocked();
-    assert!(reason.contains("a loop is live in this session, paused at 1/25"), "{reason}");
+    assert!(reason.contains("a loop is paused in this session at 1/25"), "{reason}");
     assert_eq!(world.state()["loop_id"], first);
 }
 

@@ -1,6 +1,9 @@
 //! Two registrations at once: each event starts the hook twice, and it counts once.
 
 use crate::world::{Ran, World, executable, run};
+use ralph_hooks::cancel;
+use ralph_io::home::Home;
+use ralph_io::lifecycle;
 use serde_json::{Value, json};
 
 const STOPS: u32 = 30;
@@ -90,6 +93,22 @@ fn copies_that_run_at_the_same_time_count_once() {
         });
         assert_eq!((spoke(&answers), world.state()["iteration"].clone()), (1, json!(n)));
     }
+}
+
+/// The copy that counts ends the loop while the other is on its way.
+#[test]
+fn the_end_is_told_by_the_copy_that_counts() {
+    let mut world = World::new();
+    world.via = Some("settings");
+    world.start("");
+    let home = Home::at(world.ralph_home());
+    let file = lifecycle::of_session(&home, &world.session).unwrap().unwrap();
+    cancel::end_loop(&home, &file, "in a terminal", false).unwrap().unwrap();
+    world.via = Some("skill");
+    world.stop("x").silent();
+    world.prompt("prompt-2", "hello").silent();
+    world.via = Some("settings");
+    world.stop("x").ends("ended cancelled at 0/25");
 }
 
 #[test]

@@ -421,6 +421,13 @@ impl Ran {
         self.text(&self.json()["systemMessage"])
     }
 
+    /// The answer to words that the model does not get to hear.
+    #[track_caller]
+    pub(crate) fn kept_from_model(&self) -> String {
+        assert_eq!(self.json()["continue"], false, "{self:?}");
+        self.text(&self.json()["stopReason"])
+    }
+
     /// The reason of a block.
     #[track_caller]
     pub(crate) fn blocked(&self) -> String {

@@ -66,6 +66,12 @@ impl Row {
     }
 }
 
+/// False when no row of these is about the queue of typed input, as at nearly every stop: found
+/// out in one pass over the text.
+pub fn may_hold_queue_rows(text: &[u8]) -> bool {
+    memchr::memmem::find(text, b"queue-operation").is_some()
+}
+
 /// True when the queue of typed input holds a `/ralph…` command, by whatever prefix.
 pub fn command_waits(rows: impl Iterator<Item = Row>) -> bool {
     let mut queue: Vec<String> = Vec::new();

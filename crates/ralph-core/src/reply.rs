@@ -26,6 +26,7 @@ enum Action {
     Nothing,
     Context(Event, String),
     Block(String),
+    KeepFromModel(String),
     Deny {
         reason: String,
         cut_turn: bool,
@@ -90,6 +91,13 @@ impl Reply {
         Reply { action: Action::Block(bounded(reason, REASON_LIMIT)), message: None }
     }
 
+    /// Answers words that were typed in mid-turn. The client holds them until the turn has ended,
+    /// and then shows this to the person instead of asking the model. A block would show nothing,
+    /// and a mere message would let the words become a turn of their own.
+    pub fn keep_from_model(answer: &str) -> Reply {
+        Reply { action: Action::KeepFromModel(bounded(answer, REASON_LIMIT)), message: None }
+    }
+
     /// Refuses a tool call; the model reads the reason.
     pub fn deny(reason: &str) -> Reply {
         let reason = bounded(reason, REASON_LIMIT);
@@ -129,6 +137,10 @@ impl Reply {
             Action::Block(reason) => {
                 reply.insert("decision".to_owned(), json!("block"));
                 reply.insert("reason".to_owned(), json!(reason));
+            }
+            Action::KeepFromModel(answer) => {
+                reply.insert("continue".to_owned(), json!(false));
+                reply.insert("stopReason".to_owned(), json!(answer));
             }
             Action::Deny { reason, cut_turn } => {
                 let output = json!({

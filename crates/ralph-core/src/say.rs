@@ -65,10 +65,10 @@ fn next_command(kind: &EndingKind) -> &'static str {
 
 /// The end of a text, on one line, for a journal or a message.
 pub fn tail(text: &str, letters: usize) -> String {
-    let skip = text.chars().count().saturating_sub(letters);
-    let tail: String = text.chars().skip(skip).collect();
-    let folded = tail.split_whitespace().collect::<Vec<_>>().join(" ");
-    if skip > 0 { format!("…{folded}") } else { folded }
+    // From the end: the text may be a megabyte.
+    let begins = text.char_indices().rev().take(letters).last().map_or(text.len(), |(at, _)| at);
+    let folded = text[begins..].split_whitespace().collect::<Vec<_>>().join(" ");
+    if begins > 0 { format!("…{folded}") } else { folded }
 }
 
 #[cfg(test)]

@@ -47,9 +47,9 @@ pub fn decide(request: &Request, seen: Seen<'_>) -> Start {
         (Some(task), None) => Start::New(task.clone()),
         (Some(task), Some(state)) if !state.touched => Start::Replace(task.clone()),
         (Some(_), Some(state)) => Start::Refuse(format!(
-            "a loop is live in this session, {} at {}: type /ralph to continue it, or /ralph-cancel \
-             to end it before you start another",
-            state.phase,
+            "a loop is {} in this session at {}: type /ralph to continue it, or /ralph-cancel to \
+             end it before you start another",
+            if state.is_running() { "running" } else { "paused" },
             state.position()
         )),
     }
@@ -123,13 +123,13 @@ pub fn apply(options: &Options, state: &mut LoopState) {
 /// What the person is told when a loop starts: its bounds, and the commands before any runs.
 pub fn announcement(state: &LoopState) -> String {
     let mut text = format!(
-        "loop {} started: at most {} iterations, {} minutes.",
+        "loop {} started: at most {} iterations, {} minutes. Esc pauses it, /ralph-cancel ends it.",
         state.loop_id, state.max_iterations, state.limits.max_minutes
     );
     if state.acceptance_criteria.is_empty() {
         text.push_str(
-            " No test or type-check command was found in the project and none was given with --ac, \
-             so nothing can be proven: it can only end complete_unverified.",
+            " Nothing can be proven: no test or type-check command was found in the project and \
+             none was given with --ac. It can only end complete_unverified.",
         );
     } else {
         text.push_str(" Done means:");
@@ -186,8 +186,8 @@ mod tests {
     #[test]
     fn a_task_starts_a_loop_unless_one_is_live() {
         check(Some("x"), "ended", "planned", "New");
-        check(Some("x"), "running", "ended", "Refuse(\"a loop is live");
-        check(Some("x"), "paused", "ended", "Refuse(\"a loop is live");
+        check(Some("x"), "running", "ended", "Refuse(\"a loop is running");
+        check(Some("x"), "paused", "ended", "Refuse(\"a loop is paused");
         check(Some("x"), "untouched", "ended", "Replace");
     }
 

@@ -4,6 +4,8 @@
 //! other place it is a word that someone wrote about. Emphasis marks and a `<promise>` tag around
 //! it are allowed, because models add them.
 
+use memchr::memmem;
+
 /// What the last message says about completion.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Request {
@@ -17,7 +19,7 @@ pub enum Request {
 
 /// Reads the last message of the main conversation.
 pub fn request(message: &str, token: &str) -> Request {
-    if token.is_empty() || !message.contains(token) {
+    if token.is_empty() || memmem::find(message.as_bytes(), token.as_bytes()).is_none() {
         return Request::None;
     }
     match last_line(message) {

@@ -32,11 +32,12 @@ pub fn answer(call: &Call) -> Result<Reply> {
         _ => None,
     };
     let Some(bound) = Bound::<LoopState>::find(call)? else { return Ok(Reply::silent()) };
-    if bound.state.phase == Phase::Ended {
-        return cancel::acknowledge(call, &bound);
-    }
+    // First of all: the copy that answers may have ended the loop a moment ago.
     if bound.is_outranked(call.via) {
         return Ok(Reply::silent());
+    }
+    if bound.state.phase == Phase::Ended {
+        return cancel::acknowledge(call, &bound);
     }
     match event {
         Event::Stop => at_stop(call, bound, status),

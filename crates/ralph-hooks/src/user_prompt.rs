@@ -78,7 +78,7 @@ fn cancel(call: &Call, bound: &Bound) -> Result<Option<String>> {
     bound.file.update(|state| {
         state.cancelled_by_prompt = Some(prompt_id);
     })?;
-    match cancel::end_loop(&call.home, &bound.file, "typed in the session", false)? {
+    match cancel::end_loop(&call.home, &bound.file, "by a person in this session", false)? {
         Some((state, archived)) => {
             bound::note(
                 &archived,
@@ -113,10 +113,13 @@ fn plan_command(call: &Call) -> Result<Reply> {
 
 fn prompt(call: &Call) -> Result<Reply> {
     let Some(bound) = Bound::<LoopState>::find(call)? else { return Ok(Reply::silent()) };
+    if bound.is_outranked(call.via) {
+        return Ok(Reply::silent());
+    }
     if bound.state.phase == Phase::Ended {
         return after_the_end(call, &bound);
     }
-    if bound.is_outranked(call.via) || !bound.state.is_live() {
+    if !bound.state.is_live() {
         return Ok(Reply::silent());
     }
     match call.input.prompt.trim() {
@@ -140,18 +143,18 @@ fn drives(state: &LoopState, prompt_id: &str) -> bool {
     state.turn.as_ref().is_some_and(|turn| turn.prompt_id == prompt_id)
 }
 
-/// In mid-turn the prompt is let through: blocking it would show the person nothing, and the turn
-/// is cut at its next tool call. Otherwise it is answered here, without the model.
+/// In mid-turn, where the turn is cut at its next tool call and the person reads the answer then,
+/// or at once: in neither case does the model hear the words.
 fn typed_cancel(call: &Call, bound: &Bound) -> Result<Reply> {
     let mid_turn = drives(&bound.state, &call.input.prompt_id);
     let Some(message) = cancel(call, bound)? else { return Ok(Reply::silent()) };
-    Ok(if mid_turn { Reply::silent().tell(message) } else { Reply::block(&message) })
+    Ok(if mid_turn { Reply::keep_from_model(&message) } else { Reply::block(&message) })
 }
 
 fn typed_pause(call: &Call, bound: &Bound) -> Result<Reply> {
     let mid_turn = drives(&bound.state, &call.input.prompt_id);
     let message = pause(call, bound, PauseCause::Person, "typed in the session")?;
-    Ok(if mid_turn { Reply::silent().tell(message) } else { Reply::block(&message) })
+    Ok(if mid_turn { Reply::keep_from_model(&message) } else { Reply::block(&message) })
 }
 
 /// Pauses the loop; returns what the person is told, and notes that they were.
@@ -198,6 +201,8 @@ fn other_prompt(call: &Call, bound: &Bound) -> Result<Reply> {
                 false => Reply::silent().tell(message),
             })
         }
+        // Its expansion follows with the same prompt id, which must not look answered by then.
+        _ if ending_marks::is_our_command(&call.input.prompt) => Ok(Reply::silent()),
         _ => {
             // Nothing was outstanding: the loop goes on in this turn.
             let turn = Turn { prompt_id: prompt_id.clone(), at: clock::now() };

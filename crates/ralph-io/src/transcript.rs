@@ -16,7 +16,7 @@ const TAIL: u64 = 256 << 10;
 /// True when a `/ralph…` command that the person typed waits for the turn to end.
 pub fn command_waits(path: &Path) -> bool {
     let tail = tail(path);
-    ending_marks::command_waits(rows(&tail))
+    ending_marks::may_hold_queue_rows(&tail) && ending_marks::command_waits(rows(&tail))
 }
 
 /// How the turn that began to be driven at `since` was cut, as far as the transcript tells.

@@ -55,7 +55,8 @@ fn all(here: &Here, unreadable: &mut Option<anyhow::Error>) -> Vec<Found> {
 }
 
 fn end(here: &Here, found: &Found, let_finish: bool) -> Result<()> {
-    let ended = cancel::end_loop(&here.home, &found.file, "on the command line", let_finish);
+    let ended =
+        cancel::end_loop(&here.home, &found.file, "by a person on the command line", let_finish);
     let Some((state, archived)) = ended.map_err(bad_state)? else {
         return screen::print(&format!("loop {} had ended before", found.state.loop_id));
     };

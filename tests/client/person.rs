@@ -1,0 +1,221 @@
+//! A person at the keyboard: what the typed commands do in a real session, and what is shown for them.
+//!
+//! Every world here was set up by `ralph install` itself, so that the registration is tested with the rest.
+
+pub(crate) mod interrupts;
+pub(crate) mod plans;
+
+use ralph::standin::{Gate, Script, StandIn, Turn};
+use serde_json::Value;
+
+use crate::Test;
+use crate::support::{PATIENCE, Terminal, World, wait_until};
+
+pub(crate) const TESTS: &[Test] = tests![
+    a_typed_loop_is_announced_goes_on_and_says_how_it_ended,
+    cancel_in_plain_words_in_mid_turn_cuts_the_next_tool_call,
+    pause_in_plain_words_in_mid_turn_rests_at_the_next_stop_and_continues,
+    a_queued_cancel_command_runs_at_the_next_stop_without_the_model,
+    a_queued_ralph_command_continues_the_loop,
+    what_cannot_start_is_told_to_the_person_and_reaches_no_model,
+    a_second_loop_is_refused_while_one_is_live,
+];
+
+const START: &str = "/ralph \"Write the two files\" --max-iterations 5";
+
+/// A world in which Ralph is installed for the user.
+fn installed() -> World {
+    let world = World::new();
+    world.ralph(&["install"]).exits(0);
+    world
+}
+
+/// The newest of this world's loops, live or ended.
+fn newest_loop(world: &World) -> Option<Value> {
+    let status = world.ralph(&["status", "--all", "--json"]).exits(0).json();
+    let mut loops = status["loops"].as_array().cloned().unwrap_or_default();
+    loops.sort_by_key(|row| row["loop_id"].to_string());
+    loops.pop()
+}
+
+/// Waits until the loop is in this phase, and gives it back.
+#[track_caller]
+fn wait_for_phase(world: &World, phase: &str) -> Value {
+    let is_there = || newest_loop(world).is_some_and(|row| row["phase"] == phase);
+    assert!(wait_until(PATIENCE, is_there), "no loop is {phase}: {:#?}", newest_loop(world));
+    newest_loop(world).unwrap()
+}
+
+/// Waits until the client has put a typed line into its queue.
+#[track_caller]
+fn wait_until_queued(world: &World, line: &str) {
+    let queued = || {
+        world.transcript().iter().any(|row| row["operation"] == "enqueue" && row["content"] == line)
+    };
+    assert!(wait_until(PATIENCE, queued), "`{line}` was not queued: {:#?}", world.transcript());
+}
+
+/// Asks an ordinary question: what the session does after all else, so nothing later can have been missed.
+#[track_caller]
+fn ask(terminal: &Terminal, answer: &str) {
+    terminal.submit("An ordinary question?").wait_for(answer);
+}
+
+/// Presses Enter in a dialog until it is gone: the client ignores it for a moment after a dialog appears.
+#[track_caller]
+fn confirm(terminal: &Terminal, dialog: &str) {
+    let moment = std::time::Duration::from_millis(500);
+    let confirmed = wait_until(PATIENCE, || {
+        terminal.key("Enter");
+        wait_until(moment, || !terminal.screen().contains(dialog))
+    });
+    assert!(confirmed, "`{dialog}` did not go away:\n{}", terminal.screen());
+}
+
+/// One iteration: a file that was not there before, and a report.
+fn iteration(file: &str) -> [Turn; 2] {
+    [Turn::bash(&format!("echo work > {file}")), Turn::text(&format!("Wrote {file}."))]
+}
+
+fn a_typed_loop_is_announced_goes_on_and_says_how_it_ended() {
+    let world = installed();
+    let done = Turn::text("Both files are there.\n\nRALPH_COMPLETE");
+    let script = Script::new().turns(iteration("one")).turns(iteration("two")).turn(done);
+    let stand_in = StandIn::start(script).unwrap();
+    let terminal = world.terminal(&stand_in, &[]);
+    terminal.submit(START).wait_for("ended complete_unverified at 2/5");
+    let shown = terminal.history();
+    for part in ["Ralph: loop", "started: at most 5 iterations", "Stop hook says", "iteration 2/5"]
+    {
+        assert!(shown.contains(part), "`{part}` was not shown:\n{shown}");
+    }
+    assert!(stand_in.requests()[0].news().contains("Goal: Write the two files"));
+    assert!(stand_in.requests()[2].news().contains("Ralph loop, iteration 1/5."));
+    assert_eq!(newest_loop(&world).unwrap()["ending"]["kind"], "complete_unverified");
+    assert_eq!((stand_in.requests().len(), stand_in.unscripted()), (5, 0));
+}
+
+fn cancel_in_plain_words_in_mid_turn_cuts_the_next_tool_call() {
+    let world = installed();
+    let gate = Gate::new();
+    let held = Turn::held(&gate).then_tool(
+        "Bash",
+        serde_json::json!({"command": "touch never", "description": "Too late"}),
+    );
+    let script = Script::new().turns(iteration("one")).turn(held).turn(Turn::text("Served."));
+    let stand_in = StandIn::start(script).unwrap();
+    let terminal = world.terminal(&stand_in, &[]);
+    terminal.submit(START);
+    gate.wait_until_reached(PATIENCE).unwrap();
+    terminal.submit("ralph cancel");
+    let ended = wait_for_phase(&world, "ended");
+    assert_eq!(ended["ending"]["kind"], "cancelled");
+    gate.open();
+    terminal.wait_for("the person cancelled the loop at 1/5");
+    terminal.wait_for("ended cancelled at 1/5");
+    ask(&terminal, "Served.");
+    assert!(!world.project().join("never").exists());
+    assert!(stand_in.requests()[3].news().contains("An ordinary question?"));
+    assert_eq!((stand_in.requests().len(), stand_in.unscripted()), (4, 0));
+}
+
+fn pause_in_plain_words_in_mid_turn_rests_at_the_next_stop_and_continues() {
+    let world = installed();
+    let gate = Gate::new();
+    let script = Script::new()
+        .turns(iteration("one"))
+        .turn(Turn::held(&gate).then_text("Wrote nothing yet."))
+        .turn(Turn::text("On with it.\n\nRALPH_COMPLETE"));
+    let stand_in = StandIn::start(script).unwrap();
+    let terminal = world.terminal(&stand_in, &[]);
+    terminal.submit(START);
+    gate.wait_until_reached(PATIENCE).unwrap();
+    terminal.submit("ralph pause");
+    let paused = wait_for_phase(&world, "paused");
+    assert_eq!(paused["pause"]["cause"], "person");
+    gate.open();
+    terminal.wait_for("paused at 1/5; /ralph continues");
+    terminal.submit("/ralph").wait_for("ended complete_unverified at 1/5");
+    assert_eq!((stand_in.requests().len(), stand_in.unscripted()), (4, 0));
+    let contract = stand_in.requests()[3].news();
+    assert!(contract.contains("continues at 1/5"), "{contract}");
+    assert!(contract.contains("Goal: Write the two files"), "{contract}");
+}
+
+fn a_queued_cancel_command_runs_at_the_next_stop_without_the_model() {
+    let world = installed();
+    let gate = Gate::new();
+    let script = Script::new()
+        .turns(iteration("one"))
+        .turn(Turn::held(&gate).then_text("Wrote nothing yet."))
+        .turn(Turn::text("Served."));
+    let stand_in = StandIn::start(script).unwrap();
+    let terminal = world.terminal(&stand_in, &[]);
+    terminal.submit(START);
+    gate.wait_until_reached(PATIENCE).unwrap();
+    terminal.submit("/ralph-cancel");
+    wait_until_queued(&world, "/ralph-cancel");
+    gate.open();
+    terminal.wait_for("ended cancelled at 1/5");
+    ask(&terminal, "Served.");
+    assert_eq!(newest_loop(&world).unwrap()["ending"]["kind"], "cancelled");
+    assert_eq!((stand_in.requests().len(), stand_in.unscripted()), (4, 0));
+}
+
+fn a_queued_ralph_command_continues_the_loop() {
+    let world = installed();
+    let gate = Gate::new();
+    let script = Script::new()
+        .turns(iteration("one"))
+        .turn(Turn::held(&gate).then_text("Wrote nothing yet."))
+        .turns(iteration("two"))
+        .turn(Turn::text("Both are there.\n\nRALPH_COMPLETE"));
+    let stand_in = StandIn::start(script).unwrap();
+    let terminal = world.terminal(&stand_in, &[]);
+    terminal.submit(START);
+    gate.wait_until_reached(PATIENCE).unwrap();
+    terminal.submit("/ralph");
+    wait_until_queued(&world, "/ralph");
+    gate.open();
+    terminal.wait_for("ended complete_unverified at 2/5");
+    let contract = stand_in.requests()[3].news();
+    assert!(contract.contains("continues at 1/5"), "{contract}");
+    assert_eq!((stand_in.requests().len(), stand_in.unscripted()), (6, 0));
+}
+
+fn what_cannot_start_is_told_to_the_person_and_reaches_no_model() {
+    let world = installed();
+    let stand_in = StandIn::start(Script::new()).unwrap();
+    let terminal = world.terminal(&stand_in, &[]);
+    terminal.submit("/ralph \"x\" --max-iterations 08");
+    terminal.wait_for("needs a whole number from 1 to");
+    terminal.submit("/ralph").wait_for("nothing is planned here");
+    terminal.submit("/ralph-cancel").wait_for("no loop is live in this session");
+    assert_eq!(newest_loop(&world), None);
+    assert!(stand_in.requests().is_empty());
+}
+
+fn a_second_loop_is_refused_while_one_is_live() {
+    let world = installed();
+    let gate = Gate::new();
+    let script = Script::new()
+        .turns(iteration("one"))
+        .turn(Turn::held(&gate).then_text("Wrote nothing yet."))
+        .turn(Turn::text("The first one goes on.\n\nRALPH_COMPLETE"));
+    let stand_in = StandIn::start(script).unwrap();
+    let terminal = world.terminal(&stand_in, &[]);
+    terminal.submit(START);
+    gate.wait_until_reached(PATIENCE).unwrap();
+    terminal.submit("/ralph \"other\"");
+    wait_until_queued(&world, "/ralph \"other\"");
+    gate.open();
+    terminal.wait_for("a loop is running in this session at 1/5");
+    let shown = terminal.history();
+    assert!(
+        shown.contains("type /ralph to continue it") && shown.contains("/ralph-cancel"),
+        "{shown}"
+    );
+    terminal.submit("/ralph").wait_for("ended complete_unverified at 1/5");
+    assert!(stand_in.requests()[3].news().contains("Goal: Write the two files"));
+    assert_eq!((stand_in.requests().len(), stand_in.unscripted()), (4, 0));
+}
