@@ -72,6 +72,13 @@ fn confirm(terminal: &Terminal, dialog: &str) {
     assert!(confirmed, "`{dialog}` did not go away:\n{}", terminal.screen());
 }
 
+/// The skill's own hooks run beside the installed ones: what they say must not be said twice.
+#[track_caller]
+fn assert_said_once(terminal: &Terminal, text: &str) {
+    let shown = terminal.history();
+    assert_eq!(shown.matches(text).count(), 1, "`{text}` was not said once:\n{shown}");
+}
+
 /// One iteration: a file that was not there before, and a report.
 fn iteration(file: &str) -> [Turn; 2] {
     [Turn::bash(&format!("echo work > {file}")), Turn::text(&format!("Wrote {file}."))]
@@ -136,6 +143,8 @@ fn pause_in_plain_words_in_mid_turn_rests_at_the_next_stop_and_continues() {
     gate.open();
     terminal.wait_for("paused at 1/5; /ralph continues");
     terminal.submit("/ralph").wait_for("ended complete_unverified at 1/5");
+    assert_said_once(&terminal, "continues at 1/5");
+    assert_said_once(&terminal, "ended complete_unverified");
     assert_eq!((stand_in.requests().len(), stand_in.unscripted()), (4, 0));
     let contract = stand_in.requests()[3].news();
     assert!(contract.contains("continues at 1/5"), "{contract}");

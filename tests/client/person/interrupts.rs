@@ -124,6 +124,8 @@ fn questions_and_plan_mode_are_refused_until_the_loop_is_paused() {
     gate.wait_until_reached(PATIENCE).unwrap();
     let results = stand_in.requests()[2].tool_results();
     assert!(results.iter().all(|result| result.is_error), "{results:#?}");
+    assert!(results[0].text.contains("Decide yourself"), "{results:#?}");
+    assert!(results[1].text.contains("Do not enter plan mode"), "{results:#?}");
     assert!(!terminal.history().contains("Which colour is it?"), "{}", terminal.history());
     terminal.key("Escape").wait_for("Interrupted");
     gate.open();
