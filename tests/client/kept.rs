@@ -42,7 +42,11 @@ pub(crate) fn installed_from(world: &World, folder: &str) -> PathBuf {
 pub(crate) fn copy_executables(folder: &Path) {
     fs::create_dir_all(folder).unwrap();
     for name in HOOK_EXECUTABLES.into_iter().chain([COMMAND_LINE]) {
-        fs::copy(executables().join(name), folder.join(name)).unwrap();
+        // Linked where that can be: a copy is busy while another thread starts a process.
+        let (original, place) = (executables().join(name), folder.join(name));
+        fs::hard_link(&original, &place)
+            .or_else(|_| fs::copy(&original, &place).map(drop))
+            .unwrap();
     }
 }
 

@@ -2,12 +2,12 @@
 //!
 //! The program leads a process group of its own: at the deadline the group is ended, not just the program.
 
-use std::io::{Read, Write};
+use std::io::{ErrorKind, Read, Write};
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc;
 use std::thread::{self, JoinHandle};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process_group};
 use serde_json::Value;
@@ -23,6 +23,22 @@ pub struct Run {
     pub timed_out: bool,
 }
 
+/// Starts it. A file that was just written is busy until a process that another thread was
+/// starting meanwhile has let go of it.
+fn spawn(command: &mut Command, deadline: Instant) -> Child {
+    loop {
+        match command.spawn() {
+            Err(error) if error.kind() == ErrorKind::ExecutableFileBusy => {
+                assert!(Instant::now() < deadline, "{command:?} stays busy");
+                thread::yield_now();
+            }
+            started => {
+                return started.unwrap_or_else(|e| panic!("could not start {command:?}: {e}"));
+            }
+        }
+    }
+}
+
 impl Run {
     /// Runs `command` with `stdin`, and ends its whole group at the deadline.
     pub fn of(mut command: Command, stdin: &str, patience: Duration) -> Run {
@@ -31,8 +47,7 @@ impl Run {
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .process_group(0);
-        let mut child =
-            command.spawn().unwrap_or_else(|error| panic!("could not start {command:?}: {error}"));
+        let mut child = spawn(&mut command, Instant::now() + patience);
         let group = Pid::from_child(&child);
         let feeding = feed(&mut child, stdin);
         let stdout = collect(child.stdout.take().expect("stdout is piped"));
