@@ -194,13 +194,11 @@ fn edited(situation: &Situation<'_>, call: &Call<'_>) -> (Rule, String) {
 }
 
 const QUESTION: &str = "A Ralph loop is running and nobody is there to answer. Decide yourself: \
-take the most reasonable choice, note the assumption in your answer or in the task's result, and \
-go on with the next task of the list (`ralph task ready`). If only a person can do it, give \
-the task up with that as the reason: `ralph task fail ID --reason 'WHAT A PERSON MUST DO'`.";
+take the most reasonable choice, write the assumption into your message, and go on. If only a \
+person can do it, give that task up with the reason: `ralph task fail ID --reason TEXT`.";
 
-const PLAN: &str = "A Ralph loop is running; its plan is the task list. Do not enter plan mode: \
-go on with the next ready task (`ralph task ready`), and add what is missing with `ralph task \
-add`.";
+const PLAN: &str = "A Ralph loop is running; it goes on from its goal and its tasks. Do not enter \
+plan mode: go on, and add what is missing with `ralph task add`.";
 
 #[cfg(test)]
 mod tests;
