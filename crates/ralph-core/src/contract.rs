@@ -3,9 +3,11 @@
 //! The contract is repeated whole whenever the model may have lost it (start, continue, resume,
 //! compaction, `/clear`), so it is bounded: the goal is cut before the rules are.
 
+use crate::graph::Graph;
 use crate::reply::bounded;
-use crate::state::{Criterion, LoopState, Task, TaskStatus};
+use crate::state::{Criterion, LoopState, Task};
 use crate::token::Request;
+use jiff::Timestamp;
 use std::fmt::Write;
 
 /// The whole contract is at most this long, in UTF-16 units.
@@ -29,12 +31,12 @@ pub fn continues_line(state: &LoopState) -> String {
 }
 
 /// The contract under one of the lines above.
-pub fn contract(heading: &str, state: &LoopState) -> String {
+pub fn contract(heading: &str, state: &LoopState, now: Timestamp) -> String {
     let mut text = String::new();
     let _ = writeln!(text, "{heading}");
     let _ = writeln!(text, "Goal: {}", one_line(&state.prompt, GOAL_LIMIT));
     text.push_str(&criteria(state));
-    text.push_str(&tasks(state));
+    text.push_str(&tasks(state, now));
     text.push_str(&rules(state));
     bounded(text.trim_end(), CONTRACT_LIMIT)
 }
@@ -65,13 +67,13 @@ fn criterion_line(criterion: &Criterion) -> String {
     one_line(&line, LINE_LIMIT)
 }
 
-fn tasks(state: &LoopState) -> String {
-    if state.task_graph.is_empty() {
-        return String::new();
+fn tasks(state: &LoopState, now: Timestamp) -> String {
+    let graph = Graph::new(&state.task_graph, now);
+    match graph.current() {
+        _ if state.task_graph.is_empty() => String::new(),
+        None => format!("Tasks: {}.\n", graph.summary().describe()),
+        Some(task) => format!("Tasks: {}. {}\n", graph.summary().describe(), next_line(task)),
     }
-    let next =
-        next_ready(&state.task_graph).map_or(String::new(), |task| format!(" {}", next_line(task)));
-    format!("Tasks: {} of {} done.{next}\n", done(&state.task_graph), state.task_graph.len())
 }
 
 fn rules(state: &LoopState) -> String {
@@ -93,7 +95,8 @@ fn rules(state: &LoopState) -> String {
 }
 
 /// The reason given at a stop: where the loop stands and what comes next.
-pub fn next_step(state: &LoopState, request: Request) -> String {
+pub fn next_step(state: &LoopState, request: Request, now: Timestamp) -> String {
+    let graph = Graph::new(&state.task_graph, now);
     let mut text = String::new();
     if request == Request::OnlyMentioned {
         let _ = writeln!(
@@ -102,9 +105,10 @@ pub fn next_step(state: &LoopState, request: Request) -> String {
             token = state.completion_token
         );
     }
-    let heading = format!("Ralph loop, iteration {}. {}", state.position(), standing(state));
+    let heading =
+        format!("Ralph loop, iteration {}. {}", state.position(), standing(state, &graph));
     let _ = writeln!(text, "{}", heading.trim_end());
-    let _ = writeln!(text, "{}", next(state));
+    let _ = writeln!(text, "{}", next(state, &graph));
     let _ = write!(
         text,
         "When everything holds and you have seen it hold, end your message with {} alone on its last line.",
@@ -113,12 +117,12 @@ pub fn next_step(state: &LoopState, request: Request) -> String {
     bounded(&text, STEP_LIMIT)
 }
 
-fn standing(state: &LoopState) -> String {
+fn standing(state: &LoopState, graph: &Graph<'_>) -> String {
     let criteria = &state.acceptance_criteria;
     let verified = criteria.iter().filter(|criterion| criterion.verified).count();
     let mut parts = Vec::new();
     if !state.task_graph.is_empty() {
-        parts.push(format!("{} of {} tasks done", done(&state.task_graph), state.task_graph.len()));
+        parts.push(graph.summary().describe());
     }
     if !criteria.is_empty() {
         parts.push(format!("{verified} of {} criteria verified", criteria.len()));
@@ -126,8 +130,8 @@ fn standing(state: &LoopState) -> String {
     if parts.is_empty() { String::new() } else { format!("{}.", parts.join(", ")) }
 }
 
-fn next(state: &LoopState) -> String {
-    if let Some(task) = next_ready(&state.task_graph) {
+fn next(state: &LoopState, graph: &Graph<'_>) -> String {
+    if let Some(task) = graph.current() {
         return next_line(task);
     }
     match state.acceptance_criteria.iter().find(|criterion| !criterion.verified) {
@@ -144,21 +148,6 @@ fn next_line(task: &Task) -> String {
     format!("Next: {} {}{until}", task.id, one_line(&task.name, LINE_LIMIT))
 }
 
-fn done(tasks: &[Task]) -> usize {
-    tasks.iter().filter(|task| task.status == TaskStatus::Done).count()
-}
-
-/// The first task that is under way or can be begun.
-fn next_ready(tasks: &[Task]) -> Option<&Task> {
-    let is_done =
-        |id: &String| tasks.iter().any(|task| task.id == *id && task.status == TaskStatus::Done);
-    tasks.iter().find(|task| task.status == TaskStatus::InProgress).or_else(|| {
-        tasks
-            .iter()
-            .find(|task| task.status == TaskStatus::Pending && task.deps.iter().all(is_done))
-    })
-}
-
 /// The text on one line, its white space folded, cut to a number of UTF-16 units.
 fn one_line(text: &str, limit: usize) -> String {
     // Folding looks at no more of a long text than can be shown.
@@ -169,7 +158,9 @@ fn one_line(text: &str, limit: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::state::Phase;
+    use crate::state::{Phase, TaskStatus};
+
+    const NOW: Timestamp = Timestamp::UNIX_EPOCH;
 
     fn state() -> LoopState {
         LoopState {
@@ -200,14 +191,14 @@ mod tests {
 
     #[test]
     fn the_contract_names_goal_criteria_task_and_token() {
-        let text = contract(&started_line(&state()), &state());
+        let text = contract(&started_line(&state()), &state(), NOW);
         for part in [
             "Ralph loop L started\n",
             "Fix the parser",
             "AC-1 tests pass: `cargo test`",
             "Next: T-2 lexer — done when it lexes",
             "RALPH_COMPLETE",
-            "1 of 3 done",
+            "1 of 3 tasks done",
         ] {
             assert!(text.contains(part), "{part} in {text}");
         }
@@ -223,15 +214,15 @@ mod tests {
         }
         long.task_graph[2].name = "n".repeat(5000);
         long.task_graph[2].completion_condition = "c".repeat(5000);
-        let text = contract(&continues_line(&long), &long);
+        let text = contract(&continues_line(&long), &long, NOW);
         assert!(text.encode_utf16().count() <= CONTRACT_LIMIT);
         assert!(text.contains("RALPH_COMPLETE alone on its last line"), "{text}");
-        assert!(next_step(&long, Request::OnlyMentioned).contains("RALPH_COMPLETE alone"));
+        assert!(next_step(&long, Request::OnlyMentioned, NOW).contains("RALPH_COMPLETE alone"));
     }
 
     #[test]
     fn the_next_step_says_where_the_loop_stands() {
-        let text = next_step(&state(), Request::None);
+        let text = next_step(&state(), Request::None, NOW);
         assert!(text.starts_with(
             "Ralph loop, iteration 3/25. 1 of 3 tasks done, 0 of 1 criteria verified."
         ));
@@ -240,14 +231,14 @@ mod tests {
 
     #[test]
     fn a_loop_with_nothing_to_count_has_no_space_at_the_end_of_a_line() {
-        let text = next_step(&LoopState::default(), Request::None);
+        let text = next_step(&LoopState::default(), Request::None, NOW);
         assert!(text.starts_with("Ralph loop, iteration 0/25.\n"), "{text}");
     }
 
     #[test]
     fn a_token_in_the_wrong_place_is_explained() {
         assert!(
-            next_step(&state(), Request::OnlyMentioned)
+            next_step(&state(), Request::OnlyMentioned, NOW)
                 .starts_with("RALPH_COMPLETE was in your message")
         );
     }

@@ -146,6 +146,12 @@ impl<'a> Graph<'a> {
         self.tasks.iter().filter(|task| self.standing(task) == Standing::Ready)
     }
 
+    /// The task to work on: one that is under way, else the first that can be begun.
+    pub fn current(&self) -> Option<&'a Task> {
+        let under_way = |task: &&Task| self.standing(task) == Standing::InProgress;
+        self.tasks.iter().find(under_way).or_else(|| self.ready().next())
+    }
+
     /// How many tasks stand where.
     pub fn summary(&self) -> Summary {
         let mut summary = Summary { total: self.tasks.len(), ..Summary::default() };

@@ -1,6 +1,7 @@
 //! What people are told, in one line each.
 
-use crate::state::{EndingKind, LoopState, PauseCause, TaskStatus};
+use crate::graph;
+use crate::state::{EndingKind, LoopState, PauseCause};
 
 /// A message under our name, as the client shows it.
 pub fn line(text: &str) -> String {
@@ -33,9 +34,10 @@ pub fn ended(state: &LoopState) -> String {
 
 fn achieved(state: &LoopState) -> String {
     let mut text = String::new();
-    if !state.task_graph.is_empty() {
-        let done = state.task_graph.iter().filter(|task| task.status == TaskStatus::Done).count();
-        text.push_str(&format!("{done} of {} tasks done. ", state.task_graph.len()));
+    let at = state.ending.as_ref().map_or(state.updated_at, |ending| ending.at);
+    let tasks = graph::summary(&state.task_graph, at).describe();
+    if !tasks.is_empty() {
+        text.push_str(&format!("{tasks}. "));
     }
     if !state.acceptance_criteria.is_empty() {
         let criteria = &state.acceptance_criteria;

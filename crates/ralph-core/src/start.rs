@@ -94,30 +94,8 @@ pub fn new_loop(task: &str, options: &Options, settings: &Settings, facts: Facts
         ..LoopState::default()
     };
     settings.apply(&mut state);
-    apply(options, &mut state);
+    options.fill(&mut state);
     state
-}
-
-/// Puts what was asked for over what the state holds.
-pub fn apply(options: &Options, state: &mut LoopState) {
-    if let Some(number) = options.max_iterations {
-        state.max_iterations = number;
-    }
-    if let Some(number) = options.max_minutes {
-        state.limits.max_minutes = number;
-    }
-    if options.max_tokens.is_some() {
-        state.limits.max_tokens = options.max_tokens;
-    }
-    if let Some(number) = options.stall_limit {
-        state.stall_limit = number;
-    }
-    if let Some(completion) = &options.completion {
-        state.completion = completion.clone();
-    }
-    if !options.criteria.is_empty() {
-        state.acceptance_criteria = options.criteria.clone();
-    }
 }
 
 /// What the person is told when a loop starts: its bounds, and the commands before any runs.

@@ -143,7 +143,7 @@ fn go_on(state: &mut LoopState, seen: &Seen<'_>, request: Request) -> Verdict {
     // free iteration.
     state.iteration += 1;
     state.turn = Some(Turn { prompt_id: seen.prompt_id.to_owned(), at: seen.now });
-    Verdict::GoOn(contract::next_step(state, request))
+    Verdict::GoOn(contract::next_step(state, request, seen.now))
 }
 
 #[cfg(test)]

@@ -197,7 +197,7 @@ fn take_up(asked: &Asked<'_>, file: Option<&LoopFile>, is_planned: bool) -> Resu
         }
         let was_begun = state.started_at.is_some();
         state.resume();
-        start::apply(options, state);
+        options.fill(state);
         run(state, asked, now);
         Some((state.clone(), was_begun))
     })?;

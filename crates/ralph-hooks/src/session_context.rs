@@ -32,7 +32,7 @@ fn after_compaction(call: &Call) -> Result<Reply> {
 fn contract(state: &LoopState) -> Reply {
     Reply::context(
         Event::SessionStart,
-        &contract::contract(&contract::continues_line(state), state),
+        &contract::contract(&contract::continues_line(state), state, clock::now()),
     )
 }
 

@@ -8,7 +8,7 @@ use ralph_core::event::Event;
 use ralph_core::reply::Reply;
 use ralph_core::state::{LoopState, StartedBy};
 use ralph_core::{arguments, contract, say, start};
-use ralph_io::{client, project};
+use ralph_io::{client, clock, project};
 use serde_json::json;
 use std::path::Path;
 
@@ -58,7 +58,7 @@ fn start_command(call: &Call) -> Result<Reply> {
 }
 
 fn contract(heading: &str, state: &LoopState) -> Reply {
-    Reply::context(Event::UserPromptExpansion, &contract::contract(heading, state))
+    Reply::context(Event::UserPromptExpansion, &contract::contract(heading, state, clock::now()))
 }
 
 fn journal(call: &Call, state: &LoopState, decision: &str) -> Result<()> {

@@ -10,9 +10,9 @@ use super::{number, screen, session_id, which};
 use anyhow::{Context, Result};
 use ralph_core::arguments::{self, Options, Request};
 use ralph_core::state::{Completion, Criterion, LoopState, StartedBy};
-use ralph_core::{contract, say, start};
+use ralph_core::{contract, say};
 use ralph_hooks::begin::{self, Asked, Begun};
-use ralph_io::{given, lifecycle, programs};
+use ralph_io::{clock, given, lifecycle, programs};
 
 /// What a person may say about a start.
 #[derive(Debug, clap::Args)]
@@ -208,12 +208,12 @@ fn with_options(here: &Here, request: &Request, state: LoopState) -> Result<Loop
     }
     let file = lifecycle::by_id(&here.home, &state.loop_id).context("the planned loop is gone")?;
     let changed = file.update(|state| {
-        start::apply(&request.options, state);
+        request.options.fill(state);
         state.clone()
     });
     changed.map_err(bad_state)?.context("the planned loop is gone")
 }
 
 fn print_contract(heading: &str, state: &LoopState) -> Result<()> {
-    screen::print(&screen::visible_lines(&contract::contract(heading, state)))
+    screen::print(&screen::visible_lines(&contract::contract(heading, state, clock::now())))
 }

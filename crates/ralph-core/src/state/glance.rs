@@ -1,0 +1,85 @@
+//! A glance at the state document: what a tool call needs, whose cost does not grow with what the
+//! document holds besides.
+
+use super::{EndingKind, LoopState, Mode, Phase, Via};
+use serde::Deserialize;
+
+/// What a tool call needs to know of a loop.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default)]
+pub struct Glance {
+    /// As in [`LoopState`].
+    pub schema_version: u32,
+    /// As in [`LoopState`].
+    pub session_id: String,
+    /// As in [`LoopState`].
+    pub mode: Mode,
+    /// As in [`LoopState`].
+    pub phase: Phase,
+    /// As in [`LoopState`].
+    pub iteration: u32,
+    /// As in [`LoopState`].
+    pub max_iterations: u32,
+    /// As in [`LoopState`].
+    pub turn: Option<GlanceTurn>,
+    /// As in [`LoopState`].
+    pub ending: Option<GlanceEnding>,
+    /// As in [`LoopState`].
+    pub via: Option<Via>,
+    /// As in [`LoopState`].
+    pub touched: bool,
+    /// As in [`LoopState`].
+    pub let_finish: bool,
+}
+
+/// The turn that a loop drives, at a glance.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default)]
+pub struct GlanceTurn {
+    /// As in [`Turn`].
+    pub prompt_id: String,
+}
+
+/// How a loop ended, at a glance.
+#[derive(Debug, Clone, Deserialize)]
+pub struct GlanceEnding {
+    /// As in [`Ending`].
+    pub kind: EndingKind,
+}
+
+/// A view of the state document: the whole of it, or a glance.
+pub trait Document: serde::de::DeserializeOwned {
+    /// Version of the document's schema.
+    fn schema_version(&self) -> u32;
+    /// The session that the loop is bound to.
+    fn session_id(&self) -> &str;
+    /// How many times the loop went on, of how many: `3/25`.
+    fn position(&self) -> String;
+    /// The highest-ranking registration seen.
+    fn via(&self) -> Option<Via>;
+}
+
+macro_rules! document {
+    ($view:ty) => {
+        impl Document for $view {
+            fn schema_version(&self) -> u32 {
+                self.schema_version
+            }
+
+            fn session_id(&self) -> &str {
+                &self.session_id
+            }
+
+            fn position(&self) -> String {
+                format!("{}/{}", self.iteration, self.max_iterations)
+            }
+
+            fn via(&self) -> Option<Via> {
+                self.via
+            }
+        }
+    };
+}
+
+document!(LoopState);
+document!(Glance);

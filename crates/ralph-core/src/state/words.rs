@@ -1,0 +1,193 @@
+//! The words of the state document. A word that this version does not know is kept as it is.
+
+use serde::{Deserialize, Serialize};
+
+macro_rules! words {
+    ($(#[$about:meta])* $name:ident { $($(#[$doc:meta])* $variant:ident = $word:literal,)+ }) => {
+        $(#[$about])*
+        #[derive(Debug, Clone, PartialEq, Eq, Hash)]
+        pub enum $name {
+            $($(#[$doc])* $variant,)+
+            /// A word that this version does not know; kept as it is.
+            Other(String),
+        }
+
+        impl $name {
+            /// The word as it is written in documents.
+            pub fn as_str(&self) -> &str {
+                match self {
+                    $($name::$variant => $word,)+
+                    $name::Other(word) => word,
+                }
+            }
+        }
+
+        impl From<String> for $name {
+            fn from(word: String) -> Self {
+                match word.as_str() {
+                    $($word => $name::$variant,)+
+                    _ => $name::Other(word),
+                }
+            }
+        }
+
+        impl std::fmt::Display for $name {
+            fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                formatter.pad(self.as_str())
+            }
+        }
+
+        impl Serialize for $name {
+            fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.serialize_str(self.as_str())
+            }
+        }
+
+        impl<'de> Deserialize<'de> for $name {
+            fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                String::deserialize(deserializer).map($name::from)
+            }
+        }
+    };
+}
+
+words! {
+    /// Which rules drive a loop.
+    #[derive(Default)]
+    Mode {
+        /// The Ralph loop.
+        #[default]
+        Loop = "loop",
+        /// Consensus planning.
+        Ralplan = "ralplan",
+        /// An orchestrated session.
+        Session = "session",
+        /// Plan refinement.
+        Refine = "refine",
+    }
+}
+
+words! {
+    /// Where a loop stands.
+    #[derive(Default)]
+    Phase {
+        /// Prepared, not started.
+        #[default]
+        Planned = "planned",
+        /// Working on tasks.
+        Implementation = "implementation",
+        /// All tasks are done; the criteria are next.
+        Verification = "verification",
+        /// Resting; `resume_phase` says where it goes on.
+        Paused = "paused",
+        /// Over; `ending` says how.
+        Ended = "ended",
+    }
+}
+
+words! {
+    /// How a loop ended.
+    EndingKind {
+        /// Every criterion holds by its receipt.
+        Complete = "complete",
+        /// The model asked for completion and no proof was asked of it.
+        CompleteUnverified = "complete_unverified",
+        /// It went on as often as it may.
+        MaxIterations = "max_iterations",
+        /// Nothing moved any more.
+        Stalled = "stalled",
+        /// Its time or its tokens were used up.
+        Budget = "budget",
+        /// A person ended it.
+        Cancelled = "cancelled",
+        /// Refinement no longer changes the artefact.
+        Plateau = "plateau",
+        /// A person approved the plan.
+        Approved = "approved",
+        /// A person discarded the plan.
+        Discarded = "discarded",
+        /// A person's feedback is needed.
+        AwaitingFeedback = "awaiting_feedback",
+        /// It could not be done.
+        Failed = "failed",
+    }
+}
+
+words! {
+    /// Why a loop rests.
+    PauseCause {
+        /// A person paused it.
+        Person = "person",
+        /// The conversation was cleared.
+        Cleared = "cleared",
+        /// A person must do something first.
+        BlockedOnHuman = "blocked_on_human",
+        /// A person pressed Esc.
+        Interrupted = "interrupted",
+        /// The client overrode the stop hook after too many blocks in a row.
+        HostCapped = "host_capped",
+        /// The client's own limit of turns or cost was reached.
+        HostBudget = "host_budget",
+        /// A usage limit ended the turn.
+        RateLimited = "rate_limited",
+        /// The client went away in the middle of a turn.
+        Crashed = "crashed",
+    }
+}
+
+impl Phase {
+    /// True for the phases in which the loop decides when the model may stop.
+    pub fn is_running(&self) -> bool {
+        matches!(self, Phase::Implementation | Phase::Verification)
+    }
+}
+
+impl PauseCause {
+    /// True for pauses that no person asked for: `--resume` and the headless drivers go on by
+    /// themselves. The others wait for `/ralph` or `ralph resume`.
+    pub fn resumes_by_itself(&self) -> bool {
+        matches!(
+            self,
+            PauseCause::HostCapped
+                | PauseCause::HostBudget
+                | PauseCause::RateLimited
+                | PauseCause::Crashed
+        )
+    }
+}
+
+words! {
+    /// Where a task stands.
+    TaskStatus {
+        /// Not begun.
+        Pending = "pending",
+        /// Claimed by an owner.
+        InProgress = "in_progress",
+        /// Done.
+        Done = "done",
+        /// Given up, with a reason.
+        Failed = "failed",
+        /// Waits for something outside.
+        Blocked = "blocked",
+    }
+}
+
+words! {
+    /// Which rule decides completion.
+    Completion {
+        /// The token is a request; receipts decide.
+        Verified = "verified",
+        /// The token ends the loop, unverified.
+        Token = "token",
+    }
+}
+
+words! {
+    /// Who started a loop.
+    StartedBy {
+        /// A person, by a typed command or in a terminal.
+        Person = "person",
+        /// The model, through the skill, where no prompt hook is registered.
+        Model = "model",
+    }
+}
