@@ -1,6 +1,8 @@
 //! Replaces a file so that, whatever happens, it is the old one or the new one.
 
 use anyhow::{Context, Result};
+use rustix::fs::{CWD, OFlags, RenameFlags};
+use rustix::io::Errno;
 use std::fs::{File, OpenOptions};
 use std::io::Write;
 use std::os::unix::fs::OpenOptionsExt;
@@ -25,6 +27,32 @@ fn write_new(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
     let mut file =
         OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(path)?;
     file.write_all(bytes)?;
+    file.sync_data()
+}
+
+/// Writes the bytes to the file at `spare`, syncs it, and lets the two files change names, so that
+/// `path` holds the new bytes and `spare` the old ones. Both are in one folder.
+///
+/// False, with `path` untouched, where the system cannot exchange names.
+pub fn write_and_exchange(path: &Path, spare: &Path, bytes: &[u8]) -> Result<bool> {
+    let describe = || format!("could not write `{}`", path.display());
+    overwrite(spare, bytes).with_context(describe)?;
+    match rustix::fs::renameat_with(CWD, spare, CWD, path, RenameFlags::EXCHANGE) {
+        Ok(()) => {}
+        Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => return Ok(false),
+        Err(error) => return Err(std::io::Error::from(error)).with_context(describe),
+    }
+    sync_folder(path).with_context(describe)?;
+    Ok(true)
+}
+
+/// Writes over what the file held, in the place that it has on the disk.
+fn overwrite(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
+    let mut options = OpenOptions::new();
+    options.write(true).create(true).truncate(false).mode(0o600);
+    let mut file = options.custom_flags(OFlags::NOFOLLOW.bits() as i32).open(path)?;
+    file.write_all(bytes)?;
+    file.set_len(bytes.len() as u64)?;
     file.sync_data()
 }
 
@@ -57,6 +85,19 @@ mod tests {
         assert_eq!(std::fs::read(&path).unwrap(), b"two");
         assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn an_exchange_leaves_the_old_bytes_in_the_spare_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let [path, spare] = ["state", "spare"].map(|name| folder.path().join(name));
+        write(&path, b"a long first state").unwrap();
+        for new in [&b"second"[..], b"the third one is longer", b"4"] {
+            let old = std::fs::read(&path).unwrap();
+            assert!(write_and_exchange(&path, &spare, new).unwrap());
+            assert_eq!(std::fs::read(&path).unwrap(), new);
+            assert_eq!(std::fs::read(&spare).unwrap(), old);
+        }
     }
 
     #[test]

@@ -123,12 +123,12 @@ impl LoopFile {
         let outcome = change(&mut state);
         // Compared as text: a copy of a large state to compare with costs more than the hook.
         let mut bytes = render(&state)?;
-        if warning.is_some() {
-            self.set_broken_aside(lock)?;
-        }
         if bytes != read || warning.is_some() {
             stamp(&mut bytes, state.updated_at, clock::now());
-            self.replace(&bytes, lock)?;
+            match warning {
+                None => self.replace(&bytes, lock)?,
+                Some(_) => self.replace_broken(&bytes, lock)?,
+            }
         }
         // The process ends soon: to free a large state piece by piece would be wasted.
         std::mem::forget(state);
@@ -136,22 +136,33 @@ impl LoopFile {
     }
 
     /// Writes the state, and keeps the one before as the last good copy.
+    ///
+    /// The new state is written where the older copy stands, synced, and the two names change
+    /// places in one step: the state is the old one or the new one at every moment, and no file is
+    /// made or deleted, which costs more than all the rest of a stop. Where names cannot be
+    /// exchanged, the copy is a link and the state is replaced.
     fn replace(&self, bytes: &[u8], _held: &Lock) -> Result<()> {
+        let copy = self.last_good();
+        if atomic::write_and_exchange(&self.path, &copy, bytes)? {
+            return Ok(());
+        }
         let spare = self.path.with_extension("json.last-good.new");
-        // A link and a rename: at no moment is there neither a state nor a good copy. Where links
-        // cannot be had the state is still written; only the copy is missing.
         let _ = std::fs::remove_file(&spare);
         if std::fs::hard_link(&self.path, &spare).is_ok() {
-            let _ = std::fs::rename(&spare, self.last_good());
+            let _ = std::fs::rename(&spare, copy);
         }
         atomic::write(&self.path, bytes)
     }
 
-    fn set_broken_aside(&self, _held: &Lock) -> Result<()> {
+    /// Keeps the broken file under another name and writes the state in its place. The last good
+    /// copy is all there is until then, and is not touched.
+    fn replace_broken(&self, bytes: &[u8], _held: &Lock) -> Result<()> {
         let name = format!("json.broken-{}", clock::compact(clock::now()));
         let aside = self.path.with_extension(name);
-        std::fs::rename(&self.path, &aside)
-            .with_context(|| format!("could not set `{}` aside", self.path.display()))
+        std::fs::hard_link(&self.path, &aside)
+            .or_else(|_| std::fs::copy(&self.path, &aside).map(drop))
+            .with_context(|| format!("could not keep the broken `{}`", self.path.display()))?;
+        atomic::write(&self.path, bytes)
     }
 }
 
