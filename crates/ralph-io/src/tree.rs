@@ -7,6 +7,7 @@
 use crate::process::{self, Running};
 use anyhow::{Context, Result, bail};
 use ralph_core::progress;
+use rustix::fs::{Mode, OFlags};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -91,8 +92,9 @@ fn digest(root: &Path, listing: &[u8]) -> String {
     // Sorted, since staging a new file moves it from one part of the listing to another.
     changes.sort_by_key(|change| change.path);
     let mut budget = Budget { files: MOST_FILES, bytes: MOST_BYTES };
+    let mut buffer = vec![0; 64 * 1024];
     for change in changes {
-        change.add_to(&mut hash, root, &mut budget);
+        change.add_to(&mut hash, root, &mut budget, &mut buffer);
     }
     format!("{:032x}", hash.digest128())
 }
@@ -125,7 +127,7 @@ impl<'a> Change<'a> {
         (!ours).then_some(Change { path, submodule })
     }
 
-    fn add_to(&self, hash: &mut Xxh3Default, root: &Path, budget: &mut Budget) {
+    fn add_to(&self, hash: &mut Xxh3Default, root: &Path, budget: &mut Budget, buffer: &mut [u8]) {
         hash.update(self.path);
         hash.update(&[0]);
         if let Some(state) = self.submodule {
@@ -140,9 +142,8 @@ impl<'a> Change<'a> {
             let target = std::fs::read_link(&path).unwrap_or_default();
             hash.update(target.as_os_str().as_bytes());
         } else if about.is_file() && budget.allows(about.len()) {
-            match std::fs::read(&path) {
-                Ok(content) => hash.update(&content),
-                Err(_) => hash.update(b"unreadable"),
+            if add_content(hash, &path, about.len(), buffer).is_err() {
+                hash.update(b"unreadable");
             }
         } else {
             for number in
@@ -152,6 +153,27 @@ impl<'a> Change<'a> {
             }
         }
     }
+}
+
+/// Adds as many bytes as the file has. Opened and read with no call more than that takes: there
+/// may be two thousand of them at every stop.
+fn add_content(
+    hash: &mut Xxh3Default,
+    path: &Path,
+    length: u64,
+    buffer: &mut [u8],
+) -> rustix::io::Result<()> {
+    let file = rustix::fs::open(path, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())?;
+    let mut left = length;
+    while left > 0 {
+        let read = rustix::io::read(&file, &mut *buffer)?;
+        if read == 0 {
+            break;
+        }
+        hash.update(&buffer[..read]);
+        left = left.saturating_sub(read as u64);
+    }
+    Ok(())
 }
 
 impl Budget {
