@@ -28,7 +28,7 @@ fn ruling(mode: Mode, standing: Standing, tool: &str, input: &ToolInput) -> Ruli
     let places = places();
     let situation =
         Situation { mode: &mode, standing, agent: Agent::Main, session_id: "s-1", places: &places };
-    decide(&situation, &Call { tool, input, cwd: "/work", resolved: None, cut: false })
+    decide(&situation, &Call { tool, input, cwd: "/project", resolved: None, cut: false })
 }
 
 fn bash(command: &str) -> ToolInput {
@@ -69,8 +69,8 @@ fn cells() -> Vec<(&'static str, ToolInput, &'static str, &'static str)> {
         ("ExitPlanMode", nothing(), "allow", "allow"),
         ("Agent", nothing(), "allow", "allow"),
         ("Task", nothing(), "allow", "allow"),
-        ("Write", file("/work/src/a.rs"), "allow", "allow"),
-        ("Edit", file("/work/src/a.rs"), "allow", "allow"),
+        ("Write", file("/project/src/a.rs"), "allow", "allow"),
+        ("Edit", file("/project/src/a.rs"), "allow", "allow"),
         ("Bash", bash("cargo test > out.txt"), "allow", "allow"),
         ("Read", file(state), "allow", "allow"),
         ("mcp__other__tool", file(state), "allow", "allow"),
@@ -614,7 +614,7 @@ const PROTECTED: &[&str] = &[
     "find ~ -name ralph.toml -delete",
     "find . -name ralph.toml -exec rm {} \\;",
     "find . -name settings.json -path '*.claude*' -delete",
-    "find /work/.claude -delete",
+    "find /project/.claude -delete",
     "install -D x ~/.claude/settings.json",
     "python3 edit.py ~/.claude/settings.json",
     "node <<E\nfs.rmSync('.claude/ralph.toml')\nE",
@@ -693,27 +693,27 @@ fn check_edit(path: &str, resolved: Option<&str>, expected: &str) {
         session_id: "s-1",
         places: &places,
     };
-    let call = Call { tool: "Edit", input: &file(path), cwd: "/work", resolved, cut: false };
+    let call = Call { tool: "Edit", input: &file(path), cwd: "/project", resolved, cut: false };
     assert_eq!(summary(decide(&situation, &call)), expected, "{path}");
 }
 
 #[test]
 fn an_edit_is_judged_by_the_path_and_by_what_it_resolves_to() {
-    check_edit("/work/src/main.rs", Some("/work/src/main.rs"), "allow");
-    check_edit("/work/link", Some("/home/u/.claude/settings.json"), "protected_place");
+    check_edit("/project/src/main.rs", Some("/project/src/main.rs"), "allow");
+    check_edit("/project/link", Some("/home/u/.claude/settings.json"), "protected_place");
     check_edit("/home/u/.claude/settings.json", Some("/dotfiles/s.json"), "protected_place");
     check_edit(".claude/ralph.toml", None, "protected_place");
-    check_edit("/work/src/../.claude//settings.local.json", None, "protected_place");
+    check_edit("/project/src/../.claude//settings.local.json", None, "protected_place");
     check_edit("/home/u/.config/ralph/config.toml", None, "protected_place");
     check_edit("/home/u/.local/bin/ralph-stop-hook", None, "protected_place");
     check_edit("/home/u/.local/bin/ralphael", None, "allow");
     check_edit("/opt/plugins/ralph/hooks/hooks.json", None, "protected_place");
-    check_edit("/work/hooks/hooks.json", None, "allow");
-    check_edit("/work/.claude/skills/ralph-plan/SKILL.md", None, "protected_place");
-    check_edit("/work/.claude/skills/other/SKILL.md", None, "allow");
-    check_edit("/work/skills/ralph/SKILL.md", None, "allow");
-    check_edit("/work/settings.json", None, "allow");
-    check_edit("/work/.claude/commands/x.md", None, "allow");
+    check_edit("/project/hooks/hooks.json", None, "allow");
+    check_edit("/project/.claude/skills/ralph-plan/SKILL.md", None, "protected_place");
+    check_edit("/project/.claude/skills/other/SKILL.md", None, "allow");
+    check_edit("/project/skills/ralph/SKILL.md", None, "allow");
+    check_edit("/project/settings.json", None, "allow");
+    check_edit("/project/.claude/commands/x.md", None, "allow");
     check_edit("/home/u/.local/state/ralphs/x", None, "allow");
 }
 
@@ -728,9 +728,9 @@ fn a_command_that_was_cut_is_refused_with_the_way_out() {
         places: &places,
     };
     let input = bash("echo a");
-    let cut = Call { tool: "Bash", input: &input, cwd: "/work", resolved: None, cut: true };
+    let cut = Call { tool: "Bash", input: &input, cwd: "/project", resolved: None, cut: true };
     assert_eq!(summary(decide(&situation, &cut)), "cut_command");
-    let file = file("/work/big.txt");
+    let file = file("/project/big.txt");
     let edit = Call { tool: "Write", input: &file, ..cut };
     assert_eq!(summary(decide(&situation, &edit)), "allow", "a file's content is not read");
 }
