@@ -26,11 +26,6 @@ pub fn answer(call: &Call) -> Result<Reply> {
     if !interesting || call.input.from_subagent() {
         return Ok(Reply::silent());
     }
-    // Started before the state is read: git is the longest part of a stop.
-    let status = match event {
-        Event::Stop => tree::begin(&place(call)).unwrap_or_default(),
-        _ => None,
-    };
     let Some(bound) = Bound::<LoopState>::find(call)? else { return Ok(Reply::silent()) };
     // First of all: the copy that answers may have ended the loop a moment ago.
     if bound.is_outranked(call.via) {
@@ -40,19 +35,19 @@ pub fn answer(call: &Call) -> Result<Reply> {
         return cancel::acknowledge(call, &bound);
     }
     match event {
-        Event::Stop => at_stop(call, bound, status),
+        Event::Stop => at_stop(call, bound),
         Event::StopFailure => at_failure(call, &bound),
         _ => at_session_end(call, &bound),
     }
 }
 
-/// The project: the conversation's shell may have moved elsewhere.
-fn place(call: &Call) -> std::path::PathBuf {
-    client::project_dir().unwrap_or_else(|| call.input.cwd.clone().into())
-}
-
-fn at_stop(call: &Call, bound: Bound, status: Option<tree::Pending>) -> Result<Reply> {
-    let fingerprint = fingerprint(call, &bound.state, status);
+fn at_stop(call: &Call, bound: Bound) -> Result<Reply> {
+    // Git is the longest part of a stop: it runs while the rest is gathered.
+    let status = begin_fingerprint(call, &bound.state);
+    let command_waits = bound.state.is_running()
+        && transcript::command_waits(Path::new(&call.input.transcript_path));
+    // A git that fails or hangs is no sign of anything, least of all of a stall.
+    let fingerprint = status.and_then(|status| status.finish().ok());
     let now = clock::now();
     let seen = Seen {
         now,
@@ -65,8 +60,7 @@ fn at_stop(call: &Call, bound: Bound, status: Option<tree::Pending>) -> Result<R
             .filter(|task| task.is_subagent())
             .map(|task| format!("{} ({})", task.description, task.agent_type))
             .collect(),
-        command_waits: bound.state.is_running()
-            && transcript::command_waits(Path::new(&call.input.transcript_path)),
+        command_waits,
         tree: fingerprint.as_deref(),
     };
     let (file, warning) = (bound.file.clone(), bound.warning.clone());
@@ -98,19 +92,17 @@ struct Decided {
     ended: Option<Box<LoopState>>,
 }
 
-/// The fingerprint, taken from the status that is already under way if it is of the right tree.
-fn fingerprint(call: &Call, state: &LoopState, status: Option<tree::Pending>) -> Option<String> {
+/// Starts to look at the project, where the decision will ask for it. The conversation's shell may
+/// have moved elsewhere; the project is what the loop was started in.
+fn begin_fingerprint(call: &Call, state: &LoopState) -> Option<tree::Pending> {
     if !stop::wants_tree(&state.phase) {
         return None;
     }
-    let root = Path::new(&state.project_root);
-    let taken = if root.as_os_str().is_empty() || root == place(call) {
-        status.map(tree::Pending::finish).transpose()
-    } else {
-        tree::fingerprint(root)
+    let root = match state.project_root.as_str() {
+        "" => client::project_dir().unwrap_or_else(|| call.input.cwd.clone().into()),
+        root => root.into(),
     };
-    // A git that fails or hangs is no sign of anything, least of all of a stall.
-    taken.unwrap_or_default()
+    tree::begin(&root).ok().flatten()
 }
 
 /// The pause that the person has not been told of yet.
