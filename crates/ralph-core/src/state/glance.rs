@@ -36,14 +36,14 @@ pub struct Glance {
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default)]
 pub struct GlanceTurn {
-    /// As in [`Turn`].
+    /// As in [`super::Turn`].
     pub prompt_id: String,
 }
 
 /// How a loop ended, at a glance.
 #[derive(Debug, Clone, Deserialize)]
 pub struct GlanceEnding {
-    /// As in [`Ending`].
+    /// As in [`super::Ending`].
     pub kind: EndingKind,
 }
 
