@@ -193,3 +193,11 @@ fn the_command_alone_says_what_to_do_where_nothing_is_planned() {
     let reason = World::new().type_command("ralph", "").blocked();
     assert!(reason.contains("nothing is planned here"), "{reason}");
 }
+
+#[test]
+fn settings_that_could_not_be_used_are_told_to_the_person_who_starts() {
+    let world = World::new();
+    world.write(".claude/ralph.toml", "max_iteration = 3\n");
+    let message = world.start("").message();
+    assert!(message.contains("max_iteration") && message.contains("was not used"), "{message}");
+}

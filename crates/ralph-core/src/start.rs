@@ -1,6 +1,7 @@
 //! What a typed `/ralph` means: a new loop, the planned one, the paused one, or a refusal.
 
 use crate::arguments::{Options, Request};
+use crate::say;
 use crate::settings::Settings;
 use crate::state::{Completion, Criterion, LoopState, Phase, StartedBy};
 use jiff::Timestamp;
@@ -118,13 +119,16 @@ pub fn announcement(state: &LoopState) -> String {
             text.push_str("\n  (not proven: completion is \"token\")");
         }
     }
+    for error in &state.errors {
+        text.push_str(&format!("\n  {}", say::tail(&error.message, 300)));
+    }
     text
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::state::{PauseCause, Turn};
+    use crate::state::{LoopError, PauseCause, Turn};
 
     fn state(description: &str) -> LoopState {
         let mut state =
@@ -190,5 +194,12 @@ mod tests {
         assert_eq!((state.max_iterations, state.stall_limit), (5, 9));
         assert_eq!(state.limits.max_minutes, 480);
         assert!(announcement(&state).contains("complete_unverified"));
+        let message = "could not use `ralph.toml`:\n  unknown field; it was not used".to_owned();
+        let errors = vec![LoopError { at: Timestamp::UNIX_EPOCH, message }];
+        let text = announcement(&LoopState { errors, ..state });
+        assert!(
+            text.ends_with("could not use `ralph.toml`: unknown field; it was not used"),
+            "{text}"
+        );
     }
 }
