@@ -4,8 +4,11 @@
 //! compaction, `/clear`), so it is bounded: the goal is cut before the rules are.
 
 use crate::graph::Graph;
+use crate::progress::Progress;
+use crate::receipt::Proof;
+use crate::refusal;
 use crate::reply::bounded;
-use crate::state::{Criterion, LoopState, Task};
+use crate::state::{Completion, Criterion, LoopState, Signal, Task};
 use crate::token::Request;
 use jiff::Timestamp;
 use std::fmt::Write;
@@ -36,6 +39,11 @@ pub fn contract(heading: &str, state: &LoopState, now: Timestamp) -> String {
     let _ = writeln!(text, "{heading}");
     let _ = writeln!(text, "Goal: {}", one_line(&state.prompt, GOAL_LIMIT));
     text.push_str(&criteria(state));
+    if state.baseline_pending {
+        text.push_str(
+            "First of all run `ralph verify`: the person asked for a baseline before anything changes.\n",
+        );
+    }
     text.push_str(&tasks(state, now));
     text.push_str(&rules(state));
     bounded(text.trim_end(), CONTRACT_LIMIT)
@@ -77,7 +85,6 @@ fn tasks(state: &LoopState, now: Timestamp) -> String {
 }
 
 fn rules(state: &LoopState) -> String {
-    let token = &state.completion_token;
     let work = if state.task_graph.is_empty() {
         "Work in small steps; after each, check that it works."
     } else {
@@ -87,17 +94,30 @@ fn rules(state: &LoopState) -> String {
     format!(
         "Rules: nobody is there to answer, so decide yourself and write down what you assumed. {work} \
          You are kept going until the work is done, at most {max} times; {stall} stops in a row \
-         without any change end the loop. When everything holds and you have seen it hold, \
-         end your message with {token} alone on its last line.",
+         without any change end the loop. If you cannot go on without a person, say \
+         `ralph blocked 'WHAT A PERSON MUST DO'` and stop. {end}",
         max = state.max_iterations,
         stall = state.stall_limit,
+        end = how_to_end(state),
     )
 }
 
 /// The reason given at a stop: where the loop stands and what comes next.
-pub fn next_step(state: &LoopState, request: Request, now: Timestamp) -> String {
+///
+/// `refused` is there when completion was requested and refused, with what the checks found.
+pub fn next_step(
+    state: &LoopState,
+    request: Request,
+    refused: Option<Option<&Proof>>,
+    now: Timestamp,
+) -> String {
     let graph = Graph::new(&state.task_graph, now);
-    let mut text = String::new();
+    let mut text = match refused {
+        Some(proof) => refusal::refusal(state, proof),
+        None => String::new(),
+    };
+    text.push_str(&refusal::regressions(state));
+    text.push_str(&warning(state));
     if request == Request::OnlyMentioned {
         let _ = writeln!(
             text,
@@ -109,12 +129,43 @@ pub fn next_step(state: &LoopState, request: Request, now: Timestamp) -> String 
         format!("Ralph loop, iteration {}. {}", state.position(), standing(state, &graph));
     let _ = writeln!(text, "{}", heading.trim_end());
     let _ = writeln!(text, "{}", next(state, &graph));
-    let _ = write!(
-        text,
-        "When everything holds and you have seen it hold, end your message with {} alone on its last line.",
-        state.completion_token
-    );
-    bounded(&text, STEP_LIMIT)
+    let last = how_to_end(state);
+    // What comes last is what must not be cut.
+    let room = STEP_LIMIT.saturating_sub(last.encode_utf16().count() + 1);
+    format!("{}\n{last}", bounded(text.trim_end(), room))
+}
+
+/// What is said before a stall ends the loop: there is still time to work in another way.
+fn warning(state: &LoopState) -> String {
+    let Progress { signal, standing, same_failure, .. } = &state.progress;
+    let limit = state.stall_limit;
+    match signal {
+        Signal::SameFailure => format!(
+            "This is the same failure as before, {same_failure} times in a row; at {limit} the \
+             loop ends. Work in another way than so far.\n"
+        ),
+        Signal::NoChange | Signal::Idle => format!(
+            "Nothing has changed at {standing} {stops}; at {limit} in a row the loop ends. Do the \
+             next step with your tools, or say with `ralph blocked 'WHAT'` what a person must do.\n",
+            stops = if *standing == 1 { "stop" } else { "stops in a row" }
+        ),
+        _ => String::new(),
+    }
+}
+
+/// How the model asks for completion, and what is asked of it before.
+fn how_to_end(state: &LoopState) -> String {
+    let token = &state.completion_token;
+    if state.acceptance_criteria.is_empty() || state.completion == Completion::Token {
+        return format!(
+            "When everything holds and you have seen it hold, end your message with {token} alone \
+             on its last line."
+        );
+    }
+    format!(
+        "`ralph verify` runs the criteria. When all hold, end your message with {token} alone on \
+         its last line; Ralph looks at the receipts and not at the word."
+    )
 }
 
 fn standing(state: &LoopState, graph: &Graph<'_>) -> String {
@@ -217,12 +268,14 @@ mod tests {
         let text = contract(&continues_line(&long), &long, NOW);
         assert!(text.encode_utf16().count() <= CONTRACT_LIMIT);
         assert!(text.contains("RALPH_COMPLETE alone on its last line"), "{text}");
-        assert!(next_step(&long, Request::OnlyMentioned, NOW).contains("RALPH_COMPLETE alone"));
+        assert!(
+            next_step(&long, Request::OnlyMentioned, None, NOW).contains("RALPH_COMPLETE alone")
+        );
     }
 
     #[test]
     fn the_next_step_says_where_the_loop_stands() {
-        let text = next_step(&state(), Request::None, NOW);
+        let text = next_step(&state(), Request::None, None, NOW);
         assert!(text.starts_with(
             "Ralph loop, iteration 3/25. 1 of 3 tasks done, 0 of 1 criteria verified."
         ));
@@ -231,14 +284,14 @@ mod tests {
 
     #[test]
     fn a_loop_with_nothing_to_count_has_no_space_at_the_end_of_a_line() {
-        let text = next_step(&LoopState::default(), Request::None, NOW);
+        let text = next_step(&LoopState::default(), Request::None, None, NOW);
         assert!(text.starts_with("Ralph loop, iteration 0/25.\n"), "{text}");
     }
 
     #[test]
     fn a_token_in_the_wrong_place_is_explained() {
         assert!(
-            next_step(&state(), Request::OnlyMentioned, NOW)
+            next_step(&state(), Request::OnlyMentioned, None, NOW)
                 .starts_with("RALPH_COMPLETE was in your message")
         );
     }

@@ -33,6 +33,8 @@ pub struct Situation<'a> {
 pub enum Standing {
     /// It drives the conversation.
     Running,
+    /// It does, and the criteria are to be run once before anything changes.
+    AwaitingBaseline,
     /// It rests.
     Paused,
 }
@@ -88,6 +90,8 @@ pub enum Rule {
     Mutation,
     /// The Agent tool.
     Agent,
+    /// Anything that may change the tree before the baseline was taken.
+    Baseline,
     /// An edit of a place that belongs to Ralph or registers its hooks.
     ProtectedPlace,
     /// A `ralph` command that only a person may give.
@@ -105,6 +109,7 @@ impl Rule {
             Rule::ExitPlan => "exit_plan",
             Rule::Mutation => "mutation",
             Rule::Agent => "agent",
+            Rule::Baseline => "baseline",
             Rule::ProtectedPlace => "protected_place",
             Rule::RefusedCommand => "refused_command",
             Rule::CutCommand => "cut_command",
@@ -146,6 +151,9 @@ const TABLE: [(Rule, [Cell; 2]); 8] = [
 pub fn decide(situation: &Situation<'_>, call: &Call<'_>) -> Ruling {
     match touched(situation, call) {
         Some((rule, reason)) if denies(situation, rule) => Ruling::Deny { rule, reason },
+        Some((Rule::Mutation | Rule::Agent, _)) if must_wait(situation, call) => {
+            Ruling::Deny { rule: Rule::Baseline, reason: BASELINE.to_owned() }
+        }
         _ => Ruling::Allow,
     }
 }
@@ -156,6 +164,11 @@ pub fn looks_at_places(tool: &str) -> bool {
     matches!(tool, "Write" | "Edit" | "MultiEdit" | "NotebookEdit" | "Bash")
 }
 
+/// True for a call that could change the tree before the criteria were run on it.
+fn must_wait(situation: &Situation<'_>, call: &Call<'_>) -> bool {
+    situation.standing == Standing::AwaitingBaseline && !bash::only_asks_ralph(call)
+}
+
 fn denies(situation: &Situation<'_>, rule: Rule) -> bool {
     let column = match situation.mode {
         Mode::Loop | Mode::Refine => Column::Loop,
@@ -164,7 +177,7 @@ fn denies(situation: &Situation<'_>, rule: Rule) -> bool {
     let cell = TABLE.iter().find(|(row, _)| *row == rule).map(|(_, cells)| cells[column as usize]);
     match cell {
         Some(DeniedWhileLive) => true,
-        Some(DeniedWhileRunning) => situation.standing == Standing::Running,
+        Some(DeniedWhileRunning) => situation.standing != Standing::Paused,
         Some(Allowed) | None => false,
     }
 }
@@ -195,7 +208,11 @@ fn edited(situation: &Situation<'_>, call: &Call<'_>) -> (Rule, String) {
 
 const QUESTION: &str = "A Ralph loop is running and nobody is there to answer. Decide yourself: \
 take the most reasonable choice, write the assumption into your message, and go on. If only a \
-person can do it, give that task up with the reason: `ralph task fail ID --reason TEXT`.";
+person can do it, say so with `ralph blocked 'WHAT A PERSON MUST DO'` and stop.";
+
+const BASELINE: &str = "The person asked for a baseline: the criteria are run once before anything \
+changes. Run `ralph verify` now; until it is done only reading tools and `ralph` itself are let \
+through. It is no failure if criteria do not hold yet.";
 
 const PLAN: &str = "A Ralph loop is running; it goes on from its goal and its tasks. Do not enter \
 plan mode: go on, and add what is missing with `ralph task add`.";

@@ -6,6 +6,7 @@
 
 use crate::state::{Completion, LoopState};
 use serde::{Deserialize, Serialize};
+use std::time::Duration;
 
 /// What may be set.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -23,6 +24,15 @@ pub struct Settings {
     /// Which rule decides completion.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub completion: Option<Completion>,
+    /// Seconds that a request for completion may spend on running criteria, all together.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub verify_seconds: Option<u64>,
+    /// Seconds that `ralph verify` gives each command.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub command_seconds: Option<u64>,
+    /// Files, as `.gitignore` would name them, whose change makes no receipt stale.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub receipt_ignore: Option<Vec<String>>,
 }
 
 impl Settings {
@@ -33,13 +43,31 @@ impl Settings {
             max_minutes: self.max_minutes.or(below.max_minutes),
             stall_limit: self.stall_limit.or(below.stall_limit),
             completion: self.completion.or(below.completion),
+            verify_seconds: self.verify_seconds.or(below.verify_seconds),
+            command_seconds: self.command_seconds.or(below.command_seconds),
+            receipt_ignore: self.receipt_ignore.or(below.receipt_ignore),
         }
     }
 
     /// What a project's own file may say without its owner's trust: bounds may be lowered or
-    /// raised, but the rule of completion is the person's.
+    /// raised, but what counts as proof is the person's to say.
     pub fn of_untrusted_project(self) -> Settings {
-        Settings { completion: None, ..self }
+        Settings { completion: None, receipt_ignore: None, ..self }
+    }
+
+    /// The settings that were frozen into a loop.
+    pub fn of(state: &LoopState) -> Settings {
+        serde_json::from_value(state.settings.clone()).unwrap_or_default()
+    }
+
+    /// How long a request for completion may run criteria. Never longer than the stop hook has.
+    pub fn to_settle(&self) -> Duration {
+        Duration::from_secs(self.verify_seconds.unwrap_or(300).clamp(1, 570))
+    }
+
+    /// How long `ralph verify` lets one command run.
+    pub fn per_command(&self) -> Duration {
+        Duration::from_secs(self.command_seconds.unwrap_or(600).clamp(1, 24 * 3600))
     }
 
     /// Writes the settings into a new loop and freezes them there.

@@ -102,8 +102,11 @@ pub fn new_loop(task: &str, options: &Options, settings: &Settings, facts: Facts
 /// What the person is told when a loop starts: its bounds, and the commands before any runs.
 pub fn announcement(state: &LoopState) -> String {
     let mut text = format!(
-        "loop {} started: at most {} iterations, {} minutes. Esc pauses it, /ralph-cancel ends it.",
-        state.loop_id, state.max_iterations, state.limits.max_minutes
+        "loop {} started: at most {} iterations, {} minutes{}. Esc pauses it, /ralph-cancel ends it.",
+        state.loop_id,
+        state.max_iterations,
+        state.limits.max_minutes,
+        state.limits.max_tokens.map(|most| format!(", {most} tokens")).unwrap_or_default()
     );
     if state.acceptance_criteria.is_empty() {
         text.push_str(
@@ -117,6 +120,9 @@ pub fn announcement(state: &LoopState) -> String {
         }
         if state.completion == Completion::Token {
             text.push_str("\n  (not proven: completion is \"token\")");
+        }
+        if state.baseline_pending {
+            text.push_str("\n  They are run once before anything may change (--baseline).");
         }
     }
     for error in &state.errors {
@@ -140,7 +146,7 @@ mod tests {
             "paused" => state.pause(PauseCause::Person, "", Timestamp::UNIX_EPOCH),
             "answered" => {
                 let at = Timestamp::UNIX_EPOCH;
-                state.turn = Some(Turn { prompt_id: "p".to_owned(), at });
+                state.turn = Some(Turn::new("p", at));
             }
             _ => {}
         }

@@ -7,8 +7,12 @@ mod glance;
 mod words;
 
 pub use glance::{Document, Glance, GlanceEnding, GlanceTurn};
-pub use words::{Completion, EndingKind, Mode, PauseCause, Phase, StartedBy, TaskStatus};
+pub use words::{Completion, EndingKind, Mode, PauseCause, Phase, Signal, StartedBy, TaskStatus};
 
+use crate::frozen::Frozen;
+use crate::progress::Progress;
+use crate::receipt::{Receipt, Regression};
+use crate::usage::Usage;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -63,12 +67,29 @@ pub struct LoopState {
     pub updated_at: Timestamp,
     /// What "done" means.
     pub acceptance_criteria: Vec<Criterion>,
+    /// What of it a person agreed to when the loop started.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub frozen: Option<Frozen>,
+    /// The test files that differ from what was frozen, as they were last looked at.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub changed_tests: Vec<String>,
+    /// True until the criteria were run once before the work, as `--baseline` asks.
+    #[serde(skip_serializing_if = "is_false")]
+    pub baseline_pending: bool,
+    /// The last moment at which all criteria held.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub checkpoint: Option<Green>,
     /// The work, as tasks with dependencies.
     pub task_graph: Vec<Task>,
     /// What planning found out about the project.
     pub context_report: String,
     /// Fingerprints of the tree at the last stops, oldest first.
     pub stall_hashes: Vec<String>,
+    /// What the last stops say about progress, besides the fingerprints.
+    pub progress: Progress,
+    /// What the model said that a person must do before it can go on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub blocked: Option<Blocked>,
     /// The word that asks for completion.
     pub completion_token: String,
     /// What went wrong, in the order it happened.
@@ -79,6 +100,8 @@ pub struct LoopState {
     pub stall_limit: u32,
     /// Bounds besides `max_iterations`.
     pub limits: Limits,
+    /// Tokens that the client reported since the start.
+    pub usage: Usage,
     /// Sessions that the loop was bound to before, oldest first.
     pub lineage: Vec<Bound>,
     /// The settings as they were when the loop started.
@@ -126,14 +149,21 @@ impl Default for LoopState {
             started_at: None,
             updated_at: Timestamp::UNIX_EPOCH,
             acceptance_criteria: Vec::new(),
+            frozen: None,
+            changed_tests: Vec::new(),
+            baseline_pending: false,
+            checkpoint: None,
             task_graph: Vec::new(),
             context_report: String::new(),
             stall_hashes: Vec::new(),
+            progress: Progress::default(),
+            blocked: None,
             completion_token: COMPLETION_TOKEN.to_owned(),
             errors: Vec::new(),
             completion: Completion::Verified,
             stall_limit: 3,
             limits: Limits::default(),
+            usage: Usage::default(),
             lineage: Vec::new(),
             settings: Value::Null,
             via: None,
@@ -181,6 +211,8 @@ impl LoopState {
             self.pause = None;
             // The person looked at it: what counted as standing still before does not any more.
             self.stall_hashes.clear();
+            self.progress = Progress::default();
+            self.blocked = None;
         }
     }
 
@@ -189,7 +221,7 @@ impl LoopState {
         self.phase = Phase::Ended;
         self.resume_phase = None;
         self.pause = None;
-        self.ending = Some(Ending { kind, at: now, detail: detail.into() });
+        self.ending = Some(Ending { kind, at: now, detail: detail.into(), cause: None });
     }
 }
 
@@ -255,6 +287,9 @@ pub struct Ending {
     /// In words, for people.
     #[serde(default)]
     pub detail: String,
+    /// For `stalled`: which kind of standing still it was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cause: Option<Signal>,
 }
 
 /// Something that went wrong in a loop.
@@ -298,12 +333,23 @@ pub struct Bound {
 
 /// The turn that a loop drives: our last answer was to go on, and it was given in this turn.
 /// A person's prompt with another id reveals that the turn was cut.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Turn {
     /// The client's id of the prompt that began the turn; empty when it is not known.
     pub prompt_id: String,
     /// When the answer was given.
     pub at: Timestamp,
+    /// True once a tool was used in it since the answer.
+    #[serde(skip_serializing_if = "is_false")]
+    pub worked: bool,
+}
+
+impl Turn {
+    /// A turn in which nothing was done yet.
+    pub fn new(prompt_id: impl Into<String>, at: Timestamp) -> Turn {
+        Turn { prompt_id: prompt_id.into(), at, worked: false }
+    }
 }
 
 /// A client process. The start time tells a reused process id from the same process.
@@ -340,10 +386,44 @@ pub struct Criterion {
     pub paths: Vec<String>,
     /// The last run of the command.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub receipt: Option<Value>,
+    pub receipt: Option<Receipt>,
+    /// Tests that the first counted run had; a later run with fewer does not hold until a person
+    /// accepts it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tests_expected: Option<u64>,
+    /// True if it held before the work began: then it proves nothing about the work.
+    #[serde(skip_serializing_if = "is_false")]
+    pub held_before: bool,
+    /// Id of the tree on which it last held.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub held_on: Option<String>,
+    /// Set while it is red after it had held.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub turned_red: Option<Regression>,
     /// Members that this version does not know.
     #[serde(flatten)]
     pub extra: Extra,
+}
+
+/// A moment at which all criteria held.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Green {
+    /// The checkpoint's ref; empty where none could be made.
+    #[serde(default)]
+    pub reference: String,
+    /// Id of the tree.
+    pub tree: String,
+    /// When.
+    pub at: Timestamp,
+}
+
+/// What a person must do before the work can go on, as the model said.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Blocked {
+    /// In words.
+    pub what: String,
+    /// When it was said.
+    pub at: Timestamp,
 }
 
 /// One piece of work.

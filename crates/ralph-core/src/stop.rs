@@ -5,26 +5,57 @@
 //! complete and not capped, and the bounds before the stall, so that an ending names its real cause.
 
 use crate::contract;
-use crate::progress;
-use crate::state::{EndingKind, LoopError, LoopState, Phase, TaskStatus, Turn};
-use crate::token::{self, Request};
+use crate::frozen;
+use crate::graph;
+use crate::progress::{self, Shown};
+use crate::receipt::{Proof, Standing};
+use crate::state::{Completion, EndingKind, LoopError, LoopState, PauseCause, Phase, Signal, Turn};
+use crate::token::Request;
 use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
 
 /// What the hook saw when the turn wanted to end.
-#[derive(Debug, Clone)]
-pub struct Seen<'a> {
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Seen {
     /// The time.
     pub now: Timestamp,
     /// The client's id of the turn.
-    pub prompt_id: &'a str,
-    /// The last text block of the turn, if it ended with one.
-    pub message: Option<&'a str>,
+    pub prompt_id: String,
+    /// What the last text block of the turn says about completion.
+    pub request: Request,
     /// Subagents that still run, as the client describes them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub workers: Vec<String>,
     /// True when a `/ralph…` command that the person typed waits for the turn to end.
+    #[serde(default, skip_serializing_if = "is_false")]
     pub command_waits: bool,
+    /// Whether the turn called a tool; none where that cannot be known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub worked: Option<bool>,
     /// Fingerprint of the tree; none where there is none to be had.
-    pub tree: Option<&'a str>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tree: Option<String>,
+    /// What the checks found that completion was requested for; none if they were not asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub proof: Option<Proof>,
+    /// Where checks were run: the work outside the tree before them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub work_before_checks: Option<String>,
+    /// Where checks were run: the fingerprint of the tree after them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tree_after_checks: Option<String>,
+}
+
+/// What of the tasks a stop is decided from. Kept apart from the state, so that the record of a
+/// decision does not hold thousands of tasks.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct Work {
+    /// True if there are tasks and all are done.
+    pub all_done: bool,
+    /// True if a task could be begun now.
+    pub is_ready: bool,
+    /// One value for all task states and what the checks said.
+    pub print: String,
 }
 
 /// The answer to a turn that wants to end.
@@ -34,8 +65,8 @@ pub enum Verdict {
     LetGo(Why),
     /// The loop is over, and the state says how.
     Ended(EndingKind),
-    /// The turn goes on with this reason for the model.
-    GoOn(String),
+    /// The turn goes on.
+    GoOn,
 }
 
 /// Why a turn may end although the loop has not.
@@ -49,6 +80,8 @@ pub enum Why {
     WorkersRun,
     /// A command that the person typed waits.
     CommandWaits,
+    /// A person must do something first; the loop is paused now.
+    Blocked,
 }
 
 impl Why {
@@ -59,8 +92,50 @@ impl Why {
             Why::Paused => "the loop is paused",
             Why::WorkersRun => "background subagents are still at work",
             Why::CommandWaits => "a command that the person typed is waiting",
+            Why::Blocked => "a person must do something first",
         }
     }
+}
+
+impl Verdict {
+    /// The verdict in a few words, for the journal and for comparing.
+    pub fn describe(&self) -> String {
+        match self {
+            Verdict::LetGo(why) => format!("let go: {}", why.describe()),
+            Verdict::Ended(kind) => format!("ended: {kind}"),
+            Verdict::GoOn => "go on".to_owned(),
+        }
+    }
+}
+
+/// A decision and all that it was made from.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Record {
+    /// The state before, without what the decision does not read.
+    pub before: LoopState,
+    /// The tasks.
+    pub work: Work,
+    /// What the hook saw.
+    pub seen: Seen,
+}
+
+impl Record {
+    /// Decides again, by the rules of today.
+    pub fn decide_again(mut self) -> (Verdict, LoopState) {
+        let verdict = rule(&mut self.before, &self.work, &self.seen);
+        (verdict, self.before)
+    }
+}
+
+/// What was decided, what the model is told, and from what it was decided.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Decision {
+    /// The verdict.
+    pub verdict: Verdict,
+    /// The reason to go on; empty for other verdicts.
+    pub says: String,
+    /// What it was decided from.
+    pub record: Record,
 }
 
 /// True when the decision will need the fingerprint of the tree: it costs a child process, so it
@@ -69,49 +144,157 @@ pub fn wants_tree(phase: &Phase) -> bool {
     phase.is_running()
 }
 
+/// True when the decision will need proof: the checks are run before it.
+pub fn wants_proof(state: &LoopState, seen: &Seen) -> bool {
+    let asks = state.is_running() && seen.request == Request::Made && needs_proof(state);
+    asks && may_rest(state, seen).is_none() && state.blocked.is_none()
+}
+
 /// Decides, and writes into the state what the decision changes.
-pub fn decide(state: &mut LoopState, seen: &Seen<'_>) -> Verdict {
+pub fn decide(state: &mut LoopState, seen: &Seen) -> Decision {
+    let work = work(state, seen.now);
+    let record =
+        Record { before: slim(state, seen.request), work: work.clone(), seen: seen.clone() };
+    let verdict = rule(state, &work, seen);
+    let says = match verdict {
+        Verdict::GoOn => {
+            let refused = (seen.request == Request::Made).then_some(seen.proof.as_ref());
+            contract::next_step(state, seen.request, refused, seen.now)
+        }
+        _ => String::new(),
+    };
+    Decision { verdict, says, record }
+}
+
+fn work(state: &LoopState, now: Timestamp) -> Work {
+    let summary = graph::summary(&state.task_graph, now);
+    Work {
+        all_done: summary.all_done(),
+        is_ready: summary.ready > 0,
+        print: progress::print_of_work(state),
+    }
+}
+
+/// The state without its bulk: tasks, texts and, unless completion was requested, receipts.
+fn slim(state: &mut LoopState, request: Request) -> LoopState {
+    let bulk = LoopState {
+        task_graph: std::mem::take(&mut state.task_graph),
+        context_report: std::mem::take(&mut state.context_report),
+        prompt: std::mem::take(&mut state.prompt),
+        lineage: std::mem::take(&mut state.lineage),
+        errors: std::mem::take(&mut state.errors),
+        acceptance_criteria: std::mem::take(&mut state.acceptance_criteria),
+        ..LoopState::default()
+    };
+    let mut slim = state.clone();
+    if request == Request::Made {
+        slim.acceptance_criteria.clone_from(&bulk.acceptance_criteria);
+        for receipt in slim.acceptance_criteria.iter_mut().filter_map(|one| one.receipt.as_mut()) {
+            receipt.tail.clear();
+        }
+    }
+    state.task_graph = bulk.task_graph;
+    state.context_report = bulk.context_report;
+    state.prompt = bulk.prompt;
+    state.lineage = bulk.lineage;
+    state.errors = bulk.errors;
+    state.acceptance_criteria = bulk.acceptance_criteria;
+    slim
+}
+
+/// The rules, in their order.
+fn rule(state: &mut LoopState, work: &Work, seen: &Seen) -> Verdict {
     if let Some(why) = may_rest(state, seen) {
+        if why == Why::WorkersRun {
+            state.progress.signal = Signal::Waiting;
+        }
         // Nothing is outstanding now: the person's next prompt reveals no interruption.
         state.turn = None;
         return Verdict::LetGo(why);
     }
-    if all_tasks_done(state) && state.phase == Phase::Implementation {
+    if let Some(blocked) = state.blocked.take_if(|_| !work.is_ready) {
+        state.pause(PauseCause::BlockedOnHuman, blocked.what, seen.now);
+        state.progress.signal = Signal::Blocked;
+        return Verdict::LetGo(Why::Blocked);
+    }
+    // Said too early: there is other work to do, and the loop was told so.
+    state.blocked = None;
+    if work.all_done && state.phase == Phase::Implementation {
         state.phase = Phase::Verification;
     }
-    let request =
-        seen.message.map_or(Request::None, |m| token::request(m, &state.completion_token));
-    if request == Request::Made {
-        let detail = "the completion token was given; nothing was verified";
-        return end(state, EndingKind::CompleteUnverified, detail.to_owned(), seen.now);
+    if let Some((kind, detail)) = completed(state, seen) {
+        return end(state, kind, detail, seen.now);
     }
     if let Some((kind, detail)) = used_up(state, seen.now) {
         return end(state, kind, detail, seen.now);
     }
-    if let Some(detail) = progress::stalled(state, seen.tree) {
-        return end(state, EndingKind::Stalled, detail, seen.now);
+    let shown = Shown {
+        work: seen.work_before_checks.as_deref().unwrap_or(&work.print),
+        work_after_checks: &work.print,
+        tree: seen.tree.as_deref(),
+        tree_after_checks: seen.tree_after_checks.as_deref(),
+        worked: seen.worked,
+        refused: seen.request == Request::Made,
+    };
+    if let Some(stall) = progress::stalled(state, &shown) {
+        let verdict = end(state, EndingKind::Stalled, stall.detail, seen.now);
+        if let Some(ending) = &mut state.ending {
+            ending.cause = Some(stall.cause);
+        }
+        return verdict;
     }
-    go_on(state, seen, request)
+    // Counted before the answer is sent: if the reply is lost, a repeated hook must not get a
+    // free iteration.
+    state.iteration += 1;
+    state.turn = Some(Turn::new(seen.prompt_id.clone(), seen.now));
+    Verdict::GoOn
 }
 
 /// Steps 1 to 4: reasons to let the turn end without a word about the work.
-fn may_rest(state: &LoopState, seen: &Seen<'_>) -> Option<Why> {
+fn may_rest(state: &LoopState, seen: &Seen) -> Option<Why> {
     if !state.is_live() {
         Some(Why::NotLive)
     } else if !state.is_running() {
         Some(Why::Paused)
     } else if seen.command_waits {
         Some(Why::CommandWaits)
-    } else if !seen.workers.is_empty() {
+    } else if !seen.workers.is_empty() && time_used_up(state, seen.now).is_none() {
+        // A worker that hangs must not outlast the loop's time.
         Some(Why::WorkersRun)
     } else {
         None
     }
 }
 
-fn all_tasks_done(state: &LoopState) -> bool {
-    !state.task_graph.is_empty()
-        && state.task_graph.iter().all(|task| task.status == TaskStatus::Done)
+/// True where the token is a request, and not the end itself.
+fn needs_proof(state: &LoopState) -> bool {
+    state.completion != Completion::Token && !state.acceptance_criteria.is_empty()
+}
+
+/// Step 6: the ending that was requested, if it is granted.
+fn completed(state: &mut LoopState, seen: &Seen) -> Option<(EndingKind, String)> {
+    if seen.request != Request::Made {
+        return None;
+    }
+    if !needs_proof(state) {
+        let detail = match state.acceptance_criteria.is_empty() {
+            true => "the completion token was given; there was no criterion to prove it by",
+            false => "the completion token was given; nothing was verified",
+        };
+        return Some((EndingKind::CompleteUnverified, detail.to_owned()));
+    }
+    let proof = seen.proof.as_ref()?;
+    for criterion in &mut state.acceptance_criteria {
+        criterion.verified = proof.standing(criterion) == Standing::Holds;
+    }
+    let all_hold = state.acceptance_criteria.iter().all(|criterion| criterion.verified);
+    (all_hold && frozen::is_as_frozen(state)).then(|| {
+        let detail = match state.acceptance_criteria.len() {
+            1 => "the one criterion holds".to_owned(),
+            n => format!("all {n} criteria hold"),
+        };
+        (EndingKind::Complete, detail)
+    })
 }
 
 /// Step 7: a bound that is reached.
@@ -120,36 +303,41 @@ fn used_up(state: &LoopState, now: Timestamp) -> Option<(EndingKind, String)> {
         let detail = format!("went on {} times, as often as it may", state.iteration);
         return Some((EndingKind::MaxIterations, detail));
     }
+    let detail = time_used_up(state, now).or_else(|| tokens_used_up(state))?;
+    Some((EndingKind::Budget, detail))
+}
+
+fn time_used_up(state: &LoopState, now: Timestamp) -> Option<String> {
     let began = state.started_at.unwrap_or(state.created_at);
     // A clock that was set back gives a negative time: nothing is used up then.
     let minutes = u64::try_from(now.duration_since(began).as_mins()).unwrap_or(0);
-    (minutes >= state.limits.max_minutes).then(|| {
-        let detail = format!("ran for {minutes} of at most {} minutes", state.limits.max_minutes);
-        (EndingKind::Budget, detail)
-    })
+    let most = state.limits.max_minutes;
+    (minutes >= most).then(|| format!("ran for {minutes} of at most {most} minutes"))
+}
+
+fn tokens_used_up(state: &LoopState) -> Option<String> {
+    let (used, most) = (state.usage.total(), state.limits.max_tokens?);
+    (used >= most).then(|| format!("used {used} of at most {most} tokens"))
 }
 
 fn end(state: &mut LoopState, kind: EndingKind, detail: String, now: Timestamp) -> Verdict {
-    if kind != EndingKind::CompleteUnverified {
+    if !matches!(kind, EndingKind::Complete | EndingKind::CompleteUnverified) {
         state.errors.push(LoopError { at: now, message: format!("{kind}: {detail}") });
     }
     state.end(kind.clone(), detail, now);
     Verdict::Ended(kind)
 }
 
-/// Step 9.
-fn go_on(state: &mut LoopState, seen: &Seen<'_>, request: Request) -> Verdict {
-    // Counted before the answer is sent: if the reply is lost, a repeated hook must not get a
-    // free iteration.
-    state.iteration += 1;
-    state.turn = Some(Turn { prompt_id: seen.prompt_id.to_owned(), at: seen.now });
-    Verdict::GoOn(contract::next_step(state, request, seen.now))
+fn is_false(flag: &bool) -> bool {
+    !flag
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::state::{Pause, PauseCause, Task};
+    use crate::receipt::{self, Receipt};
+    use crate::state::{Blocked, Criterion, Pause, Task, TaskStatus};
+    use crate::token;
 
     fn now() -> Timestamp {
         "2026-01-01T00:00:00Z".parse().unwrap()
@@ -174,29 +362,32 @@ mod tests {
         state
     }
 
-    fn seen(message: &str) -> Seen<'_> {
+    fn seen(message: &str) -> Seen {
         Seen {
             now: now(),
-            prompt_id: "p",
-            message: Some(message),
+            prompt_id: "p".to_owned(),
+            request: token::request(message, "RALPH_COMPLETE"),
             workers: Vec::new(),
             command_waits: false,
-            tree: Some("tree"),
+            worked: None,
+            tree: Some("tree".to_owned()),
+            proof: None,
+            work_before_checks: None,
+            tree_after_checks: None,
         }
     }
 
-    fn summary(verdict: &Verdict) -> String {
-        match verdict {
-            Verdict::LetGo(why) => format!("let go: {}", why.describe()),
-            Verdict::Ended(kind) => format!("ended: {kind}"),
-            Verdict::GoOn(_) => "go on".to_owned(),
-        }
+    fn decide(state: &mut LoopState, seen: &Seen) -> String {
+        let decision = super::decide(state, seen);
+        let (again, after) = decision.record.decide_again();
+        assert_eq!(again, decision.verdict, "what was recorded is decided alike");
+        assert_eq!((after.iteration, &after.phase), (state.iteration, &state.phase));
+        decision.verdict.describe()
     }
 
     #[track_caller]
     fn check(state: &str, message: &str, expected: &str) {
-        let verdict = decide(&mut loop_state(state), &seen(message));
-        assert_eq!(summary(&verdict), expected);
+        assert_eq!(decide(&mut loop_state(state), &seen(message)), expected);
     }
 
     #[test]
@@ -232,12 +423,11 @@ mod tests {
     fn the_loop_goes_on_exactly_as_often_as_it_may() {
         let mut state = loop_state("implementation 0/5");
         for n in 1..=5 {
-            let tree = format!("tree {n}");
-            let seen = Seen { tree: Some(&tree), ..seen("x") };
-            assert_eq!(summary(&decide(&mut state, &seen)), "go on");
+            let seen = Seen { tree: Some(format!("tree {n}")), ..seen("x") };
+            assert_eq!(decide(&mut state, &seen), "go on");
             assert_eq!(state.iteration, n);
         }
-        assert_eq!(summary(&decide(&mut state, &seen("x"))), "ended: max_iterations");
+        assert_eq!(decide(&mut state, &seen("x")), "ended: max_iterations");
         assert_eq!(state.errors.len(), 1);
         assert_eq!(state.ending.unwrap().kind, EndingKind::MaxIterations);
     }
@@ -247,7 +437,7 @@ mod tests {
         let mut state = loop_state("implementation 3/5");
         let seen = Seen { workers: vec!["w".to_owned()], ..seen("RALPH_COMPLETE") };
         let verdict = decide(&mut state, &seen);
-        assert_eq!(summary(&verdict), "let go: background subagents are still at work");
+        assert_eq!(verdict, "let go: background subagents are still at work");
         assert_eq!((state.iteration, state.stall_hashes.len()), (3, 0));
         assert_eq!(state.turn, None);
     }
@@ -257,7 +447,7 @@ mod tests {
         let mut state = loop_state("implementation 3/5");
         let seen = Seen { command_waits: true, workers: vec!["w".to_owned()], ..seen("x") };
         assert_eq!(
-            summary(&decide(&mut state, &seen)),
+            (decide(&mut state, &seen)),
             "let go: a command that the person typed is waiting"
         );
         assert_eq!(state.iteration, 3);
@@ -268,9 +458,9 @@ mod tests {
         let mut state = loop_state("implementation 3/5");
         state.limits.max_minutes = 10;
         let at = |time: &str| Seen { now: time.parse().unwrap(), ..seen("x") };
-        assert_eq!(summary(&decide(&mut state.clone(), &at("2026-01-01T00:09:59Z"))), "go on");
-        assert_eq!(summary(&decide(&mut state.clone(), &at("2020-01-01T00:00:00Z"))), "go on");
-        assert_eq!(summary(&decide(&mut state, &at("2026-01-01T00:10:00Z"))), "ended: budget");
+        assert_eq!(decide(&mut state.clone(), &at("2026-01-01T00:09:59Z")), "go on");
+        assert_eq!(decide(&mut state.clone(), &at("2020-01-01T00:00:00Z")), "go on");
+        assert_eq!(decide(&mut state, &at("2026-01-01T00:10:00Z")), "ended: budget");
     }
 
     #[test]
@@ -284,7 +474,165 @@ mod tests {
     #[test]
     fn a_turn_without_text_goes_on() {
         let mut state = loop_state("implementation 3/5");
-        let verdict = decide(&mut state, &Seen { message: None, ..seen("") });
-        assert_eq!(summary(&verdict), "go on");
+        let verdict = decide(&mut state, &seen(""));
+        assert_eq!(verdict, "go on");
+    }
+
+    /// A loop with one criterion, whose receipt was taken on the tree `t`.
+    fn proven(receipt: Receipt) -> LoopState {
+        let mut criterion = Criterion {
+            id: "AC-1".to_owned(),
+            verification_command: "cargo test".to_owned(),
+            ..Criterion::default()
+        };
+        let tree = || "t".to_owned();
+        let command = "cargo test".to_owned();
+        let receipt = Receipt { command, tree_before: tree(), tree_after: tree(), ..receipt };
+        receipt::record(&mut criterion, receipt);
+        LoopState { acceptance_criteria: vec![criterion], ..loop_state("implementation 3/5") }
+    }
+
+    fn request_on(tree: &str) -> Seen {
+        let trees = [("AC-1".to_owned(), tree.to_owned())].into();
+        let proof = Some(Proof { trees, ran: false, ..Proof::default() });
+        Seen { proof, ..seen("RALPH_COMPLETE") }
+    }
+
+    fn green() -> Receipt {
+        Receipt { passed: true, exit_code: Some(0), ..Receipt::default() }
+    }
+
+    #[test]
+    fn a_request_is_granted_when_every_criterion_holds_on_this_tree() {
+        assert_eq!(decide(&mut proven(green()), &request_on("t")), "ended: complete");
+        assert_eq!(decide(&mut proven(green()), &request_on("edited")), "go on");
+        assert_eq!(decide(&mut proven(Receipt::default()), &request_on("t")), "go on");
+        let unchecked = Seen { proof: None, ..request_on("t") };
+        assert_eq!(decide(&mut proven(green()), &unchecked), "go on", "nothing was looked at");
+    }
+
+    #[test]
+    fn a_green_check_without_a_request_never_ends_a_loop() {
+        let silent = Seen { request: Request::None, ..request_on("t") };
+        assert_eq!(decide(&mut proven(green()), &silent), "go on");
+    }
+
+    #[test]
+    fn verified_set_by_hand_counts_for_nothing() {
+        let mut state = proven(green());
+        state.acceptance_criteria[0].receipt = None;
+        state.acceptance_criteria[0].verified = true;
+        assert_eq!(decide(&mut state, &request_on("t")), "go on");
+        assert!(!state.acceptance_criteria[0].verified);
+    }
+
+    #[test]
+    fn criteria_that_were_changed_after_the_start_end_nothing() {
+        let mut state = proven(green());
+        frozen::freeze(&mut state, Vec::new(), now());
+        state.acceptance_criteria[0].description = "easier".to_owned();
+        assert_eq!(decide(&mut state, &request_on("t")), "go on");
+        frozen::freeze(&mut state, Vec::new(), now());
+        assert_eq!(decide(&mut state, &request_on("t")), "ended: complete");
+    }
+
+    #[test]
+    fn a_request_on_the_last_iteration_is_complete_or_capped() {
+        let last = |receipt| LoopState { iteration: 5, ..proven(receipt) };
+        assert_eq!(decide(&mut last(green()), &request_on("t")), "ended: complete");
+        assert_eq!(
+            decide(&mut last(Receipt::default()), &request_on("t")),
+            "ended: max_iterations"
+        );
+    }
+
+    #[test]
+    fn the_rule_of_the_token_and_a_loop_without_criteria_end_unverified() {
+        let mut state = LoopState { completion: Completion::Token, ..proven(Receipt::default()) };
+        assert_eq!(decide(&mut state, &request_on("t")), "ended: complete_unverified");
+        check("implementation 3/5", "RALPH_COMPLETE", "ended: complete_unverified");
+    }
+
+    #[test]
+    fn proof_is_asked_for_only_where_it_can_decide() {
+        let asks = |state: &LoopState, seen: &Seen| wants_proof(state, seen);
+        assert!(asks(&proven(green()), &seen("RALPH_COMPLETE")));
+        assert!(!asks(&proven(green()), &seen("working")));
+        assert!(!asks(&loop_state("implementation 3/5"), &seen("RALPH_COMPLETE")));
+        assert!(!asks(&loop_state("paused 3/5"), &seen("RALPH_COMPLETE")));
+        let waiting = Seen { workers: vec!["w".to_owned()], ..seen("RALPH_COMPLETE") };
+        assert!(!asks(&proven(green()), &waiting));
+    }
+
+    #[test]
+    fn a_loop_that_needs_a_person_rests_and_says_for_what() {
+        let mut state = loop_state("implementation 3/5");
+        state.blocked = Some(Blocked { what: "give me a key".to_owned(), at: now() });
+        assert_eq!(decide(&mut state, &seen("x")), "let go: a person must do something first");
+        let pause = state.pause.unwrap();
+        assert_eq!(
+            (pause.cause, pause.detail.as_str()),
+            (PauseCause::BlockedOnHuman, "give me a key")
+        );
+        assert_eq!((state.iteration, state.blocked), (3, None));
+    }
+
+    #[test]
+    fn while_another_task_is_ready_nothing_is_blocked() {
+        let mut state = loop_state("implementation 3/5");
+        state.blocked = Some(Blocked { what: "x".to_owned(), at: now() });
+        state.task_graph = vec![Task::default()];
+        assert_eq!(decide(&mut state, &seen("x")), "go on");
+        assert_eq!(state.blocked, None);
+    }
+
+    #[test]
+    fn waiting_does_not_outlast_the_loops_time() {
+        let mut state = loop_state("implementation 3/5");
+        state.limits.max_minutes = 10;
+        let late = Seen { now: "2026-01-01T00:10:00Z".parse().unwrap(), ..seen("x") };
+        let waiting = Seen { workers: vec!["w".to_owned()], ..late };
+        assert_eq!(decide(&mut state, &waiting), "ended: budget");
+    }
+
+    #[test]
+    fn tokens_that_are_used_up_end_the_loop() {
+        let mut state = loop_state("implementation 3/5");
+        state.limits.max_tokens = Some(100);
+        state.usage.input = 99;
+        assert_eq!(decide(&mut state.clone(), &seen("x")), "go on");
+        state.usage.input = 100;
+        assert_eq!(decide(&mut state, &seen("x")), "ended: budget");
+        assert!(state.ending.unwrap().detail.contains("100 of at most 100 tokens"));
+    }
+
+    #[test]
+    fn a_stall_names_its_cause() {
+        let mut state = loop_state("implementation 0/25");
+        let outcome = (0..4).map(|_| decide(&mut state, &seen("x"))).last();
+        assert_eq!(outcome.as_deref(), Some("ended: stalled"));
+        assert_eq!(state.ending.unwrap().cause, Some(Signal::NoChange));
+    }
+
+    #[test]
+    fn a_refusal_is_told_and_counts_as_an_iteration() {
+        let mut state = proven(Receipt::default());
+        let decision = super::decide(&mut state, &request_on("t"));
+        assert!(decision.says.starts_with("Completion was requested and is refused"));
+        assert!(decision.says.ends_with("Ralph looks at the receipts and not at the word."));
+        assert_eq!(state.iteration, 4);
+    }
+
+    #[test]
+    fn the_record_leaves_the_bulk_out_and_the_state_whole() {
+        let mut state = LoopState {
+            task_graph: vec![Task::default(); 100],
+            prompt: "goal".to_owned(),
+            ..loop_state("implementation 3/5")
+        };
+        let record = super::decide(&mut state, &seen("x")).record;
+        assert!(record.before.task_graph.is_empty() && record.before.prompt.is_empty());
+        assert_eq!((state.task_graph.len(), state.prompt.as_str()), (100, "goal"));
+        assert!(serde_json::to_string(&record).unwrap().len() < 3000);
     }
 }

@@ -5,9 +5,11 @@
 //! it are allowed, because models add them.
 
 use memchr::memmem;
+use serde::{Deserialize, Serialize};
 
 /// What the last message says about completion.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Request {
     /// The token stands alone on the last line.
     Made,

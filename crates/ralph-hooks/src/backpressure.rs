@@ -34,7 +34,7 @@ fn shows_turn(call: &Call, known: bool, touched: bool) -> bool {
 fn catch_up(call: &Call, bound: &Bound<Glance>) -> Result<()> {
     bound.file.update(|state| {
         if shows_turn(call, state.turn.is_some(), state.touched) {
-            state.turn = Some(Turn { prompt_id: call.input.prompt_id.clone(), at: clock::now() });
+            state.turn = Some(Turn::new(call.input.prompt_id.clone(), clock::now()));
         }
         bound::raise(state, call.via);
     })?;

@@ -3,14 +3,14 @@
 use anyhow::{Context, Result, bail};
 use jiff::Timestamp;
 use ralph_core::arguments::{Options, Request};
-use ralph_core::project;
 use ralph_core::start::{self, Facts, Seen, Start};
 use ralph_core::state::{LoopState, Phase, StartedBy, Turn, Via};
+use ralph_core::{frozen, project};
 use ralph_io::home::Home;
 use ralph_io::lifecycle::{self, Entry};
 use ralph_io::store::LoopFile;
-use ralph_io::{client, clock, project_files, settings};
-use std::path::PathBuf;
+use ralph_io::{client, clock, project_files, settings, test_files};
+use std::path::{Path, PathBuf};
 
 /// A request to start, and from where it came.
 #[derive(Debug)]
@@ -116,8 +116,11 @@ fn create(asked: &Asked<'_>, task: &str) -> Result<Begun> {
         note_problem(&mut state, problem);
     }
     let is_bound = !asked.session_id.is_empty();
+    state.baseline_pending = wants_baseline(&state, &asked.request.options);
     if is_bound {
-        run(&mut state, asked, clock::now());
+        let now = clock::now();
+        freeze(&mut state, &asked.project_root, now);
+        run(&mut state, asked, now);
     }
     lifecycle::create(asked.home, &mut state)?;
     Ok(if is_bound { Begun::Started(state) } else { Begun::Planned(state) })
@@ -146,10 +149,6 @@ fn plan(asked: &Asked<'_>, task: &str) -> Result<(LoopState, Vec<String>)> {
 /// Criteria are a person's: what the model passes on cannot carry any.
 fn options_of<'a>(asked: &'a Asked<'_>) -> Result<&'a Options> {
     let options = &asked.request.options;
-    if options.max_tokens.is_some() || options.baseline {
-        // A bound that nothing watches would be worse than none.
-        bail!("--max-tokens and --baseline do nothing in this version; start without them");
-    }
     if asked.started_by == StartedBy::Model && !options.criteria.is_empty() {
         bail!(
             "--ac counts only when a person types it and Ralph's prompt hook is registered: run \
@@ -166,6 +165,16 @@ fn discovered(asked: &Asked<'_>, options: &Options) -> Vec<ralph_core::state::Cr
     }
 }
 
+fn wants_baseline(state: &LoopState, options: &Options) -> bool {
+    options.baseline && !state.acceptance_criteria.is_empty()
+}
+
+/// What the person is shown at the start is what they agree to.
+fn freeze(state: &mut LoopState, root: &Path, now: Timestamp) {
+    let test_files = test_files::record(root, &state.acceptance_criteria);
+    frozen::freeze(state, test_files, now);
+}
+
 /// Makes a loop run in this session.
 fn run(state: &mut LoopState, asked: &Asked<'_>, now: Timestamp) {
     state.session_id = asked.session_id.to_owned();
@@ -177,7 +186,7 @@ fn run(state: &mut LoopState, asked: &Asked<'_>, now: Timestamp) {
     state.client = client::process();
     state.turn = match asked.prompt_id {
         "" => None,
-        id => Some(Turn { prompt_id: id.to_owned(), at: now }),
+        id => Some(Turn::new(id, now)),
     };
 }
 
@@ -198,6 +207,10 @@ fn take_up(asked: &Asked<'_>, file: Option<&LoopFile>, is_planned: bool) -> Resu
         let was_begun = state.started_at.is_some();
         state.resume();
         options.fill(state);
+        if !was_begun || !options.criteria.is_empty() {
+            freeze(state, &asked.project_root, now);
+        }
+        state.baseline_pending |= wants_baseline(state, options);
         run(state, asked, now);
         Some((state.clone(), was_begun))
     })?;

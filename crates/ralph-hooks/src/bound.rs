@@ -5,7 +5,8 @@ use anyhow::Result;
 use ralph_core::state::{Document, LoopState, Via};
 use ralph_io::journal::{self, Entry};
 use ralph_io::store::{Loaded, LoopFile};
-use ralph_io::{clock, lifecycle};
+use ralph_io::{clock, digest, lifecycle};
+use serde::Serialize;
 use serde_json::{Value, json};
 
 /// A loop bound to the session that called.
@@ -58,6 +59,26 @@ impl<S: Document> Bound<S> {
 
 /// Writes one line of the journal of a loop.
 pub fn note(file: &LoopFile, call: &Call, position: &str, decision: &str, why: &str, seen: Value) {
+    let said = Said { position, decision, why, seen };
+    keep(file, call, said, None::<()>);
+}
+
+/// What a line of the journal says.
+#[derive(Debug)]
+pub struct Said<'a> {
+    /// Where the loop stood after it.
+    pub position: &'a str,
+    /// What was decided.
+    pub decision: &'a str,
+    /// Why.
+    pub why: &'a str,
+    /// What of the event explains it to a reader.
+    pub seen: Value,
+}
+
+/// As `note`, with all that the decision was made from.
+pub fn keep<R: Serialize>(file: &LoopFile, call: &Call, said: Said<'_>, record: Option<R>) {
+    let Said { position, decision, why, seen } = said;
     let entry = Entry {
         at: clock::now(),
         event: call.input.hook_event_name.name().to_owned(),
@@ -65,7 +86,9 @@ pub fn note(file: &LoopFile, call: &Call, position: &str, decision: &str, why: &
         why: why.to_owned(),
         position: position.to_owned(),
         prompt_id: call.input.prompt_id.clone(),
+        input: digest::of_bytes(&call.raw),
         seen,
+        record,
         took_us: u64::try_from(call.began.elapsed().as_micros()).unwrap_or(u64::MAX),
     };
     let _ = journal::append(file.folder(), &entry);

@@ -1,12 +1,18 @@
-//! Asks the `ralph` executable that stands beside this one.
+//! Asks the `ralph` executable that stands beside this one for what would make a hook large.
 
 use anyhow::{Context, Result, bail};
+use ralph_core::receipt::Proof;
 use ralph_core::state::Via;
-use ralph_io::process::{self, Ask};
+use ralph_io::process::{self, Ask, Finished};
+use ralph_io::store::LoopFile;
+use std::path::PathBuf;
 use std::time::Duration;
 
-/// Shorter than the hook's own timeout of ten seconds.
-const DEADLINE: Duration = Duration::from_secs(8);
+/// Shorter than the prompt hook's own timeout of ten seconds.
+const TO_ANSWER: Duration = Duration::from_secs(8);
+
+/// Shorter than the stop hook's own timeout of ten minutes.
+const TO_PROVE: Duration = Duration::from_secs(590);
 
 const LONGEST_ANSWER: usize = 1 << 20;
 
@@ -16,16 +22,37 @@ const LONGEST_ANSWER: usize = 1 << 20;
 /// When it is not there, fails or takes too long. Then nothing was started, and the person must
 /// hear of it.
 pub fn answer(payload: &[u8], via: Via) -> Result<String> {
+    let ralph = ralph()?;
+    let ask = Ask { program: &ralph, arguments: &["typed", via.as_str()], input: payload };
+    let finished = usable(process::ask(&ask, TO_ANSWER, LONGEST_ANSWER)?)?;
+    String::from_utf8(finished.stdout).context("the answer of `ralph` is not text")
+}
+
+/// Has the acceptance commands run whose receipts do not hold any more, and returns what the
+/// criteria are worth now. The receipts are in the state then.
+///
+/// # Errors
+/// When `ralph` is not there, fails or takes too long. Then nothing is proven.
+pub fn prove(file: &LoopFile) -> Result<Proof> {
+    let state = file.path().to_str().context("the path of the state is not valid UTF-8")?;
+    let finished =
+        usable(process::outlive(&ralph()?, &["settle", state], TO_PROVE, LONGEST_ANSWER)?)?;
+    serde_json::from_slice(&finished.stdout).context("the answer of `ralph settle` cannot be read")
+}
+
+fn ralph() -> Result<PathBuf> {
     let here =
         std::env::current_exe().context("could not find out where this executable stands")?;
     let ralph = here.with_file_name("ralph");
     if !ralph.is_file() {
         bail!("could not find `{}`; run `ralph doctor`, or install Ralph again", ralph.display());
     }
-    let ask = Ask { program: &ralph, arguments: &["typed", via.as_str()], input: payload };
-    let finished = process::ask(&ask, DEADLINE, LONGEST_ANSWER)?;
+    Ok(ralph)
+}
+
+fn usable(finished: Finished) -> Result<Finished> {
     if !finished.status.success() || finished.capped {
-        bail!("`{}` failed; run `ralph doctor`", ralph.display());
+        bail!("`ralph` failed; run `ralph doctor`");
     }
-    String::from_utf8(finished.stdout).context("the answer of `ralph` is not text")
+    Ok(finished)
 }

@@ -22,6 +22,9 @@ pub fn answer(call: &Call) -> Result<Reply> {
     let Some(bound) = Bound::<Glance>::find(call)? else { return Ok(Reply::silent()) };
     let standing = match bound.state.phase {
         Phase::Ended => return cancel::cut_turn(call, &bound),
+        Phase::Implementation | Phase::Verification if bound.state.baseline_pending => {
+            Standing::AwaitingBaseline
+        }
         Phase::Implementation | Phase::Verification => Standing::Running,
         Phase::Paused => Standing::Paused,
         Phase::Planned | Phase::Other(_) => return Ok(Reply::silent()),

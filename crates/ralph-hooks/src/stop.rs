@@ -3,21 +3,22 @@
 //! Gathers what the rules need (the tree's fingerprint only when they will ask for it), lets
 //! `ralph_core::stop` decide under the state's lock, and carries out the verdict.
 
-use crate::bound::{self, Bound};
-use crate::cancel;
+use crate::bound::{self, Bound, Said};
 use crate::door::Call;
+use crate::{cancel, neighbour};
 use anyhow::Result;
-use ralph_core::ending_marks;
 use ralph_core::event::Event;
+use ralph_core::receipt::Proof;
 use ralph_core::reply::{GoOnForm, Reply};
-use ralph_core::say;
 use ralph_core::state::{Client, LoopState, PauseCause, Phase};
-use ralph_core::stop::{self, Seen, Verdict};
+use ralph_core::stop::{self, Decision, Seen, Verdict};
+use ralph_core::token::{self, Request};
+use ralph_core::{ending_marks, progress, say};
 use ralph_io::lifecycle::{self, Entry};
 use ralph_io::store::LoopFile;
-use ralph_io::{client, clock, transcript, tree};
+use ralph_io::{client, clock, test_files, transcript, tree};
 use serde_json::json;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Answers Stop, StopFailure and SessionEnd. A SubagentStop belongs to a worker, not to the loop.
 pub fn answer(call: &Call) -> Result<Reply> {
@@ -42,40 +43,23 @@ pub fn answer(call: &Call) -> Result<Reply> {
 }
 
 fn at_stop(call: &Call, bound: Bound) -> Result<Reply> {
-    // Git is the longest part of a stop: it runs while the rest is gathered.
-    let status = begin_fingerprint(call, &bound.state);
-    let command_waits = bound.state.is_running()
-        && transcript::command_waits(Path::new(&call.input.transcript_path));
-    // A git that fails or hangs is no sign of anything, least of all of a stall.
-    let fingerprint = status.and_then(|status| status.finish().ok());
-    let now = clock::now();
-    let seen = Seen {
-        now,
-        prompt_id: &call.input.prompt_id,
-        message: call.input.last_assistant_message.as_deref(),
-        workers: call
-            .input
-            .background_tasks
-            .iter()
-            .filter(|task| task.is_subagent())
-            .map(|task| format!("{} ({})", task.description, task.agent_type))
-            .collect(),
-        command_waits,
-        tree: fingerprint.as_deref(),
-    };
+    let (seen, changed_tests) = gather(call, &bound);
     let (file, warning) = (bound.file.clone(), bound.warning.clone());
     let decided = bound.update(|state| {
         bound::raise(state, call.via);
-        let verdict = stop::decide(state, &seen);
+        if let Some(changed) = changed_tests {
+            state.changed_tests = changed;
+        }
+        let decision = stop::decide(state, &seen);
         Decided {
+            decision,
             untold: tell_of_pause(state),
             position: state.position(),
             ended: state.ending.is_some().then(|| Box::new(state.clone())),
-            verdict,
         }
     })?;
     let Some(decided) = decided else { return Ok(Reply::silent()) };
-    note(call, &file, &seen, &decided);
+    note(call, &file, &decided);
     let reply = carry_out(call, &file, &decided)?;
     Ok(match decided.untold.or(warning) {
         Some(message) => reply.tell(say::line(&message)),
@@ -86,23 +70,79 @@ fn at_stop(call: &Call, bound: Bound) -> Result<Reply> {
 /// What was decided at a stop, and what of the state is needed to carry it out. The state itself
 /// may be large, and is copied only when the loop is over.
 struct Decided {
-    verdict: Verdict,
+    decision: Decision,
     position: String,
     untold: Option<String>,
     ended: Option<Box<LoopState>>,
 }
 
-/// Starts to look at the project, where the decision will ask for it. The conversation's shell may
-/// have moved elsewhere; the project is what the loop was started in.
-fn begin_fingerprint(call: &Call, state: &LoopState) -> Option<tree::Pending> {
-    if !stop::wants_tree(&state.phase) {
-        return None;
+/// What the rules decide from, and the test files that changed where any were recorded.
+fn gather(call: &Call, bound: &Bound) -> (Seen, Option<Vec<String>>) {
+    let state = &bound.state;
+    let root = project_root(call, state);
+    // Git is the longest part of a stop: it runs while the rest is gathered.
+    let status = begin_fingerprint(&root, state);
+    let transcript = Path::new(&call.input.transcript_path);
+    let message = call.input.last_assistant_message.as_deref();
+    let mut seen = Seen {
+        now: clock::now(),
+        prompt_id: call.input.prompt_id.clone(),
+        request: message.map_or(Request::None, |m| token::request(m, &state.completion_token)),
+        workers: workers(call),
+        command_waits: state.is_running() && transcript::command_waits(transcript),
+        worked: worked(state, transcript),
+        tree: None,
+        proof: None,
+        work_before_checks: None,
+        tree_after_checks: None,
+    };
+    seen.tree = finish(status);
+    if stop::wants_proof(state, &seen) {
+        prove(bound, &root, &mut seen);
     }
-    let root = match state.project_root.as_str() {
+    let has_test_files = state.frozen.as_ref().is_some_and(|frozen| !frozen.test_files.is_empty());
+    let changed = has_test_files.then(|| test_files::changed(&root, state));
+    (seen, changed)
+}
+
+/// Has the checks run, which may take minutes and may change the tree.
+fn prove(bound: &Bound, root: &Path, seen: &mut Seen) {
+    let proof = neighbour::prove(&bound.file)
+        .unwrap_or_else(|error| Proof { problem: format!("{error:#}"), ..Proof::default() });
+    if proof.ran {
+        seen.work_before_checks = Some(progress::print_of_work(&bound.state));
+        seen.tree_after_checks = finish(begin_fingerprint(root, &bound.state));
+        seen.now = clock::now();
+    }
+    seen.proof = Some(proof);
+}
+
+fn workers(call: &Call) -> Vec<String> {
+    let running = call.input.background_tasks.iter().filter(|task| task.is_subagent());
+    running.map(|task| format!("{} ({})", task.description, task.agent_type)).collect()
+}
+
+/// Whether the turn called a tool: a hook has seen one, or the transcript tells.
+fn worked(state: &LoopState, _transcript: &Path) -> Option<bool> {
+    state.turn.as_ref().filter(|turn| turn.worked).map(|_| true)
+}
+
+/// The conversation's shell may have moved elsewhere; the project is what the loop was started in.
+fn project_root(call: &Call, state: &LoopState) -> PathBuf {
+    match state.project_root.as_str() {
         "" => client::project_dir().unwrap_or_else(|| call.input.cwd.clone().into()),
         root => root.into(),
-    };
-    tree::begin(&root).ok().flatten()
+    }
+}
+
+/// Starts to look at the project, where the decision will ask for it.
+fn begin_fingerprint(root: &Path, state: &LoopState) -> Option<tree::Pending> {
+    stop::wants_tree(&state.phase).then(|| tree::begin(root).ok().flatten()).flatten()
+}
+
+/// A git that fails or hangs is no sign of anything, least of all of a stall.
+fn finish(status: Option<tree::Pending>) -> Option<String> {
+    status.and_then(|status| status.finish().ok())
 }
 
 /// The pause that the person has not been told of yet.
@@ -113,19 +153,19 @@ fn tell_of_pause(state: &mut LoopState) -> Option<String> {
     Some(text)
 }
 
-fn note(call: &Call, file: &LoopFile, seen: &Seen<'_>, decided: &Decided) {
-    let (decision, why) = match &decided.verdict {
+fn note(call: &Call, file: &LoopFile, decided: &Decided) {
+    /// Whole messages are kept up to this length: what was requested can be read again then.
+    const MESSAGE: usize = 400;
+    let verdict = decided.decision.verdict.describe();
+    let (decision, why) = match &decided.decision.verdict {
         Verdict::LetGo(why) => ("let go", why.describe().to_owned()),
         Verdict::Ended(kind) => ("ended", format!("{kind}: {}", detail(decided))),
-        Verdict::GoOn(reason) => ("go on", reason.clone()),
+        Verdict::GoOn => (verdict.as_str(), decided.decision.says.clone()),
     };
-    let seen = json!({
-        "tree": seen.tree,
-        "workers": seen.workers,
-        "command_waits": seen.command_waits,
-        "message": seen.message.map(|message| say::tail(message, 200)),
-    });
-    bound::note(file, call, &decided.position, decision, &why, seen);
+    let message = call.input.last_assistant_message.as_deref();
+    let seen = json!({"message": message.map(|message| say::tail(message, MESSAGE))});
+    let said = Said { position: &decided.position, decision, why: &why, seen };
+    bound::keep(file, call, said, Some(&decided.decision.record));
 }
 
 fn detail(decided: &Decided) -> &str {
@@ -134,10 +174,10 @@ fn detail(decided: &Decided) -> &str {
 }
 
 fn carry_out(call: &Call, file: &LoopFile, decided: &Decided) -> Result<Reply> {
-    match (&decided.verdict, &decided.ended) {
-        (Verdict::GoOn(reason), _) => {
+    match (&decided.decision.verdict, &decided.ended) {
+        (Verdict::GoOn, _) => {
             let form = GoOnForm::for_client(&client::ai_agent());
-            Ok(Reply::go_on(Event::Stop, form, reason))
+            Ok(Reply::go_on(Event::Stop, form, &decided.decision.says))
         }
         (Verdict::Ended(_), Some(state)) => {
             lifecycle::put_away(&call.home, file, state, Entry::Remove)?;

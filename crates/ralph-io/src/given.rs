@@ -26,6 +26,15 @@ pub fn stdin() -> Result<String> {
     read(std::io::stdin().lock(), "standard input")
 }
 
+/// Ends this process as soon as standard input ends: whoever started us is gone then, and nobody
+/// waits for the answer.
+pub fn end_with_input() {
+    std::thread::spawn(|| {
+        let _ = std::io::copy(&mut std::io::stdin().lock(), &mut std::io::sink());
+        std::process::exit(1);
+    });
+}
+
 fn read(source: impl Read, name: &str) -> Result<String> {
     let mut bytes = Vec::new();
     source

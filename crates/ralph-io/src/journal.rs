@@ -12,9 +12,10 @@ use std::io::Write;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
-/// One decision.
+/// One decision. `R` is the record that it can be made again from: as the rules keep it when it is
+/// written, and any value when it is read, since other versions of the rules kept other ones.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Entry {
+pub struct Entry<R = Value> {
     /// When.
     pub at: Timestamp,
     /// The hook event, or the command, that asked.
@@ -29,9 +30,15 @@ pub struct Entry {
     /// The client's id of the turn.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub prompt_id: String,
-    /// What the decision was made from.
+    /// Digest of the event's payload: which input it was, should it be kept elsewhere.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub input: String,
+    /// What a reader wants to know of what was seen.
     #[serde(default, skip_serializing_if = "Value::is_null")]
     pub seen: Value,
+    /// All that a rule decided from, for `ralph replay`.
+    #[serde(default = "Option::default", skip_serializing_if = "Option::is_none")]
+    pub record: Option<R>,
     /// How long the decision took, in microseconds.
     #[serde(default)]
     pub took_us: u64,
@@ -43,7 +50,7 @@ pub fn path(folder: &Path) -> PathBuf {
 }
 
 /// Appends one entry.
-pub fn append(folder: &Path, entry: &Entry) -> Result<()> {
+pub fn append<R: Serialize>(folder: &Path, entry: &Entry<R>) -> Result<()> {
     let path = path(folder);
     let describe = || format!("could not append to `{}`", path.display());
     // The line feed comes first, so that a torn line before it cannot swallow this one.
@@ -78,7 +85,9 @@ mod tests {
             why: why.to_owned(),
             position: "1/5".to_owned(),
             prompt_id: String::new(),
+            input: String::new(),
             seen: Value::Null,
+            record: None,
             took_us: 7,
         }
     }

@@ -135,6 +135,20 @@ pub fn ask(ask: &Ask<'_>, deadline: Duration, cap: usize) -> Result<Finished> {
     running.finish(began + deadline, cap)
 }
 
+/// Runs a program whose standard input stays open until it has ended: to it, the end of its input
+/// means that we are gone, however we went.
+pub fn outlive(
+    program: &Path,
+    arguments: &[&str],
+    deadline: Duration,
+    cap: usize,
+) -> Result<Finished> {
+    let began = Instant::now();
+    let mut command = Command::new(program);
+    command.args(arguments).stdin(Stdio::piped());
+    start_with_input(&mut command)?.finish(began + deadline, cap)
+}
+
 /// Runs a command to its end and returns what it printed.
 pub fn output(command: &mut Command, deadline: Duration, cap: usize) -> Result<Finished> {
     start(command)?.finish(Instant::now() + deadline, cap)

@@ -23,6 +23,19 @@ pub(super) fn row(situation: &Situation<'_>, call: &Call<'_>) -> Row {
         .unwrap_or((Rule::Mutation, String::new()))
 }
 
+/// True for a command line that does nothing but run `ralph`.
+pub(super) fn only_asks_ralph(call: &Call<'_>) -> bool {
+    let command = call.input.command.as_deref().unwrap_or_default();
+    let reading = shell::read(command, &[]);
+    let asks = |simple: &Simple| {
+        ralph_command::is_ralph(simple) && simple.redirects.iter().all(|to| !to.writes)
+    };
+    !call.cut
+        && !reading.commands.is_empty()
+        && reading.opaque.is_empty()
+        && reading.commands.iter().all(asks)
+}
+
 fn known_variables<'a>(places: &'a Places, cwd: &'a str) -> Vec<(&'a str, &'a str)> {
     let mut known =
         vec![("HOME", places.home.as_str()), ("RALPH_HOME", &places.ralph_home), ("PWD", cwd)];

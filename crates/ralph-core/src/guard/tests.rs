@@ -734,3 +734,35 @@ fn a_command_that_was_cut_is_refused_with_the_way_out() {
     let edit = Call { tool: "Write", input: &file, ..cut };
     assert_eq!(summary(decide(&situation, &edit)), "allow", "a file's content is not read");
 }
+
+#[test]
+fn until_the_baseline_is_taken_nothing_may_change() {
+    let check_all = |calls: &[(&str, ToolInput)], expected: &str| {
+        for (tool, input) in calls {
+            check(Mode::Loop, Standing::AwaitingBaseline, tool, input, expected);
+        }
+    };
+    check_all(
+        &[
+            ("Write", file("/project/a")),
+            ("Edit", file("/project/a")),
+            ("Agent", ToolInput::default()),
+            ("Bash", bash("touch a")),
+            ("Bash", bash("ralph verify && touch a")),
+            ("Bash", bash("ralph verify > a")),
+            ("Bash", bash("$X verify")),
+        ],
+        "baseline",
+    );
+    check_all(
+        &[
+            ("Read", file("/project/a")),
+            ("Grep", ToolInput::default()),
+            ("Bash", bash("ralph verify")),
+            ("Bash", bash("ralph verify; ralph status")),
+        ],
+        "allow",
+    );
+    check_all(&[("Bash", bash("ralph cancel"))], "refused_command");
+    check_all(&[("AskUserQuestion", ToolInput::default())], "question");
+}

@@ -196,9 +196,14 @@ fn no_member_of_a_full_state_is_taken_for_an_unknown_one() {
             detail: String::new(),
             told: false,
         }),
-        ending: Some(Ending { kind: EndingKind::Complete, at: now, detail: String::new() }),
+        ending: Some(Ending {
+            kind: EndingKind::Complete,
+            at: now,
+            detail: String::new(),
+            cause: None,
+        }),
         via: Some(Via::Settings),
-        turn: Some(Turn { prompt_id: String::new(), at: now }),
+        turn: Some(Turn::new("", now)),
         client: Some(crate::state::Client { pid: 1, started: String::new() }),
         task_graph: vec![Task { name: "a".to_owned(), ..Task::default() }],
         ..LoopState::default()

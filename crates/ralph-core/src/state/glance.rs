@@ -30,6 +30,8 @@ pub struct Glance {
     pub touched: bool,
     /// As in [`LoopState`].
     pub let_finish: bool,
+    /// As in [`LoopState`].
+    pub baseline_pending: bool,
 }
 
 /// The turn that a loop drives, at a glance.

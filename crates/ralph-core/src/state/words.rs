@@ -173,6 +173,28 @@ words! {
 }
 
 words! {
+    /// What a stop says about progress.
+    #[derive(Default)]
+    Signal {
+        /// Something changed.
+        #[default]
+        Working = "working",
+        /// Nothing has changed since the stop before.
+        NoChange = "no_change",
+        /// The tree goes through the same few states again and again.
+        Cycle = "cycle",
+        /// Completion was requested, and refused for the very same failure as before.
+        SameFailure = "same_failure",
+        /// The turn was text only: no tool was called and nothing changed.
+        Idle = "idle",
+        /// Background subagents are at work.
+        Waiting = "waiting",
+        /// A person must do something first.
+        Blocked = "blocked",
+    }
+}
+
+words! {
     /// Which rule decides completion.
     Completion {
         /// The token is a request; receipts decide.

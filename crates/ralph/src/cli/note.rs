@@ -16,14 +16,27 @@ pub(crate) fn note(
     (command, decision): (&str, &str),
     why: &str,
 ) {
-    let entry = Entry {
+    note_seen(here, file, state, (command, decision), (why, Value::Null));
+}
+
+/// As `note`, with what was seen.
+pub(crate) fn note_seen(
+    here: &Here,
+    file: &LoopFile,
+    state: &LoopState,
+    (command, decision): (&str, &str),
+    (why, seen): (&str, Value),
+) {
+    let entry: Entry = Entry {
         at: clock::now(),
         event: format!("ralph {command}"),
         decision: decision.to_owned(),
         why: why.to_owned(),
         position: state.position(),
         prompt_id: String::new(),
-        seen: Value::Null,
+        input: String::new(),
+        seen,
+        record: None,
         took_us: microseconds_since(here.now),
     };
     let _ = journal::append(file.folder(), &entry);

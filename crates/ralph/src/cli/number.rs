@@ -17,6 +17,11 @@ pub(crate) fn max_minutes(text: &str) -> Result<u64, String> {
     loop_bound(Number::MaxMinutes, text)
 }
 
+/// `--max-tokens`
+pub(crate) fn max_tokens(text: &str) -> Result<u64, String> {
+    loop_bound(Number::MaxTokens, text)
+}
+
 fn loop_bound(number: Number, text: &str) -> Result<u64, String> {
     parse_number(number, text).map_err(|refusal| refusal.to_string())
 }

@@ -28,6 +28,9 @@ pub(crate) struct Args {
     /// Wall clock, in minutes [default: 480]
     #[arg(long, value_name = "N", value_parser = number::max_minutes, allow_hyphen_values = true)]
     max_minutes: Option<u64>,
+    /// Tokens, all kinds together, of the session and its workers [default: no limit]
+    #[arg(long, value_name = "N", value_parser = number::max_tokens, allow_hyphen_values = true)]
+    max_tokens: Option<u64>,
     /// Stops in a row without progress after which the loop ends [default: 3]
     #[arg(long, value_name = "N", value_parser = number::stall_limit, allow_hyphen_values = true)]
     stall_limit: Option<u32>,
@@ -37,6 +40,9 @@ pub(crate) struct Args {
     /// Something that must be true at the end, and the command that shows it; may be repeated
     #[arg(long = "ac", value_name = "DESCRIPTION=COMMAND", value_parser = criterion)]
     criteria: Vec<Criterion>,
+    /// Run every criterion once before the work, and mark those that hold already
+    #[arg(long)]
+    baseline: bool,
 }
 
 fn completion(text: &str) -> Result<Completion, String> {
@@ -63,12 +69,12 @@ impl Args {
         Options {
             max_iterations: self.max_iterations,
             max_minutes: self.max_minutes,
-            max_tokens: None,
+            max_tokens: self.max_tokens,
             stall_limit: self.stall_limit,
             completion: self.completion.clone(),
             criteria,
             session: None,
-            baseline: false,
+            baseline: self.baseline,
         }
     }
 }

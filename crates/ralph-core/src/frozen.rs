@@ -1,0 +1,186 @@
+//! What a person saw and agreed to when the loop started, kept as digests.
+//!
+//! The criteria and their commands are frozen: one that differs later is not run and proves
+//! nothing until a person accepts it. The test files that a command names may change, since that
+//! is often the work itself, but never silently.
+
+use crate::state::{Criterion, LoopState};
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+/// Digests of what a person agreed to.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Frozen {
+    /// When.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub at: Option<Timestamp>,
+    /// SHA-256 of the criteria: ids, descriptions, commands and paths.
+    pub criteria: String,
+    /// The files that the commands name.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub test_files: Vec<TestFile>,
+}
+
+/// A file that an acceptance command names.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct TestFile {
+    /// Path, relative to the project's folder.
+    pub path: String,
+    /// SHA-256 of its content; empty if it was not there.
+    pub sha256: String,
+}
+
+/// Freezes the criteria as they are now.
+pub fn freeze(state: &mut LoopState, test_files: Vec<TestFile>, now: Timestamp) {
+    let criteria = digest(&state.acceptance_criteria);
+    state.frozen = Some(Frozen { at: Some(now), criteria, test_files });
+    state.changed_tests.clear();
+}
+
+/// True unless the criteria differ from what was frozen. Before anything was frozen there is
+/// nothing to differ from.
+pub fn is_as_frozen(state: &LoopState) -> bool {
+    state.frozen.as_ref().is_none_or(|frozen| frozen.criteria == digest(&state.acceptance_criteria))
+}
+
+/// The recorded test files that differ now. `now` gives a file's digest, empty if it is gone.
+pub fn changed_tests(state: &LoopState, now: impl Fn(&str) -> String) -> Vec<String> {
+    let recorded = state.frozen.iter().flat_map(|frozen| &frozen.test_files);
+    recorded.filter(|file| now(&file.path) != file.sha256).map(|file| file.path.clone()).collect()
+}
+
+/// The words of a command that may name files of the project, as paths relative to its folder.
+/// Which of them do is for the caller to find out: a word that names nothing is no harm.
+pub fn named_paths(command: &str) -> Vec<String> {
+    let separators = |c: char| c.is_whitespace() || ";&|()<>\"'`=,".contains(c);
+    let words: Vec<&str> = command.split(separators).filter(|word| !word.is_empty()).collect();
+    let folder = match words.as_slice() {
+        ["cd", folder, ..] => format!("{}/", folder.trim_end_matches('/')),
+        _ => String::new(),
+    };
+    words
+        .iter()
+        // `tests/test_a.py::test_one` names a test of a file.
+        .map(|word| word.split("::").next().unwrap_or(word))
+        .map(|word| word.strip_prefix("./").unwrap_or(word))
+        .filter(|word| {
+            !word.starts_with(['-', '/', '$', '~']) && !word.split('/').any(|part| part == "..")
+        })
+        .filter(|word| !word.is_empty() && *word != "cd" && folder.trim_end_matches('/') != *word)
+        .map(|word| format!("{folder}{word}"))
+        .collect()
+}
+
+/// True for a file whose path says that it is a test, or belongs to tests.
+pub fn is_test_file(path: &str) -> bool {
+    let mut parts = path.rsplit('/');
+    let name = parts.next().unwrap_or_default();
+    let in_tests = parts
+        .any(|part| matches!(part, "test" | "tests" | "__tests__" | "spec" | "specs" | "testdata"));
+    let marks = ["test_", "_test.", ".test.", ".spec.", "_spec.", "Test.", "Tests.", "conftest."];
+    in_tests || marks.iter().any(|mark| name.contains(mark))
+}
+
+fn digest(criteria: &[Criterion]) -> String {
+    let mut hash = Sha256::new();
+    // Each part with its length, so that no text can move from one to the next unnoticed.
+    let mut add = |part: &str| {
+        hash.update((part.len() as u64).to_le_bytes());
+        hash.update(part.as_bytes());
+    };
+    for criterion in criteria {
+        add(&criterion.id);
+        add(&criterion.description);
+        add(&criterion.verification_command);
+        add(&criterion.paths.len().to_string());
+        criterion.paths.iter().for_each(|path| add(path));
+    }
+    hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn state() -> LoopState {
+        let criterion = Criterion {
+            id: "AC-1".to_owned(),
+            description: "tests pass".to_owned(),
+            verification_command: "pytest tests/test_a.py".to_owned(),
+            paths: vec!["src".to_owned()],
+            ..Criterion::default()
+        };
+        let mut state = LoopState { acceptance_criteria: vec![criterion], ..LoopState::default() };
+        let file = TestFile { path: "tests/test_a.py".to_owned(), sha256: "1".to_owned() };
+        freeze(&mut state, vec![file], Timestamp::UNIX_EPOCH);
+        state
+    }
+
+    #[track_caller]
+    fn check(what: &str, as_frozen: bool, change: impl FnOnce(&mut Criterion)) {
+        let mut state = state();
+        change(&mut state.acceptance_criteria[0]);
+        assert_eq!(is_as_frozen(&state), as_frozen, "{what}");
+    }
+
+    #[test]
+    fn every_part_that_says_what_done_means_is_frozen_and_nothing_else() {
+        check("command", false, |it| it.verification_command = "true".to_owned());
+        check("description", false, |it| it.description.clear());
+        check("id", false, |it| it.id.push('1'));
+        check("paths", false, |it| it.paths.clear());
+        check("one path more", false, |it| it.paths.push("docs".to_owned()));
+        check("verified", true, |it| it.verified = true);
+        check("receipt", true, |it| it.receipt = Some(crate::receipt::Receipt::default()));
+        check("tests expected", true, |it| it.tests_expected = Some(3));
+    }
+
+    #[test]
+    fn a_criterion_more_or_less_is_noticed() {
+        let mut fewer = state();
+        fewer.acceptance_criteria.clear();
+        assert!(!is_as_frozen(&fewer));
+        let mut more = state();
+        more.acceptance_criteria.push(Criterion::default());
+        assert!(!is_as_frozen(&more));
+        let fresh = LoopState::default();
+        assert!(is_as_frozen(&fresh), "nothing was frozen yet");
+    }
+
+    #[track_caller]
+    fn check_named(command: &str, expected: &[&str]) {
+        let named = named_paths(command);
+        assert!(expected.iter().all(|path| named.iter().any(|it| it == path)), "{named:?}");
+        assert!(named.iter().all(|path| !path.contains("..") && !path.starts_with(['/', '-'])));
+    }
+
+    #[test]
+    fn the_paths_of_a_command_are_found() {
+        check_named("pytest -q tests/test_a.py::test_one", &["tests/test_a.py"]);
+        check_named("./check.sh && node --test=x.js", &["check.sh", "x.js"]);
+        check_named("cd sub && bash 'run it.sh'", &["sub/bash", "sub/it.sh"]);
+        check_named("diff <(a) /etc/passwd ../x ~/y", &["a"]);
+    }
+
+    #[test]
+    fn a_test_file_is_known_by_its_path() {
+        for path in ["tests/data.txt", "a/b_test.go", "src/x.spec.ts", "FooTest.java", "test_x.py"]
+        {
+            assert!(is_test_file(path), "{path}");
+        }
+        for path in ["src/lib.rs", "contest.py", "latest.txt", "testing.md"] {
+            assert!(!is_test_file(path), "{path}");
+        }
+    }
+
+    #[test]
+    fn a_test_file_that_changed_or_went_is_named() {
+        let now = |digest: &'static str| changed_tests(&state(), move |_| digest.to_owned());
+        assert!(now("1").is_empty());
+        assert_eq!(now("2"), ["tests/test_a.py"]);
+        assert_eq!(now(""), ["tests/test_a.py"]);
+    }
+}

@@ -1,0 +1,236 @@
+//! Why completion is refused, in words for the model and for people: each criterion with what is
+//! wrong with it, and the end of what the first failing command printed.
+
+use crate::frozen;
+use crate::receipt::{Proof, Standing};
+use crate::reply::bounded;
+use crate::state::{Criterion, LoopState};
+use std::fmt::Write;
+
+/// Criteria that are named one by one.
+const MOST_NAMED: usize = 6;
+
+const TAIL_LIMIT: usize = 700;
+
+/// The first part of the reason to go on, after a request for completion that was refused.
+pub fn refusal(state: &LoopState, proof: Option<&Proof>) -> String {
+    let mut text =
+        "Completion was requested and is refused, because not everything holds:\n".to_owned();
+    if !frozen::is_as_frozen(state) {
+        text.push_str(
+            "- the criteria are not those that the person agreed to when the loop started; a \
+             person can take them with `ralph criteria accept` in another terminal\n",
+        );
+    }
+    let nothing = Proof::default();
+    let proof = proof.unwrap_or(&nothing);
+    let open: Vec<(&Criterion, Standing)> = state
+        .acceptance_criteria
+        .iter()
+        .map(|criterion| (criterion, proof.standing(criterion)))
+        .filter(|(_, standing)| *standing != Standing::Holds)
+        .collect();
+    for (criterion, standing) in open.iter().take(MOST_NAMED) {
+        let changed = proof.changed.get(&criterion.id).map_or(&[][..], Vec::as_slice);
+        let _ = writeln!(text, "- {}", line(criterion, *standing, changed));
+    }
+    if open.len() > MOST_NAMED {
+        let _ = writeln!(text, "- and {} more: `ralph status`", open.len() - MOST_NAMED);
+    }
+    if !proof.problem.is_empty() {
+        let _ = writeln!(text, "Not all of them could be run: {}.", proof.problem);
+    }
+    if !state.changed_tests.is_empty() {
+        let _ = writeln!(text, "{}", changed_tests(&state.changed_tests));
+    }
+    let failed = open.iter().find(|(_, standing)| *standing == Standing::Failed);
+    text.push_str(&failed.map_or(String::new(), |(criterion, _)| tail(criterion)));
+    text
+}
+
+/// A criterion in one line: its id, what is wrong, its command.
+fn line(criterion: &Criterion, standing: Standing, changed: &[String]) -> String {
+    let command = bounded(&criterion.verification_command, 80);
+    format!("{} {}: `{command}`", criterion.id, why(criterion, standing, changed))
+}
+
+/// What is wrong with a criterion, or that nothing is.
+pub fn why(criterion: &Criterion, standing: Standing, changed: &[String]) -> String {
+    let nothing = crate::receipt::Receipt::default();
+    let receipt = criterion.receipt.as_ref().unwrap_or(&nothing);
+    match standing {
+        Standing::NeverRun => "was never run".to_owned(),
+        Standing::Stale if changed.is_empty() => {
+            "is stale: files changed after its last run".to_owned()
+        }
+        Standing::Stale => format!("is stale: {} changed after its last run", names(changed)),
+        Standing::Failed => match receipt.exit_code {
+            Some(code) => format!("failed (exit code {code})"),
+            None => format!("failed ({})", receipt.ended),
+        },
+        Standing::Vacuous => format!("passed and proves nothing ({})", receipt.vacuous),
+        Standing::RewroteTree => format!(
+            "changes {} each time it runs; make it leave them alone, or have a person list them \
+             under `receipt_ignore` in ralph.toml",
+            if receipt.rewrote.is_empty() { "files".to_owned() } else { names(&receipt.rewrote) }
+        ),
+        Standing::FewerTests => format!(
+            "ran {} tests, and {} at the start; bring the others back, or have a person take it \
+             with `ralph criteria accept`",
+            receipt.tests_run.unwrap_or(0),
+            criterion.tests_expected.unwrap_or(0)
+        ),
+        Standing::Flaky => {
+            "failed and passed on the same tree, so it must pass twice in a row".to_owned()
+        }
+        Standing::Holds => "holds".to_owned(),
+    }
+}
+
+/// The test files that were changed, for the refusal, the status and the ending.
+pub fn changed_tests(files: &[String]) -> String {
+    format!("Test files that the criteria name and that changed since the start: {}.", names(files))
+}
+
+/// The criteria that held and do not any more: since when, and what changed.
+pub fn regressions(state: &LoopState) -> String {
+    let mut text = String::new();
+    for criterion in state.acceptance_criteria.iter().take(MOST_NAMED) {
+        let Some(red) = &criterion.turned_red else { continue };
+        let since = match red.checkpoint.as_str() {
+            "" => "before".to_owned(),
+            reference => {
+                format!("at checkpoint {}", reference.rsplit('/').next().unwrap_or(reference))
+            }
+        };
+        let mut files = names(&red.files);
+        if red.more > 0 {
+            let _ = write!(files, " and {} more", red.more);
+        }
+        let _ = writeln!(
+            text,
+            "{} held {since} and is red now; changed since: {}.",
+            criterion.id,
+            if files.is_empty() { "nothing in the tree" } else { &files }
+        );
+    }
+    text
+}
+
+/// The end of what a failing command printed.
+pub fn tail(criterion: &Criterion) -> String {
+    let Some(receipt) = criterion.receipt.as_ref().filter(|one| !one.tail.trim().is_empty()) else {
+        return String::new();
+    };
+    let text = receipt.tail.trim_end();
+    let begins = text.char_indices().rev().take(TAIL_LIMIT).last().map_or(0, |(at, _)| at);
+    let cut = if begins > 0 { "…" } else { "" };
+    format!("{} printed last:\n{cut}{}\n", criterion.id, &text[begins..])
+}
+
+/// A few names, and how many more.
+fn names(names: &[String]) -> String {
+    const SHOWN: usize = 4;
+    let mut text =
+        names.iter().take(SHOWN).map(|name| bounded(name, 80)).collect::<Vec<_>>().join(", ");
+    if names.len() > SHOWN {
+        let _ = write!(text, " and {} more", names.len() - SHOWN);
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::receipt::{self, Receipt, Regression};
+
+    fn criterion(id: &str, receipt: Option<Receipt>) -> Criterion {
+        let mut criterion = Criterion {
+            id: id.to_owned(),
+            verification_command: "cargo test".to_owned(),
+            ..Criterion::default()
+        };
+        if let Some(receipt) = receipt {
+            let command = "cargo test".to_owned();
+            receipt::record(&mut criterion, Receipt { command, ..receipt });
+        }
+        criterion
+    }
+
+    fn on(tree: &str, passed: bool) -> Receipt {
+        let tree = tree.to_owned();
+        let exit_code = Some(if passed { 0 } else { 101 });
+        let tail = "assertion failed: left == right".to_owned();
+        Receipt {
+            passed,
+            exit_code,
+            tree_before: tree.clone(),
+            tree_after: tree,
+            tail,
+            ..Receipt::default()
+        }
+    }
+
+    fn state() -> (LoopState, Proof) {
+        let acceptance_criteria = vec![
+            criterion("AC-1", Some(on("t", true))),
+            criterion("AC-2", Some(on("t", false))),
+            criterion("AC-3", Some(on("s", true))),
+            criterion("AC-4", None),
+            criterion(
+                "AC-5",
+                Some(Receipt { vacuous: "no test was found".into(), ..on("t", true) }),
+            ),
+            criterion("AC-6", Some(Receipt { rewrote: vec!["gen.rs".into()], ..on("t", true) })),
+        ];
+        let trees =
+            acceptance_criteria.iter().map(|one| (one.id.clone(), "t".to_owned())).collect();
+        let changed = [("AC-3".to_owned(), vec!["src/a.rs".to_owned()])].into();
+        let state = LoopState { acceptance_criteria, ..LoopState::default() };
+        (state, Proof { trees, changed, ..Proof::default() })
+    }
+
+    #[test]
+    fn each_criterion_is_named_with_what_is_wrong() {
+        let (state, proof) = state();
+        let text = refusal(&state, Some(&proof));
+        for part in [
+            "- AC-2 failed (exit code 101): `cargo test`\n",
+            "- AC-3 is stale: src/a.rs changed after its last run: `cargo test`\n",
+            "- AC-4 was never run: `cargo test`\n",
+            "- AC-5 passed and proves nothing (no test was found): `cargo test`\n",
+            "- AC-6 changes gen.rs each time it runs",
+            "AC-2 printed last:\nassertion failed: left == right\n",
+        ] {
+            assert!(text.contains(part), "{part} in {text}");
+        }
+        assert!(!text.contains("- AC-1"), "{text}");
+    }
+
+    #[test]
+    fn what_a_person_must_know_is_said() {
+        let (mut state, proof) = state();
+        state.changed_tests = vec!["tests/a.py".to_owned()];
+        frozen::freeze(&mut state, Vec::new(), jiff::Timestamp::UNIX_EPOCH);
+        state.changed_tests = vec!["tests/a.py".to_owned()];
+        state.acceptance_criteria[0].verification_command = "true".to_owned();
+        let text = refusal(&state, Some(&proof));
+        assert!(text.contains("not those that the person agreed to"), "{text}");
+        assert!(text.contains("changed since the start: tests/a.py."), "{text}");
+        assert!(refusal(&state, None).contains("AC-4 was never run"));
+    }
+
+    #[test]
+    fn a_regression_names_the_checkpoint_and_the_files() {
+        let (mut state, _) = state();
+        state.acceptance_criteria[1].turned_red = Some(Regression {
+            checkpoint: "refs/ralph/L/3".to_owned(),
+            files: vec!["a.rs".to_owned(), "b.rs".to_owned()],
+            more: 2,
+        });
+        assert_eq!(
+            regressions(&state),
+            "AC-2 held at checkpoint 3 and is red now; changed since: a.rs, b.rs and 2 more.\n"
+        );
+    }
+}

@@ -1,0 +1,51 @@
+//! Digests of bytes and files.
+//!
+//! What is kept as evidence is SHA-256. The journal names its inputs by a fast hash: a message of
+//! a megabyte must not make a stop slower, and nobody gains by two payloads of the same name.
+
+use sha2::{Digest, Sha256};
+use std::io::Read;
+use std::path::Path;
+use xxhash_rust::xxh3::xxh3_128;
+
+/// Names some bytes: `xxh3:` and 32 hexadecimal digits.
+pub fn of_bytes(bytes: &[u8]) -> String {
+    format!("xxh3:{:032x}", xxh3_128(bytes))
+}
+
+/// SHA-256 of a regular file, in hexadecimal digits; empty if there is none that can be read.
+pub fn of_file(path: &Path) -> String {
+    let is_file = path.metadata().is_ok_and(|about| about.is_file());
+    let Ok(mut file) = std::fs::File::open(path) else { return String::new() };
+    let mut hash = Sha256::new();
+    let mut piece = vec![0; 64 << 10];
+    while is_file {
+        match file.read(&mut piece) {
+            Ok(0) => return hex(&hash.finalize()),
+            Ok(read) => hash.update(&piece[..read]),
+            Err(_) => break,
+        }
+    }
+    String::new()
+}
+
+/// Bytes as hexadecimal digits.
+pub fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_has_the_digest_that_others_compute() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("f");
+        std::fs::write(&path, "abc").unwrap();
+        let expected = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
+        assert_eq!(of_file(&path), expected);
+        assert_eq!(of_file(&folder.path().join("none")), "");
+        assert_eq!(of_file(folder.path()), "");
+    }
+}
