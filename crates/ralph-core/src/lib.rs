@@ -7,6 +7,7 @@ pub mod arguments;
 pub mod contract;
 pub mod ending_marks;
 pub mod event;
+pub mod globs;
 pub mod graph;
 pub mod guard;
 pub mod plan;

@@ -5,8 +5,10 @@
 
 pub mod archive;
 pub mod atomic;
+pub mod checkpoint;
 pub mod client;
 pub mod clock;
+mod git;
 pub mod given;
 pub mod home;
 pub mod idle;
@@ -22,8 +24,13 @@ pub mod process;
 pub mod programs;
 pub mod project;
 pub mod project_files;
+mod scratch;
 pub mod settings;
 pub mod stdin;
 pub mod store;
 pub mod transcript;
 pub mod tree;
+pub mod tree_id;
+
+#[cfg(test)]
+mod sandbox;
