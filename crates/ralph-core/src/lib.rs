@@ -8,6 +8,7 @@ pub mod contract;
 pub mod ending_marks;
 pub mod event;
 pub mod frozen;
+pub mod globs;
 pub mod graph;
 pub mod guard;
 pub mod plan;

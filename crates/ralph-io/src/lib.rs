@@ -3,8 +3,11 @@
 //! No rule lives here. A function of this crate gathers what a rule needs, or carries out what a
 //! rule decided; which of the two its name says.
 
+mod git;
+mod scratch;
 pub mod archive;
 pub mod atomic;
+pub mod checkpoint;
 pub mod client;
 pub mod clock;
 pub mod digest;
@@ -29,3 +32,7 @@ pub mod store;
 pub mod test_files;
 pub mod transcript;
 pub mod tree;
+pub mod tree_id;
+
+#[cfg(test)]
+mod sandbox;

@@ -15,10 +15,15 @@ const LARGEST: u64 = 64 << 20;
 ///
 /// A symbolic link is refused: in a shared folder it could point anywhere.
 pub fn read(path: &Path) -> Result<Option<Vec<u8>>> {
+    read_at_most(path, LARGEST)
+}
+
+/// As [`read`], for documents that grow with the project.
+pub(crate) fn read_at_most(path: &Path, largest: u64) -> Result<Option<Vec<u8>>> {
     let Some(mut file) = open(path)? else { return Ok(None) };
     let about =
         file.metadata().with_context(|| format!("could not look at `{}`", path.display()))?;
-    check(path, &about)?;
+    check(path, &about, largest)?;
     let mut bytes = vec![0; usize::try_from(about.len()).unwrap_or(0)];
     // Such files are replaced and never changed in place, so the size is known and need not be
     // found out by reading on: every hook call of a loop comes through here twice.
@@ -46,7 +51,7 @@ fn open(path: &Path) -> Result<Option<File>> {
     }
 }
 
-fn check(path: &Path, about: &std::fs::Metadata) -> Result<()> {
+fn check(path: &Path, about: &std::fs::Metadata, largest: u64) -> Result<()> {
     let path = path.display();
     if !about.is_file() {
         bail!("`{path}` is not a regular file; it was left alone");
@@ -57,8 +62,8 @@ fn check(path: &Path, about: &std::fs::Metadata) -> Result<()> {
     if about.mode() & 0o022 != 0 {
         bail!("`{path}` can be written by others; run `chmod 600 {path}` if it is yours");
     }
-    if about.len() > LARGEST {
-        bail!("`{path}` is larger than {} MiB; it was left alone", LARGEST >> 20);
+    if about.len() > largest {
+        bail!("`{path}` is larger than {} MiB; it was left alone", largest >> 20);
     }
     Ok(())
 }

@@ -37,10 +37,14 @@ pub fn start(command: &mut Command) -> Result<Running> {
 }
 
 fn start_with_input(command: &mut Command) -> Result<Running> {
+    start_as_given(command.stderr(Stdio::null()))
+}
+
+/// Starts a command whose standard input and standard error the caller has chosen.
+pub(crate) fn start_as_given(command: &mut Command) -> Result<Running> {
     let name = command.get_program().to_string_lossy().into_owned();
     let child = command
         .stdout(Stdio::piped())
-        .stderr(Stdio::null())
         .process_group(0)
         .spawn()
         .with_context(|| format!("could not start `{name}`"))?;

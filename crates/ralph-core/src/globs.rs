@@ -1,0 +1,183 @@
+//! Matches the paths of a work tree against the patterns of `paths` and `receipt_ignore`.
+//!
+//! A pattern means a file or all that is below a folder, so `src` and `src/` and `src/**` all hold
+//! `src/a/b.rs`. `?` and `*` stay within a name, `**` as a whole name stands for any folders, none
+//! included. Paths are bytes, since a file may have any name.
+
+/// True if the pattern, read from the top of the tree, means the path or a folder above it.
+pub fn holds(pattern: &[u8], path: &[u8]) -> bool {
+    let only_folders = pattern.ends_with(b"/");
+    let pattern = pattern.strip_suffix(b"/").unwrap_or(pattern);
+    if only_folders && pattern == path {
+        return false;
+    }
+    is_below(pattern, path) || names_match(&names(pattern), &names(path), only_folders)
+}
+
+/// True if the pattern means the path as a line of a `.gitignore` at the top of the tree would: one
+/// without a slash before its end means the name in any folder.
+pub fn ignores(pattern: &[u8], path: &[u8]) -> bool {
+    let inner = pattern.strip_suffix(b"/").unwrap_or(pattern);
+    if let Some(from_top) = pattern.strip_prefix(b"/") {
+        return holds(from_top, path);
+    }
+    if inner.contains(&b'/') {
+        return holds(pattern, path);
+    }
+    !inner.is_empty() && holds(&[b"**/", pattern].concat(), path)
+}
+
+/// A pattern of `paths` as it reads from the top of the repository: the project may be a folder
+/// below it. None if it leads out of the repository.
+pub fn from_top(base: &[u8], pattern: &[u8]) -> Option<Vec<u8>> {
+    let mut parts: Vec<&[u8]> = names(base);
+    for name in names(pattern) {
+        match name {
+            b"." => {}
+            b".." => drop(parts.pop()?),
+            name => parts.push(name),
+        }
+    }
+    Some(parts.join(&b'/'))
+}
+
+/// Word for word: a file may have a `*` in its name. The empty pattern is the whole tree.
+fn is_below(folder: &[u8], path: &[u8]) -> bool {
+    match path.strip_prefix(folder) {
+        Some(rest) => folder.is_empty() || rest.is_empty() || rest[0] == b'/',
+        None => false,
+    }
+}
+
+fn names(path: &[u8]) -> Vec<&[u8]> {
+    path.split(|byte| *byte == b'/').filter(|name| !name.is_empty()).collect()
+}
+
+/// Goes back to the last `**` only: what an earlier one could take, the last one can take too, so
+/// the work is the product of the lengths and never more.
+fn names_match(pattern: &[&[u8]], path: &[&[u8]], only_folders: bool) -> bool {
+    let (mut at, mut name) = (0, 0);
+    let mut retry: Option<(usize, usize)> = None;
+    loop {
+        if at == pattern.len() {
+            // The pattern means a folder above the path, or the path itself.
+            return name < path.len() || !only_folders;
+        }
+        if pattern[at] == b"**" {
+            retry = Some((at, name));
+            at += 1;
+        } else if name < path.len() && name_matches(pattern[at], path[name]) {
+            (at, name) = (at + 1, name + 1);
+        } else if let Some((from, taken)) = retry.filter(|(_, taken)| *taken < path.len()) {
+            retry = Some((from, taken + 1));
+            (at, name) = (from + 1, taken + 1);
+        } else {
+            return false;
+        }
+    }
+}
+
+/// One name; a run of `*` takes any bytes. Goes back to the last star only, as above.
+fn name_matches(pattern: &[u8], name: &[u8]) -> bool {
+    let (mut at, mut byte) = (0, 0);
+    let mut retry: Option<(usize, usize)> = None;
+    while byte < name.len() {
+        match pattern.get(at) {
+            Some(b'*') => {
+                retry = Some((at, byte));
+                at += 1;
+            }
+            Some(b'?') => {
+                at += 1;
+                byte += letter_length(name[byte]).min(name.len() - byte);
+            }
+            Some(wanted) if *wanted == name[byte] => (at, byte) = (at + 1, byte + 1),
+            _ => match retry {
+                Some((star, taken)) => {
+                    retry = Some((star, taken + 1));
+                    (at, byte) = (star + 1, taken + 1);
+                }
+                None => return false,
+            },
+        }
+    }
+    pattern[at..].iter().all(|rest| *rest == b'*')
+}
+
+/// How many bytes the letter has that begins with this one, so that `?` is a letter and no byte.
+fn letter_length(first: u8) -> usize {
+    match first {
+        0xc0..=0xdf => 2,
+        0xe0..=0xef => 3,
+        0xf0..=0xf7 => 4,
+        _ => 1,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(pattern: &str, yes: &[&str], no: &[&str]) {
+        let holds = |path: &&&str| holds(pattern.as_bytes(), path.as_bytes());
+        assert!(yes.iter().all(|path| holds(&path)), "{pattern} means all of {yes:?}");
+        assert!(!no.iter().any(|path| holds(&path)), "{pattern} means none of {no:?}");
+    }
+
+    #[test]
+    fn a_plain_path_means_the_file_or_all_below_the_folder() {
+        check("src", &["src", "src/a", "src/a/b"], &["srcs", "a/src", "sr"]);
+        check("src/", &["src/a"], &["srcs/a"]);
+        check("", &["a", "a/b"], &[]);
+        check("odd*name", &["odd*name", "oddname"], &["odd/name"]);
+    }
+
+    #[test]
+    fn a_star_stays_within_a_name_and_two_cross_folders() {
+        check("src/*.rs", &["src/a.rs", "src/.rs"], &["src/a/b.rs", "a.rs", "src/a.rsx"]);
+        check("src/**/*.rs", &["src/a.rs", "src/a/b/c.rs"], &["a.rs", "src/a.py"]);
+        check("**/test", &["test", "a/test", "a/b/test/c"], &["a/tests"]);
+        check("**", &["a", "a/b"], &[]);
+        check("a/**", &["a/b", "a/b/c"], &["b/a"]);
+        check("a/**/b/**/c", &["a/b/c", "a/x/b/y/z/c"], &["a/c", "a/b"]);
+        check("?.c", &["a.c", "é.c"], &["ab.c", ".c"]);
+        check("*a*b", &["ab", "xaxb", "aab/below"], &["ba"]);
+    }
+
+    #[test]
+    fn many_stars_cost_no_more_than_the_product_of_the_lengths() {
+        let path = "a/".repeat(500) + &"a".repeat(2_000);
+        check(&("**/a/".repeat(50) + &"*a".repeat(50) + "b"), &[], &[path.as_str()]);
+    }
+
+    #[track_caller]
+    fn ignored(pattern: &str, yes: &[&str], no: &[&str]) {
+        let is = |path: &&&str| ignores(pattern.as_bytes(), path.as_bytes());
+        assert!(yes.iter().all(|path| is(&path)), "{pattern} leaves out all of {yes:?}");
+        assert!(!no.iter().any(|path| is(&path)), "{pattern} leaves out none of {no:?}");
+    }
+
+    #[test]
+    fn what_is_left_out_reads_as_in_a_gitignore() {
+        ignored("*.log", &["a.log", "deep/a.log", "x.log/in"], &["a.logs"]);
+        ignored("/top", &["top", "top/a"], &["a/top"]);
+        ignored("a/b", &["a/b", "a/b/c"], &["x/a/b"]);
+        ignored("build/", &["build/x", "a/build/x"], &["build", "a/build"]);
+        ignored("/build/", &["build/x"], &["build", "a/build/x"]);
+        ignored("", &[], &["a"]);
+    }
+
+    #[test]
+    fn a_pattern_is_read_from_the_projects_folder() {
+        let check = |base: &str, pattern: &str, expected: Option<&str>| {
+            let found = from_top(base.as_bytes(), pattern.as_bytes());
+            assert_eq!(found.as_deref(), expected.map(str::as_bytes), "{base} {pattern}");
+        };
+        check("", "./src/", Some("src"));
+        check("app/web", "src/*.ts", Some("app/web/src/*.ts"));
+        check("app/web", "../shared", Some("app/shared"));
+        check("app", ".", Some("app"));
+        check("app", "../..", None);
+    }
+}

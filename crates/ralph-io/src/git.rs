@@ -1,0 +1,205 @@
+//! Runs git in one repository, untouched by what the caller's environment says about another.
+//!
+//! No hook of the repository runs, nothing is written beside what is asked for, and git's own words
+//! come with the error.
+
+use crate::process::{self, Finished};
+use crate::scratch;
+use anyhow::{Result, bail};
+use std::ffi::OsStr;
+use std::fmt;
+use std::fs::File;
+use std::io::{ErrorKind, Read, Seek};
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// How long git may take for one thing. Adding many large files is the slowest that we ask for.
+const DEADLINE: Duration = Duration::from_secs(120);
+
+/// More than the list of a million files; what is longer is an error and never cut.
+const MOST_PRINTED: usize = 1 << 30;
+
+/// How much of git's words an error holds.
+const MOST_WORDS: u64 = 2_000;
+
+/// Settings that would make git start programs, write beside what is asked for, or trust a file's
+/// time more than its bytes.
+const SETTINGS: [&str; 11] = [
+    "core.hooksPath=/dev/null",
+    "core.fsmonitor=false",
+    "core.untrackedCache=false",
+    "core.splitIndex=false",
+    "core.safecrlf=false",
+    "core.ignoreStat=false",
+    "core.trustctime=true",
+    "core.checkStat=default",
+    "core.logAllRefUpdates=false",
+    "submodule.recurse=false",
+    "gc.auto=0",
+];
+
+/// Variables of git that say how it is installed or configured, and not which repository is meant.
+const KEPT: [&str; 6] = [
+    "GIT_CONFIG_GLOBAL",
+    "GIT_CONFIG_NOSYSTEM",
+    "GIT_CONFIG_SYSTEM",
+    "GIT_DISCOVERY_ACROSS_FILESYSTEM",
+    "GIT_EXEC_PATH",
+    "GIT_TEMPLATE_DIR",
+];
+
+/// A git that will run in the folder, which is the top of a work tree.
+pub(crate) fn command(folder: &Path) -> Command {
+    let mut command = Command::new("git");
+    for (name, _) in std::env::vars_os() {
+        if names_a_repository(&name) {
+            command.env_remove(name);
+        }
+    }
+    // A folder whose `.git` is broken is no repository: the one around it is not meant.
+    if let Some(around) = folder.parent() {
+        command.env("GIT_CEILING_DIRECTORIES", around);
+    }
+    command.env("GIT_TERMINAL_PROMPT", "0").arg("-C").arg(folder);
+    command.args(["--no-pager", "--no-optional-locks"]);
+    for setting in SETTINGS {
+        command.args(["-c", setting]);
+    }
+    command.stdin(Stdio::null());
+    command
+}
+
+fn names_a_repository(name: &OsStr) -> bool {
+    name.as_encoded_bytes().starts_with(b"GIT_") && KEPT.iter().all(|kept| name != *kept)
+}
+
+/// What it printed.
+///
+/// # Errors
+/// When it could not be started, took too long or failed; with what it said.
+pub(crate) fn output(command: &mut Command) -> Result<Vec<u8>> {
+    let (finished, words) = finish(command)?;
+    if !finished.status.success() {
+        bail!("{}", failed(command, &words));
+    }
+    Ok(finished.stdout)
+}
+
+/// As [`output`], where exit code 1 is an answer and no failure: true for 0.
+pub(crate) fn answer(command: &mut Command) -> Result<(bool, Vec<u8>)> {
+    let (finished, words) = finish(command)?;
+    match finished.status.code() {
+        Some(0) => Ok((true, finished.stdout)),
+        Some(1) => Ok((false, finished.stdout)),
+        _ => bail!("{}", failed(command, &words)),
+    }
+}
+
+/// What it printed as one line of text.
+pub(crate) fn line(command: &mut Command) -> Result<String> {
+    let printed = output(command)?;
+    let line = printed.split(|byte| *byte == b'\n').next().unwrap_or_default();
+    Ok(String::from_utf8_lossy(line).into_owned())
+}
+
+/// The error that there is no git.
+#[derive(Debug)]
+struct Missing;
+
+impl fmt::Display for Missing {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("could not find `git`; install it")
+    }
+}
+
+/// True if the error is that there is no git.
+pub(crate) fn is_missing(error: &anyhow::Error) -> bool {
+    error.downcast_ref::<Missing>().is_some()
+}
+
+fn finish(command: &mut Command) -> Result<(Finished, String)> {
+    // A file and no pipe: git may have more to say than a pipe holds, while we read the other.
+    let mut words = scratch::nameless_file().ok();
+    let shared = words.as_ref().and_then(|words| words.try_clone().ok());
+    command.stderr(shared.map_or_else(Stdio::null, Stdio::from));
+    let running = process::start_as_given(command).map_err(|error| {
+        let cause = error.root_cause().downcast_ref::<std::io::Error>();
+        match cause.is_some_and(|cause| cause.kind() == ErrorKind::NotFound) {
+            true => error.context(Missing),
+            false => error,
+        }
+    })?;
+    let finished = running.finish(Instant::now() + DEADLINE, MOST_PRINTED)?;
+    if finished.capped {
+        bail!("`git {}` printed more than {} MiB", task(command), MOST_PRINTED >> 20);
+    }
+    Ok((finished, words.as_mut().map(read_words).unwrap_or_default()))
+}
+
+fn read_words(file: &mut File) -> String {
+    let mut words = Vec::new();
+    // Without its words the failure is still told.
+    let _ = file.rewind().and_then(|()| file.take(MOST_WORDS).read_to_end(&mut words));
+    String::from_utf8_lossy(&words).trim().replace('\n', "; ")
+}
+
+fn failed(command: &Command, words: &str) -> String {
+    format!("`git {}` failed: {words}", task(command))
+}
+
+/// The word after git's own options.
+fn task(command: &Command) -> String {
+    let mut arguments = command.get_args();
+    while let Some(argument) = arguments.next() {
+        match argument.to_str() {
+            Some("-C" | "-c") => drop(arguments.next()),
+            Some(option) if option.starts_with("--") => {}
+            _ => return argument.to_string_lossy().into_owned(),
+        }
+    }
+    String::new()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sandbox::Sandbox;
+
+    #[test]
+    fn a_variable_that_names_another_repository_is_not_heard() {
+        for name in ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY"] {
+            assert!(names_a_repository(OsStr::new(name)), "{name}");
+        }
+        for name in ["GIT_CONFIG_COUNT", "GIT_NAMESPACE", "GIT_LITERAL_PATHSPECS", "GIT_PREFIX"] {
+            assert!(names_a_repository(OsStr::new(name)), "{name}");
+        }
+        for name in ["GIT_CONFIG_GLOBAL", "GIT_EXEC_PATH", "PATH", "HOME", "DIGIT_X"] {
+            assert!(!names_a_repository(OsStr::new(name)), "{name}");
+        }
+    }
+
+    #[test]
+    fn an_error_names_the_task_and_holds_gits_words() {
+        let at = Sandbox::new();
+        let error = output(command(&at.root()).args(["rev-parse", "--verify", "nothing"]));
+        let error = error.unwrap_err().to_string();
+        assert_eq!(error, "`git rev-parse` failed: fatal: Needed a single revision");
+    }
+
+    #[test]
+    fn a_git_that_is_not_there_is_told_from_one_that_fails() {
+        let at = Sandbox::folder();
+        let missing = output(&mut Command::new(at.path("git"))).unwrap_err();
+        assert!(is_missing(&missing), "{missing:#}");
+        let failed = output(command(&at.root()).arg("status")).unwrap_err();
+        assert!(!is_missing(&failed), "{failed:#}");
+    }
+
+    #[test]
+    fn a_folder_with_a_broken_repository_is_not_taken_for_the_one_around_it() {
+        let at = Sandbox::new();
+        std::fs::create_dir_all(at.path("sub/.git")).unwrap();
+        assert!(output(command(&at.path("sub")).args(["rev-parse", "HEAD"])).is_err());
+    }
+}

@@ -1,0 +1,117 @@
+//! Reads what stands at one path, without ever waiting for anyone: a pipe is never opened.
+
+use super::Kind;
+use super::cache::{Entry, Stamp};
+use super::folder::Folders;
+use super::read::Found;
+use rustix::fd::{BorrowedFd, OwnedFd};
+use rustix::fs::{AtFlags, FileType, Mode, OFlags, Stat};
+use rustix::io::Errno;
+use sha2::{Digest, Sha256};
+
+const BUFFER: usize = 128 * 1024;
+
+/// What one thread needs to read files.
+pub(super) struct Reader {
+    folders: Folders,
+    buffer: Vec<u8>,
+}
+
+impl Reader {
+    pub(super) fn new(folders: Folders) -> Reader {
+        Reader { folders, buffer: vec![0; BUFFER] }
+    }
+
+    /// What stands at the path; none if nothing does, or a folder. A file that is as it was
+    /// remembered is not read again.
+    pub(super) fn look(&mut self, path: &[u8], known: Option<&Entry>) -> Option<Found> {
+        let (folder, name) = match self.folders.of(path) {
+            Ok(place) => place,
+            Err(error) => return unreachable_file(error, None),
+        };
+        let about = match rustix::fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW) {
+            Ok(about) => about,
+            Err(error) => return unreachable_file(error, None),
+        };
+        match FileType::from_raw_mode(about.st_mode) {
+            FileType::RegularFile => {
+                let stamp = Stamp::of(&about);
+                match known.filter(|known| known.stamp == stamp) {
+                    Some(known) => Some(remembered(known, &about)),
+                    None => match read(folder, name, &mut self.buffer) {
+                        Ok(found) => found,
+                        Err(error) => unreachable_file(error, Some(&about)),
+                    },
+                }
+            }
+            FileType::Symlink => match rustix::fs::readlinkat(folder, name, Vec::new()) {
+                Ok(target) => Some(only(Kind::Link, target.as_bytes())),
+                Err(error) => unreachable_file(error, Some(&about)),
+            },
+            FileType::Directory => None,
+            FileType::Fifo => Some(only(Kind::Pipe, b"")),
+            FileType::Socket => Some(only(Kind::Socket, b"")),
+            _ => Some(only(Kind::Device, b"")),
+        }
+    }
+}
+
+fn read(folder: BorrowedFd<'_>, name: &[u8], buffer: &mut [u8]) -> Result<Option<Found>, Errno> {
+    // Not blocking and not through a link: it may have become something else since it was looked at.
+    let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::NONBLOCK;
+    let file = rustix::fs::openat(folder, name, flags, Mode::empty())?;
+    let before = rustix::fs::fstat(&file)?;
+    if FileType::from_raw_mode(before.st_mode) != FileType::RegularFile {
+        return Ok(None);
+    }
+    let digest = digest(&file, buffer)?;
+    let stamp = Stamp::of(&before);
+    // What was written to while it was read has no stamp that its digest belongs to.
+    let unchanged = Stamp::of(&rustix::fs::fstat(&file)?) == stamp;
+    Ok(Some(Found {
+        kind: kind_of(&before),
+        digest,
+        stamp: unchanged.then_some(stamp),
+        was_read: true,
+    }))
+}
+
+fn digest(file: &OwnedFd, buffer: &mut [u8]) -> Result<[u8; 32], Errno> {
+    let mut hash = Sha256::new();
+    loop {
+        match rustix::io::read(file, &mut *buffer) {
+            Ok(0) => return Ok(hash.finalize().into()),
+            Ok(read) => hash.update(&buffer[..read]),
+            Err(Errno::INTR) => {}
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+/// The executable bit is the owner's, as git has it.
+fn kind_of(about: &Stat) -> Kind {
+    if about.st_mode & 0o100 == 0 { Kind::Plain } else { Kind::Executable }
+}
+
+fn remembered(known: &Entry, about: &Stat) -> Found {
+    Found { kind: kind_of(about), digest: known.digest, stamp: Some(known.stamp), was_read: false }
+}
+
+fn only(kind: Kind, content: &[u8]) -> Found {
+    let digest = Sha256::digest(content).into();
+    Found { kind, digest, stamp: None, was_read: false }
+}
+
+/// Nothing if it is gone; else something that changes when the file is written to, as far as that
+/// can be seen from outside. It must not end the whole listing: a tree may always hold such a file.
+pub(super) fn unreachable_file(error: Errno, about: Option<&Stat>) -> Option<Found> {
+    match error {
+        // A folder that became a file or a link has no files any more.
+        Errno::NOENT | Errno::NOTDIR | Errno::LOOP => None,
+        _ => {
+            let seen = about.map(Stamp::of).map(|stamp| [stamp.size, stamp.mtime]);
+            let bytes = seen.unwrap_or_default().map(i64::to_le_bytes).concat();
+            Some(only(Kind::Unreadable, &bytes))
+        }
+    }
+}
