@@ -7,6 +7,7 @@ pub mod archive;
 pub mod atomic;
 pub mod client;
 pub mod clock;
+pub mod command;
 pub mod given;
 pub mod home;
 pub mod idle;
