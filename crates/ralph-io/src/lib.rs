@@ -10,6 +10,7 @@ pub mod atomic;
 pub mod checkpoint;
 pub mod client;
 pub mod clock;
+pub mod command;
 pub mod digest;
 pub mod given;
 pub mod home;

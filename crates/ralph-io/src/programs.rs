@@ -7,10 +7,17 @@ use std::path::{Path, PathBuf};
 pub fn find(name: &str) -> Option<PathBuf> {
     let running = std::env::current_exe().ok();
     let beside = running.as_deref().and_then(Path::parent).map(Path::to_owned);
-    let on_path = std::env::var_os("PATH").unwrap_or_default();
     beside
-        .into_iter()
-        .chain(std::env::split_paths(&on_path))
+        .map(|folder| folder.join(name))
+        .filter(|path| path.is_absolute() && is_executable(path))
+        .or_else(|| find_on_path(name))
+}
+
+/// The executable of this name in a folder of `PATH`. A relative folder does not count: what it
+/// holds depends on where the process is.
+pub fn find_on_path(name: &str) -> Option<PathBuf> {
+    let on_path = std::env::var_os("PATH")?;
+    std::env::split_paths(&on_path)
         .filter(|folder| folder.is_absolute())
         .map(|folder| folder.join(name))
         .find(|path| is_executable(path))

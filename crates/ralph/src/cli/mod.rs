@@ -18,6 +18,7 @@ mod screen;
 mod session_id;
 mod start;
 mod status;
+mod supervise;
 mod task;
 mod tell;
 mod trust;
@@ -62,6 +63,8 @@ enum Command {
     Uninstall(uninstall::Args),
     #[command(hide = true)]
     Typed(typed::Args),
+    #[command(hide = true)]
+    Supervise,
     /// Say whether everything is in place, and what to do if not
     Doctor(doctor::Args),
     /// Show a whole loop in a scratch repository, and what each hook answered
@@ -85,6 +88,7 @@ impl Command {
             Command::Install(_) => "install",
             Command::Uninstall(_) => "uninstall",
             Command::Typed(_) => "typed",
+            Command::Supervise => "supervise",
             Command::Doctor(_) => "doctor",
             Command::Demo(_) => "demo",
         }
@@ -107,6 +111,7 @@ pub fn run() -> ExitCode {
         Command::Install(args) => install::run(&args),
         Command::Uninstall(args) => uninstall::run(&args),
         Command::Typed(args) => typed::run(&args),
+        Command::Supervise => supervise::run(),
         Command::Doctor(args) => doctor::run(&args),
         Command::Demo(args) => demo::run(&args),
     });

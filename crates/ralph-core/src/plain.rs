@@ -1,0 +1,86 @@
+//! The end of a program's output as plain text, for people, for the model and for a document.
+//!
+//! A program may print anything: escape sequences that would move a terminal's cursor, bytes that
+//! are no text, a progress bar that overwrites itself. What is left of it are letters and line ends.
+
+/// The last `letters` characters, without escape sequences and control characters.
+pub fn end_of(output: &[u8], letters: usize) -> String {
+    let text = plain(&String::from_utf8_lossy(output));
+    let text = text.trim_end();
+    let length = text.chars().count();
+    text.chars().skip(length.saturating_sub(letters)).collect()
+}
+
+fn plain(text: &str) -> String {
+    let mut kept = String::with_capacity(text.len());
+    let mut rest = text.chars().peekable();
+    while let Some(letter) = rest.next() {
+        match letter {
+            '\u{1b}' => skip_escape(&mut rest),
+            // A line that is written over is told from the next one.
+            '\r' if rest.peek() == Some(&'\n') => {}
+            '\r' => kept.push('\n'),
+            '\n' | '\t' => kept.push(letter),
+            _ if letter.is_control() => {}
+            _ => kept.push(letter),
+        }
+    }
+    kept
+}
+
+/// Reads to the end of the sequence that an escape character began.
+fn skip_escape(rest: &mut std::iter::Peekable<std::str::Chars<'_>>) {
+    match rest.next() {
+        // Colours and cursor movements: parameters, then one final letter.
+        Some('[') => drop(rest.find(|letter| ('@'..='~').contains(letter))),
+        // Titles, links and the like: up to a bell, or an escape and a backslash. Never further
+        // than the line: one that was cut off must not hide what comes after it.
+        Some(']' | 'P' | '_' | '^' | 'X') => {
+            while let Some(letter) = rest.next() {
+                let ended = letter == '\u{1b}' && rest.next_if_eq(&'\\').is_some();
+                if matches!(letter, '\u{7}' | '\n') || ended {
+                    break;
+                }
+            }
+        }
+        // The choice of a character set has one more letter.
+        Some('(' | ')' | '#' | '%') => drop(rest.next()),
+        _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(output: &[u8], letters: usize, expected: &str) {
+        assert_eq!(end_of(output, letters), expected);
+    }
+
+    #[test]
+    fn the_last_characters_are_kept_not_the_last_bytes() {
+        check("aä€😀".as_bytes(), 3, "ä€😀");
+        check(b"short", 2000, "short");
+        check(b"", 10, "");
+    }
+
+    #[test]
+    fn colours_titles_and_links_are_gone() {
+        check(b"\x1b[1;31mFAILED\x1b[0m 3\x1b[K", 99, "FAILED 3");
+        check(b"\x1b]0;title\x07a\x1b]8;;http://x\x1b\\b\x1b(Bc", 99, "abc");
+    }
+
+    #[test]
+    fn control_characters_and_bytes_that_are_no_text_do_no_harm() {
+        check(b"a\x00b\x08c\x7f\xc2\x9bd\te\n", 99, "abcd\te");
+        check(b"\xff\xfeok", 99, "\u{fffd}\u{fffd}ok");
+        check(b"cut \x1b[", 99, "cut");
+        check(b"\x1b]0;never ended\nstill here", 99, "still here");
+    }
+
+    #[test]
+    fn a_line_that_is_written_over_is_a_line() {
+        check(b"10%\r100%\r\ndone\r\n", 99, "10%\n100%\ndone");
+    }
+}

@@ -1,0 +1,173 @@
+//! Who descends from a process, read from `/proc`, and signals to them.
+//!
+//! Groups and sessions say nothing here: a process can leave both. It can not leave its ancestors
+//! where the nearest living one adopts orphans. Without `/proc` only the process group is left.
+
+use rustix::process::{
+    Pid, Signal, getpid, kill_process, kill_process_group, test_kill_process_group,
+};
+use std::collections::HashMap;
+
+/// A process that is alive, or a whole group where nothing better is known.
+pub(super) struct Member {
+    /// What people call it.
+    pub(super) name: String,
+    pid: Pid,
+    is_group: bool,
+}
+
+impl Member {
+    /// One that is gone already is what was wanted; one that is not ours cannot be helped.
+    pub(super) fn signal(&self, signal: Signal) {
+        let _ = match self.is_group {
+            true => kill_process_group(self.pid, signal),
+            false => kill_process(self.pid, signal),
+        };
+    }
+}
+
+/// Everything alive that descends from us; `group` stands for it where nobody can tell.
+pub(super) fn members(group: Pid) -> Vec<Member> {
+    match processes() {
+        Some(all) => living(below(&all, &[raw(getpid())])),
+        None if test_kill_process_group(group).is_ok() => {
+            vec![Member { name: "its process group".to_owned(), pid: group, is_group: true }]
+        }
+        None => Vec::new(),
+    }
+}
+
+/// Children of ours that came to us as orphans: they are in another session than we are, and
+/// are none of these.
+pub(super) struct Orphans {
+    /// They and their descendants, as far as they are alive.
+    pub(super) living: Vec<Member>,
+    /// Those of them that we have to wait for.
+    pub(super) children: Vec<Pid>,
+}
+
+/// A child that we started ourselves is in our session, unless it is one of `ours`.
+pub(super) fn orphans(ours: &[Pid]) -> Orphans {
+    let all = processes().unwrap_or_default();
+    let us = raw(getpid());
+    let session = all.iter().find(|one| one.pid == us).map(|one| one.session);
+    let children: Vec<i32> = all
+        .iter()
+        .filter(|one| one.parent == us && Some(one.session) != session)
+        .map(|one| one.pid)
+        .filter(|pid| !ours.iter().any(|known| raw(*known) == *pid))
+        .collect();
+    let mut family = below(&all, &children);
+    family.extend(all.iter().filter(|one| children.contains(&one.pid)));
+    Orphans {
+        living: living(family),
+        children: children.into_iter().filter_map(Pid::from_raw).collect(),
+    }
+}
+
+fn raw(pid: Pid) -> i32 {
+    pid.as_raw_nonzero().get()
+}
+
+fn living(family: Vec<&Process>) -> Vec<Member> {
+    let member = |one: &Process| {
+        let pid = Pid::from_raw(one.pid)?;
+        Some(Member { name: one.name.clone(), pid, is_group: false })
+    };
+    family.into_iter().filter(|one| !one.has_ended).filter_map(member).collect()
+}
+
+/// All descendants of these, not they themselves.
+fn below<'a>(all: &'a [Process], above: &[i32]) -> Vec<&'a Process> {
+    let mut children: HashMap<i32, Vec<&Process>> = HashMap::new();
+    for one in all {
+        children.entry(one.parent).or_default().push(one);
+    }
+    let mut family = Vec::new();
+    let mut parents = above.to_vec();
+    while let Some(parent) = parents.pop() {
+        // Taken out, so that a table that was read while it changed cannot lead in a circle.
+        for child in children.remove(&parent).unwrap_or_default() {
+            parents.push(child.pid);
+            family.push(child);
+        }
+    }
+    family
+}
+
+#[derive(Debug, PartialEq, Eq)]
+struct Process {
+    pid: i32,
+    name: String,
+    parent: i32,
+    session: i32,
+    /// Dead, and its parent has not asked yet.
+    has_ended: bool,
+}
+
+/// Every process that can be seen; none where there is no `/proc`.
+fn processes() -> Option<Vec<Process>> {
+    let entries = std::fs::read_dir("/proc").ok()?;
+    let stat = |entry: std::io::Result<std::fs::DirEntry>| {
+        let entry = entry.ok()?;
+        entry.file_name().to_str()?.parse::<i32>().ok()?;
+        // One that ends while we look has no file any more.
+        parse(&std::fs::read(entry.path().join("stat")).ok()?)
+    };
+    let all: Vec<Process> = entries.filter_map(stat).collect();
+    (!all.is_empty()).then_some(all)
+}
+
+/// `pid (name) state parent group session …`; the name may hold spaces and brackets.
+fn parse(stat: &[u8]) -> Option<Process> {
+    let stat = String::from_utf8_lossy(stat);
+    let (pid, rest) = stat.split_once(" (")?;
+    let (name, rest) = rest.rsplit_once(") ")?;
+    let mut fields = rest.split(' ');
+    let state = fields.next()?;
+    let parent = fields.next()?.parse().ok()?;
+    Some(Process {
+        pid: pid.parse().ok()?,
+        name: name.to_owned(),
+        parent,
+        session: fields.nth(1)?.parse().ok()?,
+        has_ended: matches!(state, "Z" | "X"),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn process(pid: i32, parent: i32) -> Process {
+        Process { pid, name: pid.to_string(), parent, session: 1, has_ended: false }
+    }
+
+    #[test]
+    fn a_name_with_brackets_and_spaces_is_read_whole() {
+        let expected = Process {
+            pid: 42,
+            name: "a) Z (b".to_owned(),
+            parent: 7,
+            session: 9,
+            has_ended: false,
+        };
+        assert_eq!(parse(b"42 (a) Z (b) S 7 8 9 0 -1 4194304"), Some(expected));
+        assert!(parse(b"42 (x) Z 7 8 9 0").unwrap().has_ended);
+        assert_eq!(parse(b""), None);
+    }
+
+    #[test]
+    fn descendants_are_found_at_any_depth_and_in_any_order() {
+        let all = [(5, 4), (2, 1), (4, 2), (9, 8), (3, 2)].map(|(pid, up)| process(pid, up));
+        let mut found: Vec<i32> = below(&all, &[1]).iter().map(|one| one.pid).collect();
+        found.sort_unstable();
+        assert_eq!(found, [2, 3, 4, 5]);
+    }
+
+    #[test]
+    fn a_table_with_a_circle_is_read_to_its_end() {
+        let all = [process(1, 2), process(2, 1)];
+        assert_eq!(below(&all, &[1]).len(), 2);
+    }
+}

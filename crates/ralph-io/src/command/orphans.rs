@@ -1,0 +1,89 @@
+//! What is left when a command has killed its own supervisor: orphans, which come to us.
+//!
+//! Only a process that has asked for orphans gets them. Those that it started itself are told from
+//! the orphans by their session, and supervisors by a list, which is why both are kept here.
+
+use super::family;
+use anyhow::{Context, Result};
+use rustix::process::{Pid, Signal, WaitOptions, waitpid};
+use std::process::{Child, Command};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+/// More than it takes to kill what can be killed.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// The supervisors that are at work. Held while one is started and while orphans are ended, so that
+/// no new one is taken for an orphan.
+static SUPERVISORS: Mutex<Vec<Pid>> = Mutex::new(Vec::new());
+
+fn supervisors() -> MutexGuard<'static, Vec<Pid>> {
+    SUPERVISORS.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// From now on, whatever loses its parent among our descendants becomes our child.
+///
+/// # Errors
+/// When the system refuses. Where it has no such thing, nothing happens.
+pub fn adopt() -> Result<()> {
+    #[cfg(target_os = "linux")]
+    rustix::process::set_child_subreaper(Some(rustix::process::getpid()))
+        .context("could not ask for orphans")?;
+    Ok(())
+}
+
+/// A supervisor, listed as long as this lives.
+pub(super) struct Supervisor {
+    pub(super) child: Child,
+}
+
+/// Starts a supervisor.
+pub(super) fn start(command: &mut Command) -> Result<Supervisor> {
+    let mut list = supervisors();
+    let child = command.spawn().context("could not start a process")?;
+    list.push(Pid::from_child(&child));
+    Ok(Supervisor { child })
+}
+
+impl Drop for Supervisor {
+    fn drop(&mut self) {
+        let ours = Pid::from_child(&self.child);
+        supervisors().retain(|pid| *pid != ours);
+    }
+}
+
+/// Kills every orphan that came to us, with all its descendants, and waits until they are gone.
+/// They killed their supervisor, or were its neighbours: they are not asked first.
+pub(super) fn end_all() {
+    let list = supervisors();
+    let until = Instant::now() + PATIENCE;
+    while Instant::now() < until {
+        let orphans = family::orphans(&list);
+        if orphans.children.is_empty() {
+            return;
+        }
+        for one in &orphans.living {
+            one.signal(Signal::KILL);
+        }
+        for child in orphans.children {
+            wait_for(child, until);
+        }
+    }
+}
+
+/// Waits for the end of a child that was killed, and takes it off the system's list.
+fn wait_for(child: Pid, until: Instant) {
+    #[cfg(target_os = "linux")]
+    {
+        use rustix::event::{PollFd, PollFlags, Timespec, poll};
+        use rustix::process::{PidfdFlags, pidfd_open};
+        let left = until.saturating_duration_since(Instant::now());
+        let left = Timespec::try_from(left).unwrap_or_default();
+        if let Ok(end) = pidfd_open(child, PidfdFlags::empty()) {
+            let _ = poll(&mut [PollFd::new(&end, PollFlags::IN)], Some(&left));
+        }
+    }
+    #[cfg(not(target_os = "linux"))]
+    let _ = until;
+    let _ = waitpid(Some(child), WaitOptions::NOHANG);
+}
