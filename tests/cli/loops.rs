@@ -8,8 +8,9 @@ fn cancel_ends_the_loop_and_leaves_a_tombstone() {
     let world = World::new().live_loop("S");
     world.ralph(&["cancel"]).check(
         0,
-        "Ralph: loop [LOOP] ended cancelled at 0/25: by a person on the command line. `ralph status --all` \
-         shows it. Kept in [ROOT]/ralph/archive/[ARCHIVED]; its session stops at its next tool call \
+        "Ralph: loop [LOOP] ended cancelled at 0/25 after 0 s: by a person on the command line.\n\
+         `ralph status --loop [LOOP]` shows it.\n\
+         Kept in [ROOT]/ralph/archive/[ARCHIVED]; its session stops at its next tool call \
          or the end of its turn\n",
         "",
     );

@@ -180,13 +180,3 @@ fn an_environment_without_any_home_is_reported_only_where_something_was_asked_fo
     world.tool("Bash", json!({"command": "ls"})).silent();
     world.session_starts("startup").harmless();
 }
-
-#[test]
-fn a_bound_that_nothing_watches_is_refused() {
-    for flag in ["--max-tokens 9000", "--baseline"] {
-        let world = World::new();
-        let reason = world.expansion("ralph", &format!("\"x\" {flag}")).blocked();
-        assert!(reason.contains("do nothing in this version"), "{reason}");
-        assert!(!world.has_entry());
-    }
-}

@@ -52,26 +52,60 @@ pub fn changed_tests(state: &LoopState, now: impl Fn(&str) -> String) -> Vec<Str
     recorded.filter(|file| now(&file.path) != file.sha256).map(|file| file.path.clone()).collect()
 }
 
-/// The words of a command that may name files of the project, as paths relative to its folder.
-/// Which of them do is for the caller to find out: a word that names nothing is no harm.
+/// The words of a command that may name what it tests with, as paths relative to the project's
+/// folder. Which of them exist is for the caller to find out: a word that names nothing is no harm.
 pub fn named_paths(command: &str) -> Vec<String> {
-    let separators = |c: char| c.is_whitespace() || ";&|()<>\"'`=,".contains(c);
-    let words: Vec<&str> = command.split(separators).filter(|word| !word.is_empty()).collect();
-    let folder = match words.as_slice() {
-        ["cd", folder, ..] => format!("{}/", folder.trim_end_matches('/')),
-        _ => String::new(),
-    };
-    words
-        .iter()
-        // `tests/test_a.py::test_one` names a test of a file.
-        .map(|word| word.split("::").next().unwrap_or(word))
-        .map(|word| word.strip_prefix("./").unwrap_or(word))
-        .filter(|word| {
-            !word.starts_with(['-', '/', '$', '~']) && !word.split('/').any(|part| part == "..")
-        })
-        .filter(|word| !word.is_empty() && *word != "cd" && folder.trim_end_matches('/') != *word)
-        .map(|word| format!("{folder}{word}"))
-        .collect()
+    let mut folder = String::new();
+    let mut paths = Vec::new();
+    for part in command.split([';', '&', '|', '(', ')', '\n']) {
+        let between = |c: char| c.is_whitespace() || "<>\"'`=,".contains(c);
+        let words: Vec<&str> = part.split(between).filter(|word| !word.is_empty()).collect();
+        if let ["cd", into, ..] = words.as_slice() {
+            folder = format!("{}/", into.trim_end_matches('/'));
+            continue;
+        }
+        let looks = words.first().is_some_and(|program| LOOKS.contains(program));
+        let named = words.iter().filter_map(|word| plain_path(word));
+        // What is only looked at is what the work changes, unless its name says otherwise.
+        let named = named.filter(|path| !looks || is_test_file(path));
+        paths.extend(named.map(|path| format!("{folder}{path}")));
+    }
+    paths
+}
+
+/// Programs that look at a file and do not run it.
+const LOOKS: [&str; 22] = [
+    "test",
+    "[",
+    "[[",
+    "grep",
+    "egrep",
+    "fgrep",
+    "rg",
+    "cat",
+    "head",
+    "tail",
+    "wc",
+    "ls",
+    "stat",
+    "find",
+    "file",
+    "jq",
+    "yq",
+    "awk",
+    "sed",
+    "diff",
+    "cmp",
+    "sha256sum",
+];
+
+/// A word that can be a path below the project; `tests/test_a.py::test_one` names a file's test.
+fn plain_path(word: &str) -> Option<&str> {
+    let path = word.split("::").next()?;
+    let path = path.strip_prefix("./").unwrap_or(path);
+    let outside =
+        path.starts_with(['-', '/', '$', '~', '!']) || path.split('/').any(|part| part == "..");
+    (!path.is_empty() && !outside).then_some(path)
 }
 
 /// True for a file whose path says that it is a test, or belongs to tests.
@@ -161,8 +195,14 @@ mod tests {
     fn the_paths_of_a_command_are_found() {
         check_named("pytest -q tests/test_a.py::test_one", &["tests/test_a.py"]);
         check_named("./check.sh && node --test=x.js", &["check.sh", "x.js"]);
-        check_named("cd sub && bash 'run it.sh'", &["sub/bash", "sub/it.sh"]);
-        check_named("diff <(a) /etc/passwd ../x ~/y", &["a"]);
+        check_named("cd sub && bash 'run.sh'", &["sub/run.sh"]);
+        check_named("diff <(./a) /etc/passwd ../x ~/y", &["a"]);
+    }
+
+    #[test]
+    fn a_file_that_is_only_looked_at_is_work_and_no_test() {
+        assert!(named_paths("grep -q two src/a.rs && test -f out.txt").is_empty());
+        assert_eq!(named_paths("grep -c case tests/list.txt"), ["tests/list.txt"]);
     }
 
     #[test]

@@ -10,7 +10,10 @@ use std::fmt::Write;
 /// Criteria that are named one by one.
 const MOST_NAMED: usize = 6;
 
-const TAIL_LIMIT: usize = 700;
+const TAIL_LIMIT: usize = 600;
+
+/// In UTF-16 units; what follows the refusal has as much again.
+const LIMIT: usize = 1_300;
 
 /// The first part of the reason to go on, after a request for completion that was refused.
 pub fn refusal(state: &LoopState, proof: Option<&Proof>) -> String {
@@ -45,6 +48,9 @@ pub fn refusal(state: &LoopState, proof: Option<&Proof>) -> String {
     }
     let failed = open.iter().find(|(_, standing)| *standing == Standing::Failed);
     text.push_str(&failed.map_or(String::new(), |(criterion, _)| tail(criterion)));
+    // The rest of the reason to go on must find its place behind it.
+    let mut text = bounded(text.trim_end(), LIMIT);
+    text.push('\n');
     text
 }
 

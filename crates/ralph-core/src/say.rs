@@ -1,67 +1,127 @@
 //! What people are told, in one line each.
 
-use crate::graph;
-use crate::state::{EndingKind, LoopState, PauseCause};
+use crate::receipt::{self, Standing};
+use crate::state::{Criterion, EndingKind, LoopState, PauseCause};
+use crate::{graph, refusal};
+use jiff::Timestamp;
 
 /// A message under our name, as the client shows it.
 pub fn line(text: &str) -> String {
     format!("Ralph: {text}")
 }
 
-/// `paused at 3/25 (interrupted); /ralph continues`.
+/// `paused at 3/25 (interrupted); /ralph continues`. A loop that needs a person says for what.
 pub fn paused(state: &LoopState) -> String {
-    let cause = match state.pause.as_ref().map(|pause| &pause.cause) {
-        None | Some(PauseCause::Person) => String::new(),
-        Some(cause) => format!(" ({cause})"),
+    let (cause, what) = match &state.pause {
+        Some(pause) if pause.cause == PauseCause::BlockedOnHuman => {
+            (format!(" ({})", pause.cause), format!(" {}\nWhen it is done,", pause.detail))
+        }
+        Some(pause) if pause.cause != PauseCause::Person => {
+            (format!(" ({});", pause.cause), String::new())
+        }
+        _ => (";".to_owned(), String::new()),
     };
-    format!("paused at {}{cause}; /ralph continues", state.position())
+    let colon = if what.is_empty() { "" } else { ":" };
+    format!("paused at {}{cause}{colon}{what} /ralph continues", state.position())
 }
 
-/// How the loop ended, what was achieved, and what to do next.
+/// How the loop ended, what was achieved and what not, how long it took, and what to do next.
 pub fn ended(state: &LoopState) -> String {
     let Some(ending) = &state.ending else { return line("the loop has ended") };
+    let kind = match &ending.cause {
+        Some(cause) => format!("{} ({cause})", ending.kind),
+        None => ending.kind.to_string(),
+    };
     let detail =
         if ending.detail.is_empty() { String::new() } else { format!(": {}", ending.detail) };
-    line(&format!(
-        "loop {} ended {} at {}{detail}. {}{}",
+    let mut text = line(&format!(
+        "loop {} ended {kind} at {} after {}{detail}.",
         state.loop_id,
-        ending.kind,
         state.position(),
-        achieved(state),
-        next_command(&ending.kind)
-    ))
-}
-
-fn achieved(state: &LoopState) -> String {
-    let mut text = String::new();
-    let at = state.ending.as_ref().map_or(state.updated_at, |ending| ending.at);
-    let tasks = graph::summary(&state.task_graph, at).describe();
-    if !tasks.is_empty() {
-        text.push_str(&format!("{tasks}. "));
-    }
-    if !state.acceptance_criteria.is_empty() {
-        let criteria = &state.acceptance_criteria;
-        let verified = criteria.iter().filter(|criterion| criterion.verified).count();
-        text.push_str(&format!("{verified} of {} criteria verified. ", criteria.len()));
+        lasted(state, ending.at)
+    ));
+    for part in [achieved(state), warnings(state), next_command(state, &ending.kind)] {
+        if !part.is_empty() {
+            text.push('\n');
+            text.push_str(&part);
+        }
     }
     text
 }
 
-fn next_command(kind: &EndingKind) -> &'static str {
+/// The time from the start of the loop: `40 s`, `12 min`, `7 h 5 min`.
+pub fn lasted(state: &LoopState, until: Timestamp) -> String {
+    let began = state.started_at.unwrap_or(state.created_at);
+    let seconds = until.duration_since(began).as_secs().max(0);
+    match (seconds / 3600, seconds / 60 % 60) {
+        (0, 0) => format!("{seconds} s"),
+        (0, minutes) => format!("{minutes} min"),
+        (hours, minutes) => format!("{hours} h {minutes} min"),
+    }
+}
+
+/// The tasks that are done, the criteria that hold, and what is wrong with the others.
+fn achieved(state: &LoopState) -> String {
+    let mut parts = Vec::new();
+    let at = state.ending.as_ref().map_or(state.updated_at, |ending| ending.at);
+    let tasks = graph::summary(&state.task_graph, at).describe();
+    if !tasks.is_empty() {
+        parts.push(format!("{tasks}."));
+    }
+    let (holding, open): (Vec<_>, Vec<_>) =
+        state.acceptance_criteria.iter().partition(|criterion| criterion.verified);
+    if !holding.is_empty() {
+        let ids: Vec<&str> = holding.iter().map(|criterion| criterion.id.as_str()).collect();
+        parts.push(format!("Proven: {}.", ids.join(", ")));
+    }
+    if !open.is_empty() {
+        let told: Vec<String> = open.iter().map(|criterion| unproven(criterion)).collect();
+        parts.push(format!("Not proven: {}.", told.join("; ")));
+    }
+    parts.join(" ")
+}
+
+fn unproven(criterion: &Criterion) -> String {
+    match receipt::standing(criterion, None) {
+        // It held when it was last run; nobody has asked since.
+        Standing::Holds => format!("{} held when it was last run", criterion.id),
+        standing => format!("{} {}", criterion.id, refusal::why(criterion, standing, &[])),
+    }
+}
+
+/// What a person must know who reads `complete`.
+fn warnings(state: &LoopState) -> String {
+    let mut parts = Vec::new();
+    if !state.changed_tests.is_empty() {
+        parts.push(refusal::changed_tests(&state.changed_tests));
+    }
+    let before: Vec<&str> = state
+        .acceptance_criteria
+        .iter()
+        .filter(|criterion| criterion.held_before)
+        .map(|criterion| criterion.id.as_str())
+        .collect();
+    if !before.is_empty() {
+        parts.push(format!("Held already before the work: {}.", before.join(", ")));
+    }
+    parts.join(" ")
+}
+
+fn next_command(state: &LoopState, kind: &EndingKind) -> String {
+    let id = &state.loop_id;
     match kind {
-        EndingKind::Complete | EndingKind::Approved | EndingKind::Plateau => {
-            "`ralph status --all` shows it."
-        }
         EndingKind::CompleteUnverified => {
-            "Check the work yourself; `ralph explain` shows the last decision."
+            format!("Check the work yourself; `ralph explain --loop {id}` tells the last decision.")
         }
-        EndingKind::MaxIterations | EndingKind::Budget => {
-            "`ralph explain` shows the last decision; `/ralph \"…\"` with a higher bound starts again."
-        }
-        EndingKind::Stalled => {
-            "`ralph explain` shows the last decision; change the task before starting again."
-        }
-        _ => "`ralph status --all` shows it.",
+        EndingKind::MaxIterations | EndingKind::Budget => format!(
+            "`ralph explain 3 --loop {id}` tells the last decisions; /ralph \"…\" with a higher \
+             bound starts again."
+        ),
+        EndingKind::Stalled => format!(
+            "`ralph explain 3 --loop {id}` tells the last decisions; change the task before \
+             starting again."
+        ),
+        _ => format!("`ralph status --loop {id}` shows it."),
     }
 }
 
@@ -76,8 +136,7 @@ pub fn tail(text: &str, letters: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::state::Phase;
-    use jiff::Timestamp;
+    use crate::state::{Phase, Signal};
 
     #[test]
     fn a_pause_names_where_why_and_how_to_continue() {
@@ -87,6 +146,13 @@ mod tests {
         assert_eq!(paused(&state), "paused at 3/25; /ralph continues");
         state.pause.as_mut().unwrap().cause = PauseCause::HostCapped;
         assert_eq!(paused(&state), "paused at 3/25 (host_capped); /ralph continues");
+        let pause = state.pause.as_mut().unwrap();
+        pause.cause = PauseCause::BlockedOnHuman;
+        pause.detail = "create the key".to_owned();
+        assert_eq!(
+            paused(&state),
+            "paused at 3/25 (blocked_on_human): create the key\nWhen it is done, /ralph continues"
+        );
     }
 
     #[test]
@@ -100,10 +166,42 @@ mod tests {
         state.end(EndingKind::MaxIterations, "went on 5 times", Timestamp::UNIX_EPOCH);
         let text = ended(&state);
         assert!(
-            text.starts_with("Ralph: loop L ended max_iterations at 5/5: went on 5 times."),
+            text.starts_with(
+                "Ralph: loop L ended max_iterations at 5/5 after 0 s: went on 5 times."
+            ),
             "{text}"
         );
         assert!(text.contains("ralph explain"));
+        state.ending.as_mut().unwrap().cause = Some(Signal::Cycle);
+        assert!(ended(&state).contains("max_iterations (cycle) at"));
+    }
+
+    #[test]
+    fn an_ending_says_what_was_proven_and_what_not() {
+        let criterion = |id: &str, verified| Criterion {
+            id: id.to_owned(),
+            verified,
+            held_before: id == "AC-1",
+            ..Criterion::default()
+        };
+        let mut state = LoopState {
+            acceptance_criteria: vec![criterion("AC-1", true), criterion("AC-2", false)],
+            changed_tests: vec!["tests/a.py".to_owned()],
+            ..LoopState::default()
+        };
+        state.end(EndingKind::Stalled, "nothing moved", Timestamp::UNIX_EPOCH);
+        let text = ended(&state);
+        assert!(text.contains("\nProven: AC-1. Not proven: AC-2 was never run.\n"), "{text}");
+        assert!(text.contains("changed since the start: tests/a.py."), "{text}");
+        assert!(text.contains("Held already before the work: AC-1."), "{text}");
+    }
+
+    #[test]
+    fn the_time_is_told_in_the_unit_that_fits() {
+        let after =
+            |seconds| lasted(&LoopState::default(), Timestamp::from_second(seconds).unwrap());
+        assert_eq!([after(40), after(720), after(25_500)], ["40 s", "12 min", "7 h 5 min"]);
+        assert_eq!(after(-5), "0 s");
     }
 
     #[test]

@@ -3,8 +3,6 @@
 //! No rule lives here. A function of this crate gathers what a rule needs, or carries out what a
 //! rule decided; which of the two its name says.
 
-mod git;
-mod scratch;
 pub mod archive;
 pub mod atomic;
 pub mod checkpoint;
@@ -12,6 +10,7 @@ pub mod client;
 pub mod clock;
 pub mod command;
 pub mod digest;
+mod git;
 pub mod given;
 pub mod home;
 pub mod idle;
@@ -27,6 +26,7 @@ pub mod process;
 pub mod programs;
 pub mod project;
 pub mod project_files;
+mod scratch;
 pub mod settings;
 pub mod stdin;
 pub mod store;

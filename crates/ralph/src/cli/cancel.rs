@@ -63,7 +63,8 @@ fn end(here: &Here, found: &Found, let_finish: bool) -> Result<()> {
     note(here, &archived, &state, ("cancel", "ended"), "a person cancelled on the command line");
     let folder = archived.folder().display();
     let heard = when_heard(&found.state, let_finish);
-    screen::print(&screen::visible(&format!("{} Kept in {folder}{heard}", say::ended(&state))))
+    let text = format!("{}\nKept in {folder}{heard}", say::ended(&state));
+    screen::print(&screen::visible_lines(&text))
 }
 
 fn when_heard(before: &LoopState, let_finish: bool) -> &'static str {

@@ -2,7 +2,9 @@
 
 mod adopt;
 mod allowed;
+mod blocked;
 mod cancel;
+mod criteria;
 mod demo;
 mod doctor;
 mod exit;
@@ -16,6 +18,7 @@ mod places;
 mod resume;
 mod screen;
 mod session_id;
+mod settle;
 mod start;
 mod status;
 mod supervise;
@@ -24,6 +27,7 @@ mod tell;
 mod trust;
 mod typed;
 mod uninstall;
+mod verify;
 mod which;
 
 use clap::{Parser, Subcommand};
@@ -61,10 +65,19 @@ enum Command {
     Install(install::Args),
     /// Take back what `ralph install` did
     Uninstall(uninstall::Args),
+    /// Run the acceptance commands of a loop, and keep their receipts
+    Verify(verify::Args),
+    /// Say what a person must do before the work can go on
+    Blocked(blocked::Args),
+    /// Take criteria that have changed; only a person can
+    #[command(subcommand)]
+    Criteria(criteria::Command),
     #[command(hide = true)]
     Typed(typed::Args),
     #[command(hide = true)]
     Supervise,
+    #[command(hide = true)]
+    Settle(settle::Args),
     /// Say whether everything is in place, and what to do if not
     Doctor(doctor::Args),
     /// Show a whole loop in a scratch repository, and what each hook answered
@@ -87,8 +100,12 @@ impl Command {
             Command::Task(_) => "task",
             Command::Install(_) => "install",
             Command::Uninstall(_) => "uninstall",
+            Command::Verify(_) => "verify",
+            Command::Blocked(_) => "blocked",
+            Command::Criteria(_) => "criteria accept",
             Command::Typed(_) => "typed",
             Command::Supervise => "supervise",
+            Command::Settle(_) => "settle",
             Command::Doctor(_) => "doctor",
             Command::Demo(_) => "demo",
         }
@@ -110,8 +127,12 @@ pub fn run() -> ExitCode {
         Command::Task(command) => task::run(command),
         Command::Install(args) => install::run(&args),
         Command::Uninstall(args) => uninstall::run(&args),
+        Command::Verify(args) => verify::run(&args),
+        Command::Blocked(args) => blocked::run(&args),
+        Command::Criteria(command) => criteria::run(&command),
         Command::Typed(args) => typed::run(&args),
         Command::Supervise => supervise::run(),
+        Command::Settle(args) => settle::run(&args),
         Command::Doctor(args) => doctor::run(&args),
         Command::Demo(args) => demo::run(&args),
     });

@@ -6,7 +6,7 @@
 use super::exit::{Exit, bad_state, refused};
 use super::here::Here;
 use super::note::note;
-use super::{number, screen, session_id, which};
+use super::{number, screen, session_id, verify, which};
 use anyhow::{Context, Result};
 use ralph_core::arguments::{self, Options, Request};
 use ralph_core::state::{Completion, Criterion, LoopState, StartedBy};
@@ -201,6 +201,9 @@ fn answer(here: &Here, request: &Request, begun: Begun) -> Result<Exit> {
         state.errors.iter().for_each(|error| screen::tell(&screen::visible(&error.message)));
     }
     print_contract(&heading, &state)?;
+    if state.baseline_pending && here.session.is_none() {
+        verify::baseline(here, &which::Found::of(here, &state.loop_id)?)?;
+    }
     if decision == "planned" {
         screen::print("\nType /ralph in Claude Code, in this project, to start it.")?;
     }

@@ -38,6 +38,15 @@ pub(crate) struct Found {
     pub(crate) state: LoopState,
 }
 
+impl Found {
+    /// A loop that was just made or found, by its id.
+    pub(crate) fn of(here: &Here, loop_id: &str) -> Result<Found> {
+        let file = lifecycle::by_id(&here.home, loop_id).context("the loop is gone")?;
+        let state = file.read().map_err(bad_state)?.context("the loop is gone")?.state;
+        Ok(Found { file, state })
+    }
+}
+
 /// Which loops a command can do something with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Wanted {

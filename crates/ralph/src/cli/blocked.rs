@@ -1,0 +1,61 @@
+//! `ralph blocked`: the model says what a person must do before the work can go on.
+//!
+//! The loop rests at the next stop, if there is nothing else to do. It is the model's one honest
+//! way out besides proof, and costs neither an iteration nor a stall.
+
+use super::exit::{Exit, bad_state, refused};
+use super::here::Here;
+use super::note::note;
+use super::screen;
+use super::which::{self, Wanted, Which};
+use anyhow::Result;
+use ralph_core::graph::Graph;
+use ralph_core::reply::bounded;
+use ralph_core::state::Blocked;
+
+/// Longer reasons are cut: they are read in one line.
+const LONGEST: usize = 1_000;
+
+/// What is said.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// What a person must do, as they will read it
+    what: String,
+    #[command(flatten)]
+    which: Which,
+}
+
+/// Notes what a person must do; the answer is no while there is a task that could be done.
+pub(crate) fn run(args: &Args) -> Result<Exit> {
+    let here = Here::gather()?;
+    let what = args.what.split_whitespace().collect::<Vec<_>>().join(" ");
+    if what.is_empty() {
+        let message = "say what a person must do: `ralph blocked 'create the account at …'`";
+        return Err(refused(Exit::Usage, message));
+    }
+    let found = which::one(&here, &args.which, Wanted::Live)?;
+    if !found.state.is_running() {
+        let message = format!("loop {} rests already", screen::visible(&found.state.loop_id));
+        return Err(refused(Exit::No, message));
+    }
+    let graph = Graph::new(&found.state.task_graph, here.now);
+    if let Some(task) = graph.ready().next() {
+        let message = format!(
+            "task {} can be done meanwhile, so the loop is not blocked: do it first, or give it \
+             up with `ralph task fail {} --reason TEXT`",
+            screen::visible(&task.id),
+            screen::visible(&task.id)
+        );
+        return Err(refused(Exit::No, message));
+    }
+    let said = Blocked { what: bounded(&what, LONGEST), at: here.now };
+    let updated = found.file.update(|state| {
+        state.blocked = Some(said);
+        state.clone()
+    });
+    if let Some(state) = updated.map_err(bad_state)? {
+        note(&here, &found.file, &state, ("blocked", "blocked"), &what);
+    }
+    screen::print("Noted. Stop now: the loop will rest until a person has done it.")?;
+    Ok(Exit::Done)
+}

@@ -1,0 +1,87 @@
+//! `ralph criteria accept`: a person takes the criteria as they are now.
+//!
+//! What was agreed to at the start is frozen; this agrees anew: to the criteria and their
+//! commands, to the test files that they name, and to fewer tests than there were.
+
+use super::exit::{Exit, bad_state};
+use super::here::Here;
+use super::note::note;
+use super::screen::{self, visible};
+use super::which::{self, Wanted, Which};
+use anyhow::{Context, Result};
+use ralph_core::frozen;
+use ralph_core::receipt::{self, Standing};
+use ralph_core::state::LoopState;
+use ralph_io::test_files;
+use std::path::Path;
+
+/// What can be done with criteria.
+#[derive(Debug, clap::Subcommand)]
+pub(crate) enum Command {
+    /// Take the criteria, their test files and fewer tests as they are now
+    Accept(Args),
+}
+
+/// Whose criteria.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    #[command(flatten)]
+    which: Which,
+}
+
+/// Takes them, and shows what was taken.
+pub(crate) fn run(command: &Command) -> Result<Exit> {
+    let Command::Accept(args) = command;
+    let here = Here::gather()?;
+    let found = which::one(&here, &args.which, Wanted::Live)?;
+    let root = Path::new(&found.state.project_root);
+    let test_files = test_files::record(root, &found.state.acceptance_criteria);
+    let changed = test_files::changed(root, &found.state);
+    let taken = found.file.update(|state| {
+        let mut taken = differences(state);
+        taken.extend(changed.iter().map(|file| format!("`{file}` as it is now")));
+        accept_counts(state);
+        frozen::freeze(state, test_files, here.now);
+        (taken, state.clone())
+    });
+    let (taken, state) = taken.map_err(bad_state)?.context("the loop is gone")?;
+    let mut lines: Vec<String> = state
+        .acceptance_criteria
+        .iter()
+        .map(|one| format!("{}: {}", visible(&one.id), visible(&one.verification_command)))
+        .collect();
+    let why = match taken.as_slice() {
+        [] => "nothing had changed since they were agreed to".to_owned(),
+        taken => format!("taken: {}", taken.join("; ")),
+    };
+    note(&here, &found.file, &state, ("criteria accept", "accepted"), &why);
+    lines.push(visible(&why));
+    screen::print(&lines.join("\n"))?;
+    Ok(Exit::Done)
+}
+
+/// What differs from what was agreed to.
+fn differences(state: &LoopState) -> Vec<String> {
+    let mut found = Vec::new();
+    if !frozen::is_as_frozen(state) {
+        found.push("the criteria as they read now".to_owned());
+    }
+    for criterion in &state.acceptance_criteria {
+        let ran = criterion.receipt.as_ref().and_then(|receipt| receipt.tests_run);
+        if receipt::standing(criterion, None) == Standing::FewerTests
+            && let (Some(ran), Some(before)) = (ran, criterion.tests_expected)
+        {
+            found.push(format!("{} tests for {} instead of {before}", ran, criterion.id));
+        }
+    }
+    found
+}
+
+/// A count that was lower than at the start is the one to hold from now on.
+fn accept_counts(state: &mut LoopState) {
+    for criterion in &mut state.acceptance_criteria {
+        if receipt::standing(criterion, None) == Standing::FewerTests {
+            criterion.tests_expected = criterion.receipt.as_ref().and_then(|one| one.tests_run);
+        }
+    }
+}

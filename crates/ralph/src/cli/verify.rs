@@ -1,0 +1,213 @@
+//! `ralph verify`: runs the acceptance commands of a loop and keeps their receipts.
+
+use super::exit::{Exit, refused};
+use super::here::Here;
+use super::note::note_seen;
+use super::screen::{self, Colour, visible, visible_lines};
+use super::which::{self, Found, Wanted, Which};
+use crate::verify::{self, Order, Outcome, Pace, Watcher};
+use anyhow::Result;
+use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
+use ralph_core::receipt::Standing;
+use ralph_core::refusal;
+use ralph_core::state::{Criterion, LoopState};
+use serde_json::json;
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Mutex;
+use std::time::Duration;
+
+/// What a person or a model may say about a run.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// The criteria to run, by id [default: all]
+    #[arg(value_name = "AC")]
+    ids: Vec<String>,
+    /// Run them side by side
+    #[arg(long)]
+    parallel: bool,
+    /// Print one JSON document at the end
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    which: Which,
+}
+
+/// Runs the criteria; the answer is yes when all that were asked for hold.
+pub(crate) fn run(args: &Args) -> Result<Exit> {
+    let here = Here::gather()?;
+    let found = which::one(&here, &args.which, Wanted::Live)?;
+    if found.state.acceptance_criteria.is_empty() {
+        let message = "the loop has no acceptance criteria, so there is nothing to run; a person \
+                       can give some: pause it, then /ralph --ac 'DESCRIPTION=COMMAND'";
+        return Err(refused(Exit::No, message));
+    }
+    let pace = if args.parallel { Pace::Together } else { Pace::InTurn };
+    let watcher = Shown::new(&found.state);
+    let outcome = carry_out(&here, &found, &args.ids, pace, &watcher)?;
+    drop(watcher);
+    let holds = report(found.file.folder(), &outcome, args)?;
+    Ok(if holds { Exit::Done } else { Exit::No })
+}
+
+/// Runs all criteria of a loop before its work, in a person's own terminal.
+pub(super) fn baseline(here: &Here, found: &Found) -> Result<()> {
+    let watcher = Shown::new(&found.state);
+    let outcome = carry_out(here, found, &[], Pace::InTurn, &watcher)?;
+    drop(watcher);
+    let held = outcome.state.acceptance_criteria.iter().filter(|one| one.held_before);
+    for criterion in held {
+        screen::tell(&format!(
+            "{} holds already: it proves nothing about the work",
+            visible(&criterion.id)
+        ));
+    }
+    Ok(())
+}
+
+fn carry_out(
+    here: &Here,
+    found: &Found,
+    ids: &[String],
+    pace: Pace,
+    watcher: &dyn Watcher,
+) -> Result<Outcome> {
+    let _ = ralph_io::command::adopt_orphans();
+    let order = Order { file: &found.file, ids, which: verify::Which::Named, pace, within: None };
+    let outcome = verify::run(&order, watcher)?;
+    let named = outcome.named(ids);
+    let holding = named.iter().filter(|(_, standing)| *standing == Standing::Holds).count();
+    let decision = if holding == named.len() { "holds" } else { "does not hold" };
+    let standings: BTreeMap<&str, &str> =
+        named.iter().map(|(one, standing)| (one.id.as_str(), standing.as_str())).collect();
+    let why = format!("{holding} of {} criteria hold", named.len());
+    note_seen(here, &found.file, &outcome.state, ("verify", decision), (&why, json!(standings)));
+    Ok(outcome)
+}
+
+/// Prints what the criteria are worth now; true if all that were asked for hold.
+fn report(folder: &Path, outcome: &Outcome, args: &Args) -> Result<bool> {
+    let named = outcome.named(&args.ids);
+    let open: Vec<_> = named.iter().filter(|(_, standing)| *standing != Standing::Holds).collect();
+    if args.json {
+        let criteria: Vec<_> = named
+            .iter()
+            .map(|(one, standing)| {
+                json!({"id": one.id, "description": one.description, "state": standing.as_str(),
+                    "verified": *standing == Standing::Holds, "receipt": one.receipt,
+                    "held_before": one.held_before})
+            })
+            .collect();
+        screen::print_json(&json!({"schema_version": 1, "criteria": criteria,
+            "changed_tests": outcome.state.changed_tests, "problem": outcome.proof.problem}))?;
+        return Ok(open.is_empty());
+    }
+    let mut text = String::new();
+    for (criterion, standing) in &open {
+        let changed = outcome.proof.changed.get(&criterion.id).map_or(&[][..], Vec::as_slice);
+        let why = refusal::why(criterion, *standing, changed);
+        text.push_str(&format!("{} {}\n", visible(&criterion.id), visible(&why)));
+        if *standing == Standing::Failed {
+            text.push_str(&visible_lines(&refusal::tail(criterion)));
+            text.push('\n');
+        }
+        if let Some(receipt) = &criterion.receipt {
+            let file = folder.join(&receipt.output_file).display().to_string();
+            text.push_str(&format!("  all of its output: {}\n", visible(&file)));
+        }
+    }
+    if !outcome.state.changed_tests.is_empty() {
+        text.push_str(&visible(&refusal::changed_tests(&outcome.state.changed_tests)));
+        text.push('\n');
+    }
+    let (holding, all) = (named.len() - open.len(), named.len());
+    text.push_str(&match (holding == all, all) {
+        (true, 1) => "It holds.".to_owned(),
+        (true, _) => format!("All {all} hold."),
+        (false, _) => format!("{holding} of {all} hold."),
+    });
+    screen::print(&text)?;
+    Ok(open.is_empty())
+}
+
+/// A line for each command that runs: redrawn on a terminal, written once elsewhere.
+struct Shown {
+    lines: MultiProgress,
+    running: Mutex<BTreeMap<String, ProgressBar>>,
+    width: usize,
+}
+
+impl Shown {
+    fn new(state: &LoopState) -> Shown {
+        let ids = state.acceptance_criteria.iter().map(|one| one.id.chars().count());
+        let width = ids.max().unwrap_or_default();
+        Shown { lines: MultiProgress::new(), running: Mutex::default(), width }
+    }
+
+    fn say(&self, criterion: &Criterion, word: &str, colour: Colour, rest: &str) {
+        let line = format!(
+            "{:<width$}  {}  {}",
+            visible(&criterion.id),
+            screen::coloured(word, colour),
+            visible(rest),
+            width = self.width
+        );
+        // The bars are drawn on standard error, and the lines go above them.
+        self.lines.suspend(|| {
+            let _ = screen::print(line.trim_end());
+        });
+    }
+
+    fn end(&self, criterion: &Criterion) {
+        let bar = self.running.lock().ok().and_then(|mut bars| bars.remove(&criterion.id));
+        if let Some(bar) = bar {
+            bar.finish_and_clear();
+        }
+    }
+}
+
+impl Watcher for Shown {
+    fn begins(&self, criterion: &Criterion) {
+        let command = visible(&criterion.verification_command);
+        if self.lines.is_hidden() {
+            self.say(criterion, "runs", Colour::Dim, &command);
+            return;
+        }
+        let style = ProgressStyle::with_template("{prefix}  {spinner} {elapsed}  {wide_msg}")
+            .unwrap_or_else(|_| ProgressStyle::default_spinner());
+        let bar = self.lines.add(ProgressBar::new_spinner().with_style(style));
+        bar.set_prefix(format!("{:<width$}", visible(&criterion.id), width = self.width));
+        bar.set_message(command);
+        bar.enable_steady_tick(Duration::from_millis(120));
+        if let Ok(mut running) = self.running.lock() {
+            running.insert(criterion.id.clone(), bar);
+        }
+    }
+
+    fn ended(&self, criterion: &Criterion, standing: Standing) {
+        self.end(criterion);
+        let (word, colour) = match standing {
+            Standing::Holds => ("holds", Colour::Green),
+            Standing::Flaky => ("flaky", Colour::Yellow),
+            other => (other.as_str(), Colour::Red),
+        };
+        self.say(criterion, word, colour, &account(criterion));
+    }
+
+    fn again(&self, criterion: &Criterion, why: &str) {
+        self.end(criterion);
+        self.say(criterion, "again", Colour::Yellow, why);
+    }
+}
+
+/// How long the last run took, and how many tests it ran.
+fn account(criterion: &Criterion) -> String {
+    let Some(receipt) = &criterion.receipt else { return String::new() };
+    let seconds = Duration::from_millis(receipt.duration_ms).as_secs_f64();
+    let tests = match receipt.tests_run {
+        Some(1) => "1 test, ".to_owned(),
+        Some(n) => format!("{n} tests, "),
+        None => String::new(),
+    };
+    format!("{tests}{seconds:.1} s  {}", criterion.verification_command)
+}

@@ -1,0 +1,235 @@
+//! Runs acceptance commands and keeps their receipts: the only way in which a criterion becomes
+//! true.
+//!
+//! One run at a time for each loop. A receipt is written as soon as its command has ended, so a
+//! run that is cut keeps what it has found out. What the receipts are worth is decided in
+//! `ralph_core::receipt`, and nowhere here.
+
+mod round;
+mod trees;
+mod watcher;
+
+pub(crate) use watcher::{Silent, Watcher};
+
+use anyhow::{Context, Result, bail};
+use ralph_core::frozen;
+use ralph_core::receipt::{Proof, Standing};
+use ralph_core::settings::Settings;
+use ralph_core::state::{Criterion, LoopState};
+use ralph_io::lock;
+use ralph_io::store::LoopFile;
+use ralph_io::{clock, test_files};
+use round::Round;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+use trees::Trees;
+
+/// A criterion that rewrites files can make another one stale, and is answered by another round;
+/// after so many the checks undo each other's work.
+const MOST_ROUNDS: usize = 4;
+
+/// Long enough for another run of the same criteria to end.
+const OTHERS_TURN: Duration = Duration::from_secs(900);
+
+/// What is to be run.
+#[derive(Debug)]
+pub(crate) struct Order<'a> {
+    /// The loop.
+    pub(crate) file: &'a LoopFile,
+    /// The criteria, by id; none means all.
+    pub(crate) ids: &'a [String],
+    /// Which of them.
+    pub(crate) which: Which,
+    /// One after another, or side by side.
+    pub(crate) pace: Pace,
+    /// How long all of them may take together; none means that only each command has its limit.
+    pub(crate) within: Option<Duration>,
+}
+
+/// Which of the criteria are run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Which {
+    /// Each that was named.
+    Named,
+    /// Those whose receipt is missing or stale.
+    WithoutReceipt,
+}
+
+/// How several commands are run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Pace {
+    /// One after another.
+    InTurn,
+    /// Side by side; what fails in company, or changes the tree, is run again alone.
+    Together,
+}
+
+/// What came of it.
+#[derive(Debug)]
+pub(crate) struct Outcome {
+    /// The loop, with its new receipts.
+    pub(crate) state: LoopState,
+    /// What they are worth on the tree as it is now.
+    pub(crate) proof: Proof,
+}
+
+impl Outcome {
+    /// The criteria that were named, with what each is worth.
+    pub(crate) fn named(&self, ids: &[String]) -> Vec<(&Criterion, Standing)> {
+        let is_named = |one: &&Criterion| ids.is_empty() || ids.contains(&one.id);
+        let criteria = self.state.acceptance_criteria.iter().filter(is_named);
+        criteria.map(|one| (one, self.proof.standing(one))).collect()
+    }
+}
+
+/// Runs the criteria.
+///
+/// # Errors
+/// When there is no such criterion, when they are not those that a person agreed to, or when the
+/// tree cannot be looked at. Commands that fail are no error.
+pub(crate) fn run(order: &Order<'_>, watcher: &dyn Watcher) -> Result<Outcome> {
+    let deadline = order.within.map(|within| Instant::now() + within);
+    let place = order.file.folder().join("verify");
+    let _turn = lock::take(&place, order.within.unwrap_or(OTHERS_TURN))
+        .context("the criteria of this loop are being run already")?;
+    let mut work = Work::begin(order, deadline)?;
+    for number in 0..MOST_ROUNDS {
+        let todo = work.todo(order, number)?;
+        if todo.is_empty() {
+            break;
+        }
+        Round { work: &mut work, watcher, pace: order.pace }.run(&todo)?;
+        if work.is_out_of_time() {
+            break;
+        }
+    }
+    work.finish()
+}
+
+/// A run of criteria under way.
+struct Work<'a> {
+    file: &'a LoopFile,
+    state: LoopState,
+    settings: Settings,
+    root: PathBuf,
+    trees: Trees,
+    deadline: Option<Instant>,
+    ralph: PathBuf,
+    /// Where what the commands print is kept.
+    outputs: PathBuf,
+    ran: bool,
+    problem: String,
+}
+
+impl<'a> Work<'a> {
+    fn begin(order: &Order<'a>, deadline: Option<Instant>) -> Result<Work<'a>> {
+        let state = agreed(order.file)?;
+        for id in order.ids {
+            if state.acceptance_criteria.iter().all(|one| one.id != *id) {
+                let known: Vec<&str> =
+                    state.acceptance_criteria.iter().map(|one| one.id.as_str()).collect();
+                bail!("there is no criterion `{id}`; there are: {}", known.join(", "));
+            }
+        }
+        let settings = Settings::of(&state);
+        let root = PathBuf::from(&state.project_root);
+        let ignore = settings.receipt_ignore.clone().unwrap_or_default();
+        let trees = Trees::look(&root, order.file.folder(), ignore)?;
+        let ralph = std::env::current_exe().context("could not find this executable")?;
+        let outputs = order.file.folder().join("receipts");
+        std::fs::create_dir_all(&outputs)
+            .with_context(|| format!("could not make the folder `{}`", outputs.display()))?;
+        let (file, ran, problem) = (order.file, false, String::new());
+        Ok(Work { file, state, settings, root, trees, deadline, ralph, outputs, ran, problem })
+    }
+
+    /// The criteria to be run in this round.
+    fn todo(&mut self, order: &Order<'_>, round: usize) -> Result<Vec<Criterion>> {
+        if round > 0 {
+            self.trees.look_again()?;
+        }
+        let named = |one: &&Criterion| order.ids.is_empty() || order.ids.contains(&one.id);
+        let is_due = |one: &&Criterion| {
+            (round == 0 && order.which == Which::Named) || self.standing(one).wants_a_run()
+        };
+        Ok(self.state.acceptance_criteria.iter().filter(named).filter(is_due).cloned().collect())
+    }
+
+    fn standing(&self, criterion: &Criterion) -> Standing {
+        let tree = self.trees.id_for(&criterion.paths);
+        ralph_core::receipt::standing(criterion, Some(&tree))
+    }
+
+    fn is_out_of_time(&self) -> bool {
+        self.deadline.is_some_and(|deadline| Instant::now() >= deadline)
+    }
+
+    /// How long the next command may run.
+    fn time_for_one(&self) -> Duration {
+        let one = self.settings.per_command();
+        self.deadline.map_or(one, |at| one.min(at.saturating_duration_since(Instant::now())))
+    }
+
+    fn finish(mut self) -> Result<Outcome> {
+        self.trees.look_again()?;
+        let mut proof = Proof { ran: self.ran, problem: self.problem.clone(), ..Proof::default() };
+        for criterion in &self.state.acceptance_criteria {
+            let tree = self.trees.id_for(&criterion.paths);
+            if let Some(receipt) = criterion.receipt.as_ref().filter(|it| it.tree_after != tree) {
+                let changed = self.trees.changed_since(&receipt.tree_after, &criterion.paths);
+                proof.changed.insert(criterion.id.clone(), changed);
+            }
+            proof.trees.insert(criterion.id.clone(), tree);
+        }
+        let criteria = &self.state.acceptance_criteria;
+        let all_hold = criteria.iter().all(|one| proof.standing(one) == Standing::Holds);
+        let green = (all_hold && !criteria.is_empty())
+            .then(|| self.trees.checkpoint(&self.state))
+            .flatten();
+        let changed_tests = test_files::changed(&self.root, &self.state);
+        let updated = self.file.update(|state| {
+            for criterion in &mut state.acceptance_criteria {
+                criterion.verified = proof.standing(criterion) == Standing::Holds;
+            }
+            state.checkpoint = green.or_else(|| state.checkpoint.take());
+            state.changed_tests = changed_tests;
+            take_baseline(state);
+            state.clone()
+        })?;
+        let state = updated.context("the loop is gone")?;
+        self.trees.forget_what_no_receipt_names(&state);
+        Ok(Outcome { state, proof })
+    }
+}
+
+/// The loop's state, if its criteria are those that a person agreed to. Those of a loop that was
+/// made without any of our commands are agreed to by being run.
+fn agreed(file: &LoopFile) -> Result<LoopState> {
+    let state = file.update(|state| {
+        if state.frozen.is_none() && !state.acceptance_criteria.is_empty() {
+            let root = Path::new(&state.project_root);
+            let test_files = test_files::record(root, &state.acceptance_criteria);
+            frozen::freeze(state, test_files, clock::now());
+        }
+        state.clone()
+    })?;
+    let state = state.context("the loop is gone")?;
+    if !frozen::is_as_frozen(&state) {
+        bail!(
+            "the criteria are not those that the person agreed to when the loop started, so none \
+             was run; `ralph criteria accept` in another terminal takes them"
+        );
+    }
+    Ok(state)
+}
+
+/// Once every criterion was run before the work, the work may begin.
+fn take_baseline(state: &mut LoopState) {
+    let all_ran = state.acceptance_criteria.iter().all(|one| one.receipt.is_some());
+    if state.baseline_pending && all_ran {
+        state.baseline_pending = false;
+        for criterion in &mut state.acceptance_criteria {
+            criterion.held_before = criterion.verified;
+        }
+    }
+}

@@ -1,0 +1,250 @@
+//! One round: each criterion that is due is run once, or twice where the first run is not to be
+//! believed.
+
+use super::trees::within;
+use super::{Pace, Watcher, Work};
+use anyhow::{Context, Result};
+use jiff::Timestamp;
+use ralph_core::receipt::{self, Receipt, Standing};
+use ralph_core::state::Criterion;
+use ralph_io::clock;
+use ralph_io::command::{self, Ended, Run};
+use ralph_io::tree_id::Listing;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::thread;
+use std::time::Duration;
+
+/// A round under way.
+pub(super) struct Round<'w, 'a> {
+    pub(super) work: &'w mut Work<'a>,
+    pub(super) watcher: &'w dyn Watcher,
+    pub(super) pace: Pace,
+}
+
+impl Round<'_, '_> {
+    /// Runs each of the criteria.
+    pub(super) fn run(&mut self, todo: &[Criterion]) -> Result<()> {
+        let alone = match self.pace {
+            Pace::Together if todo.len() > 1 => self.together(todo)?,
+            _ => todo.to_vec(),
+        };
+        alone.iter().try_for_each(|criterion| self.alone(criterion))
+    }
+
+    /// Runs the criteria side by side. Returns those that must be run alone: the ones that failed
+    /// in company, and all of them if the tree changed, since nobody can tell by which.
+    fn together(&mut self, todo: &[Criterion]) -> Result<Vec<Criterion>> {
+        let Some(jobs) = self.jobs(todo) else { return Ok(Vec::new()) };
+        self.work.ran = true;
+        let runs = side_by_side(&jobs, self.watcher)?;
+        let before = self.work.trees.look_again()?;
+        if before != *self.work.trees.now() {
+            todo.iter()
+                .for_each(|one| self.watcher.again(one, "files changed while they ran together"));
+            return Ok(todo.to_vec());
+        }
+        let mut again = Vec::new();
+        for (job, run) in jobs.into_iter().zip(runs) {
+            // Where there is no time to see it fail alone, it is believed.
+            let believed = run.ended == Ended::Exited(0) || self.work.time_for_one() < run.duration;
+            if believed {
+                let (output, rewrote, before) = (job.output, Vec::new(), before.clone());
+                self.keep(job.criterion, Measured { run, output, rewrote, before })?;
+            } else {
+                self.watcher.again(job.criterion, "it failed in company");
+                again.push(job.criterion.clone());
+            }
+        }
+        Ok(again)
+    }
+
+    fn jobs<'c>(&mut self, todo: &'c [Criterion]) -> Option<Vec<Job<'c>>> {
+        todo.iter().map(|criterion| self.job(criterion)).collect()
+    }
+
+    /// What is to be run for a criterion; none if there is no time left.
+    fn job<'c>(&mut self, criterion: &'c Criterion) -> Option<Job<'c>> {
+        let deadline = self.work.time_for_one();
+        if deadline.is_zero() {
+            self.work.problem = format!(
+                "the time that a request for completion has for running criteria was used up \
+                 before {} (`ralph verify` has no such limit)",
+                criterion.id
+            );
+            return None;
+        }
+        let output = self.work.outputs.join(output_name(&criterion.id, clock::now()));
+        let ralph = self.work.ralph.clone();
+        let folder = self.work.root.clone();
+        Some(Job { criterion, ralph, folder, output, deadline })
+    }
+
+    /// Runs one criterion with nothing beside it, and once more if it changed the tree: a fixed
+    /// point is fine, and only what changes files each time is to blame.
+    fn alone(&mut self, criterion: &Criterion) -> Result<()> {
+        let Some(mut measured) = self.measure(criterion)? else { return Ok(()) };
+        if !measured.rewrote.is_empty() && measured.run.ended == Ended::Exited(0) {
+            self.watcher.again(criterion, "it changed files");
+            let Some(second) = self.measure(criterion)? else { return Ok(()) };
+            measured = second;
+        }
+        self.keep(criterion, measured)
+    }
+
+    fn measure(&mut self, criterion: &Criterion) -> Result<Option<Measured>> {
+        let Some(job) = self.job(criterion) else { return Ok(None) };
+        let whole = self.work.settings.per_command();
+        self.work.ran = true;
+        self.watcher.begins(criterion);
+        let run = job.run()?;
+        let before = self.work.trees.look_again()?;
+        if run.ended == Ended::Deadline && job.deadline < whole {
+            self.work.problem = format!(
+                "{} did not finish in the time that a request for completion has; `ralph verify` \
+                 gives each command {} s",
+                criterion.id,
+                whole.as_secs()
+            );
+            return Ok(None);
+        }
+        let now = within(self.work.trees.now(), &criterion.paths);
+        let rewrote = now.changed_since(&within(&before, &criterion.paths));
+        Ok(Some(Measured { run, output: job.output, rewrote, before }))
+    }
+
+    /// Writes the receipt of a run.
+    fn keep(&mut self, criterion: &Criterion, measured: Measured) -> Result<()> {
+        let work = &mut *self.work;
+        work.trees.remember(&criterion.paths)?;
+        let receipt = receipt_of(criterion, measured, &work.trees.id_for(&criterion.paths));
+        let mut judged = criterion.clone();
+        receipt::record(&mut judged, receipt);
+        receipt::note_turn(&mut judged, |held_on| {
+            work.trees.regression(work.state.checkpoint.as_ref(), held_on, &criterion.paths)
+        });
+        let updated = work.file.update(|state| {
+            let same = |one: &&mut Criterion| {
+                one.id == judged.id && one.verification_command == judged.verification_command
+            };
+            if let Some(one) = state.acceptance_criteria.iter_mut().find(same) {
+                one.clone_from(&judged);
+            }
+            state.clone()
+        })?;
+        work.state = updated.context("the loop is gone")?;
+        let standing = work.standing(&judged);
+        self.watcher.ended(&judged, standing);
+        if standing == Standing::Flaky {
+            self.watcher.again(&judged, "it failed on this tree before");
+        }
+        Ok(())
+    }
+}
+
+/// A run of one criterion and what it did to the tree.
+struct Measured {
+    run: Run,
+    output: PathBuf,
+    rewrote: Vec<String>,
+    before: Listing,
+}
+
+fn receipt_of(criterion: &Criterion, measured: Measured, tree_after: &str) -> Receipt {
+    let Measured { run, output, mut rewrote, before } = measured;
+    const NAMED: usize = 20;
+    rewrote.truncate(NAMED);
+    let (tests_run, vacuous) = (None, String::new());
+    Receipt {
+        command: criterion.verification_command.clone(),
+        passed: run.ended == Ended::Exited(0),
+        exit_code: match run.ended {
+            Ended::Exited(code) => Some(code),
+            _ => None,
+        },
+        ended: ended(&run),
+        tests_run,
+        vacuous,
+        started_at: Some(run.started_at),
+        duration_ms: u64::try_from(run.duration.as_millis()).unwrap_or(u64::MAX),
+        output_sha256: run.output_sha256,
+        output_file: if run.stored { in_loop(&output) } else { String::new() },
+        tail: run.tail,
+        tree_before: within(&before, &criterion.paths).id(),
+        tree_after: tree_after.to_owned(),
+        rewrote,
+        left: run.left,
+        ..Receipt::default()
+    }
+}
+
+/// The file's place in the loop's folder, which moves when the loop has ended.
+fn in_loop(output: &Path) -> String {
+    let name = output.file_name().unwrap_or_default().to_string_lossy();
+    format!("receipts/{name}")
+}
+
+/// How a command ended, where its exit code does not say it.
+fn ended(run: &Run) -> String {
+    match &run.ended {
+        Ended::Exited(_) => String::new(),
+        Ended::Signalled(signal) => format!("ended by signal {signal}"),
+        Ended::Deadline => format!("still running after {} s", run.duration.as_secs()),
+        Ended::Stopped => "stopped from outside".to_owned(),
+        Ended::NotStarted(why) => why.clone(),
+        Ended::SupervisorLost => "ended the process that watched it".to_owned(),
+    }
+}
+
+/// One command to be run.
+struct Job<'c> {
+    criterion: &'c Criterion,
+    ralph: PathBuf,
+    folder: PathBuf,
+    output: PathBuf,
+    deadline: Duration,
+}
+
+impl Job<'_> {
+    fn run(&self) -> Result<Run> {
+        command::run(&command::Order {
+            ralph: &self.ralph,
+            command: &self.criterion.verification_command,
+            folder: &self.folder,
+            output: &self.output,
+            deadline: self.deadline,
+        })
+    }
+}
+
+/// `AC-1-20260131T235959.123.txt`: of one criterion in the order of time.
+fn output_name(id: &str, at: Timestamp) -> PathBuf {
+    let plain = |c: char| if c.is_ascii_alphanumeric() || c == '-' { c } else { '_' };
+    let id: String = id.chars().take(40).map(plain).collect();
+    Path::new(&format!("{id}-{}.txt", at.strftime("%Y%m%dT%H%M%S.%3f"))).to_owned()
+}
+
+/// Runs the jobs on as many threads as the machine has processors, in the order given.
+fn side_by_side(jobs: &[Job<'_>], watcher: &dyn Watcher) -> Result<Vec<Run>> {
+    let workers = thread::available_parallelism().map_or(2, usize::from).min(jobs.len());
+    let next = Mutex::new(jobs.iter().enumerate());
+    let done = Mutex::new(Vec::new());
+    thread::scope(|scope| {
+        for _ in 0..workers {
+            scope.spawn(|| {
+                loop {
+                    let taken = next.lock().ok().and_then(|mut jobs| jobs.next());
+                    let Some((at, job)) = taken else { break };
+                    watcher.begins(job.criterion);
+                    let run = job.run();
+                    if let Ok(mut done) = done.lock() {
+                        done.push((at, run));
+                    }
+                }
+            });
+        }
+    });
+    let mut done = done.into_inner().unwrap_or_default();
+    done.sort_by_key(|(at, _)| *at);
+    done.into_iter().map(|(_, run)| run).collect()
+}

@@ -1,0 +1,135 @@
+//! The trees that receipts are taken on: the one that is there now, and what is remembered of
+//! earlier ones, so that a change can be named by its files.
+
+use anyhow::Result;
+use ralph_core::receipt::Regression;
+use ralph_core::state::{Green, LoopState};
+use ralph_io::clock;
+use ralph_io::tree_id::{self, Listing, Scope};
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// Files that are named of a change.
+const NAMED: usize = 20;
+
+/// Checkpoints of a loop that are kept.
+const CHECKPOINTS: usize = 20;
+
+/// Checkpoints of other loops are kept for so long.
+const LONGEST_KEPT: Duration = Duration::from_secs(30 * 24 * 3600);
+
+/// The project's tree now, and where earlier ones are remembered.
+pub(super) struct Trees {
+    root: PathBuf,
+    folder: PathBuf,
+    ignore: Vec<String>,
+    now: Listing,
+}
+
+impl Trees {
+    /// Looks at the tree.
+    pub(super) fn look(root: &Path, loop_folder: &Path, ignore: Vec<String>) -> Result<Trees> {
+        let folder = loop_folder.join("trees");
+        std::fs::create_dir_all(&folder)?;
+        let now = listing(root, &folder, &ignore)?;
+        Ok(Trees { root: root.to_owned(), folder, ignore, now })
+    }
+
+    /// Looks at it again; returns how it was before.
+    pub(super) fn look_again(&mut self) -> Result<Listing> {
+        let now = listing(&self.root, &self.folder, &self.ignore)?;
+        Ok(std::mem::replace(&mut self.now, now))
+    }
+
+    /// The tree now.
+    pub(super) fn now(&self) -> &Listing {
+        &self.now
+    }
+
+    /// Id of what a criterion depends on.
+    pub(super) fn id_for(&self, paths: &[String]) -> String {
+        within(&self.now, paths).id()
+    }
+
+    /// Remembers the tree now, as far as a criterion depends on it.
+    pub(super) fn remember(&self, paths: &[String]) -> Result<()> {
+        let tree = within(&self.now, paths);
+        let path = self.folder.join(tree.id());
+        if path.exists() { Ok(()) } else { tree.save(&path) }
+    }
+
+    /// The first files that changed since an earlier tree; none if it is not remembered.
+    pub(super) fn changed_since(&self, tree: &str, paths: &[String]) -> Vec<String> {
+        let mut changed = self.all_changed_since(tree, paths);
+        changed.truncate(NAMED);
+        changed
+    }
+
+    fn all_changed_since(&self, tree: &str, paths: &[String]) -> Vec<String> {
+        let earlier = Listing::load(&self.folder.join(tree)).ok().flatten();
+        earlier.map_or_else(Vec::new, |earlier| within(&self.now, paths).changed_since(&earlier))
+    }
+
+    /// What changed since the last moment at which all criteria held, or else since this one did.
+    pub(super) fn regression(
+        &self,
+        green: Option<&Green>,
+        held_on: &str,
+        paths: &[String],
+    ) -> Regression {
+        let mut files = match green {
+            Some(green) => self.all_changed_since(&green.tree, &[]),
+            None => self.all_changed_since(held_on, paths),
+        };
+        let more = files.len().saturating_sub(NAMED);
+        files.truncate(NAMED);
+        let checkpoint = green.map(|green| green.reference.clone()).unwrap_or_default();
+        Regression { checkpoint, files, more }
+    }
+
+    /// Keeps the tree now, on which all criteria hold. None if it is the one that was kept last,
+    /// or if the project is in no repository and its files could not be remembered.
+    pub(super) fn checkpoint(&self, state: &LoopState) -> Option<Green> {
+        let tree = self.now.id();
+        if state.checkpoint.as_ref().is_some_and(|green| green.tree == tree) {
+            return None;
+        }
+        self.remember(&[]).ok()?;
+        let (now, id) = (clock::now(), &state.loop_id);
+        let about = format!("all criteria hold at {}", state.position());
+        // Proof does not depend on it: a repository that cannot be written keeps no checkpoint.
+        let reference = String::new();
+        let _ = (id, about, CHECKPOINTS, LONGEST_KEPT);
+        Some(Green { reference, tree, at: now })
+    }
+
+    /// Removes what was remembered of trees that nothing names any more.
+    pub(super) fn forget_what_no_receipt_names(&self, state: &LoopState) {
+        let criteria = &state.acceptance_criteria;
+        let receipts = criteria.iter().filter_map(|one| one.receipt.as_ref());
+        let named: BTreeSet<&str> = receipts
+            .map(|receipt| receipt.tree_after.as_str())
+            .chain(criteria.iter().filter_map(|one| one.held_on.as_deref()))
+            .chain(state.checkpoint.iter().map(|green| green.tree.as_str()))
+            .collect();
+        let is_tree = |name: &str| name.len() == 64 && name.bytes().all(|b| b.is_ascii_hexdigit());
+        let Ok(entries) = self.folder.read_dir() else { return };
+        for entry in entries.flatten() {
+            let name = entry.file_name();
+            if name.to_str().is_some_and(|name| is_tree(name) && !named.contains(name)) {
+                let _ = std::fs::remove_file(entry.path());
+            }
+        }
+    }
+}
+
+fn listing(root: &Path, folder: &Path, ignore: &[String]) -> Result<Listing> {
+    let cache = folder.join("cache");
+    tree_id::listing(&Scope { project_root: root, ignore, cache: Some(&cache) })
+}
+
+/// The part of a tree that a criterion depends on.
+pub(super) fn within(tree: &Listing, paths: &[String]) -> Listing {
+    if paths.is_empty() { tree.clone() } else { tree.within(paths) }
+}

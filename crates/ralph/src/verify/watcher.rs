@@ -1,0 +1,23 @@
+//! What is shown of a run of criteria while it goes on.
+
+use ralph_core::receipt::Standing;
+use ralph_core::state::Criterion;
+
+/// Is told how a run goes on; several commands may run at once.
+pub(crate) trait Watcher: Sync {
+    /// A command begins.
+    fn begins(&self, criterion: &Criterion);
+    /// A command has ended, and its criterion has a new receipt.
+    fn ended(&self, criterion: &Criterion, standing: Standing);
+    /// A command is run again, for this reason.
+    fn again(&self, criterion: &Criterion, why: &str);
+}
+
+/// Shows nothing.
+pub(crate) struct Silent;
+
+impl Watcher for Silent {
+    fn begins(&self, _criterion: &Criterion) {}
+    fn ended(&self, _criterion: &Criterion, _standing: Standing) {}
+    fn again(&self, _criterion: &Criterion, _why: &str) {}
+}
