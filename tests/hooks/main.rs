@@ -21,6 +21,7 @@ mod killed;
 mod person;
 mod places;
 mod protocol;
+mod receipts;
 mod sessions;
 mod stall;
 mod twice;

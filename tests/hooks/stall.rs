@@ -20,7 +20,7 @@ fn stops_without_any_change_end_the_loop_at_the_limit() {
 fn the_limit_is_the_one_that_was_asked_for() {
     let world = World::looping("--stall-limit 1");
     world.stop("x").goes_on();
-    world.stop("x").ends("stalled at 1/25");
+    world.stop("x").ends("stalled (no_change) at 1/25");
 }
 
 #[track_caller]

@@ -232,6 +232,28 @@ impl World {
         self.event("ralph-session-context", "SessionStart", json!({"source": source}))
     }
 
+    /// The command line, as the model would call it from this session's shell.
+    pub(crate) fn ralph(&self, args: &[&str]) -> Said {
+        let mut command = Command::new(executable("ralph"));
+        command.args(args).env_clear().envs(&self.env).current_dir(&self.cwd);
+        Said::by(command)
+    }
+
+    /// The command line in another terminal, where a person is.
+    pub(crate) fn elsewhere(&self, args: &[&str]) -> Said {
+        let mut command = Command::new(executable("ralph"));
+        command.args(args).env_clear().envs(&self.env).current_dir(&self.cwd);
+        command.env_remove("CLAUDE_CODE_SESSION_ID");
+        Said::by(command)
+    }
+
+    /// Writes the person's own settings.
+    pub(crate) fn settings(&self, text: &str) {
+        let folder = self.root().join("home/.config/ralph");
+        fs::create_dir_all(&folder).unwrap();
+        fs::write(folder.join("config.toml"), text).unwrap();
+    }
+
     pub(crate) fn entry(&self) -> PathBuf {
         self.ralph_home().join("manifest").join(&self.session)
     }
@@ -308,6 +330,21 @@ impl World {
             }
         }
         found
+    }
+}
+
+/// What the command line said, on both channels.
+#[derive(Debug)]
+pub(crate) struct Said {
+    pub(crate) success: bool,
+    pub(crate) text: String,
+}
+
+impl Said {
+    fn by(mut command: Command) -> Said {
+        let output = command.stdin(Stdio::null()).output().unwrap();
+        let text = [output.stdout, output.stderr].concat();
+        Said { success: output.status.success(), text: String::from_utf8(text).unwrap() }
     }
 }
 

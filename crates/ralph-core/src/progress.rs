@@ -176,7 +176,7 @@ fn judge(progress: &Progress, period: Option<usize>, limit: u32) -> Option<Stall
     let (cause, detail) = if standing >= limit && idle >= limit {
         (Signal::Idle, format!("{idle} turns in a row were text only and changed nothing"))
     } else if standing >= limit {
-        (Signal::NoChange, format!("nothing had changed at {standing} stops in a row"))
+        (Signal::NoChange, format!("nothing had changed at {}", stops(standing)))
     } else if let Some(period) = period {
         let detail = format!("the work goes round in a circle of the same {period} states");
         (Signal::Cycle, detail)
@@ -189,6 +189,11 @@ fn judge(progress: &Progress, period: Option<usize>, limit: u32) -> Option<Stall
         return None;
     };
     Some(Stall { cause, detail })
+}
+
+/// `1 stop`, `3 stops in a row`.
+pub fn stops(n: u32) -> String {
+    if n == 1 { "1 stop".to_owned() } else { format!("{n} stops in a row") }
 }
 
 #[cfg(test)]

@@ -54,7 +54,7 @@ pub fn append<R: Serialize>(folder: &Path, entry: &Entry<R>) -> Result<()> {
     let path = path(folder);
     let describe = || format!("could not append to `{}`", path.display());
     // The line feed comes first, so that a torn line before it cannot swallow this one.
-    let line = format!("\n{}", serde_json::to_string(entry).with_context(describe)?);
+    let line = format!("\n{}", one_line(&serde_json::to_vec_pretty(entry).with_context(describe)?));
     let mut file = OpenOptions::new()
         .append(true)
         .create(true)
@@ -62,6 +62,14 @@ pub fn append<R: Serialize>(folder: &Path, entry: &Entry<R>) -> Result<()> {
         .open(&path)
         .with_context(describe)?;
     file.write_all(line.as_bytes()).with_context(describe)
+}
+
+/// A document on one line. It is rendered as the state is, so that a hook holds the code for that
+/// only once; there every line feed, with the spaces after it, is white space between members,
+/// since in a string it would be escaped.
+fn one_line(pretty: &[u8]) -> String {
+    let lines = pretty.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii_start);
+    String::from_utf8_lossy(&lines.collect::<Vec<_>>().concat()).into_owned()
 }
 
 /// All entries that can be read, oldest first.
@@ -101,5 +109,15 @@ mod tests {
         append(folder.path(), &entry("two")).unwrap();
         let all: Vec<_> = read(folder.path()).into_iter().map(|entry| entry.why).collect();
         assert_eq!(all, ["one", "two"]);
+    }
+
+    #[test]
+    fn a_text_of_several_lines_takes_one_and_comes_back_whole() {
+        let folder = tempfile::tempdir().unwrap();
+        let why = "one\n   two  {\n} \"three\"";
+        append(folder.path(), &entry(why)).unwrap();
+        let text = std::fs::read_to_string(path(folder.path())).unwrap();
+        assert_eq!(text.trim().lines().count(), 1);
+        assert_eq!(read(folder.path())[0].why, why);
     }
 }

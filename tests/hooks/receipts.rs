@@ -1,0 +1,261 @@
+//! Completion is evidence: the token is a request, and receipts decide.
+
+use crate::world::{Ran, World};
+use serde_json::{Value, json};
+use std::fs;
+
+const TOKEN: &str = "RALPH_COMPLETE";
+
+/// A loop with one criterion: the file `done` holds the word `yes`.
+fn looping() -> World {
+    World::looping("--ac \"done says yes=grep -q yes done\"")
+}
+
+#[track_caller]
+fn refused(ran: Ran) -> String {
+    let reason = ran.goes_on();
+    assert!(reason.starts_with("Completion was requested and is refused"), "{reason}");
+    reason
+}
+
+fn receipt(world: &World) -> Value {
+    world.state()["acceptance_criteria"][0]["receipt"].clone()
+}
+
+#[test]
+fn a_request_runs_the_criteria_and_is_granted_when_all_hold() {
+    let world = looping();
+    let reason = refused(world.stop(TOKEN));
+    assert!(reason.contains("- AC-1 failed (exit code 2): `grep -q yes done`"), "{reason}");
+    assert!(reason.contains("AC-1 printed last:\ngrep: done: No such file"), "{reason}");
+    assert_eq!(world.standing(), "implementation 1/25");
+    world.write("done", "yes\n");
+    world.stop(TOKEN).ends("ended complete at 1/25");
+    assert_eq!(world.ending(), "complete");
+    let archived = &world.archived()[0];
+    let receipt = &archived["acceptance_criteria"][0]["receipt"];
+    assert_eq!((&receipt["passed"], &receipt["exit_code"]), (&json!(true), &json!(0)));
+    assert_eq!(receipt["tree_before"], receipt["tree_after"]);
+}
+
+#[test]
+fn a_green_check_without_a_request_ends_nothing() {
+    let world = looping();
+    world.write("done", "yes\n");
+    world.stop("All done, everything is green.").goes_on();
+    assert_eq!(receipt(&world), Value::Null, "nothing was run for it");
+}
+
+#[test]
+fn a_token_that_is_quoted_prefixed_fenced_or_negated_asks_for_nothing() {
+    let world = looping();
+    world.write("done", "yes\n");
+    for message in [
+        "> RALPH_COMPLETE",
+        "I would say RALPH_COMPLETE",
+        "not RALPH_COMPLETE",
+        "```\nRALPH_COMPLETE\n```",
+        "RALPH_COMPLETE is near",
+        "`RALPH_COMPLETE`",
+    ] {
+        let reason = world.working_stop(message).goes_on();
+        assert!(!reason.contains("is refused"), "{message}: {reason}");
+        assert_eq!(receipt(&world), Value::Null, "{message}");
+    }
+}
+
+#[test]
+fn a_token_in_a_subagents_text_asks_for_nothing() {
+    let world = looping();
+    world.write("done", "yes\n");
+    let members =
+        json!({"agent_id": "a1", "agent_type": "ralph-worker", "last_assistant_message": TOKEN});
+    world.event("ralph-stop-hook", "SubagentStop", members).silent();
+    assert_eq!(world.standing(), "implementation 0/25");
+}
+
+#[test]
+fn verified_set_by_hand_counts_for_nothing() {
+    let world = looping();
+    world.edit_state(|state| {
+        state["acceptance_criteria"][0]["verified"] = json!(true);
+    });
+    refused(world.stop(TOKEN));
+    assert_eq!(world.state()["acceptance_criteria"][0]["verified"], json!(false));
+}
+
+#[test]
+fn an_edit_after_green_makes_the_receipt_stale_and_a_commit_does_not() {
+    // The count of runs is kept where it is no part of the tree.
+    let count =
+        |world: &World| fs::read_to_string(world.root().join("runs")).unwrap_or_default().len();
+    let world = World::new();
+    let command = format!(
+        "printf x >> {}; grep -q yes done && test -f other",
+        world.root().join("runs").display()
+    );
+    world.start(&format!("--ac \"it=sh -c '{command}'\""));
+    world.write("done", "yes\n");
+    refused(world.stop(TOKEN));
+    assert_eq!(count(&world), 1);
+    world.write("other", "1");
+    world.edit_state(|state| state["phase"] = json!("implementation"));
+    let status = world.ralph(&["verify"]);
+    assert!(status.success, "{}", status.text);
+    assert_eq!(count(&world), 2);
+    world.git("add -A");
+    world.git("commit -q -m all");
+    world.stop(TOKEN).ends("ended complete");
+    assert_eq!(count(&world), 2, "the receipt was still good after the commit");
+
+    let world = looping();
+    world.write("done", "yes\n");
+    assert!(world.ralph(&["verify"]).success);
+    world.write("done", "no\n");
+    let reason = refused(world.stop(TOKEN));
+    assert!(reason.contains("AC-1 failed (exit code 1)"), "it was run again: {reason}");
+    assert!(reason.contains("AC-1 held"), "{reason}");
+    assert!(reason.contains("is red now; changed since: done."), "{reason}");
+}
+
+#[test]
+fn a_completion_on_the_last_iteration_is_complete() {
+    let world = World::looping("--max-iterations 1 --ac \"it=grep -q yes done\"");
+    world.working_stop("working").goes_on();
+    world.write("done", "yes\n");
+    world.stop(TOKEN).ends("ended complete at 1/1");
+
+    let world = World::looping("--max-iterations 1 --ac \"it=grep -q yes done\"");
+    world.working_stop("working").goes_on();
+    world.stop(TOKEN).ends("ended max_iterations at 1/1");
+}
+
+#[test]
+fn a_loop_without_criteria_and_the_rule_of_the_token_end_unverified() {
+    World::looping("").stop(TOKEN).ends("ended complete_unverified");
+    let world = World::looping("--completion token --ac \"it=grep -q yes done\"");
+    world.stop(TOKEN).ends("ended complete_unverified");
+    assert_eq!(world.archived()[0]["acceptance_criteria"][0]["receipt"], Value::Null);
+}
+
+#[test]
+fn the_same_failure_three_times_is_called_so() {
+    let world = looping();
+    for n in 0..2 {
+        world.write("other", &n.to_string());
+        refused(world.stop(TOKEN));
+    }
+    world.write("other", "again");
+    let message = world.stop(TOKEN).ends("ended stalled (same_failure) at 2/25").message();
+    assert!(message.contains("AC-1 failed (exit code 2)"), "{message}");
+}
+
+#[test]
+fn going_back_and_forth_is_called_a_cycle() {
+    let world = World::looping("");
+    for text in ["a", "b", "a"] {
+        world.write("file", text);
+        world.stop("trying").goes_on();
+    }
+    world.write("file", "b");
+    world.stop("trying").ends("ended stalled (cycle) at 3/25");
+}
+
+#[test]
+fn one_long_task_with_real_edits_is_never_called_stalled() {
+    let world = looping();
+    for n in 0..12 {
+        world.write("src/long.rs", &"line\n".repeat(n + 1));
+        world.stop("still at it").goes_on();
+    }
+}
+
+#[test]
+fn a_check_that_rewrites_files_is_named_with_the_file() {
+    let world = World::looping("--ac \"gen=date +%N > gen.txt; test -s gen.txt\"");
+    let reason = refused(world.stop(TOKEN));
+    assert!(reason.contains("AC-1 changes gen.txt each time it runs"), "{reason}");
+    assert!(reason.contains("receipt_ignore"), "{reason}");
+}
+
+#[test]
+fn a_check_that_writes_the_same_each_time_is_a_fixed_point_and_holds() {
+    let world = World::looping("--ac \"fmt=echo formatted > gen.txt && test -s gen.txt\"");
+    world.stop(TOKEN).ends("ended complete");
+}
+
+#[test]
+fn files_that_receipts_ignore_make_none_stale() {
+    let world = World::new();
+    world.settings("receipt_ignore = [\"*.log\"]\n");
+    world.start("--ac \"it=date +%N > run.log && test -s run.log\"");
+    world.stop(TOKEN).ends("ended complete");
+}
+
+#[test]
+fn criteria_that_were_changed_after_the_start_are_not_run() {
+    let world = looping();
+    world.edit_state(|state| {
+        state["acceptance_criteria"][0]["verification_command"] = json!("touch ran; test 1 = 1");
+    });
+    let reason = refused(world.stop(TOKEN));
+    assert!(reason.contains("not those that the person agreed to"), "{reason}");
+    assert!(!world.project().join("ran").exists());
+    let verify = world.ralph(&["verify"]);
+    assert!(!verify.success && verify.text.contains("ralph criteria accept"), "{}", verify.text);
+    assert!(!world.ralph(&["criteria", "accept"]).success, "the model may not");
+    assert!(world.elsewhere(&["criteria", "accept"]).success);
+    world.stop(TOKEN).ends("ended complete");
+}
+
+#[test]
+fn a_changed_test_file_is_told_in_the_refusal_the_status_and_the_ending() {
+    let world = World::new();
+    world.write("check.sh", "grep -q yes done\n");
+    world.start("--ac \"it=sh check.sh\"");
+    world.write("check.sh", "grep -q maybe done\n");
+    let told = "changed since the start: check.sh";
+    let reason = refused(world.stop(TOKEN));
+    assert!(reason.contains(told), "{reason}");
+    let status = world.ralph(&["status"]).text;
+    assert!(status.contains("check.sh"), "{status}");
+    world.write("done", "maybe");
+    let message = world.stop(TOKEN).ends("ended complete").message();
+    assert!(message.contains(told), "{message}");
+}
+
+#[test]
+fn a_loop_that_is_blocked_rests_until_a_person_has_acted() {
+    let world = looping();
+    let said = world.ralph(&["blocked", "create the account"]);
+    assert!(said.success, "{}", said.text);
+    let message = world.stop("I cannot go on.").message();
+    assert!(message.contains("(blocked_on_human): create the account"), "{message}");
+    assert_eq!(world.standing(), "paused 0/25 blocked_on_human");
+    world.stop("x").silent();
+}
+
+#[test]
+fn a_command_that_hangs_ends_with_the_time_for_a_request() {
+    let world = World::new();
+    world.settings("verify_seconds = 1\n");
+    world.start("--ac \"hang=tail -f /dev/null\"");
+    let reason = refused(world.stop(TOKEN));
+    assert!(reason.contains("AC-1 was never run"), "{reason}");
+    assert!(reason.contains("did not finish in the time"), "{reason}");
+}
+
+#[test]
+fn without_the_neighbour_nothing_is_proven_and_the_loop_goes_on() {
+    let world = looping();
+    world.write("done", "yes\n");
+    let alone = world.root().join("alone");
+    fs::create_dir(&alone).unwrap();
+    let hook = alone.join("ralph-stop-hook");
+    fs::copy(crate::world::executable("ralph-stop-hook"), &hook).unwrap();
+    let payload = world.payload("Stop", json!({"last_assistant_message": TOKEN}));
+    let command = world.wrapped(&[hook.to_str().unwrap()]);
+    let ran = crate::world::run(command, "ralph-stop-hook", payload.to_string().as_bytes());
+    let reason = refused(ran);
+    assert!(reason.contains("could not find"), "{reason}");
+}
