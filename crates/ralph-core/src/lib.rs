@@ -21,6 +21,7 @@ pub mod squeeze;
 pub mod start;
 pub mod state;
 pub mod stop;
+pub mod tests_run;
 pub mod token;
 pub mod vacuous;
 pub mod who_may;
