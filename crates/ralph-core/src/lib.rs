@@ -10,6 +10,7 @@ pub mod event;
 pub mod graph;
 pub mod guard;
 pub mod plan;
+pub mod programs;
 pub mod progress;
 pub mod project;
 pub mod registration;

@@ -36,7 +36,7 @@ impl Runner for Ctest {
     }
 }
 
-/// `	  3 - name (Skipped)`
+/// `3 - name (Skipped)`, indented.
 fn is_listed(line: &str) -> bool {
     counted(line).is_some_and(|(_, rest)| rest.starts_with("- "))
 }

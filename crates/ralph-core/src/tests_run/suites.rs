@@ -33,7 +33,7 @@ fn summary(line: &str) -> Option<Tally> {
         }
     }
     let tally = Tally::of_all(all?, skipped);
-    // Whether the first number holds what was excluded depends on the version of ExUnit.
+    // ExUnit excludes tests; whether the first number holds them is not said.
     match tally.ran <= excluded && tally.ran > 0 {
         true => Some(Tally::SOME),
         false => Some(Tally { filtered: excluded, ..tally }),
