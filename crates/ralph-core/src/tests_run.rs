@@ -157,6 +157,15 @@ trait Runner {
     fn tally(&self) -> Tally;
 }
 
+/// Cheap, for a command that floods its output: every line that is read for something has a digit,
+/// or begins as only few lines do.
+fn could_be_a_summary(line: &str) -> bool {
+    let first = line.trim_start().as_bytes().first().copied().unwrap_or_default();
+    line.len() > 1
+        && (matches!(first, b'A'..=b'Z' | b'>' | b':' | b'=' | b'?' | b'[' | b'o' | 0x80..)
+            || line.bytes().any(|byte| byte.is_ascii_digit()))
+}
+
 #[derive(Debug, Clone, Default)]
 struct Runners {
     bun: bun::Bun,
@@ -181,7 +190,7 @@ struct Runners {
 
 impl Runners {
     fn line(&mut self, line: &str) {
-        if line.is_empty() {
+        if !could_be_a_summary(line) {
             return;
         }
         self.bun.line(line);
