@@ -23,6 +23,38 @@ fn without_a_session_a_loop_is_planned() {
     assert_eq!(world.journal(), ["ralph start: planned"]);
 }
 
+const LOOK_FOR: &str = "install it, correct the name, or name a script of the project by its path \
+                        (`./check.sh`), which may be written later";
+
+#[test]
+fn a_criterion_whose_program_does_not_exist_starts_nothing() {
+    let world = World::new();
+    let criteria = ["start", "x", "--ac", "a=make test", "--ac", "b=cd web && pytset -q"];
+    world.ralph(&criteria).check(
+        2,
+        "",
+        &format!("ralph: AC-2: `pytset` was not found on PATH; {LOOK_FOR}; nothing was started\n"),
+    );
+    assert!(!world.path("ralph/loops").exists());
+}
+
+#[test]
+fn a_script_of_the_project_may_be_written_by_the_loop() {
+    let world = World::new();
+    let inside = format!("b={} all", world.path("project/check").display());
+    world.ralph(&["start", "x", "--ac", "a=./check.sh", "--ac", &inside]).done();
+    assert_eq!(world.state()["phase"], "planned");
+}
+
+#[test]
+fn the_projects_own_command_without_its_program_is_told_and_starts_all_the_same() {
+    let world = World::new();
+    world.write("project/package.json", r#"{"scripts": {"test": "jest"}}"#);
+    let printed = world.ralph(&["start", "x"]).done();
+    assert_eq!(printed.stderr, format!("AC-T: `npm` was not found on PATH; {LOOK_FOR}\n"));
+    assert_eq!(world.state()["acceptance_criteria"][0]["id"], "AC-T");
+}
+
 #[test]
 fn flags_alone_are_for_the_loop_that_is_planned() {
     let world = World::new();

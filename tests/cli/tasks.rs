@@ -112,6 +112,33 @@ fn the_problems_of_a_plan_are_all_named_with_their_places() {
 }
 
 #[test]
+fn a_plan_with_a_command_that_does_not_exist_is_not_imported() {
+    let world = World::new();
+    let plan = json!({"acceptance_criteria": [
+        {"description": "a", "verification_command": "make test"},
+        {"description": "b", "verification_command": "pytset -q"},
+        {"description": "c", "verification_command": "./not-yet.sh"}]});
+    world.run("", &["task", "import", "-"], &plan.to_string()).check(
+        1,
+        "",
+        "AC-2: `pytset` was not found on PATH; install it, correct the name, or name a script of \
+         the project by its path (`./check.sh`), which may be written later\n\
+         ralph: the plan has 1 problem; nothing was imported\n",
+    );
+    assert!(!world.path("ralph").exists());
+}
+
+#[test]
+fn a_plan_without_criteria_takes_the_projects_commands_and_tells_what_they_lack() {
+    let world = World::new();
+    world.write("project/package.json", r#"{"scripts": {"test": "jest"}}"#);
+    let plan = json!({"task_graph": [{"name": "one"}]});
+    let printed = world.run("", &["task", "import", "-"], &plan.to_string()).done();
+    assert!(printed.stderr.starts_with("AC-T: `npm` was not found on PATH; "), "{printed:?}");
+    assert_eq!(world.state()["acceptance_criteria"][0]["id"], "AC-T");
+}
+
+#[test]
 fn a_plan_is_not_taken_for_the_tasks_of_a_running_loop() {
     let world = World::new().live_loop("S");
     let printed = world.run("", &["task", "import", "-"], "{\"task_graph\":[{\"name\":\"a\"}]}");

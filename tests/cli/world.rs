@@ -42,8 +42,8 @@ impl World {
         for folder in ["home", "project", "other", "bin"] {
             fs::create_dir(world.path(folder)).unwrap();
         }
-        for hook in ["ralph-stop-hook", "ralph-pre-tool-use"] {
-            let path = world.path("bin").join(hook);
+        for program in ["ralph-stop-hook", "ralph-pre-tool-use", "make"] {
+            let path = world.path("bin").join(program);
             fs::write(&path, "#!/bin/sh\n").unwrap();
             fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
         }

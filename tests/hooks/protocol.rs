@@ -40,6 +40,16 @@ fn a_wrong_flag_is_explained_and_starts_nothing() {
 }
 
 #[test]
+fn a_criterion_whose_program_does_not_exist_is_explained_and_starts_nothing() {
+    let world = World::new();
+    let args = "Fix it --ac 'it works=sh check' --ac 'tests pass=no-such-runner -q'";
+    let reason = world.type_command("ralph", args).blocked();
+    assert!(reason.contains("AC-2: `no-such-runner` was not found on PATH; "), "{reason}");
+    assert!(reason.ends_with("; nothing was started"), "{reason}");
+    assert!(!world.ralph_home().join("loops").exists());
+}
+
+#[test]
 fn the_loop_goes_on_exactly_five_times_and_then_ends() {
     let world = World::looping("--max-iterations 5");
     for n in 1..=5 {

@@ -61,7 +61,8 @@ const MOST_SEPARATORS: usize = 400;
 const OPENING_WORDS: [&str; 9] =
     ["if", "while", "until", "for", "case", "select", "coproc", "time", "!"];
 
-fn parse(command: &str) -> Option<Vec<Node>> {
+/// What the command line is made of; none where it does not parse, or is too long or too deep.
+pub(crate) fn parse(command: &str) -> Option<Vec<Node>> {
     let brackets = command.matches(['(', '{', '`']).count();
     let keywords = command.split_whitespace().filter(|word| OPENING_WORDS.contains(word)).count();
     let separators = command.matches([';', '&', '|']).count();
@@ -97,14 +98,15 @@ const FILTERS: [&str; 6] = ["tee", "cat", "head", "tail", "sort", "tr"];
 
 /// Commands joined by `&&` and `||`, up to a `;`, a `&` or the end of the line.
 #[derive(Default)]
-struct Statement<'a> {
-    commands: Vec<&'a Node>,
+pub(crate) struct Statement<'a> {
+    pub(crate) commands: Vec<&'a Node>,
     /// What joins each command but the first to the one before it.
-    joins: Vec<ListOperator>,
+    pub(crate) joins: Vec<ListOperator>,
     background: bool,
 }
 
-fn statements(nodes: &[Node]) -> Vec<Statement<'_>> {
+/// The statements of a command line, in their order.
+pub(crate) fn statements(nodes: &[Node]) -> Vec<Statement<'_>> {
     let mut found = Vec::new();
     for node in nodes {
         let mut commands = Vec::new();
@@ -293,7 +295,8 @@ impl<'a> Simple<'a> {
     }
 }
 
-fn written(node: &Node) -> Option<&str> {
+/// A word as it is written, quotes and all.
+pub(crate) fn written(node: &Node) -> Option<&str> {
     match &node.kind {
         NodeKind::Word { value, .. } => Some(value),
         _ => None,

@@ -4,12 +4,12 @@ use anyhow::{Context, Result, bail};
 use jiff::Timestamp;
 use ralph_core::arguments::{Options, Request};
 use ralph_core::start::{self, Facts, Seen, Start};
-use ralph_core::state::{LoopState, Phase, StartedBy, Turn, Via};
+use ralph_core::state::{Criterion, LoopState, Phase, StartedBy, Turn, Via};
 use ralph_core::{frozen, project};
 use ralph_io::home::Home;
 use ralph_io::lifecycle::{self, Entry};
 use ralph_io::store::LoopFile;
-use ralph_io::{client, clock, project_files, settings, test_files};
+use ralph_io::{client, clock, programs, project_files, settings, test_files};
 use std::path::{Path, PathBuf};
 
 /// A request to start, and from where it came.
@@ -52,6 +52,10 @@ pub enum Begun {
 /// often at the same moment, and the second must find what the first has started.
 pub fn begin(asked: &Asked<'_>) -> Result<Begun> {
     lifecycle::check_session_id(asked.session_id)?;
+    let lacking = cannot_start(&options_of(asked)?.criteria, &asked.project_root);
+    if !lacking.is_empty() {
+        return Ok(Begun::Refused(format!("{}; nothing was started", lacking.join("; "))));
+    }
     let _starting = lifecycle::lock_starts(asked.home)?;
     let bound_file = lifecycle::of_session(asked.home, asked.session_id)?;
     let found = read(bound_file.as_ref())?;
@@ -78,6 +82,15 @@ pub fn begin(asked: &Asked<'_>) -> Result<Begun> {
         Start::Planned => take_up(asked, project_file.as_ref(), true),
         Start::Continue => take_up(asked, bound_file.as_ref(), false),
     }
+}
+
+/// Each criterion whose command could not even start, with what to do about it.
+pub fn cannot_start(criteria: &[Criterion], project_root: &Path) -> Vec<String> {
+    let lacks = |criterion: &Criterion| {
+        let why = programs::cannot_start(&criterion.verification_command, project_root)?;
+        Some(format!("{}: {why}", criterion.id))
+    };
+    criteria.iter().filter_map(lacks).collect()
 }
 
 /// True where one manifest file serves all sessions and a loop of another one would lose it.
@@ -131,16 +144,19 @@ fn note_problem(state: &mut LoopState, message: String) {
     state.errors.push(ralph_core::state::LoopError { at, message });
 }
 
-/// The new loop, and what could not be used of its settings.
+/// The new loop, and what could not be used of its settings or of the project's commands.
 fn plan(asked: &Asked<'_>, task: &str) -> Result<(LoopState, Vec<String>)> {
-    let (settings, problems) = settings::read(asked.home, &asked.project_root);
+    let (settings, mut problems) = settings::read(asked.home, &asked.project_root);
     let project_root =
         asked.project_root.to_str().context("the project's path is not valid UTF-8")?;
     let options = options_of(asked)?;
+    let discovered = discovered(asked, options);
+    // Nobody asked for these commands, so a missing program is no reason to refuse the task.
+    problems.extend(cannot_start(&discovered, &asked.project_root));
     let facts = Facts {
         now: clock::now(),
         project_root: project_root.to_owned(),
-        discovered: discovered(asked, options),
+        discovered,
         started_by: asked.started_by.clone(),
     };
     Ok((start::new_loop(task, options, &settings, facts), problems))
@@ -158,7 +174,7 @@ fn options_of<'a>(asked: &'a Asked<'_>) -> Result<&'a Options> {
     Ok(options)
 }
 
-fn discovered(asked: &Asked<'_>, options: &Options) -> Vec<ralph_core::state::Criterion> {
+fn discovered(asked: &Asked<'_>, options: &Options) -> Vec<Criterion> {
     match options.criteria.is_empty() {
         true => project::criteria(&project_files::gather(&asked.project_root)),
         false => Vec::new(),

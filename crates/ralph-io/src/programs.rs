@@ -1,5 +1,6 @@
-//! Finds programs: beside the one that runs, then on `PATH`.
+//! Finds programs: beside the one that runs, then on `PATH`; and says which ones a criterion lacks.
 
+use ralph_core::programs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
@@ -23,6 +24,47 @@ pub fn find_on_path(name: &str) -> Option<PathBuf> {
         .find(|path| is_executable(path))
 }
 
+/// What is wrong with a criterion's command that could not even start, and what to do; none where
+/// nothing is known to be missing.
+///
+/// A path inside the project is not looked at: the loop may be there to write that script.
+pub fn cannot_start(command: &str, project_root: &Path) -> Option<String> {
+    let on_path = std::env::var_os("PATH").unwrap_or_default();
+    let folders: Vec<PathBuf> = std::env::split_paths(&on_path)
+        // A relative folder is looked for where the command runs.
+        .map(|folder| project_root.join(folder))
+        .collect();
+    let is_there = |name: &str| match Path::new(name) {
+        path if path.is_absolute() => path.starts_with(project_root) || is_executable(path),
+        name => {
+            on_path.is_empty() || folders.iter().any(|folder| is_executable(&folder.join(name)))
+        }
+    };
+    let missing = programs::needed(command).into_iter().find(|name| !is_there(name));
+    missing.map(|name| programs::not_found(&name))
+}
+
 fn is_executable(path: &Path) -> bool {
     path.metadata().is_ok_and(|about| about.is_file() && about.permissions().mode() & 0o111 != 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(command: &str, expected: Option<&str>) {
+        let found = cannot_start(command, Path::new("/project"));
+        assert_eq!(found.as_deref().and_then(|text| text.split(';').next()), expected, "{command}");
+    }
+
+    #[test]
+    fn a_program_that_is_nowhere_is_told_and_a_script_of_the_project_is_not() {
+        check("sh -c true && cat x", None);
+        check("cat x | pytset -q", Some("`pytset` was not found on PATH"));
+        check("/bin/sh x", None);
+        check("/no/such/check x", Some("`/no/such/check` is not there or cannot be executed"));
+        check("/project/check x", None);
+        check("./check.sh && sub/check", None);
+    }
 }

@@ -122,7 +122,13 @@ fn request(args: &Args, here: &Here) -> Result<Request> {
     if task.as_ref().is_some_and(|task| task.trim().is_empty()) {
         return Err(refused(Exit::Usage, arguments::Refusal::EmptyTask.to_string()));
     }
-    Ok(Request { task, options: args.options() })
+    let options = args.options();
+    let lacking = begin::cannot_start(&options.criteria, &here.root);
+    if !lacking.is_empty() {
+        // As for a command that proves nothing.
+        return Err(refused(Exit::Usage, format!("{}; nothing was started", lacking.join("; "))));
+    }
+    Ok(Request { task, options })
 }
 
 /// Inside a session the model types: it may plan a loop, and pass on what a person typed, but

@@ -12,6 +12,7 @@ use ralph_core::plan::{self, Plan};
 use ralph_core::project;
 use ralph_core::start::{self, Facts};
 use ralph_core::state::{LoopError, LoopState, StartedBy};
+use ralph_hooks::begin;
 use ralph_io::{given, lifecycle, project_files, settings};
 use std::path::Path;
 
@@ -32,21 +33,30 @@ pub(super) fn run(here: &Here, args: &Args) -> Result<Exit> {
     };
     let plan = match plan::parse(&text) {
         Ok(plan) => plan,
-        Err(problems) => {
-            problems.iter().for_each(|problem| screen::tell(&visible(&problem.to_string())));
-            let count = match problems.len() {
-                1 => "1 problem".to_owned(),
-                count => format!("{count} problems"),
-            };
-            return Err(refused(Exit::No, format!("the plan has {count}; nothing was imported")));
-        }
+        Err(problems) => return Err(unsound(problems.iter().map(ToString::to_string).collect())),
     };
+    // Also this is only a plan's to get wrong; of the project's own commands it is told below.
+    let lacking = begin::cannot_start(&plan.criteria, &here.root);
+    if !lacking.is_empty() {
+        return Err(unsound(lacking));
+    }
     let mut state = planned(here, plan)?;
+    let lacking = begin::cannot_start(&state.acceptance_criteria, &here.root);
+    lacking.iter().for_each(|problem| screen::tell(&visible(problem)));
     let file = lifecycle::create(&here.home, &mut state)?;
     let why = format!("from {}", if args.file == "-" { "standard input" } else { &args.file });
     note(here, &file, &state, ("task import", "planned"), &why);
     screen::print(&describe(&state, here))?;
     Ok(Exit::Done)
+}
+
+fn unsound(problems: Vec<String>) -> anyhow::Error {
+    problems.iter().for_each(|problem| screen::tell(&visible(problem)));
+    let count = match problems.len() {
+        1 => "1 problem".to_owned(),
+        count => format!("{count} problems"),
+    };
+    refused(Exit::No, format!("the plan has {count}; nothing was imported"))
 }
 
 /// At a terminal, one who imports a plan while a loop runs may take it for the running loop's

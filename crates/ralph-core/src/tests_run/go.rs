@@ -1,0 +1,84 @@
+//! `go test`: plain, `-v` and `-json`.
+//!
+//! Plain, a package that passed says `ok` and no number, and only failures have a line of their
+//! own: counting those would make a count out of a few. A package that says that it has no tests
+//! has run none; one of which all tests skip shows that only with `-v`.
+
+use super::{Runner, Tally};
+
+#[derive(Debug, Clone, Default)]
+pub(super) struct Go {
+    /// `=== RUN` was seen in this package, so every test has its line.
+    verbose: bool,
+    package: Tally,
+    tally: Tally,
+}
+
+impl Runner for Go {
+    fn line(&mut self, line: &str) {
+        if line.starts_with('{') {
+            return self.tally.add(event(line).unwrap_or_default());
+        }
+        if line.starts_with("=== RUN") {
+            self.verbose = true;
+        } else if let Some(result) = line.trim_start().strip_prefix("--- ") {
+            self.package.add(test(result));
+        } else if line.contains('\t') {
+            self.package_line(line);
+        }
+    }
+
+    fn tally(&self) -> Tally {
+        let mut tally = self.tally;
+        if self.verbose {
+            // A test's own executable says nothing about packages.
+            tally.add(self.package);
+        }
+        tally
+    }
+}
+
+impl Go {
+    /// The fields are parted by tabs: `ok`, `demo/a`, `0.003s`; `?`, `demo/b`, `[no test files]`.
+    fn package_line(&mut self, line: &str) {
+        let mut fields = line.split('\t');
+        let verdict = fields.next().unwrap_or_default().trim_end();
+        if !matches!(verdict, "ok" | "FAIL" | "?") || fields.clone().count() < 2 {
+            return;
+        }
+        let tests = std::mem::take(&mut self.package);
+        let is_verbose = std::mem::take(&mut self.verbose);
+        self.tally.add(match verdict {
+            _ if says_none(line) => Tally::EMPTY,
+            _ if is_verbose => tests,
+            "?" => Tally::default(),
+            _ => Tally::SOME,
+        });
+    }
+}
+
+fn says_none(text: &str) -> bool {
+    text.contains("[no tests to run]") || text.contains("[no test files]")
+}
+
+/// `PASS: TestOne (0.00s)`
+fn test(result: &str) -> Tally {
+    match result.split_once(": ") {
+        Some(("PASS" | "FAIL", _)) => Tally::ran(1),
+        Some(("SKIP", _)) => Tally { skipped: 1, ..Tally::EMPTY },
+        _ => Tally::default(),
+    }
+}
+
+/// A line of `-json`. Quotes inside its texts are escaped, so a key can be looked for as it is.
+fn event(line: &str) -> Option<Tally> {
+    let (keys, output) = line.split_once(r#""Output":""#).unwrap_or((line, ""));
+    let (_, action) = keys.split_once(r#""Action":""#)?;
+    let is_test = keys.contains(r#""Test":""#);
+    match action.split('"').next()? {
+        "pass" | "fail" if is_test => Some(Tally::ran(1)),
+        "skip" if is_test => Some(Tally { skipped: 1, ..Tally::EMPTY }),
+        "output" if !is_test && says_none(output) => Some(Tally::EMPTY),
+        _ => None,
+    }
+}

@@ -1,0 +1,78 @@
+//! Gradle, which counts tests only when one fails or a logger was added to the build.
+//!
+//! That a test task ran is all it says of a pass. `UP-TO-DATE` and `FROM-CACHE` are passes too:
+//! the same inputs have passed before.
+
+use super::words::{counted, singular};
+use super::{Runner, Tally};
+
+#[derive(Debug, Clone, Default)]
+pub(super) struct Gradle {
+    tally: Tally,
+}
+
+impl Runner for Gradle {
+    fn line(&mut self, line: &str) {
+        let task = line.strip_prefix("> Task ").unwrap_or(line);
+        if task.starts_with(':') {
+            return self.tally.add(outcome(task).unwrap_or_default());
+        }
+        let executed = line.find(": Executed ").and_then(|at| {
+            let logged = matches!(line.get(..at)?.trim(), "SUCCESS" | "FAILURE");
+            logged.then(|| line.get(at + ": Executed ".len()..)).flatten()
+        });
+        let tally = match executed {
+            Some(counts) => logger(counts),
+            None if line.contains(" completed, ") => completed(line),
+            None => None,
+        };
+        self.tally.add(tally.unwrap_or_default());
+    }
+
+    fn tally(&self) -> Tally {
+        self.tally
+    }
+}
+
+/// `:app:test NO-SOURCE`
+fn outcome(task: &str) -> Option<Tally> {
+    let (path, outcome) = task.split_once(' ').unwrap_or((task, ""));
+    let name = path.rsplit(':').next()?;
+    if !is_test(name) {
+        return None;
+    }
+    match outcome {
+        "" | "UP-TO-DATE" | "FROM-CACHE" | "FAILED" => Some(Tally::SOME),
+        "NO-SOURCE" => Some(Tally::EMPTY),
+        "SKIPPED" => Some(Tally { skipped: 1, ..Tally::EMPTY }),
+        _ => None,
+    }
+}
+
+/// `test`, `testDebugUnitTest`, `integrationTest`, `jvmTest`; not `testClasses`.
+fn is_test(name: &str) -> bool {
+    let builds = ["compile", "assemble", "process", "package", "generate", "pre", "check", "lint"];
+    name == "test"
+        || (name.ends_with("Test") && !builds.iter().any(|prefix| name.starts_with(prefix)))
+}
+
+/// `3 tests completed, 1 failed, 1 skipped`
+fn completed(line: &str) -> Option<Tally> {
+    let mut parts = line.split(", ").map(counted);
+    let (all, word) = parts.next()??;
+    let skipped = parts.flatten().find_map(|(count, word)| (word == "skipped").then_some(count));
+    matches!(word, "tests completed" | "test completed")
+        .then(|| Tally::of_all(all, skipped.unwrap_or_default()))
+}
+
+/// `3 tests in 1.2s (1 skipped)`, of the plugin `com.adarshr.test-logger`.
+fn logger(counts: &str) -> Option<Tally> {
+    let (all, rest) = counted(counts)?;
+    let (word, rest) = rest.split_once(" in ")?;
+    let details = rest.split_once('(').map_or("", |(_, details)| details.trim_end_matches(')'));
+    let skipped = details
+        .split(", ")
+        .filter_map(counted)
+        .find_map(|(count, word)| (word == "skipped").then_some(count));
+    (singular(word) == "test").then(|| Tally::of_all(all, skipped.unwrap_or_default()))
+}

@@ -1,0 +1,78 @@
+//! Cuts a stream of bytes into lines without colours.
+//!
+//! A carriage return ends a line too: progress is drawn over the same line again and again, and
+//! the summary that follows must not stick to it.
+
+use std::borrow::Cow;
+
+/// A summary is short; what follows this much of a line is dropped.
+const LONGEST: usize = 4 * 1024;
+
+#[derive(Debug, Clone, Default)]
+pub(super) struct Lines {
+    line: Vec<u8>,
+    state: State,
+}
+
+/// Where in a terminal's control sequence the stream is.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+enum State {
+    #[default]
+    Text,
+    Escape,
+    /// `ESC [ … letter`: colours, movements.
+    Control,
+    /// `ESC ] … BEL` or `ESC ] … ESC \`: titles, links.
+    Title,
+}
+
+impl Lines {
+    pub(super) fn feed(&mut self, bytes: &[u8], mut each: impl FnMut(&str)) {
+        for &byte in bytes {
+            self.byte(byte, &mut each);
+        }
+    }
+
+    /// How much is held at the moment.
+    #[cfg(test)]
+    pub(super) fn memory(&self) -> usize {
+        self.line.capacity()
+    }
+
+    /// What stands after the last line's end is a line as well.
+    pub(super) fn finish(&mut self, mut each: impl FnMut(&str)) {
+        self.end(&mut each);
+    }
+
+    fn byte(&mut self, byte: u8, each: &mut impl FnMut(&str)) {
+        match (self.state, byte) {
+            // Also in the middle of a sequence: a broken one must not swallow the rest.
+            (_, b'\n' | b'\r') => {
+                self.state = State::Text;
+                self.end(each);
+            }
+            (_, 0x1b) => self.state = State::Escape,
+            (State::Text, _) => {
+                if self.line.len() < LONGEST {
+                    self.line.push(byte);
+                }
+            }
+            (State::Escape, b'[') => self.state = State::Control,
+            (State::Escape, b']') => self.state = State::Title,
+            // `ESC ( B` and the like have bytes in between.
+            (State::Escape, 0x20..=0x2f) => {}
+            (State::Escape, _) | (State::Control, 0x40..=0x7e) | (State::Title, 0x07) => {
+                self.state = State::Text;
+            }
+            (State::Control | State::Title, _) => {}
+        }
+    }
+
+    fn end(&mut self, each: &mut impl FnMut(&str)) {
+        match String::from_utf8_lossy(&self.line) {
+            Cow::Borrowed(line) => each(line.trim_end()),
+            Cow::Owned(line) => each(line.trim_end()),
+        }
+        self.line.clear();
+    }
+}

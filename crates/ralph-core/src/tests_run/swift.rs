@@ -1,0 +1,71 @@
+//! `swift test`: XCTest and swift-testing, which run one after the other.
+//!
+//! XCTest closes each class, each bundle and the whole with a count of its own; only the
+//! outermost counts, which is the last before another run begins (also where the head of the
+//! output was cut off). An empty XCTest run before swift-testing's is the rule, not an absence.
+
+use super::words::{counted, singular};
+use super::{Runner, Tally};
+
+#[derive(Debug, Clone, Default)]
+pub(super) struct Swift {
+    depth: u32,
+    /// XCTest's count of what was closed last.
+    closed: Tally,
+    /// swift-testing's tests that were skipped; its total holds them.
+    skipped: u64,
+    tally: Tally,
+}
+
+impl Runner for Swift {
+    fn line(&mut self, line: &str) {
+        let line = line.trim_start();
+        if let Some(suite) = line.strip_prefix("Test Suite '") {
+            if suite.contains("' started at ") {
+                if self.depth == 0 {
+                    self.tally.add(std::mem::take(&mut self.closed));
+                }
+                self.depth = self.depth.saturating_add(1);
+            } else if suite.contains("' passed at ") || suite.contains("' failed at ") {
+                self.depth = self.depth.saturating_sub(1);
+            }
+        } else if let Some(counts) = line.strip_prefix("Executed ") {
+            self.closed = xctest(counts).unwrap_or(self.closed);
+        } else if let Some((_, run)) = line.split_once("Test run with ") {
+            if let Some(all) = testing(run) {
+                self.tally.add(Tally::of_all(all, std::mem::take(&mut self.skipped)));
+            }
+        } else if line.contains(" Test ") && is_skipped(line) {
+            self.skipped = self.skipped.saturating_add(1);
+        }
+    }
+
+    fn tally(&self) -> Tally {
+        let mut tally = self.tally;
+        tally.add(self.closed);
+        tally
+    }
+}
+
+/// `3 tests, with 1 test skipped and 0 failures (0 unexpected) in 0.001 (0.001) seconds`
+fn xctest(counts: &str) -> Option<Tally> {
+    let (tests, rest) = counts.split_once(", with ")?;
+    let (all, word) = counted(tests)?;
+    let skipped = match rest.split_once(" skipped and ") {
+        Some((skipped, _)) => counted(skipped)?.0,
+        None => 0,
+    };
+    (singular(word) == "test" && rest.contains(" failure")).then(|| Tally::of_all(all, skipped))
+}
+
+/// `3 tests passed after 0.001 seconds.`, `3 tests in 1 suite passed after …`
+fn testing(run: &str) -> Option<u64> {
+    let (count, rest) = counted(run)?;
+    let word = rest.split(' ').next()?;
+    (singular(word) == "test" && rest.contains(" after ")).then_some(count)
+}
+
+/// `➜ Test later() skipped: "…"`
+fn is_skipped(line: &str) -> bool {
+    line.ends_with(" skipped.") || line.contains(" skipped: ")
+}

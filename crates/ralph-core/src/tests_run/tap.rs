@@ -1,0 +1,91 @@
+//! The Test Anything Protocol (bats, vitest's and mocha's reporters, prove), and the summary of
+//! node's own runner, which stands below such lines or below a tree.
+//!
+//! The summary knows more than the lines: it leaves out the suites and counts what is in them. So
+//! the lines before a summary are forgotten.
+
+use super::words::{counted, number};
+use super::{Runner, Tally};
+
+#[derive(Debug, Clone, Default)]
+pub(super) struct Tap {
+    /// What the summaries said.
+    summaries: Tally,
+    /// Lines since the last summary.
+    points: Tally,
+    /// A plan makes points of what could be anyone's lines; it may come last.
+    planned: bool,
+}
+
+impl Runner for Tap {
+    fn line(&mut self, line: &str) {
+        if let Some(fact) = line.strip_prefix("# ").or_else(|| line.strip_prefix("ℹ ")) {
+            return self.fact(fact);
+        }
+        if let Some(point) = line.strip_prefix("ok ").or_else(|| line.strip_prefix("not ok ")) {
+            self.points.add(point_of(point).unwrap_or_default());
+        } else if let Some(plan) = line.strip_prefix("1..") {
+            self.plan(plan);
+        }
+    }
+
+    fn tally(&self) -> Tally {
+        let mut tally = self.summaries;
+        if self.planned {
+            tally.add(self.points);
+        }
+        tally
+    }
+}
+
+impl Tap {
+    fn fact(&mut self, fact: &str) {
+        let Some((what, count)) = fact.split_once(' ') else { return };
+        let Some(count) = number(count.trim_start()) else { return };
+        match what {
+            "tests" => {
+                self.points = Tally::default();
+                self.summaries.add(Tally::EMPTY);
+            }
+            "pass" | "fail" | "cancelled" if self.summaries.spoke => {
+                self.summaries.add(Tally::ran(count));
+            }
+            "skipped" | "todo" if self.summaries.spoke => {
+                self.summaries.add(Tally { skipped: count, ..Tally::EMPTY });
+            }
+            _ => {}
+        }
+    }
+
+    fn plan(&mut self, plan: &str) {
+        let (last, comment) = plan.split_once(' ').unwrap_or((plan, ""));
+        match number(last) {
+            Some(0) => {
+                self.planned = true;
+                let skipped = u64::from(has_directive(comment));
+                self.points.add(Tally { skipped, ..Tally::EMPTY });
+            }
+            Some(_) => self.planned = true,
+            None => {}
+        }
+    }
+}
+
+/// `3 - a name # SKIP later`
+fn point_of(text: &str) -> Option<Tally> {
+    let (_, name) = counted(text).or_else(|| Some((number(text)?, "")))?;
+    Some(match has_directive(name) {
+        true => Tally { skipped: 1, ..Tally::EMPTY },
+        false => Tally::ran(1),
+    })
+}
+
+/// What is to be done may fail, and proves nothing.
+fn has_directive(text: &str) -> bool {
+    text.rsplit_once('#').is_some_and(|(_, directive)| {
+        let word = directive.trim_start().as_bytes().get(..4);
+        word.is_some_and(|word| {
+            word.eq_ignore_ascii_case(b"skip") || word.eq_ignore_ascii_case(b"todo")
+        })
+    })
+}

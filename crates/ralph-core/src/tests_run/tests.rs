@@ -1,0 +1,353 @@
+//! The recordings and where they come from: `tests/fixtures/runners/README.md`.
+#![allow(clippy::disallowed_methods)]
+
+use super::NoTests::{AllSkipped, FilteredOut, NoSummary, NoneFound};
+use super::TestsRun::{None, Ran, Some, Unknown};
+use super::*;
+use std::path::{Path, PathBuf};
+
+/// Each recording, the command that printed it, and what it says.
+const RECORDINGS: &[(&str, &str, TestsRun)] = &[
+    ("cargo-test/pass", "cargo test", Ran(4)),
+    ("cargo-test/quiet", "cargo test -q", Ran(4)),
+    ("cargo-test/terse", "cargo test -- --format terse", Ran(4)),
+    ("cargo-test/fail", "cargo test", Ran(2)),
+    ("cargo-test/none", "cargo test", None(NoneFound)),
+    ("cargo-test/all-ignored-docs", "cargo test", None(AllSkipped)),
+    ("cargo-test/filtered", "cargo test nothing_of_this_name", None(FilteredOut)),
+    ("cargo-test/no-run", "cargo test --no-run", None(NoSummary)),
+    ("cargo-test/list", "cargo test -- --list", None(NoSummary)),
+    ("cargo-nextest/pass", "cargo nextest run", Ran(3)),
+    ("cargo-nextest/pass-slim", "cargo nextest run --status-level none", Ran(3)),
+    ("cargo-nextest/one-filtered", "cargo nextest run one", Ran(1)),
+    ("cargo-nextest/fail", "cargo nextest run", Ran(2)),
+    ("cargo-nextest/none", "cargo nextest run --no-tests=warn", None(NoneFound)),
+    ("cargo-nextest/all-ignored-ok", "cargo nextest run --no-tests=pass", None(AllSkipped)),
+    // nextest calls what its filter leaves out skipped.
+    ("cargo-nextest/filtered", "cargo nextest run --no-tests=pass nothing", None(AllSkipped)),
+    ("cargo-nextest/list", "cargo nextest list", None(NoSummary)),
+    ("pytest/pass", "python -m pytest test_ok.py", Ran(2)),
+    ("pytest/quiet", "pytest -q test_ok.py", Ran(2)),
+    ("pytest/quieter", "pytest -qq test_ok.py", Unknown),
+    ("pytest/color", "pytest --color=yes test_ok.py", Ran(2)),
+    ("pytest/xdist", "pytest -n 2 test_ok.py", Ran(2)),
+    ("pytest/some-deselected", "pytest -k one test_ok.py", Ran(1)),
+    ("pytest/fail", "pytest test_fail.py", Ran(2)),
+    ("pytest/error", "pytest test_err.py", Ran(1)),
+    ("pytest/none", "pytest empty_module.py", None(NoneFound)),
+    ("pytest/skipped", "pytest test_skip.py", None(AllSkipped)),
+    ("pytest/skipped-quiet", "pytest -q test_skip.py", None(AllSkipped)),
+    ("pytest/xfail", "pytest test_ok.py -k four", None(AllSkipped)),
+    ("pytest/deselected", "pytest -k nothing test_ok.py", None(FilteredOut)),
+    ("pytest/deselected-quiet", "pytest -q -k nothing test_ok.py", None(FilteredOut)),
+    ("pytest/collect-only", "pytest --collect-only test_ok.py", None(NoSummary)),
+    ("pytest/collect-only-q", "uv run pytest --collect-only -q", None(NoSummary)),
+    ("unittest/pass", "python -m unittest test_unit", Ran(2)),
+    ("unittest/pass-v", "python -m unittest -v test_unit", Ran(2)),
+    ("unittest/fail", "python -m unittest test_unit_fail", Ran(2)),
+    ("unittest/none", "python -m unittest empty_module", None(NoneFound)),
+    ("unittest/skipped", "python -m unittest test_unit_skip", None(AllSkipped)),
+    ("unittest/filtered", "python -m unittest -k nothing test_unit", None(NoneFound)),
+    ("jest/pass", "jest ok", Ran(2)),
+    ("jest/two", "jest ok skip", Ran(2)),
+    ("jest/fail", "jest fail", Ran(2)),
+    ("jest/none", "jest --passWithNoTests nothing", None(NoneFound)),
+    ("jest/skipped", "jest skip", None(AllSkipped)),
+    ("jest/filtered", "jest ok -t nothing", None(AllSkipped)),
+    ("jest/list", "npx jest --listTests", None(NoSummary)),
+    ("vitest/pass", "vitest run ok", Ran(2)),
+    ("vitest/dot", "vitest run --reporter=dot ok", Ran(2)),
+    ("vitest/tap", "vitest run --reporter=tap-flat ok", Ran(2)),
+    ("vitest/fail", "vitest run fail", Ran(2)),
+    ("vitest/none", "vitest run --passWithNoTests nothing", None(NoneFound)),
+    ("vitest/skipped", "vitest run skip", None(AllSkipped)),
+    ("vitest/filtered", "vitest run ok -t nothing", None(AllSkipped)),
+    ("vitest/list", "npx vitest list ok", None(NoSummary)),
+    ("mocha/pass", "mocha ok.js", Ran(2)),
+    ("mocha/dot", "mocha -R dot ok.js", Ran(2)),
+    ("mocha/min", "mocha -R min ok.js", Ran(2)),
+    ("mocha/tap", "mocha -R tap ok.js", Ran(2)),
+    ("mocha/fail", "mocha fail.js", Ran(2)),
+    ("mocha/none", "mocha none.js", None(NoneFound)),
+    ("mocha/skipped", "mocha skip.js", None(AllSkipped)),
+    ("mocha/filtered", "mocha -g nothing ok.js", None(NoneFound)),
+    ("mocha/dry-run", "mocha --dry-run ok.js", None(NoSummary)),
+    ("node/pass-tap", "node --test ok.test.js", Ran(2)),
+    ("node/pass-spec", "node --test --test-reporter=spec ok.test.js", Ran(2)),
+    ("node/fail", "node --test fail.test.js", Ran(2)),
+    ("node/fail-spec", "node --test --test-reporter=spec fail.test.js", Ran(2)),
+    ("node/dot", "node --test --test-reporter=dot ok.test.js", Unknown),
+    // To node a file that ends well is a test that passed.
+    ("node/empty-file", "node --test none.test.js", Ran(1)),
+    ("node/none", "node --test", None(NoneFound)),
+    ("node/skipped", "node --test skip.test.js", None(AllSkipped)),
+    ("node/skipped-spec", "node --test --test-reporter=spec skip.test.js", None(AllSkipped)),
+    ("node/filtered", "node --test --test-name-pattern=nothing", None(AllSkipped)),
+    ("go/pass", "go test ./...", Some),
+    ("go/cover", "go test -cover ./a", Some),
+    ("go/verbose", "go test -v ./...", Ran(3)),
+    ("go/json", "go test -json ./...", Ran(3)),
+    ("go/fail", "go test ./d", Some),
+    ("go/fail-v", "go test -v ./d", Ran(2)),
+    ("go/no-files", "go test ./b", None(NoneFound)),
+    ("go/filtered", "go test -run Nothing ./...", None(NoneFound)),
+    ("go/filtered-v", "go test -v -run Nothing ./...", None(NoneFound)),
+    ("go/filtered-json", "go test -json -run Nothing ./...", None(NoneFound)),
+    // Without -v nothing shows that the only test was skipped.
+    ("go/skipped", "go test ./c", Some),
+    ("go/skipped-v", "go test -v ./c", None(AllSkipped)),
+    ("go/skipped-json", "go test -json ./c", None(AllSkipped)),
+    ("go/list", "go test -list . ./...", None(NoSummary)),
+    ("rspec/pass", "rspec ok_spec.rb", Ran(2)),
+    ("rspec/doc", "rspec -fd ok_spec.rb", Ran(2)),
+    ("rspec/fail", "rspec fail_spec.rb", Ran(2)),
+    ("rspec/json", "rspec -fj ok_spec.rb", Unknown),
+    ("rspec/none", "rspec none_spec.rb", None(NoneFound)),
+    ("rspec/skipped", "rspec skip_spec.rb", None(AllSkipped)),
+    ("rspec/filtered", "rspec -e nothing ok_spec.rb", None(FilteredOut)),
+    ("rspec/dry-run", "bundle exec rspec --dry-run", None(NoSummary)),
+    ("phpunit/pass", "phpunit ok", Ran(2)),
+    ("phpunit/testdox", "phpunit --testdox ok", Ran(2)),
+    ("phpunit/mixed", "phpunit MixTest.php", Ran(1)),
+    ("phpunit/fail", "phpunit fail", Ran(2)),
+    ("phpunit/none", "phpunit none", None(NoneFound)),
+    ("phpunit/skipped", "phpunit skip", None(AllSkipped)),
+    ("phpunit/filtered", "phpunit --filter nothing ok", None(NoneFound)),
+    ("phpunit/list", "vendor/bin/phpunit --list-tests", None(NoSummary)),
+    ("maven/pass", "mvn -B test", Ran(3)),
+    ("maven/modules-surefire-3", "mvn -B test", Ran(5)),
+    ("maven/fail", "mvn -B test", Ran(2)),
+    ("maven/none", "mvn -B test", None(NoneFound)),
+    ("maven/skipped", "mvn -B test", None(AllSkipped)),
+    ("maven/skip-tests", "mvn -B verify -DskipTests", None(AllSkipped)),
+    ("gradle/pass", "./gradlew test", Some),
+    ("gradle/pass-4.4", "gradle test", Unknown),
+    ("gradle/up-to-date", "./gradlew test", Some),
+    ("gradle/no-annotation", "gradle test", Some),
+    ("gradle/fail", "gradle test", Ran(3)),
+    ("gradle/no-source", "./gradlew test", None(NoneFound)),
+    ("gradle/no-source-4", "./gradlew build", None(NoneFound)),
+    ("gradle/dry-run", "gradle test --dry-run", None(NoSummary)),
+    ("ctest/pass", "ctest --test-dir build", Ran(2)),
+    ("ctest/mixed", "ctest --test-dir build", Ran(2)),
+    ("ctest/fail", "ctest --test-dir build", Ran(3)),
+    ("ctest/none", "ctest --test-dir build", None(NoneFound)),
+    ("ctest/filtered", "ctest --test-dir build -R nothing", None(NoneFound)),
+    ("ctest/skipped", "ctest --test-dir build", None(AllSkipped)),
+    ("ctest/disabled", "ctest --test-dir build", None(AllSkipped)),
+    ("ctest/show-only", "ctest --test-dir build -N", None(NoSummary)),
+    ("bats/pass-tap", "bats ok.bats", Ran(2)),
+    ("bats/pass-pretty", "bats --pretty ok.bats", Ran(2)),
+    ("bats/fail-tap", "bats fail.bats", Ran(2)),
+    ("bats/fail-pretty", "bats --pretty fail.bats", Ran(2)),
+    ("bats/none", "bats none.bats", None(NoneFound)),
+    ("bats/none-pretty", "bats --pretty none.bats", None(NoneFound)),
+    ("bats/skipped-tap", "bats skip.bats", None(AllSkipped)),
+    ("bats/skipped-pretty", "bats --pretty skip.bats", None(AllSkipped)),
+    ("bats/filtered", "bats -f nothing ok.bats", None(NoneFound)),
+    ("bats/filtered-pretty", "bats --pretty -f nothing ok.bats", None(NoneFound)),
+    ("bats/count", "bats --count ok.bats", None(NoSummary)),
+    ("swift/pass-xctest", "swift test", Ran(2)),
+    ("swift/tail-of-xctest", "swift test | tail -4", Ran(2)),
+    ("swift/selected-one-by-one", "swift test --filter Memory", Ran(2)),
+    ("swift/pass-testing", "swift test", Ran(2)),
+    ("swift/fail-testing", "swift test", Ran(1)),
+    ("swift/none-xctest", "swift test", None(NoneFound)),
+    ("swift/none-testing", "swift test", None(NoneFound)),
+    ("swift/skipped-testing", "swift test", None(AllSkipped)),
+    ("dotnet/pass", "dotnet test", Ran(5)),
+    ("dotnet/pass-3.1", "dotnet test", Ran(5)),
+    ("dotnet/pass-platform", "dotnet test", Ran(2)),
+    ("dotnet/two-assemblies", "dotnet test", Ran(7)),
+    ("dotnet/fail", "dotnet test", Ran(5)),
+    ("dotnet/none", "dotnet test", None(NoneFound)),
+    ("dotnet/none-platform", "dotnet test", None(NoneFound)),
+    ("dotnet/none-terminal-logger", "dotnet test", None(NoneFound)),
+    ("dotnet/skipped", "dotnet test", None(AllSkipped)),
+    ("dotnet/filtered", "dotnet test --filter Nothing", None(FilteredOut)),
+    ("deno/pass", "deno test", Ran(2)),
+    ("deno/fail", "deno test", Ran(2)),
+    ("deno/none", "deno test", None(NoneFound)),
+    ("deno/skipped", "deno test", None(AllSkipped)),
+    ("deno/filtered", "deno test --filter nothing", None(FilteredOut)),
+    ("deno/no-run", "deno test --no-run", None(NoSummary)),
+    ("bun/pass", "bun test", Ran(2)),
+    ("bun/fail", "bun test", Ran(2)),
+    ("bun/none", "bun test", None(NoneFound)),
+    ("bun/skipped", "bun test", None(AllSkipped)),
+    ("bun/filtered", "bun test -t nothing", Unknown),
+];
+
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/fixtures/runners")
+}
+
+fn recording(name: &str) -> Vec<u8> {
+    std::fs::read(folder().join(format!("{name}.txt"))).unwrap()
+}
+
+fn scan(command: &str, pieces: impl IntoIterator<Item = impl AsRef<[u8]>>) -> TestsRun {
+    let mut scanner = Scanner::new(command);
+    pieces.into_iter().for_each(|piece| scanner.feed(piece.as_ref()));
+    scanner.finish()
+}
+
+#[track_caller]
+fn check(command: &str, output: &str, expected: TestsRun) {
+    assert_eq!(scan(command, [output]), expected, "{command}:\n{output}");
+}
+
+#[test]
+fn every_recording_says_what_its_runner_ran() {
+    for (name, command, expected) in RECORDINGS {
+        assert_eq!(scan(command, [recording(name)]), *expected, "{name}");
+    }
+}
+
+#[test]
+fn every_recording_is_named_in_the_table() {
+    let mut names = Vec::new();
+    for runner in std::fs::read_dir(folder()).unwrap().map(Result::unwrap) {
+        let Ok(files) = std::fs::read_dir(runner.path()) else { continue };
+        for file in files.map(Result::unwrap) {
+            let name = file.path().with_extension("").display().to_string();
+            let parts: Vec<&str> = name.rsplitn(3, '/').collect();
+            names.push(format!("{}/{}", parts[1], parts[0]));
+        }
+    }
+    let known: Vec<&str> = RECORDINGS.iter().map(|(name, ..)| *name).collect();
+    names.retain(|name| !known.contains(&name.as_str()));
+    assert_eq!(names, Vec::<String>::new());
+}
+
+#[test]
+fn it_does_not_matter_how_the_output_is_split_coloured_or_ended() {
+    for (name, command, expected) in RECORDINGS {
+        let bytes = recording(name);
+        assert_eq!(scan(command, bytes.chunks(1)), *expected, "{name}, byte by byte");
+        let text = String::from_utf8(bytes).unwrap();
+        let dos = text.replace('\n', "\r\n");
+        assert_eq!(scan(command, [&dos]), *expected, "{name}, with CRLF");
+        assert_eq!(scan(command, [coloured(&text)]), *expected, "{name}, coloured");
+        let over = text.replace('\n', "\n\u{1b}[2K 12% …\r");
+        assert_eq!(scan(command, [&over]), *expected, "{name}, with progress");
+    }
+}
+
+/// A colour around every word, a title and a link in front of every line.
+fn coloured(text: &str) -> String {
+    let lines = text.split('\n').map(|line| {
+        let words: Vec<String> =
+            line.split(' ').map(|word| format!("\u{1b}[1;32m{word}\u{1b}[0m")).collect();
+        format!("\u{1b}]0;title\u{7}\u{1b}]8;;http://x\u{1b}\\{}\u{1b}(B", words.join(" "))
+    });
+    lines.collect::<Vec<String>>().join("\n")
+}
+
+#[test]
+fn arbitrary_bytes_do_no_harm() {
+    let mut seed = 0x9e37_79b9_7f4a_7c15_u64;
+    let mut next = || {
+        seed ^= seed << 13;
+        seed ^= seed >> 7;
+        seed ^= seed << 17;
+        seed
+    };
+    let recordings: Vec<Vec<u8>> = RECORDINGS.iter().map(|(name, ..)| recording(name)).collect();
+    for round in 0..3_000 {
+        let mut bytes = recordings[round % recordings.len()].clone();
+        for _ in 0..8 {
+            let at = usize::try_from(next() % (bytes.len() as u64 + 1)).unwrap();
+            let byte = u8::try_from(next() & 0xff).unwrap();
+            match next() % 3 {
+                0 => bytes.insert(at, byte),
+                1 => bytes.truncate(at),
+                _ => bytes.extend([byte, b'\n', b'9', b'9', b'9', b' ']),
+            }
+        }
+        scan("cargo test", [bytes]);
+    }
+}
+
+#[test]
+fn a_flood_is_read_in_little_memory() {
+    let mut scanner = Scanner::new("pytest");
+    for _ in 0..4_000 {
+        scanner.feed(&[b'.'; 1024]);
+    }
+    assert!(scanner.lines.memory() <= 8 * 1024);
+    scanner.feed(b"\n2 passed in 0.01s\n");
+    assert_eq!(scanner.finish(), Ran(2));
+}
+
+#[test]
+fn all_summaries_of_an_output_add_up() {
+    let twelve = "test result: ok. 12 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out\n";
+    let none = "test result: ok. 0 passed; 0 failed; 0 ignored; 0 measured; 5 filtered out\n";
+    check("cargo test", &[twelve, none].concat(), Ran(12));
+    check("cargo test", &[none, none].concat(), None(FilteredOut));
+    check("cargo test", &[twelve, "3 passed in 0.1s\n"].concat(), Ran(15));
+    check("make test", &[none, "ok  \tdemo/a\t0.1s\n"].concat(), Some);
+}
+
+#[test]
+fn a_count_beyond_any_is_no_number_and_never_overflows() {
+    check("pytest", "99999999999999999999 passed in 0.1s", Unknown);
+    let line = "999999999999 passed in 0.1s\n";
+    assert_eq!(scan("pytest", vec![line; 3]), Ran(2_999_999_999_997));
+}
+
+#[test]
+fn what_no_runner_says_is_unknown() {
+    for output in [
+        "",
+        "Finished in 3.2s\nno problems\n",
+        "1 warning in 0.3s\n",
+        "0 errors, 0 warnings\n",
+        "ok 1 of 3\nok 2 of 3\n",
+        "Tests are important. All 0 of them.\n",
+        "    test result: ok. 0 passed; 0 failed; 0 ignored\n",
+        "5 tests, 7 assertions\n",
+        "Downloaded 3 packages in 2.1s\n",
+        "> Task :testClasses NO-SOURCE\n",
+        "Total: 0\nPassed: 0\n",
+    ] {
+        check("make check", output, Unknown);
+    }
+}
+
+#[test]
+fn what_nextest_shows_of_its_tests_is_not_added() {
+    let output = "    Starting 1 test across 1 binary\n\
+                  running 1 test\ntest a ... ok\n\n\
+                  test result: ok. 1 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out\n\
+                  \x20    Summary [   0.018s] 1 test run: 1 passed, 0 skipped\n\
+                  test result: ok. 1 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out\n";
+    check("cargo nextest run --no-capture; cargo test --doc", output, Ran(2));
+}
+
+#[test]
+fn a_flag_that_runs_no_test_decides_only_where_nothing_else_runs() {
+    for command in [
+        "cd sub && cargo test --no-run",
+        "cargo test --workspace --no-run 2>&1",
+        "CI=1 python3 -m pytest --co -q",
+        "go test -c -o /dev/null ./a",
+        "mvn test -DskipTests=true",
+        "ctest -N",
+    ] {
+        check(command, "3 passed in 0.1s", None(NoSummary));
+    }
+    for command in [
+        "cargo test --no-run && ./check.sh",
+        "cargo test --no-run; cargo test -q > log",
+        "mvn package -DskipTests",
+        "mvn test -DskipTests=false",
+        "pytest -k list",
+        "cargo build --tests",
+        "$RUNNER --collect-only",
+        "make test",
+    ] {
+        check(command, "", Unknown);
+    }
+}
