@@ -3,6 +3,7 @@
 mod adopt;
 mod allowed;
 mod cancel;
+mod checkpoint;
 mod demo;
 mod doctor;
 mod exit;
@@ -53,6 +54,9 @@ enum Command {
     Trust(trust::Args),
     /// Say what was decided last, and why
     Explain(explain::Args),
+    /// Look back at the moments at which all criteria held, and bring one back
+    #[command(subcommand)]
+    Checkpoint(checkpoint::Command),
     /// Look at the loop's tasks and change them
     #[command(subcommand)]
     Task(task::Command),
@@ -80,6 +84,8 @@ impl Command {
             Command::Adopt(_) => "adopt",
             Command::Trust(_) => "trust",
             Command::Explain(_) => "explain",
+            Command::Checkpoint(checkpoint::Command::Restore(_)) => "checkpoint restore",
+            Command::Checkpoint(_) => "checkpoint",
             Command::Task(task::Command::Import(_)) => "task import",
             Command::Task(_) => "task",
             Command::Install(_) => "install",
@@ -103,6 +109,7 @@ pub fn run() -> ExitCode {
         Command::Adopt(args) => adopt::run(&args),
         Command::Trust(args) => trust::run(&args),
         Command::Explain(args) => explain::run(&args),
+        Command::Checkpoint(command) => checkpoint::run(&command),
         Command::Task(command) => task::run(command),
         Command::Install(args) => install::run(&args),
         Command::Uninstall(args) => uninstall::run(&args),
