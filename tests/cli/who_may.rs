@@ -2,7 +2,7 @@
 
 use crate::world::World;
 
-const REFUSED: [&[&str]; 12] = [
+const REFUSED: [&[&str]; 13] = [
     &["start"],
     &["start", "x"],
     &["start", "--session", "S", "x"],
@@ -15,12 +15,14 @@ const REFUSED: [&[&str]; 12] = [
     &["resume"],
     &["adopt"],
     &["trust", "--yes"],
+    &["checkpoint", "restore", "1"],
 ];
 
-const ALLOWED: [&[&str]; 12] = [
+const ALLOWED: [&[&str]; 13] = [
     &["status"],
     &["status", "--all", "--json"],
     &["explain"],
+    &["checkpoint", "list", "--json"],
     &["task", "add", "a"],
     &["task", "list"],
     &["task", "ready"],
@@ -68,6 +70,7 @@ fn every_command_of_the_list_that_exists_is_refused() {
         }
         let given: Vec<&str> = match command {
             "task import" => vec!["task", "import", "-"],
+            "checkpoint restore" => vec!["checkpoint", "restore", "1"],
             _ => words,
         };
         let printed = world.in_session("S", &given, "");

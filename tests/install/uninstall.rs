@@ -106,3 +106,35 @@ fn a_broken_settings_file_is_refused_here_too() {
     let world = World::new().with_settings("{ oops");
     world.ralph(&["uninstall"]).exit(3).says("line 1, column 3");
 }
+
+#[test]
+fn it_names_the_checkpoints_that_stay_and_the_command_that_removes_them() {
+    let world = World::new().with_settings("{}");
+    let git = |folder: &str, arguments: &[&str]| {
+        let mut command = world.command("git");
+        command.args(["-c", "user.name=t", "-c", "user.email=t@example.com"]).args(arguments);
+        assert!(command.current_dir(world.path(folder)).status().unwrap().success());
+    };
+    std::fs::create_dir_all(world.path("it's other")).unwrap();
+    for folder in ["project", "it's other"] {
+        git(folder, &["init", "-q"]);
+        git(folder, &["commit", "-q", "--allow-empty", "-m", "first"]);
+        git(folder, &["update-ref", "refs/ralph/x/1", "HEAD"]);
+    }
+    // The other repository is known from a loop of it.
+    let mut start = world.command(world.path("bin/ralph"));
+    start.args(["start", "a plan"]).current_dir(world.path("it's other"));
+    assert!(start.output().unwrap().status.success());
+    world.ralph(&["install"]).exit(0);
+    let said = world.ralph(&["uninstall"]).exit(0);
+    for folder in ["project", "it's other"] {
+        let place = world.path(folder);
+        let named = format!("  1 refs `refs/ralph/*` of `{}` (checkpoints)", place.display());
+        assert!(said.stdout.contains(&named), "{}", said.stdout);
+    }
+    let commands = said.stdout.lines().filter(|line| line.starts_with("    git -C "));
+    for command in commands {
+        assert!(world.command("sh").args(["-c", command]).status().unwrap().success());
+    }
+    world.ralph(&["uninstall"]).exit(0).does_not_say("refs/ralph");
+}

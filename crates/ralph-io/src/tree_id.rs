@@ -16,6 +16,8 @@ mod reader;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use compare::readable;
+
 use crate::tree;
 use anyhow::{Context, Result};
 use ralph_core::{globs, progress};

@@ -1,14 +1,12 @@
 //! `ralph explain`: the last decisions of a loop in plain words, from its journal.
 
-use super::exit::{Exit, bad_state, refused};
+use super::exit::{Exit, refused};
 use super::here::Here;
 use super::number;
 use super::screen::{self, visible};
-use super::which::{self, Found, Which};
+use super::which::{self, Which};
 use anyhow::Result;
-use ralph_core::state::LoopState;
 use ralph_io::journal::{self, Entry};
-use ralph_io::lifecycle;
 use serde_json::{Value, json};
 
 /// What a person may say about the account.
@@ -27,7 +25,7 @@ pub(crate) struct Args {
 /// Prints the last decisions.
 pub(crate) fn run(args: &Args) -> Result<Exit> {
     let here = Here::gather()?;
-    let found = find(&here, &args.which)?;
+    let found = which::recent(&here, &args.which)?;
     let entries = journal::read(found.file.folder());
     let count = usize::try_from(args.count).unwrap_or(usize::MAX);
     let last = &entries[entries.len().saturating_sub(count)..];
@@ -44,35 +42,6 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
     blocks.extend(last.iter().map(describe));
     screen::print(&blocks.join("\n"))?;
     Ok(Exit::Done)
-}
-
-/// The loop that is named; else this session's; else the project's live one, if there is only
-/// one; else its most recent, ended or not.
-fn find(here: &Here, which: &Which) -> Result<Found> {
-    if let Some(found) = which::named(here, which)? {
-        return Ok(found);
-    }
-    if let Some(session) = &here.session
-        && let Some(found) = which::of_session(here, session)?
-    {
-        return Ok(found);
-    }
-    let mut live = which::of_project(here, LoopState::is_live);
-    if live.len() == 1 {
-        return Ok(live.remove(0));
-    }
-    let file = lifecycle::of_project(&here.home, &here.root).map_err(bad_state)?;
-    let recent = file.map(|file| file.read().map(|loaded| (file, loaded))).transpose();
-    match recent.map_err(bad_state)? {
-        Some((file, Some(loaded))) => Ok(Found { file, state: loaded.state }),
-        _ => Err(refused(
-            Exit::No,
-            format!(
-                "there is no loop in `{}`; `ralph status --all` lists them",
-                here.root.display()
-            ),
-        )),
-    }
 }
 
 fn describe(entry: &Entry) -> String {

@@ -4,6 +4,7 @@ mod adopt;
 mod allowed;
 mod blocked;
 mod cancel;
+mod checkpoint;
 mod criteria;
 mod demo;
 mod doctor;
@@ -58,6 +59,9 @@ enum Command {
     Trust(trust::Args),
     /// Say what was decided last, and why
     Explain(explain::Args),
+    /// Look back at the moments at which all criteria held, and bring one back
+    #[command(subcommand)]
+    Checkpoint(checkpoint::Command),
     /// Look at the loop's tasks and change them
     #[command(subcommand)]
     Task(task::Command),
@@ -96,6 +100,8 @@ impl Command {
             Command::Adopt(_) => "adopt",
             Command::Trust(_) => "trust",
             Command::Explain(_) => "explain",
+            Command::Checkpoint(checkpoint::Command::Restore(_)) => "checkpoint restore",
+            Command::Checkpoint(_) => "checkpoint",
             Command::Task(task::Command::Import(_)) => "task import",
             Command::Task(_) => "task",
             Command::Install(_) => "install",
@@ -124,6 +130,7 @@ pub fn run() -> ExitCode {
         Command::Adopt(args) => adopt::run(&args),
         Command::Trust(args) => trust::run(&args),
         Command::Explain(args) => explain::run(&args),
+        Command::Checkpoint(command) => checkpoint::run(&command),
         Command::Task(command) => task::run(command),
         Command::Install(args) => install::run(&args),
         Command::Uninstall(args) => uninstall::run(&args),

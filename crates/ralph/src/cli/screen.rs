@@ -8,10 +8,15 @@ use std::io::{ErrorKind, IsTerminal, Write};
 
 /// Prints to standard output, with a line feed after it.
 pub(crate) fn print(text: &str) -> Result<()> {
+    print_bytes(text.as_bytes())
+}
+
+/// As [`print()`], for what need not be text.
+pub(crate) fn print_bytes(bytes: &[u8]) -> Result<()> {
     let mut to = std::io::stdout().lock();
     let written = to
-        .write_all(text.as_bytes())
-        .and_then(|()| if text.ends_with('\n') { Ok(()) } else { to.write_all(b"\n") })
+        .write_all(bytes)
+        .and_then(|()| if bytes.ends_with(b"\n") { Ok(()) } else { to.write_all(b"\n") })
         .and_then(|()| to.flush());
     match written {
         Err(error) if error.kind() != ErrorKind::BrokenPipe => {

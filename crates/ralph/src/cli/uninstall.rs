@@ -1,8 +1,10 @@
 //! `ralph uninstall`: the exact inverse of `ralph install`.
 //!
 //! If nobody has touched the settings since, they become what they were to the byte; otherwise our
-//! entries go and everything else stays. Loops, archive and executables are never removed, only
-//! named.
+//! entries go and everything else stays. Loops, archive, checkpoints and executables are never
+//! removed, only named.
+
+mod checkpoints;
 
 use super::exit::{Exit, refused};
 use super::install::merge::{self, Merged};
@@ -176,6 +178,14 @@ fn name_what_is_left(places: &Places, known: Option<&Install>, left: &[String]) 
     let state = places.ralph.root().display();
     tell!("  `{state}` (loops, and the archive of ended ones)");
     tell!("  `{}`/ralph and ralph-* (the executables)", places.executables.display());
+    for repository in checkpoints::repositories(places) {
+        tell!(
+            "  {} refs `refs/ralph/*` of `{}` (checkpoints); to remove them:",
+            repository.n_refs,
+            repository.shown()
+        );
+        tell!("    {}", repository.removal());
+    }
     for backup in known.map_or(&[][..], |known| &known.backups) {
         tell!("  `{}` (settings as they were)", backup.display());
     }

@@ -76,6 +76,29 @@ pub(crate) fn one(here: &Here, which: &Which, wanted: Wanted) -> Result<Found> {
     }
 }
 
+/// The loop that is looked back at: the one that is named; else this session's; else the project's
+/// live one, if there is only one; else its most recent, ended or not.
+pub(crate) fn recent(here: &Here, which: &Which) -> Result<Found> {
+    if let Some(found) = named(here, which)? {
+        return Ok(found);
+    }
+    if let Some(session) = &here.session
+        && let Some(found) = of_session(here, session)?
+    {
+        return Ok(found);
+    }
+    let mut live = of_project(here, LoopState::is_live);
+    if live.len() == 1 {
+        return Ok(live.remove(0));
+    }
+    let file = lifecycle::of_project(&here.home, &here.root).map_err(bad_state)?;
+    let recent = file.map(|file| file.read().map(|loaded| (file, loaded))).transpose();
+    match recent.map_err(bad_state)? {
+        Some((file, Some(loaded))) => Ok(Found { file, state: loaded.state }),
+        _ => Err(refused(Exit::No, nothing(here, "there is no loop"))),
+    }
+}
+
 /// The loop of `--session` or `--loop`, whatever its phase; none if neither is given.
 pub(crate) fn named(here: &Here, which: &Which) -> Result<Option<Found>> {
     if let Some(session) = &which.session {

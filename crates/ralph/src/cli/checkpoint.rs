@@ -1,0 +1,164 @@
+//! `ralph checkpoint …`: looks back at the moments at which all criteria held, and brings one back.
+//!
+//! A loop is looked back at, so one that has ended will do. The moments stand in the repository of
+//! the loop's project and outlive what Ralph itself keeps of the loop.
+
+mod show;
+
+use super::exit::{Exit, refused};
+use super::here::Here;
+use super::note::note;
+use super::number;
+use super::screen::{self, visible};
+use super::which::{self, Found, Which};
+use anyhow::Result;
+use ralph_io::checkpoint::{self, Checkpoint, Restored};
+use ralph_io::tree;
+use std::path::{Path, PathBuf};
+
+/// What to do with the moments.
+#[derive(Debug, clap::Subcommand)]
+pub(crate) enum Command {
+    /// List the checkpoints of a loop, oldest first
+    List(show::List),
+    /// Say what a checkpoint is and what it changed
+    Show(show::One),
+    /// Say what has changed since a checkpoint
+    Diff(show::Diff),
+    /// Make the files what they were at a checkpoint; the present state is kept as one first
+    Restore(Restore),
+}
+
+/// Which moment is brought back.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Restore {
+    /// The checkpoint's number
+    #[arg(value_name = "N", value_parser = number::count, allow_hyphen_values = true)]
+    number: u32,
+    #[command(flatten)]
+    which: Which,
+}
+
+/// The moments of one loop.
+struct Kept {
+    loop_id: String,
+    /// The loop; none if only its refs are left.
+    found: Option<Found>,
+    /// The work tree that they are compared with.
+    root: PathBuf,
+    checkpoints: Vec<Checkpoint>,
+}
+
+/// Does it.
+pub(crate) fn run(command: &Command) -> Result<Exit> {
+    let here = Here::gather()?;
+    match command {
+        Command::List(args) => show::list(&here, args),
+        Command::Show(args) => show::one(&here, args),
+        Command::Diff(args) => show::diff(&here, args),
+        Command::Restore(args) => restore(&here, args),
+    }
+}
+
+impl Kept {
+    fn gather(here: &Here, which: &Which) -> Result<Kept> {
+        match which::recent(here, which) {
+            Ok(found) => Kept::of(here, found),
+            Err(error) => Kept::without_state(here, which, error),
+        }
+    }
+
+    fn of(here: &Here, found: Found) -> Result<Kept> {
+        let own = Path::new(&found.state.project_root);
+        // A work tree that is gone has left its refs to the others of its repository.
+        let root = if own.is_dir() { own.to_owned() } else { here.root.clone() };
+        let loop_id = found.state.loop_id.clone();
+        let checkpoints = checkpoint::list(&root, Some(&loop_id)).map_err(git_failed)?;
+        Ok(Kept { loop_id, root, checkpoints, found: Some(found) })
+    }
+
+    /// What is known of a loop may be lost or cleared away; its refs in this repository are not.
+    fn without_state(here: &Here, which: &Which, error: anyhow::Error) -> Result<Kept> {
+        let Some(loop_id) = &which.loop_id else { return Err(error) };
+        match checkpoint::list(&here.root, Some(loop_id)) {
+            Ok(checkpoints) if !checkpoints.is_empty() => Ok(Kept {
+                loop_id: loop_id.clone(),
+                found: None,
+                root: here.root.clone(),
+                checkpoints,
+            }),
+            _ => Err(error),
+        }
+    }
+
+    /// The checkpoint of this number, else the newest.
+    fn one(&self, number: Option<u32>) -> Result<&Checkpoint> {
+        let found = match number {
+            None => self.checkpoints.last(),
+            Some(number) => self.checkpoints.iter().find(|one| one.number == number),
+        };
+        found.ok_or_else(|| refused(Exit::No, self.lack(number)))
+    }
+
+    fn lack(&self, number: Option<u32>) -> String {
+        let loop_id = visible(&self.loop_id);
+        match (number, self.checkpoints.is_empty()) {
+            (Some(number), false) => format!(
+                "loop {loop_id} has no checkpoint {number}; `ralph checkpoint list --loop \
+                 {loop_id}` lists those that it has"
+            ),
+            _ if tree::repository_root(&self.root).is_none() => format!(
+                "loop {loop_id} has no checkpoints: `{}` is in no git repository",
+                self.root.display()
+            ),
+            _ => format!(
+                "loop {loop_id} has no checkpoints; one is kept whenever all its criteria hold"
+            ),
+        }
+    }
+}
+
+fn restore(here: &Here, args: &Restore) -> Result<Exit> {
+    let kept = Kept::gather(here, &args.which)?;
+    let wanted = kept.one(Some(args.number))?;
+    let restored = checkpoint::restore(&kept.root, wanted).map_err(git_failed)?;
+    if let Some(found) = &kept.found {
+        let why = format!("a person brought checkpoint {} back", wanted.number);
+        note(here, &found.file, &found.state, ("checkpoint restore", "restored"), &why);
+    }
+    screen::print(&describe(&kept, wanted, &restored))?;
+    // What was asked for is not all done then, and a script must be able to tell.
+    Ok(if restored.left.is_empty() { Exit::Done } else { Exit::No })
+}
+
+fn describe(kept: &Kept, wanted: &Checkpoint, restored: &Restored) -> String {
+    let root = kept.root.display().to_string();
+    let mut text = format!("checkpoint {} is back in `{}`", wanted.number, visible(&root));
+    let (n_written, n_removed) = (restored.written.len(), restored.removed.len());
+    if n_written + n_removed + restored.left.len() == 0 {
+        return text + "; nothing had changed since";
+    }
+    text.push_str(&format!(": {n_written} written, {n_removed} removed"));
+    for (what, paths) in [("wrote", &restored.written), ("removed", &restored.removed)] {
+        for path in paths {
+            text.push_str(&format!("\n  {what:<8} {path}"));
+        }
+    }
+    for path in &restored.left {
+        text.push_str(&format!(
+            "\n  left     {path} (what stands there is ignored by git, or a repository of its own)"
+        ));
+    }
+    let before = restored.before.number;
+    let loop_id = visible(&kept.loop_id);
+    text.push_str(&format!(
+        "\n`ralph checkpoint restore {before} --loop {loop_id}` takes it back; your index and \
+         branches are as they were"
+    ));
+    text
+}
+
+/// Git is missing, or said no; its words are in the error.
+fn git_failed(error: anyhow::Error) -> anyhow::Error {
+    refused(Exit::MissingProgram, format!("{error:#}"))
+}

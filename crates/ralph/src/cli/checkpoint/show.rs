@@ -1,0 +1,108 @@
+//! `ralph checkpoint list|show|diff`: looks, and changes nothing.
+
+use super::{Kept, git_failed};
+use crate::cli::exit::{Exit, refused};
+use crate::cli::here::Here;
+use crate::cli::number;
+use crate::cli::screen::{self, visible, visible_lines};
+use crate::cli::which::Which;
+use anyhow::Result;
+use ralph_io::checkpoint::{self, Checkpoint, Form};
+use serde_json::{Value, json};
+use std::io::IsTerminal;
+
+/// How the list is wanted.
+#[derive(Debug, clap::Args)]
+pub(crate) struct List {
+    /// Print one JSON document
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    which: Which,
+}
+
+/// Which moment is meant.
+#[derive(Debug, clap::Args)]
+pub(crate) struct One {
+    /// The checkpoint's number; the newest if none is given
+    #[arg(value_name = "N", value_parser = number::count, allow_hyphen_values = true)]
+    number: Option<u32>,
+    #[command(flatten)]
+    which: Which,
+}
+
+/// What the present is compared with.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Diff {
+    /// The checkpoint's number; the newest if none is given
+    #[arg(value_name = "N", value_parser = number::count, allow_hyphen_values = true)]
+    number: Option<u32>,
+    /// How much of each file changed, and not line by line
+    #[arg(long)]
+    stat: bool,
+    #[command(flatten)]
+    which: Which,
+}
+
+pub(super) fn list(here: &Here, args: &List) -> Result<Exit> {
+    let kept = Kept::gather(here, &args.which)?;
+    if args.json {
+        let checkpoints: Vec<Value> = kept.checkpoints.iter().map(document).collect();
+        let document =
+            json!({"schema_version": 1, "loop_id": kept.loop_id, "checkpoints": checkpoints});
+        screen::print_json(&document)?;
+        return Ok(Exit::Done);
+    }
+    if kept.checkpoints.is_empty() {
+        return Err(refused(Exit::No, kept.lack(None)));
+    }
+    let mut rows = vec![format!("loop {}", visible(&kept.loop_id))];
+    rows.extend(kept.checkpoints.iter().map(row));
+    screen::print(&rows.join("\n"))?;
+    Ok(Exit::Done)
+}
+
+pub(super) fn one(here: &Here, args: &One) -> Result<Exit> {
+    let kept = Kept::gather(here, &args.which)?;
+    let shown = checkpoint::show(&kept.root, kept.one(args.number)?).map_err(git_failed)?;
+    screen::print(&visible_lines(&shown))?;
+    Ok(Exit::Done)
+}
+
+pub(super) fn diff(here: &Here, args: &Diff) -> Result<Exit> {
+    let kept = Kept::gather(here, &args.which)?;
+    let from = kept.one(args.number)?;
+    let form = if args.stat { Form::Stat } else { Form::Patch };
+    let text = checkpoint::diff(&kept.root, from, form).map_err(git_failed)?;
+    if text.is_empty() {
+        screen::tell(&format!("nothing has changed since checkpoint {}", from.number));
+    } else if std::io::stdout().is_terminal() {
+        screen::print(&visible_lines(&String::from_utf8_lossy(&text)))?;
+    } else {
+        // Byte for byte, so that `git apply -R` takes it.
+        screen::print_bytes(&text)?;
+    }
+    Ok(Exit::Done)
+}
+
+fn row(checkpoint: &Checkpoint) -> String {
+    let row = format!(
+        "{:>3}  {}  {}  {}",
+        checkpoint.number,
+        checkpoint.at.strftime("%Y-%m-%d %H:%M:%SZ"),
+        checkpoint.commit.get(..10).unwrap_or(&checkpoint.commit),
+        visible(&checkpoint.about)
+    );
+    row.trim_end().to_owned()
+}
+
+fn document(checkpoint: &Checkpoint) -> Value {
+    json!({
+        "number": checkpoint.number,
+        "reference": checkpoint.reference,
+        "commit": checkpoint.commit,
+        "tree": checkpoint.tree,
+        "at": checkpoint.at,
+        "about": checkpoint.about,
+    })
+}
