@@ -9,6 +9,7 @@ mod family;
 mod keep;
 mod orphans;
 mod output;
+mod shell;
 mod signals;
 mod supervise;
 mod wire;
@@ -33,7 +34,7 @@ use std::time::{Duration, Instant};
 
 /// How long a supervisor may take after the deadline to end everything and to store the output.
 /// One that takes longer was stopped or worse, and counts as lost.
-const MARGIN: Duration = Duration::from_secs(30);
+const MARGIN: Duration = Duration::from_secs(15);
 
 /// A deadline that is further away is as good as none.
 const FAR: Duration = Duration::from_secs(366 * 24 * 3600);

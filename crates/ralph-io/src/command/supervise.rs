@@ -6,20 +6,15 @@
 
 use super::family;
 use super::output::Output;
+use super::shell;
 use super::signals::{self, Signals};
 use super::wire::{self, Report, Request};
 use super::{Ended, FAR, adopt_orphans};
-use crate::programs;
-use anyhow::{Context, Result};
+use anyhow::Result;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::process::{Pid, Signal, WaitOptions, WaitStatus};
-use std::ffi::OsStr;
-use std::io::{PipeReader, Read, pipe};
-use std::os::unix::ffi::OsStrExt;
-use std::os::unix::process::CommandExt;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::io::{PipeReader, Read};
 use std::time::{Duration, Instant};
 
 /// How long a process may take to end itself once it was asked.
@@ -37,7 +32,7 @@ const PIECE: usize = 64 * 1024;
 /// Runs what was asked for. The observer sees every byte of the output, as it is written.
 pub fn supervise(request: &Request, observer: &mut dyn FnMut(&[u8])) -> Report {
     let began = Instant::now();
-    let started = prepare().and_then(|signals| Ok((signals, start(request)?)));
+    let started = prepare().and_then(|signals| Ok((signals, shell::start(request)?)));
     match started {
         Err(error) => Report::nothing(Ended::NotStarted(format!("{error:#}")), began.elapsed()),
         Ok((signals, (command, pipe))) => Watch {
@@ -61,30 +56,6 @@ fn prepare() -> Result<Signals> {
     let _ = rustix::process::setsid();
     adopt_orphans()?;
     Signals::catch()
-}
-
-fn start(request: &Request) -> Result<(Pid, PipeReader)> {
-    let folder = Path::new(OsStr::from_bytes(&request.folder));
-    // Asked before: the failure to start a program would not tell which of the two is missing.
-    std::fs::read_dir(folder)
-        .with_context(|| format!("could not enter the folder `{}`", folder.display()))?;
-    let shell = ["bash", "sh"].into_iter().find_map(programs::find_on_path);
-    let shell = shell.unwrap_or_else(|| PathBuf::from("/bin/sh"));
-    let (reader, writer) = pipe().context("could not make a pipe")?;
-    rustix::io::ioctl_fionbio(&reader, true).context("could not make a pipe")?;
-    // The command holds both write ends, and lets go of them at the end of this function.
-    let mut command = Command::new(&shell);
-    command
-        .arg("-c")
-        .arg(&request.command)
-        .current_dir(folder)
-        .stdin(Stdio::null())
-        .stdout(writer.try_clone().context("could not make a pipe")?)
-        .stderr(writer)
-        .process_group(0);
-    let child = command.spawn();
-    let child = child.with_context(|| format!("could not start `{}`", shell.display()))?;
-    Ok((Pid::from_child(&child), reader))
 }
 
 /// A command that runs, or whose leftovers do.
