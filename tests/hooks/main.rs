@@ -24,4 +24,5 @@ mod protocol;
 mod sessions;
 mod stall;
 mod twice;
+mod worked;
 mod world;

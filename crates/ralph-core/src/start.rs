@@ -140,7 +140,7 @@ mod tests {
             "paused" => state.pause(PauseCause::Person, "", Timestamp::UNIX_EPOCH),
             "answered" => {
                 let at = Timestamp::UNIX_EPOCH;
-                state.turn = Some(Turn { prompt_id: "p".to_owned(), at });
+                state.turn = Some(Turn::new("p", at));
             }
             _ => {}
         }

@@ -304,6 +304,16 @@ pub struct Turn {
     pub prompt_id: String,
     /// When the answer was given.
     pub at: Timestamp,
+    /// True once the main conversation has used a tool since then.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub worked: bool,
+}
+
+impl Turn {
+    /// A turn that begins with this answer.
+    pub fn new(prompt_id: impl Into<String>, at: Timestamp) -> Turn {
+        Turn { prompt_id: prompt_id.into(), at, worked: false }
+    }
 }
 
 /// A client process. The start time tells a reused process id from the same process.

@@ -142,7 +142,7 @@ fn go_on(state: &mut LoopState, seen: &Seen<'_>, request: Request) -> Verdict {
     // Counted before the answer is sent: if the reply is lost, a repeated hook must not get a
     // free iteration.
     state.iteration += 1;
-    state.turn = Some(Turn { prompt_id: seen.prompt_id.to_owned(), at: seen.now });
+    state.turn = Some(Turn::new(seen.prompt_id, seen.now));
     Verdict::GoOn(contract::next_step(state, request, seen.now))
 }
 

@@ -177,7 +177,7 @@ fn run(state: &mut LoopState, asked: &Asked<'_>, now: Timestamp) {
     state.client = client::process();
     state.turn = match asked.prompt_id {
         "" => None,
-        id => Some(Turn { prompt_id: id.to_owned(), at: now }),
+        id => Some(Turn::new(id, now)),
     };
 }
 

@@ -205,7 +205,7 @@ fn other_prompt(call: &Call, bound: &Bound) -> Result<Reply> {
         _ if ending_marks::is_our_command(&call.input.prompt) => Ok(Reply::silent()),
         _ => {
             // Nothing was outstanding: the loop goes on in this turn.
-            let turn = Turn { prompt_id: prompt_id.clone(), at: clock::now() };
+            let turn = Turn::new(prompt_id, clock::now());
             bound.file.update(|state| {
                 bound::raise(state, call.via);
                 state.turn = Some(turn);

@@ -198,7 +198,7 @@ fn no_member_of_a_full_state_is_taken_for_an_unknown_one() {
         }),
         ending: Some(Ending { kind: EndingKind::Complete, at: now, detail: String::new() }),
         via: Some(Via::Settings),
-        turn: Some(Turn { prompt_id: String::new(), at: now }),
+        turn: Some(Turn::new("", now)),
         client: Some(crate::state::Client { pid: 1, started: String::new() }),
         task_graph: vec![Task { name: "a".to_owned(), ..Task::default() }],
         ..LoopState::default()
