@@ -24,5 +24,6 @@ mod protocol;
 mod sessions;
 mod stall;
 mod twice;
+mod waiting;
 mod worked;
 mod world;

@@ -23,4 +23,5 @@ pub mod state;
 pub mod stop;
 pub mod token;
 pub mod vacuous;
+pub mod waiting;
 pub mod who_may;

@@ -27,3 +27,4 @@ pub mod stdin;
 pub mod store;
 pub mod transcript;
 pub mod tree;
+pub mod watch;
