@@ -25,4 +25,6 @@ mod receipts;
 mod sessions;
 mod stall;
 mod twice;
+mod waiting;
+mod worked;
 mod world;

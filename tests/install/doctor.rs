@@ -49,8 +49,8 @@ fn replace_by_script(world: &World, name: &str, body: &str) {
 fn a_fresh_installation_is_well() {
     let said = installed().ralph(&["doctor"]).exit(0);
     let said = said.says("ok    executables: `ralph` and 5 hooks");
-    let said = said.says("ok    registration: 10 hooks in the user settings");
-    let said = said.says("ok    firing: 10 of 10 registered hooks answered, slowest ");
+    let said = said.says("ok    registration: 11 hooks in the user settings");
+    let said = said.says("ok    firing: 11 of 11 registered hooks answered, slowest ");
     let said = said.says("ok    loops: 1 stored, 1 live, all readable");
     let said = said.says("ok    client: `claude` 2.1.328 (Claude Code)");
     assert!(said.stdout.ends_with("all is well\n"), "{}", said.stdout);
@@ -92,6 +92,28 @@ fn an_unregistered_hook_is_named() {
     world.write("home/.claude/settings.json", &settings.to_string());
     fails(&world, "FAIL  registration: not registered in the user settings")
         .says(": PreToolUse (ralph-pre-tool-use); run `ralph install`");
+}
+
+#[test]
+fn an_entry_that_would_hold_every_stop_is_named() {
+    let world = installed();
+    let text = world.read("home/.claude/settings.json");
+    let held = text.replacen("\"asyncRewake\": true", "\"asyncRewake\": false", 1);
+    assert_ne!(held, text);
+    world.write("home/.claude/settings.json", &held);
+    fails(&world, "Stop (ralph-stop-hook wait) is registered without `asyncRewake`");
+    world.ralph(&["install"]).exit(0).says("replace our older hooks: Stop");
+    world.ralph(&["doctor"]).exit(0);
+}
+
+#[test]
+fn an_installation_from_before_the_entry_that_wakes_lacks_it() {
+    let world = installed();
+    let mut settings: Value =
+        serde_json::from_str(&world.read("home/.claude/settings.json")).unwrap();
+    settings["hooks"]["Stop"].as_array_mut().unwrap().pop();
+    world.write("home/.claude/settings.json", &settings.to_string());
+    fails(&world, ": Stop (ralph-stop-hook wait); run `ralph install`");
 }
 
 #[test]

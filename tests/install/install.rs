@@ -52,7 +52,7 @@ fn what_was_in_the_settings_stays_to_the_letter() {
         assert!(text.contains(part), "no `{part}` in:\n{text}");
     }
     assert!(text.ends_with('}'));
-    assert_eq!(parsed(&text)["hooks"]["Stop"].as_array().unwrap().len(), 2);
+    assert_eq!(parsed(&text)["hooks"]["Stop"].as_array().unwrap().len(), 3);
 }
 
 #[test]

@@ -74,6 +74,16 @@ pub fn may_hold_queue_rows(text: &[u8]) -> bool {
 
 /// True when the queue of typed input holds a `/ralph…` command, by whatever prefix.
 pub fn command_waits(rows: impl Iterator<Item = Row>) -> bool {
+    queue(rows).iter().any(|waiting| is_our_command(waiting))
+}
+
+/// True when the queue holds anything: what a person typed, or a background worker's report.
+pub fn anything_waits(rows: impl Iterator<Item = Row>) -> bool {
+    !queue(rows).is_empty()
+}
+
+/// What was put into the queue and not taken out of it.
+fn queue(rows: impl Iterator<Item = Row>) -> Vec<String> {
     let mut queue: Vec<String> = Vec::new();
     for row in rows.filter(|row| row.kind == "queue-operation") {
         match row.operation.as_str() {
@@ -87,7 +97,7 @@ pub fn command_waits(rows: impl Iterator<Item = Row>) -> bool {
             _ => {}
         }
     }
-    queue.iter().any(|waiting| is_our_command(waiting))
+    queue
 }
 
 /// True for `/ralph`, `/ralph-…` and the same with a plugin's prefix, with or without arguments.
@@ -178,6 +188,15 @@ mod tests {
             &[("enqueue", "ralph cancel"), ("enqueue", "/ralphael"), ("enqueue", "/clear")],
             false,
         );
+    }
+
+    #[test]
+    fn whatever_was_put_into_the_queue_waits_until_it_is_taken_out() {
+        let waits =
+            |operations: &[(&str, &str)]| anything_waits(rows(&queue(operations)).into_iter());
+        assert!(waits(&[("enqueue", "<task-notification>")]));
+        assert!(!waits(&[("enqueue", "<task-notification>"), ("dequeue", "")]));
+        assert!(!waits(&[("dequeue", "")]));
     }
 
     #[track_caller]

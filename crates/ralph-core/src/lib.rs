@@ -33,4 +33,5 @@ pub mod tests_run;
 pub mod token;
 pub mod usage;
 pub mod vacuous;
+pub mod waiting;
 pub mod who_may;

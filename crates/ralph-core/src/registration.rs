@@ -27,6 +27,13 @@ pub const COMMAND_LINE: &str = "ralph";
 pub const HOOK_EXECUTABLES: [&str; 5] =
     [USER_PROMPT, PRE_TOOL_USE, BACKPRESSURE, STOP_HOOK, SESSION_CONTEXT];
 
+/// The first argument of [`STOP_HOOK`] where it waits for background workers.
+pub const WAIT: &str = "wait";
+
+/// How long the client lets [`WAIT`] wait: the longest `background_minutes`, and one minute in
+/// which to say so.
+pub const WAIT_TIMEOUT_MS: u32 = 1_860_000;
+
 /// The slash commands whose expansion must not go on without our hook.
 pub const COMMANDS: [&str; 3] = ["ralph", "ralph-plan", "ralph-cancel"];
 
@@ -72,6 +79,16 @@ pub enum OnFailure {
     Block,
 }
 
+/// Whether the client waits for a hook before it goes on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Runs {
+    /// It waits.
+    InTurn,
+    /// The hook runs beside the session and, by its exit code, may wake it (`asyncRewake`). A
+    /// client that was started with its one prompt (`-p`) waits for it all the same.
+    Beside,
+}
+
 /// One row of the table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Hook {
@@ -87,15 +104,17 @@ pub struct Hook {
     pub timeout_ms: u32,
     /// What a missing executable means.
     pub on_failure: OnFailure,
+    /// Whether the client waits for it.
+    pub runs: Runs,
 }
 
 const fn hook(event: &'static str, executable: &'static str, timeout_ms: u32) -> Hook {
-    let (matcher, on_failure) = (Matcher::None, OnFailure::GoOn);
-    Hook { event, matcher, executable, args: &[], timeout_ms, on_failure }
+    let (matcher, on_failure, runs) = (Matcher::None, OnFailure::GoOn, Runs::InTurn);
+    Hook { event, matcher, executable, args: &[], timeout_ms, on_failure, runs }
 }
 
 /// Every hook that is registered, in the order in which a session meets them.
-pub const HOOKS: [Hook; 10] = [
+pub const HOOKS: [Hook; 11] = [
     hook("SessionStart", SESSION_CONTEXT, 10_000),
     hook("UserPromptSubmit", USER_PROMPT, 10_000),
     Hook {
@@ -108,6 +127,7 @@ pub const HOOKS: [Hook; 10] = [
     // Long, because a completion request runs the acceptance commands; an ordinary stop takes
     // milliseconds.
     hook("Stop", STOP_HOOK, 600_000),
+    Hook { args: &[WAIT], runs: Runs::Beside, ..hook("Stop", STOP_HOOK, WAIT_TIMEOUT_MS) },
     hook("SubagentStop", STOP_HOOK, 600_000),
     hook("StopFailure", STOP_HOOK, 5_000),
     hook("PreCompact", SESSION_CONTEXT, 10_000),
@@ -155,6 +175,9 @@ pub struct Entry {
     /// Written only where it differs from the client's default.
     #[serde(rename = "onFailure", skip_serializing_if = "Option::is_none")]
     pub on_failure: Option<&'static str>,
+    /// Written only where it is true.
+    #[serde(rename = "asyncRewake", skip_serializing_if = "Option::is_none")]
+    pub async_rewake: Option<bool>,
 }
 
 /// One element of an event's list: a matcher and its hooks.
@@ -262,14 +285,18 @@ pub fn matcher_text(matcher: Matcher) -> Option<String> {
 }
 
 fn registered(hooks: &[Hook], location: Location<'_>, origin: Origin) -> Registered {
-    let event = |hook: &Hook| {
+    let mut events: Vec<(&'static str, Vec<Group>)> = Vec::new();
+    for hook in hooks {
         let group = Group {
             matcher: matcher_text(hook.matcher),
             hooks: vec![entry(hook, location, origin)],
         };
-        (hook.event, vec![group])
-    };
-    Registered(hooks.iter().map(event).collect())
+        match events.iter_mut().find(|(event, _)| *event == hook.event) {
+            Some((_, groups)) => groups.push(group),
+            None => events.push((hook.event, vec![group])),
+        }
+    }
+    Registered(events)
 }
 
 fn entry(hook: &Hook, location: Location<'_>, origin: Origin) -> Entry {
@@ -282,6 +309,7 @@ fn entry(hook: &Hook, location: Location<'_>, origin: Origin) -> Entry {
             OnFailure::GoOn => None,
             OnFailure::Block => Some("block"),
         },
+        async_rewake: (hook.runs == Runs::Beside).then_some(true),
     }
 }
 
@@ -299,6 +327,9 @@ fn yaml_group(group: &Group) -> String {
             text,
             "        - type: command\n          command: {command}\n          args: [{args}]\n          timeout: {seconds}\n"
         );
+        if entry.async_rewake == Some(true) {
+            text.push_str("          asyncRewake: true\n");
+        }
     }
     text
 }
@@ -348,11 +379,11 @@ mod tests {
     }
 
     #[test]
-    fn no_event_is_listed_twice_and_every_executable_is_used() {
-        let mut events: Vec<_> = HOOKS.iter().map(|hook| hook.event).collect();
-        events.sort_unstable();
-        events.dedup();
-        assert_eq!(events.len(), HOOKS.len());
+    fn no_row_is_listed_twice_and_every_executable_is_used() {
+        let mut rows: Vec<_> = HOOKS.iter().map(|hook| (hook.event, hook.args)).collect();
+        rows.sort_unstable();
+        rows.dedup();
+        assert_eq!(rows.len(), HOOKS.len());
         for executable in HOOK_EXECUTABLES {
             assert!(HOOKS.iter().any(|hook| hook.executable == executable), "{executable}");
         }
@@ -404,8 +435,29 @@ mod tests {
           command: ralph-stop-hook
           args: [skill]
           timeout: 600
+    - hooks:
+        - type: command
+          command: ralph-stop-hook
+          args: [wait, skill]
+          timeout: 1860
+          asyncRewake: true
 "#
         );
+    }
+
+    #[test]
+    fn the_one_entry_that_wakes_stands_beside_the_one_that_answers_the_stop() {
+        let hooks = serde_json::to_value(settings_hooks(Location::Path)).unwrap();
+        assert_eq!(
+            hooks["Stop"],
+            serde_json::json!([
+                {"hooks": [{"type": "command", "command": "ralph-stop-hook",
+                    "args": ["settings"], "timeout": 600}]},
+                {"hooks": [{"type": "command", "command": "ralph-stop-hook",
+                    "args": ["wait", "settings"], "timeout": 1860, "asyncRewake": true}]},
+            ])
+        );
+        assert_eq!(HOOKS.iter().filter(|hook| hook.runs == Runs::Beside).count(), 1);
     }
 
     #[test]

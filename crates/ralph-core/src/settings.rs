@@ -21,6 +21,10 @@ pub struct Settings {
     /// Stops in a row without progress after which a loop ends.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stall_limit: Option<u32>,
+    /// Minutes without news after which a session that waits for background workers is woken; at
+    /// most [`crate::waiting::LONGEST_MINUTES`].
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub background_minutes: Option<u64>,
     /// Which rule decides completion.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub completion: Option<Completion>,
@@ -42,6 +46,7 @@ impl Settings {
             max_iterations: self.max_iterations.or(below.max_iterations),
             max_minutes: self.max_minutes.or(below.max_minutes),
             stall_limit: self.stall_limit.or(below.stall_limit),
+            background_minutes: self.background_minutes.or(below.background_minutes),
             completion: self.completion.or(below.completion),
             verify_seconds: self.verify_seconds.or(below.verify_seconds),
             command_seconds: self.command_seconds.or(below.command_seconds),

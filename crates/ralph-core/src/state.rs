@@ -340,7 +340,7 @@ pub struct Turn {
     pub prompt_id: String,
     /// When the answer was given.
     pub at: Timestamp,
-    /// True once a tool was used in it since the answer.
+    /// True once the main conversation has used a tool since then.
     #[serde(skip_serializing_if = "is_false")]
     pub worked: bool,
 }

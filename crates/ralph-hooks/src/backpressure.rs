@@ -20,21 +20,23 @@ pub fn answer(call: &Call) -> Result<Reply> {
     Ok(Reply::silent())
 }
 
-/// True when this call shows what only a hook can see: a registration of higher rank, or which
-/// turn the loop drives where it was started without one.
+/// True when this call shows what only a hook can see: a registration of higher rank, which turn
+/// the loop drives where no prompt has said it, or that the turn is at work. All of it is news once
+/// in a turn; the calls that follow write nothing.
 fn is_news(call: &Call, state: &Glance) -> bool {
-    let running = state.phase.is_running();
-    running && (state.via < Some(call.via) || shows_turn(call, state.turn.is_some(), state.touched))
-}
-
-fn shows_turn(call: &Call, known: bool, touched: bool) -> bool {
-    !known && !touched && !call.input.from_subagent()
+    let works = !call.input.from_subagent() && !state.turn.as_ref().is_some_and(|turn| turn.worked);
+    state.phase.is_running() && (state.via < Some(call.via) || works)
 }
 
 fn catch_up(call: &Call, bound: &Bound<Glance>) -> Result<()> {
     bound.file.update(|state| {
-        if shows_turn(call, state.turn.is_some(), state.touched) {
-            state.turn = Some(Turn::new(call.input.prompt_id.clone(), clock::now()));
+        // A loop may have been paused since it was looked at: nothing is outstanding then.
+        if state.is_running() && !call.input.from_subagent() {
+            // Without one, the session was started without a hook, or woken without a prompt.
+            let turn = state
+                .turn
+                .get_or_insert_with(|| Turn::new(call.input.prompt_id.as_str(), clock::now()));
+            turn.worked = true;
         }
         bound::raise(state, call.via);
     })?;

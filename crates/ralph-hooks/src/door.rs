@@ -1,8 +1,10 @@
 //! The one way in and out of a hook executable.
 //!
 //! A hook must never break a session: whatever goes wrong inside, the door prints one line to
-//! standard error, nothing to standard output, and exits 0, which lets the client go on.
+//! standard error, nothing to standard output, and exits 0, which lets the client go on. The one
+//! exception is the entry whose exit code wakes a session that waits.
 
+use crate::wait::Waited;
 use anyhow::Result;
 use ralph_core::event::Input;
 use ralph_core::reply::Reply;
@@ -42,11 +44,34 @@ pub struct Call {
 /// What a hook does with a call.
 pub type Hook = fn(&Call) -> Result<Reply>;
 
+/// What the one entry does that the client starts beside the session.
+pub type Waiter = fn(&Call) -> Result<Waited>;
+
+/// Wakes a session that was left alone with a hook of `asyncRewake`.
+const WAKES: i32 = 2;
+
 /// Runs a hook for sessions that a loop is bound to. For every other session this is one failed
 /// open, before standard input is touched.
 pub fn enter_if_bound(name: &str, hook: Hook) {
     if !idle::nothing_is_bound() {
         enter(name, hook);
+    }
+}
+
+/// As [`enter_if_bound`], for the one entry that may wake the session. It alone can exit with
+/// something else than 0: everywhere else that would block or refuse.
+pub fn wait_if_bound(name: &str, waiter: Waiter) {
+    if idle::nothing_is_bound() {
+        return;
+    }
+    fail_open(name.to_owned());
+    match call(name).and_then(|call| waiter(&call)) {
+        Ok(Waited::Silently) => {}
+        Ok(Waited::Wake(line)) => {
+            let _ = writeln!(std::io::stderr().lock(), "{line}");
+            std::process::exit(WAKES);
+        }
+        Err(error) => complain(name, &format!("{error:#}")),
     }
 }
 

@@ -1,7 +1,8 @@
 //! The hook executables: each gathers what a rule needs, asks the rule, and carries out its answer.
 //!
 //! All of them go through one `door`, which reads standard input, prints at most one JSON object,
-//! fails open and always exits 0.
+//! fails open and always exits 0; only `wait`, which the client starts beside the session, may exit
+//! otherwise, since that is how it wakes it.
 
 pub mod backpressure;
 pub mod begin;
@@ -14,3 +15,4 @@ pub mod session_context;
 pub mod stop;
 pub mod typed;
 pub mod user_prompt;
+pub mod wait;

@@ -34,6 +34,7 @@ pub mod test_files;
 pub mod transcript;
 pub mod tree;
 pub mod tree_id;
+pub mod watch;
 
 #[cfg(test)]
 mod sandbox;

@@ -19,6 +19,12 @@ pub fn command_waits(path: &Path) -> bool {
     ending_marks::may_hold_queue_rows(&tail) && ending_marks::command_waits(rows(&tail))
 }
 
+/// True when the client holds something back for the session: typed input, a worker's report.
+pub fn anything_waits(path: &Path) -> bool {
+    let tail = tail(path);
+    ending_marks::may_hold_queue_rows(&tail) && ending_marks::anything_waits(rows(&tail))
+}
+
 /// How the turn that began to be driven at `since` was cut, as far as the transcript tells.
 pub fn cut_by(path: &Path, since: Option<Timestamp>) -> Option<PauseCause> {
     let tail = tail(path);

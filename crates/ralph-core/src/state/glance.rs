@@ -40,6 +40,8 @@ pub struct Glance {
 pub struct GlanceTurn {
     /// As in [`super::Turn`].
     pub prompt_id: String,
+    /// As in [`super::Turn`].
+    pub worked: bool,
 }
 
 /// How a loop ended, at a glance.

@@ -3,7 +3,7 @@
 use super::super::places::Places;
 use super::check::{Check, fail, warn, well};
 use super::settings::{RegisteredHook, Settings, hooks_in};
-use ralph_core::registration::{HOOKS, Hook, STOP_HOOK, matcher_text};
+use ralph_core::registration::{HOOKS, Hook, Runs, STOP_HOOK, matcher_text};
 use ralph_io::outside;
 use serde_json::Value;
 use std::path::Path;
@@ -64,20 +64,37 @@ fn check_file(name: &str, path: &Path, hooks: &[RegisteredHook]) -> Check {
 /// What is wanting for a row of the table: the whole entry, or occasions that it leaves out.
 fn lack(row: &Hook, hooks: &[RegisteredHook]) -> Option<String> {
     let wanted = matcher_text(row.matcher).unwrap_or_else(|| "*".to_owned());
-    let name = format!("{} ({})", row.event, row.executable);
-    let mut present = hooks.iter().filter(|hook| is_row(hook, row)).map(|hook| &hook.matcher);
-    let Some(first) = present.clone().next() else { return Some(name) };
-    let fits = present.any(|matcher| *matcher == wanted || matcher == "*");
+    let words: Vec<&str> = [row.executable].into_iter().chain(row.args.iter().copied()).collect();
+    let name = format!("{} ({})", row.event, words.join(" "));
+    let present = || hooks.iter().filter(|hook| is_row(hook, row));
+    let runs = |hook: &RegisteredHook| match hook.is_async_rewake {
+        true => Runs::Beside,
+        false => Runs::InTurn,
+    };
+    if let Some(hook) = present().find(|hook| runs(hook) != row.runs) {
+        let what = if hook.is_async_rewake { "with" } else { "without" };
+        return Some(format!("{name} is registered {what} `asyncRewake`"));
+    }
+    let mut matchers = present().map(|hook| &hook.matcher);
+    let Some(first) = matchers.clone().next() else { return Some(name) };
+    let fits = matchers.any(|matcher| *matcher == wanted || matcher == "*");
     (!fits).then(|| format!("{name} is only for `{first}`, not for `{wanted}`"))
 }
 
+/// Whether an entry is this row's: one event may start an executable in several ways, which its
+/// arguments tell apart.
 fn is_row(hook: &RegisteredHook, row: &Hook) -> bool {
-    let program = match &hook.args {
-        Some(_) => hook.command.as_str(),
-        None => hook.command.split_whitespace().next().unwrap_or_default(),
+    let words: Vec<&str> = match &hook.args {
+        Some(args) => {
+            [hook.command.as_str()].into_iter().chain(args.iter().map(String::as_str)).collect()
+        }
+        None => {
+            hook.command.split_whitespace().map(|word| word.trim_matches(['"', '\''])).collect()
+        }
     };
+    let [program, args @ .., _origin] = words.as_slice() else { return false };
     let name = program.trim_matches(['"', '\'']).rsplit('/').next();
-    hook.event == row.event && name == Some(row.executable)
+    hook.event == row.event && name == Some(row.executable) && args == row.args
 }
 
 /// The client starts identical entries once; two that differ both run, with the same rank.

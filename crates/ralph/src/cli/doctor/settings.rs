@@ -35,6 +35,8 @@ pub(super) struct RegisteredHook {
     pub(super) command: String,
     /// The arguments in exec form; nothing in shell form.
     pub(super) args: Option<Vec<String>>,
+    /// Whether the client goes on beside it and can be woken by it.
+    pub(super) is_async_rewake: bool,
 }
 
 impl Settings {
@@ -100,6 +102,7 @@ fn registered_hook(event: &str, group: &Value, entry: &Value) -> RegisteredHook 
         matcher: matcher.unwrap_or("*").to_owned(),
         command: word(&entry["command"]),
         args: entry["args"].as_array().map(|args| args.iter().map(word).collect()),
+        is_async_rewake: entry["asyncRewake"] == true,
     }
 }
 

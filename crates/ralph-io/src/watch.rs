@@ -1,0 +1,165 @@
+//! Waits until something happens to files, without looking at them again and again.
+//!
+//! Where the system cannot tell of changes, a wait lasts until its deadline; whoever waits looks at
+//! the files once more then.
+
+use std::time::Instant;
+
+/// What a wait has ended with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Woken {
+    /// Something has changed; or may have.
+    Changed,
+    /// The time is over.
+    Overdue,
+}
+
+pub use platform::Watch;
+
+#[cfg(target_os = "linux")]
+mod platform {
+    use super::{Instant, Woken};
+    use anyhow::{Context, Result};
+    use rustix::event::{PollFd, PollFlags, Timespec, poll};
+    use rustix::fd::OwnedFd;
+    use rustix::fs::inotify::{self, CreateFlags, WatchFlags};
+    use rustix::io::Errno;
+    use std::path::Path;
+
+    /// A watch over folders and files. What happens from its beginning on is not missed.
+    #[derive(Debug)]
+    pub struct Watch {
+        queue: OwnedFd,
+    }
+
+    impl Watch {
+        /// Begins to watch. A place that is not there is not watched.
+        pub fn begin(places: &[&Path]) -> Result<Watch> {
+            let queue = inotify::init(CreateFlags::CLOEXEC | CreateFlags::NONBLOCK)
+                .context("could not watch files")?;
+            // A folder's entries are replaced; a file is appended to, or moves with its folder.
+            let changes = WatchFlags::MODIFY
+                | WatchFlags::MOVE
+                | WatchFlags::MOVE_SELF
+                | WatchFlags::DELETE
+                | WatchFlags::DELETE_SELF;
+            for place in places {
+                let _ = inotify::add_watch(&queue, *place, changes);
+            }
+            Ok(Watch { queue })
+        }
+
+        /// Waits until something changes or the deadline has come.
+        pub fn wait(&self, deadline: Instant) -> Result<Woken> {
+            let left = deadline.saturating_duration_since(Instant::now());
+            let left = Timespec::try_from(left).context("could not wait so long")?;
+            let mut ready = [PollFd::new(&self.queue, PollFlags::IN)];
+            match poll(&mut ready, Some(&left)) {
+                Ok(0) => Ok(Woken::Overdue),
+                Ok(_) => self.drain().map(|()| Woken::Changed),
+                Err(Errno::INTR) => Ok(Woken::Changed),
+                Err(error) => Err(error).context("could not wait for a change"),
+            }
+        }
+
+        /// What has changed is not asked: whoever waits looks at all of it.
+        fn drain(&self) -> Result<()> {
+            let mut events = [0; 4096];
+            loop {
+                match rustix::io::read(&self.queue, &mut events[..]) {
+                    Ok(n) if n > 0 => {}
+                    Ok(_) | Err(Errno::AGAIN) => return Ok(()),
+                    Err(error) => return Err(error).context("could not read what has changed"),
+                }
+            }
+        }
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+mod platform {
+    use super::{Instant, Woken};
+    use anyhow::Result;
+    use std::path::Path;
+
+    /// A watch that sees nothing.
+    #[derive(Debug)]
+    pub struct Watch;
+
+    impl Watch {
+        /// Begins to watch.
+        pub fn begin(_places: &[&Path]) -> Result<Watch> {
+            Ok(Watch)
+        }
+
+        /// Waits until the deadline has come.
+        pub fn wait(&self, deadline: Instant) -> Result<Woken> {
+            std::thread::sleep(deadline.saturating_duration_since(Instant::now()));
+            Ok(Woken::Overdue)
+        }
+    }
+}
+
+#[cfg(test)]
+#[cfg(target_os = "linux")]
+mod tests {
+    use super::*;
+    use std::fs;
+    use std::io::Write;
+    use std::path::Path;
+    use std::time::Duration;
+
+    /// Reached only by a test that fails.
+    const LONG: Duration = Duration::from_secs(60);
+
+    #[track_caller]
+    fn sees(act: impl FnOnce(&Path)) {
+        let folder = tempfile::tempdir().unwrap();
+        let inner = folder.path().join("inner");
+        fs::create_dir(&inner).unwrap();
+        for name in ["inner/a", "inner/b", "log"] {
+            fs::write(folder.path().join(name), "x").unwrap();
+        }
+        let watch = Watch::begin(&[&inner, &folder.path().join("log")]).unwrap();
+        assert_eq!(watch.wait(Instant::now()).unwrap(), Woken::Overdue);
+        act(folder.path());
+        assert_eq!(watch.wait(Instant::now() + LONG).unwrap(), Woken::Changed);
+        assert_eq!(watch.wait(Instant::now()).unwrap(), Woken::Overdue, "it was taken note of");
+    }
+
+    #[test]
+    fn a_file_that_is_replaced_is_seen() {
+        sees(|at| fs::rename(at.join("inner/a"), at.join("inner/b")).unwrap());
+    }
+
+    #[test]
+    fn files_that_change_places_are_seen() {
+        use rustix::fs::{CWD, RenameFlags, renameat_with};
+        sees(|at| {
+            let (a, b) = (at.join("inner/a"), at.join("inner/b"));
+            renameat_with(CWD, &a, CWD, &b, RenameFlags::EXCHANGE).unwrap();
+        });
+    }
+
+    #[test]
+    fn a_folder_that_moves_away_is_seen() {
+        sees(|at| fs::rename(at.join("inner"), at.join("archived")).unwrap());
+    }
+
+    #[test]
+    fn a_row_that_is_appended_to_a_file_is_seen() {
+        sees(|at| {
+            let mut file = fs::OpenOptions::new().append(true).open(at.join("log")).unwrap();
+            file.write_all(b"row\n").unwrap();
+        });
+    }
+
+    #[test]
+    fn a_place_that_is_not_there_is_no_error_and_the_deadline_holds() {
+        let watch = Watch::begin(&[Path::new("/nonexistent/place")]).unwrap();
+        let began = Instant::now();
+        let waited = watch.wait(began + Duration::from_millis(30)).unwrap();
+        assert_eq!(waited, Woken::Overdue);
+        assert!(began.elapsed() >= Duration::from_millis(30));
+    }
+}
