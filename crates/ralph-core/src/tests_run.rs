@@ -28,12 +28,15 @@ mod vitest;
 mod words;
 
 use lines::Lines;
+use serde::{Deserialize, Serialize};
 
 /// What is known of the tests that a command ran.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum TestsRun {
     /// No runner that is known here spoke: nothing can be said (a linter, a type check, a script
     /// of one's own).
+    #[default]
     Unknown,
     /// So many tests passed or failed, all summaries of the output added up. What was skipped,
     /// ignored, left to do, expected to fail or filtered out is not among them.
@@ -45,7 +48,8 @@ pub enum TestsRun {
 }
 
 /// Why no test ran.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum NoTests {
     /// The runner found no test at all.
     NoneFound,

@@ -11,6 +11,7 @@ use super::signals::{self, Signals};
 use super::wire::{self, Report, Request};
 use super::{Ended, FAR, adopt_orphans};
 use anyhow::Result;
+use ralph_core::tests_run::TestsRun;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::process::{Pid, Signal, WaitOptions, WaitStatus};
@@ -89,6 +90,8 @@ impl Watch<'_> {
             tail: output.tail,
             left,
             stored: output.stored,
+            // Whoever read the output along says so.
+            tests: TestsRun::Unknown,
         }
     }
 

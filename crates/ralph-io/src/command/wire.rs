@@ -6,6 +6,7 @@
 use super::{Ended, Run};
 use anyhow::{Context, Result, bail};
 use jiff::Timestamp;
+use ralph_core::tests_run::TestsRun;
 use serde::{Deserialize, Serialize};
 use std::io::{BufRead, Write};
 use std::time::Duration;
@@ -32,6 +33,9 @@ pub struct Report {
     pub(super) tail: String,
     pub(super) left: Vec<String>,
     pub(super) stored: bool,
+    /// What the runners' own summaries said of the tests that ran.
+    #[serde(default)]
+    pub tests: TestsRun,
 }
 
 impl Report {
@@ -45,6 +49,7 @@ impl Report {
             tail: String::new(),
             left: Vec::new(),
             stored: false,
+            tests: TestsRun::Unknown,
         }
     }
 
@@ -58,6 +63,7 @@ impl Report {
             tail: self.tail,
             left: self.left,
             stored: self.stored,
+            tests: self.tests,
         }
     }
 }

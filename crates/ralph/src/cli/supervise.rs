@@ -5,11 +5,14 @@
 
 use super::exit::Exit;
 use anyhow::Result;
+use ralph_core::tests_run::Scanner;
 use ralph_io::command;
 
 pub(super) fn run() -> Result<Exit> {
     let request = command::receive()?;
-    let report = command::supervise(&request, &mut |_output| {});
+    let mut scanner = Scanner::new(&request.command);
+    let mut report = command::supervise(&request, &mut |output| scanner.feed(output));
+    report.tests = scanner.finish();
     // Whoever asked may be gone, which is why the command was ended; then nobody has to be told.
     let _ = command::send(&report);
     Ok(Exit::Done)

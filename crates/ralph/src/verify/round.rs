@@ -7,6 +7,7 @@ use anyhow::{Context, Result};
 use jiff::Timestamp;
 use ralph_core::receipt::{self, Receipt, Standing};
 use ralph_core::state::Criterion;
+use ralph_core::tests_run::TestsRun;
 use ralph_io::clock;
 use ralph_io::command::{self, Ended, Run};
 use ralph_io::tree_id::Listing;
@@ -154,7 +155,11 @@ fn receipt_of(criterion: &Criterion, measured: Measured, tree_after: &str) -> Re
     let Measured { run, output, mut rewrote, before } = measured;
     const NAMED: usize = 20;
     rewrote.truncate(NAMED);
-    let (tests_run, vacuous) = (None, String::new());
+    let (tests_run, vacuous) = match run.tests {
+        TestsRun::Ran(n) => (Some(n), String::new()),
+        TestsRun::None(why) => (Some(0), why.reason().to_owned()),
+        TestsRun::Some | TestsRun::Unknown => (None, String::new()),
+    };
     Receipt {
         command: criterion.verification_command.clone(),
         passed: run.ended == Ended::Exited(0),

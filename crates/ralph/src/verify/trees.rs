@@ -4,8 +4,8 @@
 use anyhow::Result;
 use ralph_core::receipt::Regression;
 use ralph_core::state::{Green, LoopState};
-use ralph_io::clock;
 use ralph_io::tree_id::{self, Listing, Scope};
+use ralph_io::{checkpoint, clock};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -99,8 +99,9 @@ impl Trees {
         let (now, id) = (clock::now(), &state.loop_id);
         let about = format!("all criteria hold at {}", state.position());
         // Proof does not depend on it: a repository that cannot be written keeps no checkpoint.
-        let reference = String::new();
-        let _ = (id, about, CHECKPOINTS, LONGEST_KEPT);
+        let taken = checkpoint::take(&self.root, id, &about, now).ok().flatten();
+        let _ = checkpoint::prune(&self.root, id, CHECKPOINTS, LONGEST_KEPT, now);
+        let reference = taken.map(|taken| taken.reference).unwrap_or_default();
         Some(Green { reference, tree, at: now })
     }
 
