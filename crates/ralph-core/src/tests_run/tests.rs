@@ -316,7 +316,7 @@ fn what_no_runner_says_is_unknown() {
         "    test result: ok. 0 passed; 0 failed; 0 ignored\n",
         "5 tests, 7 assertions\n",
         "Downloaded 3 packages in 2.1s\n",
-        "> Task :testClasses NO-SOURCE\n",
+        "> Task :testClasses NO-SOURCE\n> Task :pmdTest NO-SOURCE\n",
         "Total: 0\nPassed: 0\n",
     ] {
         check("make check", output, Unknown);
