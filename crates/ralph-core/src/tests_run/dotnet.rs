@@ -28,6 +28,7 @@ enum Column {
 
 impl Runner for Dotnet {
     fn line(&mut self, line: &str) {
+        let is_indented = line.starts_with(' ');
         let line = line.trim_start();
         let verdicts = ["Passed!", "Failed!", "Skipped!"];
         if let Some(rest) = verdicts.iter().find_map(|verdict| line.strip_prefix(verdict)) {
@@ -45,6 +46,10 @@ impl Runner for Dotnet {
         } else if line.starts_with("No test matches the given testcase filter") {
             self.nothing.add(Tally { filtered: 1, ..Tally::EMPTY });
         } else {
+            // A column is indented under its heading.
+            if !is_indented {
+                self.column = Column::None;
+            }
             self.cell(line);
         }
     }

@@ -36,21 +36,28 @@ impl Runner for Gradle {
 
 /// `:app:test NO-SOURCE`
 fn outcome(task: &str) -> Option<Tally> {
+    // Before Gradle 5 a warning of the tests' Java sticks to the task's name.
+    if task.contains(":testWARNING: ") {
+        return Some(Tally::SOME);
+    }
     let (path, outcome) = task.split_once(' ').unwrap_or((task, ""));
     let name = path.rsplit(':').next()?;
-    if !is_test(name) {
-        return None;
-    }
     match outcome {
-        "" | "UP-TO-DATE" | "FROM-CACHE" | "FAILED" => Some(Tally::SOME),
-        "NO-SOURCE" => Some(Tally::EMPTY),
-        "SKIPPED" => Some(Tally { skipped: 1, ..Tally::EMPTY }),
+        "" | "UP-TO-DATE" | "FROM-CACHE" | "FAILED" if may_test(name) => Some(Tally::SOME),
+        "NO-SOURCE" if tests(name) => Some(Tally::EMPTY),
+        "SKIPPED" if tests(name) => Some(Tally { skipped: 1, ..Tally::EMPTY }),
         _ => None,
     }
 }
 
-/// `test`, `testDebugUnitTest`, `integrationTest`, `jvmTest`; not `testClasses`.
-fn is_test(name: &str) -> bool {
+/// Surely a task that runs tests: `pmdTest` looks at them, and may have nothing to look at.
+fn tests(name: &str) -> bool {
+    matches!(name, "test" | "integrationTest" | "functionalTest" | "jvmTest")
+        || (name.starts_with("test") && name.ends_with("UnitTest"))
+}
+
+/// Whatever may be one, under any name; not `testClasses`.
+fn may_test(name: &str) -> bool {
     let builds = ["compile", "assemble", "process", "package", "generate", "pre", "check", "lint"];
     name == "test"
         || (name.ends_with("Test") && !builds.iter().any(|prefix| name.starts_with(prefix)))

@@ -1,4 +1,5 @@
-//! `3 tests, 0 failures, 1 skipped`: bats when it is pretty, and others that count so.
+//! `3 tests, 0 failures, 1 skipped`: bats when it is pretty; Ruby's minitest (Rails) and test-unit,
+//! with more words.
 
 use super::words::{counted, singular};
 use super::{Runner, Tally};
@@ -25,9 +26,11 @@ fn summary(line: &str) -> Option<Tally> {
     for part in line.split(", ") {
         let (count, word) = counted(part)?;
         match singular(word) {
-            "test" | "doctest" => all = Some(all.unwrap_or(0_u64).saturating_add(count)),
-            "failure" => {}
-            "skipped" | "not run" => skipped = skipped.saturating_add(count),
+            "test" | "doctest" | "run" => all = Some(all.unwrap_or(0_u64).saturating_add(count)),
+            "failure" | "error" | "assertion" | "notification" => {}
+            "skipped" | "not run" | "skip" | "pending" | "omission" => {
+                skipped = skipped.saturating_add(count)
+            }
             "excluded" => excluded = count,
             _ => return None,
         }
