@@ -170,3 +170,17 @@ fn a_git_that_fails_or_is_missing_is_told_with_its_own_code() {
     assert_eq!(printed.exit, 4, "{printed:?}");
     assert!(printed.stderr.contains("could not find `git`; install it"), "{printed:?}");
 }
+
+#[test]
+fn an_environment_that_names_another_repository_is_not_heard() {
+    let world = world();
+    keep(&world, "green", 0);
+    git_in(&world.path("other"), &["init", "-q"]);
+    let mut command = world.command(Path::new(env!("CARGO_BIN_EXE_ralph")), "");
+    command.args(["checkpoint", "list"]);
+    for (name, value) in [("GIT_DIR", ".git"), ("GIT_INDEX_FILE", "index"), ("GIT_NAMESPACE", "")] {
+        command.env(name, world.path("other").join(value));
+    }
+    let printed = world.finish(crate::world::start(&mut command), "").done();
+    assert!(printed.stdout.contains("green"), "{printed:?}");
+}

@@ -129,7 +129,7 @@ fn it_names_the_checkpoints_that_stay_and_the_command_that_removes_them() {
     let said = world.ralph(&["uninstall"]).exit(0);
     for folder in ["project", "it's other"] {
         let place = world.path(folder);
-        let named = format!("  1 refs `refs/ralph/*` of `{}` (checkpoints)", place.display());
+        let named = format!("  1 ref `refs/ralph/*` of `{}` (checkpoints)", place.display());
         assert!(said.stdout.contains(&named), "{}", said.stdout);
     }
     let commands = said.stdout.lines().filter(|line| line.starts_with("    git -C "));

@@ -176,6 +176,7 @@ fn what_a_sparse_checkout_leaves_out_is_kept() {
         }
         assert!(!at.exists("src/a.rs"));
         at.write("other/b", "edited");
+        at.write("src/stands-there", "x");
         let first = taken(&at);
         assert!(held(&at, &first).contains(&"src/a.rs".to_owned()), "cone {cone}");
         at.write("src/made-there", "x");
@@ -186,6 +187,7 @@ fn what_a_sparse_checkout_leaves_out_is_kept() {
         assert_eq!(at.read("other/b"), "edited");
         assert_eq!(restored.removed, ["src/made-there"]);
         assert!(!at.exists("src/a.rs"), "cone {cone}: it stays left out");
+        assert!(at.exists("src/stands-there"), "cone {cone}");
     }
 }
 
@@ -333,6 +335,31 @@ fn what_git_ignores_is_never_written_over() {
     for path in ["settings.local", "folder", "plain/precious"] {
         assert_eq!(at.read(path), "precious", "{path}");
     }
+}
+
+#[test]
+fn our_own_files_stay_even_if_someone_tracks_them() {
+    let at = Sandbox::new();
+    at.write(".omc/plan", "then");
+    at.commit("tracked");
+    let first = taken(&at);
+    at.write(".omc/plan", "now");
+    at.write("tracked", "now\n");
+    at.commit("tracked");
+    let restored = restore(&at.root(), &first).unwrap();
+    assert_eq!((restored.written, restored.left), (vec!["tracked".to_owned()], vec![]));
+    assert_eq!(at.read(".omc/plan"), "now");
+}
+
+#[test]
+fn two_that_keep_the_same_moment_make_one() {
+    let at = Sandbox::new();
+    let numbers: Vec<u32> = std::thread::scope(|scope| {
+        let started: Vec<_> = (0..4).map(|_| scope.spawn(|| taken(&at).number)).collect();
+        started.into_iter().map(|thread| thread.join().unwrap()).collect()
+    });
+    assert_eq!(numbers, [1, 1, 1, 1]);
+    assert_eq!(all_refs(&at.root()).unwrap().len(), 1);
 }
 
 #[test]

@@ -200,3 +200,17 @@ fn write(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
     }
     written
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn both_times_must_be_older_than_the_margin() {
+        let stamp = |mtime, ctime| Stamp { size: 1, mtime, ctime, inode: 1, mode: 0 };
+        assert!(stamp(9, 9).is_settled(10));
+        assert!(!stamp(10, 9).is_settled(10), "written in the moment of the reading");
+        assert!(!stamp(9, 10).is_settled(10), "changed in it, with the time of writing set back");
+        assert!(!stamp(i64::MAX, 9).is_settled(10), "written by a clock that is ahead");
+    }
+}

@@ -179,11 +179,7 @@ fn name_what_is_left(places: &Places, known: Option<&Install>, left: &[String]) 
     tell!("  `{state}` (loops, and the archive of ended ones)");
     tell!("  `{}`/ralph and ralph-* (the executables)", places.executables.display());
     for repository in checkpoints::repositories(places) {
-        tell!(
-            "  {} refs `refs/ralph/*` of `{}` (checkpoints); to remove them:",
-            repository.n_refs,
-            repository.shown()
-        );
+        tell!("  {} (checkpoints); to remove them:", repository.describe());
         tell!("    {}", repository.removal());
     }
     for backup in known.map_or(&[][..], |known| &known.backups) {

@@ -11,7 +11,7 @@ pub(super) struct Repository {
     /// The top of a work tree of it.
     root: PathBuf,
     /// How many there are.
-    pub(super) n_refs: usize,
+    n_refs: usize,
 }
 
 /// The repository that the person stands in and those of all known loops, each once.
@@ -35,9 +35,11 @@ fn look(root: PathBuf) -> Option<Repository> {
 }
 
 impl Repository {
-    /// The folder, as it may be printed.
-    pub(super) fn shown(&self) -> String {
-        visible(&self.root.display().to_string())
+    /// What it holds, as it may be printed.
+    pub(super) fn describe(&self) -> String {
+        let refs = if self.n_refs == 1 { "ref" } else { "refs" };
+        let root = visible(&self.root.display().to_string());
+        format!("{} {refs} `refs/ralph/*` of `{root}`", self.n_refs)
     }
 
     /// The command that removes them.
