@@ -1,7 +1,7 @@
 //! Tokens: what the transcripts of the real client add up to is what its model reported.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 use ralph::standin::{Script, StandIn, Turn, Usage as Reported};
@@ -53,8 +53,8 @@ fn each_message_of_the_conversation_and_of_its_workers_is_counted_once() {
 
 /// The file below a folder whose name begins so.
 #[track_caller]
-fn find(folder: &PathBuf, name: &str) -> PathBuf {
-    let mut folders = vec![folder.clone()];
+fn find(folder: &Path, name: &str) -> PathBuf {
+    let mut folders = vec![folder.to_owned()];
     while let Some(folder) = folders.pop() {
         for entry in fs::read_dir(&folder).into_iter().flatten().flatten() {
             let is_it = entry.file_name().to_string_lossy().starts_with(name);
