@@ -24,6 +24,8 @@ mod registrations;
 mod rig;
 #[path = "../support/mod.rs"]
 mod support;
+mod usage;
+mod waking;
 
 use std::process::ExitCode;
 
@@ -79,6 +81,8 @@ fn trials(ignored: bool) -> Vec<Trial> {
         ("loops", loops::TESTS),
         ("interference", interference::TESTS),
         ("registrations", registrations::TESTS),
+        ("waking", waking::TESTS),
+        ("usage", usage::TESTS),
     ];
     let tests =
         groups.iter().flat_map(|(group, tests)| tests.iter().map(move |test| (group, test)));

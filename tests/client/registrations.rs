@@ -247,7 +247,7 @@ fn no_shell_reads_a_registered_command() {
 }
 
 /// A plugin as `--plugin-dir` takes it: its description, its hooks, its executables, and no skill of its own.
-fn make_plugin(world: &World) -> String {
+pub(crate) fn make_plugin(world: &World) -> String {
     let folder = world.root().join("plugin");
     copy_executables(&folder.join("bin"));
     for part in [".claude-plugin", "hooks"] {

@@ -4,6 +4,7 @@
 //! what a rule needs arrives as an argument. `clippy.toml` beside this crate keeps it so.
 
 pub mod arguments;
+pub mod at_work;
 pub mod contract;
 pub mod ending_marks;
 pub mod event;

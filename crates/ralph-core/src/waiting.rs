@@ -4,7 +4,7 @@
 //! counted and nothing is ended here: the model is told, and decides.
 
 use crate::event::BackgroundTask;
-use crate::state::{Glance, LoopState};
+use crate::state::LoopState;
 use serde_json::Value;
 use std::fmt::Write;
 
@@ -39,9 +39,9 @@ pub fn minutes(state: &LoopState) -> u64 {
 
 /// Whether the loop has left the stop at which its session began to wait, in the turn of this
 /// prompt. While nothing is outstanding the loop names no turn, or still this one.
-pub fn moved_on(state: &Glance, prompt_id: &str) -> Option<MovedOn> {
+pub fn moved_on(state: &LoopState, prompt_id: &str) -> Option<MovedOn> {
     match &state.turn {
-        _ if !state.phase.is_running() => Some(MovedOn::NotRunning),
+        _ if !state.is_running() => Some(MovedOn::NotRunning),
         Some(turn) if turn.prompt_id != prompt_id => Some(MovedOn::AnotherTurn),
         _ => None,
     }
@@ -76,13 +76,14 @@ fn name(worker: &BackgroundTask) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::state::{GlanceTurn, Phase};
+    use crate::state::{Phase, Turn};
+    use jiff::Timestamp;
     use serde_json::json;
 
     #[track_caller]
     fn check(phase: Phase, turn: Option<&str>, expected: Option<MovedOn>) {
-        let turn = turn.map(|id| GlanceTurn { prompt_id: id.to_owned(), ..GlanceTurn::default() });
-        let state = Glance { phase, turn, ..Glance::default() };
+        let turn = turn.map(|id| Turn::new(id, Timestamp::UNIX_EPOCH));
+        let state = LoopState { phase, turn, ..LoopState::default() };
         assert_eq!(moved_on(&state, "p1"), expected);
     }
 

@@ -58,12 +58,25 @@ pub fn enter_if_bound(name: &str, hook: Hook) {
     }
 }
 
-/// As [`enter_if_bound`], for the one entry that may wake the session. It alone can exit with
-/// something else than 0: everywhere else that would block or refuse.
-pub fn wait_if_bound(name: &str, waiter: Waiter) {
-    if idle::nothing_is_bound() {
-        return;
+/// As [`enter_if_bound`], for the one executable that may also be started beside the session: with
+/// `word` as the first argument it waits.
+pub fn enter_or_wait_if_bound(name: &str, hook: Hook, word: &str, waiter: Waiter) {
+    // Asked before the arguments are: a session without a loop pays for nothing else.
+    if !idle::nothing_is_bound() {
+        enter_or_wait(name, hook, word, waiter);
     }
+}
+
+#[inline(never)]
+fn enter_or_wait(name: &str, hook: Hook, word: &str, waiter: Waiter) {
+    match std::env::args_os().nth(1) {
+        Some(first) if first == word => wait(name, waiter),
+        _ => enter(name, hook),
+    }
+}
+
+/// The only way to exit with something else than 0: everywhere else that would block or refuse.
+fn wait(name: &str, waiter: Waiter) {
     fail_open(name.to_owned());
     match call(name).and_then(|call| waiter(&call)) {
         Ok(Waited::Silently) => {}

@@ -9,7 +9,7 @@ use crate::bound::{self, Bound};
 use crate::door::Call;
 use anyhow::Result;
 use ralph_core::event::{BackgroundTask, Event};
-use ralph_core::state::{Glance, LoopState};
+use ralph_core::state::LoopState;
 use ralph_core::waiting::{self, MovedOn};
 use ralph_io::store::LoopFile;
 use ralph_io::watch::{Watch, Woken};
@@ -102,7 +102,7 @@ impl<'a> Stop<'a> {
 
 impl Awaited for Stop<'_> {
     fn moved_on(&self) -> Result<Option<MovedOn>> {
-        let Some(loaded) = self.file.view::<Glance>()? else {
+        let Some(loaded) = self.file.read()? else {
             return Ok(Some(MovedOn::NotRunning));
         };
         if self.is_replaced() {

@@ -4,9 +4,5 @@ use ralph_core::registration::WAIT;
 use ralph_hooks::{door, stop, wait};
 
 fn main() {
-    const NAME: &str = "ralph-stop-hook";
-    match std::env::args_os().nth(1) {
-        Some(word) if word == WAIT => door::wait_if_bound(NAME, wait::answer),
-        _ => door::enter_if_bound(NAME, stop::answer),
-    }
+    door::enter_or_wait_if_bound("ralph-stop-hook", stop::answer, WAIT, wait::answer);
 }
