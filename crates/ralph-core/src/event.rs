@@ -18,6 +18,9 @@ pub struct Input {
     /// Path of the conversation's JSONL file; it may lag behind the event.
     #[serde(deserialize_with = "text")]
     pub transcript_path: String,
+    /// SubagentStop: path of the subagent's own JSONL file.
+    #[serde(deserialize_with = "text")]
+    pub agent_transcript_path: String,
     /// Working directory of the conversation's shell; it follows `cd`.
     #[serde(deserialize_with = "text")]
     pub cwd: String,

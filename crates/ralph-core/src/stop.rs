@@ -13,6 +13,7 @@ use crate::state::{Completion, EndingKind, LoopError, LoopState, PauseCause, Pha
 use crate::token::Request;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
+use std::time::Duration;
 
 /// What the hook saw when the turn wanted to end.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -307,6 +308,13 @@ fn used_up(state: &LoopState, now: Timestamp) -> Option<(EndingKind, String)> {
     Some((EndingKind::Budget, detail))
 }
 
+/// How much of the loop's time is left.
+pub fn time_left(state: &LoopState, now: Timestamp) -> Duration {
+    let began = state.started_at.unwrap_or(state.created_at);
+    let ran = Duration::try_from(now.duration_since(began)).unwrap_or_default();
+    Duration::from_secs(state.limits.max_minutes.saturating_mul(60)).saturating_sub(ran)
+}
+
 fn time_used_up(state: &LoopState, now: Timestamp) -> Option<String> {
     let began = state.started_at.unwrap_or(state.created_at);
     // A clock that was set back gives a negative time: nothing is used up then.
@@ -599,9 +607,9 @@ mod tests {
     fn tokens_that_are_used_up_end_the_loop() {
         let mut state = loop_state("implementation 3/5");
         state.limits.max_tokens = Some(100);
-        state.usage.input = 99;
+        state.usage.tokens.input = 99;
         assert_eq!(decide(&mut state.clone(), &seen("x")), "go on");
-        state.usage.input = 100;
+        state.usage.tokens.input = 100;
         assert_eq!(decide(&mut state, &seen("x")), "ended: budget");
         assert!(state.ending.unwrap().detail.contains("100 of at most 100 tokens"));
     }

@@ -20,17 +20,25 @@ use ralph_io::{client, clock, test_files, transcript, tree};
 use serde_json::json;
 use std::path::{Path, PathBuf};
 
-/// Answers Stop, StopFailure and SessionEnd. A SubagentStop belongs to a worker, not to the loop.
+/// Answers Stop, StopFailure and SessionEnd. A SubagentStop belongs to a worker, not to the loop,
+/// and only adds to what the loop has cost.
 pub fn answer(call: &Call) -> Result<Reply> {
     let event = call.input.hook_event_name;
-    let interesting = matches!(event, Event::Stop | Event::StopFailure | Event::SessionEnd);
-    if !interesting || call.input.from_subagent() {
+    let interesting = match event {
+        Event::Stop | Event::StopFailure | Event::SessionEnd => !call.input.from_subagent(),
+        Event::SubagentStop => !call.input.agent_transcript_path.is_empty(),
+        _ => false,
+    };
+    if !interesting {
         return Ok(Reply::silent());
     }
     let Some(bound) = Bound::<LoopState>::find(call)? else { return Ok(Reply::silent()) };
     // First of all: the copy that answers may have ended the loop a moment ago.
     if bound.is_outranked(call.via) {
         return Ok(Reply::silent());
+    }
+    if event == Event::SubagentStop {
+        return at_workers_stop(call, bound);
     }
     if bound.state.phase == Phase::Ended {
         return cancel::acknowledge(call, &bound);
@@ -47,6 +55,9 @@ fn at_stop(call: &Call, bound: Bound) -> Result<Reply> {
     let (file, warning) = (bound.file.clone(), bound.warning.clone());
     let decided = bound.update(|state| {
         bound::raise(state, call.via);
+        if state.is_running() {
+            count(state, &call.input.transcript_path);
+        }
         if let Some(changed) = changed_tests {
             state.changed_tests = changed;
         }
@@ -123,8 +134,27 @@ fn workers(call: &Call) -> Vec<String> {
 }
 
 /// Whether the turn called a tool: a hook has seen one, or the transcript tells.
-fn worked(state: &LoopState, _transcript: &Path) -> Option<bool> {
-    state.turn.as_ref().filter(|turn| turn.worked).map(|_| true)
+fn worked(state: &LoopState, transcript: &Path) -> Option<bool> {
+    let turn = state.turn.as_ref()?;
+    if turn.worked {
+        return Some(true);
+    }
+    let can_tell = state.is_running() && transcript.is_file();
+    can_tell.then(|| transcript::worked_since(transcript, turn.at))
+}
+
+/// Counts the tokens of a transcript. One that cannot be read is counted on when it can.
+fn count(state: &mut LoopState, transcript: &str) {
+    let since = state.started_at.unwrap_or(state.created_at);
+    let _ = transcript::count(Path::new(transcript), since, &mut state.usage);
+}
+
+/// A worker has its own transcript, and its tokens are the loop's.
+fn at_workers_stop(call: &Call, bound: Bound) -> Result<Reply> {
+    if bound.state.is_running() {
+        bound.update(|state| count(state, &call.input.agent_transcript_path))?;
+    }
+    Ok(Reply::silent())
 }
 
 /// The conversation's shell may have moved elsewhere; the project is what the loop was started in.

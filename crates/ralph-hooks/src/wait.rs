@@ -10,10 +10,11 @@ use crate::door::Call;
 use anyhow::Result;
 use ralph_core::event::{BackgroundTask, Event};
 use ralph_core::state::LoopState;
+use ralph_core::stop::time_left;
 use ralph_core::waiting::{self, MovedOn};
 use ralph_io::store::LoopFile;
 use ralph_io::watch::{Watch, Woken};
-use ralph_io::{atomic, owned, transcript};
+use ralph_io::{atomic, clock, owned, transcript};
 use serde_json::json;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -41,7 +42,9 @@ pub fn answer(call: &Call) -> Result<Waited> {
     }
     let minutes = waiting::minutes(&bound.state);
     let mut stop = Stop::begin(call, &bound.file)?;
-    if until(Duration::from_secs(60 * minutes), &mut stop)?.is_some() {
+    // The stop that follows the wake ends a loop whose time is used up.
+    let patience = Duration::from_secs(60 * minutes).min(time_left(&bound.state, clock::now()));
+    if until(patience, &mut stop)?.is_some() {
         return Ok(Waited::Silently);
     }
     let told = waiting::report(&workers, minutes);

@@ -130,7 +130,9 @@ fn listing(root: &Path, folder: &Path, ignore: &[String]) -> Result<Listing> {
     tree_id::listing(&Scope { project_root: root, ignore, cache: Some(&cache) })
 }
 
-/// The part of a tree that a criterion depends on.
+/// The part of a tree that a criterion depends on. Paths that match nothing would never change:
+/// then it is all of it.
 pub(super) fn within(tree: &Listing, paths: &[String]) -> Listing {
-    if paths.is_empty() { tree.clone() } else { tree.within(paths) }
+    let part = tree.within(paths);
+    if paths.is_empty() || part.is_empty() { tree.clone() } else { part }
 }
