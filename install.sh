@@ -123,8 +123,8 @@ build() {
     fi
     (
         cd "$root"
-        cargo build --release --locked --target-dir "$target_folder" "$@" -p ralph-hooks --bins &&
-            cargo build --release --locked --target-dir "$target_folder" "$@" -p ralph --bin ralph
+        cargo build --release --config .cargo/release.toml --locked --target-dir "$target_folder" "$@" -p ralph-hooks --bins &&
+            cargo build --release --config .cargo/release.toml --locked --target-dir "$target_folder" "$@" -p ralph --bin ralph
     )
 }
 

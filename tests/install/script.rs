@@ -39,7 +39,7 @@ fn it_builds_the_hooks_alone_copies_everything_and_registers() {
     install_sh(&world, &[]).exit(0).says("register hooks").says("is not on your PATH; add it");
     let target = world.path("target").display().to_string();
     let common = format!(
-        "build --release --locked --target-dir {target} --target x86_64-unknown-linux-musl"
+        "build --release --config .cargo/release.toml --locked --target-dir {target} --target x86_64-unknown-linux-musl"
     );
     assert_eq!(
         world.read("log"),

@@ -1,49 +1,21 @@
 //! Whether the rows of a transcript show the main conversation at work: a call of a tool.
 
+use crate::row::Row;
 use jiff::Timestamp;
 use memchr::memmem;
-use serde::Deserialize;
-
-/// A row with nothing but what tells a tool call of the conversation from all else.
-#[derive(Debug, Clone, Deserialize)]
-pub struct Row {
-    #[serde(rename = "type")]
-    kind: String,
-    #[serde(default, rename = "isSidechain")]
-    is_sidechain: bool,
-    timestamp: Timestamp,
-    message: Message,
-}
-
-#[derive(Debug, Clone, Deserialize)]
-struct Message {
-    content: Vec<Block>,
-}
-
-#[derive(Debug, Clone, Deserialize)]
-struct Block {
-    #[serde(rename = "type")]
-    kind: String,
-}
-
-impl Row {
-    /// Reads one line; none if it is none that could show it.
-    fn parse(line: &[u8]) -> Option<Row> {
-        // Unescaped quotes: what a text or a result quotes is no block of its own.
-        memmem::find(line, b"\"tool_use\"")?;
-        serde_json::from_slice(line).ok()
-    }
-
-    fn calls_a_tool(&self) -> bool {
-        self.kind == "assistant"
-            && !self.is_sidechain
-            && self.message.content.iter().any(|block| block.kind == "tool_use")
-    }
-}
 
 /// True when one of these lines is a tool call of the main conversation, made then or later.
-pub fn since<'a>(at: Timestamp, lines: impl Iterator<Item = &'a [u8]>) -> bool {
-    lines.filter_map(Row::parse).any(|row| row.timestamp >= at && row.calls_a_tool())
+pub fn since<'a>(at: Timestamp, mut lines: impl Iterator<Item = &'a [u8]>) -> bool {
+    lines.any(|line| calls_a_tool(at, line).unwrap_or_default())
+}
+
+fn calls_a_tool(at: Timestamp, line: &[u8]) -> Option<bool> {
+    // Unescaped quotes: what a text or a result quotes is no block of its own.
+    memmem::find(line, b"\"tool_use\"")?;
+    let row = Row::parse(line)?;
+    let of_the_conversation = row.kind() == "assistant" && !row.is("isSidechain");
+    let calls = row.items(&["message", "content"]).any(|block| block["type"] == "tool_use");
+    Some(of_the_conversation && calls && row.time()? >= at)
 }
 
 #[cfg(test)]

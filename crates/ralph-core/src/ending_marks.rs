@@ -1,69 +1,30 @@
 //! What the rows of a transcript say that no event does: a command that waits, a turn that was cut.
 
+use crate::row::Row;
 use crate::state::PauseCause;
 use jiff::Timestamp;
-use serde::Deserialize;
 use serde_json::Value;
 
-/// One row of a transcript: the fields that tell something, and no others.
-#[derive(Debug, Clone, Default, Deserialize)]
-#[serde(default)]
-pub struct Row {
-    #[serde(rename = "type")]
-    kind: String,
-    timestamp: Option<Timestamp>,
-    /// `queue-operation`: what was done to the queue of typed input.
-    operation: String,
-    content: Option<Value>,
-    /// `user`: the message.
-    message: Message,
-    attachment: Attachment,
-    /// `assistant`: an API error stands in for an answer.
-    #[serde(rename = "isApiErrorMessage")]
-    is_api_error: bool,
-    error: Option<Value>,
+/// Reads one line. Most rows are large and say nothing to us: only those that may are parsed.
+pub fn telling(line: &[u8]) -> Option<Row> {
+    const TELLING: [&[u8]; 5] = [
+        b"queue-operation",
+        b"[Request interrupted by user",
+        b"A hook blocked the turn from ending",
+        b"max_turns_reached",
+        b"isApiErrorMessage",
+    ];
+    let tells = TELLING.iter().any(|word| memchr::memmem::find(line, word).is_some());
+    tells.then(|| Row::parse(line)).flatten()
 }
 
-#[derive(Debug, Clone, Default, Deserialize)]
-#[serde(default)]
-struct Message {
-    content: Option<Value>,
-}
-
-#[derive(Debug, Clone, Default, Deserialize)]
-#[serde(default)]
-struct Attachment {
-    #[serde(rename = "type")]
-    kind: String,
-}
-
-impl Row {
-    /// Reads one line; none if it is not a whole row (the first line of a tail seldom is).
-    pub fn parse(line: &[u8]) -> Option<Row> {
-        // Most rows are large and say nothing to us: only those that may are parsed.
-        const TELLING: [&[u8]; 5] = [
-            b"queue-operation",
-            b"[Request interrupted by user",
-            b"A hook blocked the turn from ending",
-            b"max_turns_reached",
-            b"isApiErrorMessage",
-        ];
-        let tells = TELLING.iter().any(|word| memchr::memmem::find(line, word).is_some());
-        tells.then(|| serde_json::from_slice(line).ok()).flatten()
-    }
-
-    fn content(&self) -> &str {
-        self.content.as_ref().and_then(Value::as_str).unwrap_or_default()
-    }
-
-    /// The texts of a message that the client wrote in the person's name. A tool's result, which
-    /// may quote anything, is no text of it.
-    fn texts(&self) -> impl Iterator<Item = &str> {
-        let content = self.message.content.as_ref();
-        let plain = content.and_then(Value::as_str);
-        let blocks = content.and_then(Value::as_array).into_iter().flatten();
-        plain.into_iter().chain(blocks.filter_map(|block| block.get("text")?.as_str()))
-    }
+/// The texts of a message that the client wrote in the person's name. A tool's result, which may
+/// quote anything, is no text of it.
+fn texts(row: &Row) -> impl Iterator<Item = &str> {
+    const CONTENT: [&str; 2] = ["message", "content"];
+    let plain = row.at(&CONTENT).and_then(Value::as_str);
+    let blocks = row.items(&CONTENT).filter_map(|block| block.get("text")?.as_str());
+    plain.into_iter().chain(blocks)
 }
 
 /// False when no row of these is about the queue of typed input, as at nearly every stop: found
@@ -85,11 +46,11 @@ pub fn anything_waits(rows: impl Iterator<Item = Row>) -> bool {
 /// What was put into the queue and not taken out of it.
 fn queue(rows: impl Iterator<Item = Row>) -> Vec<String> {
     let mut queue: Vec<String> = Vec::new();
-    for row in rows.filter(|row| row.kind == "queue-operation") {
-        match row.operation.as_str() {
-            "enqueue" => queue.push(row.content().to_owned()),
+    for row in rows.filter(|row| row.kind() == "queue-operation") {
+        match row.text(&["operation"]) {
+            "enqueue" => queue.push(row.text(&["content"]).to_owned()),
             "dequeue" if !queue.is_empty() => drop(queue.remove(0)),
-            "remove" => match queue.iter().position(|waiting| waiting == row.content()) {
+            "remove" => match queue.iter().position(|waiting| waiting == row.text(&["content"])) {
                 Some(at) => drop(queue.remove(at)),
                 None => drop(queue.pop()),
             },
@@ -115,7 +76,7 @@ pub fn cut_by(
     rows: impl DoubleEndedIterator<Item = Row>,
     since: Option<Timestamp>,
 ) -> Option<PauseCause> {
-    let in_time = |row: &Row| match (row.timestamp, since) {
+    let in_time = |row: &Row| match (row.time(), since) {
         (Some(at), Some(since)) => at >= since,
         _ => true,
     };
@@ -124,22 +85,17 @@ pub fn cut_by(
 
 /// What a row that the client itself writes says of the end of a turn.
 fn mark(row: &Row) -> Option<PauseCause> {
-    match row.kind.as_str() {
-        "user" => row
-            .texts()
+    match row.kind() {
+        "user" => texts(row)
             .any(|text| text.starts_with("[Request interrupted by user"))
             .then_some(PauseCause::Interrupted),
         "system" => row
-            .content()
+            .text(&["content"])
             .starts_with("A hook blocked the turn from ending")
             .then_some(PauseCause::HostCapped),
-        "attachment" => {
-            (row.attachment.kind == "max_turns_reached").then_some(PauseCause::HostBudget)
-        }
-        "assistant" if row.is_api_error => {
-            let error = row.error.as_ref().and_then(Value::as_str).unwrap_or_default();
-            Some(api_error(error))
-        }
+        "attachment" => (row.text(&["attachment", "type"]) == "max_turns_reached")
+            .then_some(PauseCause::HostBudget),
+        "assistant" if row.is("isApiErrorMessage") => Some(api_error(row.text(&["error"]))),
         _ => None,
     }
 }
@@ -157,7 +113,7 @@ mod tests {
     use super::*;
 
     fn rows(text: &str) -> Vec<Row> {
-        text.lines().filter_map(|line| Row::parse(line.as_bytes())).collect()
+        text.lines().filter_map(|line| telling(line.as_bytes())).collect()
     }
 
     fn queue(operations: &[(&str, &str)]) -> String {

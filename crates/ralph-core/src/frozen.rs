@@ -4,6 +4,7 @@
 //! nothing until a person accepts it. The test files that a command names may change, since that
 //! is often the work itself, but never silently.
 
+use crate::from_json::from_json;
 use crate::state::{Criterion, LoopState};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -11,7 +12,7 @@ use sha2::{Digest, Sha256};
 
 /// Digests of what a person agreed to.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-#[serde(default)]
+#[serde(try_from = "serde_json::Value")]
 pub struct Frozen {
     /// When.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -23,15 +24,19 @@ pub struct Frozen {
     pub test_files: Vec<TestFile>,
 }
 
+from_json!(Frozen { at, criteria, test_files });
+
 /// A file that an acceptance command names.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-#[serde(default)]
+#[serde(try_from = "serde_json::Value")]
 pub struct TestFile {
     /// Path, relative to the project's folder.
     pub path: String,
     /// SHA-256 of its content; empty if it was not there.
     pub sha256: String,
 }
+
+from_json!(TestFile { path, sha256 });
 
 /// Freezes the criteria as they are now.
 pub fn freeze(state: &mut LoopState, test_files: Vec<TestFile>, now: Timestamp) {

@@ -4,6 +4,7 @@
 //! that the model ran. What does not count is a word in a message. Where there is no fingerprint
 //! (no repository, git failed) nothing is known, and nothing known is never called a stall.
 
+use crate::from_json::from_json;
 use crate::receipt;
 use crate::state::{LoopState, Signal};
 use serde::{Deserialize, Serialize};
@@ -17,7 +18,7 @@ const LONGEST_CYCLE: usize = 8;
 
 /// What the last stops say about progress.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-#[serde(default)]
+#[serde(try_from = "serde_json::Value")]
 pub struct Progress {
     /// What the last stop said.
     pub signal: Signal,
@@ -34,6 +35,8 @@ pub struct Progress {
     /// Requests in a row that were refused for that failure.
     pub same_failure: u32,
 }
+
+from_json!(Progress { signal, left_at, standing, idle, failure, same_failure });
 
 /// What a stop shows about progress.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]

@@ -4,6 +4,7 @@
 //! vacuous, left the tree alone, and the tree is still the one that it was taken on. What the
 //! state says in `verified` is only a copy of this answer for people.
 
+use crate::from_json::from_json;
 use crate::state::Criterion;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -12,7 +13,7 @@ use xxhash_rust::xxh3::xxh3_128;
 
 /// One run of an acceptance command.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-#[serde(default)]
+#[serde(try_from = "serde_json::Value")]
 pub struct Receipt {
     /// The command, as it was run.
     pub command: String,
@@ -63,9 +64,30 @@ pub struct Receipt {
     pub left: Vec<String>,
 }
 
+from_json!(Receipt {
+    command,
+    passed,
+    exit_code,
+    ended,
+    tests_run,
+    vacuous,
+    started_at,
+    duration_ms,
+    output_sha256,
+    output_file,
+    tail,
+    tree_before,
+    tree_after,
+    rewrote,
+    signature,
+    after_failure,
+    passes,
+    left
+});
+
 /// A criterion that held and does not any more.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-#[serde(default)]
+#[serde(try_from = "serde_json::Value")]
 pub struct Regression {
     /// The checkpoint at which it held; empty where none was made.
     pub checkpoint: String,
@@ -75,9 +97,11 @@ pub struct Regression {
     pub more: usize,
 }
 
+from_json!(Regression { checkpoint, files, more });
+
 /// What the checks at a completion request found.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-#[serde(default)]
+#[serde(try_from = "serde_json::Value")]
 pub struct Proof {
     /// Id of the tree that each criterion depends on, by the criterion's id.
     pub trees: BTreeMap<String, String>,
@@ -91,6 +115,8 @@ pub struct Proof {
     #[serde(skip_serializing_if = "String::is_empty")]
     pub problem: String,
 }
+
+from_json!(Proof { trees, changed, ran, problem });
 
 impl Proof {
     /// What a criterion's receipt is worth. A tree that could not be looked at proves nothing.

@@ -4,11 +4,13 @@
 //! version may have added one. A newer `schema_version` is never rewritten; the store checks that.
 
 mod glance;
+mod read;
 mod words;
 
 pub use glance::{Document, Glance, GlanceEnding, GlanceTurn};
 pub use words::{Completion, EndingKind, Mode, PauseCause, Phase, Signal, StartedBy, TaskStatus};
 
+use crate::from_json::from_json;
 use crate::frozen::Frozen;
 use crate::progress::Progress;
 use crate::receipt::{Receipt, Regression};
@@ -28,8 +30,7 @@ pub const COMPLETION_TOKEN: &str = "RALPH_COMPLETE";
 pub type Extra = BTreeMap<String, Value>;
 
 /// One loop, as it stands in `loops/<loop_id>/state.json`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct LoopState {
     /// Version of this document's schema.
     pub schema_version: u32,
@@ -241,6 +242,9 @@ pub enum Via {
 }
 
 impl Via {
+    /// All of them, in rising order of rank.
+    pub const ALL: [Via; 4] = [Via::Unnamed, Via::Skill, Via::Plugin, Via::Settings];
+
     /// The word by which a registration names itself.
     pub fn as_str(self) -> &'static str {
         match self {
@@ -263,37 +267,41 @@ impl Via {
 }
 
 /// Why and since when a loop rests.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(try_from = "serde_json::Value")]
 pub struct Pause {
     /// The cause.
     pub cause: PauseCause,
     /// Since when.
     pub at: Timestamp,
     /// In words, for people.
-    #[serde(default)]
     pub detail: String,
     /// True once the person has been told in the session.
-    #[serde(default)]
     pub told: bool,
 }
 
+from_json!(Pause { cause, at, detail, told });
+
 /// How and when a loop ended.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(try_from = "serde_json::Value")]
 pub struct Ending {
     /// The kind of ending.
     pub kind: EndingKind,
     /// When.
     pub at: Timestamp,
     /// In words, for people.
-    #[serde(default)]
     pub detail: String,
     /// For `stalled`: which kind of standing still it was.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub cause: Option<Signal>,
 }
 
+from_json!(Ending { kind, at, detail, cause });
+
 /// Something that went wrong in a loop.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(try_from = "serde_json::Value")]
 pub struct LoopError {
     /// When.
     pub at: Timestamp,
@@ -301,9 +309,11 @@ pub struct LoopError {
     pub message: String,
 }
 
+from_json!(LoopError { at, message });
+
 /// Bounds besides `max_iterations`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
+#[serde(try_from = "serde_json::Value")]
 pub struct Limits {
     /// Wall clock, in minutes since the loop was started.
     pub max_minutes: u64,
@@ -314,6 +324,8 @@ pub struct Limits {
     pub extra: Extra,
 }
 
+from_json!(Limits { max_minutes, max_tokens; extra });
+
 impl Default for Limits {
     fn default() -> Self {
         Limits { max_minutes: 480, max_tokens: None, extra: Extra::new() }
@@ -321,7 +333,8 @@ impl Default for Limits {
 }
 
 /// A session that a loop was bound to.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(try_from = "serde_json::Value")]
 pub struct Bound {
     /// Claude Code's session id.
     pub session_id: String,
@@ -331,10 +344,12 @@ pub struct Bound {
     pub why: String,
 }
 
+from_json!(Bound { session_id, until, why });
+
 /// The turn that a loop drives: our last answer was to go on, and it was given in this turn.
 /// A person's prompt with another id reveals that the turn was cut.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-#[serde(default)]
+#[serde(try_from = "serde_json::Value")]
 pub struct Turn {
     /// The client's id of the prompt that began the turn; empty when it is not known.
     pub prompt_id: String,
@@ -345,6 +360,8 @@ pub struct Turn {
     pub worked: bool,
 }
 
+from_json!(Turn { prompt_id, at, worked });
+
 impl Turn {
     /// A turn in which nothing was done yet.
     pub fn new(prompt_id: impl Into<String>, at: Timestamp) -> Turn {
@@ -353,14 +370,16 @@ impl Turn {
 }
 
 /// A client process. The start time tells a reused process id from the same process.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(try_from = "serde_json::Value")]
 pub struct Client {
     /// Process id.
     pub pid: u32,
     /// Start time of the process as the system counts it; empty where it cannot be had.
-    #[serde(default)]
     pub started: String,
 }
+
+from_json!(Client { pid, started });
 
 impl Client {
     /// Stands for a client whose session has ended: no process has this id.
@@ -371,7 +390,7 @@ impl Client {
 
 /// One thing that must be true for the work to be done.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-#[serde(default)]
+#[serde(try_from = "serde_json::Value")]
 pub struct Criterion {
     /// `AC-1`, `AC-T` …
     pub id: String,
@@ -405,11 +424,13 @@ pub struct Criterion {
     pub extra: Extra,
 }
 
+from_json!(Criterion { id, description, verified, verification_command, paths, receipt, tests_expected, held_before, held_on, turned_red; extra });
+
 /// A moment at which all criteria held.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(try_from = "serde_json::Value")]
 pub struct Green {
     /// The checkpoint's ref; empty where none could be made.
-    #[serde(default)]
     pub reference: String,
     /// Id of the tree.
     pub tree: String,
@@ -417,8 +438,11 @@ pub struct Green {
     pub at: Timestamp,
 }
 
+from_json!(Green { reference, tree, at });
+
 /// What a person must do before the work can go on, as the model said.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(try_from = "serde_json::Value")]
 pub struct Blocked {
     /// In words.
     pub what: String,
@@ -426,9 +450,10 @@ pub struct Blocked {
     pub at: Timestamp,
 }
 
+from_json!(Blocked { what, at });
+
 /// One piece of work.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Task {
     /// `T-1` …
     pub id: String,

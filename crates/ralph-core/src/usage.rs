@@ -4,10 +4,11 @@
 //! a message is counted once. What a row merely quotes has its quotes escaped and is never taken
 //! for a number of its own.
 
+use crate::from_json::from_json;
+use crate::row::Row;
 use jiff::Timestamp;
 use memchr::{memchr, memmem};
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 use std::collections::BTreeMap;
 
 /// A longer row is passed over: none that carries usage is known to come near.
@@ -15,7 +16,7 @@ const LONGEST_ROW: usize = 8 << 20;
 
 /// Tokens of the four kinds that the client reports.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
+#[serde(try_from = "serde_json::Value")]
 pub struct Tokens {
     /// Of the prompt, neither written to nor read from the cache.
     pub input: u64,
@@ -26,6 +27,8 @@ pub struct Tokens {
     /// Of the reply.
     pub output: u64,
 }
+
+from_json!(Tokens { input, cache_creation, cache_read, output });
 
 impl Tokens {
     fn join(self, other: Tokens, join: fn(u64, u64) -> u64) -> Tokens {
@@ -47,7 +50,7 @@ impl Tokens {
 
 /// What a loop has used, and how far each of its transcripts was read.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
+#[serde(try_from = "serde_json::Value")]
 pub struct Usage {
     /// The sum over all transcripts.
     pub tokens: Tokens,
@@ -55,9 +58,11 @@ pub struct Usage {
     pub sources: BTreeMap<String, Source>,
 }
 
+from_json!(Usage { tokens, sources });
+
 /// One transcript: how far it was read.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
+#[serde(try_from = "serde_json::Value")]
 pub struct Source {
     /// Where the first row begins that was not read yet.
     pub offset: u64,
@@ -74,6 +79,8 @@ pub struct Source {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub counted_until: Option<Timestamp>,
 }
+
+from_json!(Source { offset, file, message_id, counted, at, counted_until });
 
 impl Source {
     /// Begins the file anew: it was replaced, or has lost its end.
@@ -139,14 +146,14 @@ impl<'a> Counter<'a> {
     }
 
     fn row(&mut self, line: &[u8]) {
-        let Some(row) = Row::parse(line) else { return };
-        let Some(at) = row.timestamp.filter(|at| *at >= self.since) else { return };
-        let id = row.message.id;
+        let Some(row) = reporting(line) else { return };
+        let Some(at) = row.time().filter(|at| *at >= self.since) else { return };
+        let id = row.text(&["message", "id"]).to_owned();
         let is_same = !id.is_empty() && id == self.source.message_id;
         if !is_same && self.source.counted_until.is_some_and(|until| at <= until) {
             return;
         }
-        let now = row.message.usage.tokens();
+        let now = tokens(&row);
         let before = if is_same { self.source.counted } else { Tokens::default() };
         let largest = now.join(before, u64::max);
         *self.sum = self.sum.join(largest.join(before, u64::saturating_sub), u64::saturating_add);
@@ -158,59 +165,28 @@ impl<'a> Counter<'a> {
 
 /// Time of a row, wherever it stands in a transcript; none if it is not a whole row or has none.
 pub fn time_of(line: &[u8]) -> Option<Timestamp> {
-    #[derive(Deserialize)]
-    struct Timed {
-        timestamp: Timestamp,
+    Row::parse(line)?.time()
+}
+
+/// A row that reports what a message has used. Most rows are large and report nothing: only those
+/// that may are parsed.
+fn reporting(line: &[u8]) -> Option<Row> {
+    let holds = |words: &[u8]| memmem::find(line, words).is_some();
+    if !holds(b"\"usage\":") || !holds(b"\"assistant\"") {
+        return None;
     }
-    serde_json::from_slice::<Timed>(line).ok().map(|row| row.timestamp)
-}
-
-#[derive(Deserialize)]
-struct Row {
-    #[serde(rename = "type")]
-    kind: String,
-    timestamp: Option<Timestamp>,
-    message: Message,
-}
-
-#[derive(Deserialize)]
-struct Message {
-    #[serde(default)]
-    id: String,
-    usage: Reported,
+    let row = Row::parse(line).filter(|row| row.kind() == "assistant")?;
+    row.at(&["message", "usage"])?.is_object().then_some(row)
 }
 
 /// As the client reports it. A kind that is absent, or no number, is none.
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct Reported {
-    input_tokens: Value,
-    cache_creation_input_tokens: Value,
-    cache_read_input_tokens: Value,
-    output_tokens: Value,
-}
-
-impl Reported {
-    fn tokens(&self) -> Tokens {
-        let number = |value: &Value| value.as_u64().unwrap_or(0);
-        Tokens {
-            input: number(&self.input_tokens),
-            cache_creation: number(&self.cache_creation_input_tokens),
-            cache_read: number(&self.cache_read_input_tokens),
-            output: number(&self.output_tokens),
-        }
-    }
-}
-
-impl Row {
-    /// Most rows are large and report nothing: only those that may are parsed.
-    fn parse(line: &[u8]) -> Option<Row> {
-        let holds = |words: &[u8]| memmem::find(line, words).is_some();
-        if !holds(b"\"usage\":") || !holds(b"\"assistant\"") {
-            return None;
-        }
-        let row: Row = serde_json::from_slice(line).ok()?;
-        (row.kind == "assistant").then_some(row)
+fn tokens(row: &Row) -> Tokens {
+    let number = |name| row.number(&["message", "usage", name]);
+    Tokens {
+        input: number("input_tokens"),
+        cache_creation: number("cache_creation_input_tokens"),
+        cache_read: number("cache_read_input_tokens"),
+        output: number("output_tokens"),
     }
 }
 

@@ -10,5 +10,21 @@ pub fn now() -> Timestamp {
 
 /// A time as it stands in file names: `20260131T235959Z`.
 pub fn compact(at: Timestamp) -> String {
-    at.strftime("%Y%m%dT%H%M%SZ").to_string()
+    // From the form that documents need anyhow: a formatter of any pattern would be the largest
+    // part of a hook after the reader of the state.
+    let whole: String = at.to_string().chars().filter(|c| !matches!(c, '-' | ':')).collect();
+    let seconds = whole.split(['.', 'Z']).next().unwrap_or(&whole);
+    format!("{seconds}Z")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_time_in_a_file_name_has_whole_seconds_and_no_marks() {
+        for time in ["2026-01-31T23:59:59Z", "2026-01-31T23:59:59.123Z"] {
+            assert_eq!(compact(time.parse().unwrap()), "20260131T235959Z");
+        }
+    }
 }

@@ -205,7 +205,8 @@ fn make_folder(home: &Home, state: &mut LoopState) -> Result<LoopFile> {
 fn loop_id(at: Timestamp, attempt: u32) -> String {
     let salt =
         std::process::id().wrapping_mul(31).wrapping_add(at.subsec_millisecond() as u32 + attempt);
-    format!("{}-{:04x}", at.strftime("%Y%m%d-%H%M%S"), salt & 0xffff)
+    let second = clock::compact(at).replace('T', "-").replace('Z', "");
+    format!("{second}-{:04x}", salt & 0xffff)
 }
 
 #[cfg(test)]

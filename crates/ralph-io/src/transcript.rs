@@ -7,7 +7,8 @@
 use anyhow::{Context, Result};
 use jiff::Timestamp;
 use ralph_core::at_work;
-use ralph_core::ending_marks::{self, Row};
+use ralph_core::ending_marks;
+use ralph_core::row::Row;
 use ralph_core::state::PauseCause;
 use ralph_core::usage::{self, Counter, Source, Usage};
 use std::fs::File;
@@ -151,7 +152,7 @@ fn open(path: &Path) -> io::Result<Option<File>> {
 }
 
 fn rows(tail: &[u8]) -> impl DoubleEndedIterator<Item = Row> {
-    tail.split(|byte| *byte == b'\n').filter_map(Row::parse)
+    tail.split(|byte| *byte == b'\n').filter_map(ending_marks::telling)
 }
 
 /// The last whole rows of the file; nothing if it cannot be read.

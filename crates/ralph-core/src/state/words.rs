@@ -31,6 +31,12 @@ macro_rules! words {
             }
         }
 
+        impl crate::from_json::FromJson for $name {
+            fn from_json(value: serde_json::Value) -> Result<Self, crate::from_json::Mistake> {
+                String::from_json(value).map($name::from)
+            }
+        }
+
         impl std::fmt::Display for $name {
             fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
                 formatter.pad(self.as_str())
@@ -87,6 +93,7 @@ words! {
 
 words! {
     /// How a loop ended.
+    #[derive(Default)]
     EndingKind {
         /// Every criterion holds by its receipt.
         Complete = "complete",
@@ -109,14 +116,17 @@ words! {
         /// A person's feedback is needed.
         AwaitingFeedback = "awaiting_feedback",
         /// It could not be done.
+        #[default]
         Failed = "failed",
     }
 }
 
 words! {
     /// Why a loop rests.
+    #[derive(Default)]
     PauseCause {
         /// A person paused it.
+        #[default]
         Person = "person",
         /// The conversation was cleared.
         Cleared = "cleared",

@@ -41,7 +41,8 @@ impl Built {
 /// The hooks, built for release just now.
 pub(crate) fn hooks() -> anyhow::Result<Built> {
     let target = format!("{}-unknown-linux-musl", std::env::consts::ARCH);
-    let args = ["--release", "-p", "ralph-hooks"];
+    let config = concat!(env!("CARGO_MANIFEST_DIR"), "/../../.cargo/release.toml");
+    let args = ["--release", "--config", config, "-p", "ralph-hooks"];
     if is_installed(&target) {
         let executables = build(&[&args[..], &["--target", &target]].concat())?;
         let origin = format!("release build for {target}");

@@ -1,0 +1,137 @@
+//! Reads the state document and its tasks.
+//!
+//! By hand, since every hook that acts on a loop holds this code: what would be derived, with
+//! members kept that nobody knows, is ten times as long. Tasks are read as they come, because there
+//! may be thousands; everything else of the state comes once and goes through a value.
+
+use super::{LoopState, Task};
+use crate::from_json::{FromJson, Members, Mistake};
+use serde::de::{Deserialize, DeserializeSeed, Deserializer, Error, MapAccess, Visitor};
+use serde_json::{Map, Value};
+use std::fmt;
+
+/// The name of a member: its place among those that are known, or itself.
+enum Name {
+    Known(usize),
+    Other(String),
+}
+
+/// Reads the name of a member without keeping a copy of one that is known.
+struct Among(&'static [&'static str]);
+
+impl<'de> DeserializeSeed<'de> for Among {
+    type Value = Name;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Name, D::Error> {
+        deserializer.deserialize_str(self)
+    }
+}
+
+impl Visitor<'_> for Among {
+    type Value = Name;
+
+    fn expecting(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        to.write_str("the name of a member")
+    }
+
+    fn visit_str<E: Error>(self, name: &str) -> Result<Name, E> {
+        let known = self.0.iter().position(|known| *known == name);
+        Ok(known.map_or_else(|| Name::Other(name.to_owned()), Name::Known))
+    }
+}
+
+impl<'de> Deserialize<'de> for LoopState {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Reader;
+
+        impl<'de> Visitor<'de> for Reader {
+            type Value = LoopState;
+
+            fn expecting(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+                to.write_str("the state of a loop")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<LoopState, A::Error> {
+                let mut tasks = Vec::new();
+                let mut others = Map::new();
+                while let Some(name) = map.next_key_seed(Among(&["task_graph"]))? {
+                    match name {
+                        Name::Known(_) => tasks = map.next_value()?,
+                        Name::Other(name) => drop(others.insert(name, map.next_value()?)),
+                    }
+                }
+                let state = of_members(Members::of(Value::Object(others)).map_err(Error::custom)?);
+                Ok(LoopState { task_graph: tasks, ..state.map_err(Error::custom)? })
+            }
+        }
+
+        deserializer.deserialize_map(Reader)
+    }
+}
+
+/// Everything but the tasks. What is absent has its default.
+fn of_members(mut members: Members) -> Result<LoopState, Mistake> {
+    let mut read = LoopState::default();
+    macro_rules! take {
+        ($($field:ident)+) => { $(members.take(stringify!($field), &mut read.$field)?;)+ };
+    }
+    take!(schema_version loop_id session_id mode phase resume_phase pause ending project_root prompt);
+    take!(max_iterations iteration created_at started_at updated_at acceptance_criteria frozen);
+    take!(changed_tests baseline_pending checkpoint context_report stall_hashes progress blocked);
+    take!(completion_token errors completion stall_limit limits usage lineage settings via);
+    take!(started_by turn client touched cancelled_by_prompt let_finish);
+    read.extra = members.rest();
+    Ok(read)
+}
+
+impl<'de> Deserialize<'de> for Task {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Reader;
+
+        impl<'de> Visitor<'de> for Reader {
+            type Value = Task;
+
+            fn expecting(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+                to.write_str("a task")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Task, A::Error> {
+                const NAMES: &[&str] = &[
+                    "id",
+                    "name",
+                    "deps",
+                    "status",
+                    "completion_condition",
+                    "files",
+                    "owner",
+                    "lease_expires_at",
+                    "attempts",
+                    "result",
+                ];
+                let mut task = Task::default();
+                while let Some(name) = map.next_key_seed(Among(NAMES))? {
+                    match name {
+                        Name::Known(0) => task.id = map.next_value()?,
+                        Name::Known(1) => task.name = map.next_value()?,
+                        Name::Known(2) => task.deps = map.next_value()?,
+                        Name::Known(3) => task.status = map.next_value()?,
+                        Name::Known(4) => task.completion_condition = map.next_value()?,
+                        Name::Known(5) => task.files = map.next_value()?,
+                        Name::Known(6) => task.owner = map.next_value()?,
+                        Name::Known(7) => {
+                            let value = map.next_value()?;
+                            task.lease_expires_at =
+                                FromJson::from_json(value).map_err(Error::custom)?;
+                        }
+                        Name::Known(8) => task.attempts = map.next_value()?,
+                        Name::Known(_) => task.result = map.next_value()?,
+                        Name::Other(name) => drop(task.extra.insert(name, map.next_value()?)),
+                    }
+                }
+                Ok(task)
+            }
+        }
+
+        deserializer.deserialize_map(Reader)
+    }
+}
