@@ -17,6 +17,9 @@ mod fixtures;
 mod foreign;
 mod guard;
 mod interrupted;
+#[allow(unreachable_pub)]
+#[path = "../support/journals.rs"]
+mod journals;
 mod killed;
 mod person;
 mod places;

@@ -183,11 +183,14 @@ mod tests {
 
     #[test]
     fn the_request_is_read_again_from_a_message_that_is_whole() {
-        let told = ["request: made -> only mentioned", "verdict: ended: complete_unverified -> go on"];
+        let told =
+            ["request: made -> only mentioned", "verdict: ended: complete_unverified -> go on"];
         let mut found = Vec::new();
         let seen = json!({"message": "not RALPH_COMPLETE"});
         if let Again::Decided(all) = again("Stop", &seen, Some(&stop("RALPH_COMPLETE"))) {
-            found.extend(all.into_iter().map(|d| format!("{}: {} -> {}", d.what, d.recorded, d.today)));
+            found.extend(
+                all.into_iter().map(|d| format!("{}: {} -> {}", d.what, d.recorded, d.today)),
+            );
         }
         assert_eq!(found[..2], told);
         let cut = json!({"message": "not RALPH_COMPLETE", "cut": true});

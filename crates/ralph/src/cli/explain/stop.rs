@@ -37,7 +37,8 @@ fn verdict(entry: &Entry, record: &Record) -> (String, String) {
         return ("the turn may end".to_owned(), why.to_owned());
     }
     if let Some(kind) = verdict.strip_prefix("ended: ") {
-        let cause = record.outcome.cause.as_ref().map(|cause| format!(" ({})", words(cause.as_str())));
+        let cause =
+            record.outcome.cause.as_ref().map(|cause| format!(" ({})", words(cause.as_str())));
         let what = format!("the loop ended, {}{}", words(kind), cause.unwrap_or_default());
         let detail = entry.why.strip_prefix(&format!("{kind}: ")).unwrap_or(&entry.why);
         return (what, detail.to_owned());
@@ -67,14 +68,17 @@ fn refused(record: &Record) -> String {
     text
 }
 
+/// How completion was asked for, or nearly.
 fn request(state: &LoopState, seen: &Seen) -> String {
     let token = &state.completion_token;
     match seen.request {
         Request::Made => format!("{token} stood alone on the last line"),
         Request::OnlyMentioned => {
-            format!("{token} was in the message, but not alone on its last line: it asked for nothing")
+            format!(
+                "{token} was in the message, but not alone on its last line: it asked for nothing"
+            )
         }
-        Request::None => "completion was not requested".to_owned(),
+        Request::None => String::new(),
     }
 }
 
@@ -112,8 +116,12 @@ fn progress(record: &Record) -> String {
         None => "",
     };
     let what = match outcome.signal {
-        _ if seen.tree.is_none() => "the tree could not be looked at, so nothing is taken for a stall",
-        Signal::Working if before.progress.left_at.is_empty() => "this was the first look at the tree",
+        _ if seen.tree.is_none() => {
+            "the tree could not be looked at, so nothing is taken for a stall"
+        }
+        Signal::Working if before.progress.left_at.is_empty() => {
+            "this was the first look at the tree"
+        }
         Signal::Working => "something had changed since the stop before",
         Signal::NoChange => "nothing had changed since the stop before",
         Signal::Idle => "nothing had changed, and the turn was text only",
@@ -150,7 +158,9 @@ fn budgets(state: &LoopState, seen: &Seen) -> String {
 
 /// The end of what the model said last, on one line.
 fn message(entry: &Entry) -> String {
-    entry.seen["message"].as_str().map_or_else(String::new, |text| ralph_core::say::tail(text, MESSAGE))
+    entry.seen["message"]
+        .as_str()
+        .map_or_else(String::new, |text| ralph_core::say::tail(text, MESSAGE))
 }
 
 fn words(word: &str) -> String {
