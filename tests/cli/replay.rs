@@ -9,8 +9,12 @@ use std::path::{Path, PathBuf};
 
 /// A loop with two criteria: work, refused tools, a refused request, a wait for a worker, proof.
 fn recorded() -> Vec<Value> {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/fixtures/journals/complete.jsonl");
-    let text = fs::read_to_string(path).unwrap();
+    kept("complete")
+}
+
+fn kept(name: &str) -> Vec<Value> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/fixtures/journals");
+    let text = fs::read_to_string(folder.join(format!("{name}.jsonl"))).unwrap();
     text.lines()
         .filter(|line| !line.is_empty())
         .map(|line| serde_json::from_str(line).unwrap())
@@ -45,6 +49,23 @@ fn a_kept_journal_is_decided_alike_by_the_rules_of_today() {
         "loop [LOOP]\n8 decisions made again, 0 differ; 2 lines are not decided from a record\n",
         "",
     );
+    with(&kept("stalled")).ralph(&["replay"]).check(
+        0,
+        "loop [LOOP]\n4 decisions made again, 0 differ; 1 line is not decided from a record\n",
+        "",
+    );
+}
+
+#[test]
+fn a_stall_is_explained_with_its_cause() {
+    let printed = with(&kept("stalled")).ralph(&["explain"]).done().stdout;
+    let told = "Stop at 3/5: the loop ended, stalled (no change)
+  because   nothing had changed at 3 stops in a row
+  progress  nothing had changed since the stop before
+  budgets   had gone on 3 of 5 times; 0 of 480 minutes
+  said      Still thinking.
+";
+    assert!(printed.contains(told), "{printed}");
 }
 
 #[test]

@@ -17,6 +17,7 @@ mod fixtures;
 mod foreign;
 mod guard;
 mod interrupted;
+mod journal;
 #[allow(unreachable_pub)]
 #[path = "../support/journals.rs"]
 mod journals;
