@@ -49,6 +49,7 @@ fn a_loop_with_a_person_leaves_a_line_for_every_decision() {
     world.prompt = "prompt-3".to_owned();
     world.type_command("ralph", "").context();
     world.session_starts("compact").context();
+    world.expansion("ralph-plan", "something else").blocked();
     world.prompt("prompt-3", "ralph pause").kept_from_model();
     world.stop("x").exit(0);
     // Another process each time, or the session would not have been resumed.
@@ -72,6 +73,7 @@ fn a_loop_with_a_person_leaves_a_line_for_every_decision() {
             "UserPromptExpansion: refused",
             "UserPromptExpansion: continued",
             "SessionStart: reminded",
+            "UserPromptExpansion: refused",
             "UserPromptSubmit: paused",
             "Stop: let go",
             "SessionStart: let rest",
