@@ -146,6 +146,7 @@ fn an_unreadable_journal_of_one_loop_says_which_file_it_is() {
         "ralph: could not read the journal `[ROOT]/ralph/loops/[LOOP]/journal.jsonl`: none of its \
          lines is one\n",
     );
+    assert_eq!(world.ralph(&["explain"]).exit, 3);
     world.ralph(&["replay", "nothing"]).check(
         1,
         "",

@@ -10,7 +10,7 @@ use crate::cancel;
 use crate::door::Call;
 use anyhow::Result;
 use ralph_core::event::Event;
-use ralph_core::guard::{self, Agent, Places, Record, Rule, Ruling, Situation, Standing};
+use ralph_core::guard::{self, Agent, Places, Record, Ruling, Situation, Standing};
 use ralph_core::reply::Reply;
 use ralph_core::state::{Document, Glance, Phase};
 use ralph_io::places;
@@ -44,13 +44,12 @@ pub fn answer(call: &Call) -> Result<Reply> {
 
 /// A tool call that may not be made.
 struct Denial {
-    rule: Rule,
     reason: String,
     record: Record,
 }
 
 fn note(call: &Call, bound: &Bound<Glance>, denial: &Denial) {
-    let why = format!("{}: {}", denial.rule.name(), denial.reason);
+    let why = format!("{}: {}", denial.record.rule, denial.reason);
     let position = bound.state.position();
     let seen = bound::tool(call);
     let said = Said { position: &position, decision: "denied", why: &why, seen };
@@ -86,7 +85,7 @@ fn ruling(call: &Call, state: &Glance, standing: Standing) -> Option<Denial> {
     match guard::decide(&situation, &tool_call) {
         Ruling::Allow => None,
         Ruling::Deny { rule, reason } => {
-            Some(Denial { rule, reason, record: Record::of(&situation, &tool_call, rule) })
+            Some(Denial { reason, record: Record::of(&situation, &tool_call, rule) })
         }
     }
 }

@@ -5,7 +5,7 @@
 mod denial;
 mod stop;
 
-use super::exit::{Exit, refused};
+use super::exit::{Exit, bad_state, refused};
 use super::here::Here;
 use super::number;
 use super::screen::{self, visible};
@@ -38,7 +38,7 @@ struct Told {
 pub(crate) fn run(args: &Args) -> Result<Exit> {
     let here = Here::gather()?;
     let found = which::recent(&here, &args.which)?;
-    let entries = journal::read(found.file.folder());
+    let entries = journal::load(found.file.folder()).map_err(bad_state)?.entries;
     let count = usize::try_from(args.count).unwrap_or(usize::MAX);
     let last = &entries[entries.len().saturating_sub(count)..];
     let loop_id = &found.state.loop_id;
