@@ -5,6 +5,7 @@ mod adopt;
 mod checkpoint;
 mod help;
 mod loops;
+mod replay;
 mod starting;
 mod status;
 mod tasks;

@@ -17,6 +17,10 @@ mod fixtures;
 mod foreign;
 mod guard;
 mod interrupted;
+mod journal;
+#[allow(unreachable_pub)]
+#[path = "../support/journals.rs"]
+mod journals;
 mod killed;
 mod person;
 mod places;

@@ -1,6 +1,7 @@
 //! A project, a private home and a client's environment, and calls of the hooks in them.
 
 use crate::executables::executables;
+use crate::journals;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 use std::fs;
@@ -330,6 +331,12 @@ impl World {
             }
         }
         found
+    }
+}
+
+impl Drop for World {
+    fn drop(&mut self) {
+        journals::replay_all(&self.ralph_home());
     }
 }
 

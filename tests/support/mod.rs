@@ -7,6 +7,7 @@
 
 mod client;
 mod executables;
+mod journals;
 mod probe;
 mod run;
 mod terminal;

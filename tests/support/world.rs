@@ -12,7 +12,7 @@ use serde_json::{Map, Value, json};
 use tempfile::TempDir;
 
 use super::run::json_lines;
-use super::{Client, PATIENCE, Probe, Run, Terminal, executables};
+use super::{Client, PATIENCE, Probe, Run, Terminal, executables, journals};
 
 /// Everything that one test may touch. It is removed at the end.
 pub struct World {
@@ -251,6 +251,12 @@ impl World {
 
     fn write_json(&self, path: &Path, value: &Value) {
         fs::write(path, serde_json::to_string_pretty(value).unwrap()).unwrap();
+    }
+}
+
+impl Drop for World {
+    fn drop(&mut self) {
+        journals::replay_all(&self.ralph_home());
     }
 }
 

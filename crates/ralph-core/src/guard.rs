@@ -7,11 +7,14 @@
 mod bash;
 mod places;
 mod ralph_command;
+mod record;
 
 use crate::event::ToolInput;
 use crate::state::Mode;
+use serde::{Deserialize, Serialize};
 
 pub use places::Places;
+pub use record::Record;
 
 /// What the guard knows about the session.
 #[derive(Debug, Clone, Copy)]
@@ -29,7 +32,8 @@ pub struct Situation<'a> {
 }
 
 /// How a live loop stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Standing {
     /// It drives the conversation.
     Running,

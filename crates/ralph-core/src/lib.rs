@@ -22,6 +22,7 @@ pub mod receipt;
 pub mod redact;
 pub mod refusal;
 pub mod registration;
+pub mod replay;
 pub mod reply;
 pub mod row;
 pub mod say;

@@ -4,6 +4,10 @@
 //! request for completion before the bounds, so that work finished on the last iteration is
 //! complete and not capped, and the bounds before the stall, so that an ending names its real cause.
 
+mod record;
+
+pub use record::{Outcome, Record};
+
 use crate::contract;
 use crate::frozen;
 use crate::graph;
@@ -109,25 +113,6 @@ impl Verdict {
     }
 }
 
-/// A decision and all that it was made from.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Record {
-    /// The state before, without what the decision does not read.
-    pub before: LoopState,
-    /// The tasks.
-    pub work: Work,
-    /// What the hook saw.
-    pub seen: Seen,
-}
-
-impl Record {
-    /// Decides again, by the rules of today.
-    pub fn decide_again(mut self) -> (Verdict, LoopState) {
-        let verdict = rule(&mut self.before, &self.work, &self.seen);
-        (verdict, self.before)
-    }
-}
-
 /// What was decided, what the model is told, and from what it was decided.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Decision {
@@ -154,9 +139,10 @@ pub fn wants_proof(state: &LoopState, seen: &Seen) -> bool {
 /// Decides, and writes into the state what the decision changes.
 pub fn decide(state: &mut LoopState, seen: &Seen) -> Decision {
     let work = work(state, seen.now);
-    let record =
-        Record { before: slim(state, seen.request), work: work.clone(), seen: seen.clone() };
+    let before = record::slim(state, seen.request);
     let verdict = rule(state, &work, seen);
+    let outcome = Outcome::of(&verdict, state);
+    let record = Record { before, work, seen: seen.clone(), outcome };
     let says = match verdict {
         Verdict::GoOn => {
             let refused = (seen.request == Request::Made).then_some(seen.proof.as_ref());
@@ -174,33 +160,6 @@ fn work(state: &LoopState, now: Timestamp) -> Work {
         is_ready: summary.ready > 0,
         print: progress::print_of_work(state),
     }
-}
-
-/// The state without its bulk: tasks, texts and, unless completion was requested, receipts.
-fn slim(state: &mut LoopState, request: Request) -> LoopState {
-    let bulk = LoopState {
-        task_graph: std::mem::take(&mut state.task_graph),
-        context_report: std::mem::take(&mut state.context_report),
-        prompt: std::mem::take(&mut state.prompt),
-        lineage: std::mem::take(&mut state.lineage),
-        errors: std::mem::take(&mut state.errors),
-        acceptance_criteria: std::mem::take(&mut state.acceptance_criteria),
-        ..LoopState::default()
-    };
-    let mut slim = state.clone();
-    if request == Request::Made {
-        slim.acceptance_criteria.clone_from(&bulk.acceptance_criteria);
-        for receipt in slim.acceptance_criteria.iter_mut().filter_map(|one| one.receipt.as_mut()) {
-            receipt.tail.clear();
-        }
-    }
-    state.task_graph = bulk.task_graph;
-    state.context_report = bulk.context_report;
-    state.prompt = bulk.prompt;
-    state.lineage = bulk.lineage;
-    state.errors = bulk.errors;
-    state.acceptance_criteria = bulk.acceptance_criteria;
-    slim
 }
 
 /// The rules, in their order.
@@ -387,9 +346,8 @@ mod tests {
 
     fn decide(state: &mut LoopState, seen: &Seen) -> String {
         let decision = super::decide(state, seen);
-        let (again, after) = decision.record.decide_again();
-        assert_eq!(again, decision.verdict, "what was recorded is decided alike");
-        assert_eq!((after.iteration, &after.phase), (state.iteration, &state.phase));
+        let again = decision.record.decide_again();
+        assert_eq!(again, decision.record.outcome, "what was recorded is decided alike");
         decision.verdict.describe()
     }
 

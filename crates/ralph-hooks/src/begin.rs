@@ -3,13 +3,15 @@
 use anyhow::{Context, Result, bail};
 use jiff::Timestamp;
 use ralph_core::arguments::{Options, Request};
+use ralph_core::event::Event;
 use ralph_core::start::{self, Facts, Seen, Start};
-use ralph_core::state::{Criterion, LoopState, Phase, StartedBy, Turn, Via};
+use ralph_core::state::{Criterion, EndingKind, LoopState, Phase, StartedBy, Turn, Via};
 use ralph_core::{frozen, project};
 use ralph_io::home::Home;
 use ralph_io::lifecycle::{self, Entry};
 use ralph_io::store::LoopFile;
-use ralph_io::{client, clock, programs, project_files, settings, test_files};
+use ralph_io::{client, clock, digest, journal, programs, project_files, settings, test_files};
+use serde_json::Value;
 use std::path::{Path, PathBuf};
 
 /// A request to start, and from where it came.
@@ -114,13 +116,36 @@ fn replace(asked: &Asked<'_>, file: Option<&LoopFile>) -> Result<()> {
     let Some(file) = file else { return Ok(()) };
     let now = clock::now();
     let ended = file.update(|state| {
-        state.end(ralph_core::state::EndingKind::Cancelled, "replaced before it had begun", now);
+        state.end(EndingKind::Cancelled, REPLACED, now);
         state.clone()
     })?;
     if let Some(state) = ended {
-        lifecycle::put_away(asked.home, file, &state, Entry::Remove)?;
+        let archived = lifecycle::put_away(asked.home, file, &state, Entry::Remove)?;
+        note_replaced(asked, &archived, &state, now);
     }
     Ok(())
+}
+
+const REPLACED: &str = "replaced before it had begun";
+
+/// The new loop's journal says nothing of the one before it. One that cannot be written stops
+/// nothing.
+fn note_replaced(asked: &Asked<'_>, file: &LoopFile, state: &LoopState, began: Timestamp) {
+    let event = if asked.via.is_some() { Event::UserPromptExpansion.name() } else { "ralph start" };
+    let task = asked.request.task.as_deref().unwrap_or_default();
+    let entry: journal::Entry = journal::Entry {
+        at: clock::now(),
+        event: event.to_owned(),
+        decision: "ended".to_owned(),
+        why: format!("{}: {REPLACED}", EndingKind::Cancelled),
+        position: state.position(),
+        prompt_id: asked.prompt_id.to_owned(),
+        input: digest::of_bytes(task.as_bytes()),
+        seen: Value::Null,
+        record: None,
+        took_us: u64::try_from(clock::now().duration_since(began).as_micros()).unwrap_or(0),
+    };
+    let _ = journal::append(file.folder(), &entry);
 }
 
 fn create(asked: &Asked<'_>, task: &str) -> Result<Begun> {

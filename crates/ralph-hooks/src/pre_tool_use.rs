@@ -2,16 +2,17 @@
 //!
 //! The rule is the guard's table in `ralph-core`. Besides, this is the first moment at which a turn
 //! hears that its loop was cancelled from another terminal: the turn is cut there. It is asked
-//! before every tool, so it only glances at the state and never writes it.
+//! before every tool, so it only glances at the state and never writes it. A denial is written down
+//! with all that it was made from; an allowed call pays nothing for that.
 
-use crate::bound::{self, Bound};
+use crate::bound::{self, Bound, Said};
 use crate::cancel;
 use crate::door::Call;
 use anyhow::Result;
 use ralph_core::event::Event;
-use ralph_core::guard::{self, Agent, Places, Ruling, Situation, Standing};
+use ralph_core::guard::{self, Agent, Places, Record, Ruling, Situation, Standing};
 use ralph_core::reply::Reply;
-use ralph_core::state::{Glance, Phase};
+use ralph_core::state::{Document, Glance, Phase};
 use ralph_io::places;
 
 /// Answers a PreToolUse event.
@@ -30,19 +31,32 @@ pub fn answer(call: &Call) -> Result<Reply> {
         Phase::Planned | Phase::Other(_) => return Ok(Reply::silent()),
     };
     Ok(match ruling(call, &bound.state, standing) {
-        Ruling::Allow => Reply::silent(),
-        Ruling::Deny { rule, reason } => {
+        None => Reply::silent(),
+        Some(denial) => {
             // Every copy denies, since the client takes the strictest answer; one of them writes.
             if !bound.is_outranked(call.via) {
-                let why = format!("{}: {reason}", rule.name());
-                bound.note(call, "denied", &why, bound::tool(call));
+                note(call, &bound, &denial);
             }
-            Reply::deny(&reason)
+            Reply::deny(&denial.reason)
         }
     })
 }
 
-fn ruling(call: &Call, state: &Glance, standing: Standing) -> Ruling {
+/// A tool call that may not be made.
+struct Denial {
+    reason: String,
+    record: Record,
+}
+
+fn note(call: &Call, bound: &Bound<Glance>, denial: &Denial) {
+    let why = format!("{}: {}", denial.record.rule, denial.reason);
+    let position = bound.state.position();
+    let seen = bound::tool(call);
+    let said = Said { position: &position, decision: "denied", why: &why, seen };
+    bound::keep(&bound.file, call, said, Some(&denial.record));
+}
+
+fn ruling(call: &Call, state: &Glance, standing: Standing) -> Option<Denial> {
     let agent = match call.input.from_subagent() {
         true => Agent::Subagent(&call.input.agent_type),
         false => Agent::Main,
@@ -61,14 +75,17 @@ fn ruling(call: &Call, state: &Glance, standing: Standing) -> Ruling {
     };
     let path = call.input.tool_input.path().filter(|_| guard::looks_at_places(tool));
     let resolved = path.and_then(places::resolve);
-    guard::decide(
-        &situation,
-        &guard::Call {
-            tool,
-            input: &call.input.tool_input,
-            cwd: &call.input.cwd,
-            resolved: resolved.as_deref(),
-            cut: call.cut,
-        },
-    )
+    let tool_call = guard::Call {
+        tool,
+        input: &call.input.tool_input,
+        cwd: &call.input.cwd,
+        resolved: resolved.as_deref(),
+        cut: call.cut,
+    };
+    match guard::decide(&situation, &tool_call) {
+        Ruling::Allow => None,
+        Ruling::Deny { rule, reason } => {
+            Some(Denial { reason, record: Record::of(&situation, &tool_call, rule) })
+        }
+    }
 }

@@ -26,7 +26,10 @@ pub fn answer(call: &Call) -> Result<Reply> {
 fn after_compaction(call: &Call) -> Result<Reply> {
     let running = Bound::<LoopState>::find(call)?
         .filter(|bound| bound.state.is_running() && !bound.is_outranked(call.via));
-    Ok(running.map_or(Reply::silent(), |bound| contract(&bound.state)))
+    Ok(running.map_or(Reply::silent(), |bound| {
+        bound.note(call, "reminded", "the conversation was compacted", Value::Null);
+        contract(&bound.state)
+    }))
 }
 
 fn contract(state: &LoopState) -> Reply {
@@ -71,7 +74,9 @@ fn after_resume(call: &Call) -> Result<Reply> {
         let message = format!("loop {} continues at {}", state.loop_id, state.position());
         return Ok(contract(&state).tell(say::line(&message)));
     }
-    Ok(Reply::silent().tell(say::line(&say::paused(&state))))
+    let text = say::paused(&state);
+    bound.note(call, "let rest", "the session was resumed", json!({"is": state.pause}));
+    Ok(Reply::silent().tell(say::line(&text)))
 }
 
 /// The conversation was cleared in the same process: the loop follows into the new session,

@@ -17,7 +17,7 @@ use ralph_core::{ending_marks, progress, say};
 use ralph_io::lifecycle::{self, Entry};
 use ralph_io::store::LoopFile;
 use ralph_io::{client, clock, test_files, transcript, tree};
-use serde_json::json;
+use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 
 /// Answers Stop, StopFailure and SessionEnd. A SubagentStop belongs to a worker, not to the loop,
@@ -184,18 +184,24 @@ fn tell_of_pause(state: &mut LoopState) -> Option<String> {
 }
 
 fn note(call: &Call, file: &LoopFile, decided: &Decided) {
-    /// Whole messages are kept up to this length: what was requested can be read again then.
-    const MESSAGE: usize = 400;
     let verdict = decided.decision.verdict.describe();
     let (decision, why) = match &decided.decision.verdict {
         Verdict::LetGo(why) => ("let go", why.describe().to_owned()),
         Verdict::Ended(kind) => ("ended", format!("{kind}: {}", detail(decided))),
         Verdict::GoOn => (verdict.as_str(), decided.decision.says.clone()),
     };
-    let message = call.input.last_assistant_message.as_deref();
-    let seen = json!({"message": message.map(|message| say::tail(message, MESSAGE))});
+    let seen = call.input.last_assistant_message.as_deref().map_or(Value::Null, message);
     let said = Said { position: &decided.position, decision, why: &why, seen };
     bound::keep(file, call, said, Some(&decided.decision.record));
+}
+
+/// A message that is short enough is kept letter for letter: what it requested can be read again.
+fn message(text: &str) -> Value {
+    const KEPT: usize = 400;
+    match text.chars().nth(KEPT) {
+        None => json!({"message": text}),
+        Some(_) => json!({"message": say::tail(text, KEPT), "cut": true}),
+    }
 }
 
 fn detail(decided: &Decided) -> &str {
@@ -261,7 +267,7 @@ fn rest(call: &Call, bound: &Bound, cause: PauseCause, detail: &str) -> Result<R
             &position,
             "paused",
             &format!("{cause}: {detail}"),
-            json!({}),
+            Value::Null,
         );
     }
     Ok(Reply::silent())

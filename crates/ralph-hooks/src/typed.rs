@@ -37,17 +37,20 @@ fn start_command(call: &Call) -> Result<Reply> {
     })?;
     Ok(match begun {
         Begun::Answered => Reply::silent(),
-        Begun::Refused(why) => Reply::block(&say::line(&why)),
+        Begun::Refused(why) => {
+            journal(call, "refused", &why)?;
+            Reply::block(&say::line(&why))
+        }
         Begun::Planned(_) => {
             Reply::block(&say::line("the client named no session; nothing was started"))
         }
         Begun::Started(state) => {
-            journal(call, &state, "started")?;
+            journal(call, "started", TYPED)?;
             contract(&contract::started_line(&state), &state)
                 .tell(say::line(&start::announcement(&state)))
         }
         Begun::Continues(state) => {
-            journal(call, &state, "continued")?;
+            journal(call, "continued", TYPED)?;
             contract(&contract::continues_line(&state), &state).tell(say::line(&format!(
                 "loop {} continues at {}",
                 state.loop_id,
@@ -61,9 +64,13 @@ fn contract(heading: &str, state: &LoopState) -> Reply {
     Reply::context(Event::UserPromptExpansion, &contract::contract(heading, state, clock::now()))
 }
 
-fn journal(call: &Call, state: &LoopState, decision: &str) -> Result<()> {
-    if let Some(bound) = Bound::<LoopState>::find(call)? {
-        bound.note(call, decision, "the person typed /ralph", json!({"via": state.via}));
+const TYPED: &str = "the person typed /ralph";
+
+/// In the journal of the loop that the session has now; a start that was refused may leave none.
+fn journal(call: &Call, decision: &str, why: &str) -> Result<()> {
+    let bound = Bound::<LoopState>::find(call)?.filter(|bound| !bound.is_outranked(call.via));
+    if let Some(bound) = bound {
+        bound.note(call, decision, why, json!({"via": bound.state.via}));
     }
     Ok(())
 }

@@ -105,9 +105,13 @@ fn plan_command(call: &Call) -> Result<Reply> {
     let live = Bound::<LoopState>::find(call)?.filter(|bound| bound.state.is_live());
     Ok(live.map_or(Reply::silent(), |bound| {
         let position = bound.state.position();
-        Reply::block(&say::line(&format!(
+        let why = format!(
             "a loop is live in this session at {position}: end it with /ralph-cancel before you plan another"
-        )))
+        );
+        if !bound.is_outranked(call.via) {
+            bound.note(call, "refused", &why, Value::Null);
+        }
+        Reply::block(&say::line(&why))
     }))
 }
 

@@ -15,18 +15,19 @@ pub fn of_bytes(bytes: &[u8]) -> String {
 
 /// SHA-256 of a regular file, in hexadecimal digits; empty if there is none that can be read.
 pub fn of_file(path: &Path) -> String {
-    let is_file = path.metadata().is_ok_and(|about| about.is_file());
+    if !path.metadata().is_ok_and(|about| about.is_file()) {
+        return String::new();
+    }
     let Ok(mut file) = std::fs::File::open(path) else { return String::new() };
     let mut hash = Sha256::new();
     let mut piece = vec![0; 64 << 10];
-    while is_file {
+    loop {
         match file.read(&mut piece) {
             Ok(0) => return hex(&hash.finalize()),
             Ok(read) => hash.update(&piece[..read]),
-            Err(_) => break,
+            Err(_) => return String::new(),
         }
     }
-    String::new()
 }
 
 /// Bytes as hexadecimal digits.

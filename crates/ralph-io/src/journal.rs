@@ -3,12 +3,13 @@
 //! A process that dies in the middle of a line leaves half of one; readers skip what does not
 //! parse, and the next line begins on a line of its own.
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, anyhow};
 use jiff::Timestamp;
+use ralph_core::replay::{self, Again};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::fs::OpenOptions;
-use std::io::Write;
+use std::io::{ErrorKind, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
@@ -72,13 +73,51 @@ fn one_line(pretty: &[u8]) -> String {
     String::from_utf8_lossy(&lines.collect::<Vec<_>>().concat()).into_owned()
 }
 
-/// All entries that can be read, oldest first.
+/// A journal, oldest line first.
+#[derive(Debug, Default)]
+pub struct Journal {
+    /// Its lines.
+    pub entries: Vec<Entry>,
+    /// How many lines are torn or of another version.
+    pub n_unreadable: usize,
+}
+
+/// All entries that can be read, oldest first; none where there is no journal to be read.
 pub fn read(folder: &Path) -> Vec<Entry> {
-    let Ok(bytes) = std::fs::read(path(folder)) else { return Vec::new() };
-    bytes
-        .split(|byte| *byte == b'\n')
-        .filter_map(|line| serde_json::from_slice(line).ok())
-        .collect()
+    load(folder).map(|journal| journal.entries).unwrap_or_default()
+}
+
+/// As [`read`], for a caller to whom it matters what could not be read. A loop about which nothing
+/// was decided has no journal yet.
+///
+/// # Errors
+/// When there is one and it cannot be read, or none of its lines can.
+pub fn load(folder: &Path) -> Result<Journal> {
+    let path = path(folder);
+    let describe = || format!("could not read the journal `{}`", path.display());
+    let bytes = match std::fs::read(&path) {
+        Ok(bytes) => bytes,
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Journal::default()),
+        Err(error) => return Err(error).with_context(describe),
+    };
+    let mut journal = Journal::default();
+    for line in bytes.split(|byte| *byte == b'\n').filter(|line| !line.trim_ascii().is_empty()) {
+        match serde_json::from_slice(line) {
+            Ok(entry) => journal.entries.push(entry),
+            Err(_) => journal.n_unreadable += 1,
+        }
+    }
+    if journal.entries.is_empty() && journal.n_unreadable > 0 {
+        return Err(anyhow!("none of its lines is one")).with_context(describe);
+    }
+    Ok(journal)
+}
+
+impl Entry {
+    /// Makes the decision of this line again, by the rules of today.
+    pub fn again(&self) -> Again {
+        replay::again(&self.event, &self.seen, self.record.as_ref())
+    }
 }
 
 #[cfg(test)]
@@ -109,6 +148,22 @@ mod tests {
         append(folder.path(), &entry("two")).unwrap();
         let all: Vec<_> = read(folder.path()).into_iter().map(|entry| entry.why).collect();
         assert_eq!(all, ["one", "two"]);
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_told_from_what_is_not_there() {
+        let folder = tempfile::tempdir().unwrap();
+        assert!(load(folder.path()).unwrap().entries.is_empty());
+        append(folder.path(), &entry("one")).unwrap();
+        let mut file = OpenOptions::new().append(true).open(path(folder.path())).unwrap();
+        file.write_all(b"\n{\"at\":\"20").unwrap();
+        let journal = load(folder.path()).unwrap();
+        assert_eq!((journal.entries.len(), journal.n_unreadable), (1, 1));
+        std::fs::write(path(folder.path()), "no line of ours\n").unwrap();
+        assert!(load(folder.path()).is_err());
+        std::fs::remove_file(path(folder.path())).unwrap();
+        std::fs::create_dir(path(folder.path())).unwrap();
+        assert!(load(folder.path()).is_err() && read(folder.path()).is_empty());
     }
 
     #[test]

@@ -5,9 +5,10 @@
 //! matches nothing by itself, or every `rm "$file"` would be refused.
 
 use crate::shell::{ONE, STAR, UNKNOWN};
+use serde::{Deserialize, Serialize};
 
 /// Where things are on this machine; all absolute.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Places {
     /// `$RALPH_HOME`, or where it is by default.
     pub ralph_home: String,
@@ -18,6 +19,7 @@ pub struct Places {
     /// Folders that hold the installed executables.
     pub executables: Vec<String>,
     /// The plugin that the hook was started from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub plugin_root: Option<String>,
     /// The user's home.
     pub home: String,

@@ -1,12 +1,18 @@
 //! `ralph explain`: the last decisions of a loop in plain words, from its journal.
+//!
+//! A line that keeps a record is told from that; of any other line what it says itself is shown.
 
-use super::exit::{Exit, refused};
+mod denial;
+mod stop;
+
+use super::exit::{Exit, bad_state, refused};
 use super::here::Here;
 use super::number;
 use super::screen::{self, visible};
 use super::which::{self, Which};
 use anyhow::Result;
 use ralph_io::journal::{self, Entry};
+use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 /// What a person may say about the account.
@@ -22,11 +28,17 @@ pub(crate) struct Args {
     which: Which,
 }
 
+/// One decision, told: a line that says what was decided, and labelled rows that say why.
+struct Told {
+    what: String,
+    rows: Vec<(&'static str, String)>,
+}
+
 /// Prints the last decisions.
 pub(crate) fn run(args: &Args) -> Result<Exit> {
     let here = Here::gather()?;
     let found = which::recent(&here, &args.which)?;
-    let entries = journal::read(found.file.folder());
+    let entries = journal::load(found.file.folder()).map_err(bad_state)?.entries;
     let count = usize::try_from(args.count).unwrap_or(usize::MAX);
     let last = &entries[entries.len().saturating_sub(count)..];
     let loop_id = &found.state.loop_id;
@@ -45,12 +57,33 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
 }
 
 fn describe(entry: &Entry) -> String {
-    let mut text = format!(
-        "{}  {}: {}",
-        entry.at.strftime("%Y-%m-%d %H:%M:%SZ"),
-        visible(&entry.event),
-        visible(&entry.decision)
-    );
+    let told = match entry.event.as_str() {
+        "Stop" => record(entry).map(|record| stop::tell(entry, &record)),
+        "PreToolUse" => record(entry).map(|record| denial::tell(entry, &record)),
+        _ => None,
+    };
+    let Told { what, mut rows } = told.unwrap_or_else(|| plainly(entry));
+    rows.push(("took", took(entry.took_us)));
+    rows.retain(|(_, value)| !value.is_empty());
+    let width = rows.iter().map(|(label, _)| label.len()).max().unwrap_or_default() + 2;
+    let mut text = format!("{}  {}", entry.at.strftime("%Y-%m-%d %H:%M:%SZ"), visible(&what));
+    for (label, value) in rows {
+        let mut label = label;
+        for line in value.lines() {
+            text.push_str(&format!("\n  {label:<width$}{}", visible(line)));
+            label = "";
+        }
+    }
+    text
+}
+
+/// The record of a line; none where it keeps none, or one of another version.
+fn record<R: DeserializeOwned>(entry: &Entry) -> Option<R> {
+    R::deserialize(entry.record.as_ref()?).ok()
+}
+
+/// What a line says itself.
+fn plainly(entry: &Entry) -> Told {
     let seen = match &entry.seen {
         Value::Null => String::new(),
         Value::Object(members) => members
@@ -60,17 +93,10 @@ fn describe(entry: &Entry) -> String {
             .join(", "),
         other => plain(other),
     };
-    for (label, value) in [
-        ("why", entry.why.clone()),
-        ("seen", seen),
-        ("at", entry.position.clone()),
-        ("took", took(entry.took_us)),
-    ] {
-        if !value.is_empty() {
-            text.push_str(&format!("\n  {label:<6}{}", visible(&value)));
-        }
+    Told {
+        what: format!("{}: {}", entry.event, entry.decision),
+        rows: vec![("why", entry.why.clone()), ("seen", seen), ("at", entry.position.clone())],
     }
-    text
 }
 
 fn plain(value: &Value) -> String {

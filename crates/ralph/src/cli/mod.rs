@@ -16,6 +16,7 @@ mod note;
 mod number;
 mod pause;
 mod places;
+mod replay;
 mod resume;
 mod screen;
 mod session_id;
@@ -59,6 +60,8 @@ enum Command {
     Trust(trust::Args),
     /// Say what was decided last, and why
     Explain(explain::Args),
+    /// Decide a recorded loop again by the rules of today, and show every difference
+    Replay(replay::Args),
     /// Look back at the moments at which all criteria held, and bring one back
     #[command(subcommand)]
     Checkpoint(checkpoint::Command),
@@ -100,6 +103,7 @@ impl Command {
             Command::Adopt(_) => "adopt",
             Command::Trust(_) => "trust",
             Command::Explain(_) => "explain",
+            Command::Replay(_) => "replay",
             Command::Checkpoint(checkpoint::Command::Restore(_)) => "checkpoint restore",
             Command::Checkpoint(_) => "checkpoint",
             Command::Task(task::Command::Import(_)) => "task import",
@@ -130,6 +134,7 @@ pub fn run() -> ExitCode {
         Command::Adopt(args) => adopt::run(&args),
         Command::Trust(args) => trust::run(&args),
         Command::Explain(args) => explain::run(&args),
+        Command::Replay(args) => replay::run(&args),
         Command::Checkpoint(command) => checkpoint::run(&command),
         Command::Task(command) => task::run(command),
         Command::Install(args) => install::run(&args),

@@ -3,9 +3,9 @@
 use super::here::Here;
 use jiff::Timestamp;
 use ralph_core::state::LoopState;
-use ralph_io::clock;
 use ralph_io::journal::{self, Entry};
 use ralph_io::store::LoopFile;
+use ralph_io::{clock, digest};
 use serde_json::Value;
 
 /// One line of the journal. A journal that cannot be written stops nothing.
@@ -34,12 +34,22 @@ pub(crate) fn note_seen(
         why: why.to_owned(),
         position: state.position(),
         prompt_id: String::new(),
-        input: String::new(),
+        input: input(),
         seen,
         record: None,
         took_us: microseconds_since(here.now),
     };
     let _ = journal::append(file.folder(), &entry);
+}
+
+/// Digest of what was typed: the arguments, each with its end marked.
+fn input() -> String {
+    let mut typed = Vec::new();
+    for argument in std::env::args_os().skip(1) {
+        typed.extend_from_slice(argument.as_encoded_bytes());
+        typed.push(0);
+    }
+    digest::of_bytes(&typed)
 }
 
 fn microseconds_since(began: Timestamp) -> u64 {

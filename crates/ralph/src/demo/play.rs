@@ -91,7 +91,8 @@ impl<'a> Play<'a> {
 
     /// What a stop shows of the difference between change and `git diff --stat`.
     fn tree(&mut self, decisions: &[Entry], state: Option<&LoopState>) -> Result<Option<Tree>> {
-        let seen = decisions.iter().find_map(|entry| entry.seen["tree"].as_str());
+        let records = decisions.iter().filter_map(|entry| entry.record.as_ref());
+        let seen = records.filter_map(|record| record["seen"]["tree"].as_str()).next();
         let Some((seen, state)) = seen.zip(state) else { return Ok(None) };
         self.stops.push((seen.to_owned(), self.stage.diff_stat()?));
         let [.., (before, _), (now, _)] = self.stops.as_slice() else { return Ok(None) };

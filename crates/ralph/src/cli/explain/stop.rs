@@ -1,0 +1,168 @@
+//! A decision about the end of a turn in plain words.
+
+use super::Told;
+use ralph_core::frozen;
+use ralph_core::receipt::{Proof, Standing};
+use ralph_core::refusal;
+use ralph_core::state::{LoopState, Signal};
+use ralph_core::stop::{Record, Seen};
+use ralph_core::token::Request;
+use ralph_io::journal::Entry;
+
+/// Letters of the model's last message that are shown.
+const MESSAGE: usize = 160;
+
+/// Tells what was decided, why, and what the decision looked at.
+pub(super) fn tell(entry: &Entry, record: &Record) -> Told {
+    let (what, because) = verdict(entry, record);
+    let goes_on = record.outcome.verdict == "go on";
+    Told {
+        what: format!("{} at {}: {what}", entry.event, entry.position),
+        rows: vec![
+            ("because", because),
+            ("request", request(&record.before, &record.seen)),
+            ("criteria", criteria(record)),
+            ("progress", progress(record)),
+            ("workers", workers(&record.seen)),
+            ("budgets", budgets(&record.before, &record.seen)),
+            ("said", message(entry)),
+            ("told", if goes_on { entry.why.clone() } else { String::new() }),
+        ],
+    }
+}
+
+fn verdict(entry: &Entry, record: &Record) -> (String, String) {
+    let verdict = record.outcome.verdict.as_str();
+    if let Some(why) = verdict.strip_prefix("let go: ") {
+        return ("the turn may end".to_owned(), why.to_owned());
+    }
+    if let Some(kind) = verdict.strip_prefix("ended: ") {
+        let cause =
+            record.outcome.cause.as_ref().map(|cause| format!(" ({})", words(cause.as_str())));
+        let what = format!("the loop ended, {}{}", words(kind), cause.unwrap_or_default());
+        let detail = entry.why.strip_prefix(&format!("{kind}: ")).unwrap_or(&entry.why);
+        return (what, detail.to_owned());
+    }
+    let because = match record.seen.request {
+        Request::Made => refused(record),
+        _ => "completion was not requested, and no bound is reached".to_owned(),
+    };
+    ("the turn goes on".to_owned(), because)
+}
+
+/// Why a request was not granted.
+fn refused(record: &Record) -> String {
+    let all = standings(record);
+    let holding = all.iter().filter(|(_, standing)| *standing == Standing::Holds).count();
+    let hold = if holding == 1 { "holds" } else { "hold" };
+    let mut text = format!(
+        "completion was requested and is refused: {holding} of {} criteria {hold}",
+        all.len()
+    );
+    if !frozen::is_as_frozen(&record.before) {
+        text.push_str(", and they are not those that the person agreed to");
+    }
+    if let Some(proof) = record.seen.proof.as_ref().filter(|proof| !proof.problem.is_empty()) {
+        text.push_str(&format!("; not all could be run: {}", proof.problem));
+    }
+    text
+}
+
+/// How completion was asked for, or nearly.
+fn request(state: &LoopState, seen: &Seen) -> String {
+    let token = &state.completion_token;
+    match seen.request {
+        Request::Made => format!("{token} stood alone on the last line"),
+        Request::OnlyMentioned => {
+            format!(
+                "{token} was in the message, but not alone on its last line: it asked for nothing"
+            )
+        }
+        Request::None => String::new(),
+    }
+}
+
+/// Each criterion with what it was worth; the journal keeps them where completion was requested.
+fn criteria(record: &Record) -> String {
+    let nothing = Proof::default();
+    let proof = record.seen.proof.as_ref().unwrap_or(&nothing);
+    let lines: Vec<String> = standings(record)
+        .into_iter()
+        .map(|(criterion, standing)| {
+            let changed = proof.changed.get(&criterion.id).map_or(&[][..], Vec::as_slice);
+            format!("{} {}", criterion.id, refusal::why(criterion, standing, changed))
+        })
+        .map(|line| line.replace('\n', " "))
+        .collect();
+    lines.join("\n")
+}
+
+fn standings(record: &Record) -> Vec<(&ralph_core::state::Criterion, Standing)> {
+    let Some(proof) = &record.seen.proof else { return Vec::new() };
+    let all = record.before.acceptance_criteria.iter();
+    all.map(|criterion| (criterion, proof.standing(criterion))).collect()
+}
+
+/// What the stop said about progress; nothing where it was decided without asking.
+fn progress(record: &Record) -> String {
+    let Record { before, seen, outcome, .. } = record;
+    let asked = outcome.verdict == "go on" || outcome.cause.is_some();
+    if !asked {
+        return String::new();
+    }
+    let worked = match seen.worked {
+        Some(true) => "; the turn used its tools",
+        Some(false) => "; the turn was text only",
+        None => "",
+    };
+    let what = match outcome.signal {
+        _ if seen.tree.is_none() => {
+            "the tree could not be looked at, so nothing is taken for a stall"
+        }
+        Signal::Working if before.progress.left_at.is_empty() => {
+            "this was the first look at the tree"
+        }
+        Signal::Working => "something had changed since the stop before",
+        Signal::NoChange => "nothing had changed since the stop before",
+        Signal::Idle => "nothing had changed, and the turn was text only",
+        Signal::Cycle => "the tree goes through the same few states again and again",
+        Signal::SameFailure => "the failure is the same as at the request before",
+        _ => return words(outcome.signal.as_str()),
+    };
+    if outcome.signal == Signal::Idle { what.to_owned() } else { format!("{what}{worked}") }
+}
+
+fn workers(seen: &Seen) -> String {
+    let mut parts = Vec::new();
+    if !seen.workers.is_empty() {
+        parts.push(format!("still at work: {}", seen.workers.join(", ")));
+    }
+    if seen.command_waits {
+        parts.push("a command that the person typed was waiting".to_owned());
+    }
+    parts.join("\n")
+}
+
+fn budgets(state: &LoopState, seen: &Seen) -> String {
+    let began = state.started_at.unwrap_or(state.created_at);
+    let minutes = seen.now.duration_since(began).as_mins().max(0);
+    let mut text = format!(
+        "had gone on {} of {} times; {minutes} of {} minutes",
+        state.iteration, state.max_iterations, state.limits.max_minutes
+    );
+    if let Some(most) = state.limits.max_tokens {
+        text.push_str(&format!("; {} of {most} tokens", state.usage.total()));
+    }
+    text
+}
+
+/// The end of what the model said last, on one line.
+fn message(entry: &Entry) -> String {
+    entry.seen["message"]
+        .as_str()
+        .map_or_else(String::new, |text| ralph_core::say::tail(text, MESSAGE))
+}
+
+fn words(word: &str) -> String {
+    word.replace('_', " ")
+}

@@ -1,0 +1,201 @@
+//! `ralph replay`: decides a recorded loop again by the rules of today, and shows every difference.
+//!
+//! The rules look only at what the journal kept, so the answer is the same on any machine and at
+//! any time, and nothing is changed by asking.
+
+use super::exit::{Exit, bad_state, refused};
+use super::here::Here;
+use super::screen::{self, visible};
+use super::which::{self, Which};
+use anyhow::Result;
+use ralph_core::replay::{Again, Difference};
+use ralph_io::journal::{self, Entry};
+use ralph_io::lifecycle;
+use serde_json::{Value, json};
+use std::path::Path;
+
+/// What a person may say about the replay.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// The loop of this id, live or ended
+    #[arg(value_name = "LOOP", conflicts_with_all = ["session", "all"])]
+    loop_id: Option<String>,
+    /// The loop of this session of Claude Code
+    #[arg(long, value_name = "ID", conflicts_with = "all")]
+    session: Option<String>,
+    /// All loops of all projects, those that have ended included
+    #[arg(long)]
+    all: bool,
+    /// Print one JSON document
+    #[arg(long)]
+    json: bool,
+}
+
+/// One loop, decided again.
+#[derive(Default)]
+struct Replayed {
+    loop_id: String,
+    n_decided: usize,
+    n_without_record: usize,
+    n_torn: usize,
+    differing: Vec<(Entry, Vec<Difference>)>,
+    unusable: Vec<(Entry, String)>,
+    /// Why there is nothing of all this.
+    problem: Option<String>,
+}
+
+/// Decides again.
+pub(crate) fn run(args: &Args) -> Result<Exit> {
+    let here = Here::gather()?;
+    let replayed: Vec<Replayed> = match args.all {
+        true => every_folder(&here)
+            .map(|(id, folder)| {
+                let problem = |error| Replayed { problem: Some(error), ..Replayed::default() };
+                let one = replay(&folder).unwrap_or_else(|error| problem(format!("{error:#}")));
+                Replayed { loop_id: id, ..one }
+            })
+            .collect(),
+        false => {
+            let which = Which { session: args.session.clone(), loop_id: args.loop_id.clone() };
+            let found = which::recent(&here, &which)?;
+            let one = replay(found.file.folder()).map_err(bad_state)?;
+            vec![Replayed { loop_id: found.state.loop_id, ..one }]
+        }
+    };
+    if replayed.is_empty() {
+        return Err(refused(Exit::No, "there is no loop"));
+    }
+    match args.json {
+        true => screen::print_json(&document(&replayed))?,
+        false => screen::print(&tell(&replayed))?,
+    }
+    Ok(exit(&replayed))
+}
+
+/// A journal that cannot be read comes first: what it would have said is not known.
+fn exit(replayed: &[Replayed]) -> Exit {
+    if replayed.iter().any(|one| one.problem.is_some()) {
+        Exit::BadState
+    } else if replayed.iter().any(|one| !one.differing.is_empty()) {
+        Exit::No
+    } else {
+        Exit::Done
+    }
+}
+
+/// Every loop that left a folder, by its id. Its state is not asked: the journal stands alone.
+fn every_folder(here: &Here) -> impl Iterator<Item = (String, std::path::PathBuf)> {
+    let all = which::everything(here).into_iter().chain(lifecycle::ended(&here.home));
+    all.map(|(file, state)| {
+        let folder = file.folder().to_owned();
+        let name = || folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        (state.map_or_else(|_| name(), |state| state.loop_id), folder)
+    })
+}
+
+fn replay(folder: &Path) -> Result<Replayed> {
+    let journal = journal::load(folder)?;
+    let mut replayed = Replayed { n_torn: journal.n_unreadable, ..Replayed::default() };
+    for entry in journal.entries {
+        match entry.again() {
+            Again::NoRecord => replayed.n_without_record += 1,
+            Again::Unusable(why) => replayed.unusable.push((entry, why)),
+            Again::Decided(differences) => {
+                replayed.n_decided += 1;
+                if !differences.is_empty() {
+                    replayed.differing.push((entry, differences));
+                }
+            }
+        }
+    }
+    Ok(replayed)
+}
+
+fn tell(replayed: &[Replayed]) -> String {
+    let blocks: Vec<String> = replayed.iter().map(tell_one).collect();
+    blocks.join("\n")
+}
+
+fn tell_one(one: &Replayed) -> String {
+    let mut text = format!("loop {}", visible(&one.loop_id));
+    if let Some(problem) = &one.problem {
+        return format!("{text}\n  {}", visible(problem));
+    }
+    for (entry, differences) in &one.differing {
+        text.push_str(&format!("\n{}", heading(entry)));
+        for Difference { what, recorded, today } in differences {
+            text.push_str(&format!(
+                "\n  {what:<10}recorded: {}; today: {}",
+                visible(recorded),
+                visible(today)
+            ));
+        }
+    }
+    for (entry, why) in &one.unusable {
+        text.push_str(&format!("\n{}\n  not decided: {}", heading(entry), visible(why)));
+    }
+    format!("{text}\n{}", summary(one))
+}
+
+fn heading(entry: &Entry) -> String {
+    format!(
+        "{}  {} at {}",
+        entry.at.strftime("%Y-%m-%d %H:%M:%SZ"),
+        visible(&entry.event),
+        visible(&entry.position)
+    )
+}
+
+/// `12 decisions made again, 0 differ; 3 lines are not decided from a record`
+fn summary(one: &Replayed) -> String {
+    let counted = |n: usize, what: &str| format!("{n} {what}{}", if n == 1 { "" } else { "s" });
+    let are = |n: usize| if n == 1 { "is" } else { "are" };
+    let mut text = format!(
+        "{} made again, {} {}; {} {} not decided from a record",
+        counted(one.n_decided, "decision"),
+        one.differing.len(),
+        if one.differing.len() == 1 { "differs" } else { "differ" },
+        counted(one.n_without_record, "line"),
+        are(one.n_without_record)
+    );
+    if !one.unusable.is_empty() {
+        let n = one.unusable.len();
+        text.push_str(&format!("; {} cannot be used", counted(n, "record")));
+    }
+    if one.n_torn > 0 {
+        text.push_str(&format!("; {} cannot be read", counted(one.n_torn, "line")));
+    }
+    text
+}
+
+fn document(replayed: &[Replayed]) -> Value {
+    let loops: Vec<Value> = replayed.iter().map(of_loop).collect();
+    json!({"schema_version": 1, "loops": loops})
+}
+
+fn of_loop(one: &Replayed) -> Value {
+    let differing: Vec<Value> = one
+        .differing
+        .iter()
+        .map(|(entry, differences)| {
+            json!({"at": entry.at, "event": entry.event, "position": entry.position,
+                "differences": differences})
+        })
+        .collect();
+    let unusable: Vec<Value> = one
+        .unusable
+        .iter()
+        .map(|(entry, why)| {
+            json!({"at": entry.at, "event": entry.event, "position": entry.position, "why": why})
+        })
+        .collect();
+    json!({
+        "loop_id": one.loop_id,
+        "decided": one.n_decided,
+        "differing": differing,
+        "without_record": one.n_without_record,
+        "unusable": unusable,
+        "unreadable_lines": one.n_torn,
+        "problem": one.problem,
+    })
+}
