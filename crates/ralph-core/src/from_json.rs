@@ -22,6 +22,16 @@ impl fmt::Display for Mistake {
     }
 }
 
+impl Mistake {
+    /// The same, of a member of this name.
+    #[inline(never)]
+    fn inside(mut self, name: &str) -> Mistake {
+        let dot = if self.at.is_empty() { "" } else { "." };
+        self.at = format!("{name}{dot}{}", self.at);
+        self
+    }
+}
+
 fn mistake<T>(wanted: &'static str) -> Result<T, Mistake> {
     Err(Mistake { at: String::new(), wanted })
 }
@@ -53,20 +63,30 @@ impl Members {
     ///
     /// # Errors
     /// When it has another shape.
+    #[inline(never)]
     pub fn take<T: FromJson>(&mut self, name: &str, place: &mut T) -> Result<(), Mistake> {
-        let Some(value) = self.0.remove(name) else { return Ok(()) };
-        let read = T::from_json(value).map_err(|mut mistake| {
-            let dot = if mistake.at.is_empty() || mistake.at.starts_with('[') { "" } else { "." };
-            mistake.at = format!("{name}{dot}{}", mistake.at);
-            mistake
-        });
-        *place = read?;
+        let Some(value) = self.remove(name) else { return Ok(()) };
+        match T::from_json(value) {
+            Ok(read) => *place = read,
+            Err(mistake) => return Err(mistake.inside(name)),
+        }
         Ok(())
+    }
+
+    // Apart from `take`, of which there is one for each type.
+    #[inline(never)]
+    fn remove(&mut self, name: &str) -> Option<Value> {
+        self.0.remove(name)
     }
 
     /// The members that nobody took.
     pub fn rest(self) -> BTreeMap<String, Value> {
-        self.0.into_iter().collect()
+        // Not collected: that would sort what comes sorted, and bring the code for it.
+        let mut rest = BTreeMap::new();
+        for (name, value) in self.0 {
+            rest.insert(name, value);
+        }
+        rest
     }
 }
 
@@ -168,14 +188,21 @@ impl<T: FromJson> FromJson for Option<T> {
 impl<T: FromJson> FromJson for Vec<T> {
     fn from_json(value: Value) -> Result<Self, Mistake> {
         let Value::Array(items) = value else { return mistake("a list") };
-        items.into_iter().map(T::from_json).collect()
+        let mut read = Vec::with_capacity(items.len());
+        for item in items {
+            read.push(T::from_json(item)?);
+        }
+        Ok(read)
     }
 }
 
 impl<T: FromJson> FromJson for BTreeMap<String, T> {
     fn from_json(value: Value) -> Result<Self, Mistake> {
-        let members = Members::of(value)?.0;
-        members.into_iter().map(|(name, value)| Ok((name, T::from_json(value)?))).collect()
+        let mut read = BTreeMap::new();
+        for (name, value) in Members::of(value)?.0 {
+            read.insert(name, T::from_json(value)?);
+        }
+        Ok(read)
     }
 }
 

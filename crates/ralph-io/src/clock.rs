@@ -1,11 +1,15 @@
 //! The time.
 
 use jiff::Timestamp;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 /// The time now, to the millisecond: finer digits only make documents harder to read.
 pub fn now() -> Timestamp {
-    let now = Timestamp::now();
-    Timestamp::from_millisecond(now.as_millisecond()).unwrap_or(now)
+    // Not the library's own `now`: it panics at a clock beyond its range, and a hook would hold
+    // the words for every error that the library knows.
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let milliseconds = i64::try_from(since.as_millis()).unwrap_or(i64::MAX);
+    Timestamp::from_millisecond(milliseconds).unwrap_or(Timestamp::MAX)
 }
 
 /// A time as it stands in file names: `20260131T235959Z`.

@@ -90,7 +90,7 @@ fn digest(root: &Path, listing: &[u8]) -> String {
         }
     }
     // Sorted, since staging a new file moves it from one part of the listing to another.
-    changes.sort_by_key(|change| change.path);
+    changes.sort_unstable_by(|one, other| one.path.cmp(other.path));
     let mut budget = Budget { files: MOST_FILES, bytes: MOST_BYTES };
     let mut buffer = vec![0; 64 * 1024];
     for change in changes {
