@@ -4,30 +4,12 @@ use crate::world::{Printed, World};
 use jiff::Timestamp;
 use ralph_io::checkpoint::{self, Checkpoint};
 use std::fs;
-use std::path::Path;
-use std::process::Command;
 
 /// A project under git with a live loop.
 fn world() -> World {
-    let world = World::new();
-    let path = std::env::var_os("PATH").unwrap();
-    let git = std::env::split_paths(&path).map(|folder| folder.join("git"));
-    let git = git.into_iter().find(|git| git.is_file()).unwrap();
-    std::os::unix::fs::symlink(git, world.path("bin/git")).unwrap();
-    git_in(&world.path("project"), &["init", "-q", "-b", "main"]);
+    let world = World::new().under_git();
     world.write("project/file", "one\n");
     world.live_loop("S")
-}
-
-fn git_in(folder: &Path, arguments: &[&str]) -> String {
-    let output = Command::new("git")
-        .args(["-c", "user.name=t", "-c", "user.email=t@example.com"])
-        .args(arguments)
-        .current_dir(folder)
-        .output()
-        .unwrap();
-    assert!(output.status.success(), "{output:?}");
-    String::from_utf8(output.stdout).unwrap()
 }
 
 /// What the stop hook does at an all-green moment.
