@@ -4,12 +4,26 @@ use crate::world::{Printed, World};
 use jiff::Timestamp;
 use ralph_io::checkpoint::{self, Checkpoint};
 use std::fs;
+use std::path::Path;
+use std::process::Command;
 
 /// A project under git with a live loop.
 fn world() -> World {
-    let world = World::new().under_git();
+    let world = World::new().with_git();
+    git_in(&world.path("project"), &["init", "-q", "-b", "main"]);
     world.write("project/file", "one\n");
     world.live_loop("S")
+}
+
+fn git_in(folder: &Path, arguments: &[&str]) -> String {
+    let output = Command::new("git")
+        .args(["-c", "user.name=t", "-c", "user.email=t@example.com"])
+        .args(arguments)
+        .current_dir(folder)
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{output:?}");
+    String::from_utf8(output.stdout).unwrap()
 }
 
 /// What the stop hook does at an all-green moment.
