@@ -3,7 +3,9 @@
 //! What cannot be read is listed with the reason, never left out. Nothing is run and nothing is
 //! changed: a receipt is compared with the tree as it is now, and said to be stale if it is.
 
+mod criteria;
 mod document;
+mod layout;
 mod looked;
 mod text;
 

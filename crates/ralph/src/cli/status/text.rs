@@ -1,12 +1,13 @@
 //! The list for people: a heading for each loop, rows under it, and its criteria.
 
+use super::criteria;
+use super::layout::{grouped, wrapped};
 use super::looked::Looked;
 use crate::cli::screen::{self, Colour, visible};
 use jiff::Timestamp;
 use ralph_core::progress;
-use ralph_core::receipt::Standing;
-use ralph_core::state::{Criterion, LoopState, Phase, Signal};
-use ralph_core::{frozen, graph, refusal, say};
+use ralph_core::state::{LoopState, Phase, Signal};
+use ralph_core::{frozen, graph, say};
 
 /// How much is said of a loop that has ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -16,10 +17,6 @@ pub(super) enum Form {
     /// A list of many loops has no room for them.
     Brief,
 }
-
-/// A row is put on one line if it fits this, whatever the terminal: what is printed to a file is
-/// the same.
-const WIDTH: usize = 80;
 
 /// One loop.
 pub(super) fn describe(one: &Looked, form: Form, now: Timestamp) -> String {
@@ -32,11 +29,13 @@ pub(super) fn describe(one: &Looked, form: Form, now: Timestamp) -> String {
     );
     for (label, value) in rows(one, now) {
         if !value.is_empty() {
-            text.push_str(&format!("\n  {label:<12}{}", visible(&value)));
+            let label = format!("\n  {label:<12}");
+            text.push_str(&label);
+            text.push_str(&wrapped(&visible(&value), label.len() - 1, label.len() - 1));
         }
     }
     if form == Form::Whole || state.ending.is_none() {
-        text.push_str(&criteria(one));
+        text.push_str(&criteria::describe(one));
     }
     text
 }
@@ -152,9 +151,11 @@ fn used(one: &Looked, now: Timestamp) -> String {
         parts.push(format!("{minutes} of {} minutes", limits.max_minutes));
     }
     match (one.state.usage.total(), limits.max_tokens) {
-        (used, Some(limit)) => parts.push(format!("{used} of {limit} tokens")),
+        (used, Some(limit)) => {
+            parts.push(format!("{} of {} tokens", grouped(used), grouped(limit)))
+        }
         (0, None) => {}
-        (used, None) => parts.push(format!("{used} tokens")),
+        (used, None) => parts.push(format!("{} tokens", grouped(used))),
     }
     parts.join(", ")
 }
@@ -174,70 +175,6 @@ fn count(one: &Looked) -> String {
             let holding = all.iter().filter(|criterion| one.is_proven(criterion)).count();
             format!("{holding} of {n} {}", if n == 1 { "holds" } else { "hold" })
         }
-    }
-}
-
-fn criteria(one: &Looked) -> String {
-    let all = &one.state.acceptance_criteria;
-    let id = all.iter().map(|one| visible(&one.id).chars().count()).max().unwrap_or_default();
-    let word = all.iter().map(|it| one.standing(it).as_str().len()).max().unwrap_or_default();
-    let mut text = String::new();
-    for criterion in all {
-        let standing = one.standing(criterion);
-        let margin = format!("\n    {:<id$}", "");
-        text.push_str(&format!(
-            "\n    {:<id$}  {}{:<pad$}",
-            visible(&criterion.id),
-            screen::coloured(standing.as_str(), worth(standing)),
-            "",
-            pad = word - standing.as_str().len()
-        ));
-        let said = visible(&criterion.description);
-        let command = format!("`{}`", visible(&criterion.verification_command));
-        let row = 4 + id + 2 + word + 2 + said.chars().count() + 2 + command.chars().count();
-        let between = if row <= WIDTH { "  ".to_owned() } else { format!("{margin}  ") };
-        text.push_str(&format!("  {said}{between}{command}"));
-        for note in notes(one, criterion, standing).iter().filter(|note| !note.is_empty()) {
-            text.push_str(&format!("{margin}  {}", visible(note)));
-        }
-    }
-    text
-}
-
-/// What is wrong with a criterion, or what its proof rests on.
-fn notes(one: &Looked, criterion: &Criterion, standing: Standing) -> Vec<String> {
-    let why = refusal::why(criterion, standing, one.changed(criterion));
-    let tests = criterion.receipt.as_ref().and_then(|receipt| receipt.tests_run);
-    let mut notes = match standing {
-        // The word beside it says as much.
-        Standing::NeverRun => Vec::new(),
-        Standing::Stale => vec![why.strip_prefix("is stale: ").unwrap_or(&why).to_owned()],
-        Standing::Holds => {
-            tests.map(|n| format!("{n} {} ran", one_or_many(n))).into_iter().collect()
-        }
-        _ => vec![why],
-    };
-    if criterion.held_before {
-        notes.push("held already before the work".to_owned());
-    }
-    if criterion.turned_red.is_some() {
-        let alone =
-            LoopState { acceptance_criteria: vec![criterion.clone()], ..LoopState::default() };
-        notes.push(refusal::regressions(&alone).trim_end().to_owned());
-    }
-    notes
-}
-
-fn one_or_many(n: u64) -> &'static str {
-    if n == 1 { "test" } else { "tests" }
-}
-
-fn worth(standing: Standing) -> Colour {
-    match standing {
-        Standing::Holds => Colour::Green,
-        Standing::NeverRun => Colour::Dim,
-        Standing::Stale | Standing::Flaky => Colour::Yellow,
-        _ => Colour::Red,
     }
 }
 
