@@ -1,11 +1,12 @@
-//! The guide to evidence names every state, cause, ending and setting that there is.
+//! The guide to evidence names every state, cause, ending and setting that there is, and what the
+//! README shows of an ending is one.
 
 use super::{check_contains, read, root};
+use jiff::Timestamp;
 use ralph_core::receipt::Standing;
-use ralph_core::refusal;
 use ralph_core::settings::Settings;
-use ralph_core::state::{Criterion, EndingKind, PauseCause, Signal};
-use ralph_core::waiting;
+use ralph_core::state::{Criterion, EndingKind, LoopState, PauseCause, Signal};
+use ralph_core::{refusal, say, waiting};
 use serde_json::{Map, Value};
 
 /// All of them; a match below notices a new one.
@@ -100,7 +101,7 @@ fn the_settings_are_shown_whole_and_with_their_defaults() {
     assert_eq!(settings.to_settle(), plain.to_settle());
     assert_eq!(settings.per_command(), plain.per_command());
     assert_eq!(settings.background_minutes, Some(waiting::LONGEST_MINUTES));
-    let state = ralph_core::state::LoopState::default();
+    let state = LoopState::default();
     assert_eq!(settings.max_iterations, Some(state.max_iterations));
     assert_eq!(settings.max_minutes, Some(state.limits.max_minutes));
     assert_eq!(settings.stall_limit, Some(state.stall_limit));
@@ -126,6 +127,21 @@ fn the_refusal_that_is_shown_is_one() {
     criterion.receipt =
         Some(ralph_core::receipt::Receipt { exit_code: Some(1), ..Default::default() });
     let why = refusal::why(&criterion, Standing::Failed, &[]);
-    let text = refusal::refusal(&ralph_core::state::LoopState::default(), None);
+    let text = refusal::refusal(&LoopState::default(), None);
     check_contains(&guide(), &[text.trim_end(), &format!("\n- AC-2 {why}: `")]);
+}
+
+#[test]
+fn the_ending_that_the_readme_shows_is_one() {
+    let proven = |id: &str| Criterion { id: id.to_owned(), verified: true, ..Criterion::default() };
+    let mut state = LoopState {
+        loop_id: "20260131-120000-1a2b".to_owned(),
+        iteration: 3,
+        max_iterations: 5,
+        acceptance_criteria: vec![proven("AC-T"), proven("AC-L")],
+        ..LoopState::default()
+    };
+    let at = Timestamp::from_second(12 * 60).unwrap();
+    state.end(EndingKind::Complete, "all 2 criteria hold", at);
+    check_contains(&read(&root().join("README.md")), &[&say::ended(&state)]);
 }
