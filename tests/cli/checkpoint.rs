@@ -9,11 +9,7 @@ use std::process::Command;
 
 /// A project under git with a live loop.
 fn world() -> World {
-    let world = World::new();
-    let path = std::env::var_os("PATH").unwrap();
-    let git = std::env::split_paths(&path).map(|folder| folder.join("git"));
-    let git = git.into_iter().find(|git| git.is_file()).unwrap();
-    std::os::unix::fs::symlink(git, world.path("bin/git")).unwrap();
+    let world = World::new().with_git();
     git_in(&world.path("project"), &["init", "-q", "-b", "main"]);
     world.write("project/file", "one\n");
     world.live_loop("S")

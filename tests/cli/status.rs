@@ -3,6 +3,30 @@
 use crate::world::World;
 use serde_json::{Value, json};
 
+/// A loop with two criteria: one that holds now, and one that does not.
+fn proven_half() -> World {
+    let world = World::new().under_git();
+    let criteria = ["--ac", "it is there=test -f done", "--ac", "it is right=test -f right"];
+    world.ralph(&[&["start", "--session", "S", "fix it"], &criteria[..]].concat()).done();
+    world.write("project/done", "yes\n");
+    assert_eq!(world.ralph(&["verify"]).exit, 1);
+    world
+}
+
+fn only_loop(world: &World) -> Value {
+    world.ralph(&["status", "--json"]).done().json()["loops"][0].take()
+}
+
+/// On one line: where the lines end depends on the length of ids and paths.
+fn folded(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+fn states(world: &World) -> Vec<String> {
+    let criteria = only_loop(world)["criteria"].take();
+    criteria.as_array().unwrap().iter().map(|it| it["state"].as_str().unwrap().into()).collect()
+}
+
 #[test]
 fn the_document_has_the_members_that_programs_rely_on() {
     let world = World::new().live_loop("S");
@@ -22,14 +46,62 @@ fn the_document_has_the_members_that_programs_rely_on() {
             "loop_id": "[LOOP]", "session_id": "S", "mode": "loop", "phase": "implementation",
             "resume_phase": null, "iteration": 0, "max_iterations": 25,
             "project_root": "[ROOT]/project", "prompt": "fix it", "completion": "verified",
-            "criteria": [{"id": "AC-T", "description": "tests", "command": "t", "verified": true,
-                "state": "verified"}],
+            // Set by hand it counts for nothing: there is no receipt.
+            "criteria": [{"id": "AC-T", "description": "tests", "command": "t", "verified": false,
+                "state": "never_run", "changed": [], "exit_code": null, "tests_run": null,
+                "tests_expected": null, "held_before": false, "turned_red": null}],
+            "criteria_as_agreed": false, "changed_tests": [], "baseline_pending": false,
             "tasks": {"total": 2, "done": 1, "ready": 1, "in_progress": 0, "failed": 0,
                 "blocked": 0, "waiting": 0},
-            "pause": null, "ending": null, "created_at": null, "started_at": null,
-            "updated_at": null, "started_by": "person",
+            "progress": {"signal": "working", "standing": 0, "same_failure": 0, "stall_limit": 3},
+            "tokens": {"used": 0, "limit": null}, "minutes": {"used": 0, "limit": 480},
+            "checkpoint": null, "blocked": null, "pause": null, "ending": null,
+            "next": "the criteria are not those that were agreed to; `ralph criteria accept` takes \
+                them",
+            "created_at": null, "started_at": null, "updated_at": null, "started_by": "person",
             "state_file": "[ROOT]/ralph/loops/[LOOP]/state.json"}]})
     );
+}
+
+#[test]
+fn every_member_of_the_document_is_explained_in_the_guide() {
+    let guide = include_str!("../../docs/evidence.md");
+    let told = only_loop(&proven_half());
+    let criterion = told["criteria"][0].as_object().unwrap();
+    for member in told.as_object().unwrap().keys().chain(criterion.keys()) {
+        assert!(guide.contains(&format!("`{member}`")), "`{member}` is not in docs/evidence.md");
+    }
+}
+
+#[test]
+fn a_receipt_is_compared_with_the_tree_as_it_is_now() {
+    let world = proven_half();
+    assert_eq!(states(&world), ["holds", "failed"]);
+    world.write("project/other", "new\n");
+    assert_eq!(states(&world), ["stale", "stale"]);
+    let told = only_loop(&world);
+    assert_eq!(told["criteria"][0]["changed"], json!(["other"]));
+    assert_eq!(told["criteria"][0]["verified"], json!(false));
+    std::fs::remove_file(world.path("project/other")).unwrap();
+    assert_eq!(states(&world), ["holds", "failed"], "the same tree is proven again");
+}
+
+#[test]
+fn where_git_fails_the_receipts_alone_speak() {
+    let world = proven_half();
+    world.write("project/other", "new\n");
+    std::fs::remove_file(world.path("bin/git")).unwrap();
+    std::os::unix::fs::symlink("/bin/false", world.path("bin/git")).unwrap();
+    assert_eq!(states(&world), ["holds", "failed"]);
+}
+
+#[test]
+fn looking_changes_no_state() {
+    let world = proven_half();
+    world.write("project/other", "new\n");
+    let before = (world.state(), world.journal());
+    world.ralph(&["status"]).done();
+    assert_eq!((world.state(), world.journal()), before);
 }
 
 #[test]
@@ -39,15 +111,128 @@ fn people_get_aligned_rows_and_no_control_characters() {
         state["prompt"] = json!("fix\u{1b}]0;owned\u{7} it");
         state["acceptance_criteria"] = json!([
             {"id": "AC-10", "description": "a", "verification_command": "make\nrm"},
-            {"id": "AC-T", "description": "tests", "verified": true, "verification_command": "t"}]);
+            {"id": "AC-T", "description": "tests", "verification_command": "t"}]);
+        state["frozen"].take();
     });
     world.ralph(&["status"]).check(
         0,
-        "[LOOP]  implementation  0/25\n  goal     fix\\u{1b}]0;owned\\u{7} it\n  project  \
-         [ROOT]/project\n  session  S\n    AC-10  unverified  a      make\\nrm\n    AC-T   verified    \
-         tests  t\n",
+        "[LOOP]  implementation  0/25\n  \
+         goal        fix\\u{1b}]0;owned\\u{7} it\n  \
+         project     [ROOT]/project\n  \
+         session     S\n  \
+         progress    no stop yet\n  \
+         used        0 of 480 minutes\n  \
+         next        `ralph verify --loop [LOOP]` runs the criteria\n  \
+         criteria    0 of 2 hold\n    \
+         AC-10  never_run  a  `make\\nrm`\n    \
+         AC-T   never_run  tests  `t`\n",
         "",
     );
+}
+
+#[test]
+fn a_live_loop_says_what_holds_what_does_not_and_what_is_used_up() {
+    let world = proven_half();
+    world.write("project/right", "yes\n");
+    world.ralph(&["verify"]).done();
+    std::fs::remove_file(world.path("project/right")).unwrap();
+    world.change_state(|state| {
+        state["acceptance_criteria"][0]["held_before"] = json!(true);
+        state["acceptance_criteria"][1]["description"] = json!("long ".repeat(12).trim());
+        state["frozen"].take();
+        state["checkpoint"]["at"] = json!("2026-01-31T12:00:00Z");
+        state["limits"]["max_tokens"] = json!(50_000);
+        state["progress"] = json!({"signal": "no_change", "left_at": "x", "standing": 2});
+        state["blocked"] = json!({"what": "create the key", "at": "2026-01-31T12:00:00Z"});
+    });
+    let long = "long ".repeat(12);
+    world.ralph(&["status"]).check(
+        0,
+        &format!(
+            "[LOOP]  implementation  0/25\n  \
+             goal        fix it\n  \
+             project     [ROOT]/project\n  \
+             session     S\n  \
+             blocked     create the key\n  \
+             progress    nothing changed at 2 stops in a row (of 3)\n  \
+             used        0 of 480 minutes, 0 of 50,000 tokens\n  \
+             checkpoint  1, all held at 2026-01-31 12:00:00Z\n  \
+             note        Held already before the work: AC-1.\n  \
+             next        `ralph verify --loop [LOOP]` runs the criteria\n  \
+             criteria    0 of 2 hold\n    \
+             AC-1  stale  it is there  `test -f done`\n          \
+             right changed after its last run\n          \
+             held already before the work\n    \
+             AC-2  stale  {}\n          \
+             `test -f right`\n          \
+             right changed after its last run\n",
+            long.trim()
+        ),
+        "",
+    );
+    assert_eq!(world.ralph(&["verify"]).exit, 1);
+    let shown = world.ralph(&["status"]).done().stdout;
+    let red = "exit code 1\n          AC-2 held at checkpoint 1 and is red now; changed since: \
+               right.\n";
+    assert!(shown.contains(red), "{shown}");
+}
+
+#[test]
+fn a_changed_test_file_is_seen_before_anything_is_run() {
+    let world = World::new().under_git();
+    world.write("project/check.sh", "exit 1\n");
+    let criterion = ["--ac", "it=sh ./check.sh"];
+    std::os::unix::fs::symlink("/bin/sh", world.path("bin/sh")).unwrap();
+    world.ralph(&[&["start", "--session", "S", "fix it"], &criterion[..]].concat()).done();
+    assert_eq!(only_loop(&world)["changed_tests"], json!([]));
+    world.write("project/check.sh", "exit 0\n");
+    assert_eq!(only_loop(&world)["changed_tests"], json!(["check.sh"]));
+    let shown = folded(&world.ralph(&["status"]).done().stdout);
+    assert!(shown.contains("changed since the start: check.sh."), "{shown}");
+}
+
+#[test]
+fn the_progress_of_a_loop_is_told_with_its_cause() {
+    let world = World::new().live_loop("S");
+    for (progress, told) in [
+        (json!({"signal": "working", "left_at": "x"}), "something changed since the stop before"),
+        (json!({"signal": "no_change", "standing": 1}), "nothing changed at 1 stop (of 3)"),
+        (
+            json!({"signal": "idle", "standing": 2, "idle": 1}),
+            "nothing done and nothing changed at 2 stops in a row (of 3)",
+        ),
+        (json!({"signal": "cycle"}), "goes round in a circle"),
+        (
+            json!({"signal": "same_failure", "same_failure": 2}),
+            "the same failure 2 times in a row (of 3)",
+        ),
+        (json!({"signal": "waiting"}), "waits for background workers"),
+    ] {
+        world.change_state(|state| state["progress"] = progress);
+        let shown = world.ralph(&["status"]).done().stdout;
+        assert!(shown.contains(&format!("  progress    {told}\n")), "{told}: {shown}");
+    }
+}
+
+#[test]
+fn who_comes_back_after_the_end_reads_how_it_went() {
+    let world = proven_half();
+    world.ralph(&["cancel"]).done();
+    let shown = world.ralph(&["status"]).done().stdout;
+    for part in [
+        "no loop is live or planned in `[ROOT]/project`",
+        "\n\n[LOOP]  ended  0/25\n",
+        "\n  ended       cancelled",
+        "\n  lasted      ",
+        "\n  achieved    Proven: AC-1. Not proven: AC-2 failed (exit code 1).\n",
+        "\n  next        `ralph explain --loop [LOOP]` tells the last",
+        "\n    AC-2  failed  it is right  `test -f right`\n",
+    ] {
+        assert!(shown.contains(part), "{part}\n{shown}");
+    }
+    assert_eq!(world.ralph(&["status", "--json"]).done().json()["loops"], json!([]));
+    let all = world.ralph(&["status", "--all"]).done().stdout;
+    assert!(all.contains("achieved") && !all.contains("`test -f right`"), "{all}");
 }
 
 #[test]

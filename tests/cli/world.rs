@@ -50,6 +50,23 @@ impl World {
         world
     }
 
+    /// With `git` on `PATH`.
+    pub(crate) fn with_git(self) -> World {
+        let path = std::env::var_os("PATH").unwrap();
+        let git = std::env::split_paths(&path).map(|folder| folder.join("git"));
+        let git = git.into_iter().find(|git| git.is_file()).unwrap();
+        std::os::unix::fs::symlink(git, self.path("bin/git")).unwrap();
+        self
+    }
+
+    /// With `git`, and a repository without a commit in the project's folder.
+    pub(crate) fn under_git(self) -> World {
+        let world = self.with_git();
+        let mut command = world.command(Path::new("git"), "");
+        assert!(command.args(["init", "-q", "-b", "main"]).status().unwrap().success());
+        world
+    }
+
     pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
     }

@@ -14,11 +14,14 @@ fn the_client_plays_the_story_to_its_end() {
     let run = Run::of(command, "", 3 * PATIENCE).exits(0);
     for part in [
         "0/5  ralph  denies it: A Ralph loop is running and nobody is there",
-        "1/5  ralph  not yet: RALPH_COMPLETE was in your message",
-        "by `git diff --stat` it is a stall",
+        "1/5  ralph  not yet: Ralph loop, iteration 1/5.",
+        "2/5  ralph  refuses: AC-2 failed (exit code 1)",
         "denies it: `ralph cancel` is for a person",
-        "4/5  ralph  ends it: complete",
-        "with 11 model calls",
+        "2/5  ralph  proves it: All 2 hold. Kept as checkpoint 1.",
+        "AC-1 held at checkpoint 1 and is red now; changed since: greet.sh.",
+        "3/5  ralph  ends it: complete: all 2 criteria hold",
+        "Kept as checkpoint 2.",
+        "with 12 model calls",
     ] {
         assert!(run.stdout.contains(part), "{part}: {run:?}");
     }

@@ -13,7 +13,8 @@ pub(crate) fn broken(root: &Path) -> Vec<String> {
     documents(root).iter().flat_map(|document| broken_in(document)).collect()
 }
 
-fn documents(folder: &Path) -> Vec<PathBuf> {
+/// Our documents below a folder.
+pub(crate) fn documents(folder: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for entry in fs::read_dir(folder).expect("a folder of the workspace can be listed") {
         let entry = entry.expect("a listed entry can be read");

@@ -8,10 +8,16 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+mod commands;
 mod front_matter;
+mod guide;
 mod links;
 
 use front_matter::FrontMatter;
+use ralph_core::receipt::Standing;
+use ralph_core::state::COMPLETION_TOKEN;
+use ralph_core::token::{self, Request};
+use ralph_core::vacuous;
 
 const EXECUTABLES: [&str; 5] = [
     "ralph-user-prompt",
@@ -114,6 +120,9 @@ fn the_loop_skill_speaks_the_contract_of_the_prompt_hook_and_of_start() {
             "`Ralph loop <id> continues`",
             "ralph start --session ${CLAUDE_SESSION_ID} - <<'",
             "RALPH_COMPLETE",
+            "`ralph verify`",
+            "\nralph blocked 'what a person must do",
+            "The completion token is a request.",
             "ralph task claim",
             "ralph task done ID --result",
             "ralph task fail ID --reason",
@@ -169,6 +178,39 @@ fn what_the_person_typed_is_pasted_once_between_tags_and_never_into_a_command() 
         assert!(!text.contains("!`"), "{folder} runs a command on load");
         assert!(!text.contains("```!"), "{folder} runs a command on load");
     }
+}
+
+#[test]
+fn the_loop_skill_says_what_to_do_in_each_state_of_a_criterion() {
+    let text = skill("ralph");
+    for standing in guide::STANDINGS.into_iter().filter(|one| *one != Standing::Holds) {
+        check_contains(&text, &[&format!("`{}`", standing.as_str())]);
+    }
+}
+
+#[test]
+fn what_the_skill_shows_as_a_request_is_one() {
+    let text = skill("ralph");
+    let shown = text.split("```").map(str::trim).find(|block| *block == COMPLETION_TOKEN);
+    assert_eq!(token::request(shown.unwrap(), COMPLETION_TOKEN), Request::Made);
+}
+
+#[test]
+fn the_plan_skill_names_only_commands_that_are_refused_as_it_says() {
+    let text = skill("ralph-plan");
+    let line = text.lines().find(|line| line.contains("cannot fail is refused")).unwrap();
+    for command in line.split('`').skip(1).step_by(2) {
+        let command = command.replacen("… ||", "cargo test ||", 1).replace('…', "done");
+        assert!(vacuous::refuse(&command).is_some(), "{command}");
+    }
+}
+
+#[test]
+fn the_worker_asks_for_nothing() {
+    check_contains(
+        &agent("ralph-worker"),
+        &["not `ralph verify`", "Never write the loop's completion token"],
+    );
 }
 
 #[test]
@@ -234,6 +276,16 @@ fn the_readme_holds_the_two_commands_where_the_checks_look_for_them() {
             "\n<!-- test command -->\n```sh\ncargo test --workspace\n```\n",
         ],
     );
+}
+
+#[test]
+fn every_command_in_a_document_exists() {
+    let documents: Vec<PathBuf> = links::documents(&root())
+        .into_iter()
+        .filter(|path| path.file_name().is_none_or(|name| name != "CHANGELOG.md"))
+        .collect();
+    let unknown = commands::unknown(&root(), &documents);
+    assert!(unknown.is_empty(), "{}", unknown.join("\n"));
 }
 
 #[test]

@@ -40,7 +40,7 @@ pub fn ended(state: &LoopState) -> String {
         state.position(),
         lasted(state, ending.at)
     ));
-    for part in [achieved(state), warnings(state), next_command(state, &ending.kind)] {
+    for part in [achieved(state), warnings(state), next_command(state)] {
         if !part.is_empty() {
             text.push('\n');
             text.push_str(&part);
@@ -61,7 +61,7 @@ pub fn lasted(state: &LoopState, until: Timestamp) -> String {
 }
 
 /// The tasks that are done, the criteria that hold, and what is wrong with the others.
-fn achieved(state: &LoopState) -> String {
+pub fn achieved(state: &LoopState) -> String {
     let mut parts = Vec::new();
     let at = state.ending.as_ref().map_or(state.updated_at, |ending| ending.at);
     let tasks = graph::summary(&state.task_graph, at).describe();
@@ -90,7 +90,7 @@ fn unproven(criterion: &Criterion) -> String {
 }
 
 /// What a person must know who reads `complete`.
-fn warnings(state: &LoopState) -> String {
+pub fn warnings(state: &LoopState) -> String {
     let mut parts = Vec::new();
     if !state.changed_tests.is_empty() {
         parts.push(refusal::changed_tests(&state.changed_tests));
@@ -107,9 +107,11 @@ fn warnings(state: &LoopState) -> String {
     parts.join(" ")
 }
 
-fn next_command(state: &LoopState, kind: &EndingKind) -> String {
+/// What a person would type after the loop has ended.
+pub fn next_command(state: &LoopState) -> String {
     let id = &state.loop_id;
-    match kind {
+    let Some(ending) = &state.ending else { return String::new() };
+    match ending.kind {
         EndingKind::CompleteUnverified => {
             format!("Check the work yourself; `ralph explain --loop {id}` tells the last decision.")
         }

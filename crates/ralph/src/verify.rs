@@ -106,6 +106,29 @@ pub(crate) fn run(order: &Order<'_>, watcher: &dyn Watcher) -> Result<Outcome> {
     work.finish()
 }
 
+/// What the receipts of a loop are worth on the tree as it is now. Nothing is run or written.
+///
+/// # Errors
+/// When the tree cannot be looked at.
+pub(crate) fn look(file: &LoopFile, state: &LoopState) -> Result<Proof> {
+    let ignore = Settings::of(state).receipt_ignore.unwrap_or_default();
+    let trees = Trees::only_look(Path::new(&state.project_root), file.folder(), ignore)?;
+    Ok(proof(&trees, state))
+}
+
+fn proof(trees: &Trees, state: &LoopState) -> Proof {
+    let mut proof = Proof::default();
+    for criterion in &state.acceptance_criteria {
+        let tree = trees.id_for(&criterion.paths);
+        if let Some(receipt) = criterion.receipt.as_ref().filter(|it| it.tree_after != tree) {
+            let changed = trees.changed_since(&receipt.tree_after, &criterion.paths);
+            proof.changed.insert(criterion.id.clone(), changed);
+        }
+        proof.trees.insert(criterion.id.clone(), tree);
+    }
+    proof
+}
+
 /// A run of criteria under way.
 struct Work<'a> {
     file: &'a LoopFile,
@@ -172,15 +195,8 @@ impl<'a> Work<'a> {
 
     fn finish(mut self) -> Result<Outcome> {
         self.trees.look_again()?;
-        let mut proof = Proof { ran: self.ran, problem: self.problem.clone(), ..Proof::default() };
-        for criterion in &self.state.acceptance_criteria {
-            let tree = self.trees.id_for(&criterion.paths);
-            if let Some(receipt) = criterion.receipt.as_ref().filter(|it| it.tree_after != tree) {
-                let changed = self.trees.changed_since(&receipt.tree_after, &criterion.paths);
-                proof.changed.insert(criterion.id.clone(), changed);
-            }
-            proof.trees.insert(criterion.id.clone(), tree);
-        }
+        let (ran, problem) = (self.ran, self.problem.clone());
+        let proof = Proof { ran, problem, ..proof(&self.trees, &self.state) };
         let criteria = &self.state.acceptance_criteria;
         let all_hold = criteria.iter().all(|one| proof.standing(one) == Standing::Holds);
         let green = (all_hold && !criteria.is_empty())

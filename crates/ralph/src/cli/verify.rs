@@ -107,8 +107,9 @@ fn report(folder: &Path, outcome: &Outcome, args: &Args) -> Result<bool> {
         let changed = outcome.proof.changed.get(&criterion.id).map_or(&[][..], Vec::as_slice);
         let why = refusal::why(criterion, *standing, changed);
         text.push_str(&format!("{} {}\n", visible(&criterion.id), visible(&why)));
-        if *standing == Standing::Failed {
-            text.push_str(&visible_lines(&refusal::tail(criterion)));
+        let tail = refusal::tail(criterion);
+        if *standing == Standing::Failed && !tail.is_empty() {
+            text.push_str(&visible_lines(&tail));
             text.push('\n');
         }
         if let Some(receipt) = &criterion.receipt {

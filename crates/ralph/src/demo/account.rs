@@ -5,6 +5,7 @@
 use super::Agent;
 use super::answer::Answer;
 use super::story::{Does, Needs, Step};
+use ralph_core::receipt::Receipt;
 use ralph_core::state::LoopState;
 use std::path::Path;
 
@@ -15,21 +16,6 @@ pub enum Style {
     Coloured,
     /// Text alone.
     Plain,
-}
-
-/// What the tree looked like at a stop, beside the stop before.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Tree {
-    pub(super) changed: bool,
-    /// At how many stops in a row `git diff --stat` had said the same as at the stop before.
-    pub(super) n_same_stat: usize,
-    pub(super) stall_limit: usize,
-}
-
-impl Tree {
-    fn is_news(self) -> bool {
-        !self.changed || self.n_same_stat <= 1 || self.n_same_stat >= self.stall_limit
-    }
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -44,6 +30,8 @@ const WIDTH: usize = 80;
 const GUTTER: usize = 13;
 /// What is quoted of one answer.
 const QUOTED_LINES: usize = 2;
+/// What is quoted of what a command prints.
+const PRINTED_LINES: usize = 2;
 
 /// The account so far.
 #[derive(Debug)]
@@ -64,19 +52,14 @@ impl Account {
             Agent::Scripted => "scripted agent",
             Agent::Client => "real client, scripted model",
         };
-        println!("A Ralph loop in a scratch repository: real hooks, {agent}.\n");
+        println!("A Ralph loop in a scratch repository: real hooks, {agent}.");
+        println!("1/5: it went on once of at most 5 times. --ac: what must hold=how to show it.\n");
         Account { style, keep, position: String::new(), done: Vec::new() }
     }
 
     /// Tells a step that was answered as the story needs it.
-    pub(super) fn tell(
-        &mut self,
-        step: Step,
-        answer: &Answer,
-        state: Option<&LoopState>,
-        tree: Option<Tree>,
-    ) {
-        if step.needs == Needs::Allowed && !matches!(step.does, Does::StrangerSays(_)) {
+    pub(super) fn tell(&mut self, step: Step, answer: &Answer, state: Option<&LoopState>) {
+        if step.needs == Needs::Allowed && step.does.is_the_agents() {
             self.done.push(deed(step.does));
             return;
         }
@@ -84,17 +67,33 @@ impl Account {
         let words = answer.words();
         match step.needs {
             Needs::Started => self.ralph(Colour::Cyan, "starts", first_line(words)),
-            Needs::Denied => self.ralph(Colour::Yellow, "denies it", &sentences(words)),
-            Needs::GoesOn => {
-                self.ralph(Colour::Cyan, "not yet", first_line(words));
-                // The same note again and again would only tire the reader.
-                if let Some(tree) = tree.filter(|tree| tree.is_news()) {
-                    self.line("", &tree_note(tree));
-                }
+            Needs::Denied => self.ralph(Colour::Yellow, "denies it", sentence(words)),
+            Needs::GoesOn => self.ralph(Colour::Cyan, "not yet", first_line(words)),
+            Needs::Refused => self.tell_refusal(words),
+            Needs::Proven => {
+                let kept = state.and_then(kept).unwrap_or_default();
+                self.ralph(Colour::Green, "proves it", &format!("{}{kept}", last_line(words)));
             }
-            Needs::Completed => self.ralph(Colour::Green, "ends it", &ending(state)),
+            Needs::Completed => {
+                self.ralph(Colour::Green, "ends it", &ending(state));
+                self.line("", &state.map(receipts).unwrap_or_default());
+            }
+            Needs::Shown => {
+                // The first line names the loop, which is no news here.
+                let lines = words.lines().skip(1).take(PRINTED_LINES);
+                lines.for_each(|line| self.line("", &cut(line.trim())));
+            }
             Needs::Allowed => self.line("ralph", "says nothing: that session has no loop"),
         }
+    }
+
+    /// Each reason, in the words that the agent gets.
+    fn tell_refusal(&self, words: &str) {
+        let mut reasons = words.lines().filter_map(|line| line.strip_prefix("- "));
+        self.ralph(Colour::Yellow, "refuses", reasons.next().unwrap_or_default());
+        reasons.for_each(|reason| self.line("", reason));
+        let red = words.lines().filter(|line| line.contains(" is red now"));
+        red.for_each(|line| self.line("", line));
     }
 
     /// Tells a step that was answered otherwise.
@@ -104,10 +103,13 @@ impl Account {
             Needs::Started => "a start",
             Needs::Allowed => "no answer at all",
             Needs::Denied => "a denial",
-            Needs::GoesOn => "a refused finish",
+            Needs::GoesOn => "a turn that goes on",
+            Needs::Refused => "a refused finish, with its reasons",
+            Needs::Proven => "criteria that hold",
+            Needs::Shown => "something to read",
             Needs::Completed => "the end of the loop as complete",
         };
-        self.ralph(Colour::Red, answer.kind(), &sentences(answer.words()));
+        self.ralph(Colour::Red, answer.kind(), answer.words());
         println!("\nThis is not what a loop must do here. It needs {needed}.");
     }
 
@@ -121,7 +123,7 @@ impl Account {
     fn tell_deed(&mut self, does: Does, state: Option<&LoopState>) {
         self.position = state.map(LoopState::position).unwrap_or_default();
         let who = match does {
-            Does::Types(..) => "person",
+            Does::Types(..) | Does::Looks(_) => "person",
             Does::StrangerSays(_) => "other",
             _ => "agent",
         };
@@ -181,15 +183,16 @@ fn deed(does: Does) -> String {
     match does {
         Does::Types(name, args) => format!("/{name} {}", args.join(" ")),
         Does::Asks(question) => format!("asks the person: \"{question}\""),
-        Does::Writes(name, _) => format!("writes {name}"),
+        Does::Writes(name, text) => format!("writes {name}: `{}`", text.trim_end()),
         Does::Runs(command) => format!("runs `{command}`"),
         Does::Says(text) => match text.rsplit_once("\n\n") {
             Some((before, last)) => {
-                format!("stops: \"{before}\", last line: \"{last}\"")
+                format!("stops: \"{before}\"; last line: {last}")
             }
             None => format!("stops: \"{text}\""),
         },
         Does::StrangerSays(text) => format!("a session without a loop stops: \"{text}\""),
+        Does::Looks(args) => format!("ralph {}", args.join(" ")),
     }
 }
 
@@ -202,27 +205,42 @@ fn ending(state: Option<&LoopState>) -> String {
     ending.map(|ending| format!("{}: {}", ending.kind, ending.detail)).unwrap_or_default()
 }
 
-fn tree_note(tree: Tree) -> String {
-    let Tree { changed, n_same_stat, stall_limit } = tree;
-    let change = if changed { "the tree has changed" } else { "the tree is as it was" };
-    match n_same_stat {
-        0 => format!("{change}, and `git diff --stat` shows it"),
-        n if changed && n >= stall_limit => {
-            format!("{change}; by `git diff --stat` it is a stall ({n} stops)")
-        }
-        _ => format!("{change}; `git diff --stat` has not"),
-    }
+/// Where the moment was kept at which all held.
+fn kept(state: &LoopState) -> Option<String> {
+    let number = state.checkpoint.as_ref()?.reference.rsplit('/').next()?;
+    Some(format!(" Kept as checkpoint {number}."))
 }
 
-/// As many whole sentences as fit, on one line.
-fn sentences(text: &str) -> String {
-    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    let room = QUOTED_LINES * (WIDTH - GUTTER) - 16;
-    let ends = text.match_indices(". ").map(|(at, _)| at + 1);
-    let fits = ends.take_while(|end| *end <= room).last();
-    match fits {
-        Some(end) if text.len() > room => text[..end].to_owned(),
-        _ => text,
+/// What the proof rests on.
+fn receipts(state: &LoopState) -> String {
+    let receipts = state.acceptance_criteria.iter().filter_map(|criterion| {
+        let receipt = criterion.receipt.as_ref()?;
+        Some((format!("{} exit code {}", criterion.id, receipt.exit_code?), receipt))
+    });
+    let (told, receipts): (Vec<String>, Vec<&Receipt>) = receipts.unzip();
+    // No criterion of the story names paths, so the tree is the same for all.
+    let tree = receipts.first().and_then(|receipt| receipt.tree_after.get(..8));
+    let kept = kept(state).unwrap_or_default();
+    format!("Receipts: {}, on tree {}.{kept}", told.join(", "), tree.unwrap_or_default())
+}
+
+fn last_line(text: &str) -> &str {
+    text.trim_end().lines().last().unwrap_or_default()
+}
+
+/// Up to the end of the first clause.
+fn sentence(text: &str) -> &str {
+    let end = text.find(['.', ';', '\n']).unwrap_or(text.len());
+    &text[..end]
+}
+
+/// One line, with its end cut off where it does not fit.
+fn cut(line: &str) -> String {
+    let room = WIDTH - GUTTER;
+    let folded = line.split_whitespace().collect::<Vec<_>>().join(" ");
+    match folded.char_indices().nth(room) {
+        Some(_) => folded.chars().take(room - 1).chain(['…']).collect(),
+        None => folded,
     }
 }
 
@@ -265,19 +283,10 @@ mod tests {
     }
 
     #[test]
-    fn a_long_answer_is_quoted_by_whole_sentences() {
-        let text = format!("One. Two is longer. {}.", "x".repeat(200));
-        assert_eq!(sentences(&text), "One. Two is longer.");
-        assert_eq!(sentences("One.\nTwo"), "One. Two");
-    }
-
-    #[test]
-    fn a_stall_is_spoken_of_only_where_others_would_see_one() {
-        let note = |changed, n_same_stat| {
-            tree_note(Tree { changed, n_same_stat, stall_limit: 3 }).contains("is a stall")
-        };
-        assert!(note(true, 3));
-        assert!(!note(true, 2));
-        assert!(!note(false, 3));
+    fn a_long_answer_is_quoted_by_its_first_clause() {
+        assert_eq!(sentence("One is denied; two. Three."), "One is denied");
+        assert_eq!(sentence("One"), "One");
+        assert_eq!(cut(&"x".repeat(200)).chars().count(), WIDTH - GUTTER);
+        assert_eq!(cut("a   b"), "a b");
     }
 }

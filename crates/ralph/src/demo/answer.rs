@@ -7,6 +7,8 @@ use serde_json::Value;
 pub(super) enum Answer {
     /// Nothing: what was about to happen happens.
     Nothing,
+    /// A command ran, and printed this.
+    Ran(String),
     /// The model is told something beside what happens.
     Context(String),
     /// The tool does not run.
@@ -47,7 +49,8 @@ impl Answer {
     pub(super) fn words(&self) -> &str {
         match self {
             Answer::Nothing => "",
-            Answer::Context(text)
+            Answer::Ran(text)
+            | Answer::Context(text)
             | Answer::Denied(text)
             | Answer::GoesOn(text)
             | Answer::Blocked(text)
@@ -58,7 +61,7 @@ impl Answer {
     /// Its kind, for an account of an answer that nobody expected.
     pub(super) fn kind(&self) -> &'static str {
         match self {
-            Answer::Nothing => "let it go",
+            Answer::Nothing | Answer::Ran(_) => "let it go",
             Answer::Context(_) => "told the agent",
             Answer::Denied(_) => "denied it",
             Answer::GoesOn(_) => "kept the turn going",

@@ -73,6 +73,7 @@ fn conversation(
     while let Some(step) = steps.next() {
         let answer = match step.does {
             Does::StrangerSays(text) => client.stranger(text)?,
+            Does::Looks(args) => client.stage.look(args)?,
             does => match arrives.recv().context("the client is gone")? {
                 News::Request(request) => {
                     n_requests += 1;
@@ -85,8 +86,7 @@ fn conversation(
             return play.close(Ending::Broken);
         }
         // A stranger's turn goes between two of ours: the model is still to answer.
-        let strange = |does| matches!(does, Does::StrangerSays(_));
-        if let Some(next) = steps.peek().filter(|next| !strange(next.does)) {
+        if let Some(next) = steps.peek().filter(|next| next.does.is_the_agents()) {
             let _ = says.send(turn(client.stage.project(), next.does));
         }
     }
@@ -109,7 +109,7 @@ fn turn(project: &Path, does: Does) -> Turn {
         }
         Does::Runs(command) => Turn::bash(command),
         Does::Says(text) | Does::StrangerSays(text) => Turn::text(text),
-        Does::Types(..) => Turn::text(OVER),
+        Does::Types(..) | Does::Looks(_) => Turn::text(OVER),
     }
 }
 
@@ -122,11 +122,13 @@ fn heard(does: Does, request: &Request) -> Answer {
             None => Answer::Nothing,
         },
         Does::Says(_) | Does::StrangerSays(_) => Answer::GoesOn(from_hook(&news).unwrap_or(news)),
+        Does::Looks(_) => Answer::Nothing,
         Does::Asks(_) | Does::Writes(..) | Does::Runs(_) => match request.tool_results().pop() {
             Some(result) if result.is_error => match from_hook(&result.text) {
                 Some(reason) => Answer::Denied(reason),
                 None => Answer::Other(result.text),
             },
+            Some(result) if matches!(does, Does::Runs(_)) => Answer::Ran(result.text),
             _ => Answer::Nothing,
         },
     }

@@ -4,10 +4,10 @@
 //! written down must agree.
 
 use super::Shown;
-use super::account::{Account, Tree};
+use super::account::Account;
 use super::answer::Answer;
 use super::stage::Stage;
-use super::story::{Does, Needs, Step};
+use super::story::{Needs, Step};
 use anyhow::{Context, Result};
 use ralph_core::state::{EndingKind, LoopState};
 use ralph_io::journal::{self, Entry};
@@ -21,8 +21,6 @@ pub(super) struct Play<'a> {
     stage: &'a Stage,
     account: Account,
     n_decisions: usize,
-    /// What each stop found: the loop's own fingerprint, and the one that other loops take.
-    stops: Vec<(String, String)>,
 }
 
 /// How the play ended.
@@ -37,7 +35,7 @@ pub(super) enum Ending {
 impl<'a> Play<'a> {
     /// The play before its first step.
     pub(super) fn new(stage: &'a Stage, account: Account) -> Play<'a> {
-        Play { stage, account, n_decisions: 0, stops: Vec::new() }
+        Play { stage, account, n_decisions: 0 }
     }
 
     /// Takes in the answer to a step and tells it; false when the story cannot go on from it.
@@ -45,12 +43,8 @@ impl<'a> Play<'a> {
         let state = self.state()?;
         let decisions = self.new_decisions();
         let met = meets(step.needs, answer, &decisions, state.as_ref());
-        let tree = match step.does {
-            Does::Says(_) => self.tree(&decisions, state.as_ref())?,
-            _ => None,
-        };
         match met {
-            true => self.account.tell(step, answer, state.as_ref(), tree),
+            true => self.account.tell(step, answer, state.as_ref()),
             false => self.account.tell_broken(step, answer, state.as_ref()),
         }
         Ok(met)
@@ -88,19 +82,6 @@ impl<'a> Play<'a> {
         self.n_decisions = all.len();
         new
     }
-
-    /// What a stop shows of the difference between change and `git diff --stat`.
-    fn tree(&mut self, decisions: &[Entry], state: Option<&LoopState>) -> Result<Option<Tree>> {
-        let records = decisions.iter().filter_map(|entry| entry.record.as_ref());
-        let seen = records.filter_map(|record| record["seen"]["tree"].as_str()).next();
-        let Some((seen, state)) = seen.zip(state) else { return Ok(None) };
-        self.stops.push((seen.to_owned(), self.stage.diff_stat()?));
-        let [.., (before, _), (now, _)] = self.stops.as_slice() else { return Ok(None) };
-        let pairs = self.stops.windows(2).rev();
-        let n_same_stat = pairs.take_while(|pair| pair[0].1 == pair[1].1).count();
-        let (changed, stall_limit) = (before != now, state.stall_limit as usize);
-        Ok(Some(Tree { changed, n_same_stat, stall_limit }))
-    }
 }
 
 /// Whether this is the kind of answer that the story needs, said and written down.
@@ -108,15 +89,22 @@ fn meets(needs: Needs, answer: &Answer, decisions: &[Entry], state: Option<&Loop
     let decided = |what: &str| decisions.iter().any(|entry| entry.decision == what);
     match (needs, answer) {
         (Needs::Started, Answer::Context(_)) => decided("started"),
-        (Needs::Allowed, Answer::Nothing) => !decided("denied") && !decided("go on"),
+        (Needs::Allowed, Answer::Nothing | Answer::Ran(_)) => {
+            !decided("denied") && !decided("go on")
+        }
         (Needs::Denied, Answer::Denied(_)) => decided("denied"),
         (Needs::GoesOn, Answer::GoesOn(_)) => decided("go on"),
-        (Needs::Completed, Answer::Nothing) => {
-            decided("ended")
-                && state.and_then(|state| state.ending.as_ref()).is_some_and(|ending| {
-                    matches!(ending.kind, EndingKind::Complete | EndingKind::CompleteUnverified)
-                })
+        (Needs::Refused, Answer::GoesOn(words)) => {
+            decided("go on") && words.lines().any(|line| line.starts_with("- "))
         }
+        (Needs::Proven, Answer::Ran(_)) => {
+            decided("holds") && state.is_some_and(|state| state.checkpoint.is_some())
+        }
+        (Needs::Completed, Answer::Nothing) => {
+            let ending = state.and_then(|state| state.ending.as_ref());
+            decided("ended") && ending.is_some_and(|ending| ending.kind == EndingKind::Complete)
+        }
+        (Needs::Shown, Answer::Ran(printed)) => !printed.trim().is_empty(),
         _ => false,
     }
 }

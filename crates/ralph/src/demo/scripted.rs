@@ -78,6 +78,7 @@ impl Scripted<'_> {
             }
             Does::Says(text) => self.stop(Session::Ours, text),
             Does::StrangerSays(text) => self.stop(Session::Stranger, text),
+            Does::Looks(args) => self.stage.look(args),
         }
     }
 
@@ -109,7 +110,12 @@ impl Scripted<'_> {
         }
         let mut after = about;
         after["tool_response"] = run(self.stage)?;
-        self.call(Session::Ours, "PostToolUse", after)
+        let printed = after["tool_response"]["stdout"].as_str().map(str::to_owned);
+        let answer = self.call(Session::Ours, "PostToolUse", after)?;
+        Ok(match (printed, answer) {
+            (Some(printed), Answer::Nothing) => Answer::Ran(printed),
+            (_, answer) => answer,
+        })
     }
 
     fn stop(&mut self, session: Session, text: &str) -> Result<Answer> {

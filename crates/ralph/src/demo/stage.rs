@@ -4,7 +4,9 @@
 //! configuration it sees nothing.
 
 use super::Missing;
+use super::answer::Answer;
 use anyhow::{Context, Result, bail};
+use ralph_core::registration::COMMAND_LINE;
 use ralph_io::atomic;
 use ralph_io::home::Home;
 use ralph_io::outside;
@@ -92,9 +94,14 @@ impl Stage {
         atomic::write(&self.project().join(name), text.as_bytes())
     }
 
-    /// The fingerprint by which other loops judge progress, as they take it.
-    pub(super) fn diff_stat(&self) -> Result<String> {
-        self.git(&["diff", "--stat"])
+    /// What a `ralph` command prints for a person in a terminal of the project.
+    pub(super) fn look(&self, args: &[&str]) -> Result<Answer> {
+        let ralph = self.executable(COMMAND_LINE);
+        let outcome = self.run(Errand { command: &ralph, args, ..Errand::default() })?;
+        Ok(match outcome.ended {
+            Ended::Exited(0) => Answer::Ran(outcome.stdout),
+            _ => Answer::Other(format!("`ralph` failed: {}", outcome.stderr.trim())),
+        })
     }
 
     /// Runs a program in the project, and sees to it that nothing of our environment reaches it.

@@ -1,7 +1,6 @@
 //! The story as data: what is done, and which kind of answer a loop owes to it.
 //!
-//! The words of the answers are not here. A Ralph that gives other reasons, or that proves what
-//! this one takes on trust, plays the same story.
+//! The words of the answers are not here: a Ralph that gives other reasons plays the same story.
 
 /// One step of the story.
 #[derive(Debug, Clone, Copy)]
@@ -25,6 +24,15 @@ pub(super) enum Does {
     Says(&'static str),
     /// Another session in the same folder wants to end its turn.
     StrangerSays(&'static str),
+    /// The person gives a `ralph` command in a terminal.
+    Looks(&'static [&'static str]),
+}
+
+impl Does {
+    /// True for what the agent does; the others do not wait for its model.
+    pub(super) fn is_the_agents(self) -> bool {
+        !matches!(self, Does::Types(..) | Does::StrangerSays(_) | Does::Looks(_))
+    }
 }
 
 /// The kind of answer that the story needs to be what it tells.
@@ -36,10 +44,16 @@ pub(super) enum Needs {
     Allowed,
     /// The tool does not run, and the agent is told why.
     Denied,
-    /// The turn does not end, and the agent is told why.
+    /// The turn does not end, and the agent is told what comes next.
     GoesOn,
+    /// Completion was requested; the turn does not end, and each reason is named.
+    Refused,
+    /// All criteria were run, and hold.
+    Proven,
     /// The turn ends, and the loop with it, as complete.
     Completed,
+    /// Something is printed.
+    Shown,
 }
 
 const fn step(does: Does, needs: Needs) -> Step {
@@ -47,27 +61,31 @@ const fn step(does: Does, needs: Needs) -> Step {
 }
 
 /// All of it.
-pub(super) const STORY: [Step; 13] = [
+pub(super) const STORY: [Step; 16] = [
     step(
         Does::Types(
             "ralph",
             &[
                 r#""make greet.sh greet" --max-iterations 5"#,
                 r#"--ac "it greets=sh greet.sh | grep -q hello""#,
+                r#"--ac "by name=sh greet.sh Ann | grep -q Ann""#,
             ],
         ),
         Needs::Started,
     ),
     step(Does::Asks("Which greeting do you want?"), Needs::Denied),
-    step(Does::Says("I am nearly done, so: RALPH_COMPLETE, more or less."), Needs::GoesOn),
-    step(Does::Writes("notes.md", "greet.sh prints one word.\n"), Needs::Allowed),
     step(Does::Says("I wrote down what I will do."), Needs::GoesOn),
     step(Does::StrangerSays("I only looked around here."), Needs::Allowed),
     step(Does::Writes("greet.sh", "echo hello\n"), Needs::Allowed),
-    step(Does::Says("greet.sh is there."), Needs::GoesOn),
-    step(Does::Runs("git add -A && git commit -qm greet"), Needs::Allowed),
-    step(Does::Says("Committed."), Needs::GoesOn),
+    step(Does::Says("It works.\n\nRALPH_COMPLETE"), Needs::Refused),
     step(Does::Runs("ralph cancel"), Needs::Denied),
-    step(Does::Runs("sh greet.sh"), Needs::Allowed),
-    step(Does::Says("Done.\n\nRALPH_COMPLETE"), Needs::Completed),
+    step(Does::Writes("greet.sh", "echo \"hello ${1:-you}\"\n"), Needs::Allowed),
+    step(Does::Runs("ralph verify"), Needs::Proven),
+    step(Does::Writes("greet.sh", "echo \"good day, ${1:-you}\"\n"), Needs::Allowed),
+    step(Does::Says("Only tidied up.\n\nRALPH_COMPLETE"), Needs::Refused),
+    step(Does::Writes("greet.sh", "echo \"hello, ${1:-you}\"\n"), Needs::Allowed),
+    step(Does::Runs("git add -A && git commit -qm greet"), Needs::Allowed),
+    step(Does::Says("Mended.\n\nRALPH_COMPLETE"), Needs::Completed),
+    step(Does::Looks(&["checkpoint", "list"]), Needs::Shown),
+    step(Does::Looks(&["explain"]), Needs::Shown),
 ];

@@ -28,10 +28,15 @@ pub(super) struct Trees {
 }
 
 impl Trees {
-    /// Looks at the tree.
+    /// Looks at the tree, and makes a place where it can be remembered.
     pub(super) fn look(root: &Path, loop_folder: &Path, ignore: Vec<String>) -> Result<Trees> {
+        std::fs::create_dir_all(loop_folder.join("trees"))?;
+        Trees::only_look(root, loop_folder, ignore)
+    }
+
+    /// Looks at the tree and makes no folder: the loop may be put away at the same time.
+    pub(super) fn only_look(root: &Path, loop_folder: &Path, ignore: Vec<String>) -> Result<Trees> {
         let folder = loop_folder.join("trees");
-        std::fs::create_dir_all(&folder)?;
         let now = listing(root, &folder, &ignore)?;
         Ok(Trees { root: root.to_owned(), folder, ignore, now })
     }

@@ -1,0 +1,93 @@
+//! The criteria of a loop for people: what each is worth, its command, and what is wrong with it.
+
+use super::layout::{WIDTH, wrapped};
+use super::looked::Looked;
+use crate::cli::screen::{self, Colour, visible};
+use ralph_core::receipt::Standing;
+use ralph_core::refusal;
+use ralph_core::reply::bounded;
+use ralph_core::state::{Criterion, LoopState};
+
+/// What is quoted of the last line that a failing command printed.
+const LAST_LINE: usize = 120;
+
+/// A row for each, and what there is to say below it.
+pub(super) fn describe(one: &Looked) -> String {
+    let all = &one.state.acceptance_criteria;
+    let id = all.iter().map(|one| visible(&one.id).chars().count()).max().unwrap_or_default();
+    let word = all.iter().map(|it| one.standing(it).as_str().len()).max().unwrap_or_default();
+    let below = 4 + id + 2;
+    let next_line = format!("\n{:below$}", "");
+    let mut text = String::new();
+    for criterion in all {
+        let standing = one.standing(criterion);
+        text.push_str(&format!(
+            "\n    {:<id$}  {}{:<pad$}  ",
+            visible(&criterion.id),
+            screen::coloured(standing.as_str(), worth(standing)),
+            "",
+            pad = word - standing.as_str().len()
+        ));
+        let said = visible(&criterion.description);
+        let command = format!("`{}`", visible(&criterion.verification_command));
+        let at = below + word + 2;
+        let fits = at + said.chars().count() + 2 + command.chars().count() <= WIDTH;
+        text.push_str(&wrapped(&said, at, below));
+        // A command is never broken: it is there to be copied.
+        text.push_str(if fits { "  " } else { &next_line });
+        text.push_str(&command);
+        for note in notes(one, criterion, standing) {
+            text.push_str(&next_line);
+            text.push_str(&wrapped(&visible(&note), below, below));
+        }
+    }
+    text
+}
+
+/// What is wrong with a criterion, or what its proof rests on.
+fn notes(one: &Looked, criterion: &Criterion, standing: Standing) -> Vec<String> {
+    let why = refusal::why(criterion, standing, one.changed(criterion));
+    let tests = criterion.receipt.as_ref().and_then(|receipt| receipt.tests_run);
+    let mut notes = match standing {
+        // The word beside it says as much.
+        Standing::NeverRun => Vec::new(),
+        Standing::Stale => vec![why.strip_prefix("is stale: ").unwrap_or(&why).to_owned()],
+        Standing::Failed => vec![failure(criterion, &why)],
+        Standing::Holds => {
+            tests.map(|n| format!("{n} {} ran", one_or_many(n))).into_iter().collect()
+        }
+        _ => vec![why],
+    };
+    if criterion.held_before {
+        notes.push("held already before the work".to_owned());
+    }
+    if criterion.turned_red.is_some() {
+        let alone =
+            LoopState { acceptance_criteria: vec![criterion.clone()], ..LoopState::default() };
+        notes.push(refusal::regressions(&alone).trim_end().to_owned());
+    }
+    notes
+}
+
+/// How it ended, and the last thing it said.
+fn failure(criterion: &Criterion, why: &str) -> String {
+    let how = why.strip_prefix("failed (").and_then(|how| how.strip_suffix(')')).unwrap_or(why);
+    let tail = criterion.receipt.as_ref().map_or("", |receipt| receipt.tail.as_str());
+    match tail.lines().map(str::trim).rfind(|line| !line.is_empty()) {
+        Some(last) => format!("{how}, last line: {}", bounded(last, LAST_LINE)),
+        None => how.to_owned(),
+    }
+}
+
+fn one_or_many(n: u64) -> &'static str {
+    if n == 1 { "test" } else { "tests" }
+}
+
+fn worth(standing: Standing) -> Colour {
+    match standing {
+        Standing::Holds => Colour::Green,
+        Standing::NeverRun => Colour::Dim,
+        Standing::Stale | Standing::Flaky => Colour::Yellow,
+        _ => Colour::Red,
+    }
+}

@@ -1,0 +1,83 @@
+//! The list for programs. `docs/evidence.md` says what each member means; a test keeps the two in
+//! step.
+
+use super::Listed;
+use super::looked::Looked;
+use super::text;
+use jiff::Timestamp;
+use ralph_core::state::Criterion;
+use ralph_core::{frozen, graph};
+use serde_json::{Value, json};
+
+/// All of it.
+pub(super) fn document(listed: &Listed, now: Timestamp) -> Value {
+    let loops: Vec<Value> = listed.loops.iter().map(|one| of_loop(one, now)).collect();
+    let unreadable: Vec<Value> = listed
+        .unreadable
+        .iter()
+        .map(|(path, reason)| json!({"path": path.display().to_string(), "reason": reason}))
+        .collect();
+    json!({"schema_version": 1, "loops": loops, "unreadable": unreadable})
+}
+
+fn of_loop(one: &Looked, now: Timestamp) -> Value {
+    let state = &one.state;
+    let criteria: Vec<Value> =
+        state.acceptance_criteria.iter().map(|criterion| of_criterion(one, criterion)).collect();
+    json!({
+        "loop_id": state.loop_id,
+        "session_id": state.session_id,
+        "mode": state.mode,
+        "phase": state.phase,
+        "resume_phase": state.resume_phase,
+        "iteration": state.iteration,
+        "max_iterations": state.max_iterations,
+        "project_root": state.project_root,
+        "prompt": state.prompt,
+        "completion": state.completion,
+        "criteria": criteria,
+        "criteria_as_agreed": frozen::is_as_frozen(state),
+        "changed_tests": state.changed_tests,
+        "baseline_pending": state.baseline_pending,
+        "tasks": graph::summary(&state.task_graph, now),
+        "progress": {
+            "signal": state.progress.signal,
+            "standing": state.progress.standing,
+            "same_failure": state.progress.same_failure,
+            "stall_limit": state.stall_limit,
+        },
+        "tokens": {"used": state.usage.total(), "limit": state.limits.max_tokens},
+        "minutes": {"used": one.minutes(now), "limit": state.limits.max_minutes},
+        "checkpoint": state.checkpoint.as_ref().map(|green| json!({
+            "number": one.checkpoint_number(),
+            "reference": green.reference,
+            "at": green.at,
+        })),
+        "blocked": state.blocked,
+        "pause": state.pause,
+        "ending": state.ending,
+        "next": text::next(one),
+        "created_at": state.created_at,
+        "started_at": state.started_at,
+        "updated_at": state.updated_at,
+        "started_by": state.started_by,
+        "state_file": one.file.path().display().to_string(),
+    })
+}
+
+fn of_criterion(one: &Looked, criterion: &Criterion) -> Value {
+    let receipt = criterion.receipt.as_ref();
+    json!({
+        "id": criterion.id,
+        "description": criterion.description,
+        "command": criterion.verification_command,
+        "verified": one.is_proven(criterion),
+        "state": one.standing(criterion).as_str(),
+        "changed": one.changed(criterion),
+        "exit_code": receipt.and_then(|receipt| receipt.exit_code),
+        "tests_run": receipt.and_then(|receipt| receipt.tests_run),
+        "tests_expected": criterion.tests_expected,
+        "held_before": criterion.held_before,
+        "turned_red": criterion.turned_red,
+    })
+}

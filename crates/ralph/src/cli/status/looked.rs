@@ -1,0 +1,72 @@
+//! A loop and what a look at its project adds to what its state says.
+//!
+//! Only a live loop's project is looked at: what an ended one left is no longer its own. Where the
+//! tree cannot be looked at, the receipts alone speak.
+
+use crate::cli::which::Found;
+use crate::verify;
+use jiff::Timestamp;
+use ralph_core::receipt::{self, Proof, Standing};
+use ralph_core::state::{Criterion, LoopState};
+use ralph_io::store::LoopFile;
+use ralph_io::test_files;
+use std::path::Path;
+
+/// A loop, as it is now.
+pub(super) struct Looked {
+    pub(super) file: LoopFile,
+    /// With the changed test files as they are now.
+    pub(super) state: LoopState,
+    /// None where the tree was not, or could not be, looked at.
+    proof: Option<Proof>,
+}
+
+impl Looked {
+    /// Looks.
+    pub(super) fn at(found: Found) -> Looked {
+        let Found { file, mut state } = found;
+        if state.is_live() {
+            state.changed_tests = test_files::changed(Path::new(&state.project_root), &state);
+        }
+        let asks = |one: &Criterion| one.receipt.is_some();
+        let proof = (state.is_live() && state.acceptance_criteria.iter().any(asks))
+            .then(|| verify::look(&file, &state).ok())
+            .flatten();
+        Looked { file, state, proof }
+    }
+
+    /// What a criterion's receipt is worth.
+    pub(super) fn standing(&self, criterion: &Criterion) -> Standing {
+        match &self.proof {
+            Some(proof) => proof.standing(criterion),
+            None => receipt::standing(criterion, None),
+        }
+    }
+
+    /// The files by which a receipt became stale, the first few.
+    pub(super) fn changed(&self, criterion: &Criterion) -> &[String] {
+        let changed = self.proof.as_ref().and_then(|proof| proof.changed.get(&criterion.id));
+        changed.map_or(&[], Vec::as_slice)
+    }
+
+    /// Whether the criterion is proven: now, or for an ended loop when it ended.
+    pub(super) fn is_proven(&self, criterion: &Criterion) -> bool {
+        match self.state.ending {
+            Some(_) => criterion.verified,
+            None => self.standing(criterion) == Standing::Holds,
+        }
+    }
+
+    /// Whole minutes from the start to the end, or to now; none if it was never started.
+    pub(super) fn minutes(&self, now: Timestamp) -> Option<u64> {
+        let until = self.state.ending.as_ref().map_or(now, |ending| ending.at);
+        let minutes = until.duration_since(self.state.started_at?).as_mins();
+        Some(u64::try_from(minutes).unwrap_or(0))
+    }
+
+    /// The number of the last checkpoint; none where none was, or could be, made.
+    pub(super) fn checkpoint_number(&self) -> Option<u32> {
+        let reference = &self.state.checkpoint.as_ref()?.reference;
+        reference.rsplit('/').next()?.parse().ok()
+    }
+}

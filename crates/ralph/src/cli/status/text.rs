@@ -1,0 +1,187 @@
+//! The list for people: a heading for each loop, rows under it, and its criteria.
+
+use super::criteria;
+use super::layout::{grouped, wrapped};
+use super::looked::Looked;
+use crate::cli::screen::{self, Colour, visible};
+use jiff::Timestamp;
+use ralph_core::progress;
+use ralph_core::state::{LoopState, Phase, Signal};
+use ralph_core::{frozen, graph, say};
+
+/// How much is said of a loop that has ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Form {
+    /// Its criteria, with what became of each.
+    Whole,
+    /// A list of many loops has no room for them.
+    Brief,
+}
+
+/// One loop.
+pub(super) fn describe(one: &Looked, form: Form, now: Timestamp) -> String {
+    let state = &one.state;
+    let mut text = format!(
+        "{}  {}  {}",
+        visible(&state.loop_id),
+        screen::coloured(&visible(state.phase.as_str()), colour(state)),
+        state.position()
+    );
+    for (label, value) in rows(one, now) {
+        if !value.is_empty() {
+            let label = format!("\n  {label:<12}");
+            text.push_str(&label);
+            text.push_str(&wrapped(&visible(&value), label.len() - 1, label.len() - 1));
+        }
+    }
+    if form == Form::Whole || state.ending.is_none() {
+        text.push_str(&criteria::describe(one));
+    }
+    text
+}
+
+/// What comes next, and who does it.
+pub(super) fn next(one: &Looked) -> String {
+    let state = &one.state;
+    match state.phase {
+        Phase::Planned => "/ralph in Claude Code starts it".to_owned(),
+        Phase::Paused => "/ralph in its session continues it, as `ralph resume` does".to_owned(),
+        Phase::Ended => match say::next_command(state) {
+            // That has just been done.
+            command if command.starts_with("`ralph status") => match one.checkpoint_number() {
+                Some(_) => {
+                    format!("`ralph checkpoint show --loop {}` shows what was kept", state.loop_id)
+                }
+                None => {
+                    format!("`ralph explain --loop {}` tells the last decision", state.loop_id)
+                }
+            },
+            command => command,
+        },
+        _ if !frozen::is_as_frozen(state) => {
+            "the criteria are not those that were agreed to; `ralph criteria accept` takes them"
+                .to_owned()
+        }
+        _ if state.acceptance_criteria.iter().any(|criterion| !one.is_proven(criterion)) => {
+            format!("`ralph verify --loop {}` runs the criteria", state.loop_id)
+        }
+        _ => String::new(),
+    }
+}
+
+fn rows(one: &Looked, now: Timestamp) -> Vec<(&'static str, String)> {
+    let state = &one.state;
+    let goal = match state.prompt.char_indices().nth(200) {
+        Some((end, _)) => format!("{}…", &state.prompt[..end]),
+        None => state.prompt.clone(),
+    };
+    let mut rows = vec![
+        ("goal", goal.split_whitespace().collect::<Vec<_>>().join(" ")),
+        ("project", state.project_root.clone()),
+        ("session", state.session_id.clone()),
+    ];
+    match &state.ending {
+        Some(ending) => {
+            let cause = ending.cause.as_ref().map(|cause| format!(" ({cause})"));
+            let kind = format!("{}{}", ending.kind, cause.unwrap_or_default());
+            rows.push(("ended", with_detail(&kind, &ending.detail)));
+            rows.push(("lasted", say::lasted(state, ending.at)));
+            rows.push(("achieved", say::achieved(state)));
+        }
+        None => {
+            let pause = state.pause.as_ref();
+            let paused = pause.map(|pause| with_detail(pause.cause.as_str(), &pause.detail));
+            rows.push(("paused", paused.unwrap_or_default()));
+            let blocked = state.blocked.as_ref().map(|blocked| blocked.what.clone());
+            rows.push(("blocked", blocked.unwrap_or_default()));
+            rows.push(("tasks", tasks(state, now)));
+            rows.push(("progress", if state.is_running() { moves(state) } else { String::new() }));
+            rows.push(("used", used(one, now)));
+        }
+    }
+    rows.extend([
+        ("checkpoint", checkpoint(one)),
+        ("note", say::warnings(state)),
+        ("next", next(one)),
+        ("criteria", count(one)),
+    ]);
+    rows
+}
+
+fn with_detail(word: &str, detail: &str) -> String {
+    if detail.is_empty() { word.to_owned() } else { format!("{word}: {detail}") }
+}
+
+fn tasks(state: &LoopState, now: Timestamp) -> String {
+    let tasks = graph::summary(&state.task_graph, now);
+    match (tasks.total, tasks.ready) {
+        (0, _) => String::new(),
+        (_, ready) => format!("{}, {ready} ready", tasks.describe()),
+    }
+}
+
+/// Whether the loop moves, and how near it is to being called stalled.
+fn moves(state: &LoopState) -> String {
+    let seen = &state.progress;
+    let limit = state.stall_limit;
+    match &seen.signal {
+        Signal::Working if seen.left_at.is_empty() => "no stop yet".to_owned(),
+        Signal::Working => "something changed since the stop before".to_owned(),
+        Signal::NoChange => {
+            format!("nothing changed at {} (of {limit})", progress::stops(seen.standing))
+        }
+        Signal::Idle => {
+            let stops = progress::stops(seen.standing);
+            format!("nothing done and nothing changed at {stops} (of {limit})")
+        }
+        Signal::Cycle => "goes round in a circle".to_owned(),
+        Signal::SameFailure => {
+            format!("the same failure {} times in a row (of {limit})", seen.same_failure)
+        }
+        Signal::Waiting => "waits for background workers".to_owned(),
+        Signal::Blocked => "a person must do something first".to_owned(),
+        other => other.to_string(),
+    }
+}
+
+fn used(one: &Looked, now: Timestamp) -> String {
+    let limits = &one.state.limits;
+    let mut parts: Vec<String> = Vec::new();
+    if let Some(minutes) = one.minutes(now) {
+        parts.push(format!("{minutes} of {} minutes", limits.max_minutes));
+    }
+    match (one.state.usage.total(), limits.max_tokens) {
+        (used, Some(limit)) => {
+            parts.push(format!("{} of {} tokens", grouped(used), grouped(limit)))
+        }
+        (0, None) => {}
+        (used, None) => parts.push(format!("{} tokens", grouped(used))),
+    }
+    parts.join(", ")
+}
+
+fn checkpoint(one: &Looked) -> String {
+    let Some(green) = &one.state.checkpoint else { return String::new() };
+    let number = one.checkpoint_number().map(|number| format!("{number}, "));
+    format!("{}all held at {}", number.unwrap_or_default(), green.at.strftime("%Y-%m-%d %H:%M:%SZ"))
+}
+
+fn count(one: &Looked) -> String {
+    let all = &one.state.acceptance_criteria;
+    match (&one.state.ending, all.len()) {
+        // What was achieved says it.
+        (Some(_), _) | (_, 0) => String::new(),
+        (None, n) => {
+            let holding = all.iter().filter(|criterion| one.is_proven(criterion)).count();
+            format!("{holding} of {n} {}", if n == 1 { "holds" } else { "hold" })
+        }
+    }
+}
+
+fn colour(state: &LoopState) -> Colour {
+    match state.phase {
+        Phase::Implementation | Phase::Verification => Colour::Green,
+        Phase::Paused => Colour::Yellow,
+        _ => Colour::Dim,
+    }
+}

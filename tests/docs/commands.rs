@@ -1,0 +1,105 @@
+//! Finds commands in our documents that `ralph` does not know.
+//!
+//! What `ralph` knows is read from the help that is kept for it; another test keeps that true. A
+//! command in a document is a line of a code block, or a piece of code in a sentence, that begins
+//! with `ralph` or `/ralph`.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Not for people, and so in no help; what is said about how things work may name them.
+const HIDDEN: [&str; 3] = ["ralph settle", "ralph supervise", "ralph typed"];
+
+/// One line for each command that does not exist: the document, then the command.
+pub(crate) fn unknown(root: &Path, documents: &[PathBuf]) -> Vec<String> {
+    let help = root.join("tests/cli/help");
+    let mut found = Vec::new();
+    for document in documents {
+        let text = fs::read_to_string(document).expect("our documents are UTF-8");
+        for command in commands(&text) {
+            if let Some(why) = problem(&help, &command) {
+                found.push(format!("{}: `{command}`: {why}", document.display()));
+            }
+        }
+    }
+    found
+}
+
+/// Every command of a document, as it is written.
+fn commands(text: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut fenced = false;
+    for line in text.lines() {
+        if line.trim_start().starts_with("```") {
+            fenced = !fenced;
+        } else if fenced {
+            found.push(line.trim_start_matches(['>', '$', ' ']).to_owned());
+        } else {
+            found.extend(line.split('`').skip(1).step_by(2).map(str::to_owned));
+        }
+    }
+    found.retain(|code| !HIDDEN.contains(&code.as_str()));
+    found.retain(|code| code.starts_with("ralph ") || code.starts_with("/ralph "));
+    found
+}
+
+/// Why a command cannot be given; none if it can.
+fn problem(help: &Path, command: &str) -> Option<String> {
+    // What is said about a command, and what it is given, is no part of it.
+    let command = command.split(" #").next().unwrap_or_default();
+    let quoted = command.split(['\'', '"']).step_by(2).collect::<Vec<_>>().join("X");
+    let mut words = quoted.split_whitespace().map(|word| word.trim_matches(['[', ']']));
+    let mut name = match words.next() {
+        Some("/ralph") => "ralph-start".to_owned(),
+        _ => "ralph".to_owned(),
+    };
+    let mut told = kept(help, &name)?;
+    for word in words {
+        let below = kept(help, &format!("{name}-{word}"));
+        if let Some(below) = below {
+            name = format!("{name}-{word}");
+            told = below;
+        } else if told.contains("\nCommands:\n") && word != "…" {
+            return Some(format!("there is no `{word}`"));
+        } else if word.starts_with("--") {
+            let flag = word.split('=').next().unwrap_or_default();
+            let known = told.split_whitespace().any(|one| one.trim_end_matches(',') == flag);
+            if !known {
+                return Some(format!("`{flag}` is no option of it"));
+            }
+        }
+    }
+    None
+}
+
+fn kept(help: &Path, name: &str) -> Option<String> {
+    let fits = |letter: char| letter.is_ascii_alphanumeric() || letter == '-';
+    name.chars().all(fits).then(|| fs::read_to_string(help.join(format!("{name}.txt"))).ok())?
+}
+
+#[test]
+fn a_command_that_does_not_exist_is_found() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let help = root.join("tests/cli/help");
+    let check = |command: &str| problem(&help, command);
+    for good in [
+        "ralph verify AC-1",
+        "ralph verify --parallel",
+        "/ralph \"task --no-such\" --max-minutes 60",
+        "ralph task done ID --result 'x --y'",
+        "ralph task …",
+        "ralph checkpoint diff 2 --stat   # --nothing",
+    ] {
+        assert_eq!(check(good), None, "{good}");
+    }
+    assert_eq!(check("ralph fly").unwrap(), "there is no `fly`");
+    assert_eq!(check("ralph task fly").unwrap(), "there is no `fly`");
+    assert_eq!(check("ralph verify --fast").unwrap(), "`--fast` is no option of it");
+    assert_eq!(check("/ralph \"x\" --fast").unwrap(), "`--fast` is no option of it");
+}
+
+#[test]
+fn commands_are_found_in_blocks_and_in_sentences() {
+    let text = "Say `ralph verify` or `git`.\n```\n> /ralph \"x\"\nralph demo\nmake\n```\n";
+    assert_eq!(commands(text), ["ralph verify", "/ralph \"x\"", "ralph demo"]);
+}

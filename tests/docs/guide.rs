@@ -1,0 +1,147 @@
+//! The guide to evidence names every state, cause, ending and setting that there is, and what the
+//! README shows of an ending is one.
+
+use super::{check_contains, read, root};
+use jiff::Timestamp;
+use ralph_core::receipt::Standing;
+use ralph_core::settings::Settings;
+use ralph_core::state::{Criterion, EndingKind, LoopState, PauseCause, Signal};
+use ralph_core::{refusal, say, waiting};
+use serde_json::{Map, Value};
+
+/// All of them; a match below notices a new one.
+pub(crate) const STANDINGS: [Standing; 8] = [
+    Standing::NeverRun,
+    Standing::Stale,
+    Standing::Failed,
+    Standing::Vacuous,
+    Standing::RewroteTree,
+    Standing::FewerTests,
+    Standing::Flaky,
+    Standing::Holds,
+];
+
+fn guide() -> String {
+    read(&root().join("docs/evidence.md"))
+}
+
+fn check_rows(words: &[&str]) {
+    let rows: Vec<String> = words.iter().map(|word| format!("\n| `{word}` |")).collect();
+    let rows: Vec<&str> = rows.iter().map(String::as_str).collect();
+    check_contains(&guide(), &rows);
+}
+
+#[test]
+fn each_state_of_a_criterion_has_its_row() {
+    use Standing::{Failed, FewerTests, Flaky, Holds, NeverRun, RewroteTree, Stale, Vacuous};
+    let known = STANDINGS.map(|one| match one {
+        NeverRun | Stale | Failed | Vacuous | RewroteTree | FewerTests | Flaky | Holds => {
+            one.as_str()
+        }
+    });
+    check_rows(&known);
+}
+
+#[test]
+fn each_pause_ending_and_kind_of_stall_has_its_row() {
+    check_rows(
+        &[
+            PauseCause::Person,
+            PauseCause::Cleared,
+            PauseCause::BlockedOnHuman,
+            PauseCause::Interrupted,
+            PauseCause::HostCapped,
+            PauseCause::HostBudget,
+            PauseCause::RateLimited,
+            PauseCause::Crashed,
+        ]
+        .each_ref()
+        .map(PauseCause::as_str),
+    );
+    check_rows(
+        &[
+            EndingKind::Complete,
+            EndingKind::CompleteUnverified,
+            EndingKind::MaxIterations,
+            EndingKind::Budget,
+            EndingKind::Stalled,
+            EndingKind::Cancelled,
+        ]
+        .each_ref()
+        .map(EndingKind::as_str),
+    );
+    check_rows(
+        &[Signal::NoChange, Signal::Idle, Signal::Cycle, Signal::SameFailure]
+            .each_ref()
+            .map(Signal::as_str),
+    );
+}
+
+#[test]
+fn the_settings_are_shown_whole_and_with_their_defaults() {
+    let guide = guide();
+    let shown = guide
+        .split_once("<!-- settings -->\n```toml\n")
+        .and_then(|(_, rest)| rest.split_once("```"))
+        .expect("the settings stand in a block");
+    // Every value is written as JSON would have it.
+    let members: Map<String, Value> = shown
+        .0
+        .lines()
+        .map(|line| {
+            let (name, value) = line.split_once(" = ").expect("a name and a value");
+            let value = value.split(" #").next().unwrap_or_default();
+            (name.to_owned(), serde_json::from_str(value).expect("a value"))
+        })
+        .collect();
+    let settings: Settings = serde_json::from_value(Value::Object(members.clone())).unwrap();
+    let all = serde_json::to_value(&settings).unwrap();
+    assert_eq!(all, Value::Object(members), "each is known, and none is left out below");
+    let plain = Settings::default();
+    assert_eq!(settings.to_settle(), plain.to_settle());
+    assert_eq!(settings.per_command(), plain.per_command());
+    assert_eq!(settings.background_minutes, Some(waiting::LONGEST_MINUTES));
+    let state = LoopState::default();
+    assert_eq!(settings.max_iterations, Some(state.max_iterations));
+    assert_eq!(settings.max_minutes, Some(state.limits.max_minutes));
+    assert_eq!(settings.stall_limit, Some(state.stall_limit));
+    assert_eq!(settings.completion, Some(state.completion));
+    let Settings {
+        max_iterations: Some(_),
+        max_minutes: Some(_),
+        stall_limit: Some(_),
+        background_minutes: Some(_),
+        completion: Some(_),
+        verify_seconds: Some(_),
+        command_seconds: Some(_),
+        receipt_ignore: Some(_),
+    } = settings
+    else {
+        panic!("a setting is not shown: {settings:?}");
+    };
+}
+
+#[test]
+fn the_refusal_that_is_shown_is_one() {
+    let mut criterion = Criterion { id: "AC-2".to_owned(), ..Criterion::default() };
+    criterion.receipt =
+        Some(ralph_core::receipt::Receipt { exit_code: Some(1), ..Default::default() });
+    let why = refusal::why(&criterion, Standing::Failed, &[]);
+    let text = refusal::refusal(&LoopState::default(), None);
+    check_contains(&guide(), &[text.trim_end(), &format!("\n- AC-2 {why}: `")]);
+}
+
+#[test]
+fn the_ending_that_the_readme_shows_is_one() {
+    let proven = |id: &str| Criterion { id: id.to_owned(), verified: true, ..Criterion::default() };
+    let mut state = LoopState {
+        loop_id: "20260131-120000-1a2b".to_owned(),
+        iteration: 3,
+        max_iterations: 5,
+        acceptance_criteria: vec![proven("AC-T"), proven("AC-L")],
+        ..LoopState::default()
+    };
+    let at = Timestamp::from_second(12 * 60).unwrap();
+    state.end(EndingKind::Complete, "all 2 criteria hold", at);
+    check_contains(&read(&root().join("README.md")), &[&say::ended(&state)]);
+}
