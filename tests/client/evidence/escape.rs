@@ -1,9 +1,13 @@
 //! Esc while a criterion runs: everything that it started is gone, and the loop can be taken up again.
+//!
+//! The client ends the descendants of an interrupted hook, those that ignore SIGTERM too; a daemon that was
+//! handed to the system is none, unless Ralph has kept it in the family.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use ralph::standin::{Script, StandIn, Turn};
+use rustix::process::{Pid, Signal, kill_process};
 
 use crate::Test;
 use crate::kept::{TOKEN, installed, the_live};
@@ -21,38 +25,55 @@ sh -c 'trap \"\" TERM; exec tail -f $1/stubborn' sh \"$1\" &
 tail -f $1/plain
 ";
 
-const STARTED: [&str; 3] = ["daemon", "stubborn", "plain"];
+const STARTED: [&str; 3] = ["daemon", "plain", "stubborn"];
 
-/// The processes that follow a file of this folder, by the file.
-fn running(folder: &Path) -> Vec<String> {
-    let processes = fs::read_dir("/proc").unwrap().flatten();
-    let lines = processes.filter_map(|process| fs::read(process.path().join("cmdline")).ok());
-    let mut found: Vec<String> = lines
-        .filter_map(|line| {
-            let words = String::from_utf8_lossy(&line).into_owned();
-            let mut words = words.split('\0');
-            words.next().filter(|program| *program == "tail")?;
-            words.find_map(|word| {
-                Some(Path::new(word).strip_prefix(folder).ok()?.display().to_string())
+/// A folder whose files are followed. Dropping it ends whoever is left, which only a test that failed has.
+struct Watched(PathBuf);
+
+impl Watched {
+    fn new(world: &World) -> Watched {
+        let folder = world.root().join("watched");
+        fs::create_dir(&folder).unwrap();
+        for name in STARTED {
+            fs::write(folder.join(name), "").unwrap();
+        }
+        Watched(folder)
+    }
+
+    /// The names of the files that are being followed.
+    fn followed(&self) -> Vec<String> {
+        let mut names: Vec<String> = self.followers().into_iter().map(|(_, name)| name).collect();
+        names.sort();
+        names
+    }
+
+    /// The processes that follow a file, and its name.
+    fn followers(&self) -> Vec<(i32, String)> {
+        let processes = fs::read_dir("/proc").unwrap().flatten();
+        processes
+            .filter_map(|process| {
+                let id = process.file_name().to_str()?.parse().ok()?;
+                let words = fs::read(process.path().join("cmdline")).ok()?;
+                let words = String::from_utf8_lossy(&words).into_owned();
+                let file = words.strip_prefix("tail\0-f\0")?.trim_end_matches('\0');
+                let name = Path::new(file).strip_prefix(&self.0).ok()?;
+                Some((id, name.display().to_string()))
             })
-        })
-        .collect();
-    found.sort();
-    found
+            .collect()
+    }
 }
 
-fn folder_to_watch(world: &World) -> std::path::PathBuf {
-    let folder = world.root().join("watched");
-    fs::create_dir(&folder).unwrap();
-    for name in STARTED {
-        fs::write(folder.join(name), "").unwrap();
+impl Drop for Watched {
+    fn drop(&mut self) {
+        for pid in self.followers().into_iter().filter_map(|(id, _)| Pid::from_raw(id)) {
+            let _ = kill_process(pid, Signal::KILL);
+        }
     }
-    folder
 }
 
 fn escape_ends_the_checks_of_a_request_with_all_that_they_started() {
     let world = installed();
-    let folder = folder_to_watch(&world);
+    let watched = Watched::new(&world);
     world.write("check.sh", LONG);
     let script = Script::new()
         .turn(Turn::text(TOKEN))
@@ -61,13 +82,12 @@ fn escape_ends_the_checks_of_a_request_with_all_that_they_started() {
         .turn(Turn::text(TOKEN));
     let stand_in = StandIn::start(script).unwrap();
     let terminal = world.terminal(&stand_in, &[]);
-    terminal.submit(&format!("/ralph \"Be quick\" --ac \"it=sh check.sh {}\"", folder.display()));
-    let mut all = STARTED.map(str::to_owned);
-    all.sort();
-    assert!(wait_until(PATIENCE, || running(&folder) == all), "{:?}", running(&folder));
+    terminal
+        .submit(&format!("/ralph \"Be quick\" --ac \"it=sh check.sh {}\"", watched.0.display()));
+    assert!(wait_until(PATIENCE, || watched.followed() == STARTED), "{:?}", watched.followed());
     terminal.key("Escape");
-    let none = wait_until(PATIENCE, || running(&folder).is_empty());
-    assert!(none, "left behind: {:?}", running(&folder));
+    let none = wait_until(PATIENCE, || watched.followed().is_empty());
+    assert!(none, "left behind: {:?}", watched.followed());
     terminal.wait_until_gone("esc to interrupt");
     terminal.submit("An ordinary question?").wait_for("Served.");
     terminal.wait_for("paused at 0/25");
