@@ -8,7 +8,7 @@ fn cancel_ends_the_loop_and_leaves_a_tombstone() {
     let world = World::new().live_loop("S");
     world.ralph(&["cancel"]).check(
         0,
-        "Ralph: loop [LOOP] ended cancelled at 0/25 after 0 s: by a person on the command line.\n\
+        "Ralph: loop [LOOP] ended cancelled at 0/25: by a person on the command line.\n\
          `ralph status --loop [LOOP]` shows it.\n\
          Kept in [ROOT]/ralph/archive/[ARCHIVED]; its session stops at its next tool call \
          or the end of its turn\n",
@@ -117,18 +117,19 @@ fn trust_shows_the_file_and_waits_for_a_yes() {
 fn explain_tells_the_last_decisions_in_plain_words() {
     let world = World::new().live_loop("S");
     let line = json!({"at": "2026-01-02T03:04:05Z", "event": "Stop", "decision": "go on",
-        "why": "not done\u{1b}[0m", "position": "3/25", "seen": {"diff": "same"}, "took_us": 4200});
+        "why": "not done\u{1b}[0m:\nAC-1 failed", "position": "3/25",
+        "seen": {"agent": "", "diff": "same"}, "took_us": 4200});
     let journal = world.state_file().with_file_name("journal.jsonl");
     std::fs::write(journal, format!("\n{{\"torn\n{line}\n")).unwrap();
     world.ralph(&["explain"]).check(
         0,
-        "loop [LOOP]\n2026-01-02 03:04:05Z  Stop: go on\n  why   not done\\u{1b}[0m\n  seen  diff \
+        "loop [LOOP]\n2026-01-02 03:04:05Z  Stop: go on\n  why   not done\\u{1b}[0m:\n        AC-1 failed\n  seen  diff \
          same\n  at    3/25\n  took  4 ms\n",
         "",
     );
     let document = world.ralph(&["explain", "5", "--json"]).done().json();
     assert_eq!((&document["schema_version"], &document["loop_id"]), (&json!(1), &json!("[LOOP]")));
-    assert_eq!(document["decisions"][0]["why"], "not done\u{1b}[0m");
+    assert_eq!(document["decisions"][0]["why"], "not done\u{1b}[0m:\nAC-1 failed");
 }
 
 #[test]

@@ -71,12 +71,14 @@ fn a_token_in_a_quote_or_a_fence_ends_nothing_and_alone_it_does() {
 
 fn stops_without_any_change_end_the_loop_as_stalled() {
     let world = installed();
-    let stand_in = StandIn::start(Script::new().repeat(Turn::text("I am thinking."))).unwrap();
+    let look = works(|_| Turn::bash("cat README.md"), |turn| format!("Look {turn}."));
+    let stand_in = StandIn::start(look).unwrap();
     world.client(&stand_in).prompt("/ralph \"Tidy the attic\"").result();
     let kept = the_ended(&world);
     assert_eq!(kept.ending(), "stalled at 3/25");
+    assert_eq!(kept.state["ending"]["cause"], "no_change");
     assert_eq!(kept.state["ending"]["detail"], "nothing had changed at 3 stops in a row");
-    assert_eq!(stand_in.requests().len(), 4);
+    assert_eq!(stand_in.requests().len(), 8);
 }
 
 fn an_untracked_file_at_each_stop_is_progress() {

@@ -13,6 +13,7 @@ macro_rules! tests {
 }
 
 mod demo;
+mod evidence;
 mod facts;
 mod install;
 mod interference;
@@ -83,6 +84,10 @@ fn trials(ignored: bool) -> Vec<Trial> {
         ("registrations", registrations::TESTS),
         ("waking", waking::TESTS),
         ("usage", usage::TESTS),
+        ("evidence", evidence::TESTS),
+        ("evidence::checks", evidence::checks::TESTS),
+        ("evidence::endings", evidence::endings::TESTS),
+        ("evidence::escape", evidence::escape::TESTS),
     ];
     let tests =
         groups.iter().flat_map(|(group, tests)| tests.iter().map(move |test| (group, test)));

@@ -65,8 +65,11 @@ fn check_pair(world: &World, args: &[&str], origins: [&str; 2]) {
     assert_eq!(run.code, Some(0), "{run:?}");
     let stops = stop_hooks(world, run.session_id());
     assert_eq!(stops.len(), N_STOPS + 1);
+    // Each registration has two entries: the one that decides, and the one that waits for workers.
+    let [one, other] = origins;
     for started in &stops {
-        assert_eq!(started, &origins, "both registrations start their copy at each stop");
+        let both = [one, one, other, other];
+        assert_eq!(started, &both, "both registrations start their copies at each stop");
     }
     let kept = the_ended(world);
     assert_eq!(kept.ending(), format!("max_iterations at {N_STOPS}/{N_STOPS}"));

@@ -10,9 +10,9 @@ fn stops_without_any_change_end_the_loop_at_the_limit() {
     for _ in 0..3 {
         world.stop("thinking").goes_on();
     }
-    world.stop("thinking").ends(
-        "ended stalled (no_change) at 3/25 after 0 s: nothing had changed at 3 stops in a row",
-    );
+    world
+        .stop("thinking")
+        .ends("ended stalled (no_change) at 3/25: nothing had changed at 3 stops in a row");
     assert_eq!(world.ending(), "stalled");
 }
 

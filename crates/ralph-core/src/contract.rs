@@ -4,7 +4,7 @@
 //! compaction, `/clear`), so it is bounded: the goal is cut before the rules are.
 
 use crate::graph::Graph;
-use crate::progress::{self, Progress};
+use crate::progress::Progress;
 use crate::receipt::Proof;
 use crate::refusal;
 use crate::reply::bounded;
@@ -145,9 +145,9 @@ fn warning(state: &LoopState) -> String {
              loop ends. Work in another way than so far.\n"
         ),
         Signal::NoChange | Signal::Idle => format!(
-            "Nothing has changed at {}; at {limit} in a row the loop ends. Do the \
-             next step with your tools, or say with `ralph blocked 'WHAT'` what a person must do.\n",
-            progress::stops(*standing)
+            "Nothing has changed since the stop before ({standing} of {limit} such stops in a row; \
+             the last ends the loop). Do the next step with your tools, or say with \
+             `ralph blocked 'WHAT'` what a person must do.\n",
         ),
         _ => String::new(),
     }

@@ -102,7 +102,10 @@ pub fn warnings(state: &LoopState) -> String {
         .map(|criterion| criterion.id.as_str())
         .collect();
     if !before.is_empty() {
-        parts.push(format!("Held already before the work: {}.", before.join(", ")));
+        parts.push(format!(
+            "Held already before the work, so no proof of it: {}.",
+            before.join(", ")
+        ));
     }
     parts.join(" ")
 }
@@ -195,7 +198,7 @@ mod tests {
         let text = ended(&state);
         assert!(text.contains("\nProven: AC-1. Not proven: AC-2 was never run.\n"), "{text}");
         assert!(text.contains("changed since the start: tests/a.py."), "{text}");
-        assert!(text.contains("Held already before the work: AC-1."), "{text}");
+        assert!(text.contains("Held already before the work, so no proof of it: AC-1."), "{text}");
     }
 
     #[test]

@@ -15,6 +15,12 @@ use ralph_core::state::LoopState;
 use std::fs::DirBuilder;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::Path;
+use std::time::Duration;
+
+/// A start writes and syncs several files, and on a busy disk each sync may take a second. The
+/// second copy of the prompt hook waits for the first: were it to give up, the client would show
+/// its refusal although the loop has started. Shorter than that hook's own timeout of ten seconds.
+const TO_START: Duration = Duration::from_secs(6);
 
 /// The loop that a session is bound to; none if there is none.
 ///
@@ -49,7 +55,7 @@ fn follow(home: &Home, path: &Path) -> LoopFile {
 /// When another start took too long, or the home cannot be made.
 pub fn lock_starts(home: &Home) -> Result<Lock> {
     home.prepare()?;
-    lock::take(&home.loops(), lock::DEADLINE)
+    lock::take(&home.loops(), TO_START)
 }
 
 /// Writes a new loop: its folder, its state, the project's entry and, if it is bound, its

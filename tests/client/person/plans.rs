@@ -64,11 +64,11 @@ fn a_plan_made_in_a_dialogue_becomes_a_loop_that_runs_to_its_end() {
         terminal.wait_for(part);
     }
     gate.open();
-    terminal.wait_for("ended complete_unverified at 2/3");
+    terminal.wait_for("ended complete at 2/3");
     let ended = newest_loop(&world).unwrap();
     assert_eq!(
         (&ended["tasks"]["done"], &ended["ending"]["kind"]),
-        (&json!(2), &json!("complete_unverified"))
+        (&json!(2), &json!("complete"))
     );
     assert_eq!((stand_in.requests().len(), stand_in.unscripted()), (13, 0));
 }

@@ -88,7 +88,9 @@ fn plainly(entry: &Entry) -> Told {
         Value::Null => String::new(),
         Value::Object(members) => members
             .iter()
-            .map(|(name, value)| format!("{name} {}", plain(value)))
+            .map(|(name, value)| (name, plain(value)))
+            .filter(|(_, value)| !value.is_empty())
+            .map(|(name, value)| format!("{name} {value}"))
             .collect::<Vec<_>>()
             .join(", "),
         other => plain(other),

@@ -1,0 +1,74 @@
+//! Endings that are not completion: a model that stands still or goes round, a spent budget, a person who is needed.
+
+use ralph::standin::{Script, StandIn, Turn, Usage};
+
+use super::{START, told_the_person};
+use crate::Test;
+use crate::kept::{TOKEN, installed, the_ended, the_live, works};
+
+pub(crate) const TESTS: &[Test] = tests![
+    turns_of_words_alone_end_as_idle_before_the_client_cuts_them,
+    work_that_goes_back_and_forth_ends_as_a_cycle,
+    a_loop_ends_when_its_tokens_are_used_up,
+    a_model_that_needs_a_person_says_so_and_the_loop_waits,
+];
+
+fn turns_of_words_alone_end_as_idle_before_the_client_cuts_them() {
+    let world = installed();
+    let stand_in = StandIn::start(Script::new().repeat(Turn::text("I am thinking."))).unwrap();
+    let run = world.client(&stand_in).prompt(START);
+    assert_eq!(run.code, Some(0), "{run:?}");
+    let kept = the_ended(&world);
+    assert_eq!(kept.ending(), "stalled at 2/25");
+    assert_eq!(kept.state["ending"]["cause"], "idle", "{:#}", kept.state["ending"]);
+    assert_eq!(stand_in.requests().len(), 3);
+    let rows = world.transcript_of(run.session_id());
+    assert!(!rows.iter().any(|row| row.to_string().contains("blocked the turn from ending")));
+    let told = told_the_person(&world, run.session_id());
+    assert!(told.last().unwrap().contains("ended stalled (idle) at 2/25"), "{told:#?}");
+}
+
+fn work_that_goes_back_and_forth_ends_as_a_cycle() {
+    let world = installed();
+    let back_and_forth = |turn: usize| Turn::bash(&format!("echo {} > file", turn % 2));
+    let stand_in = StandIn::start(works(back_and_forth, |turn| format!("Try {turn}."))).unwrap();
+    world.client(&stand_in).prompt(START).result();
+    let kept = the_ended(&world);
+    assert_eq!(kept.ending(), "stalled at 3/25");
+    assert_eq!(kept.state["ending"]["cause"], "cycle", "{:#}", kept.state["ending"]);
+}
+
+fn a_loop_ends_when_its_tokens_are_used_up() {
+    let world = installed();
+    let used = Usage { input_tokens: 400, output_tokens: 100, cache_read_input_tokens: 0 };
+    let work = move |turn| Turn::bash(&format!("echo {turn} > work-{turn}")).with_usage(used);
+    let script = works(work, |turn| format!("Step {turn}."));
+    let stand_in = StandIn::start(script).unwrap();
+    let run = world.client(&stand_in).prompt(&format!("{START} --max-tokens 1500"));
+    assert_eq!(the_ended(&world).ending(), "budget at 2/25");
+    let told = told_the_person(&world, run.session_id());
+    assert!(told.last().unwrap().contains("ended budget at 2/25"), "{told:#?}");
+    assert!(told.last().unwrap().contains("of at most 1500 tokens"), "{told:#?}");
+}
+
+fn a_model_that_needs_a_person_says_so_and_the_loop_waits() {
+    let world = installed();
+    let script = Script::new()
+        .turn(Turn::bash("ralph blocked 'Create the account at example.invalid'"))
+        .turn(Turn::text("I cannot go on without the account."))
+        .turn(Turn::bash("echo yes > done"))
+        .turn(Turn::text(TOKEN));
+    let stand_in = StandIn::start(script).unwrap();
+    let terminal = world.terminal(&stand_in, &[]);
+    terminal.submit(START).wait_for("Create the account at example.invalid\n");
+    terminal.wait_for("paused at 0/25 (blocked_on_human)");
+    let kept = the_live(&world);
+    assert_eq!(kept.state["phase"], "paused");
+    assert_eq!(kept.state["pause"]["cause"], "blocked_on_human");
+    let said = &stand_in.requests()[1].tool_results()[0];
+    assert!(said.text.contains("Stop now"), "{}", said.text);
+    terminal.submit("/ralph").wait_for("ended complete at 0/25");
+    let requests = stand_in.requests();
+    assert!(requests[2].news().contains("continues at 0/25"), "{}", requests[2].news());
+    assert_eq!((requests.len(), stand_in.unscripted()), (4, 0));
+}
