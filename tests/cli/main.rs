@@ -9,6 +9,9 @@ mod replay;
 mod starting;
 mod status;
 mod tasks;
+#[allow(unreachable_pub)]
+#[path = "../support/timeless.rs"]
+mod timeless;
 mod which;
 mod who_may;
 mod world;

@@ -1,5 +1,6 @@
 //! A project, a private home and a folder of stand-ins for the hooks; nothing of the developer's.
 
+use crate::timeless::without_time;
 use serde_json::Value;
 use std::fs;
 use std::io::Write;
@@ -187,18 +188,4 @@ fn names(folder: &Path) -> Vec<String> {
         entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
     names.sort();
     names
-}
-
-/// A message without how long the loop took, which depends on how busy the machine is.
-fn without_time(text: &str) -> String {
-    let mut parts = text.split(" after ");
-    let mut rest = parts.next().unwrap_or_default().to_owned();
-    for part in parts {
-        let digits = part.trim_start_matches(|c: char| c.is_ascii_digit());
-        match (digits.len() < part.len()).then(|| digits.strip_prefix(" s")).flatten() {
-            Some(following) => rest.push_str(following),
-            None => rest.push_str(&format!(" after {part}")),
-        }
-    }
-    rest
 }

@@ -28,6 +28,9 @@ mod protocol;
 mod receipts;
 mod sessions;
 mod stall;
+#[allow(unreachable_pub)]
+#[path = "../support/timeless.rs"]
+mod timeless;
 mod twice;
 mod waiting;
 mod worked;

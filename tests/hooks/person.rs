@@ -1,6 +1,7 @@
 //! A person can always stop it, at once and without the model.
 
-use crate::world::{World, without_time};
+use crate::timeless::without_time;
+use crate::world::World;
 use serde_json::json;
 
 #[test]

@@ -2,6 +2,7 @@
 
 use crate::executables::executables;
 use crate::journals;
+use crate::timeless::without_time;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 use std::fs;
@@ -338,20 +339,6 @@ impl Drop for World {
     fn drop(&mut self) {
         journals::replay_all(&self.ralph_home());
     }
-}
-
-/// A message without how long the loop took, which depends on how busy the machine is.
-pub(crate) fn without_time(text: &str) -> String {
-    let mut parts = text.split(" after ");
-    let mut rest = parts.next().unwrap_or_default().to_owned();
-    for part in parts {
-        let digits = part.trim_start_matches(|c: char| c.is_ascii_digit());
-        match (digits.len() < part.len()).then(|| digits.strip_prefix(" s")).flatten() {
-            Some(following) => rest.push_str(following),
-            None => rest.push_str(&format!(" after {part}")),
-        }
-    }
-    rest
 }
 
 /// What the command line said, on both channels.

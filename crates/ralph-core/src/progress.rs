@@ -195,7 +195,7 @@ fn judge(progress: &Progress, period: Option<usize>, limit: u32) -> Option<Stall
 }
 
 /// `1 stop`, `3 stops in a row`.
-fn stops(n: u32) -> String {
+pub fn stops(n: u32) -> String {
     if n == 1 { "1 stop".to_owned() } else { format!("{n} stops in a row") }
 }
 
