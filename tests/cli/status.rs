@@ -157,7 +157,7 @@ fn a_live_loop_says_what_holds_what_does_not_and_what_is_used_up() {
              progress    nothing changed at 2 stops in a row (of 3)\n  \
              used        0 of 480 minutes, 0 of 50,000 tokens\n  \
              checkpoint  1, all held at 2026-01-31 12:00:00Z\n  \
-             note        Held already before the work: AC-1.\n  \
+             note        Held already before the work, so no proof of it: AC-1.\n  \
              next        `ralph verify --loop [LOOP]` runs the criteria\n  \
              criteria    0 of 2 hold\n    \
              AC-1  stale  it is there  `test -f done`\n          \

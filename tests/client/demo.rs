@@ -19,7 +19,7 @@ fn the_client_plays_the_story_to_its_end() {
         "denies it: `ralph cancel` is for a person",
         "2/5  ralph  proves it: All 2 hold. Kept as checkpoint 1.",
         "AC-1 held at checkpoint 1 and is red now; changed since: greet.sh.",
-        "3/5  ralph  ends it: complete: all 2 criteria hold",
+        "3/5  ralph  ends it: complete: both criteria hold",
         "Kept as checkpoint 2.",
         "with 12 model calls",
     ] {

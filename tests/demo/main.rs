@@ -104,7 +104,7 @@ fn the_account_tells_the_loop_from_its_start_to_its_end() {
         "2/5  ralph  proves it: All 2 hold. Kept as checkpoint 1.",
         "3/5  ralph  refuses: AC-1 failed (exit code 1): `sh greet.sh | grep -q hello`",
         "AC-1 held at checkpoint 1 and is red now; changed since: greet.sh.",
-        "3/5  ralph  ends it: complete: all 2 criteria hold",
+        "3/5  ralph  ends it: complete: both criteria hold",
         "Receipts: AC-1 exit code 0, AC-2 exit code 0, on tree ",
         "Kept as checkpoint 2.",
         "person ralph checkpoint list",

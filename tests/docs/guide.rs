@@ -142,6 +142,6 @@ fn the_ending_that_the_readme_shows_is_one() {
         ..LoopState::default()
     };
     let at = Timestamp::from_second(12 * 60).unwrap();
-    state.end(EndingKind::Complete, "all 2 criteria hold", at);
+    state.end(EndingKind::Complete, "both criteria hold", at);
     check_contains(&read(&root().join("README.md")), &[&say::ended(&state)]);
 }

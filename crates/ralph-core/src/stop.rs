@@ -251,6 +251,7 @@ fn completed(state: &mut LoopState, seen: &Seen) -> Option<(EndingKind, String)>
     (all_hold && frozen::is_as_frozen(state)).then(|| {
         let detail = match state.acceptance_criteria.len() {
             1 => "the one criterion holds".to_owned(),
+            2 => "both criteria hold".to_owned(),
             n => format!("all {n} criteria hold"),
         };
         (EndingKind::Complete, detail)

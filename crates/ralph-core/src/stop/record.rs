@@ -72,6 +72,8 @@ pub(super) fn slim(state: &mut LoopState, request: Request) -> LoopState {
         ..LoopState::default()
     };
     let mut slim = state.clone();
+    // How far each transcript was read decides nothing; the sum does.
+    slim.usage.sources.clear();
     if request == Request::Made {
         slim.acceptance_criteria.clone_from(&bulk.acceptance_criteria);
         for receipt in slim.acceptance_criteria.iter_mut().filter_map(|one| one.receipt.as_mut()) {

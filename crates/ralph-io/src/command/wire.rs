@@ -30,7 +30,8 @@ pub struct Report {
     pub(super) duration_ms: u64,
     pub(super) output_sha256: String,
     pub(super) output_bytes: u64,
-    pub(super) tail: String,
+    /// The end of what it wrote.
+    pub tail: String,
     pub(super) left: Vec<String>,
     pub(super) stored: bool,
     /// What the runners' own summaries said of the tests that ran.

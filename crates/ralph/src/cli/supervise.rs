@@ -8,10 +8,24 @@ use anyhow::Result;
 use ralph_core::tests_run::Scanner;
 use ralph_io::command;
 
+/// A runner's summary is looked for in so many bytes of output, and in the end of it: reading every
+/// line of a flood would slow down the command that makes it.
+const MOST_READ: usize = 64 << 20;
+
 pub(super) fn run() -> Result<Exit> {
     let request = command::receive()?;
     let mut scanner = Scanner::new(&request.command);
-    let mut report = command::supervise(&request, &mut |output| scanner.feed(output));
+    let mut read = 0;
+    let mut report = command::supervise(&request, &mut |output| {
+        if read < MOST_READ {
+            scanner.feed(output);
+        }
+        read += output.len();
+    });
+    if read >= MOST_READ {
+        scanner.feed(b"\n");
+        scanner.feed(report.tail.as_bytes());
+    }
     report.tests = scanner.finish();
     // Whoever asked may be gone, which is why the command was ended; then nobody has to be told.
     let _ = command::send(&report);

@@ -42,7 +42,7 @@ fn hooks_of_other_people_stay_first_and_as_they_are() {
     let merged = there_and_back(text);
     let value: Value = serde_json::from_str(&merged).unwrap();
     assert_eq!(value["hooks"]["Stop"][0]["hooks"][0]["command"], "say done");
-    assert_eq!(value["hooks"]["Stop"].as_array().unwrap().len(), 2);
+    assert_eq!(value["hooks"]["Stop"].as_array().unwrap().len(), 3, "two of them are ours");
     assert!(merged.contains(r#"{ "hooks": [ { "type": "command", "command": "say done" } ] }"#));
 }
 
