@@ -162,9 +162,11 @@ fn tail(path: &Path) -> Vec<u8> {
 
 fn read_tail(path: &Path, length: u64) -> io::Result<Vec<u8>> {
     let Some(mut file) = open(path)? else { return Ok(Vec::new()) };
-    let begin = file.metadata()?.len().saturating_sub(length);
+    let whole = file.metadata()?.len();
+    let begin = whole.saturating_sub(length);
     file.seek(SeekFrom::Start(begin))?;
-    let mut bytes = Vec::new();
+    // The size is known: to grow into it would be a dozen reads and as many moves at every stop.
+    let mut bytes = Vec::with_capacity(usize::try_from(whole - begin).unwrap_or(0) + 1);
     file.take(length).read_to_end(&mut bytes)?;
     Ok(bytes)
 }

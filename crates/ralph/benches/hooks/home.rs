@@ -12,7 +12,7 @@ use std::process::Command;
 use anyhow::{Context, ensure};
 use serde_json::{Value, json};
 
-use crate::payloads::SESSION;
+use crate::payloads::{PROMPT, SESSION};
 
 /// Limits that no bench reaches, the largest that `ralph start` takes.
 const MOST_ITERATIONS: u64 = 10_000;
@@ -57,7 +57,12 @@ impl Home {
                 "the bench, because there is no `ralph`".to_owned()
             }
         };
-        edit_state(path, |state| state["task_graph"] = tasks(n_tasks))?;
+        edit_state(path, |state| {
+            state["task_graph"] = tasks(n_tasks);
+            // An ordinary turn has used a tool, and the hook of that tool has noted it.
+            state["turn"] =
+                json!({"prompt_id": PROMPT, "at": jiff::Timestamp::now(), "worked": true});
+        })?;
         Home::remembered(path, made_by)
     }
 
@@ -211,7 +216,8 @@ fn edit_state(home: &Path, edit: impl FnOnce(&mut Value)) -> anyhow::Result<()> 
 /// A session of some length: a stop looks at the last rows only.
 fn write_transcript(path: &Path) -> anyhow::Result<()> {
     let text = "I changed the parser and ran its tests. ".repeat(25);
-    let row = json!({"type": "assistant", "sessionId": SESSION, "message": {"role": "assistant",
+    let row = json!({"type": "assistant", "sessionId": SESSION,
+        "timestamp": "2026-01-01T00:00:00.000Z", "message": {"role": "assistant",
         "content": [{"type": "text", "text": text}]}});
     private_file(path, format!("{row}\n").repeat(300).as_bytes())
 }

@@ -9,6 +9,9 @@ use serde_json::{Value, json};
 /// The session of every payload and every loop of the bench.
 pub(crate) const SESSION: &str = "6f1c9d52-7a43-4b0e-9c55-2f0d8a1be6c7";
 
+/// The prompt of every turn.
+pub(crate) const PROMPT: &str = "ceef2ec0-e88f-4a9c-b754-d97114b7a7ad";
+
 /// How long a message a finished turn ends with, as a rule.
 pub(crate) const USUAL_MESSAGE: usize = 1_500;
 
@@ -72,7 +75,7 @@ fn tool_call(project: &Path, event: &str, tool: &str, input: Value) -> Value {
 
 fn common(project: &Path, event: &str) -> Value {
     json!({"session_id": SESSION, "transcript_path": "/nonexistent/transcript.jsonl", "cwd": project,
-        "prompt_id": "ceef2ec0-e88f-4a9c-b754-d97114b7a7ad", "permission_mode": "bypassPermissions",
+        "prompt_id": PROMPT, "permission_mode": "bypassPermissions",
         "hook_event_name": event})
 }
 
