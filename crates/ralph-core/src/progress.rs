@@ -66,8 +66,8 @@ pub struct Stall {
 
 /// Notes what this stop shows, and says how the loop stalled if it did.
 ///
-/// A stop counts towards the stall when it finds everything as the stop before had left it. The
-/// first stop has none before it; it counts only if the turn is known to have done nothing.
+/// A stop counts towards the stall when it finds everything as the stop before had left it; the
+/// first stop has none before it. Without a fingerprint it counts if the turn did nothing.
 pub fn stalled(state: &mut LoopState, shown: &Shown<'_>) -> Option<Stall> {
     let arrival = shown.tree.map(|tree| fingerprint(shown.work, tree));
     let left_at = shown.tree_after_checks.or(shown.tree);
@@ -126,11 +126,11 @@ fn fingerprint(work: &str, tree: &str) -> String {
 }
 
 fn note_standing(progress: &mut Progress, arrival: Option<&str>, worked: Option<bool>) {
-    let is_first = progress.left_at.is_empty();
     let unchanged = match arrival {
-        Some(arrival) if !is_first => progress.left_at == arrival,
+        // The first has nothing before it.
+        Some(arrival) => progress.left_at == arrival,
         // Nothing to compare with: only a turn that is known to have done nothing counts.
-        _ => worked == Some(false),
+        None => worked == Some(false),
     };
     let idle = unchanged && worked == Some(false);
     progress.standing = if unchanged { progress.standing + 1 } else { 0 };
@@ -260,12 +260,11 @@ mod tests {
 
     #[test]
     fn turns_that_are_text_only_are_a_stall_even_without_a_fingerprint() {
-        for tree in ["-", "a"] {
+        for (tree, at) in [("-", 2), ("a", 3)] {
             let mut state = LoopState::default();
             let idle = Shown { worked: Some(false), ..stop(tree, "") };
-            let causes: Vec<_> =
-                (0..3).map(|_| stalled(&mut state, &idle).map(|stall| stall.cause)).collect();
-            assert_eq!(causes, [None, None, Some(Signal::Idle)], "{tree}");
+            let found = (0..5).find_map(|n| Some((n, stalled(&mut state, &idle)?.cause)));
+            assert_eq!(found, Some((at, Signal::Idle)), "{tree}");
         }
     }
 

@@ -106,17 +106,12 @@ pub struct Hook {
     pub on_failure: OnFailure,
     /// Whether the client waits for it.
     pub runs: Runs,
-    /// What the person reads while it runs; none where it is over at once.
-    pub shows: Option<&'static str>,
 }
 
 const fn hook(event: &'static str, executable: &'static str, timeout_ms: u32) -> Hook {
     let (matcher, on_failure, runs) = (Matcher::None, OnFailure::GoOn, Runs::InTurn);
-    Hook { event, matcher, executable, args: &[], timeout_ms, on_failure, runs, shows: None }
+    Hook { event, matcher, executable, args: &[], timeout_ms, on_failure, runs }
 }
-
-/// A stop is milliseconds, or as long as the criteria take.
-const SHOWN_AT_STOP: &str = "Ralph looks at the work";
 
 /// Every hook that is registered, in the order in which a session meets them.
 pub const HOOKS: [Hook; 11] = [
@@ -131,7 +126,7 @@ pub const HOOKS: [Hook; 11] = [
     Hook { matcher: Matcher::AnyTool, ..hook("PostToolUse", BACKPRESSURE, 15_000) },
     // Long, because a completion request runs the acceptance commands; an ordinary stop takes
     // milliseconds.
-    Hook { shows: Some(SHOWN_AT_STOP), ..hook("Stop", STOP_HOOK, 600_000) },
+    hook("Stop", STOP_HOOK, 600_000),
     Hook { args: &[WAIT], runs: Runs::Beside, ..hook("Stop", STOP_HOOK, WAIT_TIMEOUT_MS) },
     hook("SubagentStop", STOP_HOOK, 600_000),
     hook("StopFailure", STOP_HOOK, 5_000),
@@ -183,9 +178,6 @@ pub struct Entry {
     /// Written only where it is true.
     #[serde(rename = "asyncRewake", skip_serializing_if = "Option::is_none")]
     pub async_rewake: Option<bool>,
-    /// What the person reads while it runs, where that may be long.
-    #[serde(rename = "statusMessage", skip_serializing_if = "Option::is_none")]
-    pub status_message: Option<&'static str>,
 }
 
 /// One element of an event's list: a matcher and its hooks.
@@ -318,7 +310,6 @@ fn entry(hook: &Hook, location: Location<'_>, origin: Origin) -> Entry {
             OnFailure::Block => Some("block"),
         },
         async_rewake: (hook.runs == Runs::Beside).then_some(true),
-        status_message: hook.shows,
     }
 }
 
@@ -338,9 +329,6 @@ fn yaml_group(group: &Group) -> String {
         );
         if entry.async_rewake == Some(true) {
             text.push_str("          asyncRewake: true\n");
-        }
-        if let Some(shown) = entry.status_message {
-            let _ = writeln!(text, "          statusMessage: {shown}");
         }
     }
     text
@@ -447,7 +435,6 @@ mod tests {
           command: ralph-stop-hook
           args: [skill]
           timeout: 600
-          statusMessage: Ralph looks at the work
     - hooks:
         - type: command
           command: ralph-stop-hook
@@ -465,8 +452,7 @@ mod tests {
             hooks["Stop"],
             serde_json::json!([
                 {"hooks": [{"type": "command", "command": "ralph-stop-hook",
-                    "args": ["settings"], "timeout": 600,
-                    "statusMessage": "Ralph looks at the work"}]},
+                    "args": ["settings"], "timeout": 600}]},
                 {"hooks": [{"type": "command", "command": "ralph-stop-hook",
                     "args": ["wait", "settings"], "timeout": 1860, "asyncRewake": true}]},
             ])

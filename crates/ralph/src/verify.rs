@@ -5,6 +5,7 @@
 //! run that is cut keeps what it has found out. What the receipts are worth is decided in
 //! `ralph_core::receipt`, and nowhere here.
 
+mod outputs;
 mod round;
 mod trees;
 mod watcher;
@@ -214,6 +215,7 @@ impl<'a> Work<'a> {
         })?;
         let state = updated.context("the loop is gone")?;
         self.trees.forget_what_no_receipt_names(&state);
+        outputs::forget_old(&self.outputs);
         Ok(Outcome { state, proof })
     }
 }

@@ -19,13 +19,13 @@ fn turns_of_words_alone_end_as_idle_before_the_client_cuts_them() {
     let run = world.client(&stand_in).prompt(START);
     assert_eq!(run.code, Some(0), "{run:?}");
     let kept = the_ended(&world);
-    assert_eq!(kept.ending(), "stalled at 2/25");
+    assert_eq!(kept.ending(), "stalled at 3/25");
     assert_eq!(kept.state["ending"]["cause"], "idle", "{:#}", kept.state["ending"]);
-    assert_eq!(stand_in.requests().len(), 3);
+    assert_eq!(stand_in.requests().len(), 4);
     let rows = world.transcript_of(run.session_id());
     assert!(!rows.iter().any(|row| row.to_string().contains("blocked the turn from ending")));
     let told = told_the_person(&world, run.session_id());
-    assert!(told.last().unwrap().contains("ended stalled (idle) at 2/25"), "{told:#?}");
+    assert!(told.last().unwrap().contains("ended stalled (idle) at 3/25"), "{told:#?}");
 }
 
 fn work_that_goes_back_and_forth_ends_as_a_cycle() {

@@ -2,9 +2,8 @@
 //! believed.
 
 use super::trees::within;
-use super::{Pace, Watcher, Work};
+use super::{Pace, Watcher, Work, outputs};
 use anyhow::{Context, Result};
-use jiff::Timestamp;
 use ralph_core::receipt::{self, Receipt, Standing};
 use ralph_core::state::Criterion;
 use ralph_core::tests_run::TestsRun;
@@ -75,7 +74,7 @@ impl Round<'_, '_> {
             );
             return None;
         }
-        let output = self.work.outputs.join(output_name(&criterion.id, clock::now()));
+        let output = self.work.outputs.join(outputs::name(&criterion.id, clock::now()));
         let ralph = self.work.ralph.clone();
         let folder = self.work.root.clone();
         Some(Job { criterion, ralph, folder, output, deadline })
@@ -220,13 +219,6 @@ impl Job<'_> {
             deadline: self.deadline,
         })
     }
-}
-
-/// `AC-1-20260131T235959.123.txt`: of one criterion in the order of time.
-fn output_name(id: &str, at: Timestamp) -> PathBuf {
-    let plain = |c: char| if c.is_ascii_alphanumeric() || c == '-' { c } else { '_' };
-    let id: String = id.chars().take(40).map(plain).collect();
-    Path::new(&format!("{id}-{}.txt", at.strftime("%Y%m%dT%H%M%S.%3f"))).to_owned()
 }
 
 /// Runs the jobs on as many threads as the machine has processors, in the order given.
