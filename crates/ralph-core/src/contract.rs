@@ -104,17 +104,18 @@ fn rules(state: &LoopState) -> String {
 
 /// The reason given at a stop: where the loop stands and what comes next.
 ///
-/// `refused` is there when completion was requested and refused, with what the checks found.
+/// A request for completion that is answered by going on was refused; `proof` is what the checks
+/// found, if they could be run.
 pub fn next_step(
     state: &LoopState,
     request: Request,
-    refused: Option<Option<&Proof>>,
+    proof: Option<&Proof>,
     now: Timestamp,
 ) -> String {
     let graph = Graph::new(&state.task_graph, now);
-    let mut text = match refused {
-        Some(proof) => refusal::refusal(state, proof),
-        None => String::new(),
+    let mut text = match request {
+        Request::Made => refusal::refusal(state, proof),
+        Request::OnlyMentioned | Request::None => String::new(),
     };
     text.push_str(&refusal::regressions(state));
     text.push_str(&warning(state));

@@ -144,10 +144,7 @@ pub fn decide(state: &mut LoopState, seen: &Seen) -> Decision {
     let outcome = Outcome::of(&verdict, state);
     let record = Record { before, work, seen: seen.clone(), outcome };
     let says = match verdict {
-        Verdict::GoOn => {
-            let refused = (seen.request == Request::Made).then_some(seen.proof.as_ref());
-            contract::next_step(state, seen.request, refused, seen.now)
-        }
+        Verdict::GoOn => contract::next_step(state, seen.request, seen.proof.as_ref(), seen.now),
         _ => String::new(),
     };
     Decision { verdict, says, record }
