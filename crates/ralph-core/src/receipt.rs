@@ -5,7 +5,7 @@
 //! state says in `verified` is only a copy of this answer for people.
 
 use crate::from_json::from_json;
-use crate::state::Criterion;
+use crate::state::{Criterion, LoopState};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -237,6 +237,30 @@ pub fn note_turn(criterion: &mut Criterion, since: impl FnOnce(&str) -> Regressi
     }
 }
 
+/// Once every criterion was run before the work, the work may begin; those that held then prove
+/// nothing about it.
+pub fn take_baseline(state: &mut LoopState) {
+    let all_ran = state.acceptance_criteria.iter().all(|one| one.receipt.is_some());
+    if state.baseline_pending && all_ran {
+        state.baseline_pending = false;
+        for criterion in &mut state.acceptance_criteria {
+            criterion.held_before = criterion.verified;
+        }
+    }
+}
+
+/// Takes a count of tests that is lower than at the start as the one to hold from now on. Returns
+/// what it was and what it is; none where nothing was lower.
+pub fn accept_count(criterion: &mut Criterion) -> Option<(u64, u64)> {
+    let before = criterion.tests_expected?;
+    let now = criterion.receipt.as_ref()?.tests_run?;
+    let lower = standing(criterion, None) == Standing::FewerTests;
+    lower.then(|| {
+        criterion.tests_expected = Some(now);
+        (before, now)
+    })
+}
+
 /// One value for the way in which a criterion fails; none if it does not.
 pub fn failure_signature(criterion: &Criterion) -> Option<&str> {
     let receipt = criterion.receipt.as_ref()?;
@@ -406,5 +430,28 @@ mod tests {
         assert_eq!(run(fail(), "c").as_deref(), Some("since b"));
         assert_eq!(run(fail(), "d").as_deref(), Some("since b"));
         assert_eq!(run(pass(), "e"), None);
+    }
+
+    #[test]
+    fn the_baseline_is_taken_when_all_ran_and_marks_what_held() {
+        let mut state = LoopState { baseline_pending: true, ..LoopState::default() };
+        state.acceptance_criteria = vec![criterion(), criterion()];
+        record(&mut state.acceptance_criteria[0], pass());
+        take_baseline(&mut state);
+        assert!(state.baseline_pending, "one was not run yet");
+        record(&mut state.acceptance_criteria[1], fail());
+        take_baseline(&mut state);
+        let held: Vec<bool> = state.acceptance_criteria.iter().map(|one| one.held_before).collect();
+        assert_eq!((state.baseline_pending, held), (false, vec![true, false]));
+    }
+
+    #[test]
+    fn only_a_lower_count_is_there_to_be_accepted() {
+        let mut it = criterion();
+        record(&mut it, pass());
+        assert_eq!(accept_count(&mut it), None);
+        record(&mut it, Receipt { tests_run: Some(9), ..pass() });
+        assert_eq!(accept_count(&mut it), Some((12, 9)));
+        assert_eq!(standing(&it, None), Standing::Holds);
     }
 }

@@ -26,6 +26,7 @@ pub mod process;
 pub mod programs;
 pub mod project;
 pub mod project_files;
+pub mod receipts;
 mod scratch;
 pub mod settings;
 pub mod stdin;

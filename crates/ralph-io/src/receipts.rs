@@ -1,20 +1,57 @@
-//! The files in `receipts/` that keep what commands printed.
+//! What runs of criteria leave in the loop's folder: what commands printed, in `receipts/`, and
+//! the trees that receipts were taken on, in `trees/`.
 
+use anyhow::{Context, Result};
 use jiff::Timestamp;
-use std::path::Path;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
 
 /// Outputs of each criterion that are kept, the last ones: each may have 16 MiB.
 const KEPT: usize = 5;
 
+/// The folder of what commands printed, made if it is not there.
+///
+/// # Errors
+/// When it cannot be made.
+pub fn outputs(loop_folder: &Path) -> Result<PathBuf> {
+    make(loop_folder.join("receipts"))
+}
+
+/// The folder of trees, made if it is not there.
+///
+/// # Errors
+/// When it cannot be made.
+pub fn trees(loop_folder: &Path) -> Result<PathBuf> {
+    make(loop_folder.join("trees"))
+}
+
+fn make(folder: PathBuf) -> Result<PathBuf> {
+    std::fs::create_dir_all(&folder)
+        .with_context(|| format!("could not make the folder `{}`", folder.display()))?;
+    Ok(folder)
+}
+
 /// `AC-1-20260131T235959.123.txt`: those of one criterion stand in the order of time.
-pub(super) fn name(id: &str, at: Timestamp) -> String {
+pub fn output_name(id: &str, at: Timestamp) -> String {
     let plain = |c: char| if c.is_ascii_alphanumeric() || c == '-' { c } else { '_' };
     let id: String = id.chars().take(40).map(plain).collect();
     format!("{id}-{}.txt", at.strftime("%Y%m%dT%H%M%S.%3f"))
 }
 
+/// Removes the trees that nothing names any more; other files of the folder stay.
+pub fn forget_trees(folder: &Path, named: &BTreeSet<&str>) {
+    let is_tree = |name: &str| name.len() == 64 && name.bytes().all(|b| b.is_ascii_hexdigit());
+    let Ok(entries) = folder.read_dir() else { return };
+    for entry in entries.flatten() {
+        let name = entry.file_name();
+        if name.to_str().is_some_and(|name| is_tree(name) && !named.contains(name)) {
+            let _ = std::fs::remove_file(entry.path());
+        }
+    }
+}
+
 /// Removes all but the last outputs of each criterion.
-pub(super) fn forget_old(folder: &Path) {
+pub fn forget_outputs(folder: &Path) {
     let Ok(entries) = folder.read_dir() else { return };
     let mut names: Vec<String> =
         entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok()).collect();
@@ -37,15 +74,27 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let write = |id: &str, second: i64| {
             let at = Timestamp::from_second(1_000_000_000 + second).unwrap();
-            std::fs::write(folder.path().join(name(id, at)), "").unwrap();
+            std::fs::write(folder.path().join(output_name(id, at)), "").unwrap();
         };
         (0..8).for_each(|second| write("AC-1", second));
         (0..3).for_each(|second| write("AC-1-b", second));
-        forget_old(folder.path());
+        forget_outputs(folder.path());
         let mut left: Vec<_> = folder.path().read_dir().unwrap().flatten().collect();
         left.sort_by_key(std::fs::DirEntry::file_name);
         let names: Vec<_> = left.iter().map(|one| one.file_name().into_string().unwrap()).collect();
         assert_eq!(names.len(), KEPT + 3, "{names:?}");
         assert_eq!(names[0], "AC-1-20010909T014643.000.txt", "the oldest three are gone");
+    }
+
+    #[test]
+    fn trees_that_are_named_stay_and_so_does_what_is_no_tree() {
+        let folder = tempfile::tempdir().unwrap();
+        let (kept, old) = ("a".repeat(64), "b".repeat(64));
+        for name in [&kept, &old, &"cache".to_owned()] {
+            std::fs::write(folder.path().join(name), "").unwrap();
+        }
+        forget_trees(folder.path(), &[kept.as_str()].into());
+        let is_there = |name: &str| folder.path().join(name).exists();
+        assert_eq!((is_there(&kept), is_there(&old), is_there("cache")), (true, false, true));
     }
 }

@@ -5,7 +5,6 @@
 //! run that is cut keeps what it has found out. What the receipts are worth is decided in
 //! `ralph_core::receipt`, and nowhere here.
 
-mod outputs;
 mod round;
 mod trees;
 mod watcher;
@@ -14,12 +13,12 @@ pub(crate) use watcher::{Silent, Watcher};
 
 use anyhow::{Context, Result, bail};
 use ralph_core::frozen;
-use ralph_core::receipt::{Proof, Standing};
+use ralph_core::receipt::{self, Proof, Standing};
 use ralph_core::settings::Settings;
 use ralph_core::state::{Criterion, LoopState};
 use ralph_io::lock;
 use ralph_io::store::LoopFile;
-use ralph_io::{clock, test_files};
+use ralph_io::{clock, receipts, test_files};
 use round::Round;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -160,9 +159,7 @@ impl<'a> Work<'a> {
         let ignore = settings.receipt_ignore.clone().unwrap_or_default();
         let trees = Trees::look(&root, order.file.folder(), ignore)?;
         let ralph = std::env::current_exe().context("could not find this executable")?;
-        let outputs = order.file.folder().join("receipts");
-        std::fs::create_dir_all(&outputs)
-            .with_context(|| format!("could not make the folder `{}`", outputs.display()))?;
+        let outputs = receipts::outputs(order.file.folder())?;
         let (file, ran, problem) = (order.file, false, String::new());
         Ok(Work { file, state, settings, root, trees, deadline, ralph, outputs, ran, problem })
     }
@@ -181,7 +178,7 @@ impl<'a> Work<'a> {
 
     fn standing(&self, criterion: &Criterion) -> Standing {
         let tree = self.trees.id_for(&criterion.paths);
-        ralph_core::receipt::standing(criterion, Some(&tree))
+        receipt::standing(criterion, Some(&tree))
     }
 
     fn is_out_of_time(&self) -> bool {
@@ -210,12 +207,12 @@ impl<'a> Work<'a> {
             }
             state.checkpoint = green.or_else(|| state.checkpoint.take());
             state.changed_tests = changed_tests;
-            take_baseline(state);
+            receipt::take_baseline(state);
             state.clone()
         })?;
         let state = updated.context("the loop is gone")?;
         self.trees.forget_what_no_receipt_names(&state);
-        outputs::forget_old(&self.outputs);
+        receipts::forget_outputs(&self.outputs);
         Ok(Outcome { state, proof })
     }
 }
@@ -239,15 +236,4 @@ fn agreed(file: &LoopFile) -> Result<LoopState> {
         );
     }
     Ok(state)
-}
-
-/// Once every criterion was run before the work, the work may begin.
-fn take_baseline(state: &mut LoopState) {
-    let all_ran = state.acceptance_criteria.iter().all(|one| one.receipt.is_some());
-    if state.baseline_pending && all_ran {
-        state.baseline_pending = false;
-        for criterion in &mut state.acceptance_criteria {
-            criterion.held_before = criterion.verified;
-        }
-    }
 }

@@ -10,7 +10,7 @@ use super::screen::{self, visible};
 use super::which::{self, Wanted, Which};
 use anyhow::{Context, Result};
 use ralph_core::frozen;
-use ralph_core::receipt::{self, Standing};
+use ralph_core::receipt;
 use ralph_core::state::LoopState;
 use ralph_io::test_files;
 use std::path::Path;
@@ -38,9 +38,8 @@ pub(crate) fn run(command: &Command) -> Result<Exit> {
     let test_files = test_files::record(root, &found.state.acceptance_criteria);
     let changed = test_files::changed(root, &found.state);
     let taken = found.file.update(|state| {
-        let mut taken = differences(state);
+        let mut taken = take(state);
         taken.extend(changed.iter().map(|file| format!("`{file}` as it is now")));
-        accept_counts(state);
         frozen::freeze(state, test_files, here.now);
         (taken, state.clone())
     });
@@ -60,28 +59,16 @@ pub(crate) fn run(command: &Command) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// What differs from what was agreed to.
-fn differences(state: &LoopState) -> Vec<String> {
-    let mut found = Vec::new();
+/// Takes what differs from what was agreed to, and says what that was.
+fn take(state: &mut LoopState) -> Vec<String> {
+    let mut taken = Vec::new();
     if !frozen::is_as_frozen(state) {
-        found.push("the criteria as they read now".to_owned());
+        taken.push("the criteria as they read now".to_owned());
     }
-    for criterion in &state.acceptance_criteria {
-        let ran = criterion.receipt.as_ref().and_then(|receipt| receipt.tests_run);
-        if receipt::standing(criterion, None) == Standing::FewerTests
-            && let (Some(ran), Some(before)) = (ran, criterion.tests_expected)
-        {
-            found.push(format!("{} tests for {} instead of {before}", ran, criterion.id));
-        }
-    }
-    found
-}
-
-/// A count that was lower than at the start is the one to hold from now on.
-fn accept_counts(state: &mut LoopState) {
     for criterion in &mut state.acceptance_criteria {
-        if receipt::standing(criterion, None) == Standing::FewerTests {
-            criterion.tests_expected = criterion.receipt.as_ref().and_then(|one| one.tests_run);
+        if let Some((before, now)) = receipt::accept_count(criterion) {
+            taken.push(format!("{now} tests for {} instead of {before}", criterion.id));
         }
     }
+    taken
 }

@@ -2,14 +2,14 @@
 //! believed.
 
 use super::trees::within;
-use super::{Pace, Watcher, Work, outputs};
+use super::{Pace, Watcher, Work};
 use anyhow::{Context, Result};
 use ralph_core::receipt::{self, Receipt, Standing};
 use ralph_core::state::Criterion;
 use ralph_core::tests_run::TestsRun;
-use ralph_io::clock;
 use ralph_io::command::{self, Ended, Run};
 use ralph_io::tree_id::Listing;
+use ralph_io::{clock, receipts};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::thread;
@@ -74,7 +74,7 @@ impl Round<'_, '_> {
             );
             return None;
         }
-        let output = self.work.outputs.join(outputs::name(&criterion.id, clock::now()));
+        let output = self.work.outputs.join(receipts::output_name(&criterion.id, clock::now()));
         let ralph = self.work.ralph.clone();
         let folder = self.work.root.clone();
         Some(Job { criterion, ralph, folder, output, deadline })

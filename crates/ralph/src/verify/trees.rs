@@ -5,7 +5,7 @@ use anyhow::Result;
 use ralph_core::receipt::Regression;
 use ralph_core::state::{Green, LoopState};
 use ralph_io::tree_id::{self, Listing, Scope};
-use ralph_io::{checkpoint, clock};
+use ralph_io::{checkpoint, clock, receipts};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -30,7 +30,7 @@ pub(super) struct Trees {
 impl Trees {
     /// Looks at the tree, and makes a place where it can be remembered.
     pub(super) fn look(root: &Path, loop_folder: &Path, ignore: Vec<String>) -> Result<Trees> {
-        std::fs::create_dir_all(loop_folder.join("trees"))?;
+        receipts::trees(loop_folder)?;
         Trees::only_look(root, loop_folder, ignore)
     }
 
@@ -113,20 +113,13 @@ impl Trees {
     /// Removes what was remembered of trees that nothing names any more.
     pub(super) fn forget_what_no_receipt_names(&self, state: &LoopState) {
         let criteria = &state.acceptance_criteria;
-        let receipts = criteria.iter().filter_map(|one| one.receipt.as_ref());
-        let named: BTreeSet<&str> = receipts
+        let taken = criteria.iter().filter_map(|one| one.receipt.as_ref());
+        let named: BTreeSet<&str> = taken
             .map(|receipt| receipt.tree_after.as_str())
             .chain(criteria.iter().filter_map(|one| one.held_on.as_deref()))
             .chain(state.checkpoint.iter().map(|green| green.tree.as_str()))
             .collect();
-        let is_tree = |name: &str| name.len() == 64 && name.bytes().all(|b| b.is_ascii_hexdigit());
-        let Ok(entries) = self.folder.read_dir() else { return };
-        for entry in entries.flatten() {
-            let name = entry.file_name();
-            if name.to_str().is_some_and(|name| is_tree(name) && !named.contains(name)) {
-                let _ = std::fs::remove_file(entry.path());
-            }
-        }
+        receipts::forget_trees(&self.folder, &named);
     }
 }
 
