@@ -259,3 +259,85 @@ fn without_the_neighbour_nothing_is_proven_and_the_loop_goes_on() {
     let reason = refused(ran);
     assert!(reason.contains("could not find"), "{reason}");
 }
+
+/// How often a script ran that writes a letter outside the tree each time.
+fn runs(world: &World) -> usize {
+    fs::read_to_string(world.root().join("runs")).unwrap_or_default().lines().count()
+}
+
+#[test]
+fn a_run_shows_how_it_goes_on() {
+    let world = looping();
+    world.write("done", "yes\n");
+    let said = world.ralph(&["verify"]);
+    assert!(said.text.starts_with("AC-1  runs  grep -q yes done\nAC-1  holds  "), "{}", said.text);
+}
+
+#[test]
+fn a_check_that_failed_and_passed_on_one_tree_must_pass_twice_in_a_row() {
+    let world = World::new();
+    world.write("check.sh", "echo x >> ../runs; test $(wc -l < ../runs) -gt 1\n");
+    world.start("--ac \"it=sh check.sh\"");
+    assert!(!world.ralph(&["verify"]).success);
+    let said = world.ralph(&["verify"]);
+    assert!(said.success && said.text.contains("AC-1  flaky"), "{}", said.text);
+    assert_eq!(runs(&world), 3, "one failure and two passes");
+}
+
+#[test]
+fn fewer_tests_than_at_the_start_do_not_hold_until_a_person_takes_them() {
+    let world = World::new();
+    let summary = |n: u32| {
+        let line = "0 failed; 0 ignored; 0 measured; 0 filtered out; finished in 0.00s";
+        let text = format!("running {n} tests\n\ntest result: ok. {n} passed; {line}\n");
+        fs::write(world.root().join("summary"), text).unwrap();
+        world.write("changed", &n.to_string());
+    };
+    world.write("check.sh", "cat ../summary\n");
+    world.start("--ac \"it=sh check.sh\"");
+    summary(3);
+    assert!(world.ralph(&["verify"]).success);
+    summary(2);
+    let reason = refused(world.stop(TOKEN));
+    assert!(reason.contains("AC-1 ran 2 tests, and 3 at the start"), "{reason}");
+    let taken = world.elsewhere(&["criteria", "accept"]);
+    assert!(taken.text.contains("2 tests for AC-1 instead of 3"), "{}", taken.text);
+    world.stop(TOKEN).ends("ended complete");
+}
+
+#[test]
+fn a_criterion_that_names_paths_is_stale_only_by_them() {
+    let world = World::new();
+    world.write("check.sh", "echo x >> ../runs; test -s src/a\n");
+    let plan = json!({"prompt": "do it", "acceptance_criteria": [{"id": "AC-1",
+        "description": "it", "verification_command": "sh check.sh", "paths": ["src"]}]});
+    let file = world.root().join("plan.json");
+    fs::write(&file, plan.to_string()).unwrap();
+    let said = world.elsewhere(&["task", "import", file.to_str().unwrap()]);
+    assert!(said.success, "{}", said.text);
+    world.type_command("ralph", "").context();
+    world.write("src/a", "1");
+    assert!(world.ralph(&["verify"]).success);
+    world.write("docs", "elsewhere");
+    let status = world.ralph(&["status"]).text;
+    assert!(status.contains("AC-1  holds"), "{status}");
+    world.write("src/a", "2");
+    let status = world.ralph(&["status"]).text;
+    assert!(status.contains("AC-1  stale") && status.contains("src/a"), "{status}");
+    world.write("src/a", "1");
+    world.stop(TOKEN).ends("ended complete");
+    assert_eq!(runs(&world), 1);
+}
+
+#[test]
+fn on_request_the_criteria_run_side_by_side() {
+    let world = World::new();
+    // Each waits for the other: one after the other they would both fail.
+    for (own, other) in [("a", "b"), ("b", "a")] {
+        let wait = format!("until test -e ../{other}; do sleep 0.05; done");
+        world.write(&format!("{own}.sh"), &format!("touch ../{own}; timeout 30 sh -c '{wait}'\n"));
+    }
+    world.start("--ac \"one=sh a.sh\" --ac \"other=sh b.sh\"");
+    let said = world.ralph(&["verify", "--parallel"]);
+    assert!(said.success && said.text.contains("All 2 hold."), "{}", said.text);
+}

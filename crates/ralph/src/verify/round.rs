@@ -221,9 +221,10 @@ impl Job<'_> {
     }
 }
 
-/// Runs the jobs on as many threads as the machine has processors, in the order given.
+/// Runs the jobs on as many threads as the machine has processors, in the order given; on two at
+/// least, since side by side is what was asked for.
 fn side_by_side(jobs: &[Job<'_>], watcher: &dyn Watcher) -> Result<Vec<Run>> {
-    let workers = thread::available_parallelism().map_or(2, usize::from).min(jobs.len());
+    let workers = thread::available_parallelism().map_or(2, usize::from).max(2).min(jobs.len());
     let next = Mutex::new(jobs.iter().enumerate());
     let done = Mutex::new(Vec::new());
     thread::scope(|scope| {
