@@ -226,3 +226,25 @@ fn a_loop_that_nothing_would_enforce_does_not_start() {
     );
     assert!(!world.path("ralph").exists());
 }
+
+#[test]
+fn a_baseline_runs_every_criterion_before_the_work_and_marks_what_holds() {
+    let world = World::new();
+    let printed = world
+        .ralph(&[
+            "start",
+            "fix it",
+            "--ac",
+            "old=test -d .",
+            "--ac",
+            "new=test -f new",
+            "--baseline",
+        ])
+        .done();
+    assert!(printed.stderr.contains("AC-1 holds already: it proves nothing"), "{printed:?}");
+    let state = world.state();
+    assert_eq!(state["acceptance_criteria"][0]["held_before"], true);
+    assert_eq!(state["acceptance_criteria"][1]["receipt"]["exit_code"], 1);
+    assert_eq!(state["acceptance_criteria"][1].get("held_before"), None);
+    assert_eq!(state.get("baseline_pending"), None, "it was taken");
+}
