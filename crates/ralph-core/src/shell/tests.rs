@@ -176,6 +176,10 @@ fn one_piece_repeated_to_the_limit_is_read_or_given_up_on() {
     {
         read(&pair.repeat(LONGEST / pair.len()), &[]);
     }
+}
+
+#[test]
+fn loops_in_loops_and_values_that_double_are_given_up_on() {
     let nested =
         format!("{} a $x {}", "for x in 1 2 3 4 5 6 7 8;do ".repeat(10), ";done".repeat(10));
     assert_eq!(read(&nested, &[]).opaque, [Opaque::TooLong]);
