@@ -410,7 +410,7 @@ mod tests {
             seed ^= seed << 17;
             usize::try_from(seed % sides as u64).unwrap()
         };
-        for _ in 0..5_000 {
+        for _ in 0..1_000 {
             let command: Vec<&str> = (0..roll(10)).map(|_| pieces[roll(pieces.len())]).collect();
             let _ = refuse(&command.join(" "));
         }

@@ -331,7 +331,7 @@ impl Dice {
 
 #[test]
 fn no_sequence_of_changes_makes_a_circle_or_hands_out_a_task_too_early() {
-    for seed in 1..=200_u64 {
+    for seed in 1..=50_u64 {
         let mut dice = Dice(0x9E37_79B9_7F4A_7C15_u64.wrapping_mul(seed));
         let mut tasks = Vec::new();
         for step in 0..60 {
