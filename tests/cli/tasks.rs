@@ -112,6 +112,30 @@ fn the_problems_of_a_plan_are_all_named_with_their_places() {
 }
 
 #[test]
+fn lines_of_tasks_become_a_planned_loop_all_or_nothing() {
+    let world = World::new();
+    let path =
+        world.write("tasks.jsonl", "{\"id\":\"a\",\"name\":\"one\"}\n\n{\"deps\":[\"a\"]}\nnext\n");
+    let printed = world.ralph(&["task", "import", path.to_str().unwrap()]);
+    assert!(printed.stderr.starts_with("line 4: not JSON ("), "{printed:?}");
+    assert_eq!((printed.exit, printed.stdout.as_str()), (1, ""));
+    assert!(!world.path("ralph").exists());
+    world.write(
+        "tasks.jsonl",
+        "{\"id\":\"a\",\"name\":\"one\"}\n\n{\"name\":\"two\",\"deps\":[\"a\"]}\n",
+    );
+    world.ralph(&["task", "import", path.to_str().unwrap()]).done();
+    assert_eq!(world.state()["task_graph"][1]["id"], "T-1");
+    world.write("tasks.jsonl", "\n");
+    world.ralph(&["task", "import", path.to_str().unwrap()]).check(
+        1,
+        "",
+        "there is no task in it; write one on each line\n\
+         ralph: the plan has 1 problem; nothing was imported\n",
+    );
+}
+
+#[test]
 fn a_plan_with_a_command_that_does_not_exist_is_not_imported() {
     let world = World::new();
     let plan = json!({"acceptance_criteria": [

@@ -60,15 +60,17 @@ pub fn changed_tests(state: &LoopState, now: impl Fn(&str) -> String) -> Vec<Str
 /// The words of a command that may name what it tests with, as paths relative to the project's
 /// folder. Which of them exist is for the caller to find out: a word that names nothing is no harm.
 pub fn named_paths(command: &str) -> Vec<String> {
-    let mut folder = String::new();
+    // None while it leads out of the project: what is there is not the project's.
+    let mut folder = Some(String::new());
     let mut paths = Vec::new();
     for part in command.split([';', '&', '|', '(', ')', '\n']) {
         let between = |c: char| c.is_whitespace() || "<>\"'`=,".contains(c);
         let words: Vec<&str> = part.split(between).filter(|word| !word.is_empty()).collect();
         if let ["cd", into, ..] = words.as_slice() {
-            folder = format!("{}/", into.trim_end_matches('/'));
+            folder = plain_path(into).map(|path| format!("{}/", path.trim_end_matches('/')));
             continue;
         }
+        let Some(folder) = &folder else { continue };
         let looks = words.first().is_some_and(|program| LOOKS.contains(program));
         let named = words.iter().filter_map(|word| plain_path(word));
         // What is only looked at is what the work changes, unless its name says otherwise.
@@ -202,6 +204,7 @@ mod tests {
         check_named("./check.sh && node --test=x.js", &["check.sh", "x.js"]);
         check_named("cd sub && bash 'run.sh'", &["sub/run.sh"]);
         check_named("diff <(./a) /etc/passwd ../x ~/y", &["a"]);
+        check_named("(cd /etc && bash a.sh); (cd ../up && bash b.sh); cd sub; ./c", &["sub/c"]);
     }
 
     #[test]

@@ -11,7 +11,7 @@ pub mod render;
 pub use change::{
     Claim, Finding, Lease, NewTask, Which, add, block, claim, depend, done, fail, release, renew,
 };
-pub use lint::{Flaw, lint};
+pub use lint::{Flaw, lint, lint_with_places};
 pub use refused::Refused;
 
 use crate::state::{Task, TaskStatus};

@@ -4,6 +4,7 @@
 //! once, each with its place. Nothing in it can speak for itself: criteria come in unverified,
 //! claims do not come in at all, and how completion is decided is not a plan's to say.
 
+pub mod lines;
 mod read;
 
 use crate::graph::{self, Flaw};
@@ -64,8 +65,13 @@ pub fn parse(text: &str) -> Result<Plan, Vec<Problem>> {
     // What could not be read is missing from the lists, and would be reported a second time.
     if problems.is_empty() {
         check_criteria(&plan.criteria, &mut problems);
-        check_statuses(&plan.tasks, &mut problems);
-        problems.extend(graph::lint(&plan.tasks).iter().map(|flaw| misplaced(&plan.tasks, flaw)));
+        problems.extend(
+            unknown_statuses(&plan.tasks)
+                .map(|(at, what)| Problem::new(format!("task_graph[{at}].status"), what)),
+        );
+        problems.extend(flaws(&plan.tasks).map(|(at, field, flaw)| {
+            Problem::new(format!("task_graph[{at}].{field}"), flaw.to_string())
+        }));
         if plan.criteria.is_empty() && plan.tasks.is_empty() {
             problems.push(Problem::new(
                 "",
@@ -109,9 +115,18 @@ fn number<'a>(ids: impl Iterator<Item = &'a mut String>, prefix: &str) {
     }
 }
 
+/// What runs have shown of a criterion is Ralph's to write: a count of tests that is set before
+/// the first run would be the one that later runs are held to.
 fn unverified(criterion: &mut Criterion) {
-    criterion.verified = false;
-    criterion.receipt = None;
+    let said = std::mem::take(criterion);
+    *criterion = Criterion {
+        id: said.id,
+        description: said.description,
+        verification_command: said.verification_command,
+        paths: said.paths,
+        extra: said.extra,
+        ..Criterion::default()
+    };
 }
 
 fn unclaimed(task: &mut Task) {
@@ -149,34 +164,25 @@ fn check_criteria(criteria: &[Criterion], problems: &mut Vec<Problem>) {
 }
 
 /// A word that is not ours would leave its task aside for ever, and with it all that depend on it.
-fn check_statuses(tasks: &[Task], problems: &mut Vec<Problem>) {
-    for (at, task) in tasks.iter().enumerate() {
-        if let TaskStatus::Other(word) = &task.status {
-            problems.push(Problem::new(
-                format!("task_graph[{at}].status"),
-                format!("`{word}` is no status; write `pending` or `done`, or leave it out"),
-            ));
+fn unknown_statuses(tasks: &[Task]) -> impl Iterator<Item = (usize, String)> {
+    tasks.iter().enumerate().filter_map(|(at, task)| match &task.status {
+        TaskStatus::Other(word) => {
+            Some((at, format!("`{word}` is no status; write `pending` or `done`, or leave it out")))
         }
-    }
+        _ => None,
+    })
 }
 
-fn misplaced(tasks: &[Task], flaw: &Flaw) -> Problem {
-    let first = |id: &str| tasks.iter().position(|task| task.id == id);
-    let (at, field) = match flaw {
-        Flaw::EmptyId { place } => (place.checked_sub(1), "id"),
-        Flaw::EmptyName { id } => {
-            (tasks.iter().position(|task| task.id == *id && task.name.trim().is_empty()), "name")
-        }
-        Flaw::DuplicateId { id } => (tasks.iter().rposition(|task| task.id == *id), "id"),
-        Flaw::UnknownDependency { id, on } => {
-            (tasks.iter().position(|task| task.id == *id && task.deps.contains(on)), "deps")
-        }
-        Flaw::OnItself { id } => (first(id), "deps"),
-        Flaw::Cycle { path } => (path.first().and_then(|id| first(id)), "deps"),
-    };
-    let place =
-        at.map_or_else(|| "task_graph".to_owned(), |at| format!("task_graph[{at}].{field}"));
-    Problem::new(place, flaw.to_string())
+/// What is wrong with the tasks, each with the place of its task in the list and the member.
+fn flaws(tasks: &[Task]) -> impl Iterator<Item = (usize, &'static str, Flaw)> {
+    graph::lint_with_places(tasks).into_iter().map(|(at, flaw)| {
+        let field = match flaw {
+            Flaw::EmptyId { .. } | Flaw::DuplicateId { .. } => "id",
+            Flaw::EmptyName { .. } => "name",
+            Flaw::UnknownDependency { .. } | Flaw::OnItself { .. } | Flaw::Cycle { .. } => "deps",
+        };
+        (at, field, flaw)
+    })
 }
 
 #[cfg(test)]

@@ -80,8 +80,15 @@ impl Redactor {
     }
 }
 
+/// Also those that overlap each other: of `ababa` no part may stay where `aba` is the value, and
+/// how the stream was cut must not decide it.
 fn starts(value: &Value, held: &[u8], limit: usize) -> impl Iterator<Item = usize> {
-    value.finder.find_iter(held).take_while(move |start| *start < limit)
+    let mut from = 0;
+    std::iter::from_fn(move || {
+        let start = from + value.finder.find(held.get(from..)?)?;
+        from = start + 1;
+        (start < limit).then_some(start)
+    })
 }
 
 #[cfg(test)]
@@ -124,6 +131,17 @@ mod tests {
     #[test]
     fn of_two_values_that_overlap_nothing_is_left() {
         check("-abcdefghi-", "-[redacted API_KEY]-");
+    }
+
+    #[test]
+    fn of_a_value_that_overlaps_itself_nothing_is_left() {
+        for size in 1..=7 {
+            let mut redactor = Redactor::new([("A_KEY", &b"aba"[..])]);
+            let mut out = Vec::new();
+            b"-ababa-".chunks(size).for_each(|piece| redactor.feed(piece, &mut out));
+            redactor.finish(&mut out);
+            assert_eq!(String::from_utf8_lossy(&out), "-[redacted A_KEY]-", "in pieces of {size}");
+        }
     }
 
     #[test]

@@ -4,6 +4,7 @@
 //! running loop. A project's file may tune; it names no command to run and switches nothing on that
 //! the person did not.
 
+use crate::arguments::Number;
 use crate::state::{Completion, LoopState};
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
@@ -60,6 +61,28 @@ impl Settings {
         Settings { completion: None, receipt_ignore: None, ..self }
     }
 
+    /// What of a file's text no loop can use, with what to write. Numbers keep to the bounds of the
+    /// flags, so that no file can say what a person could not type.
+    pub fn refused(&self) -> Option<String> {
+        let numbers = [
+            ("max_iterations", Number::MaxIterations, self.max_iterations.map(u64::from)),
+            ("max_minutes", Number::MaxMinutes, self.max_minutes),
+            ("stall_limit", Number::StallLimit, self.stall_limit.map(u64::from)),
+        ];
+        for (name, number, given) in numbers {
+            let most = number.most();
+            if let Some(given) = given.filter(|given| !(1..=most).contains(given)) {
+                return Some(format!("`{name}` is a whole number from 1 to {most}, not {given}"));
+            }
+        }
+        match &self.completion {
+            Some(Completion::Other(word)) => {
+                Some(format!("`completion` is `verified` or `token`, not `{word}`"))
+            }
+            _ => None,
+        }
+    }
+
     /// The settings that were frozen into a loop.
     pub fn of(state: &LoopState) -> Settings {
         serde_json::from_value(state.settings.clone()).unwrap_or_default()
@@ -96,6 +119,28 @@ impl Settings {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[track_caller]
+    fn check(settings: Settings, expected: Option<&str>) {
+        assert_eq!(settings.refused().as_deref(), expected);
+    }
+
+    #[test]
+    fn a_bound_that_no_flag_takes_is_refused_and_so_is_a_word_that_no_rule_knows() {
+        let of = |max_iterations| Settings { max_iterations, ..Settings::default() };
+        check(of(None), None);
+        check(of(Some(10_000)), None);
+        check(of(Some(0)), Some("`max_iterations` is a whole number from 1 to 10000, not 0"));
+        check(
+            of(Some(10_001)),
+            Some("`max_iterations` is a whole number from 1 to 10000, not 10001"),
+        );
+        let completion = Some(Completion::Other("tokn".to_owned()));
+        check(
+            Settings { completion, ..Settings::default() },
+            Some("`completion` is `verified` or `token`, not `tokn`"),
+        );
+    }
 
     #[test]
     fn a_projects_file_tunes_and_does_not_weaken() {

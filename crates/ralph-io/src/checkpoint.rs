@@ -113,7 +113,7 @@ pub fn list(root: &Path, loop_id: Option<&str>) -> Result<Vec<Checkpoint>> {
 }
 
 /// Five fields of a ref; none if it is not one of ours by its name and kind.
-fn parse(fields: &[&str]) -> Option<Checkpoint> {
+pub(crate) fn parse(fields: &[&str]) -> Option<Checkpoint> {
     let [reference, commit, tree, at, about] = fields else { return None };
     // Git ends each ref with a line feed, which comes before the next one's name.
     let reference = reference.trim_start_matches('\n');

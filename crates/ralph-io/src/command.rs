@@ -14,6 +14,8 @@ mod signals;
 mod supervise;
 mod wire;
 
+#[cfg(fuzzing)]
+pub(crate) use family::process_of;
 pub use orphans::adopt as adopt_orphans;
 pub use supervise::supervise;
 pub use wire::{Report, Request, receive, send};

@@ -10,6 +10,8 @@ pub mod client;
 pub mod clock;
 pub mod command;
 pub mod digest;
+#[cfg(fuzzing)]
+pub mod fuzzing;
 mod git;
 pub mod given;
 pub mod home;

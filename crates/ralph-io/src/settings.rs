@@ -2,7 +2,7 @@
 
 use crate::home::Home;
 use crate::{atomic, owned};
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, anyhow};
 use ralph_core::settings::Settings;
 use sha2::{Digest, Sha256};
 use std::os::unix::ffi::OsStrExt;
@@ -55,7 +55,12 @@ fn parse_file(path: &Path) -> Result<Option<Settings>> {
             return Err(error).with_context(|| format!("could not read `{}`", path.display()));
         }
     };
-    toml::from_str(&text).map(Some).with_context(|| format!("could not use `{}`", path.display()))
+    let describe = || format!("could not use `{}`", path.display());
+    let settings: Settings = toml::from_str(&text).with_context(describe)?;
+    match settings.refused() {
+        Some(why) => Err(anyhow!(why)).with_context(describe),
+        None => Ok(Some(settings)),
+    }
 }
 
 /// Records that the person has read this content of the project's file: what they were shown, and
@@ -112,5 +117,8 @@ mod tests {
         std::fs::write(&path, "max_iteration = 3\n").unwrap();
         let error = format!("{:#}", parse_file(&path).unwrap_err());
         assert!(error.contains("max_iteration"), "{error}");
+        std::fs::write(&path, "max_iterations = 0\n").unwrap();
+        let error = format!("{:#}", parse_file(&path).unwrap_err());
+        assert!(error.ends_with("a whole number from 1 to 10000, not 0"), "{error}");
     }
 }

@@ -106,6 +106,12 @@ struct Change<'a> {
     submodule: Option<&'a [u8]>,
 }
 
+/// The path that a record names, for the fuzz targets.
+#[cfg(fuzzing)]
+pub(crate) fn path_of(record: &[u8]) -> Option<&[u8]> {
+    Change::parse(record).map(|change| change.path)
+}
+
 struct Budget {
     files: usize,
     bytes: u64,

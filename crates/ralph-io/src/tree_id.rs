@@ -6,11 +6,11 @@
 //! that tell it not to look (`assume-unchanged`, `skip-worktree`) and through an index that may be
 //! wrong about a file written in the same moment; and it would store every file it looks at.
 
-mod cache;
+pub(crate) mod cache;
 mod compare;
 mod folder;
 mod kept;
-mod names;
+pub(crate) mod names;
 mod read;
 mod reader;
 #[cfg(test)]

@@ -2,5 +2,7 @@
 
 pub mod cli;
 pub mod demo;
+#[cfg(fuzzing)]
+pub mod fuzzing;
 pub mod standin;
 mod verify;

@@ -71,25 +71,33 @@ impl fmt::Display for Flaw {
 
 /// Everything that is wrong, in the order of the list; cycles last.
 pub fn lint(tasks: &[Task]) -> Vec<Flaw> {
+    lint_with_places(tasks).into_iter().map(|(_, flaw)| flaw).collect()
+}
+
+/// As [`lint`], each with the place of the task in the list, counted from 0.
+pub fn lint_with_places(tasks: &[Task]) -> Vec<(usize, Flaw)> {
     let graph = Graph::new(tasks, Timestamp::UNIX_EPOCH);
     let mut seen = HashSet::new();
     let mut flaws = Vec::new();
     for (at, task) in tasks.iter().enumerate() {
         let id = task.id.clone();
         if id.trim().is_empty() {
-            flaws.push(Flaw::EmptyId { place: at + 1 });
+            flaws.push((at, Flaw::EmptyId { place: at + 1 }));
         } else if !seen.insert(task.id.as_str()) {
-            flaws.push(Flaw::DuplicateId { id: id.clone() });
+            flaws.push((at, Flaw::DuplicateId { id: id.clone() }));
         }
         if task.name.trim().is_empty() {
-            flaws.push(Flaw::EmptyName { id: id.clone() });
+            flaws.push((at, Flaw::EmptyName { id: id.clone() }));
         }
         let unknown = task.deps.iter().filter(|on| graph.place(on).is_none());
-        flaws.extend(unknown.map(|on| Flaw::UnknownDependency { id: id.clone(), on: on.clone() }));
+        flaws.extend(
+            unknown.map(|on| (at, Flaw::UnknownDependency { id: id.clone(), on: on.clone() })),
+        );
     }
     flaws.extend(cycles(tasks).into_iter().map(|path| match path.as_slice() {
-        [id] => Flaw::OnItself { id: id.clone() },
-        _ => Flaw::Cycle { path },
+        [id] => (graph.place(id).unwrap_or(0), Flaw::OnItself { id: id.clone() }),
+        [first, ..] => (graph.place(first).unwrap_or(0), Flaw::Cycle { path }),
+        [] => (0, Flaw::Cycle { path }),
     }));
     flaws
 }

@@ -127,17 +127,16 @@ fn max_iterations(members: &mut Map<String, Value>, problems: &mut Vec<Problem>)
 /// `completion` …) are the loop's to write: a plan that carries them, as a copy of a state file
 /// would, does not set them.
 fn unknown(members: Map<String, Value>) -> Extra {
-    let known = serde_json::from_value::<LoopState>(Value::Object(Map::new())).map(full_names);
-    let known = known.unwrap_or_default();
-    members.into_iter().filter(|(name, _)| !known.contains(name)).collect()
+    members.into_iter().filter(|(name, _)| !is_of_state(name)).collect()
 }
 
-/// The names of all members of a state, those included that are left out while they are empty.
-fn full_names(state: LoopState) -> Vec<String> {
-    let written = match serde_json::to_value(state) {
-        Ok(Value::Object(members)) => members.into_iter().map(|(name, _)| name).collect(),
-        _ => Vec::new(),
-    };
-    let left_out = ["resume_phase", "pause", "ending", "via", "turn", "client"];
-    written.into_iter().chain(left_out.map(str::to_owned)).collect()
+/// The state is asked itself: a list of its names would miss the next one, and what is taken for
+/// unknown here is written beside the state's own members and read back as one of them.
+fn is_of_state(name: &str) -> bool {
+    let alone = Map::from_iter([(name.to_owned(), Value::Null)]);
+    match serde_json::from_value::<LoopState>(Value::Object(alone)) {
+        Ok(state) => !state.extra.contains_key(name),
+        // Only a member that it knows can have a shape that it refuses.
+        Err(_) => true,
+    }
 }

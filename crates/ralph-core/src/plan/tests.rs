@@ -213,6 +213,33 @@ fn no_member_of_a_full_state_is_taken_for_an_unknown_one() {
 }
 
 #[test]
+fn a_plan_sets_no_member_of_the_state_that_is_left_out_while_it_is_empty() {
+    let plan = json!({
+        "started_at": "1970-01-01T00:00:00Z", "frozen": {"criteria": "x"}, "changed_tests": ["a"],
+        "baseline_pending": true, "checkpoint": {"tree": "t"}, "blocked": {"what": "w"},
+        "cancelled_by_prompt": "p", "let_finish": true, "colour": "blue",
+        "acceptance_criteria": [{"description": "d", "verification_command": "make",
+            "tests_expected": 1, "held_before": true, "held_on": "t", "turned_red": {}}],
+    });
+    let mut state = LoopState::default();
+    parse(&plan.to_string()).unwrap().fill(&mut state);
+    let written = serde_json::to_string(&state).unwrap();
+    let read: LoopState = serde_json::from_str(&written).unwrap();
+    let criterion = Criterion {
+        id: "AC-1".to_owned(),
+        description: "d".to_owned(),
+        verification_command: "make".to_owned(),
+        ..Criterion::default()
+    };
+    let expected = LoopState {
+        acceptance_criteria: vec![criterion],
+        extra: [("colour".to_owned(), json!("blue"))].into(),
+        ..LoopState::default()
+    };
+    assert_eq!(read, expected);
+}
+
+#[test]
 fn what_a_plan_does_not_say_stays() {
     let mut state = LoopState { prompt: "p".to_owned(), max_iterations: 9, ..LoopState::default() };
     parse(&with_tasks(json!([{"name": "a"}])).to_string()).unwrap().fill(&mut state);

@@ -1,11 +1,11 @@
 //! A glance at the state document: what a tool call needs, whose cost does not grow with what the
 //! document holds besides.
 
-use super::{EndingKind, LoopState, Mode, Phase, Via};
+use super::{EndingKind, LoopState, Mode, Phase, SCHEMA_VERSION, Via};
 use serde::Deserialize;
 
 /// What a tool call needs to know of a loop.
-#[derive(Debug, Clone, Default, Deserialize)]
+#[derive(Debug, Clone, Deserialize)]
 #[serde(default)]
 pub struct Glance {
     /// As in [`LoopState`].
@@ -34,6 +34,26 @@ pub struct Glance {
     pub baseline_pending: bool,
 }
 
+/// What is absent is as in the whole document.
+impl Default for Glance {
+    fn default() -> Self {
+        Glance {
+            schema_version: SCHEMA_VERSION,
+            session_id: String::new(),
+            mode: Mode::Loop,
+            phase: Phase::Planned,
+            iteration: 0,
+            max_iterations: 25,
+            turn: None,
+            ending: None,
+            via: None,
+            touched: false,
+            let_finish: false,
+            baseline_pending: false,
+        }
+    }
+}
+
 /// The turn that a loop drives, at a glance.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default)]
@@ -45,7 +65,8 @@ pub struct GlanceTurn {
 }
 
 /// How a loop ended, at a glance.
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default)]
 pub struct GlanceEnding {
     /// As in [`super::Ending`].
     pub kind: EndingKind,
@@ -87,3 +108,21 @@ macro_rules! document {
 
 document!(LoopState);
 document!(Glance);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_document_leaves_out_is_the_same_at_a_glance() {
+        for text in ["{}", r#"{"ending":{}}"#, r#"{"turn":{}}"#, r#"{"iteration":3}"#] {
+            let whole: LoopState = serde_json::from_str(text).unwrap();
+            let glance: Glance = serde_json::from_str(text).unwrap();
+            assert_eq!(glance.schema_version, whole.schema_version, "{text}");
+            assert_eq!((&glance.mode, &glance.phase), (&whole.mode, &whole.phase), "{text}");
+            assert_eq!(Document::position(&glance), whole.position(), "{text}");
+            let ending = whole.ending.map(|ending| ending.kind);
+            assert_eq!(glance.ending.map(|ending| ending.kind), ending, "{text}");
+        }
+    }
+}

@@ -135,6 +135,12 @@ fn parse(stat: &[u8]) -> Option<Process> {
     })
 }
 
+/// Process id and name, for the fuzz targets.
+#[cfg(fuzzing)]
+pub(crate) fn process_of(stat: &[u8]) -> Option<(i32, String)> {
+    parse(stat).map(|process| (process.pid, process.name))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -143,6 +143,12 @@ fn parse(bytes: &[u8], root: &Path) -> Option<Remembered> {
     Some(remembered)
 }
 
+/// How many files a cache holds, for the fuzz targets.
+#[cfg(fuzzing)]
+pub(crate) fn count(bytes: &[u8], root: &Path) -> Option<usize> {
+    parse(bytes, root).map(|remembered| remembered.entries.len())
+}
+
 /// Writes the cache anew if that will spare more reading than it costs. It is a help and no
 /// record: what cannot be written is left.
 pub(super) fn keep(path: Option<&Path>, root: &Path, before: &Remembered, seen: &Seen<'_>) {

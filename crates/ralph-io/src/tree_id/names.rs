@@ -133,7 +133,7 @@ fn take(top: &Path, below: &[u8], listed: &[u8], names: &mut Names, depth: usize
 
 /// The name, and whether it is a repository within this one: `? name`, `? folder/`, or
 /// `H 100644 <object> 0<tab>name`.
-fn parse(line: &[u8]) -> Option<(bool, &[u8])> {
+pub(crate) fn parse(line: &[u8]) -> Option<(bool, &[u8])> {
     let (letter, rest) = (line.first()?, line.get(2..)?);
     if *letter == b'?' {
         let folder = rest.strip_suffix(b"/");

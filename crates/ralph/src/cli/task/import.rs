@@ -8,7 +8,7 @@ use super::super::which;
 use anyhow::{Context, Result};
 use ralph_core::arguments::Options;
 use ralph_core::graph::render::{self, Show};
-use ralph_core::plan::{self, Plan};
+use ralph_core::plan::{self, Plan, Problem};
 use ralph_core::project;
 use ralph_core::start::{self, Facts};
 use ralph_core::state::{LoopError, LoopState, StartedBy};
@@ -19,7 +19,8 @@ use std::path::Path;
 /// The plan.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// A JSON document, or a Markdown one with a ```json block; `-` reads standard input
+    /// A JSON document, or a Markdown one with a ```json block, or a `.jsonl` file with one task on
+    /// each line; `-` reads standard input
     #[arg(value_name = "FILE|-")]
     file: String,
 }
@@ -31,7 +32,7 @@ pub(super) fn run(here: &Here, args: &Args) -> Result<Exit> {
         "-" => given::stdin()?,
         path => given::file(Path::new(path))?,
     };
-    let plan = match plan::parse(&text) {
+    let plan = match read(&args.file, &text) {
         Ok(plan) => plan,
         Err(problems) => return Err(unsound(problems.iter().map(ToString::to_string).collect())),
     };
@@ -48,6 +49,21 @@ pub(super) fn run(here: &Here, args: &Args) -> Result<Exit> {
     note(here, &file, &state, ("task import", "planned"), &why);
     screen::print(&describe(&state, here))?;
     Ok(Exit::Done)
+}
+
+/// Tasks alone are told from a plan by the file's name: a text may be both, and one line of it one.
+fn read(file: &str, text: &str) -> Result<Plan, Vec<Problem>> {
+    if !file.ends_with(".jsonl") {
+        return plan::parse(text);
+    }
+    let tasks = plan::lines::parse(text)?;
+    if tasks.is_empty() {
+        return Err(vec![Problem {
+            place: String::new(),
+            what: "there is no task in it; write one on each line".to_owned(),
+        }]);
+    }
+    Ok(Plan { tasks, ..Plan::default() })
 }
 
 fn unsound(problems: Vec<String>) -> anyhow::Error {

@@ -1,0 +1,121 @@
+//! Tasks as lines of JSON: one task on each line, under the names that a plan uses.
+//!
+//! All or nothing: with anything wrong in it no task is read, and everything that is wrong is
+//! reported at once, each with the number of its line as an editor counts. As in a plan, a claim
+//! does not come in: who works on a task is not for a file to say.
+
+use super::{Problem, flaws, number, unclaimed, unknown_statuses};
+use crate::state::Task;
+use serde_json::Value;
+
+/// Reads the tasks of a text. Blank lines are skipped, and a task without an id is given the next
+/// number that no other has.
+///
+/// # Errors
+/// Every line that is wrong, in the order of the text where lines cannot be read, and then in the
+/// order of what was looked at.
+pub fn parse(text: &str) -> Result<Vec<Task>, Vec<Problem>> {
+    let (mut tasks, mut places, mut problems) = (Vec::new(), Vec::new(), Vec::new());
+    let text = text.trim_start_matches('\u{feff}');
+    for (at, line) in text.split('\n').enumerate().filter(|(_, line)| !line.trim().is_empty()) {
+        match task(line) {
+            Ok(task) => {
+                tasks.push(task);
+                places.push(at + 1);
+            }
+            Err(what) => problems.push(Problem::new(place(at + 1), what)),
+        }
+    }
+    number(tasks.iter_mut().map(|task| &mut task.id), "T-");
+    tasks.iter_mut().for_each(unclaimed);
+    // A line that could not be read may hold the task that another depends on.
+    if problems.is_empty() {
+        let of = |at: usize| place(places.get(at).copied().unwrap_or_default());
+        problems.extend(unknown_statuses(&tasks).map(|(at, what)| Problem::new(of(at), what)));
+        problems.extend(flaws(&tasks).map(|(at, _, flaw)| Problem::new(of(at), flaw.to_string())));
+    }
+    if problems.is_empty() { Ok(tasks) } else { Err(problems) }
+}
+
+/// The tasks, one on each line.
+pub fn render(tasks: &[Task]) -> String {
+    tasks.iter().map(|task| format!("{}\n", serde_json::json!(task))).collect()
+}
+
+fn place(line: usize) -> String {
+    format!("line {line}")
+}
+
+fn task(line: &str) -> Result<Task, String> {
+    let value: Value = serde_json::from_str(line.trim()).map_err(|error| {
+        format!("not JSON ({error}); write one task on one line: {{\"id\":\"T-1\",\"name\":\"…\"}}")
+    })?;
+    if !value.is_object() {
+        return Err("not an object; write `{…}`".to_owned());
+    }
+    serde_json::from_value(value)
+        .map_err(|error| format!("{error}; write the members of a task as a plan has them"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::state::TaskStatus;
+
+    fn problems(text: &str) -> Vec<String> {
+        parse(text).expect_err(text).iter().map(Problem::to_string).collect()
+    }
+
+    #[test]
+    fn blank_lines_are_skipped_and_missing_ids_are_numbered() {
+        let tasks =
+            parse("\u{feff}\n{\"name\":\"a\"}\r\n\n  \n{\"name\":\"b\",\"deps\":[\"T-1\"]}")
+                .unwrap();
+        assert_eq!(tasks.iter().map(|task| task.id.as_str()).collect::<Vec<_>>(), ["T-1", "T-2"]);
+        assert_eq!(parse("\n \n"), Ok(Vec::new()));
+    }
+
+    #[test]
+    fn what_was_rendered_reads_back_with_members_that_nobody_knows() {
+        let text = "{\"id\":\"a\",\"name\":\"one\\ntwo\",\"status\":\"done\",\"result\":\"r\",\"estimate\":\"2h\"}\n\
+                    {\"id\":\"b\",\"name\":\"n\",\"deps\":[\"a\"],\"files\":[\"f\"]}";
+        let tasks = parse(text).unwrap();
+        assert_eq!(tasks[0].extra["estimate"], "2h");
+        assert_eq!(render(&tasks).lines().count(), 2);
+        assert_eq!(parse(&render(&tasks)), Ok(tasks));
+    }
+
+    #[test]
+    fn a_claim_does_not_come_in() {
+        let text = "{\"name\":\"a\",\"status\":\"in_progress\",\"owner\":\"w\",\"lease_expires_at\":\"2026-01-01T00:00:00Z\"}";
+        let task = parse(text).unwrap().remove(0);
+        assert_eq!((task.status, task.owner), (TaskStatus::Pending, None));
+        assert_eq!(task.lease_expires_at, None);
+    }
+
+    #[test]
+    fn every_line_that_cannot_be_read_is_named_and_nothing_is_read() {
+        let found = problems("{\"name\":\"a\"}\n{\"name\":\n\n7\n{\"name\":3}\n");
+        assert_eq!(found.len(), 3, "{found:?}");
+        assert!(found[0].starts_with("line 2: not JSON (EOF"), "{found:?}");
+        assert_eq!(found[1], "line 4: not an object; write `{…}`");
+        assert!(found[2].starts_with("line 5: invalid type: integer `3`"), "{found:?}");
+    }
+
+    #[test]
+    fn what_is_wrong_between_lines_is_named_by_line() {
+        let text = "{\"id\":\"a\",\"name\":\"a\",\"deps\":[\"x\"]}\n\n{\"id\":\"a\",\"name\":\"b\"}\n\
+                    {\"id\":\"a\",\"name\":\" \"}\n{\"id\":\"b\",\"name\":\"b\",\"deps\":[\"b\"],\"status\":\"soon\"}";
+        assert_eq!(
+            problems(text),
+            [
+                "line 5: `soon` is no status; write `pending` or `done`, or leave it out",
+                "line 1: a depends on x, which does not exist; add it or leave it out",
+                "line 3: a is the id of two tasks; rename one",
+                "line 4: a is the id of two tasks; rename one",
+                "line 4: a has no name; say in words what is to be done",
+                "line 5: b depends on itself; leave that out",
+            ]
+        );
+    }
+}

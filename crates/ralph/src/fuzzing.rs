@@ -1,0 +1,32 @@
+//! What of the command line reads or shows other people's text, for the fuzz targets alone.
+//!
+//! Compiled only with `--cfg fuzzing`, which a fuzzer's build sets: the product has no such module.
+
+use crate::cli::install::merge::{self, Merged};
+use crate::cli::screen;
+use ralph_core::registration::{Location, settings_hooks};
+
+/// A settings text with our hooks in it, and whether anything was changed; none if it is refused.
+pub fn put_in(text: &str, cap: Option<u32>) -> Option<(String, bool)> {
+    let wanted = settings_hooks(Location::Folder("/opt/ralph/bin"));
+    merge::put_in(text, &wanted, cap).ok().map(with_changed)
+}
+
+/// A settings text without our hooks, and whether anything was changed; none if it is refused.
+pub fn take_out(text: &str, cap: Option<u32>) -> Option<(String, bool)> {
+    merge::take_out(text, cap).ok().map(with_changed)
+}
+
+fn with_changed(merged: Merged) -> (String, bool) {
+    (merged.text, !merged.changes.is_empty())
+}
+
+/// A text for a terminal, on one line.
+pub fn visible(text: &str) -> String {
+    screen::visible(text)
+}
+
+/// A text for a terminal, with its lines.
+pub fn visible_lines(text: &str) -> String {
+    screen::visible_lines(text)
+}

@@ -1,0 +1,60 @@
+//! Bash command lines: what they may run, and what the guard says of them.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use ralph_core::event::ToolInput;
+use ralph_core::guard::{self, Agent, Call, Places, Record, Ruling, Situation, Standing};
+use ralph_core::shell;
+use ralph_core::state::Mode;
+use ralph_fuzz::quoted;
+use std::sync::LazyLock;
+
+static PLACES: LazyLock<Places> = LazyLock::new(|| Places {
+    ralph_home: "/home/p/.local/state/ralph".to_owned(),
+    config_dirs: vec!["/home/p/.claude".to_owned()],
+    user_config: "/home/p/.config/ralph".to_owned(),
+    executables: vec!["/home/p/.local/bin".to_owned()],
+    plugin_root: Some("/home/p/plugin".to_owned()),
+    home: "/home/p".to_owned(),
+});
+
+fn rule(command: &str) -> Option<guard::Rule> {
+    let input = ToolInput { command: Some(command.to_owned()), ..ToolInput::default() };
+    let situation = Situation {
+        mode: &Mode::Loop,
+        standing: Standing::Running,
+        agent: Agent::Main,
+        session_id: "s",
+        places: &PLACES,
+    };
+    let cwd = "/home/p/work";
+    let call = Call { tool: "Bash", input: &input, cwd, resolved: None, cut: false };
+    let ruling = guard::decide(&situation, &call);
+    assert_eq!(ruling, guard::decide(&situation, &call), "decided twice, it is the same");
+    match ruling {
+        Ruling::Allow => None,
+        Ruling::Deny { rule, ref reason } => {
+            assert!(!reason.is_empty(), "a refusal says why");
+            let record = Record::of(&situation, &call, rule);
+            let kept = serde_json::to_string(&record).expect("a record can be written");
+            let read: Record = serde_json::from_str(&kept).expect("and read");
+            assert!(read.decide_again().is_none_or(|again| again == ruling));
+            Some(rule)
+        }
+    }
+}
+
+fuzz_target!(|data: &[u8]| {
+    let text = String::from_utf8_lossy(data);
+    let reading = shell::read(&text, &[]);
+    let same = shell::read(&text, &[]);
+    assert_eq!(format!("{reading:?}"), format!("{same:?}"));
+    let Some(refused) = rule(&text) else { return };
+    let known = reading.opaque.is_empty() && text.len() < 4096 && !text.contains('\0');
+    if known {
+        // What is refused alone is refused in company, and inside another shell.
+        assert_eq!(rule(&format!("true\n{text}")), Some(refused), "after another command");
+        let inside = format!("bash -c {}", quoted(&text));
+        assert_eq!(rule(&inside), Some(refused), "{inside}");
+    }
+});

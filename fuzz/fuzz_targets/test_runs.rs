@@ -1,0 +1,32 @@
+//! What test runners print, in pieces. Input: the command, and what it printed.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use ralph_core::tests_run::{Scanner, TestsRun};
+use ralph_fuzz::{cuts, parts};
+
+fn read(command: &str, pieces: &[&[u8]]) -> TestsRun {
+    let mut scanner = Scanner::new(command);
+    pieces.iter().for_each(|piece| scanner.feed(piece));
+    scanner.finish()
+}
+
+fuzz_target!(|data: &[u8]| {
+    let [command, output] = parts(data);
+    let command = String::from_utf8_lossy(command);
+    let whole = read(&command, &[output]);
+    for pieces in cuts(output) {
+        assert_eq!(read(&command, &pieces), whole, "wherever it was split");
+    }
+    assert_eq!(read(&command, &[output, b"\n"]), whole, "the last line needs no end");
+    if !output.iter().any(u8::is_ascii_digit) {
+        // Bun and others tell a number in words nowhere.
+        assert!(!matches!(whole, TestsRun::Ran(2..)), "a number that nobody printed");
+    }
+    let silent = read(&command, &[]);
+    assert!(matches!(silent, TestsRun::Unknown | TestsRun::None(_)));
+    let noise = b"compiling\nwarning: unused variable\n";
+    assert_eq!(read(&command, &[noise]), silent, "what no runner said counts for nothing");
+    let kept = serde_json::to_string(&whole).expect("an answer can be kept");
+    assert_eq!(serde_json::from_str::<TestsRun>(&kept).ok(), Some(whole));
+});
