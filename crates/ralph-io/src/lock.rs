@@ -40,7 +40,12 @@ pub fn take(path: &Path, deadline: Duration) -> Result<Lock> {
             Ok(()) => return Ok(Lock { _file: file }),
             Err(TryLockError::Error(error)) => return Err(error).with_context(describe),
             Err(TryLockError::WouldBlock) if began.elapsed() >= deadline => {
-                anyhow::bail!("another process has held `{}` for too long", lock_path.display());
+                // It waits for a person as a rule: stopped in a terminal, or in a debugger.
+                let lock = lock_path.display();
+                anyhow::bail!(
+                    "another process has held `{lock}` for too long; `fuser -v {lock}` names it: \
+                     let it go on or end it"
+                );
             }
             Err(TryLockError::WouldBlock) => {
                 // The system offers no wait with a deadline for file locks.
