@@ -23,16 +23,21 @@ pub struct Lock {
 /// # Errors
 /// When another process held it all that time, or the lock file could not be opened.
 pub fn take(path: &Path, deadline: Duration) -> Result<Lock> {
+    lock(path, OpenOptions::new().create(true).truncate(false), deadline)
+}
+
+/// As `take`, for a reader: it leaves nothing beside a document that nobody has written to.
+///
+/// # Errors
+/// As `take`, and where there is no lock file.
+pub fn take_existing(path: &Path, deadline: Duration) -> Result<Lock> {
+    lock(path, &mut OpenOptions::new(), deadline)
+}
+
+fn lock(path: &Path, how: &mut OpenOptions, deadline: Duration) -> Result<Lock> {
     let lock_path = path.with_extension("lock");
     let describe = || format!("could not lock `{}`", lock_path.display());
-    let file = OpenOptions::new()
-        .read(true)
-        .write(true)
-        .create(true)
-        .truncate(false)
-        .mode(0o600)
-        .open(&lock_path)
-        .with_context(describe)?;
+    let file = how.read(true).write(true).mode(0o600).open(&lock_path).with_context(describe)?;
     let began = Instant::now();
     let mut pause = Duration::from_micros(200);
     loop {

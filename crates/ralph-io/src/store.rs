@@ -60,18 +60,17 @@ impl LoopFile {
     /// As `read`, for any view of the document.
     ///
     /// A writer writes where the copy of the state before stands, and a reader may still be at it
-    /// if that was the state when it began. So what looks broken is looked at once more while nobody
-    /// writes; where that cannot be had, the first look counts.
+    /// if that was the state when it began. So what looks broken is looked at again, at last while
+    /// nobody writes, if that can be had.
     pub fn view<S: Document>(&self) -> Result<Option<Loaded<S>>> {
-        let first = self.look();
-        if matches!(&first, Ok(None) | Ok(Some(Loaded { warning: None, .. }))) {
-            return first;
+        for _ in 0..3 {
+            let seen = self.look();
+            if matches!(&seen, Ok(None) | Ok(Some(Loaded { warning: None, .. }))) {
+                return seen;
+            }
         }
-        match self.hold(lock::DEADLINE) {
-            Ok(Some(_held)) => self.look(),
-            Ok(None) => Ok(None),
-            Err(_) => first,
-        }
+        let _held = lock::take_existing(&self.path, lock::DEADLINE);
+        self.look()
     }
 
     /// The state as its bytes are at this moment.
