@@ -39,7 +39,6 @@ fn lock(path: &Path, how: &mut OpenOptions, deadline: Duration) -> Result<Lock> 
     let describe = || format!("could not lock `{}`", lock_path.display());
     let file = how.read(true).write(true).mode(0o600).open(&lock_path).with_context(describe)?;
     let began = Instant::now();
-    let mut pause = Duration::from_micros(200);
     loop {
         match file.try_lock() {
             Ok(()) => return Ok(Lock { _file: file }),
@@ -54,11 +53,22 @@ fn lock(path: &Path, how: &mut OpenOptions, deadline: Duration) -> Result<Lock> 
             }
             Err(TryLockError::WouldBlock) => {
                 // The system offers no wait with a deadline for file locks.
-                std::thread::sleep(pause);
-                pause = (pause * 2).min(Duration::from_millis(10));
+                std::thread::sleep(pause_after(began.elapsed()));
             }
         }
     }
+}
+
+/// How long to wait before the next look. The first moments are for a holder that is nearly done.
+/// Then who has waited longer looks oftener: were it the other way round, those who come would get
+/// the lock before those who are there, and in a crowd somebody would wait to the deadline.
+fn pause_after(waited: Duration) -> Duration {
+    Duration::from_micros(match waited.as_millis() {
+        0..2 => 200,
+        2..200 => 5_000,
+        200..1_000 => 1_000,
+        _ => 300,
+    })
 }
 
 #[cfg(test)]
