@@ -77,10 +77,14 @@ pub fn begin(asked: &Asked<'_>) -> Result<Begun> {
         Start::Answered => answered(asked, bound_file.as_ref()),
         Start::Refuse(why) => Ok(Begun::Refused(why)),
         Start::New(task) => create(asked, &task),
-        Start::Replace(task) => {
-            replace(asked, bound_file.as_ref())?;
-            create(asked, &task)
-        }
+        Start::Replace(task) => match replace(asked, bound_file.as_ref())? {
+            true => create(asked, &task),
+            false => Ok(Begun::Refused(
+                "the loop of this session has just begun; end it with /ralph-cancel before you \
+                 start another"
+                    .to_owned(),
+            )),
+        },
         Start::Planned => take_up(asked, project_file.as_ref(), true),
         Start::Continue => take_up(asked, bound_file.as_ref(), false),
     }
@@ -111,19 +115,25 @@ fn answered(asked: &Asked<'_>, file: Option<&LoopFile>) -> Result<Begun> {
     Ok(Begun::Answered)
 }
 
-/// Ends a loop that had no event since its start, in favour of another task.
-fn replace(asked: &Asked<'_>, file: Option<&LoopFile>) -> Result<()> {
-    let Some(file) = file else { return Ok(()) };
+/// Ends a loop that had no event since its start, in favour of another task. False if it has begun
+/// since it was looked at.
+fn replace(asked: &Asked<'_>, file: Option<&LoopFile>) -> Result<bool> {
+    let Some(file) = file else { return Ok(true) };
     let now = clock::now();
-    let ended = file.update(|state| {
-        state.end(EndingKind::Cancelled, REPLACED, now);
-        state.clone()
+    let outcome = file.update(|state| {
+        // One that has ended meanwhile, in whatever way, has ended so.
+        let ends = state.ending.is_none() && !state.touched;
+        if ends {
+            state.end(EndingKind::Cancelled, REPLACED, now);
+        }
+        (ends.then(|| state.clone()), !state.is_live())
     })?;
+    let (ended, is_over) = outcome.unwrap_or((None, true));
     if let Some(state) = ended {
-        let archived = lifecycle::put_away(asked.home, file, &state, Entry::Remove)?;
-        note_replaced(asked, &archived, &state, now);
+        let away = lifecycle::put_away(asked.home, file, &state, Entry::Remove)?;
+        note_replaced(asked, &away.file, &state, now);
     }
-    Ok(())
+    Ok(is_over)
 }
 
 const REPLACED: &str = "replaced before it had begun";
@@ -241,8 +251,9 @@ fn take_up(asked: &Asked<'_>, file: Option<&LoopFile>, is_planned: bool) -> Resu
     let options = options_of(asked)?;
     let now = clock::now();
     let taken = file.update(|state| {
-        // Another session may have taken the planned loop since it was looked at.
-        if is_planned && state.phase != Phase::Planned {
+        // Another session may have taken the planned loop since it was looked at, and a person in
+        // a terminal may have ended the one that was to go on.
+        if (is_planned && state.phase != Phase::Planned) || state.ending.is_some() {
             return None;
         }
         let was_begun = state.started_at.is_some();
@@ -256,7 +267,11 @@ fn take_up(asked: &Asked<'_>, file: Option<&LoopFile>, is_planned: bool) -> Resu
         Some((state.clone(), was_begun))
     })?;
     let Some((state, was_begun)) = taken.flatten() else {
-        return Ok(Begun::Refused("the planned loop was started in another session".to_owned()));
+        let why = match is_planned {
+            true => "the planned loop was started in another session, or cancelled",
+            false => "the loop has just ended",
+        };
+        return Ok(Begun::Refused(why.to_owned()));
     };
     lifecycle::bind(asked.home, file, asked.session_id)?;
     Ok(if was_begun { Begun::Continues(state) } else { Begun::Started(state) })

@@ -3,7 +3,7 @@
 use crate::door::Call;
 use anyhow::Result;
 use ralph_core::state::{Document, LoopState, Via};
-use ralph_io::journal::{self, Entry};
+use ralph_io::journal::Entry;
 use ralph_io::store::{Loaded, LoopFile};
 use ralph_io::{clock, digest, lifecycle};
 use serde::Serialize;
@@ -37,9 +37,16 @@ impl<S: Document> Bound<S> {
     /// When there is an entry for this session, but it or the state cannot be trusted or read.
     pub fn find(call: &Call) -> Result<Option<Bound<S>>> {
         let session_id = &call.input.session_id;
-        let Some(file) = lifecycle::of_session(&call.home, session_id)? else { return Ok(None) };
+        let Some(first) = lifecycle::of_session(&call.home, session_id)? else { return Ok(None) };
         call.home.check()?;
-        let Some(loaded) = file.view::<S>()? else { return Ok(None) };
+        let mut found = (first.view::<S>()?, first);
+        if found.0.is_none() {
+            // It may have been put away between the two looks.
+            let again = lifecycle::of_session(&call.home, session_id)?;
+            let Some(file) = again else { return Ok(None) };
+            found = (file.view::<S>()?, file);
+        }
+        let (Some(loaded), file) = found else { return Ok(None) };
         // A single manifest file names one loop for all sessions; only its own may be touched.
         let ours = !session_id.is_empty() && loaded.state.session_id() == session_id;
         let Loaded { state, warning, text } = loaded;
@@ -91,7 +98,7 @@ pub fn keep<R: Serialize>(file: &LoopFile, call: &Call, said: Said<'_>, record: 
         record,
         took_us: u64::try_from(call.began.elapsed().as_micros()).unwrap_or(u64::MAX),
     };
-    let _ = journal::append(file.folder(), &entry);
+    let _ = lifecycle::note(&call.home, file, &entry);
 }
 
 /// Notes in the state that a registration was seen, and that the loop had an event.

@@ -21,18 +21,39 @@ pub fn end_loop(
     how: &str,
     let_finish: bool,
 ) -> Result<Option<(LoopState, LoopFile)>> {
+    end(home, file, how, |state| state.let_finish = let_finish)
+}
+
+/// As `end_loop`, by what was typed in the session itself: it needs not hear of it again.
+pub fn end_typed(
+    home: &Home,
+    file: &LoopFile,
+    prompt_id: &str,
+) -> Result<Option<(LoopState, LoopFile)>> {
+    // In the same write: a loop that ends otherwise in the same moment must not look heard of.
+    end(home, file, "by a person in this session", |state| {
+        state.cancelled_by_prompt = Some(prompt_id.to_owned());
+    })
+}
+
+fn end(
+    home: &Home,
+    file: &LoopFile,
+    how: &str,
+    mark: impl FnOnce(&mut LoopState),
+) -> Result<Option<(LoopState, LoopFile)>> {
     let now = clock::now();
     let ended = file.update(|state| {
         if state.ending.is_some() {
             return None;
         }
         state.end(EndingKind::Cancelled, how, now);
-        state.let_finish = let_finish;
+        mark(state);
         Some(state.clone())
     })?;
     let Some(state) = ended.flatten() else { return Ok(None) };
-    let archived = lifecycle::put_away(home, file, &state, Entry::KeepAsTombstone)?;
-    Ok(Some((state, archived)))
+    let away = lifecycle::put_away(home, file, &state, Entry::KeepAsTombstone)?;
+    Ok(Some((state, away.file)))
 }
 
 /// At a tool call of a session whose loop has ended: cuts the turn that the loop drove, and only
@@ -44,12 +65,15 @@ pub fn cut_turn(call: &Call, bound: &Bound<Glance>) -> Result<Reply> {
         bound.note(call, "turn cut", "the person cancelled the loop", Value::Null);
     }
     // A loop that was ended and not put away is left to a hook that reads the whole state.
-    if (!subagent || !cuts) && lifecycle::is_put_away(&call.home, &bound.file) {
-        lifecycle::release(&call.home, &bound.file, &call.input.session_id)?;
-    }
+    let heard = (!subagent || !cuts) && lifecycle::is_put_away(&call.home, &bound.file);
+    let released = match heard {
+        true => lifecycle::release(&call.home, &bound.file, &call.input.session_id),
+        false => Ok(false),
+    };
     if !cuts {
-        return Ok(Reply::silent());
+        return released.map(|_| Reply::silent());
     }
+    // The turn is cut in any case; an entry that could not be released is found again.
     Ok(Reply::cut(&say::line(&format!(
         "the person cancelled the loop at {}",
         bound.state.position()
@@ -68,9 +92,10 @@ pub fn acknowledge<S: Document>(call: &Call, bound: &Bound<S>) -> Result<Reply> 
         return Ok(Reply::silent());
     };
     bound.note(call, "let go", "the loop has ended", Value::Null);
-    lifecycle::let_go(&call.home, &bound.file, &state)?;
-    Ok(match state.cancelled_by_prompt {
-        Some(_) => Reply::silent(),
-        None => Reply::silent().tell(say::ended(&state)),
+    // Whoever frees the session tells the person, so that of several events at once one does.
+    let freed = lifecycle::let_go(&call.home, &bound.file, &state)?;
+    Ok(match freed && state.cancelled_by_prompt.is_none() {
+        true => Reply::silent().tell(say::ended(&state)),
+        false => Reply::silent(),
     })
 }

@@ -16,9 +16,14 @@ use ralph_core::token::{self, Request};
 use ralph_core::{ending_marks, progress, say};
 use ralph_io::lifecycle::{self, Entry};
 use ralph_io::store::LoopFile;
-use ralph_io::{client, clock, test_files, transcript, tree};
+use ralph_io::{client, clock, lock, test_files, transcript, tree};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// The client ends the hooks of a session that ends after 1.5 seconds. Whoever waits for a lock that
+/// long could not even say so.
+const AT_THE_END: Duration = Duration::from_secs(1);
 
 /// Answers Stop, StopFailure and SessionEnd. A SubagentStop belongs to a worker, not to the loop,
 /// and only adds to what the loop has cost.
@@ -216,8 +221,8 @@ fn carry_out(call: &Call, file: &LoopFile, decided: &Decided) -> Result<Reply> {
             Ok(Reply::go_on(Event::Stop, form, &decided.decision.says))
         }
         (Verdict::Ended(_), Some(state)) => {
-            lifecycle::put_away(&call.home, file, state, Entry::Remove)?;
-            Ok(Reply::silent().tell(say::ended(state)))
+            let away = lifecycle::put_away(&call.home, file, state, Entry::Remove)?;
+            Ok(if away.freed { Reply::silent().tell(say::ended(state)) } else { Reply::silent() })
         }
         (Verdict::LetGo(_) | Verdict::Ended(_), _) => Ok(Reply::silent()),
     }
@@ -248,7 +253,11 @@ fn at_session_end(call: &Call, bound: &Bound) -> Result<Reply> {
 
 fn rest(call: &Call, bound: &Bound, cause: PauseCause, detail: &str) -> Result<Reply> {
     let now = clock::now();
-    let position = bound.file.update(|state| {
+    let patience = match call.input.hook_event_name {
+        Event::SessionEnd => AT_THE_END,
+        _ => lock::DEADLINE,
+    };
+    let position = bound.file.update_within(patience, |state| {
         state.pause(cause.clone(), detail, now);
         if let (PauseCause::Cleared, Some(pause)) = (&cause, &mut state.pause) {
             // Whatever it rested for before, the conversation is gone now; the session that

@@ -74,11 +74,7 @@ fn cancelled_by(state: &LoopState, prompt_id: &str) -> bool {
 /// Ends the loop; returns what to tell the person, or none if another copy of this hook, started by
 /// the same prompt at the same moment, was first and tells them.
 fn cancel(call: &Call, bound: &Bound) -> Result<Option<String>> {
-    let prompt_id = call.input.prompt_id.clone();
-    bound.file.update(|state| {
-        state.cancelled_by_prompt = Some(prompt_id);
-    })?;
-    match cancel::end_loop(&call.home, &bound.file, "by a person in this session", false)? {
+    match cancel::end_typed(&call.home, &bound.file, &call.input.prompt_id)? {
         Some((state, archived)) => {
             bound::note(
                 &archived,

@@ -8,10 +8,11 @@ use crate::lock::{self, Lock};
 use crate::manifest::{self, Key};
 use crate::project;
 use crate::store::LoopFile;
-use crate::{archive, clock};
+use crate::{archive, clock, journal};
 use anyhow::{Context, Result};
 use jiff::Timestamp;
 use ralph_core::state::LoopState;
+use serde::Serialize;
 use std::fs::DirBuilder;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::Path;
@@ -21,6 +22,10 @@ use std::time::Duration;
 /// second copy of the prompt hook waits for the first: were it to give up, the client would show
 /// its refusal although the loop has started. Shorter than that hook's own timeout of ten seconds.
 const TO_START: Duration = Duration::from_secs(6);
+
+/// The client ends the hooks of a session that ends after 1.5 seconds, and they put away what was
+/// left. What cannot be put away now is put away by the session's next hook.
+const TO_PUT_AWAY: Duration = Duration::from_secs(1);
 
 /// The loop that a session is bound to; none if there is none.
 ///
@@ -96,14 +101,25 @@ fn session_key(session_id: &str) -> Result<Key> {
 }
 
 /// Frees a session's manifest entry if it points at this loop, or at where the loop stood before
-/// it was put away.
-pub fn release(home: &Home, file: &LoopFile, session_id: &str) -> Result<()> {
-    let Some(key) = Key::session(session_id) else { return Ok(()) };
+/// it was put away. True if it was this call that freed it.
+///
+/// Under the state's lock: whoever puts the loop away at this moment may be about to write the entry
+/// anew.
+///
+/// # Errors
+/// When the entry cannot be trusted, or the lock cannot be had in time.
+pub fn release(home: &Home, file: &LoopFile, session_id: &str) -> Result<bool> {
+    let _held = file.hold(TO_PUT_AWAY)?;
+    free(home, file, session_id)
+}
+
+fn free(home: &Home, file: &LoopFile, session_id: &str) -> Result<bool> {
+    let Some(key) = Key::session(session_id) else { return Ok(false) };
     match manifest::read(home, &key)? {
         Some(path) if path == file.path() || follow(home, &path) == *file => {
             manifest::remove(home, &key, &path)
         }
-        _ => Ok(()),
+        _ => Ok(false),
     }
 }
 
@@ -113,10 +129,11 @@ pub fn is_put_away(home: &Home, file: &LoopFile) -> bool {
 }
 
 /// Frees the session of a loop that has ended. One that still stands among the live loops is put
-/// away first: the process that ended it died before it could.
-pub fn let_go(home: &Home, file: &LoopFile, state: &LoopState) -> Result<()> {
+/// away first: the process that ended it died before it could, or is about to. True if it was this
+/// call that freed the session, so that of several at once one tells the person.
+pub fn let_go(home: &Home, file: &LoopFile, state: &LoopState) -> Result<bool> {
     if !is_put_away(home, file) {
-        return put_away(home, file, state, Entry::Remove).map(drop);
+        return put_away(home, file, state, Entry::Remove).map(|away| away.freed);
     }
     release(home, file, &state.session_id)
 }
@@ -131,17 +148,53 @@ pub enum Entry {
     KeepAsTombstone,
 }
 
-/// Puts an ended loop away. Returns where its state stands now.
-pub fn put_away(home: &Home, file: &LoopFile, state: &LoopState, entry: Entry) -> Result<LoopFile> {
+/// A loop that was put away.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PutAway {
+    /// Where its state stands now.
+    pub file: LoopFile,
+    /// True if it was this call that freed the session.
+    pub freed: bool,
+}
+
+/// Puts an ended loop away.
+///
+/// The state's lock is held over the move and over what becomes of the entry. Else a process that
+/// had begun to write would find its folder gone, and one that has acknowledged the ending meanwhile
+/// would find the entry made again, as a tombstone that is told of twice.
+///
+/// # Errors
+/// When the disk or the lock cannot be had; the session's next hook puts the loop away then.
+pub fn put_away(home: &Home, file: &LoopFile, state: &LoopState, entry: Entry) -> Result<PutAway> {
     home.prepare()?;
     let at = state.ending.as_ref().map_or_else(clock::now, |ending| ending.at);
+    let held = file.hold(TO_PUT_AWAY)?;
     let archived = archive::put_away(home, file, &state.loop_id, at)?;
-    point_project_at(home, &archived, &state.project_root)?;
-    match entry {
-        Entry::Remove => release(home, file, &state.session_id)?,
-        Entry::KeepAsTombstone => bind(home, &archived, &state.session_id)?,
+    if held.is_some() {
+        // Otherwise another process has put it away; the project may have a new loop by now.
+        point_project_at(home, &archived, &state.project_root)?;
     }
-    Ok(archived)
+    let freed = match (entry, held) {
+        // A state that stands elsewhere was copied; one that another has put away has moved.
+        (Entry::Remove, _) => {
+            let id = &state.session_id;
+            free(home, file, id)? || free(home, &archived, id)?
+        }
+        (Entry::KeepAsTombstone, Some(_)) => {
+            bind(home, &archived, &state.session_id)?;
+            false
+        }
+        (Entry::KeepAsTombstone, None) => false,
+    };
+    Ok(PutAway { file: archived, freed })
+}
+
+/// Appends to the journal of a loop, which another process may just be putting away.
+pub fn note<R: Serialize>(home: &Home, file: &LoopFile, entry: &journal::Entry<R>) -> Result<()> {
+    journal::append(file.folder(), entry).or_else(|error| {
+        let moved = archive::find(home, file.path()).ok_or(error)?;
+        journal::append(moved.folder(), entry)
+    })
 }
 
 /// All loops that have not ended, by their folders; unreadable ones come with the reason.
@@ -256,12 +309,39 @@ mod tests {
             let mut at = running_loop();
             at.state.end(EndingKind::Cancelled, "", clock::now());
             at.file.update(|state| *state = at.state.clone()).unwrap();
-            let archived = put_away(&at.home, &at.file, &at.state, entry).unwrap();
+            let away = put_away(&at.home, &at.file, &at.state, entry).unwrap();
+            let archived = away.file;
+            assert_eq!(away.freed, !bound);
             assert!(archived.path().starts_with(at.home.archive()));
             assert_eq!(archived.read().unwrap().unwrap().state.ending, at.state.ending);
             assert!(!at.file.folder().exists());
             assert_eq!(of_session(&at.home, "s").unwrap().is_some(), bound);
         }
+    }
+
+    #[test]
+    fn a_tombstone_that_was_acknowledged_is_not_made_again() {
+        let mut at = running_loop();
+        at.state.end(EndingKind::Cancelled, "", clock::now());
+        at.file.update(|state| *state = at.state.clone()).unwrap();
+        assert!(let_go(&at.home, &at.file, &at.state).unwrap(), "the session's hook was faster");
+        let late = put_away(&at.home, &at.file, &at.state, Entry::KeepAsTombstone).unwrap();
+        assert!(!late.freed && late.file.read().unwrap().is_some());
+        assert_eq!(of_session(&at.home, "s").unwrap(), None);
+        assert!(!let_go(&at.home, &at.file, &at.state).unwrap(), "it is told of once");
+    }
+
+    #[test]
+    fn a_line_that_missed_the_move_is_written_into_the_archive() {
+        let at = running_loop();
+        let archived =
+            archive::put_away(&at.home, &at.file, &at.state.loop_id, clock::now()).unwrap();
+        let entry: journal::Entry = serde_json::from_str(
+            r#"{"at": "2026-01-01T00:00:00Z", "event": "Stop", "decision": "go on", "why": ""}"#,
+        )
+        .unwrap();
+        note(&at.home, &at.file, &entry).unwrap();
+        assert_eq!(journal::read(archived.folder()), [entry]);
     }
 
     #[test]

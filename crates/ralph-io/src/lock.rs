@@ -23,32 +23,52 @@ pub struct Lock {
 /// # Errors
 /// When another process held it all that time, or the lock file could not be opened.
 pub fn take(path: &Path, deadline: Duration) -> Result<Lock> {
+    lock(path, OpenOptions::new().create(true).truncate(false), deadline)
+}
+
+/// As `take`, for a reader: it leaves nothing beside a document that nobody has written to.
+///
+/// # Errors
+/// As `take`, and where there is no lock file.
+pub fn take_existing(path: &Path, deadline: Duration) -> Result<Lock> {
+    lock(path, &mut OpenOptions::new(), deadline)
+}
+
+fn lock(path: &Path, how: &mut OpenOptions, deadline: Duration) -> Result<Lock> {
     let lock_path = path.with_extension("lock");
     let describe = || format!("could not lock `{}`", lock_path.display());
-    let file = OpenOptions::new()
-        .read(true)
-        .write(true)
-        .create(true)
-        .truncate(false)
-        .mode(0o600)
-        .open(&lock_path)
-        .with_context(describe)?;
+    let file = how.read(true).write(true).mode(0o600).open(&lock_path).with_context(describe)?;
     let began = Instant::now();
-    let mut pause = Duration::from_micros(200);
     loop {
         match file.try_lock() {
             Ok(()) => return Ok(Lock { _file: file }),
             Err(TryLockError::Error(error)) => return Err(error).with_context(describe),
             Err(TryLockError::WouldBlock) if began.elapsed() >= deadline => {
-                anyhow::bail!("another process has held `{}` for too long", lock_path.display());
+                // It waits for a person as a rule: stopped in a terminal, or in a debugger.
+                let lock = lock_path.display();
+                anyhow::bail!(
+                    "another process has held `{lock}` for too long; `fuser -v {lock}` names it: \
+                     let it go on or end it"
+                );
             }
             Err(TryLockError::WouldBlock) => {
                 // The system offers no wait with a deadline for file locks.
-                std::thread::sleep(pause);
-                pause = (pause * 2).min(Duration::from_millis(10));
+                std::thread::sleep(pause_after(began.elapsed()));
             }
         }
     }
+}
+
+/// How long to wait before the next look. The first moments are for a holder that is nearly done.
+/// Then who has waited longer looks oftener: were it the other way round, those who come would get
+/// the lock before those who are there, and in a crowd somebody would wait to the deadline.
+fn pause_after(waited: Duration) -> Duration {
+    Duration::from_micros(match waited.as_millis() {
+        0..2 => 200,
+        2..200 => 5_000,
+        200..1_000 => 1_000,
+        _ => 300,
+    })
 }
 
 #[cfg(test)]

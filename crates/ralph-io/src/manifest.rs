@@ -74,17 +74,17 @@ pub fn write(home: &Home, key: &Key, state: &Path) -> Result<()> {
     atomic::write(&key.path(home), &line)
 }
 
-/// Removes the entry if it points at this state file; another loop's entry stays.
-pub fn remove(home: &Home, key: &Key, state: &Path) -> Result<()> {
+/// Removes the entry if it points at this state file; another loop's entry stays. True if it was
+/// this call that removed it: of several at once only one hears so.
+pub fn remove(home: &Home, key: &Key, state: &Path) -> Result<bool> {
     if read(home, key)?.as_deref() != Some(state) {
-        return Ok(());
+        return Ok(false);
     }
     let path = key.path(home);
     match std::fs::remove_file(&path) {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-            Err(error).with_context(|| format!("could not remove `{}`", path.display()))
-        }
-        _ => Ok(()),
+        Ok(()) => Ok(true),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(false),
+        Err(error) => Err(error).with_context(|| format!("could not remove `{}`", path.display())),
     }
 }
 
@@ -125,10 +125,11 @@ mod tests {
         let key = Key::session("s").unwrap();
         assert_eq!(read(&home, &key).unwrap(), None);
         write(&home, &key, Path::new("/a/state.json")).unwrap();
-        remove(&home, &key, Path::new("/b/state.json")).unwrap();
+        assert!(!remove(&home, &key, Path::new("/b/state.json")).unwrap());
         assert_eq!(read(&home, &key).unwrap(), Some(PathBuf::from("/a/state.json")));
         assert_eq!(sessions(&home).len(), 1);
-        remove(&home, &key, Path::new("/a/state.json")).unwrap();
+        assert!(remove(&home, &key, Path::new("/a/state.json")).unwrap());
+        assert!(!remove(&home, &key, Path::new("/a/state.json")).unwrap(), "it is gone already");
         assert_eq!(read(&home, &key).unwrap(), None);
     }
 

@@ -4,6 +4,7 @@
 use anyhow::{Context, Result};
 use jiff::Timestamp;
 use std::collections::BTreeSet;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 /// Outputs of each criterion that are kept, the last ones: each may have 16 MiB.
@@ -25,10 +26,14 @@ pub fn trees(loop_folder: &Path) -> Result<PathBuf> {
     make(loop_folder.join("trees"))
 }
 
+/// Only in a loop's folder that is there: one that was put away meanwhile must not come back.
 fn make(folder: PathBuf) -> Result<PathBuf> {
-    std::fs::create_dir_all(&folder)
-        .with_context(|| format!("could not make the folder `{}`", folder.display()))?;
-    Ok(folder)
+    match std::fs::create_dir(&folder) {
+        Err(error) if error.kind() != ErrorKind::AlreadyExists => {
+            Err(error).with_context(|| format!("could not make the folder `{}`", folder.display()))
+        }
+        _ => Ok(folder),
+    }
 }
 
 /// `AC-1-20260131T235959.123.txt`: those of one criterion stand in the order of time.
@@ -68,6 +73,16 @@ pub fn forget_outputs(folder: &Path) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_loop_that_was_put_away_does_not_come_back() {
+        let folder = tempfile::tempdir().unwrap();
+        let gone = folder.path().join("loop");
+        assert!(outputs(&gone).is_err() && trees(&gone).is_err());
+        assert!(!gone.exists());
+        std::fs::create_dir(&gone).unwrap();
+        assert_eq!(outputs(&gone).unwrap(), outputs(&gone).unwrap());
+    }
 
     #[test]
     fn the_last_outputs_of_each_criterion_are_kept() {

@@ -10,6 +10,7 @@ use jiff::Timestamp;
 use ralph_core::state::{Document, LoopState, SCHEMA_VERSION};
 use serde::Deserialize;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// The state file of a loop, by its path.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -57,8 +58,39 @@ impl LoopFile {
     }
 
     /// As `read`, for any view of the document.
+    ///
+    /// A writer writes where the copy of the state before stands, and a reader may still be at it
+    /// if that was the state when it began. So what looks broken is looked at again, at last while
+    /// nobody writes, if that can be had.
     pub fn view<S: Document>(&self) -> Result<Option<Loaded<S>>> {
+        for _ in 0..3 {
+            let seen = self.look();
+            if matches!(&seen, Ok(None) | Ok(Some(Loaded { warning: None, .. }))) {
+                return seen;
+            }
+        }
+        let _held = lock::take_existing(&self.path, lock::DEADLINE);
+        self.look()
+    }
+
+    /// The state as its bytes are at this moment.
+    fn look<S: Document>(&self) -> Result<Option<Loaded<S>>> {
         owned::read(&self.path)?.map(|text| self.understand(text)).transpose()
+    }
+
+    /// Keeps all others from writing the state and from putting it away; none if it is gone, or was
+    /// put away while we waited.
+    ///
+    /// # Errors
+    /// When another process held it all that time.
+    pub fn hold(&self, patience: Duration) -> Result<Option<Lock>> {
+        let gone = |error: &std::io::Error| error.kind() == std::io::ErrorKind::NotFound;
+        match lock::take(&self.path, patience) {
+            Ok(lock) => Ok(self.path.symlink_metadata().is_ok().then_some(lock)),
+            // Its folder is, and the lock's file with it.
+            Err(error) if error.downcast_ref().is_some_and(gone) => Ok(None),
+            Err(error) => Err(error),
+        }
     }
 
     /// The state in these bytes, or the last good copy where they are broken.
@@ -89,11 +121,17 @@ impl LoopFile {
     /// # Errors
     /// As `read`, and when the lock or the disk cannot be had; the state is the old one then.
     pub fn update<T>(&self, change: impl FnOnce(&mut LoopState) -> T) -> Result<Option<T>> {
-        if !self.folder().is_dir() {
-            return Ok(None);
-        }
-        let lock = lock::take(&self.path, lock::DEADLINE)?;
-        let Some(loaded) = self.read()? else { return Ok(None) };
+        self.update_within(lock::DEADLINE, change)
+    }
+
+    /// As `update`, for a caller that cannot wait that long for others.
+    pub fn update_within<T>(
+        &self,
+        patience: Duration,
+        change: impl FnOnce(&mut LoopState) -> T,
+    ) -> Result<Option<T>> {
+        let Some(lock) = self.hold(patience)? else { return Ok(None) };
+        let Some(loaded) = self.look()? else { return Ok(None) };
         self.apply(loaded, change, &lock).map(Some)
     }
 
@@ -104,10 +142,7 @@ impl LoopFile {
         seen: Loaded,
         change: impl FnOnce(&mut LoopState) -> T,
     ) -> Result<Option<T>> {
-        if !self.folder().is_dir() {
-            return Ok(None);
-        }
-        let lock = lock::take(&self.path, lock::DEADLINE)?;
+        let Some(lock) = self.hold(lock::DEADLINE)? else { return Ok(None) };
         let Some(text) = owned::read(&self.path)? else { return Ok(None) };
         let loaded = if text == seen.text { seen } else { self.understand(text)? };
         self.apply(loaded, change, &lock).map(Some)
@@ -239,6 +274,33 @@ mod tests {
         assert_eq!((iterate(&file), iterate(&file)), (1, 2));
         let copy = LoopFile::at(file.last_good()).read().unwrap().unwrap();
         assert_eq!(copy.state.iteration, 1);
+    }
+
+    #[test]
+    fn a_reader_among_writers_never_finds_the_state_broken() {
+        let (_folder, file) = file();
+        let is_done = std::sync::atomic::AtomicBool::new(false);
+        let order = std::sync::atomic::Ordering::Relaxed;
+        std::thread::scope(|scope| {
+            let readers: Vec<_> = (0..3)
+                .map(|_| {
+                    scope.spawn(|| {
+                        let mut n_reads = 0_u32;
+                        while !is_done.load(order) {
+                            assert_eq!(file.read().unwrap().unwrap().warning, None);
+                            n_reads += 1;
+                        }
+                        n_reads
+                    })
+                })
+                .collect();
+            for n in 0..150_usize {
+                // Of another length each time, so that a mixture of two is no document.
+                file.update(|state| state.prompt = "x".repeat(20_000 * (n % 3))).unwrap().unwrap();
+            }
+            is_done.store(true, order);
+            assert!(readers.into_iter().all(|reader| reader.join().unwrap() > 0));
+        });
     }
 
     #[test]

@@ -3,9 +3,9 @@
 use super::here::Here;
 use jiff::Timestamp;
 use ralph_core::state::LoopState;
-use ralph_io::journal::{self, Entry};
+use ralph_io::journal::Entry;
 use ralph_io::store::LoopFile;
-use ralph_io::{clock, digest};
+use ralph_io::{clock, digest, lifecycle};
 use serde_json::Value;
 
 /// One line of the journal. A journal that cannot be written stops nothing.
@@ -39,7 +39,7 @@ pub(crate) fn note_seen(
         record: None,
         took_us: microseconds_since(here.now),
     };
-    let _ = journal::append(file.folder(), &entry);
+    let _ = lifecycle::note(&here.home, file, &entry);
 }
 
 /// Digest of what was typed: the arguments, each with its end marked.

@@ -1,0 +1,77 @@
+//! Many processes at once: on one loop, on one home, and beside a process that was stopped while it
+//! held a lock. Nothing is lost, nothing is counted twice, and nobody waits without a bound.
+//!
+//! The short form runs with `cargo test`; `RALPH_PROOF=full` makes all of it larger. Which calls
+//! come together is drawn from a seed, which is printed; `RALPH_SEED` sets it.
+
+// Tests start the programs they test, and clippy does not see that a binary without harness is a test.
+#![allow(clippy::disallowed_methods, clippy::unwrap_used)]
+
+mod answers;
+mod calls;
+mod cancels;
+mod chance;
+mod endings;
+#[allow(unreachable_pub)]
+#[path = "../support/executables.rs"]
+mod executables;
+mod held;
+mod holders;
+
+#[allow(unreachable_pub)]
+#[path = "../support/journals.rs"]
+mod journals;
+mod loops;
+mod mix;
+mod one_loop;
+mod size;
+mod tally;
+#[allow(unreachable_pub)]
+#[path = "../support/timeless.rs"]
+mod timeless;
+#[allow(dead_code)]
+#[path = "../hooks/world.rs"]
+mod world;
+mod written;
+
+use libtest_mimic::{Arguments, Failed, Trial};
+use std::process::ExitCode;
+
+/// A named test.
+type Test = (&'static str, fn());
+
+fn main() -> ExitCode {
+    let mut arguments = Arguments::from_args();
+    // One after another: each starts more processes than the machine has cores.
+    arguments.test_threads = Some(1);
+    if !arguments.list {
+        println!("crowd: RALPH_SEED={} {}", chance::seed(), size::describe());
+    }
+    let conclusion = libtest_mimic::run(&arguments, trials());
+    if conclusion.num_passed > 0 && !conclusion.has_failed() {
+        tally::print();
+    }
+    conclusion.exit_code()
+}
+
+fn trials() -> Vec<Trial> {
+    let groups: [(&str, &[Test]); 5] = [
+        ("one_loop", one_loop::TESTS),
+        ("endings", endings::TESTS),
+        ("cancels", cancels::TESTS),
+        ("loops", loops::TESTS),
+        ("holders", holders::TESTS),
+    ];
+    let tests =
+        groups.into_iter().flat_map(|(group, tests)| tests.iter().map(move |it| (group, it)));
+    tests.map(|(group, (name, test))| trial(format!("{group}::{name}"), *test)).collect()
+}
+
+fn trial(name: String, test: fn()) -> Trial {
+    Trial::test(name, move || {
+        let began = std::time::Instant::now();
+        test();
+        eprintln!("{took:.1} s", took = began.elapsed().as_secs_f32());
+        Ok::<(), Failed>(())
+    })
+}

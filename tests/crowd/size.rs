@@ -1,0 +1,34 @@
+//! How large the proof is.
+
+/// The numbers of one run.
+pub(crate) struct Size {
+    /// Processes that begin together.
+    pub(crate) processes: usize,
+    /// Rounds of them for each seed.
+    pub(crate) rounds: usize,
+    /// Seeds for the mixed rounds.
+    pub(crate) seeds: u64,
+    /// Times that each ending is raced for.
+    pub(crate) races: usize,
+    /// Loops on one home.
+    pub(crate) loops: usize,
+}
+
+const SHORT: Size = Size { processes: 64, rounds: 2, seeds: 1, races: 1, loops: 100 };
+const FULL: Size = Size { processes: 64, rounds: 20, seeds: 4, races: 10, loops: 1_000 };
+
+/// The size of this run.
+pub(crate) fn size() -> Size {
+    match std::env::var("RALPH_PROOF").as_deref() {
+        Ok("full") => FULL,
+        _ => SHORT,
+    }
+}
+
+/// The size in words.
+pub(crate) fn describe() -> String {
+    let Size { processes, rounds, seeds, races, loops } = size();
+    format!(
+        "({processes} processes, {rounds} rounds of {seeds} seeds, {races} races, {loops} loops)"
+    )
+}
