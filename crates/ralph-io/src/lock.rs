@@ -4,6 +4,7 @@
 //! the others up to their deadline and no longer.
 
 use anyhow::{Context, Result};
+use rustix::fs::OFlags;
 use std::fs::{File, OpenOptions, TryLockError};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
@@ -31,6 +32,8 @@ pub fn take(path: &Path, deadline: Duration) -> Result<Lock> {
         .create(true)
         .truncate(false)
         .mode(0o600)
+        // A link would make us create, and lock, a file that somebody else chose.
+        .custom_flags((OFlags::NOFOLLOW | OFlags::NONBLOCK).bits() as i32)
         .open(&lock_path)
         .with_context(describe)?;
     let began = Instant::now();
@@ -64,5 +67,15 @@ mod tests {
         assert!(error.to_string().contains("held"), "{error}");
         drop(held);
         take(&path, Duration::from_millis(5)).unwrap();
+    }
+
+    #[test]
+    fn a_link_or_a_pipe_in_its_place_is_not_opened() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("state.json");
+        let elsewhere = folder.path().join("elsewhere");
+        std::os::unix::fs::symlink(&elsewhere, path.with_extension("lock")).unwrap();
+        assert!(take(&path, DEADLINE).is_err());
+        assert!(!elsewhere.exists());
     }
 }

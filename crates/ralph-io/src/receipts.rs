@@ -4,6 +4,8 @@
 use anyhow::{Context, Result};
 use jiff::Timestamp;
 use std::collections::BTreeSet;
+use std::fs::DirBuilder;
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
 /// Outputs of each criterion that are kept, the last ones: each may have 16 MiB.
@@ -26,7 +28,10 @@ pub fn trees(loop_folder: &Path) -> Result<PathBuf> {
 }
 
 fn make(folder: PathBuf) -> Result<PathBuf> {
-    std::fs::create_dir_all(&folder)
+    DirBuilder::new()
+        .recursive(true)
+        .mode(0o700)
+        .create(&folder)
         .with_context(|| format!("could not make the folder `{}`", folder.display()))?;
     Ok(folder)
 }
