@@ -34,7 +34,7 @@ fn build() -> Vec<PathBuf> {
 fn build_package(package: &str) -> Vec<PathBuf> {
     let mut cargo = Command::new(env!("CARGO"));
     cargo.current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."));
-    cargo.args(["build", "--quiet", "--package", package, "--message-format=json"]);
+    cargo.args(["build", "--locked", "--quiet", "--package", package, "--message-format=json"]);
     let output = cargo.stderr(Stdio::inherit()).output().expect("cargo starts");
     assert!(output.status.success(), "cargo could not build the executables of `{package}`");
     let rows = output

@@ -3,6 +3,35 @@
 //! A program may print anything: escape sequences that would move a terminal's cursor, bytes that
 //! are no text, a progress bar that overwrites itself. What is left of it are letters and line ends.
 
+use std::borrow::Cow;
+
+/// True for a character that acts on a terminal, or on how its neighbours read, instead of being
+/// read itself: control characters, marks that turn the direction of a line around, and characters
+/// without a width, by which a text can say to a model what no person sees.
+pub fn acts(letter: char) -> bool {
+    letter.is_control()
+        || matches!(letter,
+            '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
+            | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}'
+            | '\u{e0000}'..='\u{e007f}')
+}
+
+/// The text with everything that acts made visible: `\u{1b}`. Line feeds and tabs stay.
+pub fn visible(text: &str) -> Cow<'_, str> {
+    let is_shown = |letter: char| acts(letter) && !matches!(letter, '\n' | '\t');
+    if !text.contains(is_shown) {
+        return Cow::from(text);
+    }
+    let mut shown = String::with_capacity(text.len() + 16);
+    for letter in text.chars() {
+        match is_shown(letter) {
+            true => shown.extend(letter.escape_default()),
+            false => shown.push(letter),
+        }
+    }
+    Cow::from(shown)
+}
+
 /// The last `letters` characters, without escape sequences and control characters.
 pub fn end_of(output: &[u8], letters: usize) -> String {
     let text = plain(&String::from_utf8_lossy(output));
@@ -21,7 +50,7 @@ fn plain(text: &str) -> String {
             '\r' if rest.peek() == Some(&'\n') => {}
             '\r' => kept.push('\n'),
             '\n' | '\t' => kept.push(letter),
-            _ if letter.is_control() => {}
+            _ if acts(letter) => {}
             _ => kept.push(letter),
         }
     }
@@ -56,6 +85,13 @@ mod tests {
     #[track_caller]
     fn check(output: &[u8], letters: usize, expected: &str) {
         assert_eq!(end_of(output, letters), expected);
+    }
+
+    #[test]
+    fn what_acts_is_shown_instead_of_done() {
+        assert_eq!(visible("a\u{1b}[2Jb\n\tc"), "a\\u{1b}[2Jb\n\tc");
+        assert_eq!(visible("né \u{202e}x\u{9b}\u{e0041}"), "né \\u{202e}x\\u{9b}\\u{e0041}");
+        assert!(matches!(visible("nothing"), Cow::Borrowed(_)));
     }
 
     #[test]

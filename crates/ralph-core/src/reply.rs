@@ -1,9 +1,12 @@
 //! What a hook answers, in the only forms that the client honours.
 //!
 //! A reply is at most one JSON object. A wrong type or a missing `hookEventName` voids the whole of
-//! it, valid parts included, so replies are built here and nowhere else.
+//! it, valid parts included, so replies are built here and nowhere else. Their texts quote task names,
+//! file names and output, which a repository or a model has chosen: what would act on the terminal
+//! that shows them, or say to the model what no person sees, is written out.
 
 use crate::event::Event;
+use crate::plain;
 use serde_json::{Map, Value, json};
 
 /// The longest text that reaches the model whole as additional context, in UTF-16 units; the
@@ -73,12 +76,12 @@ impl Reply {
 
     /// Gives the model a text and lets the event take its course.
     pub fn context(event: Event, text: &str) -> Reply {
-        Reply { action: Action::Context(event, bounded(text, CONTEXT_LIMIT)), message: None }
+        Reply { action: Action::Context(event, words(text, CONTEXT_LIMIT)), message: None }
     }
 
     /// Keeps the turn going with a reason for the model.
     pub fn go_on(event: Event, form: GoOnForm, reason: &str) -> Reply {
-        let reason = bounded(reason, REASON_LIMIT);
+        let reason = words(reason, REASON_LIMIT);
         let action = match form {
             GoOnForm::Context => Action::Context(event, reason),
             GoOnForm::Block => Action::Block(reason),
@@ -88,25 +91,25 @@ impl Reply {
 
     /// Stops a prompt or a command before the model hears of it; the person reads the reason.
     pub fn block(reason: &str) -> Reply {
-        Reply { action: Action::Block(bounded(reason, REASON_LIMIT)), message: None }
+        Reply { action: Action::Block(words(reason, REASON_LIMIT)), message: None }
     }
 
     /// Answers words that were typed in mid-turn. The client holds them until the turn has ended,
     /// and then shows this to the person instead of asking the model. A block would show nothing,
     /// and a mere message would let the words become a turn of their own.
     pub fn keep_from_model(answer: &str) -> Reply {
-        Reply { action: Action::KeepFromModel(bounded(answer, REASON_LIMIT)), message: None }
+        Reply { action: Action::KeepFromModel(words(answer, REASON_LIMIT)), message: None }
     }
 
     /// Refuses a tool call; the model reads the reason.
     pub fn deny(reason: &str) -> Reply {
-        let reason = bounded(reason, REASON_LIMIT);
+        let reason = words(reason, REASON_LIMIT);
         Reply { action: Action::Deny { reason, cut_turn: false }, message: None }
     }
 
     /// Refuses a tool call and ends the turn there.
     pub fn cut(reason: &str) -> Reply {
-        let reason = bounded(reason, REASON_LIMIT);
+        let reason = words(reason, REASON_LIMIT);
         Reply { action: Action::Deny { reason, cut_turn: true }, message: None }
     }
 
@@ -117,7 +120,7 @@ impl Reply {
 
     /// Adds a message that the person sees and the model does not.
     pub fn tell(mut self, message: impl Into<String>) -> Reply {
-        self.message = Some(bounded(&message.into(), REASON_LIMIT));
+        self.message = Some(words(&message.into(), REASON_LIMIT));
         self
     }
 
@@ -160,6 +163,11 @@ impl Reply {
         }
         (!reply.is_empty()).then(|| Value::Object(reply).to_string())
     }
+}
+
+/// A text as it may be shown, cut to at most `limit` UTF-16 units.
+fn words(text: &str, limit: usize) -> String {
+    bounded(&plain::visible(text), limit)
 }
 
 /// The text, cut to at most `limit` UTF-16 units; a cut one ends in an ellipsis.
@@ -219,6 +227,23 @@ mod tests {
         assert_eq!(form("claude-code_3-0-0"), GoOnForm::Context);
         assert_eq!(form("something else"), GoOnForm::Block);
         assert_eq!(form(""), GoOnForm::Block);
+    }
+
+    #[test]
+    fn what_acts_on_a_terminal_is_written_out_in_every_text() {
+        let bad = "a\u{1b}]0;x\u{7}\u{202e}\nb";
+        for reply in [
+            Reply::context(Event::Stop, bad),
+            Reply::go_on(Event::Stop, GoOnForm::Block, bad),
+            Reply::block(bad),
+            Reply::keep_from_model(bad),
+            Reply::deny(bad),
+            Reply::cut(bad),
+            Reply::silent().tell(bad),
+        ] {
+            let rendered = reply.render().unwrap();
+            assert!(rendered.contains(r"a\\u{1b}]0;x\\u{7}\\u{202e}\nb"), "{rendered}");
+        }
     }
 
     #[test]

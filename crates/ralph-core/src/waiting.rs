@@ -4,6 +4,7 @@
 //! counted and nothing is ended here: the model is told, and decides.
 
 use crate::event::BackgroundTask;
+use crate::plain;
 use crate::state::LoopState;
 use serde_json::Value;
 use std::fmt::Write;
@@ -68,8 +69,8 @@ pub fn report(workers: &[BackgroundTask], minutes: u64) -> String {
 /// `dig the cellar (general-purpose, a5dc74b7)`.
 fn name(worker: &BackgroundTask) -> String {
     let description: String =
-        worker.description.chars().filter(|c| !c.is_control()).take(LONGEST_NAME).collect();
-    let kind: String = worker.agent_type.chars().filter(|c| !c.is_control()).collect();
+        worker.description.chars().filter(|c| !plain::acts(*c)).take(LONGEST_NAME).collect();
+    let kind: String = worker.agent_type.chars().filter(|c| !plain::acts(*c)).collect();
     format!("\"{description}\" ({kind}, {})", worker.id)
 }
 

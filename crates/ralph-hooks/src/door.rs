@@ -7,6 +7,7 @@
 use crate::wait::Waited;
 use anyhow::Result;
 use ralph_core::event::Input;
+use ralph_core::plain;
 use ralph_core::reply::Reply;
 use ralph_core::state::Via;
 use ralph_io::home::Home;
@@ -130,11 +131,8 @@ fn print(reply: &Reply) {
     }
 }
 
-/// One line on standard error. Control characters are escaped: the text may quote a path.
+/// One line on standard error. What acts on a terminal is escaped: the text may quote a path.
 fn complain(name: &str, what: &str) {
-    let line: String = what
-        .chars()
-        .flat_map(|c| if c.is_control() { c.escape_debug().collect::<Vec<_>>() } else { vec![c] })
-        .collect();
+    let line = plain::visible(what).replace('\n', "\\n");
     let _ = writeln!(std::io::stderr().lock(), "{name}: {line}");
 }

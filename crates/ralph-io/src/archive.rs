@@ -3,9 +3,12 @@
 use crate::atomic;
 use crate::clock;
 use crate::home::Home;
+use crate::owned;
 use crate::store::LoopFile;
 use anyhow::{Context, Result};
 use jiff::Timestamp;
+use std::fs::DirBuilder;
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
 /// Moves an ended loop's folder to `archive/ralph_archive_<timestamp>_<loop_id>/`.
@@ -16,9 +19,10 @@ pub fn put_away(home: &Home, file: &LoopFile, loop_id: &str, at: Timestamp) -> R
     let target = home.archive().join(format!("ralph_archive_{}_{loop_id}", clock::compact(at)));
     let archived = LoopFile::at(target.join(file.path().file_name().unwrap_or_default()));
     if file.folder().parent() != Some(home.loops().as_path()) {
-        std::fs::create_dir_all(&target)
-            .and_then(|()| std::fs::copy(file.path(), archived.path()))
-            .with_context(|| format!("could not archive `{}`", file.path().display()))?;
+        let describe = || format!("could not archive `{}`", file.path().display());
+        let state = owned::read(file.path()).with_context(describe)?.with_context(describe)?;
+        DirBuilder::new().recursive(true).mode(0o700).create(&target).with_context(describe)?;
+        atomic::write(archived.path(), &state)?;
         return Ok(archived);
     }
     match std::fs::rename(file.folder(), &target) {

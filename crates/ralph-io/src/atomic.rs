@@ -4,8 +4,8 @@ use anyhow::{Context, Result};
 use rustix::fs::{CWD, OFlags, RenameFlags};
 use rustix::io::Errno;
 use std::fs::{File, OpenOptions};
-use std::io::Write;
-use std::os::unix::fs::OpenOptionsExt;
+use std::io::{ErrorKind, Write};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 /// Writes the bytes to a temporary file in the same folder, syncs it, renames it over `path`, and
@@ -24,8 +24,18 @@ pub fn write(path: &Path, bytes: &[u8]) -> Result<()> {
 }
 
 fn write_new(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
-    let mut file =
-        OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(path)?;
+    let mut options = OpenOptions::new();
+    // A new file and no other: in a folder that others can write to, the name may be planted.
+    options.write(true).create_new(true).mode(0o600);
+    let opened = match options.open(path) {
+        // Left by a process of the same number that was killed.
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => {
+            std::fs::remove_file(path)?;
+            options.open(path)
+        }
+        opened => opened,
+    };
+    let mut file = opened?;
     file.write_all(bytes)?;
     file.sync_data()
 }
@@ -50,7 +60,13 @@ pub fn write_and_exchange(path: &Path, spare: &Path, bytes: &[u8]) -> Result<boo
 fn overwrite(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
     let mut options = OpenOptions::new();
     options.write(true).create(true).truncate(false).mode(0o600);
-    let mut file = options.custom_flags(OFlags::NOFOLLOW.bits() as i32).open(path)?;
+    let options = options.custom_flags((OFlags::NOFOLLOW | OFlags::NONBLOCK).bits() as i32);
+    let mut file = options.open(path)?;
+    if file.metadata()?.nlink() > 1 {
+        // By its other name it is another file, and that one must not change.
+        std::fs::remove_file(path)?;
+        file = options.open(path)?;
+    }
     file.write_all(bytes)?;
     file.set_len(bytes.len() as u64)?;
     file.sync_data()
@@ -98,6 +114,31 @@ mod tests {
             assert_eq!(std::fs::read(&path).unwrap(), new);
             assert_eq!(std::fs::read(&spare).unwrap(), old);
         }
+    }
+
+    #[test]
+    fn what_was_planted_at_our_names_is_replaced_and_not_written_through() {
+        let folder = tempfile::tempdir().unwrap();
+        let [path, other] = ["state", "other"].map(|name| folder.path().join(name));
+        std::fs::write(&other, "other's").unwrap();
+        let plant: [fn(&Path, &Path) -> std::io::Result<()>; 2] = [
+            |from, to| std::os::unix::fs::symlink(from, to),
+            |from, to| std::fs::hard_link(from, to),
+        ];
+        for plant in plant {
+            plant(&other, &temporary_beside(&path)).unwrap();
+            write(&path, b"ours").unwrap();
+            assert_eq!(std::fs::read(&path).unwrap(), b"ours");
+            assert_eq!(std::fs::read(&other).unwrap(), b"other's");
+        }
+        let spare = folder.path().join("spare");
+        std::fs::hard_link(&other, &spare).unwrap();
+        assert!(write_and_exchange(&path, &spare, b"new").unwrap());
+        assert_eq!(std::fs::read(&other).unwrap(), b"other's");
+        std::fs::remove_file(&spare).unwrap();
+        std::os::unix::fs::symlink(&other, &spare).unwrap();
+        assert!(write_and_exchange(&path, &spare, b"newer").is_err());
+        assert_eq!(std::fs::read(&other).unwrap(), b"other's");
     }
 
     #[test]

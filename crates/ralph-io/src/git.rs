@@ -1,7 +1,9 @@
 //! Runs git in one repository, untouched by what the caller's environment says about another.
 //!
-//! No hook of the repository runs, nothing is written beside what is asked for, and git's own words
-//! come with the error.
+//! Of what a repository's own configuration names, nothing runs but the filters of its files: no
+//! hook, monitor, remote, pager, editor, signing program or external diff. Without the filters, files
+//! that are kept elsewhere (git-lfs) would be compared and restored wrongly; git runs them at every
+//! `git status`. Nothing is written beside what is asked for, and git's own words come with the error.
 
 use crate::process::{self, Finished};
 use crate::scratch;
@@ -61,6 +63,9 @@ pub(crate) fn command(folder: &Path) -> Command {
     if let Some(around) = folder.parent() {
         command.env("GIT_CEILING_DIRECTORIES", around);
     }
+    // Whatever `core.worktree` says: what is written back must not land elsewhere.
+    command.env("GIT_WORK_TREE", ".");
+    never_fetches(&mut command);
     command.env("GIT_TERMINAL_PROMPT", "0").arg("-C").arg(folder);
     command.args(["--no-pager", "--no-optional-locks"]);
     for setting in SETTINGS {
@@ -68,6 +73,12 @@ pub(crate) fn command(folder: &Path) -> Command {
     }
     command.stdin(Stdio::null());
     command
+}
+
+/// Git would ask a partial clone's remote for an object that is missing, by a program that the
+/// repository's configuration names. Older versions than 2.44 know only the list of protocols.
+pub(crate) fn never_fetches(command: &mut Command) {
+    command.env("GIT_NO_LAZY_FETCH", "1").env("GIT_ALLOW_PROTOCOL", "none");
 }
 
 fn names_a_repository(name: &OsStr) -> bool {

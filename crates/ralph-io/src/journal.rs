@@ -3,15 +3,20 @@
 //! A process that dies in the middle of a line leaves half of one; readers skip what does not
 //! parse, and the next line begins on a line of its own.
 
+use crate::plain_file;
 use anyhow::{Context, Result, anyhow};
 use jiff::Timestamp;
 use ralph_core::replay::{self, Again};
+use rustix::fs::OFlags;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::fs::OpenOptions;
-use std::io::{ErrorKind, Write};
+use std::io::Write;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
+
+/// A loop of years has a smaller one.
+const LARGEST: u64 = 1 << 30;
 
 /// One decision. `R` is the record that it can be made again from: as the rules keep it when it is
 /// written, and any value when it is read, since other versions of the rules kept other ones.
@@ -60,6 +65,8 @@ pub fn append<R: Serialize>(folder: &Path, entry: &Entry<R>) -> Result<()> {
         .append(true)
         .create(true)
         .mode(0o600)
+        // A pipe in its place must not hang the session.
+        .custom_flags((OFlags::NOFOLLOW | OFlags::NONBLOCK).bits() as i32)
         .open(&path)
         .with_context(describe)?;
     file.write_all(line.as_bytes()).with_context(describe)
@@ -95,11 +102,8 @@ pub fn read(folder: &Path) -> Vec<Entry> {
 pub fn load(folder: &Path) -> Result<Journal> {
     let path = path(folder);
     let describe = || format!("could not read the journal `{}`", path.display());
-    let bytes = match std::fs::read(&path) {
-        Ok(bytes) => bytes,
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Journal::default()),
-        Err(error) => return Err(error).with_context(describe),
-    };
+    let bytes = plain_file::read(&path, LARGEST).with_context(describe)?;
+    let Some(bytes) = bytes else { return Ok(Journal::default()) };
     let mut journal = Journal::default();
     for line in bytes.split(|byte| *byte == b'\n').filter(|line| !line.trim_ascii().is_empty()) {
         match serde_json::from_slice(line) {

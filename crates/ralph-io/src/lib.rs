@@ -23,6 +23,7 @@ pub mod manifest;
 pub mod outside;
 pub mod owned;
 pub mod places;
+mod plain_file;
 pub mod probe;
 pub mod process;
 pub mod programs;

@@ -4,6 +4,7 @@
 //! the others up to their deadline and no longer.
 
 use anyhow::{Context, Result};
+use rustix::fs::OFlags;
 use std::fs::{File, OpenOptions, TryLockError};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
@@ -37,7 +38,14 @@ pub fn take_existing(path: &Path, deadline: Duration) -> Result<Lock> {
 fn lock(path: &Path, how: &mut OpenOptions, deadline: Duration) -> Result<Lock> {
     let lock_path = path.with_extension("lock");
     let describe = || format!("could not lock `{}`", lock_path.display());
-    let file = how.read(true).write(true).mode(0o600).open(&lock_path).with_context(describe)?;
+    let file = how
+        .read(true)
+        .write(true)
+        .mode(0o600)
+        // A link would make us create, and lock, a file that somebody else chose.
+        .custom_flags((OFlags::NOFOLLOW | OFlags::NONBLOCK).bits() as i32)
+        .open(&lock_path)
+        .with_context(describe)?;
     let began = Instant::now();
     loop {
         match file.try_lock() {
@@ -84,5 +92,15 @@ mod tests {
         assert!(error.to_string().contains("held"), "{error}");
         drop(held);
         take(&path, Duration::from_millis(5)).unwrap();
+    }
+
+    #[test]
+    fn a_link_or_a_pipe_in_its_place_is_not_opened() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("state.json");
+        let elsewhere = folder.path().join("elsewhere");
+        std::os::unix::fs::symlink(&elsewhere, path.with_extension("lock")).unwrap();
+        assert!(take(&path, DEADLINE).is_err());
+        assert!(!elsewhere.exists());
     }
 }

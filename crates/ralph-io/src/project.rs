@@ -1,8 +1,11 @@
 //! What a project is: its git common directory, so that linked work trees are one project, else
 //! its path.
 
-use crate::tree;
+use crate::{plain_file, tree};
 use std::path::{Path, PathBuf};
+
+/// More than any path.
+const LARGEST: u64 = 64 << 10;
 
 /// The path that identifies the project of a folder.
 pub fn identity(folder: &Path) -> PathBuf {
@@ -20,11 +23,11 @@ fn common_dir(root: &Path) -> Option<PathBuf> {
     if dot_git.is_dir() {
         return dot_git.canonicalize().ok();
     }
-    let pointer = std::fs::read_to_string(&dot_git).ok()?;
+    let pointer = plain_file::text(&dot_git, LARGEST).ok()??;
     let git_dir = root.join(pointer.strip_prefix("gitdir:")?.trim());
-    let common = match std::fs::read_to_string(git_dir.join("commondir")) {
-        Ok(relative) => git_dir.join(relative.trim()),
-        Err(_) => git_dir,
+    let common = match plain_file::text(&git_dir.join("commondir"), LARGEST) {
+        Ok(Some(relative)) => git_dir.join(relative.trim()),
+        _ => git_dir,
     };
     common.canonicalize().ok()
 }

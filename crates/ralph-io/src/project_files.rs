@@ -1,8 +1,7 @@
 //! Gathers what the rules of `ralph_core::project` look at: the project's root, and no deeper.
 
+use crate::plain_file;
 use ralph_core::project::{ProjectFiles, TEXTS};
-use std::fs::File;
-use std::io::Read;
 use std::path::Path;
 
 /// A project file larger than this is not one that a person wrote; it is left out.
@@ -27,15 +26,13 @@ pub fn gather(root: &Path) -> ProjectFiles {
 }
 
 fn read(path: &Path) -> Option<String> {
-    let about = path.metadata().ok().filter(|about| about.is_file() && about.len() <= LARGEST)?;
-    let mut text = String::new();
-    File::open(path).ok()?.take(about.len()).read_to_string(&mut text).ok()?;
-    Some(text)
+    plain_file::text(path, LARGEST).ok().flatten()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs::File;
 
     #[test]
     fn only_texts_of_reasonable_size_are_read() {

@@ -4,7 +4,9 @@
 use anyhow::{Context, Result};
 use jiff::Timestamp;
 use std::collections::BTreeSet;
+use std::fs::DirBuilder;
 use std::io::ErrorKind;
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
 /// Outputs of each criterion that are kept, the last ones: each may have 16 MiB.
@@ -28,7 +30,7 @@ pub fn trees(loop_folder: &Path) -> Result<PathBuf> {
 
 /// Only in a loop's folder that is there: one that was put away meanwhile must not come back.
 fn make(folder: PathBuf) -> Result<PathBuf> {
-    match std::fs::create_dir(&folder) {
+    match DirBuilder::new().mode(0o700).create(&folder) {
         Err(error) if error.kind() != ErrorKind::AlreadyExists => {
             Err(error).with_context(|| format!("could not make the folder `{}`", folder.display()))
         }

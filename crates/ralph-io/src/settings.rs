@@ -1,12 +1,17 @@
 //! Reads `ralph.toml`: the person's own, the project's, and whether the project's is trusted.
 
 use crate::home::Home;
-use crate::{atomic, owned};
+use crate::{atomic, owned, plain_file};
 use anyhow::{Context, Result, anyhow};
 use ralph_core::settings::Settings;
 use sha2::{Digest, Sha256};
+use std::fs::DirBuilder;
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
+
+/// Settings are a page, not a book.
+const LARGEST: u64 = 1 << 20;
 
 /// The person's own file: `$XDG_CONFIG_HOME/ralph/config.toml`.
 pub fn user_file() -> Option<PathBuf> {
@@ -30,61 +35,74 @@ pub fn project_file(project_root: &Path) -> PathBuf {
 /// The settings for a loop of this project, and what could not be used of them.
 pub fn read(home: &Home, project_root: &Path) -> (Settings, Vec<String>) {
     let mut problems = Vec::new();
-    let mut take = |path: &Path| match parse_file(path) {
-        Ok(settings) => settings.unwrap_or_default(),
+    let mut take = |path: &Path| match load(path) {
+        Ok(loaded) => loaded.unwrap_or_default(),
         Err(error) => {
             problems.push(format!("{error:#}; it was not used"));
-            Settings::default()
+            Loaded::default()
         }
     };
     let user = user_file().map(|path| take(&path)).unwrap_or_default();
-    let path = project_file(project_root);
-    let project = take(&path);
-    let project = match is_trusted(home, &path) {
-        true => project,
-        false => project.of_untrusted_project(),
+    let project = take(&project_file(project_root));
+    // Trust is asked of the bytes that are used: the file may be another one by now.
+    let project = match is_trusted(home, project_root, &project.text) {
+        true => project.settings,
+        false => project.settings.of_untrusted_project(),
     };
-    (project.over(user), problems)
+    (project.over(user.settings), problems)
 }
 
-fn parse_file(path: &Path) -> Result<Option<Settings>> {
-    let text = match std::fs::read_to_string(path) {
-        Ok(text) => text,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => {
-            return Err(error).with_context(|| format!("could not read `{}`", path.display()));
-        }
-    };
+#[derive(Default)]
+struct Loaded {
+    text: String,
+    settings: Settings,
+}
+
+fn load(path: &Path) -> Result<Option<Loaded>> {
+    let Some(text) = text_of(path)? else { return Ok(None) };
     let describe = || format!("could not use `{}`", path.display());
     let settings: Settings = toml::from_str(&text).with_context(describe)?;
     match settings.refused() {
         Some(why) => Err(anyhow!(why)).with_context(describe),
-        None => Ok(Some(settings)),
+        None => Ok(Some(Loaded { text, settings })),
     }
+}
+
+/// The text of a file of settings; none if there is none.
+///
+/// # Errors
+/// When it is no regular file, too large, or not text.
+pub fn text_of(path: &Path) -> Result<Option<String>> {
+    plain_file::text(path, LARGEST)
 }
 
 /// Records that the person has read this content of the project's file: what they were shown, and
 /// not what the file holds by now. A changed file must be trusted anew.
-pub fn trust(home: &Home, path: &Path, shown: &str) -> Result<()> {
+pub fn trust(home: &Home, project_root: &Path, shown: &str) -> Result<()> {
     home.prepare()?;
-    let record = record(home, path);
+    let record = record(home, project_root);
     let folder = record.parent().unwrap_or(Path::new("/"));
-    std::fs::create_dir_all(folder)
+    DirBuilder::new()
+        .recursive(true)
+        .mode(0o700)
+        .create(folder)
         .with_context(|| format!("could not make `{}`", folder.display()))?;
     atomic::write(&record, hex(shown.as_bytes()).as_bytes())
 }
 
-/// True if the person has trusted exactly this content of the file.
-pub fn is_trusted(home: &Home, path: &Path) -> bool {
-    let Ok(content) = std::fs::read(path) else { return false };
-    owned::read(&record(home, path))
+/// True if the person has trusted exactly this content of the project's file.
+pub fn is_trusted(home: &Home, project_root: &Path, content: &str) -> bool {
+    owned::read(&record(home, project_root))
         .ok()
         .flatten()
-        .is_some_and(|seen| seen == hex(&content).as_bytes())
+        .is_some_and(|seen| seen == hex(content.as_bytes()).as_bytes())
 }
 
-fn record(home: &Home, path: &Path) -> PathBuf {
-    let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+/// Trust is a project's. The links of its folder are followed, and those of its file are not: a
+/// repository could link to the file that was trusted for another one.
+fn record(home: &Home, project_root: &Path) -> PathBuf {
+    let root = project_root.canonicalize().unwrap_or_else(|_| project_root.to_owned());
+    let path = project_file(&root);
     home.root().join("trust").join(hex(path.as_os_str().as_bytes()))
 }
 
@@ -95,6 +113,7 @@ fn hex(bytes: &[u8]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use ralph_core::state::Completion;
 
     #[test]
     fn trust_holds_for_one_content_of_one_file() {
@@ -103,11 +122,29 @@ mod tests {
         let path = project_file(folder.path());
         std::fs::create_dir(folder.path().join(".claude")).unwrap();
         std::fs::write(&path, "completion = \"token\"\n").unwrap();
-        assert!(!is_trusted(&home, &path));
-        trust(&home, &path, "completion = \"token\"\n").unwrap();
-        assert!(is_trusted(&home, &path));
+        let root = folder.path();
+        let trusted = "completion = \"token\"\n";
+        assert!(!is_trusted(&home, root, trusted));
+        trust(&home, root, trusted).unwrap();
+        assert!(is_trusted(&home, root, trusted));
+        assert!(!is_trusted(&home, root, "completion = \"token\"\nmax_minutes = 3\n"));
+        assert_eq!(read(&home, root).0.completion, Some(Completion::Token));
         std::fs::write(&path, "completion = \"token\"\nmax_minutes = 3\n").unwrap();
-        assert!(!is_trusted(&home, &path));
+        assert_eq!(read(&home, root).0.completion, None);
+    }
+
+    #[test]
+    fn a_link_to_what_another_project_trusts_is_not_trusted() {
+        let folder = tempfile::tempdir().unwrap();
+        let home = Home::at(folder.path().join("home"));
+        let [own, cloned] = ["own", "cloned"].map(|name| folder.path().join(name));
+        std::fs::create_dir_all(own.join(".claude")).unwrap();
+        std::fs::create_dir(&cloned).unwrap();
+        std::fs::write(project_file(&own), "completion = \"token\"\n").unwrap();
+        trust(&home, &own, "completion = \"token\"\n").unwrap();
+        std::os::unix::fs::symlink(own.join(".claude"), cloned.join(".claude")).unwrap();
+        assert_eq!(read(&home, &own).0.completion, Some(Completion::Token));
+        assert_eq!(read(&home, &cloned).0.completion, None);
     }
 
     #[test]
@@ -115,10 +152,10 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("ralph.toml");
         std::fs::write(&path, "max_iteration = 3\n").unwrap();
-        let error = format!("{:#}", parse_file(&path).unwrap_err());
+        let error = format!("{:#}", load(&path).err().unwrap());
         assert!(error.contains("max_iteration"), "{error}");
         std::fs::write(&path, "max_iterations = 0\n").unwrap();
-        let error = format!("{:#}", parse_file(&path).unwrap_err());
+        let error = format!("{:#}", load(&path).err().unwrap());
         assert!(error.ends_with("a whole number from 1 to 10000, not 0"), "{error}");
     }
 }

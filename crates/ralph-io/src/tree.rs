@@ -4,6 +4,7 @@
 //! else: staging, touching and ignored files leave it as it was. Beyond a bound of files and bytes
 //! the size and time of a file stand for its content.
 
+use crate::git;
 use crate::process::{self, Running};
 use anyhow::{Context, Result, bail};
 use ralph_core::progress;
@@ -45,11 +46,14 @@ pub fn begin(folder: &Path) -> Result<Option<Pending>> {
         .arg(&root)
         // Never meets an index lock of a git that the model runs at the same time.
         .arg("--no-optional-locks")
+        // Both name programs, and the repository may not be the person's own.
+        .args(["-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null"])
         .args(["status", "--porcelain=v2", "-z", "--branch", "--no-ahead-behind"])
         .args(["--untracked-files=all", "--no-renames"]);
     for variable in ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX"] {
         command.env_remove(variable);
     }
+    git::never_fetches(&mut command);
     Ok(Some(Pending { root, status: process::start(&mut command)? }))
 }
 

@@ -4,6 +4,7 @@
 //! be a row of its own.
 
 use super::{Graph, Standing};
+use crate::plain;
 use crate::state::Task;
 use jiff::Timestamp;
 use serde_json::{Value, json};
@@ -112,8 +113,8 @@ fn shown<'g>(graph: &'g Graph, show: Show) -> impl Iterator<Item = (&'g Task, St
 }
 
 fn one_line(text: &str) -> Cow<'_, str> {
-    if text.contains(|c: char| c.is_control()) {
-        let spaced = text.replace(|c: char| c.is_control(), " ");
+    if text.contains(plain::acts) {
+        let spaced = text.replace(plain::acts, " ");
         Cow::from(spaced.split_whitespace().collect::<Vec<_>>().join(" "))
     } else {
         Cow::from(text.trim())

@@ -4,6 +4,7 @@ use super::kept::{Cursor, begin, end, open_sealed, put, put_name};
 use super::{Kind, Listing};
 use crate::{atomic, owned};
 use anyhow::{Context, Result};
+use ralph_core::plain;
 use std::cmp::Ordering;
 use std::path::Path;
 
@@ -78,9 +79,7 @@ fn parse(bytes: &[u8]) -> Option<Listing> {
 pub(crate) fn readable(path: &[u8]) -> String {
     let mut shown = String::with_capacity(path.len());
     for letter in String::from_utf8_lossy(path).chars() {
-        if letter.is_control()
-            || matches!(letter, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}')
-        {
+        if plain::acts(letter) {
             shown.extend(letter.escape_default());
         } else {
             shown.push(letter);

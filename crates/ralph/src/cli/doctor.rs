@@ -34,7 +34,7 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
     let checks = examine(&places);
     let well = checks.iter().all(|check| check.verdict != Verdict::Fail);
     if args.json {
-        tell!("{}", serde_json::to_string_pretty(&check::document(&checks, well))?);
+        super::screen::print_json(&check::document(&checks, well))?;
     } else {
         checks.iter().for_each(|check| tell!("{check}"));
         tell!("{}", check::conclusion(&checks));

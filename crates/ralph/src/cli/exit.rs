@@ -1,5 +1,6 @@
 //! Exit codes, in one place, and errors that carry one.
 
+use super::screen;
 use std::fmt;
 use std::io::Write;
 use std::process::ExitCode;
@@ -55,6 +56,7 @@ pub(crate) fn bad_state(error: anyhow::Error) -> anyhow::Error {
 /// Tells the person what went wrong, with its causes on one line.
 pub(crate) fn report(error: &anyhow::Error) -> Exit {
     // Without a standard error there is nobody to tell.
-    let _ = writeln!(std::io::stderr(), "ralph: {error:#}");
+    // A cause may quote a path, or what git said of a branch.
+    let _ = writeln!(std::io::stderr(), "ralph: {}", screen::visible_lines(&format!("{error:#}")));
     error.downcast_ref::<Refused>().map_or(Exit::No, |refused| refused.exit)
 }

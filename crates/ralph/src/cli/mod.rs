@@ -124,7 +124,10 @@ impl Command {
 
 /// Reads the command line, does what it says and tells the caller how it went.
 pub fn run() -> ExitCode {
-    let command = Cli::parse().command;
+    let command = match Cli::try_parse() {
+        Ok(cli) => cli.command,
+        Err(error) => return misread(&error),
+    };
     let done = allowed::check(&command).and_then(|()| match command {
         Command::Start(args) => start::run(args),
         Command::Status(args) => status::run(&args),
@@ -149,4 +152,15 @@ pub fn run() -> ExitCode {
         Command::Demo(args) => demo::run(&args),
     });
     done.unwrap_or_else(|error| exit::report(&error)).into()
+}
+
+/// Shows what could not be read, or the help that was asked for. An argument may have been copied
+/// from anywhere, so one that acts on a terminal is not shown as it is.
+fn misread(error: &clap::Error) -> ExitCode {
+    let shown = error.render().to_string();
+    match screen::harmless(&shown) {
+        std::borrow::Cow::Borrowed(_) => error.exit(),
+        std::borrow::Cow::Owned(shown) => screen::tell(shown.trim_end()),
+    }
+    exit::Exit::Usage.into()
 }

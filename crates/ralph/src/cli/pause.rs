@@ -30,6 +30,7 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
         return Err(refused(Exit::No, format!("loop {} is not live any more", state.loop_id)));
     }
     let text = format!("loop {} {}", state.loop_id, say::paused(&state));
+    let text = screen::visible_lines(&text);
     if was_running {
         note(
             &here,

@@ -1,14 +1,17 @@
 //! What is printed, and asked.
 //!
 //! Texts of a state come from models and plans, so control characters are shown and never sent: a
-//! task's name must not move the cursor. A reader that went away is no error.
+//! task's name must not move the cursor. Who builds a line makes each value in it [`visible`]; what
+//! was forgotten is caught here, where everything comes through. A reader that went away is no error.
 
 use anyhow::{Context, Result};
+use ralph_core::plain;
+use std::borrow::Cow;
 use std::io::{ErrorKind, IsTerminal, Write};
 
 /// Prints to standard output, with a line feed after it.
 pub(crate) fn print(text: &str) -> Result<()> {
-    print_bytes(text.as_bytes())
+    print_bytes(harmless(text).as_bytes())
 }
 
 /// As [`print()`], for what need not be text.
@@ -26,21 +29,63 @@ pub(crate) fn print_bytes(bytes: &[u8]) -> Result<()> {
     }
 }
 
-/// Prints one JSON document.
+/// Prints one JSON document. What acts on a terminal is written as JSON writes it in plain ASCII:
+/// such characters stand in strings only, and a reader gets them back.
 pub(crate) fn print_json(document: &serde_json::Value) -> Result<()> {
-    print(&serde_json::to_string_pretty(document)?)
+    let rendered = serde_json::to_string_pretty(document)?;
+    let mut plain = String::with_capacity(rendered.len());
+    for letter in rendered.chars() {
+        match plain::acts(letter) && letter != '\n' {
+            true => letter.encode_utf16(&mut [0; 2]).iter().for_each(|unit| {
+                plain.push_str(&format!("\\u{unit:04x}"));
+            }),
+            false => plain.push(letter),
+        }
+    }
+    print(&plain)
 }
 
 /// Tells the person something beside the answer. Without a standard error there is nobody to tell.
 pub(crate) fn tell(text: &str) {
-    let _ = writeln!(std::io::stderr(), "{text}");
+    let _ = writeln!(std::io::stderr(), "{}", harmless(text));
 }
+
+/// The text with our own colours, and with nothing else that acts on a terminal.
+pub(crate) fn harmless(text: &str) -> Cow<'_, str> {
+    match text.contains('\u{1b}') && std::io::stdout().is_terminal() {
+        true => Cow::from(only_colours(text)),
+        false => plain::visible(text),
+    }
+}
+
+fn only_colours(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len());
+    for (at, part) in text.split("\u{1b}[").enumerate() {
+        let rest = match COLOURS.iter().find_map(|code| Some((*code, part.strip_prefix(code)?))) {
+            _ if at == 0 => part,
+            Some((code, rest)) => {
+                shown.push_str("\u{1b}[");
+                shown.push_str(code);
+                rest
+            }
+            None => {
+                shown.push_str("\\u{1b}[");
+                part
+            }
+        };
+        shown.push_str(&plain::visible(rest));
+    }
+    shown
+}
+
+/// What follows an escape and a bracket in the sequences that [`coloured`] writes.
+const COLOURS: [&str; 5] = ["31m", "32m", "33m", "2m", "0m"];
 
 /// A text with everything made visible that would act on a terminal; line feeds included.
 pub(crate) fn visible(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     for letter in text.chars() {
-        if letter.is_control() || reorders(letter) {
+        if plain::acts(letter) {
             shown.extend(letter.escape_default());
         } else {
             shown.push(letter);
@@ -54,11 +99,6 @@ pub(crate) fn visible_lines(text: &str) -> String {
     let lines: Vec<String> =
         text.lines().map(|line| visible(&line.replace('\t', "    "))).collect();
     lines.join("\n")
-}
-
-/// Characters without a width that change how the others read.
-fn reorders(letter: char) -> bool {
-    matches!(letter, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}')
 }
 
 /// A word in colour, where colour can be seen and is wanted.
@@ -99,6 +139,16 @@ pub(crate) fn ask(question: &str) -> Result<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn of_all_sequences_only_our_colours_are_sent() {
+        for colour in [Colour::Red, Colour::Green, Colour::Yellow, Colour::Dim] {
+            let word = format!("a \u{1b}[{}mb\u{1b}[0m\nc", colour as u8);
+            assert_eq!(only_colours(&word), word);
+        }
+        assert_eq!(only_colours("a\u{1b}[2Jb\u{1b}]0;x\u{7}"), "a\\u{1b}[2Jb\\u{1b}]0;x\\u{7}");
+        assert_eq!(only_colours("\u{1b}[31\u{202e}m"), "\\u{1b}[31\\u{202e}m");
+    }
 
     #[test]
     fn what_acts_on_a_terminal_is_shown_instead() {

@@ -6,7 +6,7 @@ use super::exit::{Exit, refused};
 use super::here::Here;
 use super::screen;
 use anyhow::Result;
-use ralph_io::{given, settings};
+use ralph_io::settings;
 
 /// What a person may say about trust.
 #[derive(Debug, clap::Args)]
@@ -21,22 +21,21 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
     let here = Here::gather()?;
     let path = settings::project_file(&here.root);
     let name = path.display();
-    if !path.exists() {
+    let Some(content) = settings::text_of(&path)? else {
         return Err(refused(
             Exit::No,
             format!("there is no `{name}`; nothing needs to be trusted"),
         ));
-    }
-    let content = given::file(&path)?;
+    };
     screen::print(&format!("{name}:\n\n{}\n", screen::visible_lines(&content)))?;
-    if settings::is_trusted(&here.home, &path) {
+    if settings::is_trusted(&here.home, &here.root, &content) {
         screen::print("It is trusted already, as it is now.")?;
         return Ok(Exit::Done);
     }
     if !args.yes && !confirmed()? {
         return Err(refused(Exit::No, "it is not trusted; nothing was changed"));
     }
-    settings::trust(&here.home, &path, &content)?;
+    settings::trust(&here.home, &here.root, &content)?;
     screen::print("It is trusted, as it is now, for loops that start from here on.")?;
     Ok(Exit::Done)
 }

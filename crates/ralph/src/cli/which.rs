@@ -146,7 +146,7 @@ pub(crate) fn of_project(here: &Here, is_meant: impl Fn(&LoopState) -> bool) -> 
                 }
             }
             Ok(_) => {}
-            Err(error) => screen::tell(&format!("ralph: {error:#}")),
+            Err(error) => screen::tell(&screen::visible(&format!("ralph: {error:#}"))),
         }
     }
     found

@@ -1,0 +1,66 @@
+//! Reads files that a repository or a person may have put there, without being held up by them.
+//!
+//! What stands at a name may be a pipe that nobody writes to, a device without an end, or a file of
+//! a terabyte. Links are followed: a person may keep the file elsewhere, and nothing that is read
+//! here is believed for the place it stands in.
+
+use anyhow::{Context, Result, bail};
+use rustix::fs::{Mode, OFlags};
+use std::fs::File;
+use std::io::{ErrorKind, Read};
+use std::path::Path;
+
+/// The bytes of a regular file; none if there is no file.
+///
+/// # Errors
+/// When it is something else than a regular file, larger than `largest`, or cannot be read.
+pub(crate) fn read(path: &Path, largest: u64) -> Result<Option<Vec<u8>>> {
+    let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
+    let file = match rustix::fs::open(path, flags, Mode::empty()) {
+        Ok(fd) => File::from(fd),
+        Err(error) => match std::io::Error::from(error) {
+            error if error.kind() == ErrorKind::NotFound => return Ok(None),
+            error => return Err(error).with_context(|| could_not(path)),
+        },
+    };
+    let about = file.metadata().with_context(|| could_not(path))?;
+    if !about.is_file() {
+        bail!("`{}` is not a regular file", path.display());
+    }
+    if about.len() > largest {
+        bail!("`{}` is larger than {} KiB", path.display(), largest >> 10);
+    }
+    let mut bytes = Vec::new();
+    file.take(largest).read_to_end(&mut bytes).with_context(|| could_not(path))?;
+    Ok(Some(bytes))
+}
+
+/// As [`read`], for text.
+pub(crate) fn text(path: &Path, largest: u64) -> Result<Option<String>> {
+    let Some(bytes) = read(path, largest)? else { return Ok(None) };
+    String::from_utf8(bytes)
+        .map(Some)
+        .with_context(|| format!("`{}` is not UTF-8 text", path.display()))
+}
+
+fn could_not(path: &Path) -> String {
+    format!("could not read `{}`", path.display())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_no_regular_file_or_too_large_is_refused_at_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("f");
+        assert!(read(&path, 3).unwrap().is_none());
+        std::fs::write(&path, "abc").unwrap();
+        assert_eq!(text(&path, 3).unwrap().unwrap(), "abc");
+        assert!(read(&path, 2).unwrap_err().to_string().contains("larger"));
+        for other in [Path::new("/dev/zero"), folder.path()] {
+            assert!(read(other, 3).unwrap_err().to_string().contains("not a regular file"));
+        }
+    }
+}

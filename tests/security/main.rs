@@ -1,0 +1,29 @@
+//! What `SECURITY.md` promises, one module for each kind of attack.
+//!
+//! Every attack is real: the pipe is there, the sequence is in the name, the program that must not
+//! run leaves a file if it does. A test that cannot be made where it runs says so and passes.
+#![allow(clippy::disallowed_methods, clippy::unwrap_used)]
+
+mod attack;
+#[allow(unreachable_pub)]
+#[path = "../support/executables.rs"]
+mod executables;
+mod git;
+#[allow(unreachable_pub)]
+#[path = "../support/journals.rs"]
+mod journals;
+mod modes;
+mod names;
+mod planted;
+mod promises;
+mod secrets;
+mod shell;
+mod supply;
+mod terminal;
+#[allow(unreachable_pub)]
+#[path = "../support/timeless.rs"]
+mod timeless;
+mod trust;
+#[allow(dead_code, reason = "the rig of the hooks' own tests")]
+#[path = "../hooks/world.rs"]
+mod world;
