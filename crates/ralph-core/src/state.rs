@@ -195,6 +195,12 @@ impl LoopState {
         Document::position(self)
     }
 
+    /// Notes that a registration was seen, and that the loop had an event.
+    pub fn note_event(&mut self, via: Via) {
+        self.via = self.via.max(Some(via));
+        self.touched = true;
+    }
+
     /// Rests the loop where it stands. A loop that does not run is left as it is.
     pub fn pause(&mut self, cause: PauseCause, detail: impl Into<String>, now: Timestamp) {
         if self.is_running() {
