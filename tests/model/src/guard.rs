@@ -144,7 +144,7 @@ const WRAPPED: [&str; 7] = [
 ];
 
 /// Every call that is tried.
-fn samples() -> Vec<Sample> {
+fn samples(wrappings: &[&str]) -> Vec<Sample> {
     let plain = [
         "AskUserQuestion",
         "EnterPlanMode",
@@ -166,7 +166,7 @@ fn samples() -> Vec<Sample> {
         all.extend(PROTECTED.map(|path| sample(tool, Touches::Protected, path.to_owned())));
     }
     all.extend(PROTECTED.map(|path| sample("Read", Touches::Nothing, path.to_owned())));
-    for wrapped in WRAPPED {
+    for wrapped in wrappings {
         let wrap = |inner: String| wrapped.replace("{}", &inner);
         let bash = |touches, inner| sample("Bash", touches, wrap(inner));
         all.extend(
@@ -183,7 +183,7 @@ fn samples() -> Vec<Sample> {
         all.extend(PERSONS.map(|inner| bash(Touches::PersonsCommand, format!("ralph {inner}"))));
         // Whether a wrapped command does nothing but ask `ralph` is a question of the shell, which
         // the guard's own tests put.
-        if wrapped == "{}" {
+        if *wrapped == "{}" {
             all.extend(MODELS.map(|inner| bash(Touches::ModelsCommand, format!("ralph {inner}"))));
         }
     }
@@ -205,9 +205,9 @@ fn rule(mode: &Mode, standing: Standing, agent: Agent<'_>, sample: &Sample) -> R
     guard::decide(&situation, &call)
 }
 
-/// Compares every cell.
-pub fn compare() -> Explored {
-    let samples = samples();
+/// Compares every cell, with commands wrapped in so many ways.
+pub fn compare(wrappings: usize) -> Explored {
+    let samples = samples(&WRAPPED[..wrappings]);
     let (mut states, mut failures) = (0, Vec::new());
     for mode in MODES.into_iter().chain([Mode::Other("of tomorrow".to_owned())]) {
         let table = table_of(&mode);
