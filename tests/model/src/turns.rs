@@ -186,7 +186,7 @@ impl Model for Turns {
     }
 
     fn actions(&self, state: &State, actions: &mut Vec<Act>) {
-        if state.broken == 0 && state.looped.is_running() {
+        if state.broken == 0 {
             act::possible(self, state, actions);
         }
     }

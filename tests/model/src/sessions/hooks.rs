@@ -373,9 +373,15 @@ fn cut_turn(world: &mut World, call: &Call, found: &LoopState, subagent: bool) -
     let cancelled = found.ending.as_ref().is_some_and(|end| end.kind == EndingKind::Cancelled);
     let cuts = cancelled && !found.let_finish && (call.drives(found) || subagent);
     if (!subagent || !cuts) && world.away {
-        world.entries[usize::from(call.session)] = false;
+        forget(world, call.session);
     }
     if cuts { Answer::Cut } else { Answer::Silent }
+}
+
+fn forget(world: &mut World, session: u8) {
+    if let Some(entry) = world.entries.get_mut(usize::from(session)) {
+        *entry = false;
+    }
 }
 
 pub(super) fn after_tool(world: &mut World, call: &Call, subagent: bool) -> Answer {

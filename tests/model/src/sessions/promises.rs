@@ -110,7 +110,9 @@ fn counted_once(step: &Step<'_>) -> bool {
     let is_stop = matches!(step.act, Act::Stop { .. });
     let new = matches!(step.act, Act::Type(_) | Act::Dequeue | Act::Plan | Act::StartBySkill);
     let counted = after.iteration.saturating_sub(before.iteration) as usize;
-    n <= 1 && (new || counted == n) && (is_stop || n == 0)
+    // Where one copy goes on, no other may have ended or rested the loop.
+    let one_verdict = n == 0 || after.is_running();
+    n <= 1 && one_verdict && (new || counted == n) && (is_stop || n == 0)
 }
 
 fn bounded(step: &Step<'_>) -> bool {

@@ -84,6 +84,10 @@ fn ended(step: &Step<'_>) -> Option<EndingKind> {
 
 fn is_one_of_four(step: &Step<'_>) -> bool {
     let after = &step.after.looped;
+    if !step.before.looped.is_running() {
+        let same = after.phase == step.before.looped.phase;
+        return verdict(step).is_none_or(|one| same && matches!(one, Verdict::LetGo(_)));
+    }
     match verdict(step) {
         None => true,
         Some(Verdict::GoOn) => after.is_running() && after.turn.is_some(),
@@ -119,6 +123,7 @@ fn left(state: &State) -> u32 {
 
 fn uses_up(step: &Step<'_>) -> bool {
     match verdict(step) {
+        _ if !step.before.looped.is_running() => left(step.after) == 0,
         None | Some(Verdict::LetGo(Why::WorkersRun)) => left(step.after) <= left(step.before),
         Some(_) => left(step.after) < left(step.before),
     }
@@ -130,7 +135,10 @@ fn is_late(step: &Step<'_>) -> bool {
 
 fn waits_in_time(step: &Step<'_>) -> bool {
     let waits = verdict(step) == Some(&Verdict::LetGo(Why::WorkersRun));
-    let must_wait = verdict(step).is_some() && step.before.worker && !is_late(step);
+    let must_wait = verdict(step).is_some()
+        && step.before.looped.is_running()
+        && step.before.worker
+        && !is_late(step);
     waits == must_wait
 }
 
@@ -184,7 +192,12 @@ fn proof_is_granted(step: &Step<'_>) -> bool {
     let looked = matches!(step.act, Act::Stop(Says::Token, Checks::Run(_), _));
     let waits = step.before.worker && !is_late(step);
     let rests = step.before.looped.blocked.is_some();
-    let due = looked && needs_proof(step) && is_proven(step.after) && !waits && !rests;
+    let due = looked
+        && step.before.looped.is_running()
+        && needs_proof(step)
+        && is_proven(step.after)
+        && !waits
+        && !rests;
     !due || ended(step) == Some(EndingKind::Complete)
 }
 
@@ -197,6 +210,7 @@ fn ending_is_typed(step: &Step<'_>) -> bool {
             | EndingKind::MaxIterations
             | EndingKind::Stalled
             | EndingKind::Budget
+            | EndingKind::Cancelled
     );
     let stall = ending.kind == EndingKind::Stalled;
     known && !ending.detail.is_empty() && stall == ending.cause.is_some()
