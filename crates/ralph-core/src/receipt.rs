@@ -209,11 +209,16 @@ pub fn record(criterion: &mut Criterion, mut receipt: Receipt) {
     let (failed_before, passes) =
         before.map_or((false, 0), |before| (before.after_failure || !before.passed, before.passes));
     receipt.after_failure = failed_before;
-    receipt.passes = if receipt.passed { passes.saturating_add(1) } else { 0 };
     if criterion.tests_expected.is_none() {
         criterion.tests_expected = receipt.tests_run.filter(|ran| *ran > 0);
     }
     criterion.receipt = Some(receipt);
+    // Judged without what came before: a run that proves nothing is no pass in a row either.
+    let by_itself = standing(criterion, None);
+    if let Some(receipt) = &mut criterion.receipt {
+        let is_pass = matches!(by_itself, Standing::Holds | Standing::Flaky);
+        receipt.passes = if is_pass { passes.saturating_add(1) } else { 0 };
+    }
     let standing = standing(criterion, None);
     criterion.verified = standing == Standing::Holds;
     if let Some(receipt) = criterion.receipt.as_mut().filter(|_| standing.is_a_failure()) {
@@ -368,6 +373,10 @@ mod tests {
         check(&[fail(), pass(), pass()], "t", Standing::Holds);
         check(&[pass(), fail(), pass()], "t", Standing::Flaky);
         check(&[fail(), pass(), fail(), pass()], "t", Standing::Flaky);
+        let vacuous = || Receipt { vacuous: "no test ran".to_owned(), ..pass() };
+        check(&[fail(), vacuous(), pass()], "t", Standing::Flaky);
+        let fewer = || Receipt { tests_run: Some(1), ..pass() };
+        check(&[pass(), fail(), fewer(), pass()], "t", Standing::Flaky);
         let earlier = |receipt: Receipt| Receipt {
             tree_before: "s".to_owned(),
             tree_after: "s".to_owned(),

@@ -195,13 +195,25 @@ impl LoopState {
         Document::position(self)
     }
 
-    /// Rests the loop where it stands. A loop that does not run is left as it is.
+    /// Notes that a registration was seen, and that the loop had an event.
+    pub fn note_event(&mut self, via: Via) {
+        self.via = self.via.max(Some(via));
+        self.touched = true;
+    }
+
+    /// Rests the loop where it stands. One that rests already keeps its first cause, unless that
+    /// would let it go on by itself and this one does not: a person's wish outlasts a crash.
     pub fn pause(&mut self, cause: PauseCause, detail: impl Into<String>, now: Timestamp) {
         if self.is_running() {
             self.resume_phase = Some(self.phase.clone());
             self.phase = Phase::Paused;
             self.pause = Some(Pause { cause, at: now, detail: detail.into(), told: false });
             self.turn = None;
+        } else if let Some(pause) = &mut self.pause
+            && pause.cause.resumes_by_itself()
+            && !cause.resumes_by_itself()
+        {
+            *pause = Pause { cause, at: now, detail: detail.into(), told: pause.told };
         }
     }
 
@@ -564,6 +576,18 @@ mod tests {
         );
         state.resume();
         assert_eq!(state.phase, Phase::Verification);
+    }
+
+    #[test]
+    fn a_person_who_pauses_a_crashed_loop_keeps_it_from_going_on_by_itself() {
+        let mut state = LoopState { phase: Phase::Implementation, ..LoopState::default() };
+        state.pause(PauseCause::Crashed, "gone", Timestamp::UNIX_EPOCH);
+        state.pause(PauseCause::HostBudget, "", Timestamp::UNIX_EPOCH);
+        assert_eq!(state.pause.as_ref().unwrap().cause, PauseCause::Crashed);
+        state.pause(PauseCause::Person, "typed", Timestamp::UNIX_EPOCH);
+        let pause = state.pause.as_ref().unwrap();
+        assert_eq!((&pause.cause, pause.detail.as_str()), (&PauseCause::Person, "typed"));
+        assert_eq!(state.resume_phase, Some(Phase::Implementation));
     }
 
     #[test]

@@ -48,14 +48,14 @@ impl<S: Document> Bound<S> {
         }
         let (Some(loaded), file) = found else { return Ok(None) };
         // A single manifest file names one loop for all sessions; only its own may be touched.
-        let ours = !session_id.is_empty() && loaded.state.session_id() == session_id;
+        let ours = loaded.state.is_of(session_id);
         let Loaded { state, warning, text } = loaded;
         Ok(ours.then_some(Bound { file, state, warning, text }))
     }
 
     /// True when a registration of higher rank has been seen: its copy answers, this one is silent.
     pub fn is_outranked(&self, via: Via) -> bool {
-        self.state.via().is_some_and(|seen| seen > via)
+        self.state.outranks(via)
     }
 
     /// Writes one line of the journal. A journal that cannot be written stops nothing.
@@ -103,8 +103,7 @@ pub fn keep<R: Serialize>(file: &LoopFile, call: &Call, said: Said<'_>, record: 
 
 /// Notes in the state that a registration was seen, and that the loop had an event.
 pub fn raise(state: &mut LoopState, via: Via) {
-    state.via = state.via.max(Some(via));
-    state.touched = true;
+    state.note_event(via);
 }
 
 /// The fields of a call that explain a decision about a tool.

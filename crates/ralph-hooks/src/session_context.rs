@@ -7,8 +7,9 @@ use ralph_core::event::Event;
 use ralph_core::reply::Reply;
 use ralph_core::state::{Bound as Former, LoopState, PauseCause};
 use ralph_core::{contract, say};
-use ralph_io::{client, clock, lifecycle};
+use ralph_io::{client, clock, lifecycle, transcript};
 use serde_json::{Value, json};
+use std::path::Path;
 
 /// Answers SessionStart.
 pub fn answer(call: &Call) -> Result<Reply> {
@@ -46,6 +47,10 @@ fn after_resume(call: &Call) -> Result<Reply> {
         return Ok(Reply::silent());
     };
     let process = client::process();
+    let now = clock::now();
+    let since = bound.state.turn.as_ref().map(|turn| turn.at);
+    let cut_by =
+        since.and_then(|at| transcript::cut_by(Path::new(&call.input.transcript_path), Some(at)));
     let updated = bound.file.update(|state| {
         // Another copy of this hook, started by the same event, may have been here before and
         // answered; the end of a session forgets its process, so that a return to it is new.
@@ -57,6 +62,11 @@ fn after_resume(call: &Call) -> Result<Reply> {
         bound::raise(state, call.via);
         if !is_first {
             return None;
+        }
+        // The client went away without a word, and before that a person had pressed Esc: what they
+        // cut does not go on by itself.
+        if let Some(cause) = cut_by.filter(|cause| !cause.resumes_by_itself()) {
+            state.pause(cause, "the session ended without a word", now);
         }
         state.turn = None;
         let by_itself = state.pause.as_ref().is_some_and(|pause| pause.cause.resumes_by_itself());

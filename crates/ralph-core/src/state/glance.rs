@@ -82,6 +82,17 @@ pub trait Document: serde::de::DeserializeOwned {
     fn position(&self) -> String;
     /// The highest-ranking registration seen.
     fn via(&self) -> Option<Via>;
+
+    /// True when the loop is bound to this session. A session without a name has no loop, whatever
+    /// the document says.
+    fn is_of(&self, session_id: &str) -> bool {
+        !session_id.is_empty() && self.session_id() == session_id
+    }
+
+    /// True when a registration of higher rank has been seen: its copy answers, this one is silent.
+    fn outranks(&self, via: Via) -> bool {
+        self.via().is_some_and(|seen| seen > via)
+    }
 }
 
 macro_rules! document {
@@ -124,5 +135,24 @@ mod tests {
             let ending = whole.ending.map(|ending| ending.kind);
             assert_eq!(glance.ending.map(|ending| ending.kind), ending, "{text}");
         }
+    }
+
+    #[test]
+    fn a_loop_is_of_its_own_session_and_none_is_of_a_session_without_a_name() {
+        let bound_to =
+            |session_id: &str| Glance { session_id: session_id.into(), ..Glance::default() };
+        assert!(bound_to("s").is_of("s"));
+        assert!(!bound_to("s").is_of("t"));
+        assert!(!bound_to("s").is_of(""));
+        assert!(!bound_to("").is_of(""));
+    }
+
+    #[test]
+    fn only_a_higher_rank_outranks() {
+        let seen = |via| Glance { via, ..Glance::default() };
+        assert!(seen(Some(Via::Settings)).outranks(Via::Plugin));
+        assert!(!seen(Some(Via::Plugin)).outranks(Via::Plugin));
+        assert!(!seen(Some(Via::Plugin)).outranks(Via::Settings));
+        assert!(!seen(None).outranks(Via::Unnamed));
     }
 }
