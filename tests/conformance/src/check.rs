@@ -103,8 +103,10 @@ pub(crate) fn difference(expected: &Expected, came: &Came<'_>) -> Option<String>
     if !expected.decision.is_empty() && !decided {
         return Some(format!("expected {}, came {}", words(&expected.decision), described(came)));
     }
-    if let Some(lost) =
-        expected.reaches_model.iter().find(|text| !answer.to_model.iter().any(|t| t.contains(*text)))
+    if let Some(lost) = expected
+        .reaches_model
+        .iter()
+        .find(|text| !answer.to_model.iter().any(|t| t.contains(*text)))
     {
         let heard = short(&answer.to_model.join(" | "));
         return Some(format!("`{lost}` does not reach the model, which hears {heard:?}"));

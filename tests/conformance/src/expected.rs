@@ -7,9 +7,8 @@ use anyhow::{Result, bail, ensure};
 
 /// The list: a line for each case that does not hold.
 pub fn listed(cases: &[Case], outcomes: &[Outcome]) -> String {
-    let line = |(case, outcome): (&Case, &Outcome)| {
-        Some(format!("{} {}\n", word(outcome)?, case.name))
-    };
+    let line =
+        |(case, outcome): (&Case, &Outcome)| Some(format!("{} {}\n", word(outcome)?, case.name));
     cases.iter().zip(outcomes).filter_map(line).collect()
 }
 

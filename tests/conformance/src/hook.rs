@@ -24,9 +24,9 @@ pub(crate) struct Ran {
 pub(crate) fn run(mut command: Command, stdin: &[u8]) -> Result<Ran> {
     let began = Instant::now();
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let mut child = command
-        .spawn()
-        .with_context(|| format!("could not start `{}`", command.get_program().to_string_lossy()))?;
+    let mut child = command.spawn().with_context(|| {
+        format!("could not start `{}`", command.get_program().to_string_lossy())
+    })?;
     let (input, output, errors) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
     std::thread::scope(|scope| {
         // A hook may end without reading: the pipe breaks, as it may.

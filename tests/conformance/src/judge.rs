@@ -121,7 +121,9 @@ fn void(why: &str) -> Answer {
 /// One wrong type, value or event name voids the whole object, a valid block beside it included.
 fn honoured(event: &str, members: &Map<String, Value>) -> Answer {
     if let Some(wrong) = wrong_member(event, members) {
-        return void(&format!("`{wrong}` is not what the client expects, so it ignores the answer"));
+        return void(&format!(
+            "`{wrong}` is not what the client expects, so it ignores the answer"
+        ));
     }
     let own = members.get("hookSpecificOutput").unwrap_or(&Value::Null);
     let text = |of: &Value| of.as_str().filter(|text| !text.is_empty()).map(str::to_owned);
@@ -134,24 +136,22 @@ fn honoured(event: &str, members: &Map<String, Value>) -> Answer {
     answer.to_person.extend(member("stopReason"));
     let context = text(&own["additionalContext"]);
     match event {
-        "Stop" | "SubagentStop" => {
-            if (blocks || context.is_some()) && !ends_the_turn {
-                answer.decision = Decision::GoesOn;
-                answer.to_model.extend(member("reason").filter(|_| blocks));
-            }
+        "Stop" | "SubagentStop" if (blocks || context.is_some()) && !ends_the_turn => {
+            answer.decision = Decision::GoesOn;
+            answer.to_model.extend(member("reason").filter(|_| blocks));
         }
-        "PreToolUse" => {
-            // Unattended, a question to the person is a refusal too.
-            if blocks || own["permissionDecision"] == "deny" || own["permissionDecision"] == "ask" {
-                answer.decision = Decision::Denies;
-                answer.to_model.extend(text(&own["permissionDecisionReason"]).or(member("reason")));
-            }
+        // Unattended, a question to the person is a refusal too.
+        "PreToolUse"
+            if blocks
+                || own["permissionDecision"] == "deny"
+                || own["permissionDecision"] == "ask" =>
+        {
+            answer.decision = Decision::Denies;
+            answer.to_model.extend(text(&own["permissionDecisionReason"]).or(member("reason")));
         }
-        "UserPromptSubmit" | "UserPromptExpansion" => {
-            if blocks || ends_the_turn {
-                answer.decision = Decision::Denies;
-                answer.to_person.extend(member("reason"));
-            }
+        "UserPromptSubmit" | "UserPromptExpansion" if blocks || ends_the_turn => {
+            answer.decision = Decision::Denies;
+            answer.to_person.extend(member("reason"));
         }
         "PostToolUse" => answer.to_model.extend(member("reason").filter(|_| blocks)),
         _ => {}

@@ -26,8 +26,8 @@ pub fn cases(folder: &Path) -> Result<Vec<Case>> {
 }
 
 fn sorted(folder: &Path) -> Result<Vec<PathBuf>> {
-    let entries = fs::read_dir(folder)
-        .with_context(|| format!("could not list `{}`", folder.display()))?;
+    let entries =
+        fs::read_dir(folder).with_context(|| format!("could not list `{}`", folder.display()))?;
     let mut paths = entries.map(|entry| Ok(entry?.path())).collect::<Result<Vec<_>>>()?;
     paths.sort();
     Ok(paths)
@@ -41,7 +41,9 @@ fn read(name: &str, text: &str) -> Result<Vec<Case>> {
         return Ok(vec![case(name.to_owned(), name, &file, &Names::new())?]);
     }
     let variants = file.variants.iter();
-    variants.map(|(variant, names)| case(format!("{name}: {variant}"), name, &file, names)).collect()
+    variants
+        .map(|(variant, names)| case(format!("{name}: {variant}"), name, &file, names))
+        .collect()
 }
 
 fn case(name: String, file_name: &str, file: &CaseFile, names: &Names) -> Result<Case> {

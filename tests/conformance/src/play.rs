@@ -4,8 +4,8 @@ use crate::case::Case;
 use crate::check::{self, Came, Expected};
 use crate::implementation::{Implementation, Start};
 use crate::judge::{self, Answer, Decision};
-use crate::suite::Form;
 use crate::step::{Event, Repeat, Step, Transcript, Twice, Types};
+use crate::suite::Form;
 use crate::typed;
 use crate::work;
 use crate::world::World;
@@ -19,11 +19,12 @@ use std::time::Duration;
 pub(crate) fn play(implementation: &Implementation, case: &Case, form: Form) -> Result<()> {
     let (times, ways) = match form {
         Form::Full => (case.times, &[false, true][..]),
-        Form::Short => (case.times.min(2), &[false][..]),
+        Form::Once | Form::Short => (case.times.min(2), &[false][..]),
     };
     for round in 1..=times {
         for &inverted in ways {
-            once(implementation, case, inverted).with_context(|| situation(case, round, inverted))?;
+            once(implementation, case, inverted)
+                .with_context(|| situation(case, round, inverted))?;
         }
     }
     Ok(())
@@ -153,7 +154,8 @@ fn transcribe(world: &World<'_>, transcript: &Transcript) -> Result<()> {
 /// Each step is a process or more; whichever comes first, what follows must hold.
 fn together(world: &World<'_>, steps: &[Step]) -> Result<()> {
     std::thread::scope(|scope| {
-        let running: Vec<_> = steps.iter().map(|step| scope.spawn(move || beside(world, step))).collect();
+        let running: Vec<_> =
+            steps.iter().map(|step| scope.spawn(move || beside(world, step))).collect();
         for side in running {
             side.join().map_err(|_| anyhow::anyhow!("a thread panicked"))??;
         }

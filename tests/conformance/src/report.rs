@@ -10,10 +10,14 @@ pub fn failures(cases: &[Case], outcomes: &[Outcome]) -> String {
     for (case, outcome) in cases.iter().zip(outcomes) {
         let line = match outcome {
             Outcome::Holds => continue,
-            Outcome::Fails(why) => format!("FAILS {}\n      {}\n      {why}", case.name, case.title),
+            Outcome::Fails(why) => {
+                format!("FAILS {}\n      {}\n      {why}", case.name, case.title)
+            }
             Outcome::NotApplicable(why) => format!("n/a   {}: {why}", case.name),
             Outcome::Pending(why) => format!("pending {}: {why}", case.name),
-            Outcome::NoLongerPending => format!("FAILS {}: holds, yet is listed as pending", case.name),
+            Outcome::NoLongerPending => {
+                format!("FAILS {}: holds, yet is listed as pending", case.name)
+            }
             Outcome::Unsteady(why) => format!("unsteady {}: {why}", case.name),
         };
         let _infallible = writeln!(text, "{line}");
@@ -24,8 +28,7 @@ pub fn failures(cases: &[Case], outcomes: &[Outcome]) -> String {
 /// The line about the whole run.
 pub fn proof(part: &str, outcomes: &[Outcome]) -> String {
     let count = |which: fn(&Outcome) -> bool| outcomes.iter().filter(|each| which(each)).count();
-    let failed =
-        count(|each| matches!(each, Outcome::Fails(_) | Outcome::NoLongerPending));
+    let failed = count(|each| matches!(each, Outcome::Fails(_) | Outcome::NoLongerPending));
     let mut results = Vec::new();
     let mut add = |n: usize, words: &str| {
         if n > 0 {

@@ -28,7 +28,9 @@ pub enum Outcome {
 pub enum Form {
     /// As often as each case says, and with `stop_hook_active` both ways.
     Full,
-    /// The first variant of each case, once; a race twice.
+    /// Every case once, a race twice, and `stop_hook_active` as the client sends it.
+    Once,
+    /// The first variant of each case, as in `Once`.
     Short,
 }
 
@@ -54,9 +56,9 @@ pub fn run(implementation: &Implementation, cases: &[Case], form: Form) -> Vec<O
             mine.collect::<Vec<_>>()
         };
         let running: Vec<_> = (0..workers).map(|_| scope.spawn(work)).collect();
-        let done = running.into_iter().map(|worker| {
-            worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-        });
+        let done = running
+            .into_iter()
+            .map(|worker| worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
         done.flatten().collect()
     });
     done.sort_by_key(|(at, _)| *at);

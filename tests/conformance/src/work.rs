@@ -96,7 +96,11 @@ fn append(world: &World<'_>, path: &str, content: &str) -> Result<()> {
 }
 
 fn delete(path: &Path) -> Result<()> {
-    if path.is_dir() { fs::remove_dir_all(path)? } else { fs::remove_file(path)? }
+    if path.is_dir() {
+        fs::remove_dir_all(path)?
+    } else {
+        fs::remove_file(path)?
+    }
     Ok(())
 }
 

@@ -55,7 +55,9 @@ impl<'a> World<'a> {
             n: 0,
         };
         world.path = world.search_path(&given.without_programs)?;
-        world.transcribe("{\"type\":\"user\",\"message\":{\"role\":\"user\",\"content\":\"hi\"}}\n")?;
+        world.transcribe(
+            "{\"type\":\"user\",\"message\":{\"role\":\"user\",\"content\":\"hi\"}}\n",
+        )?;
         Ok(world)
     }
 
@@ -158,7 +160,8 @@ impl<'a> World<'a> {
 
     /// A program with the environment of a hook, and nothing else.
     pub(crate) fn command(&self, words: &[String]) -> Command {
-        let (program, arguments) = words.split_first().map_or(("", &[][..]), |(p, a)| (p.as_str(), a));
+        let (program, arguments) =
+            words.split_first().map_or(("", &[][..]), |(p, a)| (p.as_str(), a));
         let mut command = Command::new(program);
         command.args(arguments).env_clear().current_dir(self.project_or_root());
         command.env("HOME", self.root().join("home")).env("TMPDIR", self.root().join("tmp"));

@@ -1,4 +1,4 @@
-//! Plays the cases against our executables as they are now, and a part of them against the pattern's
+//! Plays every case once against our executables as they are now, and a part of them against the pattern's
 //! text, and keeps the table in `docs/conformance.md` in step with both.
 //!
 //! `RALPH_UPDATE=1` rewrites the table. The pattern's list is made by one command, since bash and jq
@@ -41,9 +41,10 @@ fn every_case_holds_for_our_executables_and_the_table_says_so() {
     let cases = all_cases();
     let mut ours = implementation("ralph");
     ours.path = vec![executables::executables().display().to_string()];
-    let outcomes = run(&ours, &cases, Form::Full);
+    let outcomes = run(&ours, &cases, Form::Once);
     say(&proof("conformance", &outcomes));
-    let failed = |outcome: &Outcome| matches!(outcome, Outcome::Fails(_) | Outcome::NoLongerPending);
+    let failed =
+        |outcome: &Outcome| matches!(outcome, Outcome::Fails(_) | Outcome::NoLongerPending);
     assert!(!outcomes.iter().any(failed), "\n{}", failures(&cases, &outcomes));
     check_table(&cases, &outcomes);
 }
@@ -72,7 +73,8 @@ fn the_patterns_text_fails_where_the_list_says() {
     let all = all_cases();
     let list = fs::read_to_string(here("implementations/pattern.expected")).unwrap();
     let expected = outcomes_of(&list, &all).unwrap();
-    let cases = chosen(all.clone(), Form::Short);
+    // Each stop of it starts `jq` a dozen times: a third of the cases is what a test may cost.
+    let cases: Vec<Case> = chosen(all.clone(), Form::Short).into_iter().step_by(3).collect();
     let name_of = |case: &Case| all.iter().position(|other| other.name == case.name).unwrap();
     let expected: Vec<_> = cases.iter().map(|case| expected[name_of(case)].clone()).collect();
     let pattern = implementation("pattern");

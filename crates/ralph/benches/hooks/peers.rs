@@ -79,8 +79,9 @@ pub(crate) fn add(plan: &mut Plan, shop: &Workshop, ours: &Ours) -> anyhow::Resu
 }
 
 fn peer(bash: &Path, script: &str, bare: Call, home: &Home) -> Call {
-    let path = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/conformance/pattern"))
-        .join(format!("{script}.sh"));
+    let path =
+        PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/conformance/pattern"))
+            .join(format!("{script}.sh"));
     let mut call = Call { program: bash.to_owned(), args: vec![path.into()], ..bare };
     call.env.push(("RALPH_MANIFEST".into(), home.pattern_manifest().into()));
     call
