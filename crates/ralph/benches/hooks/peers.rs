@@ -1,7 +1,8 @@
 //! The same hooks as bash and jq render them, side by side with ours.
 //!
-//! The scripts are written for this bench from the pattern's text (`benches/peers/`). They are
-//! started in exec form too: a shell around them would only make them slower.
+//! The scripts are those of the conformance suite (`tests/conformance/pattern/`), written from the
+//! pattern's text. They are started in exec form too: a shell around them would only make them
+//! slower.
 
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
@@ -78,8 +79,9 @@ pub(crate) fn add(plan: &mut Plan, shop: &Workshop, ours: &Ours) -> anyhow::Resu
 }
 
 fn peer(bash: &Path, script: &str, bare: Call, home: &Home) -> Call {
-    let path = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/benches/peers"))
-        .join(format!("{script}.sh"));
+    let path =
+        PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/conformance/pattern"))
+            .join(format!("{script}.sh"));
     let mut call = Call { program: bash.to_owned(), args: vec![path.into()], ..bare };
     call.env.push(("RALPH_MANIFEST".into(), home.pattern_manifest().into()));
     call

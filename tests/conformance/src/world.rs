@@ -1,0 +1,232 @@
+//! A project, a private home and the environment that a client gives its hooks.
+//!
+//! Nothing of the machine is read but the programs on `PATH`.
+
+use crate::case::Given;
+use crate::hook::{self, DEADLINE_SECONDS};
+use crate::implementation::{Implementation, StatePlace};
+use crate::judge::{self, Answer, Printed};
+use crate::payload;
+use crate::step::Event;
+use crate::text::{self, Names};
+use anyhow::{Context, Result};
+use serde_json::{Map, Value, json};
+use std::ffi::OsString;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+/// One client on one machine.
+pub(crate) struct World<'a> {
+    pub(crate) implementation: &'a Implementation,
+    folder: tempfile::TempDir,
+    path: OsString,
+    /// What the client calls the session.
+    pub(crate) session: String,
+    /// Counts prompts; each has an id of its own.
+    pub(crate) prompt: u32,
+    /// What `stop_hook_active` is at the next stop.
+    pub(crate) hook_active: bool,
+    /// Says it the other way round.
+    pub(crate) inverted: bool,
+    /// What the model was told last.
+    pub(crate) told: String,
+    /// Counts repetitions.
+    pub(crate) n: u32,
+}
+
+impl<'a> World<'a> {
+    /// An empty project and an empty home.
+    pub(crate) fn new(implementation: &'a Implementation, given: &Given) -> Result<World<'a>> {
+        let folder = tempfile::Builder::new().prefix("conformance-").tempdir()?;
+        for name in ["project", "home", "tmp", "elsewhere"] {
+            fs::create_dir(folder.path().join(name))?;
+        }
+        let mut world = World {
+            implementation,
+            folder,
+            path: OsString::new(),
+            session: "session-1".to_owned(),
+            prompt: 1,
+            hook_active: false,
+            inverted: false,
+            told: String::new(),
+            n: 0,
+        };
+        world.path = world.search_path(&given.without_programs)?;
+        world.transcribe(
+            "{\"type\":\"user\",\"message\":{\"role\":\"user\",\"content\":\"hi\"}}\n",
+        )?;
+        Ok(world)
+    }
+
+    pub(crate) fn root(&self) -> &Path {
+        self.folder.path()
+    }
+
+    pub(crate) fn project(&self) -> PathBuf {
+        self.root().join("project")
+    }
+
+    pub(crate) fn transcript(&self) -> PathBuf {
+        self.root().join("home/transcript.jsonl")
+    }
+
+    pub(crate) fn transcribe(&self, text: &str) -> Result<()> {
+        fs::write(self.transcript(), text).context("could not write the transcript")
+    }
+
+    /// The system's own programs but for those that are hidden, behind the implementation's.
+    fn search_path(&self, hidden: &[String]) -> Result<OsString> {
+        let given = std::env::var_os("PATH").unwrap_or_default();
+        let mut folders: Vec<PathBuf> =
+            self.implementation.path.iter().map(|path| self.filled(path).into()).collect();
+        if hidden.is_empty() {
+            folders.extend(std::env::split_paths(&given));
+        } else {
+            let links = self.root().join("bin");
+            fs::create_dir(&links)?;
+            link_all_but(hidden, std::env::split_paths(&given), &links)?;
+            folders.push(links);
+        }
+        Ok(std::env::join_paths(folders)?)
+    }
+
+    /// The values of placeholders, as they are now.
+    pub(crate) fn names(&self) -> Names {
+        let mut names = Names::new();
+        let mut add = |name: &str, value: Value| drop(names.insert(name.to_owned(), value));
+        add("session", json!(self.session));
+        add("token", json!(self.implementation.token));
+        add("root", json!(self.root()));
+        add("home", json!(self.root().join("home")));
+        add("project", json!(self.project()));
+        add("repository", json!(crate::repository()));
+        add("told", json!(self.told));
+        add("n", json!(self.n));
+        let beside = std::env::current_exe().ok().and_then(|exe| Some(exe.parent()?.to_owned()));
+        add("beside", json!(beside));
+        names
+    }
+
+    pub(crate) fn filled(&self, text: &str) -> String {
+        text::filled_string(text, &self.names())
+    }
+
+    /// Where the session's state file is, if there is one.
+    pub(crate) fn state_file(&self) -> Option<PathBuf> {
+        match &self.implementation.state {
+            StatePlace::At(path) => Some(self.filled(path).into()),
+            StatePlace::NamedIn(path) => {
+                let line = fs::read_to_string(self.filled(path)).ok()?;
+                Some(line.trim_end().into())
+            }
+        }
+    }
+
+    /// Whether the session's loop is still there; none where nobody can tell.
+    pub(crate) fn live(&self) -> Option<bool> {
+        let path = self.implementation.live.as_ref()?;
+        Some(Path::new(&self.filled(path)).symlink_metadata().is_ok())
+    }
+
+    /// Fires the hook of one registration.
+    pub(crate) fn fire(&self, event: &Event, registration: usize) -> Result<(Answer, Duration)> {
+        let name = event.name();
+        let Some(words) = self.implementation.hooks.get(name) else {
+            return Ok((Answer::silence(), Duration::ZERO));
+        };
+        let added = &self.implementation.registrations[registration];
+        let words: Vec<String> = words.iter().chain(added).map(|word| self.filled(word)).collect();
+        let mut command = self.command(&words);
+        for variable in &event.unset {
+            command.env_remove(variable);
+        }
+        let folder = self.folder_of(event);
+        // Where the folder is gone there is nothing to change to.
+        command.current_dir(if folder.is_dir() { &folder } else { self.root() });
+        let stdin = match &event.text {
+            Some(text) => self.filled(text),
+            None => self.payload(event).to_string(),
+        };
+        let ran = hook::run(command, stdin.as_bytes())?;
+        if ran.late {
+            return Ok((Answer::late(DEADLINE_SECONDS), ran.took));
+        }
+        let printed = Printed { code: ran.code, stdout: &ran.stdout, stderr: &ran.stderr };
+        Ok((judge::judge(name, printed), ran.took))
+    }
+
+    /// A program with the environment of a hook, and nothing else.
+    pub(crate) fn command(&self, words: &[String]) -> Command {
+        let (program, arguments) =
+            words.split_first().map_or(("", &[][..]), |(p, a)| (p.as_str(), a));
+        let mut command = Command::new(program);
+        command.args(arguments).env_clear().current_dir(self.project_or_root());
+        command.env("HOME", self.root().join("home")).env("TMPDIR", self.root().join("tmp"));
+        command.env("PATH", &self.path).env("CLAUDE_PROJECT_DIR", self.project());
+        command.env("CLAUDE_CODE_SESSION_ID", &self.session).env("CLAUDECODE", "1");
+        command.env("CLAUDE_PID", std::process::id().to_string());
+        command.env("AI_AGENT", "claude-code_2-1-328_agent").env("CLAUDE_CODE_ENTRYPOINT", "cli");
+        for (name, value) in &self.implementation.env {
+            command.env(name, self.filled(value));
+        }
+        command
+    }
+
+    fn project_or_root(&self) -> PathBuf {
+        let project = self.project();
+        if project.is_dir() { project } else { self.root().to_owned() }
+    }
+
+    fn folder_of(&self, event: &Event) -> PathBuf {
+        event.folder.as_ref().map_or_else(|| self.project(), |folder| self.root().join(folder))
+    }
+
+    fn payload(&self, event: &Event) -> Value {
+        let name = event.name();
+        let mut members = payload::measured(name);
+        let mut set = |name: &str, value: Value| drop(members.insert(name.to_owned(), value));
+        set("session_id", json!(self.session));
+        set("transcript_path", json!(self.transcript()));
+        set("cwd", json!(self.folder_of(event)));
+        set("prompt_id", json!(format!("prompt-{}", self.prompt)));
+        if name == "Stop" {
+            set("stop_hook_active", json!(self.hook_active != self.inverted));
+        }
+        if let Some(message) = &event.stop {
+            set("last_assistant_message", message.clone());
+        }
+        if let Some(tool) = &event.tool {
+            set("tool_name", json!(tool));
+            set("tool_input", event.input.clone());
+        }
+        members.extend(event.members.clone());
+        event.without.iter().for_each(|name| drop(members.shift_remove(name)));
+        let mut names = self.names();
+        names.insert("state".to_owned(), json!(self.state_file().unwrap_or_default()));
+        text::spelled_out(text::filled(&Value::Object(without_absent(members)), &names))
+    }
+}
+
+/// A member whose value is `{"absent": true}` is left out: a variant may say so.
+fn without_absent(members: Map<String, Value>) -> Map<String, Value> {
+    members.into_iter().filter(|(_, value)| value.get("absent").is_none()).collect()
+}
+
+fn link_all_but(
+    hidden: &[String],
+    folders: impl Iterator<Item = PathBuf>,
+    links: &Path,
+) -> Result<()> {
+    for entry in folders.filter_map(|folder| fs::read_dir(folder).ok()).flatten() {
+        let entry = entry?;
+        let name = entry.file_name();
+        let link = links.join(&name);
+        if !hidden.iter().any(|hidden| name == **hidden) && link.symlink_metadata().is_err() {
+            std::os::unix::fs::symlink(entry.path(), link)?;
+        }
+    }
+    Ok(())
+}
