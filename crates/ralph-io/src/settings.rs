@@ -65,6 +65,7 @@ pub fn trust(home: &Home, path: &Path, shown: &str) -> Result<()> {
     let record = record(home, path);
     let folder = record.parent().unwrap_or(Path::new("/"));
     std::fs::create_dir_all(folder)
+        .and_then(|()| atomic::sync_folder(folder))
         .with_context(|| format!("could not make `{}`", folder.display()))?;
     atomic::write(&record, hex(shown.as_bytes()).as_bytes())
 }
