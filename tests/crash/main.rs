@@ -57,7 +57,12 @@ fn main() -> ExitCode {
     let own = [trace::TESTS, steady::TESTS, power::disk::TESTS, table::TESTS].concat();
     let mut trials: Vec<Trial> = own
         .into_iter()
-        .map(|(name, test)| Trial::test(name, move || { test(); Ok(()) }))
+        .map(|(name, test)| {
+            Trial::test(name, move || {
+                test();
+                Ok(())
+            })
+        })
         .collect();
     trials.push(Trial::test("every_cut_leaves_the_old_or_the_new_state", || {
         report::prove().map_err(Into::into)

@@ -7,13 +7,13 @@ use std::process::Command;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// In a sample, one point of so many.
-const SAMPLE: u64 = 16;
+const SAMPLE: u64 = 24;
 
 /// Into so many parts a case is cut, so that all processors have work to the end.
 const PARTS: usize = 3;
 
-/// Failures that are shown; the rest are counted.
-const SHOWN: usize = 25;
+/// Failures that are shown of each case; the rest are counted.
+const SHOWN: usize = 3;
 
 /// Tries the points; an error says what was not as promised.
 pub(crate) fn prove() -> Result<(), String> {
@@ -29,41 +29,53 @@ pub(crate) fn prove() -> Result<(), String> {
         println!("crash: a sample of one point in {SAMPLE}; RALPH_SEED={seed} repeats it");
     }
     let orders = orders(is_full, seed);
-    let n_cases = orders.iter().map(|(number, _)| number).collect::<std::collections::BTreeSet<_>>().len();
+    let n_cases =
+        orders.iter().map(|(number, _)| number).collect::<std::collections::BTreeSet<_>>().len();
     let done = workers::run(&orders);
     told(n_cases, &done)
 }
 
 fn seed() -> u64 {
     let given = std::env::var("RALPH_SEED").ok().and_then(|seed| seed.parse().ok());
-    let today = || SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |it| it.as_secs() / 86_400);
+    let today =
+        || SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |it| it.as_secs() / 86_400);
     given.unwrap_or_else(today)
 }
 
 fn orders(is_full: bool, seed: u64) -> Vec<(usize, Choice)> {
     let named = std::env::var("RALPH_CRASH_CASE").unwrap_or_default();
     let cases = cases::all();
-    let meant = cases.iter().enumerate().filter(|(_, case)| case.name.contains(&named));
+    let is_named = |name: &str| named.split(',').any(|part| name.contains(part));
+    let meant = cases.iter().enumerate().filter(|(_, case)| is_named(case.name));
     let (one_of, parts) = if is_full { (1, PARTS) } else { (SAMPLE, 1) };
     // Those that start other processes have by far the most points: first, so as not to be last.
     let mut meant: Vec<_> = meant.collect();
     meant.sort_by_key(|(_, case)| !case.has_family);
-    let order = |number: usize| {
-        (0..parts).map(move |part| (number, Choice { seed, one_of, part, parts }))
-    };
+    let order =
+        |number: usize| (0..parts).map(move |part| (number, Choice { seed, one_of, part, parts }));
     meant.into_iter().flat_map(|(number, _)| order(number)).collect()
+}
+
+/// One line for each part of a case, for one who waits: with `RALPH_CRASH_VERBOSE`.
+pub(crate) fn progress(number: usize, tally: &Tally) {
+    if std::env::var_os("RALPH_CRASH_VERBOSE").is_some() {
+        eprintln!(
+            "{}: {} kills, {} errors, {} limits, {} power cuts, {} looked at, {} failures",
+            cases::all()[number].name,
+            tally.kills,
+            tally.errors,
+            tally.limits,
+            tally.power_cuts,
+            tally.looked_at,
+            tally.failures.len()
+        );
+        tally.failures.iter().take(SHOWN).for_each(|failure| eprintln!("  {failure}"));
+    }
 }
 
 fn told(n_cases: usize, done: &[(usize, Tally)]) -> Result<(), String> {
     let sum = |of: fn(&Tally) -> usize| done.iter().map(|(_, tally)| of(tally)).sum::<usize>();
     let failures: Vec<&String> = done.iter().flat_map(|(_, tally)| &tally.failures).collect();
-    if std::env::var_os("RALPH_CRASH_VERBOSE").is_some() {
-        for (number, tally) in done {
-            println!("{}: {} kills, {} errors, {} limits, {} power cuts, {} looked at, {} failures",
-                cases::all()[*number].name, tally.kills, tally.errors, tally.limits,
-                tally.power_cuts, tally.looked_at, tally.failures.len());
-        }
-    }
     let result = |ok: &str| match failures.len() {
         0 => ok.to_owned(),
         n => format!("{n} FAILED"),
@@ -72,12 +84,17 @@ fn told(n_cases: usize, done: &[(usize, Tally)]) -> Result<(), String> {
     println!("proof | crash: kill -9 | {} points in {n_cases} commands | {each}", sum(|t| t.kills));
     println!(
         "proof | crash: disk errors | {} failing calls, {} short writes in {n_cases} commands | {each}",
-        sum(|t| t.errors), sum(|t| t.limits)
+        sum(|t| t.errors),
+        sum(|t| t.limits)
     );
-    println!("proof | crash: power cuts | {} remains in {n_cases} commands | {each}", sum(|t| t.power_cuts));
+    println!(
+        "proof | crash: power cuts | {} remains in {n_cases} commands | {each}",
+        sum(|t| t.power_cuts)
+    );
     if failures.is_empty() {
         return Ok(());
     }
-    let shown: Vec<&str> = failures.iter().take(SHOWN).map(|failure| failure.as_str()).collect();
+    let first = done.iter().flat_map(|(_, tally)| tally.failures.iter().take(SHOWN));
+    let shown: Vec<&str> = first.map(String::as_str).collect();
     Err(format!("{} cuts were not survived:\n\n{}", failures.len(), shown.join("\n\n")))
 }

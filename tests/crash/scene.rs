@@ -34,6 +34,7 @@ impl Scene {
         let tmp = world.root().join("tmp");
         std::fs::create_dir_all(&tmp).unwrap();
         world.set("TMPDIR", &tmp.display().to_string());
+        world.set("PATH", &path());
         let act = (case.act)(&world);
         let before = snapshot::take(&world.root());
         Scene { case, world, act, before }
@@ -54,7 +55,8 @@ impl Scene {
     /// Runs the case once, untouched, and tells what it did and what it may leave.
     pub(crate) fn observe(&self) -> (Vec<Call>, Recorded, Answer) {
         let log = self.world.root().join("tmp/calls");
-        let mut words: Vec<String> = ["strace"].iter().chain(&trace::FLAGS).map(|word| (*word).to_owned()).collect();
+        let mut words: Vec<String> =
+            ["strace"].iter().chain(&trace::FLAGS).map(|word| (*word).to_owned()).collect();
         words.extend(["-o".to_owned(), log.display().to_string()]);
         words.extend(self.also());
         let answer = self.run(&words);
@@ -66,7 +68,11 @@ impl Scene {
 
     /// What the case itself injects.
     pub(crate) fn also(&self) -> Vec<String> {
-        self.case.also.iter().flat_map(|inject| ["-e".to_owned(), format!("inject={inject}")]).collect()
+        self.case
+            .also
+            .iter()
+            .flat_map(|inject| ["-e".to_owned(), format!("inject={inject}")])
+            .collect()
     }
 
     /// Runs the act at the end of these words, and waits for every process that it started.
@@ -96,6 +102,13 @@ impl Scene {
             err: String::from_utf8_lossy(&output.stderr).into_owned(),
         }
     }
+}
+
+/// Where git is, and what any system has: each folder more is searched by every child.
+fn path() -> String {
+    let all = std::env::var_os("PATH").unwrap_or_default();
+    let git = std::env::split_paths(&all).find(|folder| folder.join("git").is_file());
+    format!("{}:/usr/bin:/bin", git.unwrap_or_default().display())
 }
 
 /// This process adopts what its descendants leave behind. All of it has to end by itself: what

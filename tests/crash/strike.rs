@@ -9,6 +9,7 @@
 
 use crate::scene::{Answer, Scene};
 use crate::snapshot::{self, Tree};
+use crate::steady;
 use crate::survives::{Cut, Lawful, survives};
 use crate::trace::{self, Point};
 use std::collections::{BTreeSet, HashMap};
@@ -41,7 +42,7 @@ impl Choice {
         use std::hash::{DefaultHasher, Hash, Hasher};
         let mut hasher = DefaultHasher::new();
         (self.seed, at, what).hash(&mut hasher);
-        at % self.parts == self.part && hasher.finish() % self.one_of == 0
+        at % self.parts == self.part && hasher.finish().is_multiple_of(self.one_of)
     }
 }
 
@@ -64,6 +65,8 @@ enum Whom {
 pub(crate) struct Trial {
     scene: Scene,
     lawful: Lawful,
+    /// What an untouched run says; nothing where it has nothing to say.
+    said: String,
     /// What was found out about remains that were seen before.
     known: HashMap<(u64, Cut, bool), Option<String>>,
     tally: Tally,
@@ -74,12 +77,16 @@ pub(crate) fn strike(scene: Scene, choice: Choice) -> Tally {
     let (calls, recorded, answer) = scene.observe();
     let mut trial = Trial {
         lawful: Lawful::of(&scene, &recorded),
+        said: said(&answer),
         known: HashMap::new(),
         tally: Tally::default(),
         scene,
     };
     if answer.killed || !answer.err.is_empty() && answer.code != Some(0) {
-        trial.tally.failures.push(format!("{}: failed untouched: {answer:?}", trial.scene.case.name));
+        trial
+            .tally
+            .failures
+            .push(format!("{}: failed untouched: {answer:?}", trial.scene.case.name));
         return trial.tally;
     }
     let sizes = trial.sizes();
@@ -90,16 +97,22 @@ pub(crate) fn strike(scene: Scene, choice: Choice) -> Tally {
         }
     }
     for moment in 0..recorded.disk.n_moments() {
-        if choice.takes(moment, "power") {
-            let answered = recorded.disk.is_answered(moment) && !answer.out.is_empty();
-            recorded.disk.remains(moment).iter().for_each(|tree| trial.power_cut(tree, moment, answered));
+        if choice.takes(moment, &format!("{}, power", trial.scene.case.name)) {
+            let answered = recorded.disk.is_answered(moment);
+            recorded
+                .disk
+                .remains(moment)
+                .iter()
+                .for_each(|tree| trial.power_cut(tree, moment, answered));
         }
     }
     trial.tally
 }
 
 fn strikes(scene: &Scene, calls: &[trace::Call], sizes: &BTreeSet<usize>) -> Vec<Strike> {
-    let injected = |point: &Point| scene.case.also.iter().any(|also| also.starts_with(&format!("{}:", point.name)));
+    let injected = |point: &Point| {
+        scene.case.also.iter().any(|also| also.starts_with(&format!("{}:", point.name)))
+    };
     let mut all = Vec::new();
     let mut add = |points: Vec<(Point, bool)>, whom: Whom| {
         for (point, write_like) in points.into_iter().filter(|(point, _)| !injected(point)) {
@@ -149,7 +162,8 @@ impl Trial {
     /// Lengths at which a file that the run writes is cut short.
     fn sizes(&self) -> BTreeSet<usize> {
         let after = snapshot::take(&self.scene.world.root());
-        let changed = after.iter().filter(|(path, thing)| self.scene.before.get(*path) != Some(thing));
+        let changed =
+            after.iter().filter(|(path, thing)| self.scene.before.get(*path) != Some(thing));
         let lengths = changed.filter_map(|(_, thing)| match thing {
             snapshot::Thing::File { bytes, .. } if !bytes.is_empty() => Some(bytes.len()),
             _ => None,
@@ -160,8 +174,10 @@ impl Trial {
     fn one(&mut self, strike: &Strike) {
         self.scene.reset();
         let mut words = strike.words();
-        if let Strike::Kill(..) | Strike::Fail(..) = strike {
-            words.extend(self.also(strike));
+        if matches!(strike, Strike::Kill(..) | Strike::Fail(..)) && !self.scene.case.also.is_empty()
+        {
+            words.extend(["-e".to_owned(), "trace=all".to_owned()]);
+            words.extend(self.scene.also());
         }
         let answer = self.scene.run(&words);
         let (cut, is_hit) = match strike {
@@ -178,28 +194,22 @@ impl Trial {
                 (Cut::Error, true)
             }
         };
-        // A family's strike may hit a child alone.
-        let cut = if is_hit { cut } else { Cut::Error };
+        let cut = match strike {
+            // What it started was struck, and it may have decided otherwise on that account.
+            Strike::Kill(_, Whom::Family) | Strike::Fail(_, _, Whom::Family) => Cut::Family,
+            _ if is_hit => cut,
+            // It had fewer calls this time: a run like any other.
+            _ => Cut::Error,
+        };
         let describe = format!("{}: {strike:?}", self.scene.case.name);
-        if cut == Cut::Error
+        if !answer.killed
             && let Some(wrong) = self.manners(&answer)
         {
             return self.tally.failures.push(format!("{describe}: {wrong}: {answer:?}"));
         }
-        let answered = is_answered(&self.scene, &answer);
+        let answered = !self.said.is_empty() && said(&answer) == self.said;
         let tree = snapshot::take(&self.scene.world.root());
         self.look(&tree, cut, answered, &describe);
-    }
-
-    /// The case's own injections, and that they are traced.
-    fn also(&self, _strike: &Strike) -> Vec<String> {
-        let mut words = Vec::new();
-        for also in self.scene.case.also {
-            let name = also.split(':').next().unwrap_or_default();
-            words.extend(["-e".to_owned(), format!("trace=all"), "-e".to_owned(), format!("inject={also}")]);
-            let _ = name;
-        }
-        words
     }
 
     /// What is wrong with how a program took an error: a hook ends with 0 and one line at most, a
@@ -207,12 +217,14 @@ impl Trial {
     fn manners(&self, answer: &Answer) -> Option<&'static str> {
         let is_hook = self.scene.act.program != "ralph";
         match answer.code {
-            None => Some("it was ended by a signal"),
+            None => Some("a signal ended it"),
             Some(0) if is_hook && answer.err.lines().count() > 1 => Some("more than one line"),
             Some(0) => None,
             Some(_) if is_hook => Some("a hook ended otherwise than with 0"),
             Some(101) => Some("it panicked"),
-            Some(_) if answer.err.trim().is_empty() => Some("it failed without a word"),
+            Some(_) if answer.err.trim().is_empty() && answer.out.trim().is_empty() => {
+                Some("it failed without a word")
+            }
             Some(_) => None,
         }
     }
@@ -243,10 +255,8 @@ impl Trial {
     }
 }
 
-/// Whether whoever asked was told that it was done.
-fn is_answered(scene: &Scene, answer: &Answer) -> bool {
-    match scene.act.program {
-        "ralph" => answer.code == Some(0),
-        _ => !answer.out.is_empty() && !answer.out.contains("could not") && answer.err.is_empty(),
-    }
+/// What whoever asked was told, without times: a run that says what an untouched one says has
+/// told them that it is done.
+fn said(answer: &Answer) -> String {
+    steady::text(&answer.out)
 }

@@ -7,8 +7,17 @@ use std::process::Command;
 
 /// Commands that write nothing of a loop, of the person's settings or of the project.
 const READING: &[&str] = &[
-    "status", "explain", "replay", "doctor", "demo", "checkpoint list", "checkpoint show",
-    "checkpoint diff", "task list", "task show", "task ready",
+    "status",
+    "explain",
+    "replay",
+    "doctor",
+    "demo",
+    "checkpoint list",
+    "checkpoint show",
+    "checkpoint diff",
+    "task list",
+    "task show",
+    "task ready",
 ];
 
 pub(crate) const TESTS: &[(&str, fn())] =
@@ -36,6 +45,8 @@ fn commands(of: &[&str]) -> Vec<String> {
     let Some((_, list)) = help.split_once("\nCommands:\n") else { return Vec::new() };
     let lines = list.lines().take_while(|line| line.starts_with("  "));
     // A line that is indented further goes on with the text of the one above.
-    let names = lines.filter(|line| !line.starts_with("   ")).filter_map(|line| line.split_whitespace().next());
+    let names = lines
+        .filter(|line| !line.starts_with("   "))
+        .filter_map(|line| line.split_whitespace().next());
     names.filter(|name| *name != "help").map(str::to_owned).collect()
 }

@@ -111,7 +111,8 @@ impl Call {
 
     fn is_on_disk(&self) -> bool {
         let place = self.place(0);
-        place.is_absolute() && !place.starts_with("/dev") && !place.starts_with("/proc")
+        let is_device = place.starts_with("/dev") && !place.starts_with("/dev/shm");
+        place.is_absolute() && !is_device && !place.starts_with("/proc")
     }
 
     /// Whether it writes to where the one who started the process reads its answer.
@@ -141,7 +142,8 @@ pub(crate) fn points(calls: &[Call]) -> Vec<(Point, bool)> {
 /// The points that any process reached that the first one started.
 pub(crate) fn points_of_family(calls: &[Call]) -> Vec<(Point, bool)> {
     let first = calls.first().map_or(0, |call| call.pid);
-    let mut pids: Vec<u32> = calls.iter().map(|call| call.pid).filter(|pid| *pid != first).collect();
+    let mut pids: Vec<u32> =
+        calls.iter().map(|call| call.pid).filter(|pid| *pid != first).collect();
     pids.sort_unstable();
     pids.dedup();
     let mut found: BTreeMap<Point, bool> = BTreeMap::new();

@@ -20,7 +20,11 @@ pub(crate) fn work() {
         let (number, choice): (usize, Choice) = serde_json::from_str(&line.unwrap()).unwrap();
         let set = std::panic::catch_unwind(|| strike(Scene::set(cases[number]), choice));
         let tally = set.unwrap_or_else(|_| Tally {
-            failures: vec![format!("{}: could not be set up: {}", cases[number].name, crate::last_panic())],
+            failures: vec![format!(
+                "{}: could not be set up: {}",
+                cases[number].name,
+                crate::last_panic()
+            )],
             ..Tally::default()
         });
         println!("{}", serde_json::to_string(&tally).unwrap());
@@ -43,7 +47,8 @@ pub(crate) fn run(orders: &[(usize, Choice)]) -> Vec<(usize, Tally)> {
                     let Some(order) = order else { break };
                     writeln!(hears, "{}", serde_json::to_string(order).unwrap()).unwrap();
                     let line = says.next().expect("a worker that ends has failed").unwrap();
-                    let tally = serde_json::from_str(&line).unwrap();
+                    let tally: Tally = serde_json::from_str(&line).unwrap();
+                    crate::report::progress(order.0, &tally);
                     done.lock().unwrap().push((order.0, tally));
                 }
                 drop(hears);
@@ -58,7 +63,10 @@ fn start() -> Child {
     let mut command = Command::new(std::env::current_exe().unwrap());
     command.arg(WORKER).env("RALPH_TEST_BIN_DIR", crate::executables::executables());
     // Nothing of the machine's own git, and nothing that a fresh repository does not need.
-    command.env("GIT_TEMPLATE_DIR", "").env("GIT_CONFIG_GLOBAL", "/dev/null").env("GIT_CONFIG_NOSYSTEM", "1");
+    command
+        .env("GIT_TEMPLATE_DIR", "")
+        .env("GIT_CONFIG_GLOBAL", "/dev/null")
+        .env("GIT_CONFIG_NOSYSTEM", "1");
     // In memory where that is to be had: what syncs is modelled, and not measured.
     if std::path::Path::new("/dev/shm").is_dir() {
         command.env("TMPDIR", "/dev/shm");

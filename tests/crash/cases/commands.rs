@@ -1,6 +1,6 @@
 //! The command line: each command that writes, and what a person gets who gives it again.
 
-use super::hooks::goes_on_from;
+use super::hooks::{completes, goes_on_from};
 use super::{Act, CASE, Case, model, person};
 use crate::world::World;
 use serde_json::{Value, json};
@@ -143,8 +143,7 @@ pub(super) const CASES: &[Case] = &[
                 criteria.iter().filter(|one| one["receipt"]["passed"] == true).count()
             };
             assert!(receipts() == 2 || !answered, "receipts are lost");
-            w.stop("RALPH_COMPLETE").exit(0);
-            assert_eq!(w.ending(), "complete");
+            completes(w);
         },
         has_family: true,
         ..CASE
@@ -196,7 +195,8 @@ pub(super) const CASES: &[Case] = &[
             let done = || fs::read_to_string(w.project().join("done")).unwrap_or_default();
             assert!(!answered || done() == "yes\n");
             // Killed between two files of many it is neither, and the same command finishes it.
-            assert!(w.elsewhere(&["checkpoint", "restore", "1"]).success);
+            let said = w.elsewhere(&["checkpoint", "restore", "1"]);
+            assert!(said.success, "{}", said.text);
             assert_eq!(done(), "yes\n");
             assert_eq!(fs::read_to_string(w.project().join("tracked")).unwrap(), "one\n");
             goes_on_from(w, 0);
@@ -209,7 +209,8 @@ pub(super) const CASES: &[Case] = &[
         command: Some("task import"),
         set: World::new,
         act: |_| Act {
-            stdin: r#"{"prompt": "Plan", "task_graph": [{"name": "one"}, {"name": "two"}]}"#.to_owned(),
+            stdin: r#"{"prompt": "Plan", "task_graph": [{"name": "one"}, {"name": "two"}]}"#
+                .to_owned(),
             ..person(&["task", "import", "-"])
         },
         then: |w, answered| {
@@ -218,14 +219,62 @@ pub(super) const CASES: &[Case] = &[
         },
         ..CASE
     },
-    Case { name: "ralph task add", act: |_| model(&["task", "add", "three", "--id", "T-9"]), then: task_kept, command: Some("task add"), ..TASK },
-    Case { name: "ralph task claim", act: |_| model(&["task", "claim", "T-1"]), then: task_kept, command: Some("task claim"), ..TASK },
-    Case { name: "ralph task renew", act: |_| model(&["task", "renew", "T-2", "--lease", "5"]), then: task_kept, command: Some("task renew"), ..TASK },
-    Case { name: "ralph task done", act: |_| model(&["task", "done", "T-2", "--result", "seen"]), then: task_kept, command: Some("task done"), ..TASK },
-    Case { name: "ralph task fail", act: |_| model(&["task", "fail", "T-2", "--reason", "no"]), then: task_kept, command: Some("task fail"), ..TASK },
-    Case { name: "ralph task release", act: |_| model(&["task", "release", "T-2"]), then: task_kept, command: Some("task release"), ..TASK },
-    Case { name: "ralph task block", act: |_| model(&["task", "block", "T-1", "--reason", "no"]), then: task_kept, command: Some("task block"), ..TASK },
-    Case { name: "ralph task deps", act: |_| model(&["task", "deps", "T-1", "T-2"]), then: task_kept, command: Some("task deps"), ..TASK },
+    Case {
+        name: "ralph task add",
+        act: |_| model(&["task", "add", "three", "--id", "T-9"]),
+        then: task_kept,
+        command: Some("task add"),
+        ..TASK
+    },
+    Case {
+        name: "ralph task claim",
+        act: |_| model(&["task", "claim", "T-1"]),
+        then: task_kept,
+        command: Some("task claim"),
+        ..TASK
+    },
+    Case {
+        name: "ralph task renew",
+        act: |_| model(&["task", "renew", "T-2", "--lease", "5"]),
+        then: task_kept,
+        command: Some("task renew"),
+        ..TASK
+    },
+    Case {
+        name: "ralph task done",
+        act: |_| model(&["task", "done", "T-2", "--result", "seen"]),
+        then: task_kept,
+        command: Some("task done"),
+        ..TASK
+    },
+    Case {
+        name: "ralph task fail",
+        act: |_| model(&["task", "fail", "T-2", "--reason", "no"]),
+        then: task_kept,
+        command: Some("task fail"),
+        ..TASK
+    },
+    Case {
+        name: "ralph task release",
+        act: |_| model(&["task", "release", "T-2"]),
+        then: task_kept,
+        command: Some("task release"),
+        ..TASK
+    },
+    Case {
+        name: "ralph task block",
+        act: |_| model(&["task", "block", "T-1", "--reason", "no"]),
+        then: task_kept,
+        command: Some("task block"),
+        ..TASK
+    },
+    Case {
+        name: "ralph task deps",
+        act: |_| model(&["task", "deps", "T-1", "T-2"]),
+        then: task_kept,
+        command: Some("task deps"),
+        ..TASK
+    },
     Case {
         name: "ralph install",
         command: Some("install"),
@@ -264,7 +313,7 @@ pub(super) const CASES: &[Case] = &[
 
 const TASK: Case = Case { set: with_tasks, ..CASE };
 
-const SETTINGS: &str = "{\n  // mine\n  \"model\": \"opus\",\n  \"hooks\": {}\n}\n";
+const SETTINGS: &str = "{\n     \"model\":   \"opus\",\n  \"hooks\": {\"Stop\": [\n    {\"hooks\": [{\"type\": \"command\", \"command\": \"mine\"}]}]}\n}\n";
 
 fn one_stop() -> World {
     let world = World::looping("");
@@ -324,7 +373,7 @@ fn is_old_or_has_ours(world: &World, answered: bool) {
     let text = settings(world);
     let has_ours = text.contains("ralph-stop-hook");
     assert!(has_ours || text == SETTINGS && !answered, "{text}");
-    assert!(text.contains("// mine") && text.ends_with("}\n"), "{text}");
+    assert!(text.contains("     \"model\":   \"opus\"") && text.ends_with("}\n"), "{text}");
 }
 
 fn without_space(text: &str) -> String {

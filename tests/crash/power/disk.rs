@@ -20,6 +20,12 @@ const MOST_WAYS: usize = 64;
 
 type Ino = usize;
 
+/// What stands under which name of which folder.
+type Names = BTreeMap<(Ino, OsString), Ino>;
+
+/// What each file holds.
+type Contents = BTreeMap<Ino, Vec<u8>>;
+
 /// A file, a folder or a link, whatever its names.
 #[derive(Debug, Clone)]
 enum Node {
@@ -37,7 +43,7 @@ enum Op {
     Content(Ino, Vec<u8>),
     SyncFile(Ino),
     SyncFolder(Ino),
-    /// The answer was given: from here on nothing of it may be lost.
+    /// A part of the answer was given: after the last one nothing may be lost.
     Answer,
 }
 
@@ -45,10 +51,10 @@ enum Op {
 #[derive(Debug, Default)]
 pub(crate) struct Disk {
     nodes: Vec<Node>,
-    names: BTreeMap<(Ino, OsString), Ino>,
-    contents: BTreeMap<Ino, Vec<u8>>,
+    names: Names,
+    contents: Contents,
     ops: Vec<Op>,
-    at_first: (BTreeMap<(Ino, OsString), Ino>, BTreeMap<Ino, Vec<u8>>),
+    at_first: (Names, Contents),
 }
 
 const ROOT: Ino = 0;
@@ -179,9 +185,10 @@ impl Disk {
         self.ops.len() + 1
     }
 
-    /// Whether the answer had been given before this moment.
+    /// Whether the last word of the answer had been said before this moment.
     pub(crate) fn is_answered(&self, moment: usize) -> bool {
-        self.ops[..moment].iter().any(|op| matches!(op, Op::Answer))
+        let last = self.ops.iter().rposition(|op| matches!(op, Op::Answer));
+        last.is_some_and(|last| last < moment)
     }
 
     /// Everything that may be found after the power was cut at this moment.
@@ -210,9 +217,9 @@ impl Disk {
     }
 
     /// What may be in the files: all of them alike, and each one alone otherwise than the rest.
-    fn contents_after(&self, ops: &[Op]) -> Vec<BTreeMap<Ino, Vec<u8>>> {
+    fn contents_after(&self, ops: &[Op]) -> Vec<Contents> {
         let mut durable = self.at_first.1.clone();
-        let mut last: BTreeMap<Ino, Vec<u8>> = BTreeMap::new();
+        let mut last: Contents = BTreeMap::new();
         for op in ops {
             match op {
                 Op::Content(ino, content) => drop(last.insert(*ino, content.clone())),
@@ -245,15 +252,13 @@ impl Disk {
         all
     }
 
-    fn tree(
-        &self,
-        names: &BTreeMap<(Ino, OsString), Ino>,
-        contents: &BTreeMap<Ino, Vec<u8>>,
-    ) -> Tree {
+    fn tree(&self, names: &Names, contents: &Contents) -> Tree {
         let mut tree = Tree::new();
         let mut folders = vec![(ROOT, PathBuf::new())];
         while let Some((folder, path)) = folders.pop() {
-            for ((_, name), ino) in names.range((folder, OsString::new())..).take_while(|it| it.0.0 == folder) {
+            for ((_, name), ino) in
+                names.range((folder, OsString::new())..).take_while(|it| it.0.0 == folder)
+            {
                 let path = path.join(name);
                 let thing = match &self.nodes[*ino] {
                     Node::Folder { mode } => {
@@ -287,9 +292,11 @@ fn ways(ops: &[Op]) -> Vec<BTreeSet<usize>> {
     let mut certain = BTreeSet::new();
     for at in changes.iter().rev() {
         let own = folders(&ops[*at]);
-        let synced = ops[*at..].iter().any(|op| matches!(op, Op::SyncFolder(ino) if own.contains(ino)));
+        let synced =
+            ops[*at..].iter().any(|op| matches!(op, Op::SyncFolder(ino) if own.contains(ino)));
         // Kept in their order: what comes before something that is kept is kept as well.
-        let before_one = certain.iter().any(|later: &usize| !own.is_disjoint(&folders(&ops[*later])));
+        let before_one =
+            certain.iter().any(|later: &usize| !own.is_disjoint(&folders(&ops[*later])));
         if synced || before_one {
             certain.insert(*at);
         }
@@ -384,11 +391,8 @@ fn lost_rename() {
 
 fn moved() {
     let folder = || Thing::Folder { mode: 0o700 };
-    let tree = Tree::from([
-        ("a".into(), folder()),
-        ("a/f".into(), file("x")),
-        ("b".into(), folder()),
-    ]);
+    let tree =
+        Tree::from([("a".into(), folder()), ("a/f".into(), file("x")), ("b".into(), folder())]);
     let mut disk = Disk::holding(&tree);
     disk.rename(Path::new("a/f"), Path::new("b/f"));
     for tree in disk.remains(1) {

@@ -27,8 +27,11 @@ pub(crate) struct Recorded {
 
 /// Tells the disk's story from the calls of a run that began with this tree.
 pub(crate) fn record(root: &Path, before: &Tree, calls: &[Call]) -> Recorded {
-    let modelled: Tree =
-        before.iter().filter(|(path, _)| is_modelled(path)).map(|(p, t)| (p.clone(), t.clone())).collect();
+    let modelled: Tree = before
+        .iter()
+        .filter(|(path, _)| is_modelled(path))
+        .map(|(p, t)| (p.clone(), t.clone()))
+        .collect();
     let mut story = Story {
         root: root.to_owned(),
         first: calls.first().map_or(0, |call| call.pid),
@@ -155,7 +158,7 @@ impl Story {
     fn wrote(&mut self, call: &Call) {
         let Some(path) = self.inside(&call.place(0)) else { return };
         let fd = (call.pid, call.descriptor(0).unwrap_or(-1));
-        let open = self.open.get(&fd).map_or(None, |(_, offset)| *offset);
+        let open = self.open.get(&fd).and_then(|(_, offset)| *offset);
         let offset = match call.name.as_str() {
             "pwrite64" => call.arg(3).parse().ok(),
             _ => open,
@@ -163,7 +166,8 @@ impl Story {
         let mut bytes = call.bytes(1);
         bytes.truncate(usize::try_from(call.result.unwrap_or(0)).unwrap_or(0));
         let next = self.recorded.disk.write(&path, offset, &bytes);
-        if let (Some(open), "write", Some(_)) = (self.open.get_mut(&fd), call.name.as_str(), offset) {
+        if let (Some(open), "write", Some(_)) = (self.open.get_mut(&fd), call.name.as_str(), offset)
+        {
             open.1 = Some(next);
         }
     }
