@@ -76,19 +76,25 @@ pub(crate) fn progress(number: usize, tally: &Tally) {
 fn told(n_cases: usize, done: &[(usize, Tally)]) -> Result<(), String> {
     let sum = |of: fn(&Tally) -> usize| done.iter().map(|(_, tally)| of(tally)).sum::<usize>();
     let failures: Vec<&String> = done.iter().flat_map(|(_, tally)| &tally.failures).collect();
-    let result = |ok: &str| match failures.len() {
-        0 => ok.to_owned(),
-        n => format!("{n} FAILED"),
-    };
-    let each = result("old or new each time");
-    println!("proof | crash: kill -9 | {} points in {n_cases} commands | {each}", sum(|t| t.kills));
+    let result =
+        |is_meant: fn(&str) -> bool| match failures.iter().filter(|it| is_meant(it)).count() {
+            0 => "old or new each time".to_owned(),
+            n => format!("{n} FAILED"),
+        };
+    let kills = result(|failure| failure.contains(": Kill("));
+    let cuts = result(|failure| failure.contains(": power cut at "));
+    let errors = result(|failure| !failure.contains(": Kill(") && !failure.contains(": power cut"));
     println!(
-        "proof | crash: disk errors | {} failing calls, {} short writes in {n_cases} commands | {each}",
+        "proof | crash: kill -9 | {} points in {n_cases} commands | {kills}",
+        sum(|t| t.kills)
+    );
+    println!(
+        "proof | crash: disk errors | {} failing calls, {} short writes in {n_cases} commands | {errors}",
         sum(|t| t.errors),
         sum(|t| t.limits)
     );
     println!(
-        "proof | crash: power cuts | {} remains in {n_cases} commands | {each}",
+        "proof | crash: power cuts | {} remains in {n_cases} commands | {cuts}",
         sum(|t| t.power_cuts)
     );
     if failures.is_empty() {
