@@ -21,7 +21,6 @@ mod journal;
 #[allow(unreachable_pub)]
 #[path = "../support/journals.rs"]
 mod journals;
-mod killed;
 mod person;
 mod places;
 mod protocol;

@@ -59,7 +59,10 @@ pub fn begin(asked: &Asked<'_>) -> Result<Begun> {
         return Ok(Begun::Refused(format!("{}; nothing was started", lacking.join("; "))));
     }
     let _starting = lifecycle::lock_starts(asked.home)?;
-    let bound_file = lifecycle::of_session(asked.home, asked.session_id)?;
+    let bound_file = match lifecycle::of_session(asked.home, asked.session_id)? {
+        None => find_lost(asked)?,
+        found => found,
+    };
     let found = read(bound_file.as_ref())?;
     if let Some(other) = found.as_ref().filter(|state| is_anothers(state, asked)) {
         return Ok(Begun::Refused(format!(
@@ -88,6 +91,20 @@ pub fn begin(asked: &Asked<'_>) -> Result<Begun> {
         Start::Planned => take_up(asked, project_file.as_ref(), true),
         Start::Continue => take_up(asked, bound_file.as_ref(), false),
     }
+}
+
+/// The live loop whose state names the session that has no entry: a process died between writing
+/// the two. It is bound again, which is all that it lacks.
+fn find_lost(asked: &Asked<'_>) -> Result<Option<LoopFile>> {
+    if asked.session_id.is_empty() {
+        return Ok(None);
+    }
+    let is_of_session = |state: &LoopState| state.is_live() && state.session_id == asked.session_id;
+    let mut all = lifecycle::all(asked.home).into_iter();
+    let lost = all.find(|(_, state)| state.as_ref().is_ok_and(is_of_session));
+    let Some((file, _)) = lost else { return Ok(None) };
+    lifecycle::bind(asked.home, &file, asked.session_id)?;
+    Ok(Some(file))
 }
 
 /// Each criterion whose command could not even start, with what to do about it.
@@ -280,6 +297,32 @@ fn take_up(asked: &Asked<'_>, file: Option<&LoopFile>, is_planned: bool) -> Resu
 #[cfg(test)]
 mod tests {
     use super::*;
+    use ralph_core::state::PauseCause;
+
+    #[test]
+    fn a_loop_that_lost_its_entry_is_found_by_its_session_and_bound_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let home = Home::at(folder.path().join("home"));
+        let begin = |task: Option<&str>, prompt_id: &str| {
+            let request = Request { task: task.map(str::to_owned), options: Options::default() };
+            begin(&Asked {
+                home: &home,
+                request: &request,
+                session_id: "s",
+                prompt_id,
+                project_root: folder.path().to_owned(),
+                started_by: StartedBy::Person,
+                via: Some(Via::Settings),
+            })
+            .unwrap()
+        };
+        begin(Some("t"), "p");
+        let file = lifecycle::of_session(&home, "s").unwrap().unwrap();
+        file.update(|state| state.pause(PauseCause::Cleared, "", clock::now())).unwrap();
+        lifecycle::release(&home, &file, "s").unwrap();
+        assert!(matches!(begin(None, "q"), Begun::Continues(_)));
+        assert_eq!(lifecycle::of_session(&home, "s").unwrap(), Some(file));
+    }
 
     #[test]
     fn copies_that_are_asked_at_once_start_one_loop_of_the_highest_rank() {

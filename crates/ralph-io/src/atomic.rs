@@ -3,6 +3,7 @@
 use anyhow::{Context, Result};
 use rustix::fs::{CWD, OFlags, RenameFlags};
 use rustix::io::Errno;
+use std::ffi::OsString;
 use std::fs::{File, OpenOptions};
 use std::io::{ErrorKind, Write};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
@@ -80,9 +81,11 @@ pub fn sync_folder(path: &Path) -> std::io::Result<()> {
     }
 }
 
-/// A name that no other process uses at the same time: it carries our process id.
+/// A name that no other process uses at the same time: it carries our process id. It is hidden, so
+/// that one whose writer was killed is taken for no session's entry.
 fn temporary_beside(path: &Path) -> PathBuf {
-    let mut name = path.file_name().unwrap_or_default().to_owned();
+    let mut name = OsString::from(".");
+    name.push(path.file_name().unwrap_or_default());
     name.push(format!(".tmp-{}", std::process::id()));
     path.with_file_name(name)
 }

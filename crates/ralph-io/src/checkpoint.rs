@@ -27,7 +27,7 @@ const REFS: &str = "refs/ralph/";
 /// The old value of a ref that must not exist yet.
 const NONE: &str = "0000000000000000000000000000000000000000";
 
-/// Another process may take the next number first, but not this often.
+/// Another process may take the next number first, or may have died holding it, but not this often.
 const ATTEMPTS: u32 = 5;
 
 /// A moment that was kept.
@@ -66,18 +66,20 @@ pub fn take(root: &Path, loop_id: &str, about: &str, now: Timestamp) -> Result<O
 /// Makes a commit of what was gathered and points the loop's next ref at it.
 fn keep(work: &Work, loop_id: &str, about: &str, now: Timestamp) -> Result<Checkpoint> {
     check_loop_id(loop_id)?;
-    for _ in 0..ATTEMPTS {
+    for attempt in 0..ATTEMPTS {
         let newest = list(work.root(), Some(loop_id))?.pop();
         if let Some(newest) = newest.as_ref().filter(|newest| newest.tree == work.tree()) {
             return Ok(newest.clone());
         }
-        let number = newest.map_or(1, |newest| newest.number + 1);
+        // Each attempt takes a higher one: a git that was killed leaves its lock on the number it
+        // was about to write, and git never clears that away.
+        let number = newest.map_or(1, |newest| newest.number + 1) + attempt;
         let reference = format!("{REFS}{loop_id}/{number}");
         let message = format!("Ralph checkpoint {number} of loop {loop_id}\n\n{}\n", about.trim());
         let commit = work.commit(message.trim_end(), now)?;
         let mut update = git::command(work.root());
         update.args(["update-ref", "--no-deref", &reference, &commit, NONE]);
-        if git::output(&mut update).is_ok() {
+        if git::agreed(&mut update)? {
             let at = Timestamp::from_second(now.as_second()).unwrap_or(now);
             let (tree, about) = (work.tree().to_owned(), about.trim().to_owned());
             return Ok(Checkpoint { reference, number, commit, tree, at, about });

@@ -107,6 +107,18 @@ pub(crate) fn answer(command: &mut Command) -> Result<(bool, Vec<u8>)> {
     }
 }
 
+/// Whether it did what was asked; false when it said no.
+///
+/// # Errors
+/// When it could not be started, took too long or was killed: asked again, it might be again.
+pub(crate) fn agreed(command: &mut Command) -> Result<bool> {
+    let (finished, words) = finish(command)?;
+    match finished.status.code() {
+        Some(code) => Ok(code == 0),
+        None => bail!("{}", failed(command, &words)),
+    }
+}
+
 /// What it printed as one line of text.
 pub(crate) fn line(command: &mut Command) -> Result<String> {
     let printed = output(command)?;

@@ -1,6 +1,6 @@
 //! Where Ralph keeps what it knows: `$RALPH_HOME`, and what is in it.
 
-use crate::owned;
+use crate::{atomic, owned};
 use anyhow::{Context, Result, bail};
 use std::ffi::OsString;
 use std::fs::DirBuilder;
@@ -65,10 +65,15 @@ impl Home {
     /// When they cannot be made, or exist and belong to someone else or can be written by others.
     pub fn prepare(&self) -> Result<()> {
         for folder in [self.root.clone(), self.manifest_folder(), self.loops(), self.archive()] {
+            if folder.is_dir() {
+                continue;
+            }
             DirBuilder::new()
                 .recursive(true)
                 .mode(0o700)
                 .create(&folder)
+                // A file that is synced in a folder that is not goes with its folder.
+                .and_then(|()| atomic::sync_folder(&folder))
                 .with_context(|| format!("could not make the folder `{}`", folder.display()))?;
         }
         self.check()

@@ -8,7 +8,7 @@ use crate::lock::{self, Lock};
 use crate::manifest::{self, Key};
 use crate::project;
 use crate::store::LoopFile;
-use crate::{archive, clock, journal};
+use crate::{archive, atomic, clock, journal};
 use anyhow::{Context, Result};
 use jiff::Timestamp;
 use ralph_core::state::LoopState;
@@ -247,6 +247,9 @@ fn make_folder(home: &Home, state: &mut LoopState) -> Result<LoopFile> {
         let folder = home.loops().join(&id);
         match DirBuilder::new().mode(0o700).create(&folder) {
             Ok(()) => {
+                // Before anything points there: an entry that outlives its loop leads nowhere.
+                atomic::sync_folder(&folder)
+                    .with_context(|| format!("could not sync `{}`", home.loops().display()))?;
                 state.loop_id = id;
                 return Ok(LoopFile::at(folder.join("state.json")));
             }

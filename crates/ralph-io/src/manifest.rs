@@ -134,6 +134,20 @@ mod tests {
     }
 
     #[test]
+    fn what_a_killed_writer_left_is_no_session() {
+        let folder = tempfile::tempdir().unwrap();
+        let home = Home::at(folder.path());
+        home.prepare().unwrap();
+        let key = Key::session("s").unwrap();
+        let temporary = format!(".s.tmp-{}", std::process::id());
+        std::fs::write(home.manifest_folder().join(temporary), "").unwrap();
+        assert_eq!(sessions(&home).len(), 0);
+        write(&home, &key, Path::new("/a/state.json")).unwrap();
+        let left = std::fs::read_dir(home.manifest_folder()).unwrap().count();
+        assert_eq!((sessions(&home).len(), left), (1, 1), "the same name was written and renamed");
+    }
+
+    #[test]
     fn an_entry_without_an_absolute_path_is_an_error() {
         let folder = tempfile::tempdir().unwrap();
         let home = Home::at(folder.path());

@@ -3,6 +3,7 @@
 //! They may be links into a dotfiles folder, so a link is written through and stays a link. A file
 //! that changed between reading and writing is left alone: the client rewrites its settings too.
 
+use crate::atomic;
 use anyhow::{Context, Result, bail};
 use sha2::{Digest, Sha256};
 use std::fmt::Write as _;
@@ -78,6 +79,7 @@ pub fn make_folders(path: &Path, mode: u32) -> Result<Vec<PathBuf>> {
         DirBuilder::new()
             .mode(mode)
             .create(folder)
+            .and_then(|()| atomic::sync_folder(&std::path::absolute(folder)?))
             .with_context(|| format!("could not make the folder `{}`", folder.display()))?;
     }
     Ok(missing)

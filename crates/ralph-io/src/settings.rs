@@ -86,6 +86,7 @@ pub fn trust(home: &Home, project_root: &Path, shown: &str) -> Result<()> {
         .recursive(true)
         .mode(0o700)
         .create(folder)
+        .and_then(|()| atomic::sync_folder(folder))
         .with_context(|| format!("could not make `{}`", folder.display()))?;
     atomic::write(&record, hex(shown.as_bytes()).as_bytes())
 }

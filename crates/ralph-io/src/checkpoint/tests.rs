@@ -47,6 +47,16 @@ fn snapshot(folder: &Path) -> BTreeMap<PathBuf, String> {
 }
 
 #[test]
+fn the_lock_of_a_git_that_was_killed_costs_its_number_and_no_more() {
+    let at = Sandbox::new();
+    at.write("tracked", "one\n");
+    assert_eq!(taken(&at).number, 1);
+    at.write("tracked", "two\n");
+    fs::write(at.root().join(format!(".git/refs/ralph/{LOOP}/2.lock")), "").unwrap();
+    assert_eq!(taken(&at).number, 3);
+}
+
+#[test]
 fn untracked_files_are_in_it_and_ignored_ones_and_our_own_are_not() {
     let at = Sandbox::new();
     at.write("tracked", "edited\n");

@@ -1,0 +1,381 @@
+//! The command line: each command that writes, and what a person gets who gives it again.
+
+use super::hooks::{completes, goes_on_from};
+use super::{Act, CASE, Case, model, person};
+use crate::world::World;
+use serde_json::{Value, json};
+use std::fs;
+
+pub(super) const CASES: &[Case] = &[
+    Case {
+        name: "ralph start: plans",
+        command: Some("start"),
+        set: World::new,
+        act: |_| person(&["start", "Fix it"]),
+        then: |w, answered| {
+            let n = loops(w).len();
+            assert!(n == 1 || n == 0 && !answered, "{n} loops");
+            if n == 0 {
+                assert!(w.elsewhere(&["start", "Fix it"]).success);
+            }
+            // A person in Claude Code starts what is planned; what is not known is not planned.
+            if !answered && w.expansion("ralph", "").err().is_empty() && !w.has_entry() {
+                w.expansion("ralph", "\"Fix it\"").exit(0);
+            }
+            w.expansion("ralph", "").exit(0);
+            goes_on_from(w, 0);
+        },
+        ..CASE
+    },
+    Case {
+        name: "ralph start: binds",
+        command: Some("start"),
+        set: World::new,
+        act: |_| person(&["start", "--session", "session-1", "Fix it"]),
+        then: |w, answered| {
+            assert!(w.has_entry() || !answered);
+            if !w.has_entry() {
+                assert!(w.elsewhere(&["start", "--session", "session-1", "Fix it"]).success);
+            }
+            goes_on_from(w, 0);
+        },
+        ..CASE
+    },
+    Case {
+        name: "ralph cancel",
+        command: Some("cancel"),
+        set: one_stop,
+        act: |_| person(&["cancel"]),
+        then: |w, answered| {
+            let said = w.elsewhere(&["cancel"]);
+            assert!(!(said.success && answered), "cancelled twice");
+            w.stop("x").exit(0);
+            assert_eq!(w.ending(), "cancelled");
+            assert!(!w.has_entry());
+        },
+        ..CASE
+    },
+    Case {
+        name: "ralph pause",
+        command: Some("pause"),
+        set: one_stop,
+        act: |_| person(&["pause"]),
+        then: |w, answered| {
+            assert!(!answered || w.standing() == "paused 1/25 person", "{}", w.standing());
+            assert!(w.elsewhere(&["pause"]).success);
+            assert_eq!(w.standing(), "paused 1/25 person");
+        },
+        ..CASE
+    },
+    Case {
+        name: "ralph resume",
+        command: Some("resume"),
+        set: paused,
+        act: |_| person(&["resume"]),
+        then: |w, answered| {
+            let said = w.elsewhere(&["resume"]);
+            assert!(!(said.success && answered), "resumed twice");
+            goes_on_from(w, 1);
+        },
+        ..CASE
+    },
+    Case {
+        name: "ralph adopt: frees",
+        command: Some("adopt"),
+        set: one_stop,
+        act: |w| person(&["adopt", "--loop", &loops(w)[0], "--force"]),
+        then: |w, _| {
+            w.elsewhere(&["adopt", "--loop", &loops(w)[0], "--force"]);
+            w.expansion("ralph", "").exit(0);
+            goes_on_from(w, 1);
+        },
+        ..CASE
+    },
+    Case {
+        name: "ralph adopt: an old file",
+        command: Some("adopt"),
+        set: || {
+            let world = World::new();
+            let old = json!({"session_id": "old", "phase": "implementation", "max_iterations": 25,
+                "iteration": 4, "created_at": "2026-01-02T03:04:05Z", "prompt": "Old"});
+            fs::write(world.root().join("home/old.json"), old.to_string()).unwrap();
+            world
+        },
+        act: |w| person(&["adopt", &old_file(w)]),
+        then: |w, answered| {
+            let n = w.elsewhere(&["status", "--json"]).text.matches("\"loop_id\"").count();
+            assert!(n == 1 || n == 0 && !answered, "{n} loops");
+            assert!(n == 1 || w.elsewhere(&["adopt", &old_file(w)]).success);
+            assert!(fs::read_to_string(old_file(w)).unwrap().contains("\"Old\""));
+        },
+        ..CASE
+    },
+    Case {
+        name: "ralph trust",
+        command: Some("trust"),
+        set: || {
+            let world = World::new();
+            world.write(".claude/ralph.toml", "max_minutes = 7\n");
+            world
+        },
+        act: |_| person(&["trust", "--yes"]),
+        then: |w, answered| {
+            let said = w.elsewhere(&["trust", "--yes"]);
+            assert!(said.success, "{}", said.text);
+            assert!(!answered || said.text.contains("already"), "{}", said.text);
+        },
+        ..CASE
+    },
+    Case {
+        name: "ralph verify",
+        command: Some("verify"),
+        set: || {
+            let world = World::looping("--ac \"a=grep -q yes done\" --ac \"b=grep -q no other\"");
+            world.write("done", "yes\n");
+            world.write("other", "no\n");
+            world
+        },
+        act: |_| model(&["verify"]),
+        then: |w, answered| {
+            let receipts = || -> usize {
+                let state = w.state();
+                let criteria = state["acceptance_criteria"].as_array().unwrap();
+                criteria.iter().filter(|one| one["receipt"]["passed"] == true).count()
+            };
+            assert!(receipts() == 2 || !answered, "receipts are lost");
+            completes(w);
+        },
+        has_family: true,
+        ..CASE
+    },
+    Case {
+        name: "ralph blocked",
+        command: Some("blocked"),
+        set: one_stop,
+        act: |_| model(&["blocked", "make the account"]),
+        then: |w, answered| {
+            assert!(!answered || w.state()["blocked"]["what"] == "make the account");
+            assert!(w.ralph(&["blocked", "make the account"]).success);
+            w.stop("x").exit(0);
+            assert_eq!(w.standing(), "paused 1/25 blocked_on_human");
+        },
+        ..CASE
+    },
+    Case {
+        name: "ralph criteria accept",
+        command: Some("criteria accept"),
+        set: || {
+            let world = World::looping("--ac \"a=grep -q yes done\"");
+            world.edit_state(|state| {
+                state["acceptance_criteria"][0]["verification_command"] = json!("grep -q no done");
+            });
+            world
+        },
+        act: |_| person(&["criteria", "accept"]),
+        then: |w, _| {
+            assert!(w.elsewhere(&["criteria", "accept"]).success);
+            w.write("done", "no\n");
+            w.stop("RALPH_COMPLETE").exit(0);
+            assert_eq!(w.ending(), "complete");
+        },
+        ..CASE
+    },
+    Case {
+        name: "ralph checkpoint restore",
+        command: Some("checkpoint restore"),
+        set: || {
+            let world = World::looping("--ac \"a=grep -q yes done\"");
+            world.write("done", "yes\n");
+            assert!(world.ralph(&["verify"]).success);
+            world.write("done", "no\n");
+            world
+        },
+        act: |_| person(&["checkpoint", "restore", "1"]),
+        then: |w, answered| {
+            let done = || fs::read_to_string(w.project().join("done")).unwrap_or_default();
+            assert!(!answered || done() == "yes\n");
+            // Killed between two files of many it is neither, and the same command finishes it.
+            let said = w.elsewhere(&["checkpoint", "restore", "1"]);
+            assert!(said.success, "{}", said.text);
+            assert_eq!(done(), "yes\n");
+            assert_eq!(fs::read_to_string(w.project().join("tracked")).unwrap(), "one\n");
+            goes_on_from(w, 0);
+        },
+        has_family: true,
+        ..CASE
+    },
+    Case {
+        name: "ralph task import",
+        command: Some("task import"),
+        set: World::new,
+        act: |_| Act {
+            stdin: r#"{"prompt": "Plan", "task_graph": [{"name": "one"}, {"name": "two"}]}"#
+                .to_owned(),
+            ..person(&["task", "import", "-"])
+        },
+        then: |w, answered| {
+            let said = w.elsewhere(&["task", "list", "--json"]);
+            assert!(said.success || !answered, "the plan is lost: {}", said.text);
+        },
+        ..CASE
+    },
+    Case {
+        name: "ralph task add",
+        act: |_| model(&["task", "add", "three", "--id", "T-9"]),
+        then: task_kept,
+        command: Some("task add"),
+        ..TASK
+    },
+    Case {
+        name: "ralph task claim",
+        act: |_| model(&["task", "claim", "T-1"]),
+        then: task_kept,
+        command: Some("task claim"),
+        ..TASK
+    },
+    Case {
+        name: "ralph task renew",
+        act: |_| model(&["task", "renew", "T-2", "--lease", "5"]),
+        then: task_kept,
+        command: Some("task renew"),
+        ..TASK
+    },
+    Case {
+        name: "ralph task done",
+        act: |_| model(&["task", "done", "T-2", "--result", "seen"]),
+        then: task_kept,
+        command: Some("task done"),
+        ..TASK
+    },
+    Case {
+        name: "ralph task fail",
+        act: |_| model(&["task", "fail", "T-2", "--reason", "no"]),
+        then: task_kept,
+        command: Some("task fail"),
+        ..TASK
+    },
+    Case {
+        name: "ralph task release",
+        act: |_| model(&["task", "release", "T-2"]),
+        then: task_kept,
+        command: Some("task release"),
+        ..TASK
+    },
+    Case {
+        name: "ralph task block",
+        act: |_| model(&["task", "block", "T-1", "--reason", "no"]),
+        then: task_kept,
+        command: Some("task block"),
+        ..TASK
+    },
+    Case {
+        name: "ralph task deps",
+        act: |_| model(&["task", "deps", "T-1", "T-2"]),
+        then: task_kept,
+        command: Some("task deps"),
+        ..TASK
+    },
+    Case {
+        name: "ralph install",
+        command: Some("install"),
+        set: || with_settings(SETTINGS),
+        act: |_| person(&["install"]),
+        then: |w, answered| {
+            is_old_or_has_ours(w, answered);
+            let said = w.elsewhere(&["install"]);
+            assert!(said.success, "{}", said.text);
+            assert!(settings(w).contains("ralph-stop-hook"));
+            // The way back leads to what was there before, to the byte.
+            assert!(w.elsewhere(&["uninstall"]).success);
+            assert_eq!(without_space(&settings(w)), without_space(SETTINGS));
+        },
+        ..CASE
+    },
+    Case {
+        name: "ralph uninstall",
+        command: Some("uninstall"),
+        set: || {
+            let world = with_settings(SETTINGS);
+            assert!(world.elsewhere(&["install"]).success);
+            world
+        },
+        act: |_| person(&["uninstall"]),
+        then: |w, _| {
+            let said = w.elsewhere(&["uninstall"]);
+            assert!(said.success, "{}", said.text);
+            assert_eq!(settings(w), SETTINGS);
+            let skills = fs::read_dir(w.root().join("home/.claude/skills"));
+            assert_eq!(skills.into_iter().flatten().count(), 0, "skills of ours are left");
+        },
+        ..CASE
+    },
+];
+
+const TASK: Case = Case { set: with_tasks, ..CASE };
+
+const SETTINGS: &str = "{\n     \"model\":   \"opus\",\n  \"hooks\": {\"Stop\": [\n    {\"hooks\": [{\"type\": \"command\", \"command\": \"mine\"}]}]}\n}\n";
+
+fn one_stop() -> World {
+    let world = World::looping("");
+    world.working_stop("x").goes_on();
+    world.write("more", "work");
+    world
+}
+
+fn paused() -> World {
+    let world = one_stop();
+    assert!(world.elsewhere(&["pause"]).success);
+    world
+}
+
+fn with_tasks() -> World {
+    let world = World::looping("");
+    for args in [&["task", "add", "one"][..], &["task", "add", "two"], &["task", "claim", "T-2"]] {
+        let said = world.ralph(args);
+        assert!(said.success, "{}", said.text);
+    }
+    world
+}
+
+/// The tasks as they were or as they are to be (which is looked at for all cases); both go on.
+fn task_kept(world: &World, _answered: bool) {
+    let said = world.ralph(&["task", "list", "--all", "--json"]);
+    let listed: Value = serde_json::from_str(&said.text).unwrap();
+    assert!(listed["tasks"].as_array().unwrap().len() >= 2, "{listed}");
+    let said = world.ralph(&["task", "add", "another"]);
+    assert!(said.success, "{}", said.text);
+    goes_on_from(world, 0);
+}
+
+fn loops(world: &World) -> Vec<String> {
+    let folders = fs::read_dir(world.ralph_home().join("loops")).into_iter().flatten().flatten();
+    let with_state = folders.filter(|folder| folder.path().join("state.json").exists());
+    with_state.map(|folder| folder.file_name().into_string().unwrap()).collect()
+}
+
+fn old_file(world: &World) -> String {
+    world.root().join("home/old.json").display().to_string()
+}
+
+fn with_settings(text: &str) -> World {
+    let world = World::new();
+    let path = world.root().join("home/.claude/settings.json");
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    fs::write(path, text).unwrap();
+    world
+}
+
+fn settings(world: &World) -> String {
+    fs::read_to_string(world.root().join("home/.claude/settings.json")).unwrap()
+}
+
+fn is_old_or_has_ours(world: &World, answered: bool) {
+    let text = settings(world);
+    let has_ours = text.contains("ralph-stop-hook");
+    assert!(has_ours || text == SETTINGS && !answered, "{text}");
+    assert!(text.contains("     \"model\":   \"opus\"") && text.ends_with("}\n"), "{text}");
+}
+
+fn without_space(text: &str) -> String {
+    text.split_whitespace().collect()
+}

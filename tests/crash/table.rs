@@ -1,0 +1,52 @@
+//! The table of cases is complete: every command of `ralph` writes and has a case, or only reads.
+
+use crate::cases;
+use crate::executables::executables;
+use std::collections::BTreeSet;
+use std::process::Command;
+
+/// Commands that write nothing of a loop, of the person's settings or of the project.
+const READING: &[&str] = &[
+    "status",
+    "explain",
+    "replay",
+    "doctor",
+    "demo",
+    "checkpoint list",
+    "checkpoint show",
+    "checkpoint diff",
+    "task list",
+    "task show",
+    "task ready",
+];
+
+pub(crate) const TESTS: &[(&str, fn())] =
+    &[("every_command_that_writes_is_cut_or_known_to_only_read", complete)];
+
+fn complete() {
+    let mut known: BTreeSet<String> = READING.iter().map(|name| (*name).to_owned()).collect();
+    known.extend(cases::all().iter().filter_map(|case| case.command).map(str::to_owned));
+    let mut there = BTreeSet::new();
+    for name in commands(&[]) {
+        let below = commands(&[&name]);
+        match below.is_empty() {
+            true => drop(there.insert(name)),
+            false => there.extend(below.into_iter().map(|second| format!("{name} {second}"))),
+        }
+    }
+    assert!(there.len() > 20, "{there:?}");
+    assert_eq!(known, there);
+}
+
+/// The names below `Commands:` in a help text.
+fn commands(of: &[&str]) -> Vec<String> {
+    let output = Command::new(executables().join("ralph")).args(of).arg("--help").output().unwrap();
+    let help = String::from_utf8(output.stdout).unwrap();
+    let Some((_, list)) = help.split_once("\nCommands:\n") else { return Vec::new() };
+    let lines = list.lines().take_while(|line| line.starts_with("  "));
+    // A line that is indented further goes on with the text of the one above.
+    let names = lines
+        .filter(|line| !line.starts_with("   "))
+        .filter_map(|line| line.split_whitespace().next());
+    names.filter(|name| *name != "help").map(str::to_owned).collect()
+}
