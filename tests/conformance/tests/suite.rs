@@ -24,16 +24,22 @@ fn here(path: &str) -> PathBuf {
 }
 
 fn all_cases() -> Vec<Case> {
-    cases(&here("cases")).unwrap()
+    cases(&here("cases")).expect("every case can be read")
 }
 
 fn implementation(name: &str) -> Implementation {
-    Implementation::read(&here(&format!("implementations/{name}.json"))).unwrap()
+    Implementation::read(&here(&format!("implementations/{name}.json")))
+        .expect("the description can be read")
+}
+
+fn pattern_list() -> String {
+    fs::read_to_string(here("implementations/pattern.expected")).expect("the list is there")
 }
 
 /// The test harness keeps what `println!` prints to itself.
 fn say(line: &str) {
-    writeln!(std::io::stdout(), "{line}").unwrap();
+    // A standard output that nobody reads is no failure of a case.
+    let _unread = writeln!(std::io::stdout(), "{line}");
 }
 
 #[test]
@@ -50,16 +56,16 @@ fn every_case_holds_for_our_executables_and_the_table_says_so() {
 }
 
 fn check_table(cases: &[Case], ours: &[Outcome]) {
-    let list = fs::read_to_string(here("implementations/pattern.expected")).unwrap();
-    let pattern = outcomes_of(&list, cases).unwrap();
+    let list = pattern_list();
+    let pattern = outcomes_of(&list, cases).expect("every line names a case");
     let fresh = table(cases, &[("ralph", ours), ("pattern", &pattern)]);
     let page = repository().join("docs/conformance.md");
-    let text = fs::read_to_string(&page).unwrap();
+    let text = fs::read_to_string(&page).expect("the page is there");
     let (before, rest) = text.split_once("<!-- table -->\n").expect("the page marks its table");
     let (stored, after) = rest.split_once("<!-- end of table -->").expect("and where it ends");
     if std::env::var_os("RALPH_UPDATE").is_some() {
         let text = format!("{before}<!-- table -->\n{fresh}<!-- end of table -->{after}");
-        fs::write(&page, text).unwrap();
+        fs::write(&page, text).expect("the page can be written");
     } else {
         assert!(stored == fresh, "docs/conformance.md is out of date; RALPH_UPDATE=1 rewrites it");
     }
@@ -71,8 +77,8 @@ fn the_patterns_text_fails_where_the_list_says() {
         return say("skipped: the pattern's text needs bash, jq and git");
     }
     let all = all_cases();
-    let list = fs::read_to_string(here("implementations/pattern.expected")).unwrap();
-    let expected = outcomes_of(&list, &all).unwrap();
+    let list = pattern_list();
+    let expected = outcomes_of(&list, &all).expect("every line names a case");
     // Each stop of it starts `jq` a dozen times: a third of the cases is what a test may cost.
     let cases: Vec<Case> = chosen(all.clone(), Form::Short).into_iter().step_by(3).collect();
     let name_of = |case: &Case| all.iter().position(|other| other.name == case.name).unwrap();
