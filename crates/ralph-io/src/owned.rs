@@ -2,7 +2,7 @@
 
 use anyhow::{Context, Result, bail};
 use rustix::fs::{Mode, OFlags};
-use std::fs::File;
+use std::fs::{File, Metadata};
 use std::io::{ErrorKind, Read};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
@@ -18,8 +18,29 @@ pub fn read(path: &Path) -> Result<Option<Vec<u8>>> {
     read_at_most(path, LARGEST)
 }
 
+/// As [`read`], for a file that changes names with one that is then written over.
+///
+/// # Errors
+/// Also when the file has lost its name meanwhile. Only what has lost it is written to, so a file
+/// that still has it was read whole.
+pub(crate) fn read_settled(path: &Path) -> Result<Option<Vec<u8>>> {
+    let Some((bytes, read)) = read_with(path, LARGEST)? else { return Ok(None) };
+    if !keeps_its_name(path, &read) {
+        bail!("`{}` was replaced while it was read", path.display());
+    }
+    Ok(Some(bytes))
+}
+
+fn keeps_its_name(path: &Path, read: &Metadata) -> bool {
+    path.symlink_metadata().is_ok_and(|at| (at.dev(), at.ino()) == (read.dev(), read.ino()))
+}
+
 /// As [`read`], for documents that grow with the project.
 pub(crate) fn read_at_most(path: &Path, largest: u64) -> Result<Option<Vec<u8>>> {
+    Ok(read_with(path, largest)?.map(|(bytes, _)| bytes))
+}
+
+fn read_with(path: &Path, largest: u64) -> Result<Option<(Vec<u8>, Metadata)>> {
     let Some(mut file) = open(path)? else { return Ok(None) };
     let about =
         file.metadata().with_context(|| format!("could not look at `{}`", path.display()))?;
@@ -28,7 +49,7 @@ pub(crate) fn read_at_most(path: &Path, largest: u64) -> Result<Option<Vec<u8>>>
     // Such files are replaced and never changed in place, so the size is known and need not be
     // found out by reading on: every hook call of a loop comes through here twice.
     file.read_exact(&mut bytes).with_context(|| format!("could not read `{}`", path.display()))?;
-    Ok(Some(bytes))
+    Ok(Some((bytes, about)))
 }
 
 /// The user we run as; asked of the system once.
@@ -51,7 +72,7 @@ fn open(path: &Path) -> Result<Option<File>> {
     }
 }
 
-fn check(path: &Path, about: &std::fs::Metadata, largest: u64) -> Result<()> {
+fn check(path: &Path, about: &Metadata, largest: u64) -> Result<()> {
     let path = path.display();
     if !about.is_file() {
         bail!("`{path}` is not a regular file; it was left alone");
@@ -81,6 +102,18 @@ mod tests {
         assert_eq!(read(&path).unwrap().unwrap(), b"text");
         assert!(read(&folder.path().join("g")).unwrap().is_none());
         assert!(read(&path.join("below a file")).unwrap().is_none());
+    }
+
+    #[test]
+    fn what_has_lost_its_name_while_it_was_read_is_not_taken() {
+        let folder = tempfile::tempdir().unwrap();
+        let [path, spare] = ["state", "spare"].map(|name| folder.path().join(name));
+        std::fs::write(&path, "old").unwrap();
+        assert_eq!(read_settled(&path).unwrap().unwrap(), b"old");
+        let (_, about) = read_with(&path, LARGEST).unwrap().unwrap();
+        assert!(keeps_its_name(&path, &about));
+        crate::atomic::write_and_exchange(&path, &spare, b"new").unwrap();
+        assert!(!keeps_its_name(&path, &about));
     }
 
     #[test]
