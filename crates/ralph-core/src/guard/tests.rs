@@ -809,6 +809,8 @@ fn an_edit_is_judged_by_the_path_and_by_what_it_resolves_to() {
     check_edit("/project/settings.json", None, "allow");
     check_edit("/project/.claude/commands/x.md", None, "allow");
     check_edit("/home/u/.local/state/ralphs/x", None, "allow");
+    check_edit("/home/u/.local/state/ralph/../other/x", None, "allow");
+    check_edit("/home/u/.local/share/../state/ralph/x", None, "protected_place");
     check_edit("/project/plugins/mine/hooks/hooks.json", None, "allow");
     check_edit("/project/.claude/templates/mine/hooks/hooks.json", None, "allow");
     check_edit("/opt/plugins/ralph/docs/hooks.json", None, "allow");
