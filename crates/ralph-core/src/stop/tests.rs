@@ -2,8 +2,9 @@
 
 use super::*;
 use crate::receipt::{self, Receipt};
-use crate::state::{Blocked, Criterion, Pause, Task, TaskStatus};
+use crate::state::{Blocked, Bound, Criterion, Pause, Task, TaskStatus};
 use crate::token;
+use crate::usage::{Source, Usage};
 
 fn now() -> Timestamp {
     "2026-01-01T00:00:00Z".parse().unwrap()
@@ -340,4 +341,39 @@ fn the_record_leaves_the_bulk_out_and_the_state_whole() {
     assert!(record.before.task_graph.is_empty() && record.before.prompt.is_empty());
     assert_eq!((state.task_graph.len(), state.prompt.as_str()), (100, "goal"));
     assert!(serde_json::to_string(&record).unwrap().len() < 3000);
+}
+
+#[test]
+fn what_a_record_takes_out_of_the_state_it_gives_back() {
+    let receipt = Receipt { tail: "12 passed".to_owned(), ..green() };
+    let mut state = LoopState {
+        task_graph: vec![Task::default()],
+        prompt: "goal".to_owned(),
+        context_report: "report".to_owned(),
+        lineage: vec![Bound::default()],
+        errors: vec![LoopError { at: now(), message: "x".to_owned() }],
+        ..proven(receipt)
+    };
+    state.usage.sources.insert("t.jsonl".to_owned(), Source::default());
+    let whole = state.clone();
+
+    let quiet = record::slim(&mut state, Request::None);
+    assert_eq!(state, whole);
+    let slim = record::slim(&mut state, Request::Made);
+    assert_eq!(state, whole);
+
+    let criteria = std::mem::take(&mut state.acceptance_criteria);
+    let receipt = |criterion: &Criterion| criterion.receipt.clone().unwrap();
+    let without_tail = Receipt { tail: String::new(), ..receipt(&criteria[0]) };
+    assert_eq!(receipt(&slim.acceptance_criteria[0]), without_tail);
+    let nothing = LoopState {
+        task_graph: Vec::new(),
+        prompt: String::new(),
+        context_report: String::new(),
+        lineage: Vec::new(),
+        errors: Vec::new(),
+        usage: Usage::default(),
+        ..state
+    };
+    assert_eq!(quiet, nothing, "without a request nothing of the bulk decides");
 }
