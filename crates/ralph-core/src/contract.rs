@@ -257,6 +257,87 @@ mod tests {
     }
 
     #[test]
+    fn a_loop_that_goes_on_says_where() {
+        assert_eq!(continues_line(&state()), "Ralph loop L continues at 3/25");
+    }
+
+    #[test]
+    fn criteria_that_are_not_named_are_counted() {
+        let more = |n: usize| {
+            let mut state = state();
+            state.acceptance_criteria = vec![state.acceptance_criteria[0].clone(); n];
+            let text = contract("", &state, NOW);
+            text.lines().find(|line| line.starts_with("- and")).map(str::to_owned)
+        };
+        assert_eq!(more(4), None);
+        assert_eq!(more(6).as_deref(), Some("- and 2 more: `ralph status`"));
+    }
+
+    #[test]
+    fn a_loop_without_tasks_does_not_speak_of_them() {
+        let text = contract("", &LoopState { task_graph: Vec::new(), ..state() }, NOW);
+        assert!(!text.to_lowercase().contains("task"), "{text}");
+    }
+
+    #[test]
+    fn who_ends_the_loop_is_the_receipts_where_there_are_any_to_look_at() {
+        let receipts = |state: &LoopState| contract("", state, NOW).contains("at the receipts");
+        assert!(receipts(&state()));
+        assert!(!receipts(&LoopState { completion: Completion::Token, ..state() }));
+        assert!(!receipts(&LoopState { acceptance_criteria: Vec::new(), ..state() }));
+    }
+
+    #[test]
+    fn with_no_task_at_hand_the_first_criterion_that_is_open_is_next() {
+        let mut state = LoopState { task_graph: Vec::new(), ..state() };
+        let open = Criterion { id: "AC-2".to_owned(), ..state.acceptance_criteria[0].clone() };
+        state.acceptance_criteria[0].verified = true;
+        state.acceptance_criteria.push(open);
+        let next = |state: &LoopState| {
+            let text = next_step(state, Request::None, None, NOW);
+            text.lines().find(|line| line.starts_with("Next: ")).map(str::to_owned)
+        };
+        let criterion = "Next: make this hold: AC-2 tests pass: `cargo test`";
+        assert_eq!(next(&state).as_deref(), Some(criterion));
+        state.acceptance_criteria[1].verified = true;
+        assert_eq!(next(&state).as_deref(), Some("Next: go on with the goal: Fix the parser"));
+    }
+
+    #[test]
+    fn before_a_stall_ends_the_loop_it_is_told_how_near_that_is() {
+        let warned = |signal: Signal| {
+            let mut state = state();
+            state.progress =
+                Progress { signal, standing: 1, same_failure: 2, ..Progress::default() };
+            next_step(&state, Request::None, None, NOW).lines().next().unwrap().to_owned()
+        };
+        for (signal, begins) in [
+            (Signal::SameFailure, "This is the same failure as before, 2 times in a row; at 3 the"),
+            (Signal::NoChange, "Nothing has changed since the stop before (1 of 3 such stops"),
+            (Signal::Idle, "Nothing has changed since the stop before (1 of 3 such stops"),
+            (Signal::Working, "Ralph loop, iteration 3/25."),
+            (Signal::Cycle, "Ralph loop, iteration 3/25."),
+        ] {
+            let line = warned(signal);
+            assert!(line.starts_with(begins), "{line}");
+        }
+    }
+
+    #[test]
+    fn a_refusal_of_any_length_leaves_the_way_to_the_end_whole_within_the_limit() {
+        let mut long = state();
+        let mut criterion = long.acceptance_criteria[0].clone();
+        criterion.id = "i".repeat(150);
+        long.acceptance_criteria = vec![criterion; 6];
+        for criterion in &mut long.acceptance_criteria {
+            criterion.turned_red = Some(crate::receipt::Regression::default());
+        }
+        let text = next_step(&long, Request::Made, None, NOW);
+        assert_eq!(text.encode_utf16().count(), STEP_LIMIT);
+        assert!(text.ends_with(&format!("\n{}", how_to_end(&long))));
+    }
+
+    #[test]
     fn a_long_goal_does_not_push_the_rules_out() {
         let mut long = state();
         long.prompt = "x".repeat(100_000);

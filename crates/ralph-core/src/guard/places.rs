@@ -246,22 +246,22 @@ pub(super) fn could_be(pattern: &str, name: &str) -> bool {
     while from < name.len() {
         match pattern.get(at) {
             Some(&(STAR | UNKNOWN)) => {
-                retry = Some((at, from));
+                retry = Some((at, from + 1));
                 at += 1;
             }
             Some(&letter) if letter == ONE || letter == name[from] => {
                 at += 1;
                 from += 1;
             }
+            // The last star takes one letter more.
             _ => match retry {
-                Some((star, used)) => {
-                    retry = Some((star, used + 1));
-                    at = star + 1;
-                    from = used + 1;
-                }
+                Some(again) => (at, from) = again,
                 None => return false,
             },
         }
     }
     pattern[at..].iter().all(|letter| matches!(*letter, STAR | UNKNOWN))
 }
+
+#[cfg(test)]
+mod tests;

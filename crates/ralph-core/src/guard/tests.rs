@@ -1,5 +1,7 @@
 //! Every cell of the table's columns for the loop, and Bash commands by the hundred.
 
+mod reasons;
+
 use super::*;
 use crate::guard::places::Places;
 
@@ -91,6 +93,53 @@ fn every_cell_of_the_loop_and_of_refinement() {
             check(mode, Standing::Paused, tool, &input, paused);
         }
     }
+}
+
+#[test]
+fn the_places_are_looked_up_for_the_tools_that_they_matter_to() {
+    for (tool, _, running, paused) in cells() {
+        let matters = [running, paused]
+            .into_iter()
+            .any(|found| matches!(found, "protected_place" | "refused_command"));
+        if matters {
+            assert!(looks_at_places(tool), "{tool}");
+        }
+    }
+    for tool in ["Read", "Agent", "AskUserQuestion", "ExitPlanMode", "mcp__other__tool"] {
+        assert!(!looks_at_places(tool), "{tool}");
+    }
+}
+
+#[test]
+fn each_tool_falls_into_its_row() {
+    let places = places();
+    let situation = Situation {
+        mode: &Mode::Loop,
+        standing: Standing::Running,
+        agent: Agent::Main,
+        session_id: "s-1",
+        places: &places,
+    };
+    let row = |tool| {
+        let input = ToolInput::default();
+        let call = Call { tool, input: &input, cwd: "/project", resolved: None, cut: false };
+        touched(&situation, &call).map(|(rule, _)| rule)
+    };
+    for (tool, rule) in [
+        ("AskUserQuestion", Rule::Question),
+        ("EnterPlanMode", Rule::EnterPlan),
+        ("ExitPlanMode", Rule::ExitPlan),
+        ("Agent", Rule::Agent),
+        ("Task", Rule::Agent),
+        ("Write", Rule::Mutation),
+        ("Edit", Rule::Mutation),
+        ("MultiEdit", Rule::Mutation),
+        ("NotebookEdit", Rule::Mutation),
+        ("Bash", Rule::Mutation),
+    ] {
+        assert_eq!(row(tool), Some(rule), "{tool}");
+    }
+    assert_eq!(row("Read"), None);
 }
 
 #[test]
@@ -276,6 +325,28 @@ const ALLOWED: &[&str] = &[
     "git worktree remove .claude/worktrees/a",
     "git rm -r --cached .",
     "cp -r . /tmp/copy",
+    // Only where it stands in the way is a name a place: other folders, other commands.
+    "ls .claude; rm settings.json",
+    "ls ~/.claude; find . -name '*.tmp' | xargs rm",
+    "cat ~/.claude/settings.json | tee copy.json",
+    "prettier --check settings.json .claude",
+    "find /tmp/build -delete",
+    "rm -rf .claude/commands",
+    "rm -rf plugins skills",
+    "rm -rf .claude/skills/other",
+    "rm -rf skills/old",
+    // Readers, of protected places too.
+    "ralph check .claude/settings.json",
+    "sort ~/.claude/settings.json | uniq -c",
+    "tree ~/.local/state/ralph",
+    "yq .env .claude/settings.json",
+    "find ~/.claude -name '*.json' -exec cat {} +",
+    // A script's arguments are its own matter, and a variable that is not one of identity too.
+    "python3 notes.py 'ralph cancel'",
+    "python3 -c 'import os; os.system(\"ralph task list --all\")'",
+    "CI=1 ralph verify",
+    "export CI=1; ralph verify",
+    "env -u DEBUG ralph status",
 ];
 
 const REFUSED: &[&str] = &[
@@ -466,6 +537,11 @@ const REFUSED: &[&str] = &[
     "systemd-run ralph cancel",
     "entr ralph cancel",
     "hyperfine 'ralph cancel'",
+    "ralph --color always cancel",
+    "node --eval 'require(\"child_process\").execSync(\"ralph cancel\")'",
+    "node --print 'require(\"child_process\").execSync(\"ralph cancel\")'",
+    "python3 -c 'import os; os.system(\"ralph task import p.json\")'",
+    "python3 -c 'import os; os.system(\"ralph --session s --all cancel\")'",
 ];
 
 const PROTECTED: &[&str] = &[
@@ -659,6 +735,17 @@ const PROTECTED: &[&str] = &[
     "rm /home//u/./.claude/settings.json",
     "rm /proc/self/root/home/u/.claude/settings.json",
     "rm /home/u/../u/.claude/settings.json",
+    "cp -t/home/u/.local/state/ralph x",
+    "yq -i '.env = 1' .claude/settings.json",
+    "yq --inplace '.env = 1' .claude/settings.json",
+    "find . -fprint .claude/settings.json",
+    "find . -fls .claude/settings.json",
+    "find -delete",
+    "find ~/.claude -name settings.json -exec rm {} +",
+    "git diff --output=.claude/settings.json",
+    "rm -r ~/.claude/skills/ralp?",
+    "rm -r ~/.claude/skills/*-plan",
+    "python3 -c 'import os; os.remove(os.path.expanduser(\"~/.local/state/ralph/x\"))'",
 ];
 
 /// Not caught, and known: SECURITY is for people, this is for mistakes. A line leaves this list
@@ -681,6 +768,13 @@ const LET_THROUGH: &[&str] = &[
 #[test]
 fn what_is_not_caught_is_written_down() {
     check_all(LET_THROUGH, "allow");
+}
+
+#[test]
+fn a_line_is_followed_into_so_many_folders_and_no_further() {
+    let entering = |n: usize| format!("{}cd ~/.claude; rm settings.json", "cd x; ".repeat(n));
+    check_all(&[&entering(14)], "protected_place");
+    check_all(&[&entering(15)], "allow");
 }
 
 #[track_caller]
@@ -715,6 +809,14 @@ fn an_edit_is_judged_by_the_path_and_by_what_it_resolves_to() {
     check_edit("/project/settings.json", None, "allow");
     check_edit("/project/.claude/commands/x.md", None, "allow");
     check_edit("/home/u/.local/state/ralphs/x", None, "allow");
+    check_edit("/home/u/.local/state/ralph/../other/x", None, "allow");
+    check_edit("/home/u/.local/share/../state/ralph/x", None, "protected_place");
+    check_edit("/project/plugins/mine/hooks/hooks.json", None, "allow");
+    check_edit("/project/.claude/templates/mine/hooks/hooks.json", None, "allow");
+    check_edit("/opt/plugins/ralph/docs/hooks.json", None, "allow");
+    check_edit("/home/u/.claude/projects/settings.json", None, "allow");
+    check_edit("/home/u/.local/bin/old/ralph", None, "allow");
+    check_edit("/project/a/b/c/ralph", None, "allow");
 }
 
 #[test]

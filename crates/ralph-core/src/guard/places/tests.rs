@@ -1,0 +1,73 @@
+//! What a bare text names, and which names a glob could stand for.
+
+use super::*;
+
+fn places() -> Places {
+    Places {
+        ralph_home: "/var/lib/ralph".into(),
+        config_dirs: vec!["/etc/client".into()],
+        user_config: "/home/u/.config/ralph".into(),
+        executables: Vec::new(),
+        plugin_root: None,
+        home: "/home/u".into(),
+    }
+}
+
+#[track_caller]
+fn check(places: &Places, text: &str, expected: Option<Place>) {
+    assert_eq!(places.named_in(text), expected, "{text}");
+}
+
+#[test]
+fn a_place_is_named_by_its_path_or_by_its_way_from_home_or_by_its_variable() {
+    let state = Some(Place::State);
+    check(&places(), "open('/var/lib/ralph/loops/1')", state);
+    check(&places(), "open(environ['RALPH_HOME'] + '/x')", state);
+    check(&places(), "open(home / '.config/ralph/config.toml')", Some(Place::UserSettings));
+    check(&places(), "open('.claude/ralph.toml')", Some(Place::UserSettings));
+    check(&places(), "open('.claude/settings.json')", Some(Place::HookSettings));
+    check(&places(), "open('/etc/client/settings.json')", Some(Place::HookSettings));
+    check(&places(), "open('managed-settings.json')", Some(Place::HookSettings));
+    let below = Places { ralph_home: "/home/u/.local/state/ralph".into(), ..places() };
+    check(&below, "open(home + '/.local/state/ralph/x')", state);
+}
+
+#[test]
+fn a_single_word_or_a_place_that_is_not_known_names_nothing() {
+    check(&places(), "print('ralph, settings and the client')", None);
+    let short = Places { ralph_home: "/home/u/ralph".into(), ..places() };
+    check(&short, "print('ralph is a name too')", None);
+    check(&short, "open('/home/u/ralph/x')", Some(Place::State));
+    check(&Places::default(), "open('/var/lib/ralph')", None);
+    let homeless = Places { home: String::new(), ..places() };
+    check(&homeless, "open('var/lib/ralph')", None);
+}
+
+#[test]
+fn a_glob_could_be_every_name_that_the_shell_would_put_there() {
+    let shell =
+        |pattern: &str| pattern.replace('*', &STAR.to_string()).replace('?', &ONE.to_string());
+    for (pattern, name, could) in [
+        ("ralph", "ralph", true),
+        ("ralph", "ralph-plan", false),
+        ("*", "ralph", true),
+        ("*", ".claude", false),
+        ("?claude", ".claude", false),
+        (".*", ".claude", true),
+        (".cl?ude", ".claude", true),
+        (".cl?ude?", ".claude", false),
+        ("s*.json", "settings.json", true),
+        ("s*.json", "settings.jsonl", false),
+        ("*.js*on", "settings.json", true),
+        ("*set*set*", "settings.json", false),
+        ("*t*t*", "settings.json", true),
+        ("settings.json*", "settings.json", true),
+        ("settings.json?", "settings.json", false),
+        ("*ttings.toml", "settings.json", false),
+    ] {
+        assert_eq!(could_be(&shell(pattern), name), could, "{pattern} {name}");
+    }
+    let part_known = format!("settings{UNKNOWN}.json");
+    assert!(could_be(&part_known, "settings.local.json"));
+    assert!(!could_be(&UNKNOWN.to_string(), "ralph"), "what is wholly unknown matches nothing");
+}

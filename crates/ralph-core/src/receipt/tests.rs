@@ -1,0 +1,242 @@
+//! What receipts are worth, by the runs that made them.
+
+use super::*;
+
+fn pass() -> Receipt {
+    Receipt {
+        command: "cargo test".to_owned(),
+        passed: true,
+        exit_code: Some(0),
+        tests_run: Some(12),
+        tree_before: "t".to_owned(),
+        tree_after: "t".to_owned(),
+        ..Receipt::default()
+    }
+}
+
+fn fail() -> Receipt {
+    Receipt { passed: false, exit_code: Some(101), ..pass() }
+}
+
+fn criterion() -> Criterion {
+    let verification_command = "cargo test".to_owned();
+    Criterion { id: "AC-1".to_owned(), verification_command, ..Criterion::default() }
+}
+
+#[track_caller]
+fn check(runs: &[Receipt], tree: &str, expected: Standing) {
+    let mut criterion = criterion();
+    for run in runs {
+        record(&mut criterion, run.clone());
+    }
+    assert_eq!(standing(&criterion, Some(tree)), expected);
+}
+
+#[test]
+fn a_pass_holds_on_the_tree_that_it_was_taken_on_and_no_longer() {
+    check(&[], "t", Standing::NeverRun);
+    check(&[pass()], "t", Standing::Holds);
+    check(&[pass()], "t2", Standing::Stale);
+    check(&[fail()], "t", Standing::Failed);
+    check(&[fail()], "t2", Standing::Stale);
+}
+
+/// What a receipt may be worth: its word, whether its criterion fails, whether a run may help.
+const STANDINGS: [(Standing, &str, bool, bool); 8] = [
+    (Standing::NeverRun, "never_run", false, true),
+    (Standing::Stale, "stale", false, true),
+    (Standing::Failed, "failed", true, false),
+    (Standing::Vacuous, "vacuous", true, false),
+    (Standing::RewroteTree, "rewrote_tree", true, false),
+    (Standing::FewerTests, "fewer_tests", true, false),
+    (Standing::Flaky, "flaky", false, true),
+    (Standing::Holds, "holds", false, false),
+];
+
+#[test]
+fn each_standing_has_its_word_and_either_fails_or_wants_a_run_or_holds() {
+    for (standing, word, fails, wants_a_run) in STANDINGS {
+        let found = (standing.as_str(), standing.is_a_failure(), standing.wants_a_run());
+        assert_eq!(found, (word, fails, wants_a_run));
+    }
+}
+
+#[test]
+fn a_tree_that_could_not_be_looked_at_proves_nothing() {
+    let unseen = Proof::default();
+    let mut it = criterion();
+    assert_eq!(unseen.standing(&it), Standing::NeverRun);
+    record(&mut it, pass());
+    assert_eq!(unseen.standing(&it), Standing::Stale);
+    let seen = Proof { trees: [("AC-1".to_owned(), "t".to_owned())].into(), ..unseen };
+    assert_eq!(seen.standing(&it), Standing::Holds);
+}
+
+#[test]
+fn what_later_runs_are_judged_by_survives_storage_and_what_is_not_so_is_not_stored() {
+    let stored = |receipt: &Receipt| serde_json::to_value(receipt).unwrap();
+    let mut it = criterion();
+    record(&mut it, fail());
+    record(&mut it, pass());
+    let flaky = it.receipt.clone().unwrap();
+    let text = stored(&flaky);
+    assert_eq!((&text["after_failure"], &text["passes"]), (&true.into(), &1.into()));
+    assert_eq!(serde_json::from_value::<Receipt>(text).unwrap(), flaky);
+    record(&mut it, pass());
+    assert_eq!(stored(it.receipt.as_ref().unwrap())["passes"], 2);
+
+    let mut it = criterion();
+    record(&mut it, fail());
+    let text = stored(it.receipt.as_ref().unwrap());
+    assert_eq!((text.get("after_failure"), text.get("passes")), (None, None));
+    let proof = |ran| serde_json::to_string(&Proof { ran, ..Proof::default() }).unwrap();
+    assert_eq!(
+        (proof(true), proof(false)),
+        (r#"{"trees":{},"ran":true}"#.into(), r#"{"trees":{}}"#.into())
+    );
+}
+
+#[test]
+fn a_receipt_of_another_command_is_none() {
+    check(&[Receipt { command: "true".to_owned(), ..pass() }], "t", Standing::NeverRun);
+}
+
+#[test]
+fn a_pass_that_ran_no_test_proves_nothing() {
+    let why = "no test was found".to_owned();
+    check(&[Receipt { vacuous: why, tests_run: None, ..pass() }], "t", Standing::Vacuous);
+}
+
+#[test]
+fn fewer_tests_than_in_the_first_receipt_do_not_hold() {
+    let with = |n| Receipt { tests_run: Some(n), ..pass() };
+    check(&[with(12), with(11)], "t", Standing::FewerTests);
+    check(&[with(12), with(13), with(12)], "t", Standing::Holds);
+    let failing = Receipt { tests_run: Some(12), ..fail() };
+    let tree = |n| Receipt { tree_before: "u".into(), tree_after: "u".into(), ..with(n) };
+    check(&[failing, tree(11)], "u", Standing::FewerTests);
+    check(&[with(0), with(12), with(11)], "t", Standing::FewerTests);
+}
+
+#[test]
+fn a_failure_and_a_pass_on_one_tree_need_two_passes_in_a_row() {
+    check(&[fail(), pass()], "t", Standing::Flaky);
+    check(&[fail(), pass(), pass()], "t", Standing::Holds);
+    check(&[pass(), fail(), pass()], "t", Standing::Flaky);
+    check(&[fail(), pass(), fail(), pass()], "t", Standing::Flaky);
+    let vacuous = || Receipt { vacuous: "no test ran".to_owned(), ..pass() };
+    check(&[fail(), vacuous(), pass()], "t", Standing::Flaky);
+    let fewer = || Receipt { tests_run: Some(1), ..pass() };
+    check(&[pass(), fail(), fewer(), pass()], "t", Standing::Flaky);
+    let earlier = |receipt: Receipt| Receipt {
+        tree_before: "s".to_owned(),
+        tree_after: "s".to_owned(),
+        ..receipt
+    };
+    check(&[earlier(fail()), pass()], "t", Standing::Holds);
+}
+
+#[test]
+fn a_check_that_changes_the_tree_each_time_does_not_hold() {
+    let rewriting = Receipt { tree_before: "s".to_owned(), ..pass() };
+    check(&[rewriting], "t", Standing::RewroteTree);
+}
+
+#[test]
+fn verified_is_what_the_receipt_says_and_not_what_was_written_there() {
+    let mut by_hand = Criterion { verified: true, ..criterion() };
+    assert_eq!(standing(&by_hand, Some("t")), Standing::NeverRun);
+    record(&mut by_hand, fail());
+    assert!(!by_hand.verified);
+    record(&mut by_hand, Receipt { tree_after: "u".into(), tree_before: "u".into(), ..pass() });
+    assert!(by_hand.verified);
+}
+
+#[track_caller]
+fn check_same(one: &str, other: &str, same: bool) {
+    let signature = |tail: &str| {
+        let mut criterion = criterion();
+        record(&mut criterion, Receipt { tail: tail.to_owned(), ..fail() });
+        failure_signature(&criterion).unwrap().to_owned()
+    };
+    assert_eq!(signature(one) == signature(other), same, "{one:?} {other:?}");
+}
+
+#[test]
+fn the_same_failure_is_told_from_another() {
+    check_same("FAILED in 0.31s", "FAILED in 12.07s", true);
+    check_same("no file /tmp/a8f3b2c1/x", "no file /tmp/9d0e4f7a/x", true);
+    check_same("assertion left: 3", "assertion  left: 4\n", true);
+    check_same("test parse ... FAILED", "test print ... FAILED", false);
+    check_same("undefined: parse_header", "undefined: parse_footer", false);
+    let mut holds = criterion();
+    record(&mut holds, pass());
+    assert_eq!(failure_signature(&holds), None);
+}
+
+#[test]
+fn a_criterion_that_held_and_fails_has_turned_red_until_it_holds_again() {
+    let mut it = criterion();
+    let mut run = |receipt: Receipt, tree: &str| {
+        let (tree_before, tree_after) = (tree.to_owned(), tree.to_owned());
+        record(&mut it, Receipt { tree_before, tree_after, ..receipt });
+        note_turn(&mut it, |held_on| Regression {
+            files: vec![format!("since {held_on}")],
+            ..Regression::default()
+        });
+        it.turned_red.as_ref().map(|red| red.files[0].clone())
+    };
+    assert_eq!(run(fail(), "a"), None, "it never held");
+    assert_eq!(run(pass(), "b"), None);
+    assert_eq!(run(fail(), "c").as_deref(), Some("since b"));
+    assert_eq!(run(fail(), "d").as_deref(), Some("since b"));
+    assert_eq!(run(pass(), "e"), None);
+}
+
+#[test]
+fn a_criterion_turns_red_once_and_by_a_failure_only() {
+    let mut it = criterion();
+    let asked = std::cell::Cell::new(0);
+    let turn = |it: &mut Criterion| {
+        note_turn(it, |_| {
+            asked.set(asked.get() + 1);
+            Regression::default()
+        });
+        (it.turned_red.is_some(), asked.get())
+    };
+    record(&mut it, pass());
+    assert_eq!(turn(&mut it), (false, 0));
+    it.verification_command = "cargo test --all".to_owned();
+    assert_eq!(turn(&mut it), (false, 0), "a new command has not failed yet");
+    it.verification_command = "cargo test".to_owned();
+    record(&mut it, fail());
+    assert_eq!(turn(&mut it), (true, 1));
+    assert_eq!(turn(&mut it), (true, 1), "what changed is looked up when it is news");
+    record(&mut it, pass());
+    assert_eq!(turn(&mut it), (true, 1), "one pass after a failure is not enough");
+    record(&mut it, pass());
+    assert_eq!(turn(&mut it), (false, 1));
+}
+
+#[test]
+fn the_baseline_is_taken_when_all_ran_and_marks_what_held() {
+    let mut state = LoopState { baseline_pending: true, ..LoopState::default() };
+    state.acceptance_criteria = vec![criterion(), criterion()];
+    record(&mut state.acceptance_criteria[0], pass());
+    take_baseline(&mut state);
+    assert!(state.baseline_pending, "one was not run yet");
+    record(&mut state.acceptance_criteria[1], fail());
+    take_baseline(&mut state);
+    let held: Vec<bool> = state.acceptance_criteria.iter().map(|one| one.held_before).collect();
+    assert_eq!((state.baseline_pending, held), (false, vec![true, false]));
+}
+
+#[test]
+fn only_a_lower_count_is_there_to_be_accepted() {
+    let mut it = criterion();
+    record(&mut it, pass());
+    assert_eq!(accept_count(&mut it), None);
+    record(&mut it, Receipt { tests_run: Some(9), ..pass() });
+    assert_eq!(accept_count(&mut it), Some((12, 9)));
+    assert_eq!(standing(&it, None), Standing::Holds);
+}
