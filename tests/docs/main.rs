@@ -293,23 +293,3 @@ fn every_relative_link_in_a_document_leads_to_a_file() {
     let broken = links::broken(&root());
     assert!(broken.is_empty(), "{}", broken.join("\n"));
 }
-
-#[test]
-fn every_dependency_of_the_workspace_has_its_reason_written_down() {
-    let manifest = read(&root().join("Cargo.toml"));
-    let architecture = read(&root().join("ARCHITECTURE.md"));
-    let dependencies = manifest
-        .split_once("[workspace.dependencies]")
-        .and_then(|(_, rest)| rest.split("\n[").next())
-        .expect("the workspace names its dependencies");
-    for line in dependencies.lines().filter(|line| !line.starts_with('#')) {
-        if let Some((name, _)) = line.split_once(" = ")
-            && !name.starts_with("ralph-")
-        {
-            assert!(
-                architecture.contains(&format!("`{name}`")),
-                "{name} has no reason in ARCHITECTURE.md"
-            );
-        }
-    }
-}
