@@ -18,6 +18,13 @@ pub(crate) struct Scene {
     pub(crate) before: Tree,
 }
 
+/// In seconds: longer than anything here takes on a loaded machine, shorter than the longest
+/// deadline in the product, at which a wait for something that cannot come would end.
+const PATIENCE: &str = "90";
+
+/// What `timeout` ends with when it had to.
+pub(crate) const HUNG: i32 = 124;
+
 /// How a run ended and what it said.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Answer {
@@ -77,7 +84,8 @@ impl Scene {
 
     /// Runs the act at the end of these words, and waits for every process that it started.
     pub(crate) fn run(&self, words: &[String]) -> Answer {
-        let mut all: Vec<&str> = words.iter().map(String::as_str).collect();
+        let mut all = vec!["timeout", PATIENCE];
+        all.extend(words.iter().map(String::as_str));
         all.push(executable(self.act.program));
         all.extend(self.act.args.iter().map(String::as_str));
         let mut command = Command::new(all[0]);
@@ -111,8 +119,7 @@ fn path() -> String {
     format!("{}:/usr/bin:/bin", git.unwrap_or_default().display())
 }
 
-/// This process adopts what its descendants leave behind. All of it has to end by itself: what
-/// does not keeps the test waiting, and is named by the time limit of the whole run.
+/// This process adopts what its descendants leave behind; all of it has to end by itself.
 fn wait_for_orphans() {
     while let Ok(Some(_)) = rustix::process::wait(WaitOptions::empty()) {}
 }

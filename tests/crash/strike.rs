@@ -7,7 +7,7 @@
 //! supervisor, git, the acceptance commands), all points are tried once more with every process
 //! of the family struck at its own n-th call of that name.
 
-use crate::scene::{Answer, Scene};
+use crate::scene::{Answer, HUNG, Scene};
 use crate::snapshot::{self, Tree};
 use crate::steady;
 use crate::survives::{Cut, Lawful, survives};
@@ -133,9 +133,10 @@ fn strikes(scene: &Scene, calls: &[trace::Call], sizes: &BTreeSet<usize>) -> Vec
 
 impl Strike {
     /// The program that strikes, with its arguments; what is struck comes after them.
-    fn words(&self) -> Vec<String> {
+    /// The log says who was killed.
+    fn words(&self, log: &str) -> Vec<String> {
         let strace = |name: &str, inject: String, whom: Whom| {
-            let mut words = vec!["strace", "-qq", "-o", "/dev/null"];
+            let mut words = vec!["strace", "-q", "-o", log];
             words.extend((whom == Whom::Family).then_some("-f"));
             let mut words: Vec<String> = words.into_iter().map(str::to_owned).collect();
             words.extend(["-e".to_owned(), format!("trace={name}"), "-e".to_owned(), inject]);
@@ -162,8 +163,9 @@ impl Trial {
     /// Lengths at which a file that the run writes is cut short.
     fn sizes(&self) -> BTreeSet<usize> {
         let after = snapshot::take(&self.scene.world.root());
-        let changed =
-            after.iter().filter(|(path, thing)| self.scene.before.get(*path) != Some(thing));
+        let changed = after.iter().filter(|(path, thing)| {
+            !path.starts_with("tmp") && self.scene.before.get(*path) != Some(thing)
+        });
         let lengths = changed.filter_map(|(_, thing)| match thing {
             snapshot::Thing::File { bytes, .. } if !bytes.is_empty() => Some(bytes.len()),
             _ => None,
@@ -173,33 +175,22 @@ impl Trial {
 
     fn one(&mut self, strike: &Strike) {
         self.scene.reset();
-        let mut words = strike.words();
+        let log = self.scene.world.root().join("tmp/struck");
+        let mut words = strike.words(&log.display().to_string());
         if matches!(strike, Strike::Kill(..) | Strike::Fail(..)) && !self.scene.case.also.is_empty()
         {
             words.extend(["-e".to_owned(), "trace=all".to_owned()]);
             words.extend(self.scene.also());
         }
         let answer = self.scene.run(&words);
-        let (cut, is_hit) = match strike {
-            Strike::Kill(..) => {
-                self.tally.kills += usize::from(answer.killed);
-                (Cut::Kill, answer.killed)
-            }
-            Strike::Fail(..) => {
-                self.tally.errors += 1;
-                (Cut::Error, true)
-            }
-            Strike::Limit(..) => {
-                self.tally.limits += 1;
-                (Cut::Error, true)
-            }
-        };
+        let log = std::fs::read_to_string(&log).unwrap_or_default();
+        self.count(strike, &log);
         let cut = match strike {
             // What it started was struck, and it may have decided otherwise on that account.
             Strike::Kill(_, Whom::Family) | Strike::Fail(_, _, Whom::Family) => Cut::Family,
-            _ if is_hit => cut,
-            // It had fewer calls this time: a run like any other.
-            _ => Cut::Error,
+            Strike::Kill(..) if answer.killed => Cut::Kill,
+            // One that had fewer calls this time is a run like any other.
+            Strike::Kill(..) | Strike::Fail(..) | Strike::Limit(..) => Cut::Error,
         };
         let describe = format!("{}: {strike:?}", self.scene.case.name);
         if !answer.killed
@@ -212,12 +203,23 @@ impl Trial {
         self.look(&tree, cut, answered, &describe);
     }
 
+    /// A point that was not reached this time does not count.
+    fn count(&mut self, strike: &Strike, log: &str) {
+        let tally = &mut self.tally;
+        match strike {
+            Strike::Kill(..) => tally.kills += usize::from(log.contains("killed by SIGKILL")),
+            Strike::Fail(..) => tally.errors += usize::from(log.contains("(INJECTED)")),
+            Strike::Limit(..) => tally.limits += 1,
+        }
+    }
+
     /// What is wrong with how a program took an error: a hook ends with 0 and one line at most, a
     /// command says what it could not do.
     fn manners(&self, answer: &Answer) -> Option<&'static str> {
         let is_hook = self.scene.act.program != "ralph";
         match answer.code {
             None => Some("a signal ended it"),
+            Some(HUNG) => Some("it hung"),
             Some(0) if is_hook && answer.err.lines().count() > 1 => Some("more than one line"),
             Some(0) => None,
             Some(_) if is_hook => Some("a hook ended otherwise than with 0"),

@@ -112,8 +112,9 @@ pub fn run(order: &Order<'_>) -> Result<Run> {
         .with_context(|| format!("could not start `{}`", order.ralph.display()))?;
     // Kept until the answer is here: its end tells the supervisor that we are gone.
     let mut line_to_it = supervisor.child.stdin.take().context("its input is no pipe")?;
-    // One that is already gone is noticed below.
-    let _ = line_to_it.write_all(&request);
+    // One that was not told all would wait for the rest, and we for it, until the deadline: it is
+    // let go of at once. One that is already gone is noticed below.
+    let line_to_it = line_to_it.write_all(&request).is_ok().then_some(line_to_it);
     let answer = read_answer(&mut supervisor.child, began + order.deadline.min(FAR) + MARGIN)?;
     drop(line_to_it);
     let report = match wire::read(&answer) {
