@@ -194,7 +194,7 @@ impl Trial {
         };
         let describe = format!("{}: {strike:?}", self.scene.case.name);
         if !answer.killed
-            && let Some(wrong) = self.manners(&answer)
+            && let Some(wrong) = self.manners(strike, &answer)
         {
             return self.tally.failures.push(format!("{describe}: {wrong}: {answer:?}"));
         }
@@ -215,8 +215,12 @@ impl Trial {
 
     /// What is wrong with how a program took an error: a hook ends with 0 and one line at most, a
     /// command says what it could not do.
-    fn manners(&self, answer: &Answer) -> Option<&'static str> {
+    fn manners(&self, strike: &Strike, answer: &Answer) -> Option<&'static str> {
         let is_hook = self.scene.act.program != "ralph";
+        // Where every first write of the family fails, the words of the complaint do, too.
+        let may_be_mute =
+            matches!(strike, Strike::Fail(point, _, Whom::Family) if point.name == "write");
+        let is_mute = answer.err.trim().is_empty() && answer.out.trim().is_empty();
         match answer.code {
             None => Some("a signal ended it"),
             Some(HUNG) => Some("it hung"),
@@ -224,9 +228,7 @@ impl Trial {
             Some(0) => None,
             Some(_) if is_hook => Some("a hook ended otherwise than with 0"),
             Some(101) => Some("it panicked"),
-            Some(_) if answer.err.trim().is_empty() && answer.out.trim().is_empty() => {
-                Some("it failed without a word")
-            }
+            Some(_) if is_mute && !may_be_mute => Some("it failed without a word"),
             Some(_) => None,
         }
     }

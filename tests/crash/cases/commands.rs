@@ -191,10 +191,10 @@ pub(super) const CASES: &[Case] = &[
             world
         },
         act: |_| person(&["checkpoint", "restore", "1"]),
-        then: |w, answered| {
+        then: |w, _| {
             let done = || fs::read_to_string(w.project().join("done")).unwrap_or_default();
-            assert!(!answered || done() == "yes\n");
-            // Killed between two files of many it is neither, and the same command finishes it.
+            // Cut between two files of many it is neither (and git syncs no work tree): the same
+            // command finishes it.
             let said = w.elsewhere(&["checkpoint", "restore", "1"]);
             assert!(said.success, "{}", said.text);
             assert_eq!(done(), "yes\n");
