@@ -110,6 +110,16 @@ fn the_report_of_a_background_task_is_no_interruption() {
 }
 
 #[test]
+fn after_esc_the_report_of_a_background_task_does_not_take_the_loop_up() {
+    let mut world = at_three();
+    world.transcribe(&[mark("[Request interrupted by user]")]);
+    let report = "<task-notification>\n<status>completed</status>";
+    let message = world.prompt("prompt-2", report).message();
+    assert!(message.contains("paused at 3/25 (interrupted)"), "{message}");
+    world.stop("They are done.").silent();
+}
+
+#[test]
 fn a_prompt_while_workers_run_is_the_persons_and_keeps_the_loop() {
     let mut world = at_three();
     let worker = json!({"type": "subagent", "status": "running"});

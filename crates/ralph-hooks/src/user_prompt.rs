@@ -190,9 +190,8 @@ fn other_prompt(call: &Call, bound: &Bound) -> Result<Reply> {
         return Ok(Reply::silent());
     }
     match &state.turn {
-        Some(turn) if !call.input.is_task_notification() => {
-            let cause = transcript::cut_by(Path::new(&call.input.transcript_path), Some(turn.at))
-                .unwrap_or_else(|| unmarked(state));
+        Some(turn) if reveals_a_cut(call, turn) => {
+            let cause = cut_by(call, turn).unwrap_or_else(|| unmarked(state));
             let message =
                 pause(call, bound, cause, "a new prompt came in the middle of the loop's turn")?;
             // A command of ours says itself what becomes of the loop.
@@ -213,6 +212,17 @@ fn other_prompt(call: &Call, bound: &Bound) -> Result<Reply> {
             Ok(Reply::silent())
         }
     }
+}
+
+/// True when a prompt shows that the turn it does not belong to was cut. A worker's report shows
+/// nothing by itself, but it must not take up what a person had cut before it came.
+fn reveals_a_cut(call: &Call, turn: &Turn) -> bool {
+    !call.input.is_task_notification()
+        || cut_by(call, turn).is_some_and(|cause| !cause.resumes_by_itself())
+}
+
+fn cut_by(call: &Call, turn: &Turn) -> Option<PauseCause> {
+    transcript::cut_by(Path::new(&call.input.transcript_path), Some(turn.at))
 }
 
 /// How a turn was cut that left no mark. Esc before the first words of a reply leaves none; a

@@ -41,7 +41,7 @@ pub type Named = (&'static str, Box<dyn FnOnce() -> Explored>);
 
 /// Every model.
 pub fn all(reach: Reach) -> Vec<Named> {
-    let receipts = Receipts { longest: reach.pick(4, 6), trees: 2 };
+    let receipts = Receipts { longest: reach.pick(4, 5), trees: 2 };
     let receipts: Named = ("receipts", Box::new(move || explore("receipts", receipts)));
     let turns = turns(reach)
         .into_iter()
@@ -58,11 +58,17 @@ pub fn all(reach: Reach) -> Vec<Named> {
 fn turns(reach: Reach) -> Vec<Turns> {
     use ralph_core::state::Completion;
     let some = vec![Outcome::Pass(2), Outcome::Fail, Outcome::Vacuous];
-    let more = Outcome::all(2);
+    let more = vec![
+        Outcome::Pass(2),
+        Outcome::Pass(1),
+        Outcome::Fail,
+        Outcome::Vacuous,
+        Outcome::Rewrites(1),
+    ];
     vec![
         Turns {
             name: "turns: standing still and going round",
-            max_iterations: reach.pick(6, 9),
+            max_iterations: reach.pick(6, 7),
             trees: reach.pick(2, 3),
             idleness: true,
             ..Turns::default()

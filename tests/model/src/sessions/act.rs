@@ -173,6 +173,8 @@ pub(super) fn carry_out(model: &Sessions, world: &mut World, act: Act) -> Vec<An
             answers
         }
         Act::Report { ended } => {
+            // An Esc without a mark cannot be told from a turn that the client has let go.
+            world.noted.cut &= world.client.mark == Some(PauseCause::Interrupted);
             world.client.worker = !ended;
             submit(model, world, Typed::Report)
         }
@@ -206,7 +208,7 @@ pub(super) fn carry_out(model: &Sessions, world: &mut World, act: Act) -> Vec<An
             Vec::new()
         }
         Act::Plan => {
-            if !world.looped.as_ref().is_some_and(|one| one.ending.is_none()) {
+            if world.looped.as_ref().is_none_or(|one| one.ending.is_some()) {
                 hooks::plan(world);
             }
             Vec::new()

@@ -163,7 +163,7 @@ fn other_prompt(world: &mut World, call: &Call, found: &LoopState, typed: Typed)
     }
     let ours = ending_marks::is_our_command(typed.text());
     match &found.turn {
-        Some(_) if typed != Typed::Report => {
+        Some(_) if typed != Typed::Report || is_persons(world.client.mark.as_ref()) => {
             let same = found.client.is_some() && found.client == world.client.process.map(process);
             let unmarked = if same { PauseCause::Interrupted } else { PauseCause::Crashed };
             let cause = world.client.mark.clone().unwrap_or(unmarked);
@@ -179,6 +179,10 @@ fn other_prompt(world: &mut World, call: &Call, found: &LoopState, typed: Typed)
         }
     }
     Answer::Silent
+}
+
+fn is_persons(mark: Option<&PauseCause>) -> bool {
+    mark.is_some_and(|cause| !cause.resumes_by_itself())
 }
 
 fn pause(world: &mut World, call: &Call, typed: Typed, cause: PauseCause) {

@@ -9,7 +9,7 @@ use ralph_core::state::{EndingKind, LoopState, PauseCause, Phase};
 type P<'a> = Promise<Step<'a>>;
 
 /// All of them.
-pub(super) fn promises<'a>() -> [P<'a>; 15] {
+pub(super) fn promises<'a>() -> [P<'a>; 16] {
     [
         P { name: "somebody else's session is never answered, and changes nothing", kept: foreign },
         P {
@@ -58,6 +58,7 @@ pub(super) fn promises<'a>() -> [P<'a>; 15] {
             name: "a worker's doings are no event of the loop's turn",
             kept: workers_are_not_the_loop,
         },
+        P { name: "what is typed once is answered once", kept: answered_once },
         P {
             name: "only a person starts a loop, but for the skill's own way",
             kept: started_by_a_person,
@@ -133,8 +134,14 @@ fn model_has_no_say(step: &Step<'_>) -> bool {
     let rests = before.phase != Phase::Paused && after.phase == Phase::Paused;
     let blocked =
         after.pause.as_ref().is_some_and(|pause| pause.cause == PauseCause::BlockedOnHuman);
+    // A report may be the first event after a person's Esc.
+    let revealed = matches!(step.act, Act::Report { .. })
+        && after.pause.as_ref().is_some_and(|pause| pause.cause == PauseCause::Interrupted);
     let takes_up = !before.is_running() && after.is_running();
-    !cancels && (!rests || blocked) && !takes_up && before.max_iterations == after.max_iterations
+    !cancels
+        && (!rests || blocked || revealed)
+        && !takes_up
+        && before.max_iterations == after.max_iterations
 }
 
 fn drives(world: &World) -> bool {
@@ -217,6 +224,10 @@ fn workers_are_not_the_loop(step: &Step<'_>) -> bool {
         && before.phase == after.phase
         && before.iteration == after.iteration;
     step.act != Act::WorkerUsesTool || same
+}
+
+fn answered_once(step: &Step<'_>) -> bool {
+    step.answers.iter().filter(|answer| **answer == Answer::Contract).count() <= 1
 }
 
 fn started_by_a_person(step: &Step<'_>) -> bool {
