@@ -74,9 +74,8 @@ fn tracked(patterns: &[&str]) -> Vec<PathBuf> {
 }
 
 /// Tasks of cargo that resolve dependencies, and would take newer ones if they may.
-const RESOLVING: [&str; 12] = [
-    "build", "test", "run", "bench", "check", "clippy", "doc", "rustc", "metadata", "fetch",
-    "tree", "mutants",
+const RESOLVING: [&str; 11] = [
+    "build", "test", "run", "bench", "check", "clippy", "doc", "rustc", "metadata", "fetch", "tree",
 ];
 
 /// Every line of a script or of the README that runs cargo builds what is locked.
@@ -101,6 +100,7 @@ fn every_call_of_cargo_is_locked() {
         }
     }
     assert!(n_calls > 5, "only {n_calls} calls were found");
+    assert!(read(".cargo/mutants.toml").contains("\"--locked\""), "cargo-mutants calls cargo");
 }
 
 #[test]
