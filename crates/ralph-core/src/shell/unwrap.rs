@@ -63,8 +63,7 @@ impl Reader {
             {
                 aliases_left -= 1;
                 let words: Vec<Word> = text.split_whitespace().map(Word::plain).collect();
-                let used = self.aliases.remove(&name);
-                drop(used);
+                self.aliases.remove(&name);
                 simple.words.splice(..1, words);
                 continue;
             }
@@ -120,8 +119,7 @@ impl Reader {
 
     fn joined_script(&mut self, words: &[Word], simple: Simple) {
         let text: Vec<&str> = words.iter().map(|word| word.text.as_str()).collect();
-        let pipeline = simple.pipeline;
-        self.reading.commands.push(Simple { words: Vec::new(), pipeline, ..simple });
+        self.reading.commands.push(Simple { words: Vec::new(), ..simple });
         self.script_word(&Word { text: text.join(" ") });
     }
 
@@ -144,8 +142,7 @@ impl Reader {
                 && word.text.contains('c')
         });
         if let Some(at) = script {
-            let rest = &arguments[at + 1..];
-            match rest.iter().find(|word| !is_option(word)) {
+            match arguments[at..].iter().find(|word| !is_option(word)) {
                 Some(word) => self.script_word(&word.clone()),
                 None => self.opaque(Opaque::DynamicScript),
             }
