@@ -232,6 +232,7 @@ fn a_wrapper_without_a_command_is_the_command() {
     check("env - a", &["a"]);
     check("env -S 'a b' c", &["a b c"]);
     check("alias x='a b'; x c", &["alias x=a b", "a b c"]);
+    check("alias x='x b'; x c; x d", &["alias x=x b", "x b c", "x b d"]);
     check("declare -r X=1; a $X", &["declare -r X=1", "a 1"]);
 }
 
@@ -274,6 +275,9 @@ fn a_script_is_read_up_to_each_bound_and_not_beyond() {
     check_opaque(&("find -exec ".repeat(5) + "a"), &[]);
     check_opaque(&("find -exec ".repeat(6) + "a"), &[Opaque::TooDeep]);
     check_opaque(&format!("find {}", "-exec a \\; ".repeat(20)), &[]);
+    let aliased = |uses: usize| format!("alias x='{}'\n{}", "a ".repeat(2_000), "x;".repeat(uses));
+    check_opaque(&aliased(30), &[]);
+    check_opaque(&aliased(100), &[Opaque::TooLong]);
     let long = "a".repeat(1_000);
     let of_parts =
         |parts: usize| read(&format!("b {}", "$A".repeat(parts)), &[("A", &long)]).opaque;
