@@ -250,6 +250,8 @@ fn what_a_variable_holds_and_what_it_may_hold_are_told_apart() {
     check_words("$(command -v a) b", &["a", "b"]);
     check_words("a $(echo b >f) $({ echo c; }) $(echo d e)", &["a", "?", "?", "?"]);
     check("a $\"b c\"", &["a b c"]);
+    check("a $\"b $(c)\"", &["c", "a ?"]);
+    check_opaque("$\"$X\" a", &[Opaque::DynamicName]);
 }
 
 #[test]
