@@ -269,6 +269,8 @@ mod tests {
             "echo a#b ",
             "# a\n",
             "\"`",
+            "\"$(",
+            "\"${",
             "cat <<'E'\nx\nE\n",
             "cat <<<E\n",
             "cat <<<<E\n",
@@ -277,7 +279,6 @@ mod tests {
         ] {
             check(&format!("{before}{deep}"), false);
         }
-        check(&"\"${".repeat(100), false);
         check(&("{ ".to_owned() + &"a\n".repeat(2000)), false);
         check(&("if ".to_owned() + &"a\n".repeat(2000)), false);
     }
