@@ -139,7 +139,10 @@ mod tests {
         check(&[("enqueue", "/ralph-cancel"), ("dequeue", "")], false);
         check(&[("enqueue", "hello"), ("enqueue", "/ralph"), ("dequeue", "")], true);
         check(&[("enqueue", "hello"), ("enqueue", "/ralph"), ("remove", "/ralph")], false);
+        check(&[("enqueue", "hello"), ("enqueue", "/ralph"), ("remove", "hello")], true);
+        check(&[("enqueue", "hello"), ("enqueue", "/ralph"), ("remove", "other")], false);
         check(&[("enqueue", "/ralph"), ("popAll", "")], false);
+        check(&[("enqueue", "/ralph"), ("other", "/ralph")], true);
         check(
             &[("enqueue", "ralph cancel"), ("enqueue", "/ralphael"), ("enqueue", "/clear")],
             false,
@@ -153,6 +156,9 @@ mod tests {
         assert!(waits(&[("enqueue", "<task-notification>")]));
         assert!(!waits(&[("enqueue", "<task-notification>"), ("dequeue", "")]));
         assert!(!waits(&[("dequeue", "")]));
+        let row = queue(&[("enqueue", "a")]);
+        assert!(may_hold_queue_rows(row.as_bytes()));
+        assert!(!may_hold_queue_rows(b"{}"));
     }
 
     #[track_caller]
@@ -192,6 +198,8 @@ mod tests {
             serde_json::json!({"type": "assistant", "message": {"content": quote}}),
             serde_json::json!({"type": "user", "message": {"content": [{"type": "tool_result", "content": quote}]}}),
             serde_json::json!({"type": "user", "message": {"content": format!("it said {quote}")}}),
+            serde_json::json!({"type": "assistant", "isApiErrorMessage": false, "error": "rate_limit"}),
+            serde_json::json!({"type": "attachment", "attachment": {"type": "file"}, "x": quote}),
             serde_json::json!({"type": "api-request-blob", "content": quote}),
         ] {
             check_mark(&row.to_string(), None);

@@ -41,12 +41,9 @@ pub fn from_top(base: &[u8], pattern: &[u8]) -> Option<Vec<u8>> {
     Some(parts.join(&b'/'))
 }
 
-/// Word for word: a file may have a `*` in its name. The empty pattern is the whole tree.
+/// Word for word, also where the path ends in a slash, as git writes some folders.
 fn is_below(folder: &[u8], path: &[u8]) -> bool {
-    match path.strip_prefix(folder) {
-        Some(rest) => folder.is_empty() || rest.is_empty() || rest[0] == b'/',
-        None => false,
-    }
+    path.strip_prefix(folder).is_some_and(|rest| rest.starts_with(b"/"))
 }
 
 fn names(path: &[u8]) -> Vec<&[u8]> {
@@ -69,8 +66,7 @@ fn names_match(pattern: &[&[u8]], path: &[&[u8]], only_folders: bool) -> bool {
         } else if name < path.len() && name_matches(pattern[at], path[name]) {
             (at, name) = (at + 1, name + 1);
         } else if let Some((from, taken)) = retry.filter(|(_, taken)| *taken < path.len()) {
-            retry = Some((from, taken + 1));
-            (at, name) = (from + 1, taken + 1);
+            (at, name) = (from, taken + 1);
         } else {
             return false;
         }
@@ -89,14 +85,11 @@ fn name_matches(pattern: &[u8], name: &[u8]) -> bool {
             }
             Some(b'?') => {
                 at += 1;
-                byte += letter_length(name[byte]).min(name.len() - byte);
+                byte += letter_length(name[byte]);
             }
             Some(wanted) if *wanted == name[byte] => (at, byte) = (at + 1, byte + 1),
             _ => match retry {
-                Some((star, taken)) => {
-                    retry = Some((star, taken + 1));
-                    (at, byte) = (star + 1, taken + 1);
-                }
+                Some((star, taken)) => (at, byte) = (star, taken + 1),
                 None => return false,
             },
         }
@@ -128,7 +121,7 @@ mod tests {
     #[test]
     fn a_plain_path_means_the_file_or_all_below_the_folder() {
         check("src", &["src", "src/a", "src/a/b"], &["srcs", "a/src", "sr"]);
-        check("src/", &["src/a"], &["srcs/a"]);
+        check("src/", &["src/a", "src/"], &["srcs/a", "src", "a/src"]);
         check("", &["a", "a/b"], &[]);
         check("odd*name", &["odd*name", "oddname"], &["odd/name"]);
     }
@@ -141,7 +134,12 @@ mod tests {
         check("**", &["a", "a/b"], &[]);
         check("a/**", &["a/b", "a/b/c"], &["b/a"]);
         check("a/**/b/**/c", &["a/b/c", "a/x/b/y/z/c"], &["a/c", "a/b"]);
-        check("?.c", &["a.c", "é.c"], &["ab.c", ".c"]);
+        check("?.c", &["a.c", "é.c", "€.c", "😀.c"], &["ab.c", ".c", "éa.c"]);
+        check("a*", &["a", "ab"], &["ba", "b"]);
+        check("a*b*c", &["abc", "axbxc", "abbcc"], &["ab", "acb", "abcd"]);
+        check("**/a/b", &["a/b", "a/a/b", "x/a/c/a/b/y"], &["a/c/b", "a"]);
+        check("**/a/", &["a/x", "b/a/x"], &["a", "b/a"]);
+        assert!(holds(b"a?", b"a\xc3"), "half a letter is one");
         check("*a*b", &["ab", "xaxb", "aab/below"], &["ba"]);
     }
 

@@ -76,7 +76,6 @@ impl Walk {
         match &node.kind {
             NodeKind::Command { assignments, words, .. } => self.command(assignments, words),
             NodeKind::Pipeline { commands, .. } => commands.iter().for_each(|one| self.node(one)),
-            NodeKind::List { .. } => self.nodes(std::slice::from_ref(node)),
             NodeKind::Subshell { body, .. } | NodeKind::BraceGroup { body, .. } => {
                 self.nodes(std::slice::from_ref(body));
             }
@@ -151,6 +150,11 @@ mod tests {
         check("! grep -rq TODO src", &["grep"]);
         check("[[ -f x ]] && jest", &["jest"]);
         check("/opt/tool/bin/check --all", &["/opt/tool/bin/check"]);
+        check("(( 1 )) && jest", &["jest"]);
+        check("X=1; jest a && jest b", &["jest"]);
+        check("run() { pytest; }; run; jest", &["jest"]);
+        check("unset X && g++-13 a_b.c", &["g++-13"]);
+        check("((make) && time { ninja; }) | tee log", &["make", "ninja", "tee"]);
     }
 
     #[test]
@@ -184,6 +188,16 @@ mod tests {
     }
 
     #[test]
+    fn what_was_not_found_is_told_with_a_way_out() {
+        let ways = "; install it, correct the name, or name a script of the project by its path \
+                    (`./check.sh`), which may be written later";
+        let name = format!("`pytset` was not found on PATH{ways}");
+        assert_eq!(not_found("pytset"), name);
+        let path = format!("`/bin/x` is not there or cannot be executed{ways}");
+        assert_eq!(not_found("/bin/x"), path);
+    }
+
+    #[test]
     fn after_a_command_that_may_change_what_is_found_nothing_is_named() {
         check("pip install pytest && pytest", &["pip"]);
         check("npm ci && jest", &["npm"]);
@@ -192,7 +206,9 @@ mod tests {
         check("export PATH=$PWD/bin:$PATH; check", &[]);
         check("PATH=bin:$PATH; check", &[]);
         check("PATH=bin:$PATH check && grep x y", &["grep"]);
+        check("PATH+=:bin; check", &[]);
         check("env PATH=bin check", &[]);
+        check("env -i check", &[]);
         check("eval \"$(direnv export bash)\" && check", &[]);
     }
 }

@@ -4,6 +4,7 @@
 //! it is known that no value starts in them; what is held back is shorter than the longest value.
 
 use memchr::memmem::Finder;
+use std::cmp::Reverse;
 
 /// A stream on its way from a command to a file.
 #[derive(Debug)]
@@ -75,7 +76,7 @@ impl Redactor {
     fn found(&self, limit: usize) -> Vec<(usize, &Value)> {
         let places = |value| starts(value, &self.held, limit).map(move |start| (start, value));
         let mut found: Vec<(usize, &Value)> = self.values.iter().flat_map(places).collect();
-        found.sort_by_key(|(start, value)| (*start, usize::MAX - value.finder.needle().len()));
+        found.sort_by_key(|(start, value)| (*start, Reverse(value.finder.needle().len())));
         found
     }
 }

@@ -18,7 +18,6 @@ pub struct Squeezer {
     cut: bool,
     /// A high surrogate that waits for its other half.
     high: Option<[u8; 4]>,
-    overflow: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -52,7 +51,6 @@ impl Squeezer {
             length: 0,
             cut: false,
             high: None,
-            overflow: false,
         }
     }
 
@@ -60,7 +58,6 @@ impl Squeezer {
     pub fn feed(&mut self, mut piece: &[u8]) {
         while !piece.is_empty() {
             if self.kept.len() > self.bound {
-                self.overflow = true;
                 return;
             }
             let used = match self.place {
@@ -75,7 +72,7 @@ impl Squeezer {
 
     /// The document as far as it came.
     pub fn finish(self) -> Squeezed {
-        let overflow = self.overflow || self.kept.len() > self.bound;
+        let overflow = self.kept.len() > self.bound;
         Squeezed { bytes: self.kept, cut: self.cut, overflow }
     }
 
@@ -269,21 +266,47 @@ mod tests {
 
     #[test]
     fn a_cut_falls_between_characters_and_escapes() {
-        for limit in 0..14 {
-            let document = format!("[\"{}\"]", r"aé\n😀\u00e9\ud83d\ude00z");
+        let units = ["a", "é", r"\n", "b", "😀", "é", "€", r"\u00e9", r"\ud83d\ude00", "z"];
+        let document = format!("[\"{}\"]", units.concat());
+        let length = units.concat().len();
+        for limit in 0..=length {
+            let fits = |n: &usize| units[..*n].concat().len() <= limit;
+            let n_kept = (0..=units.len()).rev().find(fits).unwrap();
             let squeezed = squeeze(&document, limit);
-            assert!(value(&squeezed)[0].is_string(), "limit {limit}");
+            let kept = String::from_utf8(squeezed.bytes).unwrap();
+            assert_eq!(kept, format!("[\"{}\"]", units[..n_kept].concat()), "limit {limit}");
+            assert_eq!(squeezed.cut, limit < length, "limit {limit}");
         }
     }
 
     #[test]
     fn a_lone_surrogate_becomes_a_replacement_character() {
-        for lone in
-            [r"\ud83d", r"\ude00", r"\ud83dx", r"\ud83d\n", r"\ud83d\ud83d", r"\uD83D\u0041"]
-        {
+        for (lone, expected) in [
+            (r"\ud83d", "\u{fffd}"),
+            (r"\ude00", "\u{fffd}"),
+            (r"\ud83dx", "\u{fffd}x"),
+            (r"\ud83d\n", "\u{fffd}\n"),
+            (r"\ud83d\ud83d", "\u{fffd}\u{fffd}"),
+            (r"\ude00\ud83d", "\u{fffd}\u{fffd}"),
+            (r"\ud83d\ud83d\ude00", "\u{fffd}😀"),
+            (r"\uD83D\u0041", "\u{fffd}A"),
+            (r"\ue000\ud7ff", "\u{e000}\u{d7ff}"),
+        ] {
             let squeezed = squeeze(&format!("[\"{lone}\"]"), 100);
-            assert!(value(&squeezed)[0].as_str().unwrap().contains('\u{fffd}'), "{lone}");
+            assert_eq!(value(&squeezed)[0], expected, "{lone}");
         }
+    }
+
+    #[test]
+    fn a_document_as_large_as_the_bound_is_whole() {
+        let overflows = |pieces: &[&str]| {
+            let mut squeezer = Squeezer::new(10, 4);
+            pieces.iter().for_each(|piece| squeezer.feed(piece.as_bytes()));
+            squeezer.finish().overflow
+        };
+        assert!(!overflows(&["[1,2"]));
+        assert!(overflows(&["[1,2]"]));
+        assert!(overflows(&["[1,2", "]"]));
     }
 
     #[test]

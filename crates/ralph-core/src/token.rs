@@ -77,8 +77,8 @@ fn bare<'a>(mut line: &'a str, token: &str) -> &'a str {
             .find_map(|(open, close)| line.strip_prefix(open)?.strip_suffix(close))
             .map(str::trim);
         match inner {
-            Some(inner) if !inner.is_empty() => line = inner,
-            _ => return line,
+            Some(inner) => line = inner,
+            None => return line,
         }
     }
 }
@@ -101,7 +101,12 @@ mod tests {
             "done\r\nRALPH_COMPLETE\r\n",
             "```\ncode\n```\nRALPH_COMPLETE",
             "~~~sh\n```\n~~~\nRALPH_COMPLETE",
+            "``\nRALPH_COMPLETE",
+            "````\n```\n`````\nRALPH_COMPLETE",
+            "> quoted\nRALPH_COMPLETE",
             "**RALPH_COMPLETE**",
+            "__RALPH_COMPLETE__",
+            "*RALPH_COMPLETE*",
             "_RALPH_COMPLETE_",
             "<promise>RALPH_COMPLETE</promise>",
             "**<promise> RALPH_COMPLETE </promise>**",
@@ -123,7 +128,10 @@ mod tests {
             "```\nRALPH_COMPLETE\n```",
             "```\nRALPH_COMPLETE",
             "````\n```\nRALPH_COMPLETE",
+            "```\ncode\n```js\nRALPH_COMPLETE",
+            "~~~\n```\nRALPH_COMPLETE",
             "~~~\nRALPH_COMPLETE\n~~~",
+            "RALPH_COMPLETE\n****",
             "```RALPH_COMPLETE```",
             "- RALPH_COMPLETE",
             "RALPH_COMPLETED",

@@ -306,6 +306,28 @@ mod tests {
     }
 
     #[test]
+    fn the_longest_row_still_counts_and_the_tail_of_a_longer_one_does_not() {
+        let report = row(1, "m1", 1, 1);
+        let padding = " ".repeat(LONGEST_ROW + 1 - report.len());
+        let mut usage = Usage::default();
+        feed(&mut usage, at(0), &[&padding, report.trim_end(), "\n"]);
+        assert_eq!(usage.tokens.input, 1);
+        let mut usage = Usage::default();
+        feed(&mut usage, at(0), &[&padding, " ", report.trim_end(), "\n"]);
+        assert_eq!(usage.tokens.input, 0);
+        let mut usage = Usage::default();
+        feed(&mut usage, at(0), &[&" ".repeat(LONGEST_ROW + 1), &report]);
+        assert_eq!(usage.tokens.input, 0);
+    }
+
+    #[test]
+    fn the_time_of_any_row_is_found() {
+        assert_eq!(time_of(row(7, "m1", 1, 1).as_bytes()), Some(at(7)));
+        assert_eq!(time_of(b"{\"type\":\"user\"}"), None);
+        assert_eq!(time_of(b"half a row"), None);
+    }
+
+    #[test]
     fn numbers_of_any_size_do_not_overflow() {
         let rows = [row(1, "m1", u64::MAX, u64::MAX), row(2, "m2", u64::MAX, 1)].concat();
         check(&rows, [u64::MAX, 6, 10, u64::MAX]);

@@ -194,7 +194,6 @@ fn prints(node: &Node) -> bool {
             prints(command) || (at > 0 && Simple::of(command).is_some_and(|one| one.is_filter()))
         }),
         NodeKind::Command { .. } => Simple::of(node).is_some_and(|simple| simple.is_trivial()),
-        NodeKind::List { .. } => of_body(node).iter().all(Statement::only_prints),
         NodeKind::BraceGroup { body, .. } | NodeKind::Subshell { body, .. } => {
             of_body(body).iter().all(Statement::only_prints)
         }
@@ -235,7 +234,6 @@ impl Shell {
         match &node.kind {
             NodeKind::Command { .. } => Simple::of(node).is_some_and(|simple| simple.is_trivial()),
             NodeKind::Pipeline { commands, .. } => self.pipeline_passes(commands),
-            NodeKind::List { .. } => self.passes(&of_body(node)),
             NodeKind::BraceGroup { body, .. } | NodeKind::Subshell { body, .. } => {
                 self.passes(&of_body(body))
             }
@@ -346,6 +344,11 @@ mod tests {
                 "X=1",
                 "exit",
                 "echo a | cat | true",
+                "{ echo a; true; }",
+                "f() { npm test; }",
+                "sh -c 'npm test || true'",
+                "set -o pipefail; echo a | true",
+                "return 0",
             ],
             Some(Vacuous::CannotFail),
         );
@@ -365,6 +368,17 @@ mod tests {
                 "exit 0; npm test",
                 "(npm test || true)",
                 "npm test\necho done",
+                "true || npm test",
+                "true && true || npm test",
+                "npm a; f() { npm b; }",
+                "npm test | true",
+                "cat file | echo a",
+                "echo a | npm test | true",
+                "time (npm test || true)",
+                "set -x; npm test; true",
+                "set e; npm test; true",
+                "set --exact; npm test; true",
+                "grep -e x; true",
             ],
             Some(Vacuous::HidesFailure),
         );
@@ -379,6 +393,12 @@ mod tests {
                 "echo start; npm test",
                 "true && npm test",
                 "set -e; npm test; echo done",
+                "set -o errexit; npm test; echo done",
+                "exit; npm test",
+                "npm a; npm b",
+                "npm test | grep -q ok",
+                "sh -x true",
+                "sh -c \"$X\"",
                 "set -o pipefail; npm test | tee log",
                 "grep -q 'true' file",
                 "test -f out.txt",
@@ -422,6 +442,19 @@ mod tests {
         for depth in [1, 2, 3, 8, MOST_OPENINGS] {
             assert_eq!(refuse(&nested(depth)), Some(Vacuous::CannotFail), "{depth}");
         }
+        assert_eq!(refuse(&nested(41)), None);
+        assert_eq!(refuse(&format!("time {}", nested(39))), Some(Vacuous::HidesFailure));
+        assert_eq!(refuse(&format!("time {}", nested(40))), None);
+    }
+
+    #[test]
+    fn the_longest_commands_that_are_read_are_still_refused() {
+        let padded = |length: usize| format!("true {}", "x".repeat(length - 5));
+        assert_eq!(refuse(&padded(16_384)), Some(Vacuous::CannotFail));
+        assert_eq!(refuse(&padded(16_385)), None);
+        let chain = |separators: usize| "true;".repeat(separators) + "true";
+        assert_eq!(refuse(&chain(400)), Some(Vacuous::CannotFail));
+        assert_eq!(refuse(&chain(401)), None);
     }
 
     #[test]

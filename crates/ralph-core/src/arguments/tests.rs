@@ -95,9 +95,12 @@ fn only_what_was_given_changes_a_planned_loop() {
     assert_eq!(state, planned());
     options("--max-iterations 4 --max-minutes 7 --max-tokens 8 --completion token --ac a=b")
         .fill(&mut state);
+    options("--baseline").fill(&mut state);
     assert_eq!((state.max_iterations, state.stall_limit), (4, 5));
     assert_eq!((state.limits.max_minutes, state.limits.max_tokens), (7, Some(8)));
-    assert_eq!((state.completion, state.acceptance_criteria.len()), (Completion::Token, 1));
+    assert_eq!((&state.completion, state.acceptance_criteria.len()), (&Completion::Token, 1));
+    options("--stall-limit 6").fill(&mut state);
+    assert_eq!((state.max_iterations, state.stall_limit), (4, 6));
 }
 
 #[test]
@@ -180,6 +183,8 @@ fn an_unknown_flag_is_refused_unless_it_is_text() {
     check_task("make '--verbose' work", "make '--verbose' work");
     check_task("-- make --verbose --max-iterations work", "make --verbose --max-iterations work");
     check_task("make -- --verbose work", "make --verbose work");
+    check_task("'--' and more", "'--' and more");
+    assert_eq!(options("--session '--x'").session.as_deref(), Some("--x"));
     check_task("ls -la -DX=\"a --b\"", "ls -la -DX=\"a --b\"");
 }
 
@@ -205,15 +210,32 @@ fn no_task_is_told_from_an_empty_one() {
 
 #[test]
 fn a_flag_on_its_own_line_leaves_the_line_break() {
-    let request = parse("first\n--max-iterations 5\nsecond").unwrap();
-    assert_eq!(request.task.as_deref(), Some("first\nsecond"));
+    for typed in [
+        "first\n--max-iterations 5\nsecond",
+        "first  \n--max-iterations 5 second",
+        "first --max-iterations 5\n  second",
+    ] {
+        assert_eq!(parse(typed).unwrap().task.as_deref(), Some("first\nsecond"), "{typed:?}");
+    }
+    let within = parse("first --max-iterations 5 second").unwrap();
+    assert_eq!(within.task.as_deref(), Some("first second"));
 }
 
 #[test]
 fn the_refusal_of_a_value_shows_how_to_write_it() {
-    for flag in FLAGS.iter().filter(|flag| **flag != "--baseline") {
+    let examples = [
+        "--max-iterations 25",
+        "--max-minutes 480",
+        "--max-tokens 2000000",
+        "--stall-limit 3",
+        "--completion verified",
+        "--ac 'all tests pass=npm test'",
+        "--session SESSION_ID",
+    ];
+    let valued = FLAGS.iter().filter(|flag| **flag != "--baseline");
+    for (flag, example) in valued.zip(examples) {
         let shown = Refusal::NoValue { flag }.to_string();
-        let example = shown.split('`').nth(3).unwrap();
+        assert_eq!(shown, format!("`{flag}` needs a value: write `{example}`"));
         assert!(parse(example).is_ok(), "{example}");
     }
 }

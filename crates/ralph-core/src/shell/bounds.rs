@@ -226,4 +226,60 @@ mod tests {
         check(&"a;".repeat(2000), false);
         check(&"a\n".repeat(2000), true);
     }
+
+    #[test]
+    fn each_bound_is_the_last_that_is_read() {
+        check(&("( ".repeat(24) + &") ".repeat(24)), true);
+        check(&("( ".repeat(25) + &") ".repeat(25)), false);
+        check(&"( ".repeat(24), true);
+        check(&"( ".repeat(25), false);
+        check(&"! ".repeat(200), true);
+        check(&"! ".repeat(201), false);
+        check(&("a;".repeat(1000) + "a"), true);
+        check(&("a;".repeat(1001) + "a"), false);
+    }
+
+    #[test]
+    fn what_is_quoted_or_closed_again_does_not_nest() {
+        let deep = "(".repeat(30);
+        for flat in [
+            format!("echo \"{deep}\""),
+            format!("echo \"\\\"{deep}\""),
+            format!("echo \"{}\"", "$a ".repeat(30)),
+            format!("# {deep}"),
+            format!("cat <<<'{deep}'"),
+            format!("cat <<E\na\n{deep}\nE\n"),
+            "\\(".repeat(30),
+            "`( ` ; ".repeat(30),
+            "cat <<{\n{\n".repeat(30),
+            "-if ".repeat(300),
+            "if a; then b; fi\n".repeat(300),
+        ] {
+            check(&flat, true);
+        }
+    }
+
+    #[test]
+    fn what_follows_a_quote_a_comment_or_a_here_document_nests() {
+        let deep = "( ".repeat(30);
+        for before in [
+            "echo \"a\" ",
+            "echo \"\\\\\"",
+            "echo 'a'",
+            "echo a#b ",
+            "# a\n",
+            "\"`",
+            "\"$(",
+            "\"${",
+            "cat <<'E'\nx\nE\n",
+            "cat <<<E\n",
+            "cat <<<<E\n",
+            "a <E\n",
+            "echo $((1<<2))\n",
+        ] {
+            check(&format!("{before}{deep}"), false);
+        }
+        check(&("{ ".to_owned() + &"a\n".repeat(2000)), false);
+        check(&("if ".to_owned() + &"a\n".repeat(2000)), false);
+    }
 }

@@ -43,11 +43,14 @@ const WRAPPERS: &[(&str, &str, usize)] = &[
 
 const SHELLS: [&str; 7] = ["ash", "bash", "dash", "ksh", "mksh", "sh", "zsh"];
 
+/// How many aliases one command may be made of.
+const MOST_ALIASES: usize = 8;
+
 impl Reader {
     /// Records a command as what it finally runs, and reads the scripts that it is given.
     pub(super) fn unwrapped(&mut self, mut simple: Simple, stdin: &Stdin) {
-        // Each turn takes words off, except an alias, which can be used up once.
-        let mut aliases_left = 8;
+        // Each turn takes words off, except an alias, which stands for itself inside its own text.
+        let mut used: Vec<String> = Vec::new();
         loop {
             let Some(first) = simple.words.first() else {
                 return self.reading.commands.push(simple);
@@ -58,14 +61,16 @@ impl Reader {
                 }
                 return self.reading.commands.push(simple);
             };
-            if let Some(text) = self.aliases.get(&name)
-                && aliases_left > 0
+            if used.len() < MOST_ALIASES
+                && !used.contains(&name)
+                && let Some(text) = self.aliases.get(&name)
             {
-                aliases_left -= 1;
                 let words: Vec<Word> = text.split_whitespace().map(Word::plain).collect();
-                let used = self.aliases.remove(&name);
-                drop(used);
+                if !self.spend(16 * words.len()) {
+                    return self.opaque(Opaque::TooLong);
+                }
                 simple.words.splice(..1, words);
+                used.push(name);
                 continue;
             }
             if name == "env" {
@@ -120,8 +125,7 @@ impl Reader {
 
     fn joined_script(&mut self, words: &[Word], simple: Simple) {
         let text: Vec<&str> = words.iter().map(|word| word.text.as_str()).collect();
-        let pipeline = simple.pipeline;
-        self.reading.commands.push(Simple { words: Vec::new(), pipeline, ..simple });
+        self.reading.commands.push(Simple { words: Vec::new(), ..simple });
         self.script_word(&Word { text: text.join(" ") });
     }
 
@@ -144,8 +148,7 @@ impl Reader {
                 && word.text.contains('c')
         });
         if let Some(at) = script {
-            let rest = &arguments[at + 1..];
-            match rest.iter().find(|word| !is_option(word)) {
+            match arguments[at..].iter().find(|word| !is_option(word)) {
                 Some(word) => self.script_word(&word.clone()),
                 None => self.opaque(Opaque::DynamicScript),
             }

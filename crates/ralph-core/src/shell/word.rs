@@ -81,6 +81,9 @@ impl Reader {
             NodeKind::AnsiCQuote { decoded, .. } => vec![decoded.clone()],
             NodeKind::LocaleString { inner, .. } => {
                 self.embedded(inner);
+                if inner.contains(['$', '`']) {
+                    return unknown();
+                }
                 vec![unquoted(inner, &mut Quotes::Double)]
             }
             NodeKind::ParamExpansion { param, op: None, .. } => {
