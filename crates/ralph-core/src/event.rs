@@ -205,6 +205,22 @@ fn maybe_text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Strin
     deserializer.deserialize_any(MaybeText)
 }
 
+/// What a visitor does with every value that holds nothing we read.
+macro_rules! scalars_are_absent {
+    () => {
+        scalars_are_absent! { visit_bool: bool, visit_i64: i64, visit_u64: u64, visit_f64: f64 }
+
+        fn visit_unit<E>(self) -> Result<Self::Value, E> {
+            Ok(Self::Value::default())
+        }
+    };
+    ($($visit:ident: $value:ty),+) => {
+        $(fn $visit<E>(self, _: $value) -> Result<Self::Value, E> {
+            Ok(Self::Value::default())
+        })+
+    };
+}
+
 struct MaybeText;
 
 impl<'de> Visitor<'de> for MaybeText {
@@ -222,25 +238,7 @@ impl<'de> Visitor<'de> for MaybeText {
         Ok(Some(text))
     }
 
-    fn visit_bool<E>(self, _: bool) -> Result<Self::Value, E> {
-        Ok(None)
-    }
-
-    fn visit_i64<E>(self, _: i64) -> Result<Self::Value, E> {
-        Ok(None)
-    }
-
-    fn visit_u64<E>(self, _: u64) -> Result<Self::Value, E> {
-        Ok(None)
-    }
-
-    fn visit_f64<E>(self, _: f64) -> Result<Self::Value, E> {
-        Ok(None)
-    }
-
-    fn visit_unit<E>(self) -> Result<Self::Value, E> {
-        Ok(None)
-    }
+    scalars_are_absent! {}
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Self::Value, A::Error> {
         while items.next_element::<IgnoredAny>()?.is_some() {}
@@ -276,25 +274,7 @@ fn tool_input<'de, D: Deserializer<'de>>(deserializer: D) -> Result<ToolInput, D
             Ok(ToolInput::default())
         }
 
-        fn visit_unit<E>(self) -> Result<ToolInput, E> {
-            Ok(ToolInput::default())
-        }
-
-        fn visit_bool<E>(self, _: bool) -> Result<ToolInput, E> {
-            Ok(ToolInput::default())
-        }
-
-        fn visit_f64<E>(self, _: f64) -> Result<ToolInput, E> {
-            Ok(ToolInput::default())
-        }
-
-        fn visit_i64<E>(self, _: i64) -> Result<ToolInput, E> {
-            Ok(ToolInput::default())
-        }
-
-        fn visit_u64<E>(self, _: u64) -> Result<ToolInput, E> {
-            Ok(ToolInput::default())
-        }
+        scalars_are_absent! {}
     }
 
     deserializer.deserialize_any(Object)
@@ -339,5 +319,60 @@ mod tests {
             let input = parse(&format!(r#"{{"hook_event_name":"{name}"}}"#));
             assert_eq!((input.hook_event_name, event.name()), (event, name));
         }
+    }
+
+    #[test]
+    fn a_tool_writes_to_its_file_or_to_its_notebook() {
+        for (members, expected) in [
+            (r#""file_path":"/a.rs""#, Some("/a.rs")),
+            (r#""notebook_path":"/b.ipynb""#, Some("/b.ipynb")),
+            (r#""command":"ls""#, None),
+        ] {
+            let input = parse(&format!(r#"{{"tool_input":{{{members}}}}}"#));
+            assert_eq!(input.tool_input.path(), expected, "{members}");
+        }
+    }
+
+    #[test]
+    fn a_field_reads_past_a_value_of_any_shape_before_it() {
+        for shape in ["null", "7", "-7", "1.5", "true", "[1,[2]]", r#"{"a":{"b":1}}"#] {
+            let input = parse(&format!(r#"{{"session_id":{shape},"tool_name":"Read"}}"#));
+            assert_eq!((input.session_id.as_str(), input.tool_name.as_str()), ("", "Read"));
+        }
+        let escaped = parse(r#"{"session_id":"a\nb"}"#);
+        assert_eq!(escaped.session_id, "a\nb");
+    }
+
+    #[test]
+    fn what_no_json_holds_is_an_error_that_says_what_was_wanted() {
+        let bytes = || serde::de::value::BytesDeserializer::<serde::de::value::Error>::new(b"x");
+        for (error, wanted) in [
+            (maybe_text(bytes()).unwrap_err(), "a value"),
+            (tool_input(bytes()).unwrap_err(), "a tool's input"),
+        ] {
+            assert_eq!(error.to_string(), format!("invalid type: byte array, expected {wanted}"));
+        }
+    }
+
+    #[test]
+    fn a_text_that_is_handed_over_whole_is_kept() {
+        let input = serde_json::from_value::<Input>(serde_json::json!({"session_id": "s"}));
+        assert_eq!(input.unwrap().session_id, "s");
+    }
+
+    #[test]
+    fn a_worker_and_what_it_reports_are_told_from_the_conversation() {
+        let worker = parse(r#"{"agent_id":"a1","agent_type":""}"#);
+        let person = parse(r#"{"agent_id":"","prompt":"what is a <task-notification>?"}"#);
+        let report = parse(r#"{"prompt":"\n<task-notification>\n<id>1</id>"}"#);
+        assert_eq!([&worker, &person].map(Input::from_subagent), [true, false]);
+        assert_eq!([&report, &person].map(Input::is_task_notification), [true, false]);
+    }
+
+    #[test]
+    fn of_what_runs_in_the_background_only_a_subagent_wakes_the_model() {
+        let input = parse(r#"{"background_tasks":[{"type":"subagent"},{"type":"shell"},{}]}"#);
+        let wake: Vec<bool> = input.background_tasks.iter().map(|one| one.is_subagent()).collect();
+        assert_eq!(wake, [true, false, false]);
     }
 }

@@ -250,4 +250,40 @@ mod tests {
         );
         check(json!([]), "`` is not an object");
     }
+
+    #[track_caller]
+    fn check_reads<T: FromJson + PartialEq + fmt::Debug>(value: Value, expected: Result<T, &str>) {
+        let read = T::from_json(value).map_err(|mistake| mistake.to_string());
+        assert_eq!(read, expected.map_err(str::to_owned));
+    }
+
+    #[test]
+    fn every_simple_value_is_read_or_refused() {
+        check_reads(json!("a"), Ok("a".to_owned()));
+        check_reads(json!(true), Ok(true));
+        check_reads::<bool>(json!(1), Err("`` is not true or false"));
+        check_reads(json!(7), Ok(7_u64));
+        check_reads(json!(7), Ok(7_u32));
+        check_reads::<u32>(json!(u64::MAX), Err("`` is not a number of this size"));
+        check_reads(json!(7), Ok(7_usize));
+        check_reads::<usize>(json!("7"), Err("`` is not a whole number from 0 up"));
+        check_reads(json!(-7), Ok(-7_i32));
+        check_reads::<i32>(json!(1.5), Err("`` is not a whole number"));
+        check_reads(json!({"a": 1}), Ok(json!({"a": 1})));
+        check_reads(json!(null), Ok(Option::<bool>::None));
+        check_reads(json!(false), Ok(Some(false)));
+        check_reads(json!([1, 2]), Ok(vec![1_u32, 2]));
+        check_reads::<Vec<u32>>(json!({}), Err("`` is not a list"));
+        check_reads(json!({"a": 1}), Ok(BTreeMap::from([("a".to_owned(), 1_u32)])));
+    }
+
+    #[test]
+    fn a_time_and_a_way_to_register_are_read_by_their_words() {
+        let second = Timestamp::from_second(1).unwrap();
+        check_reads(json!("1970-01-01T00:00:01Z"), Ok(second));
+        for via in crate::state::Via::ALL {
+            check_reads(json!(via.as_str()), Ok(via));
+        }
+        check_reads::<crate::state::Via>(json!("owl"), Err("`` is not a way to register"));
+    }
 }

@@ -104,6 +104,7 @@ mod tests {
     #[test]
     fn colours_titles_and_links_are_gone() {
         check(b"\x1b[1;31mFAILED\x1b[0m 3\x1b[K", 99, "FAILED 3");
+        check(b"\x1b]0;C:\\dir\x07ok", 99, "ok");
         check(b"\x1b]0;title\x07a\x1b]8;;http://x\x1b\\b\x1b(Bc", 99, "abc");
     }
 

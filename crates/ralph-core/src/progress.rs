@@ -338,12 +338,57 @@ mod tests {
     }
 
     #[test]
+    fn each_stop_has_its_signal() {
+        let signals = |shown: &[Shown<'_>]| {
+            let mut state = LoopState { stall_limit: 9, ..LoopState::default() };
+            state.acceptance_criteria = vec![failing("test a")];
+            let mut signal = |shown| {
+                stalled(&mut state, shown);
+                state.progress.signal.clone()
+            };
+            shown.iter().map(&mut signal).collect::<Vec<_>>()
+        };
+        use Signal::{Cycle, Idle, NoChange, SameFailure, Working};
+        let idle = Shown { worked: Some(false), ..stop("a", "") };
+        let (a, b, c) = (stop("a", ""), stop("b", ""), stop("c", ""));
+        let refused = |shown| Shown { refused: true, ..shown };
+        assert_eq!(signals(&[idle, idle, a]), [Working, Idle, NoChange]);
+        assert_eq!(signals(&[refused(a), refused(b), c]), [Working, SameFailure, SameFailure]);
+        let back_and_forth = [a, b, a, b, a, b, a, b, a, b];
+        assert_eq!(signals(&back_and_forth)[8..], [Working, Cycle]);
+    }
+
+    #[test]
+    fn one_state_to_which_the_work_always_comes_back_is_no_circle() {
+        let mut state = LoopState::default();
+        let shown = Shown { tree_after_checks: Some("b"), ..stop("a", "") };
+        assert!((0..9).all(|_| stalled(&mut state, &shown).is_none()));
+    }
+
+    #[test]
+    fn what_ralph_and_its_client_write_is_no_work() {
+        for (path, ours) in [
+            (".omc/state/x.json", true),
+            ("sub/.ralph-sessions/a", true),
+            (".claude/worktrees/w/a.rs", true),
+            (".claude/refine-sessions.json", true),
+            ("sub/.claude/refine-sessions.json", true),
+            (".claude/settings.json", false),
+            ("x.omc/a", false),
+            ("src/a.rs", false),
+        ] {
+            assert_eq!(is_ours(path), ours, "{path}");
+        }
+        assert_eq!((stops(1), stops(3)), ("1 stop".to_owned(), "3 stops in a row".to_owned()));
+    }
+
+    #[test]
     fn the_record_is_bounded() {
         let mut state = LoopState { stall_limit: 1000, ..LoopState::default() };
-        for _ in 0..990 {
+        for _ in 0..1010 {
             stalled(&mut state, &stop("a", ""));
         }
-        assert!(state.stall_hashes.len() <= 1001);
+        assert_eq!(state.stall_hashes.len(), 1001);
         let mut state = LoopState::default();
         for n in 0..990 {
             stalled(&mut state, &stop(&n.to_string(), ""));

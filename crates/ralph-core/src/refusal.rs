@@ -239,4 +239,96 @@ mod tests {
             "AC-2 held at checkpoint 3 and is red now; changed since: a.rs, b.rs and 2 more.\n"
         );
     }
+
+    #[test]
+    fn a_refusal_says_no_more_than_what_is_wrong() {
+        let open = |n: usize| {
+            let ids = (1..=n).map(|at| criterion(&format!("AC-{at}"), None));
+            LoopState { acceptance_criteria: ids.collect(), ..LoopState::default() }
+        };
+        let begins =
+            "Completion was requested and is refused, because not everything holds:\n".to_owned();
+        let row = |at: usize| format!("- AC-{at} was never run: `cargo test`\n");
+        let six: String = (1..=MOST_NAMED).map(row).collect();
+        assert_eq!(refusal(&open(1), None), format!("{begins}{}", row(1)));
+        assert_eq!(refusal(&open(6), None), format!("{begins}{six}"));
+        let more = "- and 2 more: `ralph status`\n";
+        assert_eq!(refusal(&open(8), None), format!("{begins}{six}{more}"));
+        let proof = Proof { problem: "the time was up".to_owned(), ..Proof::default() };
+        let problem = "Not all of them could be run: the time was up.\n";
+        assert_eq!(refusal(&open(1), Some(&proof)), format!("{begins}{}{problem}", row(1)));
+    }
+
+    #[track_caller]
+    fn check_why(standing: Standing, changed: &[&str], expected: &str) {
+        let mut criterion = criterion("AC-1", None);
+        criterion.tests_expected = Some(9);
+        criterion.receipt = Some(Receipt {
+            ended: "timed out".to_owned(),
+            tests_run: Some(7),
+            ..Receipt::default()
+        });
+        let changed: Vec<String> = changed.iter().map(|name| (*name).to_owned()).collect();
+        assert_eq!(why(&criterion, standing, &changed), expected);
+    }
+
+    #[test]
+    fn what_is_wrong_is_said_in_the_words_of_its_kind() {
+        check_why(Standing::Stale, &[], "is stale: files changed after its last run");
+        check_why(
+            Standing::Stale,
+            &["a", "b", "c", "d"],
+            "is stale: a, b, c, d changed after its last run",
+        );
+        check_why(
+            Standing::Stale,
+            &["a", "b", "c", "d", "e", "f"],
+            "is stale: a, b, c, d and 2 more changed after its last run",
+        );
+        check_why(Standing::Failed, &[], "failed (timed out)");
+        check_why(
+            Standing::RewroteTree,
+            &[],
+            "changes files each time it runs; make it leave them alone, or have a person list \
+             them under `receipt_ignore` in ralph.toml",
+        );
+        check_why(
+            Standing::FewerTests,
+            &[],
+            "ran 7 tests, and 9 at the start; bring the others back, or have a person take it \
+             with `ralph criteria accept`",
+        );
+        check_why(
+            Standing::Flaky,
+            &[],
+            "failed and passed on the same tree, so it must pass twice in a row",
+        );
+        check_why(Standing::Holds, &[], "holds");
+    }
+
+    #[test]
+    fn a_regression_without_a_checkpoint_or_files_is_told_as_such() {
+        let mut state = LoopState {
+            acceptance_criteria: vec![criterion("AC-1", None)],
+            ..LoopState::default()
+        };
+        assert_eq!(regressions(&state), "");
+        state.acceptance_criteria[0].turned_red = Some(Regression::default());
+        let told = "AC-1 held before and is red now; changed since: nothing in the tree.\n";
+        assert_eq!(regressions(&state), told);
+    }
+
+    #[test]
+    fn a_long_output_is_told_by_its_end() {
+        let printed = |tail: &str| {
+            let receipt = Receipt { tail: tail.to_owned(), ..on("t", false) };
+            super::tail(&criterion("AC-1", Some(receipt)))
+        };
+        assert_eq!(printed(" \n"), "");
+        assert_eq!(printed("ä\n"), "AC-1 printed last:\nä\n");
+        let most = "ä".repeat(TAIL_LIMIT);
+        assert_eq!(printed(&most), format!("AC-1 printed last:\n{most}\n"));
+        assert_eq!(printed(&format!("b{most}")), format!("AC-1 printed last:\n…{most}\n"));
+        assert_eq!(super::tail(&criterion("AC-1", None)), "");
+    }
 }

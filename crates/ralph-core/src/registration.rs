@@ -479,4 +479,28 @@ mod tests {
             .map(|origin| Via::from_argument(Some(origin.word())));
         assert_eq!(via, [Via::Settings, Via::Plugin, Via::Skill]);
     }
+
+    #[test]
+    fn the_example_holds_what_an_installation_registers() {
+        let example: serde_json::Value = serde_json::from_str(&settings_example_json()).unwrap();
+        let hooks = serde_json::to_value(settings_hooks(Location::Path)).unwrap();
+        assert_eq!(example, serde_json::json!({ "hooks": hooks }));
+        assert!(settings_example_json().ends_with("}\n"));
+    }
+
+    #[test]
+    fn a_word_is_quoted_only_where_yaml_would_take_it_for_something_else() {
+        for (word, written) in [
+            ("settings", "settings"),
+            ("/opt/my-ralph/v1.2_3/bin", "/opt/my-ralph/v1.2_3/bin"),
+            ("/with a blank", "\"/with a blank\""),
+            ("${ROOT}/bin", "\"${ROOT}/bin\""),
+            ("12", "\"12\""),
+            ("-x", "\"-x\""),
+            ("a: b", "\"a: b\""),
+            ("", "\"\""),
+        ] {
+            assert_eq!(yaml_word(word), written);
+        }
+    }
 }

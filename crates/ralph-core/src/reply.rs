@@ -252,5 +252,34 @@ mod tests {
         assert_eq!(bounded("abcd", 3), "ab…");
         assert_eq!(bounded("😀😀", 3), "😀…");
         assert_eq!(bounded("€€€", 3), "€€€");
+        assert_eq!(bounded("€€€€", 3), "€€…");
+        assert_eq!(bounded("abcdefgh", 6), "abcde…");
+    }
+
+    #[track_caller]
+    fn check(reply: &Reply, expected: Option<&str>) {
+        assert_eq!(reply.render().as_deref(), expected);
+    }
+
+    #[test]
+    fn each_reply_is_rendered_in_the_form_that_the_client_honours() {
+        let context = r#"{"hookSpecificOutput":{"additionalContext":"x","hookEventName":"Stop"}}"#;
+        let deny = r#""hookEventName":"PreToolUse","permissionDecision":"deny""#;
+        let deny = format!(r#""hookSpecificOutput":{{{deny},"permissionDecisionReason":"x"}}"#);
+        check(&Reply::go_on(Event::Stop, GoOnForm::Context, "x"), Some(context));
+        check(
+            &Reply::go_on(Event::Stop, GoOnForm::Block, "x"),
+            Some(r#"{"decision":"block","reason":"x"}"#),
+        );
+        check(&Reply::keep_from_model("x"), Some(r#"{"continue":false,"stopReason":"x"}"#));
+        check(&Reply::deny("x"), Some(&format!("{{{deny}}}")));
+        check(&Reply::cut("x"), Some(&format!(r#"{{"continue":false,{deny},"stopReason":"x"}}"#)));
+        check(&Reply::silent().tell("x"), Some(r#"{"systemMessage":"x"}"#));
+    }
+
+    #[test]
+    fn what_is_passed_on_is_one_trimmed_line_or_silence() {
+        check(&Reply::passed_on("{\"a\":1}\n".to_owned()), Some("{\"a\":1}"));
+        check(&Reply::passed_on(" \n".to_owned()), None);
     }
 }

@@ -213,5 +213,65 @@ mod tests {
     fn a_tail_is_the_end_on_one_line() {
         assert_eq!(tail("a\nb  c", 100), "a b c");
         assert_eq!(tail("abcdef", 3), "…def");
+        assert_eq!(
+            (tail("abc", 3), tail("äöü", 2), tail("", 3)),
+            ("abc".into(), "…öü".into(), "".into())
+        );
+    }
+
+    #[test]
+    fn an_ending_of_which_nothing_is_to_say_is_one_line_and_the_next_command() {
+        let mut state = LoopState { loop_id: "L".to_owned(), ..LoopState::default() };
+        assert_eq!(ended(&state), "Ralph: the loop has ended");
+        assert_eq!(next_command(&state), "");
+        state.end(EndingKind::Complete, "", Timestamp::UNIX_EPOCH);
+        assert_eq!(
+            ended(&state),
+            "Ralph: loop L ended complete at 0/25 after 0 s.\n`ralph status --loop L` shows it."
+        );
+    }
+
+    #[test]
+    fn each_kind_of_ending_has_its_next_command() {
+        let next = |kind| {
+            let mut state = LoopState { loop_id: "L".to_owned(), ..LoopState::default() };
+            state.end(kind, "", Timestamp::UNIX_EPOCH);
+            next_command(&state)
+        };
+        assert_eq!(
+            next(EndingKind::CompleteUnverified),
+            "Check the work yourself; `ralph explain --loop L` tells the last decision."
+        );
+        let bound = "`ralph explain 3 --loop L` tells the last decisions; /ralph \"…\" with a \
+                     higher bound starts again.";
+        assert_eq!([EndingKind::MaxIterations, EndingKind::Budget].map(next), [bound, bound]);
+        assert_eq!(
+            next(EndingKind::Stalled),
+            "`ralph explain 3 --loop L` tells the last decisions; change the task before \
+             starting again."
+        );
+        assert_eq!(next(EndingKind::Cancelled), "`ralph status --loop L` shows it.");
+    }
+
+    #[test]
+    fn what_was_achieved_leaves_out_what_there_is_none_of() {
+        let criterion = |verified, receipt| Criterion {
+            id: "AC-1".to_owned(),
+            verified,
+            receipt,
+            ..Criterion::default()
+        };
+        let with = |acceptance_criteria, task_graph| {
+            achieved(&LoopState { acceptance_criteria, task_graph, ..LoopState::default() })
+        };
+        let held = Some(receipt::Receipt { passed: true, ..receipt::Receipt::default() });
+        assert_eq!(with(vec![], vec![]), "");
+        assert_eq!(with(vec![], vec![crate::state::Task::default()]), "0 of 1 task done.");
+        assert_eq!(with(vec![criterion(true, None)], vec![]), "Proven: AC-1.");
+        assert_eq!(
+            with(vec![criterion(false, held)], vec![]),
+            "Not proven: AC-1 held when it was last run."
+        );
+        assert_eq!(warnings(&LoopState::default()), "");
     }
 }

@@ -147,6 +147,7 @@ mod tests {
         let project = Settings {
             max_iterations: Some(3),
             completion: Some(Completion::Token),
+            receipt_ignore: Some(vec!["src".to_owned()]),
             ..Settings::default()
         };
         let user =
@@ -154,6 +155,35 @@ mod tests {
         let merged = project.of_untrusted_project().over(user);
         assert_eq!(merged.max_iterations, Some(3));
         assert_eq!(merged.max_minutes, Some(5));
-        assert_eq!(merged.completion, None);
+        assert_eq!((merged.completion, merged.receipt_ignore), (None, None));
+    }
+
+    #[test]
+    fn what_is_applied_to_a_loop_is_frozen_there_and_read_back() {
+        let settings = Settings {
+            max_iterations: Some(3),
+            max_minutes: Some(4),
+            stall_limit: Some(5),
+            completion: Some(Completion::Token),
+            receipt_ignore: Some(vec!["*.log".to_owned()]),
+            ..Settings::default()
+        };
+        let mut state = LoopState::default();
+        settings.apply(&mut state);
+        assert_eq!((state.max_iterations, state.limits.max_minutes, state.stall_limit), (3, 4, 5));
+        assert_eq!(state.completion, Completion::Token);
+        assert_eq!(Settings::of(&state), settings);
+    }
+
+    #[test]
+    fn the_times_for_commands_keep_to_their_bounds() {
+        let times = |verify_seconds, command_seconds| {
+            let set = Settings { verify_seconds, command_seconds, ..Settings::default() };
+            [set.to_settle(), set.per_command()].map(|time| time.as_secs())
+        };
+        assert_eq!(times(None, None), [300, 600]);
+        assert_eq!(times(Some(0), Some(0)), [1, 1]);
+        assert_eq!(times(Some(9), Some(9)), [9, 9]);
+        assert_eq!(times(Some(99_999), Some(99_999)), [570, 86_400]);
     }
 }

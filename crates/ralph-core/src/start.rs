@@ -208,4 +208,34 @@ mod tests {
             "{text}"
         );
     }
+
+    #[test]
+    fn a_new_loop_holds_what_it_was_started_with() {
+        let now = Timestamp::from_second(7).unwrap();
+        let criterion = Criterion {
+            id: "AC-T".to_owned(),
+            verification_command: "make test".to_owned(),
+            ..Criterion::default()
+        };
+        let facts = Facts {
+            now,
+            project_root: "/p".to_owned(),
+            discovered: vec![criterion.clone()],
+            started_by: StartedBy::Model,
+        };
+        let state = new_loop("x", &Options::default(), &Settings::default(), facts);
+        assert_eq!((state.project_root.as_str(), state.prompt.as_str()), ("/p", "x"));
+        assert_eq!((state.created_at, state.updated_at), (now, now));
+        assert_eq!(
+            (&state.acceptance_criteria, &state.started_by),
+            (&vec![criterion], &StartedBy::Model)
+        );
+        let mut state = LoopState { loop_id: "L".to_owned(), ..state };
+        let bounds = "loop L started: at most 25 iterations, 480 minutes. Esc pauses it, \
+                      /ralph-cancel ends it. Done means:\n  AC-T: make test";
+        assert_eq!(announcement(&state), bounds);
+        state.completion = Completion::Token;
+        let not_proven = "\n  (not proven: completion is \"token\")";
+        assert_eq!(announcement(&state), format!("{bounds}{not_proven}"));
+    }
 }

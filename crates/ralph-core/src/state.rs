@@ -598,4 +598,38 @@ mod tests {
         assert!(rank("skill") > Via::from_argument(None));
         assert_eq!(rank("--other"), Via::Unnamed);
     }
+
+    #[test]
+    fn an_event_notes_the_highest_registration_and_that_there_was_one() {
+        let mut state = LoopState::default();
+        state.note_event(Via::Plugin);
+        state.note_event(Via::Skill);
+        assert_eq!((state.via, state.touched), (Some(Via::Plugin), true));
+    }
+
+    #[test]
+    fn what_says_nothing_is_not_written() {
+        let task = |attempts| {
+            let task = Task { attempts, ..Task::default() };
+            serde_json::to_value(task).unwrap().get("attempts").cloned()
+        };
+        let turn = |worked| {
+            let turn = Turn { worked, ..Turn::default() };
+            serde_json::to_value(turn).unwrap().get("worked").cloned()
+        };
+        assert_eq!((task(0), task(2)), (None, Some(json!(2))));
+        assert_eq!((turn(false), turn(true)), (None, Some(json!(true))));
+    }
+
+    #[test]
+    fn a_document_of_another_shape_is_refused_by_what_it_should_have_been() {
+        use serde::de::value::{Error, MapDeserializer};
+        let state = serde_json::from_str::<LoopState>("[]").unwrap_err().to_string();
+        assert!(state.contains("expected the state of a loop"), "{state}");
+        let task = serde_json::from_str::<Task>("[]").unwrap_err().to_string();
+        assert!(task.contains("expected a task"), "{task}");
+        let numbered = MapDeserializer::<_, Error>::new([(1_u32, 1_u32)].into_iter());
+        let name = LoopState::deserialize(numbered).unwrap_err().to_string();
+        assert!(name.contains("expected the name of a member"), "{name}");
+    }
 }

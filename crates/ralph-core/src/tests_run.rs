@@ -165,9 +165,8 @@ trait Runner {
 /// or begins as only few lines do.
 fn could_be_a_summary(line: &str) -> bool {
     let first = line.trim_start().as_bytes().first().copied().unwrap_or_default();
-    line.len() > 1
-        && (matches!(first, b'A'..=b'Z' | b'>' | b':' | b'=' | b'?' | b'[' | b'o' | 0x80..)
-            || line.bytes().any(|byte| byte.is_ascii_digit()))
+    matches!(first, b'A'..=b'Z' | b'>' | b':' | b'=' | b'?' | b'[' | b'o' | 0x80..)
+        || line.bytes().any(|byte| byte.is_ascii_digit())
 }
 
 #[derive(Debug, Clone, Default)]

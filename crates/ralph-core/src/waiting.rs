@@ -126,6 +126,8 @@ mod tests {
 
     #[test]
     fn many_workers_with_long_names_stay_short() {
+        let told = report(&vec![worker("x"); MOST_NAMED], 30);
+        assert!(told.contains("\"x\" (ralph-worker, a1). Look whether"), "{told}");
         let told = report(&vec![worker(&"é".repeat(5_000)); 12], 30);
         assert!(told.contains(" and 2 more"), "{told}");
         assert!(told.chars().count() < 2_000);

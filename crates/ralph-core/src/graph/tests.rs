@@ -67,6 +67,28 @@ fn a_task_is_ready_when_all_it_depends_on_is_done() {
 }
 
 #[test]
+fn the_current_task_is_the_one_under_way_else_the_first_that_is_ready() {
+    let current = |lines: &str| {
+        let tasks = graph(lines);
+        let found = Graph::new(&tasks, at(0)).current().map(|task| task.id.clone());
+        (found, next_ready(&tasks, at(0)).map(|task| task.id.clone()))
+    };
+    let ids = |current: Option<&str>, ready: Option<&str>| {
+        (current.map(str::to_owned), ready.map(str::to_owned))
+    };
+    assert_eq!(current("T-1 done\nT-2\nT-3 in_progress"), ids(Some("T-3"), Some("T-2")));
+    assert_eq!(current("T-1 done\nT-2\nT-3"), ids(Some("T-2"), Some("T-2")));
+    assert_eq!(current("T-1 done\nT-2 blocked"), ids(None, None));
+}
+
+#[test]
+fn a_graph_without_tasks_is_not_all_done() {
+    assert!(!summary(&[], at(0)).all_done());
+    assert!(!summary(&graph("T-1 done\nT-2"), at(0)).all_done());
+    assert!(summary(&graph("T-1 done\nT-2 done"), at(0)).all_done());
+}
+
+#[test]
 fn a_claim_is_refused_with_its_reason() {
     check_claim(
         "T-1\nT-3 after T-1",
@@ -96,6 +118,7 @@ fn when_no_task_is_ready_the_refusal_says_where_they_are() {
         next("T-1 done\nT-2 in_progress\nT-3 after T-2\nT-4 blocked\nT-5 failed"),
         "no task is ready: 1 of 5 tasks done, 1 in progress, 1 waiting for others, 1 blocked, 1 failed"
     );
+    assert_eq!(next("T-1 blocked"), "no task is ready: 0 of 1 task done, 1 blocked");
 }
 
 #[test]
@@ -122,6 +145,13 @@ fn claiming_again_what_one_holds_renews_it_without_another_attempt() {
     take(&mut tasks, Which::Next, "a", 0).unwrap();
     take(&mut tasks, Which::Id("T-1"), "a", 30).unwrap();
     assert_eq!((tasks[0].attempts, tasks[0].lease_expires_at), (1, Some(at(90))));
+    take(&mut tasks, Which::Id("T-1"), "a", 90).unwrap();
+    assert_eq!(tasks[0].attempts, 2, "it had run out");
+    tasks[0].status = TaskStatus::Pending;
+    take(&mut tasks, Which::Id("T-1"), "a", 91).unwrap();
+    assert_eq!(tasks[0].attempts, 3, "it was given back");
+    let nobody = take(&mut tasks, Which::Next, " ", 0).unwrap_err();
+    assert_eq!(nobody, "the owner is missing; say it in words");
 }
 
 #[test]
@@ -199,6 +229,20 @@ fn a_new_task_takes_the_next_free_id() {
         Ok("x".to_owned())
     );
     assert_eq!(tasks.last().unwrap().deps, ["T-8"]);
+    let full = NewTask {
+        completion_condition: "it builds".to_owned(),
+        files: vec!["a.rs".to_owned()],
+        ..new(" c ")
+    };
+    assert_eq!(add(&mut tasks, full), Ok("T-9".to_owned()));
+    let expected = Task {
+        id: "T-9".to_owned(),
+        name: "c".to_owned(),
+        completion_condition: "it builds".to_owned(),
+        files: vec!["a.rs".to_owned()],
+        ..Task::default()
+    };
+    assert_eq!(tasks.last(), Some(&expected));
 }
 
 #[test]
@@ -220,6 +264,7 @@ fn a_task_that_would_break_the_graph_is_not_added() {
     );
     assert_eq!(refused("T-3", "a", &["T-3"]), "T-3 depends on itself; leave that out");
     assert_eq!(refused("T-3", " ", &[]), "the task's name is missing; say it in words");
+    assert_eq!(refused(" ", "a", &[]), "task 3 has no id; give it one");
     assert_eq!(
         refused("T-9", "a", &["T-2"]),
         "T-2 → T-9 → T-2 depend on each other in a circle; leave one out"
@@ -252,8 +297,21 @@ fn every_flaw_of_a_graph_is_named() {
         "T-0 after T-1\nT-1 after T-2\nT-2 after T-3\nT-3 after T-1",
         &["T-1 → T-2 → T-3 → T-1 depend on each other in a circle; leave one out"],
     );
+    check_flaws("a after b\nb after b", &["b depends on itself; leave that out"]);
     let nameless = Task { id: "T-1".to_owned(), ..Task::default() };
     assert_eq!(lint(&[nameless, Task::default()]).len(), 3);
+    let flaws = lint_with_places(&[task("a"), Task { id: " ".to_owned(), ..task("b") }]);
+    assert_eq!(flaws, [(1, Flaw::EmptyId { place: 2 })]);
+}
+
+#[test]
+fn of_many_circles_only_so_many_are_named() {
+    let on_itself: String = (0..25).map(|n| format!("t{n} after t{n}\n")).collect();
+    let through_the_first: String =
+        (0..25).map(|n| format!("t{n} after t{} t0\n", n + 1)).collect();
+    for lines in [on_itself, format!("{through_the_first}t25 after t0")] {
+        assert_eq!(lint(&graph(&lines)).len(), 20, "{lines}");
+    }
 }
 
 #[test]

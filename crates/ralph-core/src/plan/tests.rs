@@ -165,7 +165,7 @@ fn a_plan_cannot_speak_for_itself() {
             "phase": "ended", "iteration": 24, "completion": "token", "loop_id": "x", "session_id": "s",
             "pause": null, "via": "settings", "colour": "blue",
             "acceptance_criteria": [{"description": "d", "verification_command": "make", "verified": true,
-                "receipt": {"passed": true}, "weight": 2}],
+                "paths": ["src"], "receipt": {"passed": true}, "weight": 2}],
             "task_graph": [{"name": "a", "status": "in_progress", "owner": "w", "lease_expires_at": "2026-01-01T00:00:00Z"},
                 {"name": "b", "status": "done"}],
         })
@@ -173,6 +173,7 @@ fn a_plan_cannot_speak_for_itself() {
     )
     .unwrap();
     assert!(!plan.criteria[0].verified && plan.criteria[0].receipt.is_none());
+    assert_eq!(plan.criteria[0].paths, ["src"]);
     assert_eq!(plan.criteria[0].extra["weight"], 2, "unknown members are kept");
     assert_eq!((&plan.tasks[0].status, &plan.tasks[0].owner), (&TaskStatus::Pending, &None));
     assert_eq!(plan.tasks[1].status, TaskStatus::Done);

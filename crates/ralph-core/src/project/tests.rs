@@ -87,6 +87,7 @@ fn a_script_that_watches_is_passed_over() {
     );
     check_scripts(r#"{"test":"jest --watch=false"}"#, &[("AC-T", "npm test")]);
     check_scripts(r#"{"test":"react-scripts test"}"#, &[("AC-T", "CI=true npm test")]);
+    check_scripts(r#"{"test":"CI=1 react-scripts test"}"#, &[("AC-T", "npm test")]);
 }
 
 #[test]
@@ -115,6 +116,14 @@ fn a_configuration_that_only_refers_to_others_is_built() {
         ],
         &[("AC-L", "npx tsc --build --noEmit")],
     );
+    for files_of_its_own in
+        [r#"{"references":[{"path":"./a"}]}"#, r#"{"files":[]}"#, r#"{"files":["a.ts"]}"#]
+    {
+        check(
+            &[("package.json", "{}"), ("tsconfig.json", files_of_its_own)],
+            &[("AC-L", "npx --no-install tsc --noEmit")],
+        );
+    }
 }
 
 #[test]
@@ -135,13 +144,17 @@ fn the_package_manager_is_the_one_that_was_used() {
             &[("AC-T", tests), ("AC-L", check_types)],
         );
     }
-    check(
-        &[
-            ("package.json", r#"{"packageManager":"pnpm@9.1.0","scripts":{"test":"x"}}"#),
-            ("yarn.lock", ""),
-        ],
-        &[("AC-T", "pnpm test")],
-    );
+    for (stated, tests) in [
+        ("pnpm@9.1.0", "pnpm test"),
+        ("npm@11.0.0", "npm test"),
+        ("bun@1.2.3", "bun run test"),
+        ("other@1", "yarn run test"),
+    ] {
+        let manifest = format!(r#"{{"packageManager":"{stated}","scripts":{{"test":"x"}}}}"#);
+        check(&[("package.json", &manifest), ("yarn.lock", "")], &[("AC-T", tests)]);
+    }
+    let yarn = r#"{"packageManager":"yarn@4.0.0","scripts":{"test":"x"}}"#;
+    check(&[("package.json", yarn), ("pnpm-lock.yaml", "")], &[("AC-T", "yarn run test")]);
 }
 
 #[test]
@@ -191,6 +204,38 @@ fn each_ecosystem_is_known_by_its_files() {
             &[("AC-T", "deno task test"), ("AC-L", "deno task lint")],
         ),
         (&[("deno.jsonc", "// x"), ("main_test.ts", "")], &[("AC-T", "deno test")]),
+    ];
+    for (files, expected) in cases {
+        check(files, expected);
+    }
+}
+
+#[test]
+fn a_tool_counts_where_the_project_configures_it() {
+    let cases: [(Pairs, Pairs); 17] = [
+        (&[("mix.exs", "")], &[("AC-T", "mix test")]),
+        (&[("mix.exs", ""), (".credo.exs", "")], &[("AC-T", "mix test"), ("AC-L", "mix credo")]),
+        (&[(".credo.exs", "")], &[]),
+        (&[("deno.json", "{}")], &[]),
+        (&[("deno.json", "{}"), ("tests", "")], &[("AC-T", "deno test")]),
+        (&[("setup.cfg", ""), ("pyrightconfig.json", "")], &[("AC-L", "python3 -m pyright")]),
+        (&[("pyproject.toml", "[tool.pyright]")], &[("AC-L", "python3 -m pyright")]),
+        (&[("pyproject.toml", "[tool.ruff]")], &[("AC-L", "python3 -m ruff check .")]),
+        (&[("setup.cfg", "[mypy]")], &[("AC-L", "python3 -m mypy .")]),
+        (&[("setup.py", ""), ("mypy.ini", "")], &[("AC-L", "python3 -m mypy .")]),
+        (&[("Gemfile", "gem 'puma'"), ("test", "")], &[]),
+        (&[("Gemfile", "gem 'rails'")], &[]),
+        (&[("Gemfile", "gem 'rails'"), ("test", "")], &[("AC-T", "bin/rails test")]),
+        (&[("Rakefile", "Rake::TestTask.new"), ("test", "")], &[("AC-T", "rake test")]),
+        (&[("Rakefile", "Rake::TestTask.new")], &[]),
+        (
+            &[("composer.json", r#"{"scripts":{"test":"pest","lint":[]}}"#)],
+            &[("AC-T", "composer run-script test")],
+        ),
+        (
+            &[("Cargo.toml", ""), ("clippy.toml", "")],
+            &[("AC-T", "cargo test"), ("AC-L", "cargo clippy --all-targets")],
+        ),
     ];
     for (files, expected) in cases {
         check(files, expected);

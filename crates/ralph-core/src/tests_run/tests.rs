@@ -300,6 +300,7 @@ fn all_summaries_of_an_output_add_up() {
 #[test]
 fn a_count_beyond_any_is_no_number_and_never_overflows() {
     check("pytest", "99999999999999999999 passed in 0.1s", Unknown);
+    check("pytest", "9999999999999 passed in 0.1s", Unknown);
     let line = "999999999999 passed in 0.1s\n";
     assert_eq!(scan("pytest", vec![line; 3]), Ran(2_999_999_999_997));
 }
@@ -318,9 +319,63 @@ fn what_no_runner_says_is_unknown() {
         "Downloaded 3 packages in 2.1s\n",
         "> Task :testClasses NO-SOURCE\n> Task :pmdTest NO-SOURCE\n",
         "Total: 0\nPassed: 0\n",
+        "?   \tdemo/b\t[cached]\n",
+        "FAIL\tdemo/x [build failed]\n",
+        "{\"Time\":\"2026\",\"Action\":\"output\",\"Output\":\"hello\"}\n",
+        "3 tests completed\n",
+        "> Task :compileTest\n> Task :pmdTest SKIPPED\n",
+        "FAILURE: Executed 3 steps in 1.2s\n",
+        "2 failing\n2 pending\n",
+        "3 examples, 2 errors\n",
+        "Executed 3 steps, with 2 failures\nExecuted 3 tests, with care\n",
+        "Test run with 3 steps after 1 second\nTest run with 3 tests begins\n",
+        "# pass 3\n# fail 1\n# skipped 2\n",
     ] {
         check("make check", output, Unknown);
     }
+}
+
+#[test]
+fn what_no_recording_holds_is_read_as_well() {
+    for (output, expected) in [
+        ("2 passed, 1 warning in 0.3s", Ran(2)),
+        ("100% tests passed, 0 tests failed out of 1\nthe second (Skipped)\n", Ran(1)),
+        ("Total tests: 2\n     Skipped: 2\n", None(AllSkipped)),
+        ("Test run summary: Failed!\n  total: 0\n", None(NoneFound)),
+        ("Test summary: total: 3, failed: 1, succeeded: 2, skipped: 0, duration: 1s", Ran(3)),
+        ("SUCCESS: Executed 3 tests in 1.2s", Ran(3)),
+        ("FAILURE: Executed 5 tests in 1.2s (1 failed, 3 skipped)", Ran(2)),
+        ("5 tests completed, 1 failed, 3 skipped", Ran(2)),
+        ("> Task :test SKIPPED", None(AllSkipped)),
+        ("> Task :smokeTest", Some),
+        ("3 tests, 0 failures, 2 excluded", Ran(3)),
+        ("2 tests, 0 failures, 2 excluded", Some),
+        ("0 tests, 0 failures, 2 excluded", None(FilteredOut)),
+        ("1..0 # SKIP nothing to do here", None(AllSkipped)),
+    ] {
+        check("make check", output, expected);
+    }
+}
+
+#[test]
+fn a_line_is_read_up_to_its_longest() {
+    let padded = |length: usize| format!("{:=>length$}", " 2 passed in 0.01s");
+    check("pytest", &padded(4096), Ran(2));
+    check("pytest", &padded(4097), Unknown);
+}
+
+#[test]
+fn each_reason_for_no_tests_stands_behind_the_command() {
+    let reasons = [NoneFound, AllSkipped, FilteredOut, NoSummary].map(NoTests::reason);
+    assert_eq!(
+        reasons,
+        [
+            "it found no tests",
+            "all of its tests are skipped",
+            "its filter leaves no test",
+            "it does not run the tests, it only builds, lists or counts them",
+        ]
+    );
 }
 
 #[test]
@@ -331,6 +386,9 @@ fn what_nextest_shows_of_its_tests_is_not_added() {
                   \x20    Summary [   0.018s] 1 test run: 1 passed, 0 skipped\n\
                   test result: ok. 1 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out\n";
     check("cargo nextest run --no-capture; cargo test --doc", output, Ran(2));
+    let another = "Starting 3 tests\nStarting 2 workers across 2 machines\n\
+                   test result: ok. 1 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out\n";
+    check("cargo test", another, Ran(1));
 }
 
 #[test]
