@@ -1,4 +1,4 @@
-//! Every model with small bounds; `cargo run --release -p ralph-model` takes the full ones.
+//! Every model with small bounds; `cargo run --profile model -p ralph-model` takes the full ones.
 
 use ralph_model::{Reach, all, report};
 use std::process::ExitCode;
