@@ -280,6 +280,7 @@ mod tests {
         ] {
             check(&format!("{before}{deep}"), false);
         }
+        check(&format!("cat <<E\nx\nE\n{}", "(".repeat(30)), false);
         check(&("{ ".to_owned() + &"a\n".repeat(2000)), false);
         check(&("if ".to_owned() + &"a\n".repeat(2000)), false);
     }
