@@ -233,6 +233,7 @@ mod tests {
         check(&("( ".repeat(25) + &") ".repeat(25)), false);
         check(&"( ".repeat(24), true);
         check(&"( ".repeat(25), false);
+        check(&("`a` ".to_owned() + &"( ".repeat(24)), true);
         check(&"! ".repeat(200), true);
         check(&"! ".repeat(201), false);
         check(&("a;".repeat(1000) + "a"), true);
@@ -266,7 +267,7 @@ mod tests {
             "echo \"a\" ",
             "echo \"\\\\\"",
             "echo 'a'",
-            "echo a#b ",
+            "echo a#b $# ",
             "# a\n",
             "\"`",
             "\"$(",
@@ -279,6 +280,7 @@ mod tests {
         ] {
             check(&format!("{before}{deep}"), false);
         }
+        check(&format!("cat <<E\nx\nE\n{}", "(".repeat(30)), false);
         check(&("{ ".to_owned() + &"a\n".repeat(2000)), false);
         check(&("if ".to_owned() + &"a\n".repeat(2000)), false);
     }
