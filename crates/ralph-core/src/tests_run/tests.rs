@@ -339,7 +339,7 @@ fn what_no_runner_says_is_unknown() {
 fn what_no_recording_holds_is_read_as_well() {
     for (output, expected) in [
         ("2 passed, 1 warning in 0.3s", Ran(2)),
-        ("100% tests passed, 0 tests failed out of 1\nthe second (Skipped)\n", Ran(1)),
+        ("100% tests passed, 0 tests failed out of 1\nThe second (Skipped)\n", Ran(1)),
         ("Total tests: 2\n     Skipped: 2\n", None(AllSkipped)),
         ("Test run summary: Failed!\n  total: 0\n", None(NoneFound)),
         ("Test summary: total: 3, failed: 1, succeeded: 2, skipped: 0, duration: 1s", Ran(3)),
