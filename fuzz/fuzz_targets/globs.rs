@@ -11,24 +11,18 @@ fn names(path: &[u8]) -> Names<'_> {
     path.split(|byte| *byte == b'/').filter(|name| !name.is_empty()).collect()
 }
 
-fn letter(bytes: &[u8]) -> usize {
-    let wanted = match bytes[0] {
-        0xc0..=0xdf => 2,
-        0xe0..=0xef => 3,
-        0xf0..=0xf7 => 4,
-        _ => 1,
-    };
-    wanted.min(bytes.len())
-}
-
 /// By its definition, in any time that it takes.
-fn name_matches(pattern: &[u8], name: &[u8]) -> bool {
+fn name_matches(pattern: &[char], name: &[char]) -> bool {
     match pattern.split_first() {
         None => name.is_empty(),
-        Some((b'*', rest)) => (0..=name.len()).any(|at| name_matches(rest, &name[at..])),
-        Some((b'?', rest)) => !name.is_empty() && name_matches(rest, &name[letter(name)..]),
-        Some((byte, rest)) => name.first() == Some(byte) && name_matches(rest, &name[1..]),
+        Some(('*', rest)) => (0..=name.len()).any(|at| name_matches(rest, &name[at..])),
+        Some(('?', rest)) => !name.is_empty() && name_matches(rest, &name[1..]),
+        Some((letter, rest)) => name.first() == Some(letter) && name_matches(rest, &name[1..]),
     }
+}
+
+fn letters(name: &[u8]) -> Vec<char> {
+    String::from_utf8_lossy(name).chars().collect()
 }
 
 /// The numbers of names of the path that the pattern can take from its beginning.
@@ -36,7 +30,7 @@ fn takes(pattern: &[&[u8]], path: &[&[u8]]) -> Vec<usize> {
     let Some((first, rest)) = pattern.split_first() else { return vec![0] };
     let steps: Vec<usize> = match *first == b"**" {
         true => (0..=path.len()).collect(),
-        false => (1..=path.len()).take(1).filter(|_| name_matches(first, path[0])).collect(),
+        false => (1..=path.len()).take(1).filter(|_| name_matches(&letters(first), &letters(path[0]))).collect(),
     };
     steps
         .into_iter()
@@ -62,7 +56,9 @@ fn holds(pattern: &[u8], path: &[u8]) -> bool {
 fuzz_target!(|data: &[u8]| {
     let [pattern, path, base] = parts(data);
     let costly = pattern.iter().filter(|byte| **byte == b'*').count() > 6;
-    if pattern.len() > 40 || path.len() > 60 || costly {
+    // What a letter is, only UTF-8 says; a file may have another name all the same.
+    let is_text = std::str::from_utf8(pattern).and(std::str::from_utf8(path)).is_ok();
+    if pattern.len() > 40 || path.len() > 60 || costly || !is_text {
         globs::holds(pattern, path);
         globs::ignores(pattern, path);
         return;

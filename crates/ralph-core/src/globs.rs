@@ -136,6 +136,7 @@ mod tests {
         check("a/**/b/**/c", &["a/b/c", "a/x/b/y/z/c"], &["a/c", "a/b"]);
         check("?.c", &["a.c", "é.c", "€.c", "😀.c"], &["ab.c", ".c", "éa.c"]);
         check("a*", &["a", "ab"], &["ba", "b"]);
+        check("*??x", &["abx", "é😀x"], &["ax", "😀x"]);
         check("a*b*c", &["abc", "axbxc", "abbcc"], &["ab", "acb", "abcd"]);
         check("**/a/b", &["a/b", "a/a/b", "x/a/c/a/b/y"], &["a/c/b", "a"]);
         check("**/a/", &["a/x", "b/a/x"], &["a", "b/a"]);
