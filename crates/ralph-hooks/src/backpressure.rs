@@ -1,6 +1,6 @@
 //! `ralph-backpressure`: what the model hears after a tool ran.
 
-use crate::bound::{self, Bound};
+use crate::bound::Bound;
 use crate::door::Call;
 use anyhow::Result;
 use ralph_core::event::Event;
@@ -38,7 +38,7 @@ fn catch_up(call: &Call, bound: &Bound<Glance>) -> Result<()> {
                 .get_or_insert_with(|| Turn::new(call.input.prompt_id.as_str(), clock::now()));
             turn.worked = true;
         }
-        bound::raise(state, call.via);
+        state.note_event(call.via);
     })?;
     Ok(())
 }

@@ -101,11 +101,6 @@ pub fn keep<R: Serialize>(file: &LoopFile, call: &Call, said: Said<'_>, record: 
     let _ = lifecycle::note(&call.home, file, &entry);
 }
 
-/// Notes in the state that a registration was seen, and that the loop had an event.
-pub fn raise(state: &mut LoopState, via: Via) {
-    state.note_event(via);
-}
-
 /// The fields of a call that explain a decision about a tool.
 pub fn tool(call: &Call) -> Value {
     json!({"tool": call.input.tool_name, "agent": call.input.agent_type})

@@ -59,7 +59,7 @@ fn after_resume(call: &Call) -> Result<Reply> {
             state.via = None;
             state.client = process.clone();
         }
-        bound::raise(state, call.via);
+        state.note_event(call.via);
         if !is_first {
             return None;
         }

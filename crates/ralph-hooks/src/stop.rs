@@ -59,7 +59,7 @@ fn at_stop(call: &Call, bound: Bound) -> Result<Reply> {
     let (seen, changed_tests) = gather(call, &bound);
     let (file, warning) = (bound.file.clone(), bound.warning.clone());
     let decided = bound.update(|state| {
-        bound::raise(state, call.via);
+        state.note_event(call.via);
         if state.is_running() {
             count(state, &call.input.transcript_path);
         }

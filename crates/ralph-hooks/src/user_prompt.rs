@@ -162,7 +162,7 @@ fn pause(call: &Call, bound: &Bound, cause: PauseCause, detail: &str) -> Result<
     let now = clock::now();
     let text = bound.file.update(|state| {
         let (touched, turn) = (state.touched, state.turn.take());
-        bound::raise(state, call.via);
+        state.note_event(call.via);
         // The first of the two events of a typed command: the second must still be able to tell a
         // loop that never began.
         state.touched = touched || !ending_marks::is_our_command(&call.input.prompt);
@@ -206,7 +206,7 @@ fn other_prompt(call: &Call, bound: &Bound) -> Result<Reply> {
             // Nothing was outstanding: the loop goes on in this turn.
             let turn = Turn::new(prompt_id.clone(), clock::now());
             bound.file.update(|state| {
-                bound::raise(state, call.via);
+                state.note_event(call.via);
                 state.turn = Some(turn);
             })?;
             Ok(Reply::silent())

@@ -110,16 +110,20 @@ fn the_places_are_looked_up_for_the_tools_that_they_matter_to() {
     }
 }
 
-#[test]
-fn each_tool_falls_into_its_row() {
-    let places = places();
-    let situation = Situation {
+fn running(places: &Places) -> Situation<'_> {
+    Situation {
         mode: &Mode::Loop,
         standing: Standing::Running,
         agent: Agent::Main,
         session_id: "s-1",
-        places: &places,
-    };
+        places,
+    }
+}
+
+#[test]
+fn each_tool_falls_into_its_row() {
+    let places = places();
+    let situation = running(&places);
     let row = |tool| {
         let input = ToolInput::default();
         let call = Call { tool, input: &input, cwd: "/project", resolved: None, cut: false };
@@ -822,13 +826,7 @@ fn an_edit_is_judged_by_the_path_and_by_what_it_resolves_to() {
 #[test]
 fn a_command_that_was_cut_is_refused_with_the_way_out() {
     let places = places();
-    let situation = Situation {
-        mode: &Mode::Loop,
-        standing: Standing::Running,
-        agent: Agent::Main,
-        session_id: "s-1",
-        places: &places,
-    };
+    let situation = running(&places);
     let input = bash("echo a");
     let cut = Call { tool: "Bash", input: &input, cwd: "/project", resolved: None, cut: true };
     assert_eq!(summary(decide(&situation, &cut)), "cut_command");
