@@ -31,7 +31,7 @@ mod timeless;
 mod trace;
 mod workers;
 #[allow(dead_code)]
-#[path = "../hooks/world.rs"]
+#[path = "../support/session.rs"]
 mod world;
 
 use libtest_mimic::{Arguments, Trial};

@@ -30,7 +30,7 @@ mod tally;
 #[path = "../support/timeless.rs"]
 mod timeless;
 #[allow(dead_code)]
-#[path = "../hooks/world.rs"]
+#[path = "../support/session.rs"]
 mod world;
 mod written;
 

@@ -33,4 +33,5 @@ mod timeless;
 mod twice;
 mod waiting;
 mod worked;
+#[path = "../support/session.rs"]
 mod world;

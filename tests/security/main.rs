@@ -25,5 +25,5 @@ mod terminal;
 mod timeless;
 mod trust;
 #[allow(dead_code, reason = "the rig of the hooks' own tests")]
-#[path = "../hooks/world.rs"]
+#[path = "../support/session.rs"]
 mod world;
