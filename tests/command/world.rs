@@ -96,7 +96,11 @@ impl World {
             })
         };
         let orders: Vec<Value> = commands.iter().enumerate().map(order).collect();
-        Command::new(std::env::current_exe().unwrap())
+        // Whoever started the tests may have an interrupt ignored, as a shell does for what runs
+        // in its background; `env` gives way to the program that it names.
+        Command::new("env")
+            .arg("--default-signal=INT")
+            .arg(std::env::current_exe().unwrap())
             .args(["--exact", "caller::in_a_process_of_its_own", "--nocapture"])
             .env_clear()
             .env("PATH", std::env::var_os("PATH").unwrap())
