@@ -256,9 +256,11 @@ mod tests {
         assert_eq!(bounded("abcdefgh", 6), "abcde…");
     }
 
+    /// Members in any order: another crate of the build may have `serde_json` keep theirs.
     #[track_caller]
     fn check(reply: &Reply, expected: Option<&str>) {
-        assert_eq!(reply.render().as_deref(), expected);
+        let read = |text: &str| serde_json::from_str::<Value>(text).unwrap();
+        assert_eq!(reply.render().as_deref().map(read), expected.map(read));
     }
 
     #[test]
