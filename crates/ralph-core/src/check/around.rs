@@ -1,0 +1,56 @@
+//! What stands around an edited file, as the languages ask for it.
+
+use std::path::{Path, PathBuf};
+
+/// The file and its surroundings. Nothing above the project's root is ever looked at.
+pub trait Around {
+    /// The edited file, absolute.
+    fn file(&self) -> &Path;
+
+    /// The root of its project: the top of its work tree, or else the outermost folder with a
+    /// manifest. Every search upwards ends here.
+    fn root(&self) -> &Path;
+
+    /// The nearest of these names, from the file's folder up to the root. In one folder, the first
+    /// in the list wins.
+    fn nearest(&self, names: &[&str]) -> Option<PathBuf>;
+
+    /// True if there is a file or folder at this absolute path.
+    fn exists(&self, path: &Path) -> bool;
+
+    /// The text of a file; none if there is none, or it is too large for a configuration.
+    fn text(&self, path: &Path) -> Option<String>;
+
+    /// The names in a folder; none where there is no such folder.
+    fn names(&self, folder: &Path) -> Vec<String>;
+
+    /// How a tool is called: the project's own installation (`node_modules/.bin`, `.venv/bin`,
+    /// `vendor/bin`, `uv run`, mise), else the one on `PATH`.
+    fn tool(&self, name: &str) -> Option<Tool>;
+
+    /// The project's own installation only. What is on `PATH` may be another version or, as with a
+    /// name that several tools share, another tool.
+    fn own_tool(&self, name: &str) -> Option<Tool>;
+
+    /// A file of ours outside the project, for what a tool keeps from one run to the next. Equal for
+    /// equal keys.
+    fn kept(&self, key: &str) -> PathBuf;
+}
+
+/// How a tool is called.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Tool {
+    /// The program and the arguments that come before the tool's own: `["…/bin/eslint"]`, or
+    /// `["uv", "run", "--no-sync", "ruff"]`.
+    pub line: Vec<String>,
+    /// Where it was found, for a person: "`node_modules/.bin`", "`PATH`".
+    pub found: String,
+}
+
+impl Tool {
+    /// The tool with these arguments.
+    pub fn with(&self, arguments: &[&str]) -> super::Program {
+        let line = self.line.iter().cloned().chain(arguments.iter().map(|one| (*one).to_owned()));
+        super::Program { line: line.collect(), variables: Vec::new() }
+    }
+}
