@@ -4,10 +4,13 @@
 //! (`forms/`) reads what a tool printed. `news` tells what is new, and `answer` says it. Which files
 //! there are and what a tool printed is found out by others.
 
+pub mod answer;
 pub mod around;
+pub mod choice;
 pub mod finding;
 pub mod forms;
 pub mod languages;
+pub mod news;
 
 use std::path::PathBuf;
 use std::time::Duration;

@@ -4,9 +4,11 @@
 //! never taken for "nothing found".
 
 use super::finding::Finding;
+use serde::{Deserialize, Serialize};
 
 /// The form of a tool's output. Each has a file of its own here.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Form {
     /// `eslint --format json`.
     Eslint,
@@ -21,6 +23,7 @@ pub enum Form {
     /// `pyright --outputjson`.
     Pyright,
     /// The report of `vitest --reporter=json` and of `jest --json`, which have one form.
+    #[serde(alias = "jest")]
     Vitest,
     /// `pytest`, its short summary.
     Pytest,

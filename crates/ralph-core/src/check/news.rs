@@ -1,0 +1,129 @@
+//! What of the findings is news: neither there before the loop, nor told a moment ago.
+//!
+//! Findings are compared by their keys, which know no line numbers, and counted: where two of a kind
+//! were there before and three are now, one is new.
+
+use super::finding::{Finding, Key};
+use std::collections::HashMap;
+
+/// What was there before the work began.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Before {
+    /// The findings on the tree from which the loop started.
+    Known(Vec<Key>),
+    /// Nobody knows. Then the edited files answer for theirs, and other files are only counted.
+    Unknown,
+}
+
+/// Findings, sorted by whether they are to be told.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Sorted {
+    /// The work brought them.
+    pub new: Vec<Finding>,
+    /// How many were there before the work.
+    pub old: usize,
+    /// How many are in files that were not edited, where nobody knows what was there before.
+    pub elsewhere: usize,
+}
+
+/// Sorts what one check found. `is_edited` tells the edited files, by the name in a finding.
+pub fn sort(found: Vec<Finding>, before: &Before, is_edited: impl Fn(&str) -> bool) -> Sorted {
+    let mut sorted = Sorted::default();
+    match before {
+        Before::Known(keys) => {
+            let mut left = counts(keys);
+            for finding in found {
+                match left.get_mut(&finding.key()) {
+                    Some(count) if *count > 0 => {
+                        *count -= 1;
+                        sorted.old += 1;
+                    }
+                    _ => sorted.new.push(finding),
+                }
+            }
+        }
+        Before::Unknown => {
+            for finding in found {
+                if finding.file.is_empty() || is_edited(&finding.file) {
+                    sorted.new.push(finding);
+                } else {
+                    sorted.elsewhere += 1;
+                }
+            }
+        }
+    }
+    sorted
+}
+
+/// Takes out what the model was told already and has not put right yet: the rest, and how many
+/// were taken out.
+pub fn untold(new: Vec<Finding>, told: &[Key]) -> (Vec<Finding>, usize) {
+    let sorted = sort(new, &Before::Known(told.to_vec()), |_| true);
+    (sorted.new, sorted.old)
+}
+
+fn counts(keys: &[Key]) -> HashMap<&Key, usize> {
+    let mut counts = HashMap::new();
+    for key in keys {
+        *counts.entry(key).or_default() += 1;
+    }
+    counts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn finding(file: &str, line: u32, message: &str) -> Finding {
+        Finding {
+            check: "tsc".to_owned(),
+            file: file.to_owned(),
+            line: Some(line),
+            column: None,
+            rule: "TS1".to_owned(),
+            message: message.to_owned(),
+            is_error: true,
+        }
+    }
+
+    /// New as `file:line`, then how many are old and elsewhere.
+    #[track_caller]
+    fn check(found: &[(&str, u32, &str)], before: &Before, expected: &str) {
+        let found = found.iter().map(|(file, line, message)| finding(file, *line, message));
+        let sorted = sort(found.collect(), before, |file| file == "a.ts");
+        let line = |one: &Finding| format!("{}:{}", one.file, one.line.unwrap());
+        let new: Vec<String> = sorted.new.iter().map(line).collect();
+        let shown =
+            format!("{} | {} old, {} elsewhere", new.join(" "), sorted.old, sorted.elsewhere);
+        assert_eq!(shown, expected);
+    }
+
+    #[test]
+    fn what_was_there_before_is_counted_wherever_its_line_is_now() {
+        let known =
+            Before::Known(vec![finding("a.ts", 3, "x").key(), finding("b.ts", 1, "y").key()]);
+        check(&[("a.ts", 9, "x"), ("b.ts", 1, "y")], &known, " | 2 old, 0 elsewhere");
+        check(&[("a.ts", 9, "z"), ("b.ts", 1, "y")], &known, "a.ts:9 | 1 old, 0 elsewhere");
+        check(&[("b.ts", 9, "x")], &known, "b.ts:9 | 0 old, 0 elsewhere");
+    }
+
+    #[test]
+    fn one_more_of_a_kind_is_new() {
+        let known = Before::Known(vec![finding("a.ts", 3, "x").key(); 2]);
+        let three = [("a.ts", 1, "x"), ("a.ts", 2, "x"), ("a.ts", 3, "x")];
+        check(&three, &known, "a.ts:3 | 2 old, 0 elsewhere");
+    }
+
+    #[test]
+    fn where_nobody_knows_the_edited_file_answers_for_its_own() {
+        let found = [("a.ts", 1, "x"), ("b.ts", 2, "y"), ("", 3, "no inputs")];
+        check(&found, &Before::Unknown, "a.ts:1 :3 | 0 old, 1 elsewhere");
+    }
+
+    #[test]
+    fn what_was_told_is_counted_and_not_told_again() {
+        let told = [finding("a.ts", 1, "x").key()];
+        let (new, before) = untold(vec![finding("a.ts", 7, "x"), finding("a.ts", 8, "y")], &told);
+        assert_eq!((new, before), (vec![finding("a.ts", 8, "y")], 1));
+    }
+}
