@@ -5,8 +5,10 @@
 //! the person did not.
 
 use crate::arguments::Number;
+use crate::check::choice::Choice;
 use crate::state::{Completion, LoopState};
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use std::time::Duration;
 
 /// What may be set.
@@ -38,12 +40,21 @@ pub struct Settings {
     /// Files, as `.gitignore` would name them, whose change makes no receipt stale.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub receipt_ignore: Option<Vec<String>>,
+    /// The section `[backpressure]`, as it was written: the stop hook reads these settings too and
+    /// need not know what checks are. [`Settings::checks`] reads it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub backpressure: Option<Value>,
 }
 
 impl Settings {
     /// These settings where they say something, else those below them.
     pub fn over(self, below: Settings) -> Settings {
+        let backpressure = match (&self.backpressure, &below.backpressure) {
+            (Some(_), Some(_)) => written(&self.checks().over(below.checks())),
+            (ours, theirs) => ours.clone().or_else(|| theirs.clone()),
+        };
         Settings {
+            backpressure,
             max_iterations: self.max_iterations.or(below.max_iterations),
             max_minutes: self.max_minutes.or(below.max_minutes),
             stall_limit: self.stall_limit.or(below.stall_limit),
@@ -55,10 +66,18 @@ impl Settings {
         }
     }
 
+    /// What is said of the checks after an edit; nothing where it cannot be read.
+    pub fn checks(&self) -> Choice {
+        let section = self.backpressure.clone().unwrap_or_default();
+        Choice::deserialize(section).unwrap_or_default()
+    }
+
     /// What a project's own file may say without its owner's trust: bounds may be lowered or
     /// raised, but what counts as proof is the person's to say.
     pub fn of_untrusted_project(self) -> Settings {
-        Settings { completion: None, receipt_ignore: None, ..self }
+        let backpressure =
+            self.backpressure.as_ref().and_then(|_| written(&self.checks().of_untrusted_project()));
+        Settings { completion: None, receipt_ignore: None, backpressure, ..self }
     }
 
     /// What of a file's text no loop can use, with what to write. Numbers keep to the bounds of the
@@ -75,11 +94,12 @@ impl Settings {
                 return Some(format!("`{name}` is a whole number from 1 to {most}, not {given}"));
             }
         }
-        match &self.completion {
-            Some(Completion::Other(word)) => {
-                Some(format!("`completion` is `verified` or `token`, not `{word}`"))
-            }
-            _ => None,
+        if let Some(Completion::Other(word)) = &self.completion {
+            return Some(format!("`completion` is `verified` or `token`, not `{word}`"));
+        }
+        match self.backpressure.as_ref().map(Choice::deserialize)? {
+            Ok(choice) => choice.refused(),
+            Err(error) => Some(format!("`[backpressure]`: {error}")),
         }
     }
 
@@ -116,9 +136,14 @@ impl Settings {
     }
 }
 
+fn written(choice: &Choice) -> Option<Value> {
+    serde_json::to_value(choice).ok()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use serde_json::json;
 
     #[track_caller]
     fn check(settings: Settings, expected: Option<&str>) {
@@ -173,6 +198,24 @@ mod tests {
         assert_eq!((state.max_iterations, state.limits.max_minutes, state.stall_limit), (3, 4, 5));
         assert_eq!(state.completion, Completion::Token);
         assert_eq!(Settings::of(&state), settings);
+    }
+
+    #[test]
+    fn sections_on_checks_add_up_and_a_project_without_trust_names_no_command() {
+        let set = |section: Value| Settings { backpressure: Some(section), ..Settings::default() };
+        let project = set(json!({"off": ["tsc"], "check": [{"name": "x", "command": "y"}]}));
+        let user = set(json!({"off": ["jest"], "budget_seconds": 5}));
+        let merged = project.clone().over(user.clone()).checks();
+        assert_eq!((merged.off.join(" "), merged.checks.len()), ("tsc jest".to_owned(), 1));
+        let merged = project.clone().of_untrusted_project().over(user.clone()).checks();
+        assert_eq!((merged.off.join(" "), merged.checks.len()), ("tsc jest".to_owned(), 0));
+        assert_eq!(merged.budget_seconds, Some(5));
+        assert_eq!(project.clone().over(Settings::default()), project);
+        assert_eq!(Settings::default().over(user.clone()), user);
+        let refused = |section| set(section).refused().unwrap_or_default();
+        assert_eq!(refused(json!({"off": ["x"]})), "");
+        assert!(refused(json!({"of": ["x"]})).starts_with("`[backpressure]`: unknown field `of`"));
+        assert!(refused(json!({"budget_seconds": 0})).contains("from 1 to 600"));
     }
 
     #[test]

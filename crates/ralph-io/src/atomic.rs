@@ -24,6 +24,19 @@ pub fn write(path: &Path, bytes: &[u8]) -> Result<()> {
     written.with_context(|| format!("could not write `{}`", path.display()))
 }
 
+/// As [`write()`], for a file of the project that is there already: the new one has its mode.
+pub fn write_as(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
+    let mode = path.metadata()?.permissions();
+    let temporary = temporary_beside(path);
+    let written = write_new(&temporary, bytes)
+        .and_then(|()| std::fs::set_permissions(&temporary, mode))
+        .and_then(|()| std::fs::rename(&temporary, path));
+    if written.is_err() {
+        let _ = std::fs::remove_file(&temporary);
+    }
+    written
+}
+
 fn write_new(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
     let mut options = OpenOptions::new();
     // A new file and no other: in a folder that others can write to, the name may be planted.

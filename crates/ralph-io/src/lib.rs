@@ -6,6 +6,7 @@
 pub mod archive;
 pub mod atomic;
 pub mod checkpoint;
+pub mod checks;
 pub mod client;
 pub mod clock;
 pub mod command;

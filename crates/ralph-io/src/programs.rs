@@ -44,7 +44,7 @@ pub fn cannot_start(command: &str, project_root: &Path) -> Option<String> {
     missing.map(|name| programs::not_found(&name))
 }
 
-fn is_executable(path: &Path) -> bool {
+pub(crate) fn is_executable(path: &Path) -> bool {
     path.metadata().is_ok_and(|about| about.is_file() && about.permissions().mode() & 0o111 != 0)
 }
 
