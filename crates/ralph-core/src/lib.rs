@@ -7,6 +7,7 @@ pub mod arguments;
 pub mod at_work;
 pub mod check;
 pub mod contract;
+pub mod edited;
 pub mod ending_marks;
 pub mod event;
 pub mod from_json;

@@ -1,23 +1,63 @@
 //! `ralph-backpressure`: what the model hears after a tool ran.
+//!
+//! What a call has written is checked by `ralph`, which stands beside this executable; the answer is
+//! handed on in the one field that the client reads.
 
-use crate::bound::Bound;
-use crate::door::Call;
+use crate::bound::{self, Bound, Said};
+use crate::door::{self, Call};
+use crate::neighbour::{self, Press};
 use anyhow::Result;
 use ralph_core::event::Event;
 use ralph_core::reply::Reply;
-use ralph_core::state::{Glance, Turn};
+use ralph_core::state::{Document, Glance, Turn};
+use ralph_core::{edited, say};
 use ralph_io::clock;
+use serde_json::json;
 
 /// Answers a PostToolUse event.
 pub fn answer(call: &Call) -> Result<Reply> {
     if call.input.hook_event_name != Event::PostToolUse {
         return Ok(Reply::silent());
     }
-    let Some(bound) = Bound::<Glance>::find(call)? else { return Ok(Reply::silent()) };
-    if is_news(call, &bound.state) {
-        catch_up(call, &bound)?;
+    let bound = Bound::<Glance>::find(call)?;
+    if let Some(bound) = bound.as_ref().filter(|bound| is_news(call, &bound.state)) {
+        catch_up(call, bound)?;
     }
-    Ok(Reply::silent())
+    let files = edited::files(&call.input, &call.raw);
+    if files.is_empty() {
+        return Ok(Reply::silent());
+    }
+    match bound.filter(|bound| bound.state.phase.is_running()) {
+        // Every registration starts a copy of this; one of them answers.
+        Some(bound) if bound.state.outranks(call.via) => Ok(Reply::silent()),
+        Some(bound) => Ok(in_loop(call, &bound, &files)),
+        None if door::settings_want_it() => {
+            Ok(said(&neighbour::press(Press::WithoutLoop(&files))?))
+        }
+        None => Ok(Reply::silent()),
+    }
+}
+
+fn in_loop(call: &Call, bound: &Bound<Glance>, files: &[String]) -> Reply {
+    let text = neighbour::press(Press::Edited(&bound.file, files))
+        // The model must not take it for "nothing found".
+        .unwrap_or_else(|error| format!("Ralph could not check the edit: {error:#}"));
+    if text.trim().is_empty() {
+        return Reply::silent();
+    }
+    let why = say::tail(text.lines().next().unwrap_or_default(), 300);
+    let position = bound.state.position();
+    let seen = json!({"tool": call.input.tool_name, "files": files});
+    let told = Said { position: &position, decision: "told", why: &why, seen };
+    bound::keep(&bound.file, call, told, None::<()>);
+    said(&text)
+}
+
+fn said(text: &str) -> Reply {
+    match text.trim() {
+        "" => Reply::silent(),
+        text => Reply::context(Event::PostToolUse, text),
+    }
 }
 
 /// True when this call shows what only a hook can see: a registration of higher rank, which turn

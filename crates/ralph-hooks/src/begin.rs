@@ -10,7 +10,9 @@ use ralph_core::{frozen, project};
 use ralph_io::home::Home;
 use ralph_io::lifecycle::{self, Entry};
 use ralph_io::store::LoopFile;
-use ralph_io::{client, clock, digest, journal, programs, project_files, settings, test_files};
+use ralph_io::{
+    checks, client, clock, digest, journal, programs, project_files, settings, test_files,
+};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 
@@ -187,8 +189,16 @@ fn create(asked: &Asked<'_>, task: &str) -> Result<Begun> {
         freeze(&mut state, &asked.project_root, now);
         run(&mut state, asked, now);
     }
-    lifecycle::create(asked.home, &mut state)?;
+    let file = lifecycle::create(asked.home, &mut state)?;
+    if is_bound {
+        note_start(&file, asked);
+    }
     Ok(if is_bound { Begun::Started(state) } else { Begun::Planned(state) })
+}
+
+/// Writes down what the checks after an edit compare with. Without it they compare with `HEAD`.
+fn note_start(file: &LoopFile, asked: &Asked<'_>) {
+    let _ = checks::note_start(file.folder(), &asked.project_root);
 }
 
 fn note_problem(state: &mut LoopState, message: String) {
@@ -291,6 +301,9 @@ fn take_up(asked: &Asked<'_>, file: Option<&LoopFile>, is_planned: bool) -> Resu
         return Ok(Begun::Refused(why.to_owned()));
     };
     lifecycle::bind(asked.home, file, asked.session_id)?;
+    if !was_begun {
+        note_start(file, asked);
+    }
     Ok(if was_begun { Begun::Continues(state) } else { Begun::Started(state) })
 }
 

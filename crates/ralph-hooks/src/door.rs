@@ -12,6 +12,7 @@ use ralph_core::reply::Reply;
 use ralph_core::state::Via;
 use ralph_io::home::Home;
 use ralph_io::idle;
+use ralph_io::settings;
 use ralph_io::stdin::{self, Appetite};
 use std::io::Write;
 use std::time::Instant;
@@ -55,6 +56,19 @@ const WAKES: i32 = 2;
 /// open, before standard input is touched.
 pub fn enter_if_bound(name: &str, hook: Hook) {
     if !idle::nothing_is_bound() {
+        enter(name, hook);
+    }
+}
+
+/// True where some settings may want checks in every session.
+pub(crate) fn settings_want_it() -> bool {
+    !idle::no_settings() && settings::mention("always")
+}
+
+/// As [`enter_if_bound`], for the one executable that settings may want in every session: where there
+/// are none, this is two more failed opens.
+pub fn enter_if_bound_or_set(name: &str, hook: Hook) {
+    if !idle::nothing_is_bound() || settings_want_it() {
         enter(name, hook);
     }
 }

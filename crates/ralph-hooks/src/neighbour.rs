@@ -40,6 +40,43 @@ pub fn prove(file: &LoopFile) -> Result<Proof> {
     serde_json::from_slice(&finished.stdout).context("the answer of `ralph settle` cannot be read")
 }
 
+/// What is to be checked.
+#[derive(Debug, Clone, Copy)]
+pub enum Press<'a> {
+    /// Files that were edited in a loop.
+    Edited(&'a LoopFile, &'a [String]),
+    /// What was too slow for the edits of a loop.
+    Late(&'a LoopFile),
+    /// Files that were edited without a loop, where the settings want them checked.
+    WithoutLoop(&'a [String]),
+}
+
+/// Has files checked, and returns what the model is to read; nothing if all is well. It keeps to a
+/// budget of its own, which is shorter than the timeout that this hook was given.
+///
+/// # Errors
+/// When `ralph` is not there, fails or takes too long. Then nothing was checked.
+pub fn press(what: Press<'_>) -> Result<String> {
+    let path = |file: &LoopFile| file.path().to_string_lossy().into_owned();
+    let mut arguments = vec!["press".to_owned()];
+    match what {
+        Press::Edited(file, files) => {
+            arguments.extend(["--state".to_owned(), path(file), "--".to_owned()]);
+            arguments.extend_from_slice(files);
+        }
+        Press::Late(file) => {
+            arguments.extend(["--state".to_owned(), path(file), "--late".to_owned()]);
+        }
+        Press::WithoutLoop(files) => {
+            arguments.push("--".to_owned());
+            arguments.extend_from_slice(files);
+        }
+    }
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let finished = usable(process::outlive(&ralph()?, &arguments, TO_PROVE, LONGEST_ANSWER)?)?;
+    String::from_utf8(finished.stdout).context("the answer of `ralph press` is not text")
+}
+
 fn ralph() -> Result<PathBuf> {
     let here =
         std::env::current_exe().context("could not find out where this executable stands")?;

@@ -4,8 +4,9 @@
 //! `ralph_core::stop` decide under the state's lock, and carries out the verdict.
 
 use crate::bound::{self, Bound, Said};
+use crate::cancel;
 use crate::door::Call;
-use crate::{cancel, neighbour};
+use crate::neighbour::{self, Press};
 use anyhow::Result;
 use ralph_core::event::Event;
 use ralph_core::receipt::Proof;
@@ -16,7 +17,7 @@ use ralph_core::token::{self, Request};
 use ralph_core::{ending_marks, progress, say};
 use ralph_io::lifecycle::{self, Entry};
 use ralph_io::store::LoopFile;
-use ralph_io::{client, clock, lock, test_files, transcript, tree};
+use ralph_io::{checks, client, clock, lock, test_files, transcript, tree};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -218,7 +219,7 @@ fn carry_out(call: &Call, file: &LoopFile, decided: &Decided) -> Result<Reply> {
     match (&decided.decision.verdict, &decided.ended) {
         (Verdict::GoOn, _) => {
             let form = GoOnForm::for_client(&client::ai_agent());
-            Ok(Reply::go_on(Event::Stop, form, &decided.decision.says))
+            Ok(Reply::go_on(Event::Stop, form, &with_late_checks(file, &decided.decision.says)))
         }
         (Verdict::Ended(_), Some(state)) => {
             let away = lifecycle::put_away(&call.home, file, state, Entry::Remove)?;
@@ -226,6 +227,16 @@ fn carry_out(call: &Call, file: &LoopFile, decided: &Decided) -> Result<Reply> {
         }
         (Verdict::LetGo(_) | Verdict::Ended(_), _) => Ok(Reply::silent()),
     }
+}
+
+/// What the model is told, with what the checks found that were too slow for its edits.
+fn with_late_checks(file: &LoopFile, says: &str) -> String {
+    if !checks::has_later(file.folder()) {
+        return says.to_owned();
+    }
+    let found = neighbour::press(Press::Late(file))
+        .unwrap_or_else(|error| format!("Ralph could not run the slow checks: {error:#}"));
+    format!("{says}\n\n{}", found.trim()).trim_end().to_owned()
 }
 
 /// An API error ended the turn. It is never fought; the loop rests until someone goes on.

@@ -63,6 +63,13 @@ pub fn take(root: &Path, loop_id: &str, about: &str, now: Timestamp) -> Result<O
     keep(&work, loop_id, about, now).map(Some).context("could not keep a checkpoint")
 }
 
+/// The id of the tree that a checkpoint would hold now; none if there is no repository. Its contents
+/// are stored, and no ref names them: git keeps them for two weeks, and a loop lasts hours.
+pub fn tree_now(root: &Path) -> Result<Option<String>> {
+    let Some(top) = tree::repository_root(root) else { return Ok(None) };
+    Ok(Some(Work::gather(&top, work::Objects::Kept)?.tree().to_owned()))
+}
+
 /// Makes a commit of what was gathered and points the loop's next ref at it.
 fn keep(work: &Work, loop_id: &str, about: &str, now: Timestamp) -> Result<Checkpoint> {
     check_loop_id(loop_id)?;

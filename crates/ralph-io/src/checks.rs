@@ -6,11 +6,13 @@
 mod around;
 mod copy;
 mod files;
+mod of_loop;
 mod run;
 
 pub use around::Surroundings;
 pub use copy::Copy;
-pub use files::{changed_at, content, is_file, put_back};
+pub use files::{content, is_file, is_folder, put_back};
+pub use of_loop::{Start, add_later, has_later, note_start, start_of, take_later};
 pub use run::{Limits, Ran, line_of, run};
 
 use crate::home::Home;

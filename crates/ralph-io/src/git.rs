@@ -90,7 +90,12 @@ fn names_a_repository(name: &OsStr) -> bool {
 /// # Errors
 /// When it could not be started, took too long or failed; with what it said.
 pub(crate) fn output(command: &mut Command) -> Result<Vec<u8>> {
-    let (finished, words) = finish(command)?;
+    output_within(command, DEADLINE)
+}
+
+/// As [`output`], for who has less time.
+pub(crate) fn output_within(command: &mut Command, deadline: Duration) -> Result<Vec<u8>> {
+    let (finished, words) = finish_within(command, deadline)?;
     if !finished.status.success() {
         bail!("{}", failed(command, &words));
     }
@@ -142,6 +147,10 @@ pub(crate) fn is_missing(error: &anyhow::Error) -> bool {
 }
 
 fn finish(command: &mut Command) -> Result<(Finished, String)> {
+    finish_within(command, DEADLINE)
+}
+
+fn finish_within(command: &mut Command, deadline: Duration) -> Result<(Finished, String)> {
     // A file and no pipe: git may have more to say than a pipe holds, while we read the other.
     let mut words = scratch::nameless_file().ok();
     let shared = words.as_ref().and_then(|words| words.try_clone().ok());
@@ -153,7 +162,7 @@ fn finish(command: &mut Command) -> Result<(Finished, String)> {
             false => error,
         }
     })?;
-    let finished = running.finish(Instant::now() + DEADLINE, MOST_PRINTED)?;
+    let finished = running.finish(Instant::now() + deadline, MOST_PRINTED)?;
     if finished.capped {
         bail!("`git {}` printed more than {} MiB", task(command), MOST_PRINTED >> 20);
     }

@@ -30,14 +30,39 @@ pub fn nothing_is_bound() -> bool {
         // Not a name that an entry could have.
         return true;
     }
-    let mut path = [0; LONGEST];
-    let Some(length) = join(&mut path, &parts) else { return false };
-    let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::NONBLOCK;
-    let opened = rustix::fs::open(&path[..length], flags, Mode::empty());
-    let absent = matches!(opened, Err(Errno::NOENT | Errno::NOTDIR));
+    let absent = is_absent(&parts);
     // The process ends next: to free these costs as much as to find the entry absent.
     std::mem::forget((session, root));
     absent
+}
+
+/// True when neither the person nor the project has a file of settings: then no setting wants anything
+/// of a session without a loop. False means only that it is not known.
+pub fn no_settings() -> bool {
+    let project = std::env::var_os("CLAUDE_PROJECT_DIR").unwrap_or_default();
+    let (below_config, config) = match std::env::var_os("XDG_CONFIG_HOME") {
+        Some(folder) if folder.as_bytes().first() == Some(&b'/') => (true, folder),
+        _ => (false, std::env::var_os("HOME").unwrap_or_default()),
+    };
+    let of_person =
+        if below_config { &b"/ralph/config.toml"[..] } else { b"/.config/ralph/config.toml" };
+    let absent = is_absent(&[config.as_bytes(), of_person])
+        && is_absent(&[project.as_bytes(), b"/.claude/ralph.toml"]);
+    std::mem::forget((project, config));
+    absent
+}
+
+/// True when there is nothing at the path that the parts make. An empty first part names nothing.
+#[inline(always)]
+fn is_absent(parts: &[&[u8]]) -> bool {
+    if parts[0].is_empty() {
+        return true;
+    }
+    let mut path = [0; LONGEST];
+    let Some(length) = join(&mut path, parts) else { return false };
+    let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::NONBLOCK;
+    let opened = rustix::fs::open(&path[..length], flags, Mode::empty());
+    matches!(opened, Err(Errno::NOENT | Errno::NOTDIR))
 }
 
 /// Puts the parts one after the other; none if they do not fit.

@@ -1,7 +1,7 @@
 //! Reads `ralph.toml`: the person's own, the project's, and whether the project's is trusted.
 
 use crate::home::Home;
-use crate::{atomic, owned, plain_file};
+use crate::{atomic, client, owned, plain_file};
 use anyhow::{Context, Result, anyhow};
 use ralph_core::settings::Settings;
 use sha2::{Digest, Sha256};
@@ -30,6 +30,14 @@ pub fn user_folder() -> Option<PathBuf> {
 /// The project's file.
 pub fn project_file(project_root: &Path) -> PathBuf {
     project_root.join(".claude").join("ralph.toml")
+}
+
+/// True if the person's file, or that of the client's project, has this word anywhere. Cheaper than to
+/// read what they say, and asked where nothing is said as a rule.
+pub fn mention(word: &str) -> bool {
+    let files = [user_file(), client::project_dir().map(|root| project_file(&root))];
+    let text = |path: &PathBuf| text_of(path).ok().flatten();
+    files.iter().flatten().filter_map(text).any(|text| text.contains(word))
 }
 
 /// The settings for a loop of this project, and what could not be used of them.

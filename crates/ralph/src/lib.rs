@@ -1,5 +1,6 @@
 //! The command line.
 
+mod check;
 pub mod cli;
 pub mod demo;
 #[cfg(fuzzing)]

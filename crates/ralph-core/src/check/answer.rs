@@ -96,8 +96,17 @@ fn head(report: &Report) -> String {
     }
 }
 
+/// One finding with all of its text, for a file that a person or the model reads.
+pub fn in_full(finding: &Finding) -> String {
+    told(finding, usize::MAX)
+}
+
 /// `src/a.ts:3:5 error TS2322 (tsc): Type 'string' …`
 fn line(finding: &Finding) -> String {
+    told(finding, PER_FINDING)
+}
+
+fn told(finding: &Finding, most: usize) -> String {
     let mut place = finding.file.clone();
     for number in [finding.line, finding.column].into_iter().flatten() {
         let _ = write!(place, ":{number}");
@@ -105,7 +114,7 @@ fn line(finding: &Finding) -> String {
     let kind = if finding.is_error { "error" } else { "warning" };
     let rule = if finding.rule.is_empty() { String::new() } else { format!(" {}", finding.rule) };
     let words = finding.message.trim();
-    let words = bounded(words, PER_FINDING).replace('\n', "\n    ");
+    let words = bounded(words, most).replace('\n', "\n    ");
     let space = if place.is_empty() { "" } else { " " };
     plain::visible(&format!("{place}{space}{kind}{rule} ({}): {words}", finding.check)).into_owned()
 }

@@ -34,14 +34,14 @@ pub struct Key {
 }
 
 impl Finding {
-    /// The file, the rule and the first line of the message, with every number left out: they count
-    /// lines and columns as a rule.
+    /// The file, the rule and the message, with every number left out: they count lines and columns
+    /// as a rule.
     pub fn key(&self) -> Key {
         Key {
             check: self.check.clone(),
             file: self.file.clone(),
             rule: self.rule.clone(),
-            message: without_numbers(self.message.lines().next().unwrap_or_default()),
+            message: without_numbers(&self.message),
         }
     }
 }

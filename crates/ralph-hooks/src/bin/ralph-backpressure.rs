@@ -1,5 +1,8 @@
 //! `ralph-backpressure`: see `ralph_hooks::backpressure`.
 
 fn main() {
-    ralph_hooks::door::enter_if_bound("ralph-backpressure", ralph_hooks::backpressure::answer);
+    ralph_hooks::door::enter_if_bound_or_set(
+        "ralph-backpressure",
+        ralph_hooks::backpressure::answer,
+    );
 }

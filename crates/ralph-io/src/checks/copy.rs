@@ -11,7 +11,7 @@ use anyhow::{Context, Result};
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 
 /// Ignored files and folders that are linked to. More is no project that people work in.
 const MOST_LINKS: usize = 20_000;
@@ -55,7 +55,7 @@ impl Copy {
             let part = copies.join(format!("{tree}.part"));
             // Of a process that was killed: the lock says that nobody works on it.
             let _ = std::fs::remove_dir_all(&part);
-            fill(&part, root, tree)?;
+            fill(&part, root, tree, patience)?;
             std::fs::rename(&part, &copy.folder)
                 .with_context(|| format!("could not name `{}`", copy.folder.display()))?;
         }
@@ -73,26 +73,28 @@ impl Copy {
     }
 }
 
-fn fill(part: &Path, root: &Path, tree: &str) -> Result<()> {
+fn fill(part: &Path, root: &Path, tree: &str, patience: Duration) -> Result<()> {
+    let until = Instant::now() + patience;
+    let left = || until.saturating_duration_since(Instant::now());
     std::fs::create_dir(part).with_context(|| format!("could not make `{}`", part.display()))?;
     let scratch = Scratch::new()?;
     let index = scratch.path("index");
     let mut read = git::command(root);
-    git::output(read.env("GIT_INDEX_FILE", &index).args(["read-tree", tree]))?;
+    git::output_within(read.env("GIT_INDEX_FILE", &index).args(["read-tree", tree]), left())?;
     let mut prefix = part.as_os_str().to_owned();
     prefix.push("/");
     let mut write = git::command(root);
     write.env("GIT_INDEX_FILE", &index).args(["checkout-index", "--all", "--quiet", "--force"]);
     let mut to = std::ffi::OsString::from("--prefix=");
     to.push(prefix);
-    git::output(write.arg(to)).context("could not copy the files")?;
-    link_ignored(part, root)
+    git::output_within(write.arg(to), left()).context("could not copy the files")?;
+    link_ignored(part, root, left())
 }
 
-fn link_ignored(part: &Path, root: &Path) -> Result<()> {
+fn link_ignored(part: &Path, root: &Path, left: Duration) -> Result<()> {
     let mut list = git::command(root);
     list.args(["ls-files", "--others", "--ignored", "--exclude-standard", "--directory", "-z"]);
-    let listed = git::output(&mut list).context("could not list what git ignores")?;
+    let listed = git::output_within(&mut list, left).context("could not list what git ignores")?;
     let names = listed.split(|byte| *byte == 0).filter(|name| !name.is_empty());
     for name in names.take(MOST_LINKS) {
         let name = Path::new(OsStr::from_bytes(name.strip_suffix(b"/").unwrap_or(name)));

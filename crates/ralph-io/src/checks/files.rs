@@ -3,7 +3,6 @@
 use crate::{atomic, plain_file};
 use anyhow::{Context, Result, bail};
 use std::path::Path;
-use std::time::SystemTime;
 
 /// What is larger is no source that a person reads, and no tool is asked about it.
 const LARGEST: u64 = 8 << 20;
@@ -13,9 +12,9 @@ pub fn is_file(path: &Path) -> bool {
     path.symlink_metadata().is_ok_and(|about| about.is_file() && about.len() <= LARGEST)
 }
 
-/// When it was written last.
-pub fn changed_at(path: &Path) -> Option<SystemTime> {
-    path.metadata().and_then(|about| about.modified()).ok()
+/// True if there is such a folder.
+pub fn is_folder(path: &Path) -> bool {
+    path.is_dir()
 }
 
 /// Its bytes; none if it is no regular file by now, or grew too large.

@@ -4,6 +4,7 @@ mod adopt;
 mod allowed;
 mod blocked;
 mod cancel;
+mod check;
 mod checkpoint;
 mod criteria;
 mod demo;
@@ -16,6 +17,7 @@ mod note;
 mod number;
 mod pause;
 mod places;
+mod press;
 mod replay;
 mod resume;
 pub(crate) mod screen;
@@ -74,6 +76,8 @@ enum Command {
     Uninstall(uninstall::Args),
     /// Run the acceptance commands of a loop, and keep their receipts
     Verify(verify::Args),
+    /// Check files as an edit in a loop is checked
+    Check(check::Args),
     /// Say what a person must do before the work can go on
     Blocked(blocked::Args),
     /// Take criteria that have changed; only a person can
@@ -85,6 +89,8 @@ enum Command {
     Supervise,
     #[command(hide = true)]
     Settle(settle::Args),
+    #[command(hide = true)]
+    Press(press::Args),
     /// Say whether everything is in place, and what to do if not
     Doctor(doctor::Args),
     /// Show a whole loop in a scratch repository, and what each hook answered
@@ -111,11 +117,13 @@ impl Command {
             Command::Install(_) => "install",
             Command::Uninstall(_) => "uninstall",
             Command::Verify(_) => "verify",
+            Command::Check(_) => "check",
             Command::Blocked(_) => "blocked",
             Command::Criteria(_) => "criteria accept",
             Command::Typed(_) => "typed",
             Command::Supervise => "supervise",
             Command::Settle(_) => "settle",
+            Command::Press(_) => "press",
             Command::Doctor(_) => "doctor",
             Command::Demo(_) => "demo",
         }
@@ -143,11 +151,13 @@ pub fn run() -> ExitCode {
         Command::Install(args) => install::run(&args),
         Command::Uninstall(args) => uninstall::run(&args),
         Command::Verify(args) => verify::run(&args),
+        Command::Check(args) => check::run(&args),
         Command::Blocked(args) => blocked::run(&args),
         Command::Criteria(command) => criteria::run(&command),
         Command::Typed(args) => typed::run(&args),
         Command::Supervise => supervise::run(),
         Command::Settle(args) => settle::run(&args),
+        Command::Press(args) => press::run(&args),
         Command::Doctor(args) => doctor::run(&args),
         Command::Demo(args) => demo::run(&args),
     });

@@ -1,0 +1,172 @@
+//! What a check finds on the project as it was before the work: in a copy of the tree from which the
+//! loop started, once for each check, and only when there is something to compare.
+
+use super::engine::Engine;
+use super::item::{Item, Target};
+use super::tool::{self, Looked, Place};
+use ralph_core::check::finding::{Finding, Key};
+use ralph_core::check::news::Before;
+use ralph_core::check::{By, Check, Program, Scope};
+use ralph_io::checks::{self, Copy};
+use serde::{Deserialize, Serialize};
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+
+/// The trees that are compared with, one for each project.
+pub(super) struct Trees {
+    /// What the loop wrote down when it started.
+    start: Option<checks::Start>,
+    found: Mutex<HashMap<PathBuf, Option<String>>>,
+}
+
+impl Trees {
+    pub(super) fn since(of_loop: Option<&Path>) -> Trees {
+        Trees { start: of_loop.and_then(checks::start_of), found: Mutex::default() }
+    }
+
+    /// The tree of the project from before the work; none where there is no repository.
+    fn of(&self, root: &Path) -> Option<String> {
+        let start = self.start.as_ref().filter(|start| start.root == root);
+        let mut found = self.found.lock().ok()?;
+        let tree = found
+            .entry(root.to_owned())
+            .or_insert_with(|| Copy::tree(root, start.map(|start| start.tree.as_str())));
+        tree.clone()
+    }
+}
+
+/// What is kept of a look at the copy.
+#[derive(Debug, Serialize, Deserialize)]
+enum Then {
+    Found(Vec<Key>),
+    /// There was not enough time, of so many milliseconds.
+    TooSlow(u128),
+}
+
+/// What the check found before the work; unknown where that cannot be told in time.
+pub(super) fn known(engine: &Engine<'_>, target: &Target, item: &Item) -> Before {
+    let Some(tree) = engine.trees.of(&target.root) else { return Before::Unknown };
+    let name = format!("{} in {tree}", item.id);
+    let Some(left) = engine.left(None) else { return Before::Unknown };
+    match target.kept.read(&name) {
+        Some(Then::Found(keys)) => return Before::Known(keys),
+        Some(Then::TooSlow(given)) if given >= left.as_millis() => return Before::Unknown,
+        _ => {}
+    }
+    let Ok(copy) = Copy::of(&target.kept, &target.root, &tree, left) else {
+        return Before::Unknown;
+    };
+    let then = look(engine, target, item, &copy);
+    // What cannot be written is looked for again.
+    let _ = then.as_ref().map(|then| target.kept.write(&name, then));
+    match then {
+        Some(Then::Found(keys)) => Before::Known(keys),
+        _ => Before::Unknown,
+    }
+}
+
+fn look(engine: &Engine<'_>, target: &Target, item: &Item, copy: &Copy) -> Option<Then> {
+    let to_copy = Moved::of(target, copy);
+    let file = to_copy.path(&target.file);
+    let check = to_copy.check(&item.check);
+    let is_new = item.check.scope == Scope::File && !checks::is_file(&file);
+    if is_new || !checks::is_folder(&check.folder) {
+        return Some(Then::Found(Vec::new()));
+    }
+    let left = engine.left(None)?;
+    let output = target.kept.output(&format!("before: {}", item.id));
+    let place = Place { root: copy.folder().to_owned(), file, output };
+    match tool::look(engine, &check, &place, left).0 {
+        Looked::Found(found) => {
+            let back = |one: Finding| Finding { message: to_copy.back(&one.message), ..one }.key();
+            Some(Then::Found(found.into_iter().map(back).collect()))
+        }
+        Looked::Unfinished(_) => Some(Then::TooSlow(left.as_millis())),
+        Looked::NotRun(_) => None,
+    }
+}
+
+/// From the project to its copy.
+struct Moved {
+    /// Each pair: a folder of the project, and the one that stands for it.
+    pairs: [(String, String); 2],
+}
+
+impl Moved {
+    fn of(target: &Target, copy: &Copy) -> Moved {
+        let text = |path: &Path| path.to_string_lossy().into_owned();
+        let kept = &target.kept;
+        Moved {
+            pairs: [
+                (text(&kept.tools()), text(&kept.tools_of_copy())),
+                (text(&target.root), text(copy.folder())),
+            ],
+        }
+    }
+
+    fn text(&self, text: &str) -> String {
+        let [tools, root] = &self.pairs;
+        replaced(&replaced(text, &root.0, &root.1), &tools.0, &tools.1)
+    }
+
+    fn back(&self, text: &str) -> String {
+        self.pairs.iter().fold(text.to_owned(), |text, (from, to)| replaced(&text, to, from))
+    }
+
+    fn path(&self, path: &Path) -> PathBuf {
+        self.text(&path.to_string_lossy()).into()
+    }
+
+    fn check(&self, check: &Check) -> Check {
+        let program = |program: &Program| Program {
+            line: program.line.iter().map(|word| self.text(word)).collect(),
+            variables: program
+                .variables
+                .iter()
+                .map(|(name, value)| (name.clone(), self.text(value)))
+                .collect(),
+        };
+        let by = match &check.by {
+            By::Program(it) => By::Program(program(it)),
+            By::Filter(it) => By::Filter(program(it)),
+            By::Shell(line) => By::Shell(self.text(line)),
+            By::Parser(parser) => By::Parser(*parser),
+        };
+        Check { by, folder: self.path(&check.folder), ..check.clone() }
+    }
+}
+
+/// Every place where `from` stands as a whole path or as the folder of one.
+fn replaced(text: &str, from: &str, to: &str) -> String {
+    let mut rest = text;
+    let mut out = String::new();
+    while let Some(at) = rest.find(from) {
+        let (before, after) = (&rest[..at], &rest[at + from.len()..]);
+        let is_whole =
+            |letter: char| !letter.is_alphanumeric() && !matches!(letter, '-' | '_' | '.');
+        let ends = after.chars().next().is_none_or(is_whole);
+        out.push_str(before);
+        out.push_str(if ends { to } else { from });
+        rest = after;
+    }
+    out + rest
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(text: &str, expected: &str) {
+        assert_eq!(replaced(text, "/p/app", "/copy"), expected);
+    }
+
+    #[test]
+    fn a_folder_is_replaced_where_it_stands_as_a_whole() {
+        check("/p/app", "/copy");
+        check("--file=/p/app/a.ts,/p/app/b", "--file=/copy/a.ts,/copy/b");
+        check("'/p/app' \"/p/app\"", "'/copy' \"/copy\"");
+        check("/p/app-2/a /p/app.old /p/apple", "/p/app-2/a /p/app.old /p/apple");
+    }
+}

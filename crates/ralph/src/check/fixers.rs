@@ -1,0 +1,55 @@
+//! The fixers of one file, one after the other, while nobody else fixes it.
+
+use super::engine::Engine;
+use super::item::{Item, Target};
+use super::{Came, Checked, tool};
+use ralph_core::check::{By, Kind};
+use ralph_io::checks;
+use std::time::{Duration, Instant};
+
+/// Runs them. A fixer that does not finish leaves the file as it was.
+pub(super) fn run(engine: &Engine<'_>, target: &Target) -> Vec<Checked> {
+    let fixers: Vec<&Item> = target.of_kind(Kind::Fix).collect();
+    if fixers.is_empty() {
+        return Vec::new();
+    }
+    let lock = format!("fixers of {}", target.file.display());
+    let held = target.kept.lock(&lock, engine.left(None).unwrap_or_default());
+    let results = fixers.into_iter().map(|item| match &held {
+        Ok(_) => fix(engine, target, item),
+        Err(_) => checked(target, item, busy(), Duration::ZERO, false),
+    });
+    results.collect()
+}
+
+fn busy() -> Came {
+    Came::Unfinished("another edit of the same file was being fixed all the time".to_owned())
+}
+
+fn fix(engine: &Engine<'_>, target: &Target, item: &Item) -> Checked {
+    let began = Instant::now();
+    if engine.is_for_later(target, &item.id) {
+        return checked(target, item, Came::Later, Duration::ZERO, false);
+    }
+    let Some(before) = checks::content(&target.file) else {
+        let gone = Came::NotRun("the file is gone".to_owned());
+        return checked(target, item, gone, began.elapsed(), false);
+    };
+    let came = tool::run(engine, target, item);
+    let mut after = checks::content(&target.file).unwrap_or_else(|| before.clone());
+    if !matches!(came, Came::Found { .. })
+        && !matches!(item.check.by, By::Filter(_))
+        && after != before
+    {
+        // It was ended while it wrote, or failed half way: what it left is nobody's work.
+        if checks::put_back(&target.file, &after, &before).is_ok() {
+            after.clone_from(&before);
+        }
+    }
+    checked(target, item, came, began.elapsed(), after != before)
+}
+
+fn checked(target: &Target, item: &Item, came: Came, took: Duration, fixed: bool) -> Checked {
+    let (name, file) = (item.check.name.clone(), target.name());
+    Checked { name, file, came, took, fixed }
+}

@@ -1,0 +1,52 @@
+//! The checks that only look, and the tests: side by side, as many as there are cores.
+
+use super::engine::Engine;
+use super::item::{Item, Target};
+use super::{Came, Checked, tool};
+use ralph_core::check::{Kind, Scope};
+use std::collections::VecDeque;
+use std::sync::Mutex;
+use std::time::Instant;
+
+/// Runs them all. The slowest as a rule come first: what looks at something whole, then the tests.
+pub(super) fn run(engine: &Engine<'_>, targets: &[Target]) -> Vec<Checked> {
+    let mut todo: Vec<(&Target, &Item)> = targets
+        .iter()
+        .flat_map(|target| target.items.iter().map(move |item| (target, item)))
+        .filter(|(_, item)| item.check.kind != Kind::Fix)
+        .collect();
+    todo.sort_by_key(|(_, item)| match (&item.check.scope, item.check.kind) {
+        (Scope::Whole(_), _) => 0,
+        (Scope::File, Kind::Test) => 1,
+        (Scope::File, _) => 2,
+    });
+    let cores = std::thread::available_parallelism().map_or(2, usize::from);
+    let n_workers = cores.clamp(2, 8).min(todo.len());
+    let todo = Mutex::new(VecDeque::from(todo));
+    let done = Mutex::new(Vec::new());
+    std::thread::scope(|scope| {
+        for _ in 0..n_workers {
+            scope.spawn(|| {
+                while let Some((target, item)) =
+                    todo.lock().ok().and_then(|mut todo| todo.pop_front())
+                {
+                    let checked = look(engine, target, item);
+                    if let Ok(mut done) = done.lock() {
+                        done.push(checked);
+                    }
+                }
+            });
+        }
+    });
+    done.into_inner().unwrap_or_default()
+}
+
+fn look(engine: &Engine<'_>, target: &Target, item: &Item) -> Checked {
+    let began = Instant::now();
+    let came = match engine.is_for_later(target, &item.id) {
+        true => Came::Later,
+        false => tool::run(engine, target, item),
+    };
+    let (name, file) = (item.check.name.clone(), target.name());
+    Checked { name, file, came, took: began.elapsed(), fixed: false }
+}

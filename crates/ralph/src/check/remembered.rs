@@ -1,0 +1,122 @@
+//! What is remembered from one edit to the next: how long each check takes, what the model was told,
+//! and which files are still to be looked at.
+
+use super::Pace;
+use super::engine::Engine;
+use super::item::Target;
+use ralph_core::check::finding::{Finding, Key};
+use ralph_core::check::news;
+use ralph_io::checks::{self, Kept};
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+use std::time::Duration;
+
+/// How long the model is taken to remember what it was told. A burst of edits lasts less.
+const BURST_MS: i64 = 120_000;
+
+/// So many times in a row a check may miss the deadline of edits before it is left for later.
+const MISSES: u32 = 2;
+
+/// How long the checks of a project take.
+pub(super) struct Durations<'a> {
+    kept: &'a Kept,
+}
+
+#[derive(Debug, Default, Serialize, Deserialize)]
+struct Measured {
+    /// How long it took last.
+    last_ms: u128,
+    /// How many times in a row it missed the deadline of an edit.
+    missed: u32,
+}
+
+impl<'a> Durations<'a> {
+    pub(super) fn of(target: &'a Target) -> Durations<'a> {
+        Durations { kept: &target.kept }
+    }
+
+    /// True if the check has missed the deadline of edits again and again.
+    pub(super) fn is_too_slow(&self, id: &str) -> bool {
+        let all: BTreeMap<String, Measured> = self.kept.read("durations").unwrap_or_default();
+        all.get(id).is_some_and(|measured| measured.missed >= MISSES)
+    }
+
+    /// Remembers a run. One with time enough leaves the tool warm: the next edit may try it again.
+    pub(super) fn note(&self, id: &str, took: Duration, missed: bool, engine: &Engine<'_>) {
+        let is_edit = matches!(engine.order.pace, Pace::AfterEdit(_));
+        // What cannot be remembered is measured again.
+        let _ = self.kept.update("durations", |all: &mut BTreeMap<String, Measured>| {
+            let measured = all.entry(id.to_owned()).or_default();
+            measured.last_ms = took.as_millis();
+            measured.missed = match (missed, is_edit) {
+                (true, true) => measured.missed + 1,
+                (true, false) => MISSES,
+                (false, true) => 0,
+                (false, false) => measured.missed.min(MISSES - 1),
+            };
+        });
+    }
+}
+
+/// What the model of one loop was told.
+pub(super) struct Told<'a> {
+    kept: &'a Kept,
+    name: String,
+}
+
+#[derive(Debug, Default, Serialize, Deserialize)]
+struct Memory {
+    /// By check, what was told and when the first of it was.
+    findings: BTreeMap<String, (i64, Vec<Key>)>,
+    /// What is said once.
+    once: BTreeSet<String>,
+}
+
+impl<'a> Told<'a> {
+    pub(super) fn of(target: &'a Target, of_loop: &Path) -> Told<'a> {
+        Told { kept: &target.kept, name: format!("told in {}", of_loop.display()) }
+    }
+
+    /// Takes out what was told a moment ago, and remembers the rest as told now.
+    pub(super) fn sort(&self, id: &str, new: Vec<Finding>, now_ms: i64) -> (Vec<Finding>, usize) {
+        let keys: Vec<Key> = new.iter().map(Finding::key).collect();
+        let told = self.kept.update(&self.name, |memory: &mut Memory| {
+            let known = memory.findings.remove(id);
+            let (at, told) = known
+                .filter(|(at, _)| (0..BURST_MS).contains(&(now_ms - at)))
+                .unwrap_or((now_ms, Vec::new()));
+            if !keys.is_empty() {
+                memory.findings.insert(id.to_owned(), (at, keys));
+            }
+            told
+        });
+        // Told twice is better than not told.
+        news::untold(new, &told.unwrap_or_default())
+    }
+
+    /// True the first time that this is asked.
+    pub(super) fn is_first(&self, what: &str) -> bool {
+        self.kept
+            .update(&self.name, |memory: &mut Memory| memory.once.insert(what.to_owned()))
+            .unwrap_or(true)
+    }
+}
+
+/// The files of a loop that have checks which were too slow for an edit.
+pub(crate) mod later {
+    use super::checks;
+    use std::path::{Path, PathBuf};
+
+    /// Remembers them.
+    pub(crate) fn add(of_loop: &Path, files: &[PathBuf]) {
+        // What cannot be written is not looked at later, and the model was told that it was not
+        // looked at now.
+        let _ = checks::add_later(of_loop, files);
+    }
+
+    /// Those that are remembered; they are forgotten with this.
+    pub(crate) fn take(of_loop: &Path) -> Vec<PathBuf> {
+        checks::take_later(of_loop)
+    }
+}

@@ -1,0 +1,202 @@
+//! One check of one file: what it finds, and what of that is news.
+
+use super::Came;
+use super::before;
+use super::engine::Engine;
+use super::item::{Item, Target, relative};
+use super::parsers;
+use super::remembered::Durations;
+use ralph_core::check::finding::Finding;
+use ralph_core::check::forms::{self, Printed, Said};
+use ralph_core::check::{By, Check, Scope, news};
+use ralph_io::checks::{self, Limits};
+use ralph_io::clock;
+use ralph_io::command::Ended;
+use serde::{Deserialize, Serialize};
+use std::path::{Component, Path, PathBuf};
+use std::time::Duration;
+
+/// What a tool said, or why it said nothing.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(super) enum Looked {
+    /// What it found; files are named from the project's root.
+    Found(Vec<Finding>),
+    /// It began and did not finish.
+    Unfinished(String),
+    /// It did not run.
+    NotRun(String),
+}
+
+/// Where a check looks: at the project, or at the copy of what it was before the work.
+#[derive(Debug, Clone)]
+pub(super) struct Place {
+    pub(super) root: PathBuf,
+    pub(super) file: PathBuf,
+    /// Where what it prints is kept.
+    pub(super) output: PathBuf,
+}
+
+/// Runs one check.
+pub(super) fn run(engine: &Engine<'_>, target: &Target, item: &Item) -> Came {
+    let looked = match &item.check.scope {
+        Scope::Whole(_) => whole(engine, target, item),
+        Scope::File => here(engine, target, item),
+    };
+    match looked {
+        Looked::Unfinished(what) => Came::Unfinished(what),
+        Looked::NotRun(why) => Came::NotRun(why),
+        Looked::Found(found) => sorted(engine, target, item, found),
+    }
+}
+
+fn sorted(engine: &Engine<'_>, target: &Target, item: &Item, found: Vec<Finding>) -> Came {
+    if let Ok(mut all) = engine.all.lock() {
+        all.extend(found.iter().cloned());
+    }
+    let before = match found.is_empty() {
+        true => news::Before::Unknown,
+        false => before::known(engine, target, item),
+    };
+    let edited = target.name();
+    let sorted = news::sort(found, &before, |file| file == edited);
+    let (new, told_before) = engine.untold(target, &item.id, sorted.new);
+    Came::Found { new, old: sorted.old, elsewhere: sorted.elsewhere, told_before }
+}
+
+/// What a run of a whole check came to.
+#[derive(Debug, Serialize, Deserialize)]
+struct WholeRun {
+    began_ms: i64,
+    looked: Looked,
+}
+
+/// One run of a check of something whole answers for every edit that was made before it: of many
+/// edits at once, the first is looked at, and then all others together.
+fn whole(engine: &Engine<'_>, target: &Target, item: &Item) -> Looked {
+    let name = format!("run of {}", item.id);
+    let Some(left) = engine.left(item.check.limit) else { return no_time(engine) };
+    let Ok(_held) = target.kept.lock(&name, left) else {
+        return Looked::Unfinished("the same check of another edit took all the time".to_owned());
+    };
+    let earlier: Option<WholeRun> = target.kept.read(&name);
+    if let Some(earlier) = earlier.filter(|run| run.began_ms > engine.began_ms)
+        && let Looked::Found(_) = &earlier.looked
+    {
+        return earlier.looked;
+    }
+    let began_ms = clock::now().as_millisecond();
+    let looked = here(engine, target, item);
+    // One that cannot be written is run again by the next.
+    let _ = target.kept.write(&name, &WholeRun { began_ms, looked: looked.clone() });
+    looked
+}
+
+/// Runs the check on the project as it is, and remembers how long it took.
+fn here(engine: &Engine<'_>, target: &Target, item: &Item) -> Looked {
+    let place = Place {
+        root: target.root.clone(),
+        file: target.file.clone(),
+        output: target.kept.output(&item.id),
+    };
+    let Some(left) = engine.left(item.check.limit) else { return no_time(engine) };
+    let (looked, took) = look(engine, &item.check, &place, left);
+    Durations::of(target).note(&item.id, took, matches!(looked, Looked::Unfinished(_)), engine);
+    looked
+}
+
+fn no_time(engine: &Engine<'_>) -> Looked {
+    let budget = engine.budget().as_secs();
+    Looked::Unfinished(format!("nothing was left of the {budget} s for all checks when it was due"))
+}
+
+/// Runs a check at a place, within this time.
+pub(super) fn look(
+    engine: &Engine<'_>,
+    check: &Check,
+    place: &Place,
+    left: Duration,
+) -> (Looked, Duration) {
+    let (line, whole) = match &check.by {
+        By::Parser(parser) => {
+            let content = checks::content(&place.file).unwrap_or_default();
+            let found = parsers::read(*parser, &check.name, &content);
+            let named = found
+                .into_iter()
+                .map(|one| Finding { file: relative(&place.file, &place.root), ..one });
+            return (Looked::Found(named.collect()), Duration::ZERO);
+        }
+        By::Program(program) => (checks::line_of(program, None), false),
+        By::Filter(program) => (checks::line_of(program, Some(&place.file)), true),
+        By::Shell(line) => (line.clone(), false),
+    };
+    let read = if whole { checks::content(&place.file) } else { None };
+    let limits = Limits {
+        ralph: &engine.ralph,
+        folder: &check.folder,
+        output: &place.output,
+        deadline: left,
+    };
+    let ran = match checks::run(&line, &limits, whole) {
+        Ok(ran) => ran,
+        Err(error) => return (Looked::NotRun(format!("{error:#}")), Duration::ZERO),
+    };
+    let took = ran.took;
+    let code = match ran.ended {
+        Ended::Exited(code) => Some(code),
+        Ended::Signalled(_) => None,
+        Ended::Deadline => return (Looked::Unfinished(ended_after(left)), took),
+        Ended::Stopped => return (Looked::Unfinished("it was interrupted".to_owned()), took),
+        Ended::NotStarted(why) => return (Looked::NotRun(why), took),
+        Ended::SupervisorLost => {
+            return (Looked::Unfinished("it was killed".to_owned()), took);
+        }
+    };
+    let stdout = String::from_utf8_lossy(&ran.stdout);
+    let printed = Printed {
+        check: &check.name,
+        file: &place.file.to_string_lossy(),
+        stdout: if whole { "" } else { &stdout },
+        stderr: &String::from_utf8_lossy(&ran.stderr),
+        code,
+    };
+    match forms::read(check.form, &printed) {
+        Said::DidNotRun(why) => (Looked::NotRun(why), took),
+        Said::Found(found) => {
+            if let Some(read) =
+                read.filter(|read| code == Some(0) && !ran.stdout.is_empty() && *read != ran.stdout)
+                && let Err(error) = checks::put_back(&place.file, &read, &ran.stdout)
+            {
+                return (Looked::Unfinished(format!("{error:#}")), took);
+            }
+            (Looked::Found(named(found, check, place)), took)
+        }
+    }
+}
+
+fn ended_after(left: Duration) -> String {
+    format!("it was ended after {:.1} s", left.as_secs_f64())
+}
+
+/// The findings with their files named from the root of the place.
+fn named(found: Vec<Finding>, check: &Check, place: &Place) -> Vec<Finding> {
+    let name = |file: &str| match file {
+        "" => String::new(),
+        file => relative(&plain(&check.folder.join(file)), &place.root),
+    };
+    found.into_iter().map(|one| Finding { file: name(&one.file), ..one }).collect()
+}
+
+/// The path without `.` and `..`.
+fn plain(path: &Path) -> PathBuf {
+    let mut plain = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::CurDir => {}
+            Component::ParentDir => {
+                plain.pop();
+            }
+            part => plain.push(part),
+        }
+    }
+    plain
+}

@@ -1,0 +1,176 @@
+//! `ralph check`: the checks that an edit in a loop gets, from the command line.
+
+mod explained;
+
+use super::exit::{Exit, refused};
+use super::here::Here;
+use super::screen::{self, Colour, visible, visible_lines};
+use super::which;
+use crate::check::{self, Came, Checked, Order, Outcome, Pace};
+use anyhow::Result;
+use ralph_core::check::answer;
+use ralph_core::check::choice::Choice;
+use ralph_io::checks::{self, Surroundings};
+use ralph_io::{clock, settings};
+use serde_json::json;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// How long what was too slow for the edits may take all together.
+const LATE: Duration = Duration::from_secs(600);
+
+/// What a person or a model may say about a check.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// The files
+    #[arg(value_name = "FILE", required_unless_present = "late")]
+    files: Vec<PathBuf>,
+    /// Say which checks apply and why, and run none
+    #[arg(long)]
+    explain: bool,
+    /// The files of this loop with checks that were too slow for the edits
+    #[arg(long, conflicts_with_all = ["files", "explain"])]
+    late: bool,
+    /// Print one JSON document
+    #[arg(long)]
+    json: bool,
+}
+
+pub(crate) fn run(args: &Args) -> Result<Exit> {
+    let here = Here::gather()?;
+    let _ = ralph_io::command::adopt_orphans();
+    let of_loop = loop_of_session(&here)?;
+    let (files, pace) = match args.late {
+        true => (late_files(of_loop.as_deref())?, Pace::Late(LATE)),
+        false => (args.files.clone(), Pace::ByHand),
+    };
+    for file in &files {
+        if !checks::is_file(file) && !args.late {
+            let message = format!(
+                "`{}` is no regular file of at most 8 MiB; name a file that can be edited",
+                visible(&file.display().to_string())
+            );
+            return Err(refused(Exit::Usage, message));
+        }
+    }
+    let choice = choice(&here, files.first().map(PathBuf::as_path));
+    let order = Order {
+        home: &here.home,
+        files: &files,
+        choice: &choice,
+        of_loop: of_loop.as_deref(),
+        pace,
+    };
+    match args.explain {
+        true => explained::run(&order, args.json),
+        false => report(&check::run(&order)?, args.json),
+    }
+}
+
+/// The folder of the loop in whose session this runs: its start is what findings are compared with.
+fn loop_of_session(here: &Here) -> Result<Option<PathBuf>> {
+    let Some(session) = &here.session else { return Ok(None) };
+    let found = which::of_session(here, session)?;
+    Ok(found.map(|found| found.file.folder().to_owned()))
+}
+
+fn late_files(of_loop: Option<&Path>) -> Result<Vec<PathBuf>> {
+    let Some(of_loop) = of_loop else {
+        let message = "there is no loop in this session; name the files instead";
+        return Err(refused(Exit::No, message));
+    };
+    Ok(check::later::take(of_loop))
+}
+
+/// What the settings of the file's project say, with what could not be used of them.
+fn choice(here: &Here, file: Option<&Path>) -> Choice {
+    let root =
+        file.and_then(|file| file.canonicalize().ok()).map(|file| Surroundings::root_of(&file));
+    let (settings, problems) = settings::read(&here.home, root.as_deref().unwrap_or(&here.root));
+    problems.iter().for_each(|problem| screen::tell(problem));
+    settings.checks()
+}
+
+fn report(outcome: &Outcome, as_json: bool) -> Result<Exit> {
+    let clean = outcome.is_clean();
+    match as_json {
+        true => screen::print_json(&document(outcome))?,
+        false => screen::print(&text(outcome))?,
+    }
+    Ok(if clean { Exit::Done } else { Exit::No })
+}
+
+fn text(outcome: &Outcome) -> String {
+    let width = |of: fn(&Checked) -> &str| {
+        outcome.checked.iter().map(|one| of(one).chars().count()).max().unwrap_or_default()
+    };
+    let (names, files) = (width(|one| &one.name), width(|one| &one.file));
+    let mut text = String::new();
+    for one in &outcome.checked {
+        let (word, colour) = verdict(one);
+        text.push_str(&format!(
+            "{:<names$}  {:<files$}  {:>6.1} s  {}\n",
+            visible(&one.name),
+            visible(&one.file),
+            one.took.as_secs_f64(),
+            screen::coloured(&visible(&word), colour)
+        ));
+    }
+    match answer::text(&outcome.report) {
+        Some(said) => text.push_str(&format!("\n{}", visible_lines(&said))),
+        None if outcome.checked.is_empty() => text.push_str("No check applies."),
+        None => text.push_str("Nothing to report."),
+    }
+    text
+}
+
+fn verdict(one: &Checked) -> (String, Colour) {
+    let fixed = if one.fixed { "fixed, " } else { "" };
+    match &one.came {
+        Came::Unfinished(_) => ("did not finish".to_owned(), Colour::Yellow),
+        Came::NotRun(_) => ("did not run".to_owned(), Colour::Yellow),
+        Came::Later => ("too slow for an edit".to_owned(), Colour::Yellow),
+        Came::Found { new, old, elsewhere, told_before } => {
+            let counts =
+                [(new.len() + told_before, "new"), (*old, "old"), (*elsewhere, "elsewhere")];
+            let said: Vec<String> = counts
+                .into_iter()
+                .filter(|(count, _)| *count > 0)
+                .map(|(count, what)| format!("{count} {what}"))
+                .collect();
+            match (said.is_empty(), new.is_empty() && *told_before == 0) {
+                (true, _) if one.fixed => ("fixed".to_owned(), Colour::Green),
+                (true, _) => ("fine".to_owned(), Colour::Green),
+                (false, true) => (format!("{fixed}{}", said.join(", ")), Colour::Green),
+                (false, false) => (format!("{fixed}{}", said.join(", ")), Colour::Red),
+            }
+        }
+    }
+}
+
+fn document(outcome: &Outcome) -> serde_json::Value {
+    let checks: Vec<_> = outcome
+        .checked
+        .iter()
+        .map(|one| {
+            let (state, findings, old, why) = match &one.came {
+                Came::Found { new, old, .. } if new.is_empty() => ("fine", &new[..], *old, ""),
+                Came::Found { new, old, .. } => ("found", &new[..], *old, ""),
+                Came::Unfinished(why) => ("unfinished", &[][..], 0, why.as_str()),
+                Came::NotRun(why) => ("not_run", &[][..], 0, why.as_str()),
+                Came::Later => ("later", &[][..], 0, ""),
+            };
+            json!({"name": one.name, "file": one.file, "state": state, "findings": findings,
+                "old": old, "fixed": one.fixed, "why": why,
+                "duration_ms": u64::try_from(one.took.as_millis()).unwrap_or(u64::MAX)})
+        })
+        .collect();
+    let lacking: Vec<_> = outcome
+        .report
+        .not_run
+        .iter()
+        .map(|(name, why)| json!({"name": name, "why": why}))
+        .collect();
+    json!({"schema_version": 1, "at": clock::now().to_string(), "clean": outcome.is_clean(),
+        "checks": checks, "not_run": lacking})
+}

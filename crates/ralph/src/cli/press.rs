@@ -1,0 +1,100 @@
+//! `ralph press`: what `ralph-backpressure` asks its neighbour after an edit, and `ralph-stop-hook`
+//! at the end of a turn.
+//!
+//! Not for people: it prints what the model is to read, or nothing. Its standard input is the life of
+//! the hook that asked: when that ends, however it does, nothing goes on here.
+
+use super::exit::Exit;
+use super::install::merge;
+use super::places::Places;
+use super::screen;
+use crate::check::{self, Order, Pace};
+use anyhow::{Context, Result};
+use ralph_core::check::answer;
+use ralph_core::check::choice::Choice;
+use ralph_core::settings::Settings;
+use ralph_io::checks::Surroundings;
+use ralph_io::home::Home;
+use ralph_io::store::LoopFile;
+use ralph_io::{command, given, outside, settings};
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// How long what was too slow for the edits may take at the end of a turn.
+const LATE: Duration = Duration::from_secs(240);
+
+/// What is to be looked at.
+#[derive(clap::Args)]
+pub(super) struct Args {
+    /// The state file of the loop
+    #[arg(long)]
+    state: Option<PathBuf>,
+    /// What was too slow for the edits of this turn
+    #[arg(long, requires = "state")]
+    late: bool,
+    /// The edited files
+    files: Vec<PathBuf>,
+}
+
+pub(super) fn run(args: &Args) -> Result<Exit> {
+    given::end_with_input();
+    let _ = command::adopt_orphans();
+    let home = Home::from_env()?;
+    let file = args.state.as_ref().map(LoopFile::at);
+    let Some(choice) = choice(&home, file.as_ref(), &args.files)? else { return Ok(Exit::Done) };
+    let of_loop = file.as_ref().map(LoopFile::folder);
+    let late = args.late.then(|| of_loop.map(check::later::take)).flatten();
+    let order = Order {
+        home: &home,
+        files: late.as_deref().unwrap_or(&args.files),
+        choice: &choice,
+        of_loop,
+        pace: match args.late {
+            true => Pace::Late(LATE),
+            false => Pace::AfterEdit(choice.budget(registered_timeout())),
+        },
+    };
+    let outcome = check::run(&order)?;
+    if let Some(of_loop) = of_loop.filter(|_| !outcome.report.later.is_empty()) {
+        check::later::add(of_loop, order.files);
+    }
+    if let Some(said) = answer::text(&outcome.report) {
+        screen::print(&said)?;
+    }
+    Ok(Exit::Done)
+}
+
+/// What was frozen into the loop; without one, what the settings say now, if they want checks in every
+/// session.
+fn choice(home: &Home, file: Option<&LoopFile>, files: &[PathBuf]) -> Result<Option<Choice>> {
+    if let Some(file) = file {
+        let state = file.read()?.context("the loop is gone")?.state;
+        return Ok(Some(Settings::of(&state).checks()));
+    }
+    let Some(first) = files.first().and_then(|file| file.canonicalize().ok()) else {
+        return Ok(None);
+    };
+    let choice = settings::read(home, &Surroundings::root_of(&first)).0.checks();
+    Ok(choice.always.unwrap_or(false).then_some(choice))
+}
+
+/// The timeout that the client gives the hook, where it is registered in settings.
+fn registered_timeout() -> Option<Duration> {
+    let places = Places::from_environment().ok()?;
+    let project = ralph_io::client::project_dir().unwrap_or(places.current);
+    let files = [
+        places.config.join("settings.json"),
+        project.join(".claude/settings.json"),
+        project.join(".claude/settings.local.json"),
+    ];
+    files.iter().filter_map(|path| timeout_in(path)).min()
+}
+
+fn timeout_in(path: &Path) -> Option<Duration> {
+    let settings: Value = serde_json::from_str(&outside::find(path).ok()?.text?).ok()?;
+    let groups = settings["hooks"]["PostToolUse"].as_array()?.iter();
+    let entries = groups.flat_map(|group| group["hooks"].as_array().into_iter().flatten());
+    let ours = entries.filter(|entry| merge::is_ours(entry));
+    ours.filter_map(|entry| Duration::try_from_secs_f64(entry["timeout"].as_f64()?).ok()).min()
+}
