@@ -11,6 +11,7 @@ mod json;
 mod lua;
 mod nix;
 mod php;
+mod places;
 mod python;
 mod ruby;
 mod rust;
