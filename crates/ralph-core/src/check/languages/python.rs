@@ -1,0 +1,101 @@
+//! Python: the interpreter's own parser, ruff, the type checker and formatter that the project uses,
+//! and the tests that belong to the file.
+//!
+//! Tools leave caches where they run; ours are kept out of the project's tree.
+
+mod format;
+mod tests_of;
+mod types;
+
+use super::super::around::Around;
+use super::super::forms::Form;
+use super::places::{Places, configured_or_there};
+use super::text_of;
+use super::wanted::Wanted;
+
+const RUFF: Places =
+    Places { files: &["ruff.toml", ".ruff.toml"], tables: &[("pyproject.toml", "tool.ruff")] };
+
+/// Compiles a file and keeps nothing: `py_compile` would leave a `__pycache__` beside it. What is
+/// wrong is printed as other tools do; a traceback would name this text too.
+const COMPILE: &str = r#"import sys
+f = sys.argv[1]
+try:
+    compile(open(f, "rb").read(), f, "exec", dont_inherit=True)
+except (SyntaxError, ValueError) as e:
+    at = (f, getattr(e, "lineno", 1) or 1, getattr(e, "offset", 1) or 1)
+    sys.exit("%s:%s:%s: error: %s: %s" % (at + (type(e).__name__, getattr(e, "msg", e))))
+"#;
+
+/// What a file of this kind gets.
+pub(super) fn wanted(around: &dyn Around) -> Wanted {
+    let mut wanted = Wanted::new(around);
+    lint(around, &mut wanted);
+    format::wanted(around, &mut wanted);
+    compile(around, &mut wanted);
+    types::wanted(around, &mut wanted);
+    tests_of::wanted(around, &mut wanted);
+    wanted
+}
+
+/// `--force-exclude`: a file that is named would be looked at although the project leaves it out.
+fn lint(around: &dyn Around, wanted: &mut Wanted) {
+    let named = ("ruff", "run `pip install ruff`");
+    let why = "ruff is installed";
+    let Some(ruff) = configured_or_there(around, RUFF, named, why, wanted) else { return };
+    let file = text_of(around.file());
+    let line = ["check", "--fix", "--no-cache", "--force-exclude", "--output-format", "json"];
+    let program = ruff.tool.with(&[&line[..], &[&file]].concat());
+    wanted.fix("ruff", program, Form::Ruff).at(&ruff.folder).because(ruff.why);
+}
+
+/// Not left to ruff: it may be switched off, or know a newer Python than the project's.
+///
+/// `-I -S` keeps out of the project's modules, and `-W ignore` keeps warnings out of the output.
+fn compile(around: &dyn Around, wanted: &mut Wanted) {
+    let Some(python) = around.tool("python3") else { return };
+    let file = text_of(around.file());
+    let program = python.with(&["-I", "-S", "-B", "-W", "ignore", "-c", COMPILE, &file]);
+    wanted.look("py_compile", program, Form::Plain).because("it is Python");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::By;
+    use super::super::world::World;
+    use super::*;
+
+    #[test]
+    fn a_file_is_compiled_by_the_project_s_python() {
+        World::edits("a.py").plans("");
+        let world = World::edits("a/b.py").on_path(&["python3"]);
+        world.plans("look py_compile @a");
+        world.runs("py_compile", &format!("python3 -I -S -B -W ignore -c {COMPILE} a/b.py"));
+        World::edits("a.pyi").on_path(&["python3"]).plans("look py_compile");
+        let world = World::edits("a.py").on_path(&["python3"]).installed(".venv/bin/python3");
+        let By::Program(program) = world.check("py_compile").by else { panic!("a program") };
+        assert_eq!(program.line[0], "/w/.venv/bin/python3");
+    }
+
+    #[test]
+    fn ruff_fixes_wherever_it_is_installed() {
+        let world = World::edits("a/b.py").on_path(&["ruff"]);
+        world.plans("fix ruff @a");
+        world.runs(
+            "ruff",
+            "ruff check --fix --no-cache --force-exclude --output-format json a/b.py",
+        );
+        world.says("ruff", "ruff is installed");
+    }
+
+    #[test]
+    fn ruff_runs_beside_its_configuration() {
+        let plans = |path, text, expected| World::edits("a/b.py").file(path, text).plans(expected);
+        plans("a/.ruff.toml", "", "lacking ruff");
+        plans("pyproject.toml", "[tool.ruff.lint]", "lacking ruff");
+        plans("pyproject.toml", "[project]", "");
+        let world = World::edits("a/b/c.py").files(&["a/ruff.toml"]).on_path(&["ruff"]);
+        world.plans("fix ruff @a | fix ruff format @a");
+        world.says("ruff", "`a/ruff.toml` configures it");
+    }
+}

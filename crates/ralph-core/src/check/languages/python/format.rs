@@ -1,0 +1,166 @@
+//! What puts a Python file in order: one formatter, and only where the project uses one.
+//!
+//! A formatter that the project does not use would rewrite every line of its files, so a
+//! configuration for ruff's lint alone counts only where nothing names another formatter.
+
+use std::path::PathBuf;
+
+use super::super::super::around::Around;
+use super::super::super::forms::Form;
+use super::super::places::{Places, nearest, upward};
+use super::super::wanted::Wanted;
+use super::super::{folder_of, said, text_of};
+use super::RUFF;
+
+const RUFF_FORMAT: Places = Places {
+    files: &[],
+    tables: &[
+        ("pyproject.toml", "tool.ruff.format"),
+        ("ruff.toml", "format"),
+        (".ruff.toml", "format"),
+    ],
+};
+const BLACK: Places = Places { files: &[], tables: &[("pyproject.toml", "tool.black")] };
+const OTHERS: Places = Places {
+    files: &[".style.yapf"],
+    tables: &[
+        ("pyproject.toml", "tool.yapf"),
+        ("pyproject.toml", "tool.autopep8"),
+        ("setup.cfg", "yapf"),
+    ],
+};
+
+const PRE_COMMIT: &str = ".pre-commit-config.yaml";
+
+/// A formatter, and the file that names it.
+enum Formatter {
+    Ruff(PathBuf),
+    Black(PathBuf),
+}
+
+pub(super) fn wanted(around: &dyn Around, wanted: &mut Wanted) {
+    match formatter(around) {
+        Some(Formatter::Ruff(by)) => ruff(around, by, wanted),
+        Some(Formatter::Black(by)) => black(around, by, wanted),
+        None => {}
+    }
+}
+
+fn formatter(around: &dyn Around) -> Option<Formatter> {
+    let ruff = || nearest(around, RUFF_FORMAT).or_else(|| hook(around, "ruff-format"));
+    let black = || nearest(around, BLACK).or_else(|| hook(around, "black"));
+    let by_default = || nearest(around, OTHERS).is_none().then(|| nearest(around, RUFF))?;
+    ruff()
+        .map(Formatter::Ruff)
+        .or_else(|| black().map(Formatter::Black))
+        .or_else(|| by_default().map(Formatter::Ruff))
+}
+
+/// The file in which pre-commit is told to run a hook of this id.
+fn hook(around: &dyn Around, id: &str) -> Option<PathBuf> {
+    let names = |text: &str| text.lines().any(|line| names_hook(line, id));
+    upward(around)
+        .map(|folder| folder.join(PRE_COMMIT))
+        .find(|path| around.text(path).is_some_and(|text| names(&text)))
+}
+
+/// True for `- id: black`, with a comment or quotes or neither.
+fn names_hook(line: &str, id: &str) -> bool {
+    let named = line.trim_start().trim_start_matches("- ").trim_start().strip_prefix("id:");
+    let word = named.and_then(|rest| rest.split_whitespace().next());
+    word.is_some_and(|word| word.trim_matches(['"', '\'']) == id)
+}
+
+/// Its absence is noted by the lint, which the same project wants.
+fn ruff(around: &dyn Around, by: PathBuf, wanted: &mut Wanted) {
+    let Some(tool) = around.tool("ruff") else { return };
+    let line = ["format", "--quiet", "--no-cache", "--force-exclude", &text_of(around.file())];
+    wanted
+        .fix("ruff format", tool.with(&line), Form::Whole)
+        .at(folder_of(&by))
+        .because(format!("{} names it", said(around, &by)));
+}
+
+fn black(around: &dyn Around, by: PathBuf, wanted: &mut Wanted) {
+    let remedy = "run `pip install black`";
+    let Some(tool) = wanted.configured(around, "black", &by, remedy) else { return };
+    wanted
+        .fix("black", tool.with(&["--quiet", &text_of(around.file())]), Form::Whole)
+        .at(folder_of(&by))
+        .because(format!("{} names it", said(around, &by)));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::world::World;
+    use super::*;
+
+    const RUFF_ALONE: &str = "fix ruff | fix ruff format";
+
+    #[track_caller]
+    fn check(files: &[(&str, &str)], expected: &str) {
+        let world = World::edits("a.py").on_path(&["ruff", "black"]);
+        let world = files.iter().fold(world, |world, (path, text)| world.file(path, text));
+        world.plans(expected);
+    }
+
+    #[test]
+    fn nothing_is_formatted_unasked() {
+        check(&[], "fix ruff");
+        check(&[("pyproject.toml", "[project]")], "fix ruff");
+        check(&[(PRE_COMMIT, "  - id: ruff\n")], "fix ruff");
+    }
+
+    #[test]
+    fn ruff_formats_where_it_is_named() {
+        check(&[("pyproject.toml", "[tool.ruff.format]\n[tool.black]")], RUFF_ALONE);
+        check(&[("ruff.toml", "[format]"), ("pyproject.toml", "[tool.black]")], RUFF_ALONE);
+        check(&[(".ruff.toml", "[format]"), (".style.yapf", "")], RUFF_ALONE);
+        check(&[(PRE_COMMIT, "  - id: ruff-format\n")], RUFF_ALONE);
+    }
+
+    #[test]
+    fn ruff_formats_where_it_is_configured_and_no_other_is() {
+        check(&[("pyproject.toml", "[tool.ruff]")], RUFF_ALONE);
+        check(&[("ruff.toml", ""), (".style.yapf", "")], "fix ruff");
+        check(&[("ruff.toml", ""), ("setup.cfg", "[yapf]")], "fix ruff");
+        check(&[("pyproject.toml", "[tool.ruff]\n[tool.yapf]")], "fix ruff");
+        check(&[("pyproject.toml", "[tool.ruff]\n[tool.autopep8]")], "fix ruff");
+    }
+
+    #[test]
+    fn black_formats_where_it_is_named() {
+        check(&[("pyproject.toml", "[tool.black]\n[tool.ruff]")], "fix ruff | fix black");
+        check(&[("ruff.toml", ""), (PRE_COMMIT, "  - id: black\n")], "fix ruff | fix black");
+        let world = World::edits("a.py").file("pyproject.toml", "[tool.black]");
+        world.plans("lacking black");
+    }
+
+    #[test]
+    fn formatters_run_beside_what_names_them() {
+        let world = World::edits("a/b/c.py").file("a/ruff.toml", "[format]").on_path(&["ruff"]);
+        world.runs("ruff format", "ruff format --quiet --no-cache --force-exclude a/b/c.py");
+        world.says("ruff format", "`a/ruff.toml` names it");
+        let world =
+            World::edits("a/b/c.py").file("a/pyproject.toml", "[tool.black]").on_path(&["black"]);
+        world.plans("fix black @a");
+        world.runs("black", "black --quiet a/b/c.py");
+        world.says("black", "`a/pyproject.toml` names it");
+    }
+
+    #[track_caller]
+    fn names(line: &str, expected: bool) {
+        assert_eq!(names_hook(line, "black"), expected, "{line}");
+    }
+
+    #[test]
+    fn a_hook_is_named_by_its_whole_id() {
+        names("      - id: black", true);
+        names("-   id: 'black' # ours", true);
+        names("  id: \"black\"", true);
+        names("  - id: black-jupyter", false);
+        names("  # - id: black", false);
+        names("  - repo: black", false);
+        names("  - id:", false);
+    }
+}

@@ -1,0 +1,133 @@
+//! The type checkers that the project configures.
+//!
+//! A checker from elsewhere does not see what the project has installed unless it is told of the
+//! project's Python; every import would be an error.
+
+use std::path::Path;
+
+use super::super::super::around::Around;
+use super::super::super::forms::Form;
+use super::super::places::{Places, configured};
+use super::super::text_of;
+use super::super::wanted::Wanted;
+
+const PYRIGHT: Places =
+    Places { files: &["pyrightconfig.json"], tables: &[("pyproject.toml", "tool.pyright")] };
+const BASEDPYRIGHT: Places =
+    Places { files: &[], tables: &[("pyproject.toml", "tool.basedpyright")] };
+const MYPY: Places = Places {
+    files: &["mypy.ini", ".mypy.ini"],
+    tables: &[("pyproject.toml", "tool.mypy"), ("setup.cfg", "mypy")],
+};
+
+pub(super) fn wanted(around: &dyn Around, wanted: &mut Wanted) {
+    pyright(around, PYRIGHT, "pyright", wanted);
+    pyright(around, BASEDPYRIGHT, "basedpyright", wanted);
+    mypy(around, wanted);
+}
+
+fn pyright(around: &dyn Around, places: Places, name: &str, wanted: &mut Wanted) {
+    let remedy = format!("run `pip install {name}`");
+    let Some(found) = configured(around, places, (name, &remedy), wanted) else { return };
+    let mut program = found.tool.with(&["--outputjson"]);
+    if !says(around, &found.folder, "venv") {
+        program.line.extend(python(around, "--pythonpath"));
+    }
+    program.line.push(text_of(around.file()));
+    wanted.look(name, program, Form::Pyright).at(&found.folder).because(found.why);
+}
+
+fn mypy(around: &dyn Around, wanted: &mut Wanted) {
+    let named = ("mypy", "run `pip install mypy`");
+    let Some(found) = configured(around, MYPY, named, wanted) else { return };
+    let cache = text_of(&around.kept(&format!("mypy {}", found.folder.display())));
+    let mut program = found.tool.with(&[
+        "--no-error-summary",
+        "--hide-error-context",
+        "--show-column-numbers",
+        "--no-pretty",
+        "--cache-dir",
+        &cache,
+    ]);
+    if !says(around, &found.folder, "python_executable") {
+        program.line.extend(python(around, "--python-executable"));
+    }
+    program.line.push(text_of(around.file()));
+    wanted.look("mypy", program, Form::Plain).at(&found.folder).because(found.why);
+}
+
+/// The project's own Python as an option; nothing where it has none, or is reached by a runner.
+fn python(around: &dyn Around, option: &str) -> Vec<String> {
+    match around.own_tool("python3").map(|python| python.line).as_deref() {
+        Some([python]) => vec![option.to_owned(), python.clone()],
+        _ => Vec::new(),
+    }
+}
+
+/// True if a configuration in this folder has the word: then it has chosen a Python itself.
+fn says(around: &dyn Around, folder: &Path, word: &str) -> bool {
+    let files = ["pyrightconfig.json", "mypy.ini", ".mypy.ini", "pyproject.toml", "setup.cfg"];
+    let mut texts = files.iter().filter_map(|name| around.text(&folder.join(name)));
+    texts.any(|text| text.contains(word))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::world::World;
+
+    const MYPY_LINE: &str = "--no-error-summary --hide-error-context --show-column-numbers \
+                             --no-pretty --cache-dir /kept/";
+
+    #[track_caller]
+    fn check(path: &str, text: &str, expected: &str) {
+        let tools = &["pyright", "basedpyright", "mypy"];
+        World::edits("a/b/c.py").file(path, text).on_path(tools).plans(expected);
+    }
+
+    #[test]
+    fn a_type_checker_runs_where_it_is_configured() {
+        check("pyrightconfig.json", "", "look pyright");
+        check("a/pyproject.toml", "[tool.pyright]", "look pyright @a");
+        check("pyproject.toml", "[tool.basedpyright]", "look basedpyright");
+        check("a/mypy.ini", "", "look mypy @a");
+        check(".mypy.ini", "", "look mypy");
+        check("pyproject.toml", "[tool.mypy]", "look mypy");
+        check("setup.cfg", "[mypy]", "look mypy");
+        check("pyproject.toml", "[project]", "");
+    }
+
+    #[test]
+    fn it_is_lacking_where_it_is_not_installed() {
+        let world = World::edits("a.py").files(&["pyrightconfig.json", "mypy.ini"]);
+        world.plans("lacking pyright | lacking mypy");
+        world.says(
+            "pyright",
+            "`pyrightconfig.json` configures it and it is not installed; run `pip install pyright`",
+        );
+    }
+
+    #[test]
+    fn pyright_is_told_of_the_project_s_python() {
+        let world = World::edits("a/b.py").files(&["pyrightconfig.json"]).on_path(&["pyright"]);
+        world.runs("pyright", "pyright --outputjson a/b.py");
+        world.says("pyright", "`pyrightconfig.json` configures it");
+        let world = world.installed(".venv/bin/python3");
+        world.runs("pyright", "pyright --outputjson --pythonpath .venv/bin/python3 a/b.py");
+        let world = world.file("pyrightconfig.json", "{\"venv\": \"other\"}");
+        world.runs("pyright", "pyright --outputjson a/b.py");
+    }
+
+    #[test]
+    fn mypy_is_told_of_the_project_s_python_and_keeps_its_cache_elsewhere() {
+        let world = World::edits("a/b.py").files(&["mypy.ini"]).on_path(&["mypy"]);
+        world.runs("mypy", &format!("mypy {MYPY_LINE}w a/b.py"));
+        world.says("mypy", "`mypy.ini` configures it");
+        let world = world.installed(".venv/bin/python3");
+        world.runs(
+            "mypy",
+            &format!("mypy {MYPY_LINE}w --python-executable .venv/bin/python3 a/b.py"),
+        );
+        let world = world.file("mypy.ini", "[mypy]\npython_executable = x");
+        world.runs("mypy", &format!("mypy {MYPY_LINE}w a/b.py"));
+    }
+}

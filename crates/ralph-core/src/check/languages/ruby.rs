@@ -1,0 +1,107 @@
+//! Ruby: its own parser, and RuboCop where the project uses it.
+
+use std::path::Path;
+
+use super::super::around::Around;
+use super::super::forms::Form;
+use super::places::{Configured, Places, configured, upward};
+use super::text_of;
+use super::wanted::Wanted;
+
+const RUBOCOP: Places = Places::files(&[".rubocop.yml"]);
+const REMEDY: &str = "run `bundle install`";
+
+/// What a file of this kind gets.
+pub(super) fn wanted(around: &dyn Around) -> Wanted {
+    let mut wanted = Wanted::new(around);
+    if let Some(rubocop) = rubocop(around, &mut wanted) {
+        fix(around, rubocop, &mut wanted);
+    }
+    if let Some(ruby) = around.tool("ruby") {
+        let program = ruby.with(&["--disable=gems", "-c", &text_of(around.file())]);
+        wanted.look("ruby", program, Form::Plain).because("it is Ruby");
+    }
+    wanted
+}
+
+/// What it corrected is not said again: `--display-only-fail-level-offenses` leaves it out.
+/// `--force-exclusion`: a file that is named would be looked at although the project excludes it.
+fn fix(around: &dyn Around, rubocop: Configured, wanted: &mut Wanted) {
+    let program = rubocop.tool.with(&[
+        "-a",
+        "--format",
+        "emacs",
+        "--display-only-fail-level-offenses",
+        "--force-exclusion",
+        &text_of(around.file()),
+    ]);
+    wanted.fix("rubocop", program, Form::Plain).at(&rubocop.folder).because(rubocop.why);
+}
+
+/// RuboCop as the project's bundle has it, with the extensions that its configuration names.
+fn rubocop(around: &dyn Around, wanted: &mut Wanted) -> Option<Configured> {
+    let is_bundled = upward(around).any(|folder| locks_rubocop(around, folder));
+    if !is_bundled || around.tool("bundle").is_none() {
+        return configured(around, RUBOCOP, ("rubocop", REMEDY), wanted);
+    }
+    let mut found = configured(around, RUBOCOP, ("bundle", REMEDY), wanted)?;
+    found.tool.line.extend(["exec", "rubocop"].map(str::to_owned));
+    Some(found)
+}
+
+fn locks_rubocop(around: &dyn Around, folder: &Path) -> bool {
+    let lock = around.text(&folder.join("Gemfile.lock"));
+    lock.is_some_and(|text| text.lines().any(|line| line.trim_start().starts_with("rubocop (")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::world::World;
+
+    #[test]
+    fn ruby_is_parsed_where_ruby_is_there() {
+        World::edits("a.rb").plans("");
+        let world = World::edits("a/b.rb").on_path(&["ruby", "rubocop"]);
+        world.plans("look ruby @a");
+        world.runs("ruby", "ruby --disable=gems -c a/b.rb");
+    }
+
+    #[test]
+    fn rubocop_runs_where_it_is_configured() {
+        let world = World::edits("a/b/c.rb").files(&["a/.rubocop.yml"]);
+        world.plans("lacking rubocop");
+        let world = world.on_path(&["rubocop", "bundle"]);
+        world.plans("fix rubocop @a");
+        world.runs(
+            "rubocop",
+            "rubocop -a --format emacs --display-only-fail-level-offenses --force-exclusion a/b/c.rb",
+        );
+        world.says("rubocop", "`a/.rubocop.yml` configures it");
+    }
+
+    #[test]
+    fn the_project_s_bundle_wins() {
+        let world = World::edits("a/b.rb")
+            .files(&["a/.rubocop.yml"])
+            .file("Gemfile.lock", "GEM\n  specs:\n    rubocop (1.60.0)\n")
+            .on_path(&["rubocop"]);
+        let options = "-a --format emacs --display-only-fail-level-offenses --force-exclusion";
+        world.runs("rubocop", &format!("rubocop {options} a/b.rb"));
+        let world = world.on_path(&["bundle"]);
+        world.plans("fix rubocop @a");
+        world.runs("rubocop", &format!("bundle exec rubocop {options} a/b.rb"));
+        let world = World::edits("a.rb")
+            .file("Gemfile.lock", "    rubocop (1.60.0)\n")
+            .on_path(&["bundle", "rubocop"]);
+        world.plans("");
+    }
+
+    #[test]
+    fn another_gem_of_that_name_is_not_it() {
+        World::edits("a.rb")
+            .files(&[".rubocop.yml"])
+            .file("Gemfile.lock", "    rubocop-ast (1.30.0)\n")
+            .on_path(&["bundle"])
+            .plans("lacking rubocop");
+    }
+}

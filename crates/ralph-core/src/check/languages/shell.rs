@@ -1,0 +1,155 @@
+//! Shell scripts: shellcheck, and the shell's own parser where it is not installed.
+//!
+//! Every file comes by here, since a script without an ending is known by its first line alone.
+
+use std::path::Path;
+
+use super::super::around::Around;
+use super::super::forms::Form;
+use super::places::{Places, nearest};
+use super::wanted::Wanted;
+use super::{said, text_of};
+
+const SHELLCHECK: Places = Places::files(&[".shellcheckrc", "shellcheckrc"]);
+
+/// The shells that shellcheck knows.
+const SHELLS: &[&str] = &["sh", "bash", "dash", "ksh"];
+
+/// What a file of this kind gets.
+pub(super) fn wanted(around: &dyn Around) -> Wanted {
+    let mut wanted = Wanted::new(around);
+    let Some(shell) = shell(around) else { return wanted };
+    if !look(around, shell, &mut wanted) {
+        parse(around, shell, &mut wanted);
+    }
+    wanted
+}
+
+/// Files that a script reads in are followed, or what they set would seem to be set nowhere; they
+/// are looked for where the script stands. True if it runs.
+fn look(around: &dyn Around, shell: &str, wanted: &mut Wanted) -> bool {
+    let config = nearest(around, SHELLCHECK);
+    let remedy = "see https://www.shellcheck.net";
+    let tool = match &config {
+        Some(config) => wanted.configured(around, "shellcheck", config, remedy),
+        None => around.tool("shellcheck"),
+    };
+    let Some(tool) = tool else { return false };
+    let why = match &config {
+        Some(config) => format!("{} configures it", said(around, config)),
+        None => format!("it is a {shell} script"),
+    };
+    let file = text_of(around.file());
+    let line = ["--format", "json1", "--external-sources", "--source-path", "SCRIPTDIR", &file];
+    wanted.look("shellcheck", tool.with(&line), Form::Shellcheck).because(why);
+    true
+}
+
+fn parse(around: &dyn Around, shell: &str, wanted: &mut Wanted) {
+    let Some(program) = around.tool(shell) else { return };
+    wanted
+        .look(&format!("{shell} -n"), program.with(&["-n", &text_of(around.file())]), Form::Plain)
+        .because(format!("it is a {shell} script, and shellcheck is not installed"));
+}
+
+/// The shell that the script is for, if it is one: its first line counts more than its name. A
+/// script without that line is read by others, and bash is the shell that takes most of them.
+fn shell(around: &dyn Around) -> Option<&'static str> {
+    let by_name = match extension(around.file()) {
+        "sh" | "bash" => Some("bash"),
+        "dash" => Some("dash"),
+        "ksh" => Some("ksh"),
+        "" => None,
+        _ => return None,
+    };
+    let text = around.text(around.file()).unwrap_or_default();
+    match text.lines().next().and_then(interpreter) {
+        Some(name) => SHELLS.iter().find(|shell| **shell == name).copied(),
+        None => by_name,
+    }
+}
+
+fn extension(file: &Path) -> &str {
+    file.extension().and_then(|ending| ending.to_str()).unwrap_or_default()
+}
+
+/// The program that a first line names: `bash` for `#!/usr/bin/env -S bash -e`.
+fn interpreter(line: &str) -> Option<&str> {
+    let mut words = line.strip_prefix("#!")?.split_whitespace();
+    let program = words.next()?.rsplit('/').next()?;
+    if program != "env" {
+        return Some(program);
+    }
+    words.find(|word| !word.starts_with('-') && !word.contains('='))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::world::World;
+    use super::*;
+
+    #[test]
+    fn shellcheck_looks_at_scripts() {
+        let world = World::edits("a/b.sh").on_path(&["shellcheck", "bash"]);
+        world.plans("look shellcheck @a");
+        world.runs(
+            "shellcheck",
+            "shellcheck --format json1 --external-sources --source-path SCRIPTDIR a/b.sh",
+        );
+        world.says("shellcheck", "it is a bash script");
+        let plans = |file| World::edits(file).on_path(&["shellcheck"]).plans("look shellcheck");
+        plans("a.bash");
+        plans("a.ksh");
+        plans("a.dash");
+    }
+
+    #[test]
+    fn without_shellcheck_the_shell_parses_its_script() {
+        let world = World::edits("a.sh").on_path(&["bash", "sh"]);
+        world.plans("look bash -n");
+        world.runs("bash -n", "bash -n a.sh");
+        world.says("bash -n", "it is a bash script, and shellcheck is not installed");
+        let world = World::edits("a.sh").file("a.sh", "#!/bin/sh\n").on_path(&["bash", "sh"]);
+        world.runs("sh -n", "sh -n a.sh");
+        World::edits("a.dash").on_path(&["dash"]).plans("look dash -n");
+        World::edits("a.ksh").on_path(&["ksh"]).plans("look ksh -n");
+        World::edits("a.sh").plans("");
+    }
+
+    #[test]
+    fn shellcheck_is_lacking_where_it_is_configured() {
+        let world = World::edits("a/b.sh").files(&[".shellcheckrc"]).on_path(&["bash"]);
+        world.plans("look bash -n @a | lacking shellcheck");
+        let world = world.on_path(&["shellcheck"]);
+        world.plans("look shellcheck @a");
+        world.says("shellcheck", "`.shellcheckrc` configures it");
+    }
+
+    #[track_caller]
+    fn check(file: &str, first_line: &str, expected: Option<&str>) {
+        let world = World::edits(file).file(file, &format!("{first_line}\necho\n"));
+        assert_eq!(shell(&world), expected, "{file} {first_line}");
+    }
+
+    #[test]
+    fn a_script_without_an_ending_is_known_by_its_first_line() {
+        check("a", "#!/bin/sh", Some("sh"));
+        check("a", "#!/bin/bash -e", Some("bash"));
+        check("a", "#! /usr/bin/env bash", Some("bash"));
+        check("a", "#!/usr/bin/env -S X=1 bash -e", Some("bash"));
+        check("a", "#!/usr/bin/python3", None);
+        check("a", "#!/usr/bin/env", None);
+        check("a", "#!", None);
+        check("a", "sh", None);
+        check(".hidden", "#!/bin/dash", Some("dash"));
+        check("a.txt", "#!/bin/sh", None);
+    }
+
+    #[test]
+    fn the_first_line_counts_more_than_the_name() {
+        check("a.sh", "#!/bin/ksh", Some("ksh"));
+        check("a.sh", "#!/bin/zsh", None);
+        check("a.bash", "echo", Some("bash"));
+        check("a.zsh", "#!/bin/bash", None);
+    }
+}

@@ -1,0 +1,109 @@
+//! SQL: the database's own lint for Supabase's migrations, and sqlfluff where the project uses it.
+
+use std::path::Path;
+
+use super::super::around::Around;
+use super::super::forms::Form;
+use super::places::{Places, configured, configured_or_there};
+use super::text_of;
+use super::wanted::Wanted;
+
+const SUPABASE: Places = Places::files(&["supabase/config.toml"]);
+const SQLFLUFF: Places = Places {
+    files: &[".sqlfluff"],
+    tables: &[
+        ("pyproject.toml", "tool.sqlfluff"),
+        ("setup.cfg", "sqlfluff"),
+        ("tox.ini", "sqlfluff"),
+        ("pep8.ini", "sqlfluff"),
+    ],
+};
+
+/// What a file of this kind gets.
+pub(super) fn wanted(around: &dyn Around) -> Wanted {
+    let mut wanted = Wanted::new(around);
+    if let Some(project) = supabase_project(around.file()) {
+        lint_database(around, project, &mut wanted);
+    }
+    lint_file(around, &mut wanted);
+    wanted
+}
+
+/// It looks at the database that runs, which one run does for all migrations.
+fn lint_database(around: &dyn Around, project: &Path, wanted: &mut Wanted) {
+    let named = ("supabase", "see https://supabase.com/docs/guides/cli");
+    let why = "it is in `supabase/migrations`";
+    let supabase = configured_or_there(around, SUPABASE, named, why, wanted);
+    let Some(supabase) = supabase else { return };
+    let program = supabase.tool.with(&["db", "lint", "--level", "warning"]);
+    wanted
+        .look("supabase", program, Form::Plain)
+        .at(project)
+        .whole(&project.join("supabase"))
+        .because(why);
+}
+
+fn lint_file(around: &dyn Around, wanted: &mut Wanted) {
+    let named = ("sqlfluff", "run `pip install sqlfluff`");
+    let Some(sqlfluff) = configured(around, SQLFLUFF, named, wanted) else { return };
+    let file = text_of(around.file());
+    let line = ["lint", "--disable-progress-bar", "--format", "sarif", &file];
+    let program = sqlfluff.tool.with(&line);
+    wanted.look("sqlfluff", program, Form::Sarif).at(&sqlfluff.folder).because(sqlfluff.why);
+}
+
+/// The folder above `supabase/migrations`, where the file is below it.
+fn supabase_project(file: &Path) -> Option<&Path> {
+    let migrations = file.ancestors().skip(1).find(|one| one.ends_with("supabase/migrations"))?;
+    migrations.ancestors().nth(2)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::world::World;
+
+    #[test]
+    fn the_database_is_linted_for_migrations() {
+        let file = "app/supabase/migrations/1.sql";
+        World::edits(file).plans("");
+        let world = World::edits(file).on_path(&["supabase"]);
+        world.plans("look supabase @app whole app/supabase");
+        world.runs("supabase", "supabase db lint --level warning");
+        world.says("supabase", "it is in `supabase/migrations`");
+        let world = World::edits("supabase/migrations/deep/1.sql").on_path(&["supabase"]);
+        world.plans("look supabase whole supabase");
+        World::edits("migrations/1.sql").on_path(&["supabase", "sqlfluff"]).plans("");
+        World::edits("supabase/seed.sql").on_path(&["supabase"]).plans("");
+    }
+
+    #[test]
+    fn supabase_is_lacking_where_it_is_configured() {
+        let world = World::edits("supabase/migrations/1.sql").files(&["supabase/config.toml"]);
+        world.plans("lacking supabase");
+        world
+            .installed("node_modules/.bin/supabase")
+            .runs("supabase", "node_modules/.bin/supabase db lint --level warning");
+    }
+
+    #[test]
+    fn sqlfluff_runs_where_it_is_configured() {
+        let world = World::edits("a/b/c.sql").files(&["a/.sqlfluff"]);
+        world.plans("lacking sqlfluff");
+        let world = world.on_path(&["sqlfluff"]);
+        world.plans("look sqlfluff @a");
+        world.runs("sqlfluff", "sqlfluff lint --disable-progress-bar --format sarif a/b/c.sql");
+        world.says("sqlfluff", "`a/.sqlfluff` configures it");
+    }
+
+    #[test]
+    fn a_table_in_a_shared_file_configures_it_too() {
+        let plans = |path, text, expected| {
+            World::edits("a.sql").file(path, text).on_path(&["sqlfluff"]).plans(expected);
+        };
+        plans("pyproject.toml", "[tool.sqlfluff.core]", "look sqlfluff");
+        plans("pyproject.toml", "[sqlfluff]", "");
+        plans("setup.cfg", "[sqlfluff]", "look sqlfluff");
+        plans("tox.ini", "[sqlfluff:rules]", "look sqlfluff");
+        plans("pep8.ini", "[sqlfluff]", "look sqlfluff");
+    }
+}

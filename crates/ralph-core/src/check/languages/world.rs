@@ -1,0 +1,180 @@
+//! A project for tests: files as a map, and tools where they are "installed".
+//!
+//! Its root is `/w`; every path that goes in or comes out is relative to that.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use super::super::around::{Around, Tool};
+use super::super::{By, Check, Kind, Parser, Plan, Scope};
+use super::{name_of, plan};
+
+const ROOT: &str = "/w";
+
+/// The folders of a project's own tools.
+const BINS: &[&str] = &["node_modules/.bin", ".venv/bin", "vendor/bin"];
+
+/// The edited file and what stands around it.
+pub(super) struct World {
+    file: PathBuf,
+    files: BTreeMap<PathBuf, String>,
+    own: Vec<PathBuf>,
+    on_path: Vec<&'static str>,
+}
+
+impl World {
+    /// A project in which this file, which is empty, was edited.
+    pub(super) fn edits(file: &str) -> Self {
+        let file = Path::new(ROOT).join(file);
+        let files = BTreeMap::from([(file.clone(), String::new())]);
+        Self { file, files, own: Vec::new(), on_path: Vec::new() }
+    }
+
+    /// A file, or the text of the edited one.
+    pub(super) fn file(mut self, path: &str, text: &str) -> Self {
+        self.files.insert(Path::new(ROOT).join(path), text.to_owned());
+        self
+    }
+
+    /// Empty files.
+    pub(super) fn files(self, paths: &[&str]) -> Self {
+        paths.iter().fold(self, |world, path| world.file(path, ""))
+    }
+
+    /// A tool of the project's own: `packages/app/node_modules/.bin/tsc`.
+    pub(super) fn installed(mut self, path: &str) -> Self {
+        self.own.push(Path::new(ROOT).join(path));
+        self
+    }
+
+    /// Tools on `PATH`.
+    pub(super) fn on_path(mut self, names: &[&'static str]) -> Self {
+        self.on_path.extend(names);
+        self
+    }
+
+    /// The plan in short, checks in their order and then what is lacking:
+    /// `fix eslint | look tsc @packages/app whole packages/app/tsconfig.json | lacking prettier`.
+    /// The folder is named where it is not the root.
+    #[track_caller]
+    pub(super) fn plans(&self, expected: &str) {
+        let Plan { checks, lacking } = plan(self);
+        for check in &checks {
+            assert!(!check.why.is_empty(), "{} has no reason", check.name);
+        }
+        let checks = checks.iter().map(|check| self.short(check));
+        let lacking = lacking.iter().map(|one| format!("lacking {}", one.name));
+        assert_eq!(checks.chain(lacking).collect::<Vec<_>>().join(" | "), expected);
+    }
+
+    /// What the check of this name runs: `node_modules/.bin/eslint --fix …`, paths from the root,
+    /// `| …` where it reads standard input, and the name of its parser where it is one of ours.
+    #[track_caller]
+    pub(super) fn runs(&self, name: &str, expected: &str) {
+        let line = match &self.check(name).by {
+            By::Program(program) => program.line.join(" "),
+            By::Filter(program) => format!("| {}", program.line.join(" ")),
+            By::Shell(line) => line.clone(),
+            By::Parser(Parser::Json) => "json".to_owned(),
+            By::Parser(Parser::JsonWithComments) => "json with comments".to_owned(),
+            By::Parser(Parser::Toml) => "toml".to_owned(),
+            By::Parser(Parser::Yaml) => "yaml".to_owned(),
+        };
+        assert_eq!(line.replace(&format!("{ROOT}/"), ""), expected);
+    }
+
+    /// Why the check of this name applies, or cannot be run.
+    #[track_caller]
+    pub(super) fn says(&self, name: &str, expected: &str) {
+        let plan = plan(self);
+        let lacking = plan.lacking.iter().find(|one| one.name == name).map(|one| one.why.clone());
+        assert_eq!(lacking.unwrap_or_else(|| self.check(name).why), expected);
+    }
+
+    /// The check of this name.
+    #[track_caller]
+    pub(super) fn check(&self, name: &str) -> Check {
+        let found = plan(self).checks.into_iter().find(|check| check.name == name);
+        found.unwrap_or_else(|| panic!("no check is called {name}"))
+    }
+
+    fn short(&self, check: &Check) -> String {
+        let kind = match check.kind {
+            Kind::Fix => "fix",
+            Kind::Look => "look",
+            Kind::Test => "test",
+        };
+        let mut short = format!("{kind} {}", check.name);
+        if matches!(check.by, By::Program(_) | By::Filter(_)) && check.folder != self.root() {
+            short += &format!(" @{}", below_root(&check.folder));
+        }
+        if let Scope::Whole(path) = &check.scope {
+            short += &format!(" whole {}", below_root(path));
+        }
+        short
+    }
+
+    fn upward(&self) -> impl Iterator<Item = &Path> {
+        self.file.ancestors().skip(1).take_while(|folder| folder.starts_with(ROOT))
+    }
+}
+
+impl Around for World {
+    fn file(&self) -> &Path {
+        &self.file
+    }
+
+    fn root(&self) -> &Path {
+        Path::new(ROOT)
+    }
+
+    fn nearest(&self, names: &[&str]) -> Option<PathBuf> {
+        self.upward()
+            .flat_map(|folder| names.iter().map(|name| folder.join(name)))
+            .find(|path| self.exists(path))
+    }
+
+    fn exists(&self, path: &Path) -> bool {
+        self.files.keys().chain(&self.own).any(|one| one.starts_with(path))
+    }
+
+    fn text(&self, path: &Path) -> Option<String> {
+        self.files.get(path).cloned()
+    }
+
+    fn names(&self, folder: &Path) -> Vec<String> {
+        let mut names: Vec<String> = self
+            .files
+            .keys()
+            .filter_map(|path| path.strip_prefix(folder).ok()?.iter().next()?.to_str())
+            .map(str::to_owned)
+            .collect();
+        names.dedup();
+        names
+    }
+
+    fn tool(&self, name: &str) -> Option<Tool> {
+        self.own_tool(name).or_else(|| {
+            let name = *self.on_path.iter().find(|one| **one == name)?;
+            Some(Tool { line: vec![name.to_owned()], found: "`PATH`".to_owned() })
+        })
+    }
+
+    fn own_tool(&self, name: &str) -> Option<Tool> {
+        self.upward()
+            .flat_map(|folder| BINS.iter().map(move |bin| (bin, folder.join(bin).join(name))))
+            .find(|(_, path)| self.own.contains(path))
+            .map(|(bin, path)| Tool {
+                line: vec![path.to_string_lossy().into_owned()],
+                found: format!("`{bin}`"),
+            })
+    }
+
+    fn kept(&self, key: &str) -> PathBuf {
+        Path::new("/kept").join(name_of(Path::new(key)))
+    }
+}
+
+fn below_root(path: &Path) -> String {
+    path.strip_prefix(ROOT).unwrap_or(path).display().to_string()
+}

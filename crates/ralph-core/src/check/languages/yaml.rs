@@ -1,0 +1,110 @@
+//! YAML: our own parser, and yamllint where the project uses it.
+//!
+//! A template is not YAML before it has been filled in, whatever its name says: a Helm chart's, or
+//! any file that Jinja or Go's templates are to read.
+
+use std::path::Path;
+
+use super::super::around::Around;
+use super::super::forms::Form;
+use super::super::{By, Parser};
+use super::places::{Places, configured, upward};
+use super::wanted::Wanted;
+use super::{folder_of, name_of, text_of};
+
+const YAMLLINT: Places = Places::files(&[".yamllint", ".yamllint.yaml", ".yamllint.yml"]);
+
+/// What a file of this kind gets.
+pub(super) fn wanted(around: &dyn Around) -> Wanted {
+    let mut wanted = Wanted::new(around);
+    if is_template(around) {
+        return wanted;
+    }
+    wanted.look("yaml", By::Parser(Parser::Yaml), Form::Plain).because("it is YAML");
+    lint(around, &mut wanted);
+    wanted
+}
+
+/// The file is named from the configuration's folder: its `ignore` is read from there.
+fn lint(around: &dyn Around, wanted: &mut Wanted) {
+    let named = ("yamllint", "run `pip install yamllint`");
+    let Some(yamllint) = configured(around, YAMLLINT, named, wanted) else { return };
+    let file = text_of(around.file().strip_prefix(&yamllint.folder).unwrap_or(around.file()));
+    let program = yamllint.tool.with(&["--format", "parsable", &file]);
+    wanted.look("yamllint", program, Form::Plain).at(&yamllint.folder).because(yamllint.why);
+}
+
+fn is_template(around: &dyn Around) -> bool {
+    let in_chart = |folder: &Path| {
+        name_of(folder) == "templates" && around.exists(&folder_of(folder).join("Chart.yaml"))
+    };
+    upward(around).any(in_chart)
+        || around.text(around.file()).is_some_and(|text| text.lines().any(is_filled_in))
+}
+
+/// True for a line with a placeholder that a YAML parser would trip over: `{{ x }}` outside quotes,
+/// or `{% if %}`. `${{ x }}` is plain text, as GitHub's workflows have it.
+fn is_filled_in(line: &str) -> bool {
+    let Some(at) = ["{{", "{%"].iter().filter_map(|mark| line.find(mark)).min() else {
+        return false;
+    };
+    let before = &line[..at];
+    !before.ends_with('$') && !before.contains(['"', '\'', '#'])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::world::World;
+    use super::*;
+
+    #[test]
+    fn yaml_is_parsed() {
+        World::edits("a/b.yaml").plans("look yaml");
+        World::edits("b.yml").plans("look yaml");
+    }
+
+    #[test]
+    fn yamllint_runs_where_it_is_configured() {
+        let world = World::edits("a/b.yaml").files(&["a/.yamllint.yml"]);
+        world.plans("look yaml | lacking yamllint");
+        let world = World::edits("a/c/b.yaml").files(&["a/.yamllint"]).on_path(&["yamllint"]);
+        world.plans("look yaml | look yamllint @a");
+        world.runs("yamllint", "yamllint --format parsable c/b.yaml");
+        world.says("yamllint", "`a/.yamllint` configures it");
+        World::edits("b.yaml").on_path(&["yamllint"]).plans("look yaml");
+    }
+
+    #[test]
+    fn a_chart_s_templates_are_not_yaml() {
+        let chart = |file| World::edits(file).files(&["chart/Chart.yaml", "chart/.yamllint"]);
+        chart("chart/templates/a.yaml").plans("");
+        chart("chart/templates/deep/a.yaml").plans("");
+        chart("chart/other/a.yaml").plans("look yaml | lacking yamllint");
+        World::edits("templates/a.yaml").plans("look yaml");
+        World::edits("values.yaml").files(&["Chart.yaml"]).plans("look yaml");
+    }
+
+    #[test]
+    fn what_is_to_be_filled_in_is_not_yaml() {
+        World::edits("a.yaml").file("a.yaml", "a: 1\nb: {{ c }}\n").plans("");
+    }
+
+    #[track_caller]
+    fn check(line: &str, expected: bool) {
+        assert_eq!(is_filled_in(line), expected, "{line}");
+    }
+
+    #[test]
+    fn a_placeholder_counts_where_a_parser_would_trip_over_it() {
+        check("a: {{ b }}", true);
+        check("{% if a %}", true);
+        check("{%- if a %}", true);
+        check("a: {% b %} \"{{ c }}\"", true);
+        check("a: ${{ b }}", false);
+        check("a: \"{{ b }}\"", false);
+        check("a: '{{ b }}'", false);
+        check("# {{ b }}", false);
+        check("a: {b: {c: 1}}", false);
+        check("a: 1", false);
+    }
+}
