@@ -6,6 +6,7 @@
 // A test that cannot go on should fail where it stands, in a support function as in the test itself.
 #![allow(clippy::disallowed_methods, clippy::unwrap_used)]
 
+mod backpressure;
 mod bad_disk;
 mod bad_input;
 mod bad_state;
