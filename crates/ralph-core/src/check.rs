@@ -9,6 +9,7 @@ pub mod around;
 pub mod choice;
 pub mod finding;
 pub mod forms;
+pub mod jsonc;
 pub mod languages;
 pub mod news;
 
