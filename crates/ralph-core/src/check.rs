@@ -7,6 +7,7 @@
 pub mod around;
 pub mod finding;
 pub mod forms;
+pub mod jsonc;
 pub mod languages;
 
 use std::path::PathBuf;

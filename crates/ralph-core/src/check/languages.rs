@@ -10,6 +10,7 @@ mod javascript;
 mod json;
 mod lua;
 mod nix;
+mod package;
 mod php;
 mod places;
 mod python;
@@ -93,6 +94,11 @@ fn name_of(path: &Path) -> &str {
 /// A path as an argument and for a person. Paths that are not text do not reach a hook: its input is.
 fn text_of(path: &Path) -> String {
     path.to_string_lossy().into_owned()
+}
+
+/// The folders from the file's up to the root.
+fn upward(around: &dyn Around) -> impl Iterator<Item = &Path> {
+    around.file().ancestors().skip(1).take_while(|folder| folder.starts_with(around.root()))
 }
 
 /// The folder that holds this.

@@ -1,9 +1,228 @@
-//! What formats files of many languages.
+//! What puts files of many languages in order: biome and prettier, where the project uses them.
+
+use std::path::PathBuf;
 
 use super::super::around::Around;
+use super::super::forms::Form;
+use super::package::{self, Package};
 use super::wanted::Wanted;
+use super::{folder_of, javascript, matches_any, name_of, said, text_of};
 
-/// What a file of this kind gets.
+const BIOME_CONFIGS: &[&str] = &["biome.json", "biome.jsonc", ".biome.json", ".biome.jsonc"];
+
+/// What biome knows besides JavaScript.
+const BIOME_NAMES: &[&str] = &["*.json", "*.jsonc", "*.css", "*.graphql", "*.gql"];
+
+const PRETTIER_CONFIGS: &[&str] = &[
+    ".prettierrc",
+    ".prettierrc.json",
+    ".prettierrc.yml",
+    ".prettierrc.yaml",
+    ".prettierrc.json5",
+    ".prettierrc.js",
+    ".prettierrc.mjs",
+    ".prettierrc.cjs",
+    ".prettierrc.ts",
+    ".prettierrc.mts",
+    ".prettierrc.cts",
+    ".prettierrc.toml",
+    "prettier.config.js",
+    "prettier.config.mjs",
+    "prettier.config.cjs",
+    "prettier.config.ts",
+    "prettier.config.mts",
+    "prettier.config.cts",
+];
+
+/// What prettier knows besides JavaScript. `--ignore-unknown` is for what its version does not.
+const PRETTIER_NAMES: &[&str] = &[
+    "*.json",
+    "*.jsonc",
+    "*.json5",
+    "*.css",
+    "*.scss",
+    "*.less",
+    "*.md",
+    "*.markdown",
+    "*.mdx",
+    "*.html",
+    "*.htm",
+    "*.vue",
+    "*.yaml",
+    "*.yml",
+    "*.graphql",
+    "*.gql",
+    "*.hbs",
+    "*.handlebars",
+];
+
+/// The formatters for a file.
 pub(super) fn wanted(around: &dyn Around) -> Wanted {
-    Wanted::new(around)
+    let mut wanted = Wanted::new(around);
+    if javascript::deno::is_project(around)
+        && matches_any(javascript::NAMES, name_of(around.file()))
+    {
+        return wanted;
+    }
+    biome(around, &mut wanted);
+    prettier(around, &mut wanted);
+    wanted
+}
+
+/// The configuration of biome that covers this file.
+pub(super) fn biome_config(around: &dyn Around) -> Option<PathBuf> {
+    let name = name_of(around.file());
+    let is_known = matches_any(BIOME_NAMES, name) || matches_any(javascript::NAMES, name);
+    is_known.then(|| around.nearest(BIOME_CONFIGS)).flatten()
+}
+
+fn biome(around: &dyn Around, wanted: &mut Wanted) {
+    let Some(config) = biome_config(around) else { return };
+    let remedy = package::remedy(around);
+    let Some(tool) = wanted.configured(around, "biome", &config, &remedy) else { return };
+    let file = text_of(around.file());
+    // The file may be one that the configuration leaves out, which biome calls an error otherwise.
+    let line = tool.with(&[
+        "check",
+        "--write",
+        "--reporter=sarif",
+        "--max-diagnostics=none",
+        "--no-errors-on-unmatched",
+        "--files-ignore-unknown=true",
+        "--colors=off",
+        &file,
+    ]);
+    wanted
+        .fix("biome", line, Form::Sarif)
+        .at(folder_of(&config))
+        .because(format!("{} configures it", said(around, &config)));
+}
+
+fn prettier(around: &dyn Around, wanted: &mut Wanted) {
+    let name = name_of(around.file());
+    if !matches_any(PRETTIER_NAMES, name) && !matches_any(javascript::NAMES, name) {
+        return;
+    }
+    let Some(config) = prettier_config(around) else { return };
+    let remedy = package::remedy(around);
+    let Some(tool) = wanted.configured(around, "prettier", &config, &remedy) else { return };
+    // Its configuration is found from the file, what it leaves out from where it runs.
+    let start = around.nearest(&[".prettierignore"]).unwrap_or_else(|| config.clone());
+    let file = text_of(around.file());
+    let line = tool.with(&["--write", "--log-level", "warn", "--ignore-unknown", &file]);
+    wanted
+        .fix("prettier", line, Form::Whole)
+        .at(folder_of(&start))
+        .because(format!("{} configures it", said(around, &config)));
+}
+
+/// The nearest file that speaks of prettier. That a package needs it counts only where biome does
+/// not do the same work.
+fn prettier_config(around: &dyn Around) -> Option<PathBuf> {
+    let packages = Package::all(around);
+    let own = around.nearest(PRETTIER_CONFIGS);
+    let member = packages.iter().find(|package| package.has("prettier")).map(Package::path);
+    let needed = || packages.iter().find(|package| package.needs("prettier")).map(Package::path);
+    own.or(member).or_else(|| biome_config(around).is_none().then(needed).flatten())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::world::World;
+
+    fn with_prettier(file: &str) -> World {
+        World::edits(file).installed("node_modules/.bin/prettier")
+    }
+
+    #[test]
+    fn prettier_formats_what_it_knows_where_it_is_configured() {
+        for file in ["a.css", "a.md", "a.html", "a.vue", "a.graphql", "a.hbs"] {
+            with_prettier(file).plans("");
+            with_prettier(file).file(".prettierrc", "").plans("fix prettier");
+        }
+        with_prettier("a.json").file(".prettierrc", "").plans("fix prettier | look json");
+        with_prettier("a.txt").file(".prettierrc", "").plans("");
+    }
+
+    #[test]
+    fn prettier_is_configured_by_a_file_a_member_or_a_dependency() {
+        for package in [
+            r#"{"prettier":{}}"#,
+            r#"{"devDependencies":{"prettier":"3"}}"#,
+            r#"{"dependencies":{"prettier":"3"}}"#,
+        ] {
+            let world = with_prettier("b/a.md").file("package.json", package);
+            world.plans("fix prettier");
+            world.says("prettier", "`package.json` configures it");
+        }
+        with_prettier("b/a.md").file("package.json", r#"{"name":"prettier"}"#).plans("");
+        with_prettier("b/a.md").file("package.json", "{").plans("");
+        for config in ["prettier.config.mjs", ".prettierrc.toml"] {
+            with_prettier("b/a.md").files(&[config]).plans("fix prettier");
+        }
+    }
+
+    #[test]
+    fn prettier_runs_where_its_ignore_file_is() {
+        let world = with_prettier("b/c/a.md").files(&["b/.prettierrc"]);
+        world.plans("fix prettier @b");
+        world.runs(
+            "prettier",
+            "node_modules/.bin/prettier --write --log-level warn --ignore-unknown b/c/a.md",
+        );
+        with_prettier("b/c/a.md")
+            .files(&["b/.prettierrc", ".prettierignore"])
+            .plans("fix prettier");
+    }
+
+    #[test]
+    fn what_is_configured_and_not_installed_is_lacking() {
+        World::edits("a.md").file(".prettierrc", "").plans("lacking prettier");
+        World::edits("a.css")
+            .files(&["biome.json", "bun.lock"])
+            .says("biome", "`biome.json` configures it and it is not installed; run `bun install`");
+        World::edits("a.txt").files(&["biome.json", ".prettierrc"]).plans("");
+        World::edits("a.md").files(&["biome.json"]).plans("");
+    }
+
+    #[test]
+    fn each_lock_file_has_its_manager() {
+        for (lock, manager) in [
+            ("package-lock.json", "npm"),
+            ("pnpm-lock.yaml", "pnpm"),
+            ("yarn.lock", "yarn"),
+            ("bun.lockb", "bun"),
+            ("none", "npm"),
+        ] {
+            let world = World::edits("a.md").files(&[".prettierrc", lock]);
+            let said = "`.prettierrc` configures it and it is not installed; run";
+            world.says("prettier", &format!("{said} `{manager} install`"));
+        }
+    }
+
+    #[test]
+    fn biome_checks_and_writes_where_it_is_configured() {
+        for config in ["biome.json", "biome.jsonc", ".biome.json"] {
+            let world = World::edits("b/a.css").files(&[config]).on_path(&["biome"]);
+            world.plans("fix biome");
+            world.runs(
+                "biome",
+                "biome check --write --reporter=sarif --max-diagnostics=none \
+                 --no-errors-on-unmatched --files-ignore-unknown=true --colors=off b/a.css",
+            );
+            world.says("biome", &format!("`{config}` configures it"));
+        }
+    }
+
+    #[test]
+    fn a_dependency_on_prettier_does_not_count_beside_biome() {
+        let world =
+            || with_prettier("a.css").files(&["biome.json"]).installed("node_modules/.bin/biome");
+        world().file("package.json", r#"{"devDependencies":{"prettier":"3"}}"#).plans("fix biome");
+        world().file("package.json", r#"{"prettier":{}}"#).plans("fix biome | fix prettier");
+        with_prettier("a.md")
+            .files(&["biome.json"])
+            .file("package.json", r#"{"devDependencies":{"prettier":"3"}}"#)
+            .plans("fix prettier");
+    }
 }

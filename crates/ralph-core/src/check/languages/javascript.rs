@@ -1,5 +1,9 @@
 //! JavaScript and TypeScript.
 
+pub(super) mod deno;
+mod glob;
+mod tsconfig;
+
 use super::super::around::Around;
 use super::wanted::Wanted;
 
