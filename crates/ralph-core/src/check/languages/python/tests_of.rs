@@ -6,7 +6,7 @@
 use std::path::{Path, PathBuf};
 
 use super::super::super::Program;
-use super::super::super::around::Around;
+use super::super::super::around::{Around, Tool};
 use super::super::super::forms::Form;
 use super::super::places::{has_table, upward};
 use super::super::wanted::Wanted;
@@ -99,7 +99,7 @@ fn uses_pytest(around: &dyn Around, folder: &Path, test: &str) -> bool {
 
 /// `--no-cov`: one file's tests do not cover what a project asks of all of them.
 fn pytest(around: &dyn Around, folder: &Path, tests: &[PathBuf], wanted: &mut Wanted) {
-    let Some(tool) = around.tool("pytest") else {
+    let Some(tool) = pytest_of(around) else {
         let why = "the project uses it and it is not installed; run `pip install pytest`";
         return wanted.lacks("pytest", why);
     };
@@ -109,6 +109,14 @@ fn pytest(around: &dyn Around, folder: &Path, tests: &[PathBuf], wanted: &mut Wa
     }
     add_tests(around, folder, tests, &mut program);
     wanted.test("pytest", program, Form::Pytest).at(folder).because(why(around, tests));
+}
+
+/// The project's own; one from elsewhere would not find what a project's own Python has installed.
+fn pytest_of(around: &dyn Around) -> Option<Tool> {
+    match around.own_tool("python3") {
+        Some(_) => around.own_tool("pytest"),
+        None => around.tool("pytest"),
+    }
 }
 
 fn unittest(around: &dyn Around, folder: &Path, tests: &[PathBuf], wanted: &mut Wanted) {
@@ -198,8 +206,7 @@ mod tests {
         World::edits("a/test_b.py")
             .file(path, text)
             .file("a/test_b.py", test)
-            .on_path(&["pytest"])
-            .installed(".venv/bin/python3")
+            .on_path(&["pytest", "python3"])
             .plans(&format!("look py_compile @a{expected}"));
     }
 
@@ -254,6 +261,17 @@ mod tests {
             "pytest",
             "the project uses it and it is not installed; run `pip install pytest`",
         );
+    }
+
+    #[test]
+    fn a_project_with_its_own_python_has_its_own_pytest() {
+        let world = World::edits("test_b.py")
+            .files(&["conftest.py"])
+            .on_path(&["pytest"])
+            .installed(".venv/bin/python3");
+        world.plans("look py_compile | lacking pytest");
+        let world = world.installed(".venv/bin/pytest");
+        world.plans("look py_compile | test pytest");
     }
 
     const PYTEST: &str = "pytest -q --no-header -rfE -p no:cacheprovider";
