@@ -152,8 +152,8 @@ fn the_settings_of_checks_are_shown_whole_and_can_be_used() {
 const FORMS: [Form; 12] = {
     use Form::*;
     match Eslint {
-        Eslint | Ruff | Tsc | Shellcheck | Cargo | Pyright | Vitest | Pytest | Sarif | Plain
-        | Whole => {}
+        Eslint | Ruff | Tsc | Shellcheck | Cargo | Pyright | Vitest | Pytest | Sarif | Supabase
+        | Plain | Whole => {}
     }
     [Eslint, Ruff, Tsc, Shellcheck, Cargo, Pyright, Vitest, Pytest, Sarif, Supabase, Plain, Whole]
 };
