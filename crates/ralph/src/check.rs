@@ -121,6 +121,7 @@ pub(crate) fn run(order: &Order<'_>) -> Result<Outcome> {
     for target in &targets {
         checked.extend(fixers::run(&engine, target));
     }
+    engine.settle();
     checked.extend(looks::run(&engine, &targets));
     Ok(engine.outcome(&targets, checked))
 }

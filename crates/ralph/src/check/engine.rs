@@ -9,6 +9,7 @@ use ralph_core::check::finding::Finding;
 use ralph_io::clock;
 use std::path::PathBuf;
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::{Duration, Instant};
 
 /// How long one tool may take where nothing else bounds it.
@@ -21,9 +22,9 @@ const LEAST: Duration = Duration::from_millis(50);
 pub(super) struct Engine<'a> {
     pub(super) order: &'a Order<'a>,
     until: Option<Instant>,
-    /// Milliseconds since 1970 when the run began: what another run looked at afterwards has seen
-    /// these edits.
-    pub(super) began_ms: i64,
+    /// Milliseconds since 1970 when the files were as they are to be looked at: what another run has
+    /// looked at afterwards, it has seen like that.
+    settled_ms: AtomicI64,
     pub(super) ralph: PathBuf,
     pub(super) trees: Trees,
     /// Everything that was found, for the file with the full text.
@@ -32,9 +33,19 @@ pub(super) struct Engine<'a> {
 
 impl<'a> Engine<'a> {
     pub(super) fn new(order: &'a Order<'a>, until: Option<Instant>, ralph: PathBuf) -> Engine<'a> {
-        let began_ms = clock::now().as_millisecond();
+        let settled_ms = AtomicI64::new(clock::now().as_millisecond());
         let trees = Trees::since(order.of_loop);
-        Engine { order, until, began_ms, ralph, trees, all: Mutex::default() }
+        Engine { order, until, settled_ms, ralph, trees, all: Mutex::default() }
+    }
+
+    /// Says that the fixers are done.
+    pub(super) fn settle(&self) {
+        self.settled_ms.store(clock::now().as_millisecond(), Ordering::Relaxed);
+    }
+
+    /// When the files were as they are to be looked at, in milliseconds since 1970.
+    pub(super) fn settled_ms(&self) -> i64 {
+        self.settled_ms.load(Ordering::Relaxed)
     }
 
     /// How long the next tool may run; none if there is no time left.
@@ -64,7 +75,7 @@ impl<'a> Engine<'a> {
         new: Vec<Finding>,
     ) -> (Vec<Finding>, usize) {
         match self.order.of_loop {
-            Some(of_loop) => Told::of(target, of_loop).sort(id, new, self.began_ms),
+            Some(of_loop) => Told::of(target, of_loop).sort(id, new, self.settled_ms()),
             None => (new, 0),
         }
     }

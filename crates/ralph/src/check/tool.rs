@@ -79,7 +79,7 @@ fn whole(engine: &Engine<'_>, target: &Target, item: &Item) -> Looked {
         return Looked::Unfinished("the same check of another edit took all the time".to_owned());
     };
     let earlier: Option<WholeRun> = target.kept.read(&name);
-    if let Some(earlier) = earlier.filter(|run| run.began_ms > engine.began_ms)
+    if let Some(earlier) = earlier.filter(|run| run.began_ms > engine.settled_ms())
         && let Looked::Found(_) = &earlier.looked
     {
         return earlier.looked;

@@ -40,7 +40,7 @@ pub(super) fn wanted(around: &dyn Around) -> Wanted {
 
 /// `--force-exclude`: a file that is named would be looked at although the project leaves it out.
 /// F401: an import is often written an edit before its first use, and is told, not taken away.
-fn lint(around: &dyn Around, wanted: &mut Wanted) {
+pub(super) fn lint(around: &dyn Around, wanted: &mut Wanted) {
     let named = ("ruff", "run `pip install ruff`");
     let why = "ruff is installed";
     let Some(ruff) = configured_or_there(around, RUFF, named, why, wanted) else { return };
