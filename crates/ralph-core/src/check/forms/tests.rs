@@ -341,6 +341,17 @@ const RECORDINGS: &[(&str, Form, i32, &[&str])] = &[
             "did not run: ERROR: Error importing plugin \"no_such_plugin\": No module named 'no_such_plugin'",
         ],
     ),
+    ("plain/oxlint-syntax", Form::Plain, 1, &["error broken.js:1:12 <> Unexpected token"]),
+    (
+        "plain/oxlint-warnings",
+        Form::Plain,
+        0,
+        &[
+            "warning w.tsx:2:5 <eslint(no-unused-vars)> Variable 'a' is declared but never used. Unused variables should start with a '_'.",
+            "warning w.tsx:1:1 <eslint(no-debugger)> `debugger` statement is not allowed",
+            "warning w.tsx:2:8 <typescript(no-explicit-any)> Unexpected `any`. Specify a different type.",
+        ],
+    ),
     (
         "sarif/ruff",
         Form::Sarif,
