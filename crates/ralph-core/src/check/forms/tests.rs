@@ -341,6 +341,20 @@ const RECORDINGS: &[(&str, Form, i32, &[&str])] = &[
             "did not run: ERROR: Error importing plugin \"no_such_plugin\": No module named 'no_such_plugin'",
         ],
     ),
+    (
+        "tsc/not-built",
+        Form::Tsc,
+        2,
+        &[
+            "did not run: run `tsc --build` first: TS6305: Output file '/project/lib/dist/a.d.ts' has not been built from source file '/project/lib/a.ts'.",
+        ],
+    ),
+    (
+        "tsc/not-built-and-more",
+        Form::Tsc,
+        2,
+        &["error c.ts:1:14 <TS2322> Type 'number' is not assignable to type 'string'."],
+    ),
     ("plain/oxlint-syntax", Form::Plain, 1, &["error broken.js:1:12 <> Unexpected token"]),
     (
         "plain/oxlint-warnings",
