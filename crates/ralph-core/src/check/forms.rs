@@ -4,6 +4,7 @@
 //! never taken for "nothing found".
 
 mod cargo;
+mod deno;
 #[cfg(test)]
 mod edges;
 mod eslint;
@@ -52,6 +53,8 @@ pub enum Form {
     Vitest,
     /// `pytest`, its short summary.
     Pytest,
+    /// `deno check`, `deno lint --compact`, `deno fmt`.
+    Deno,
     /// `supabase db lint`, which prints JSON.
     Supabase,
     /// SARIF 2.1.0, as many tools write it.
@@ -101,6 +104,7 @@ pub fn read(form: Form, printed: &Printed<'_>) -> Said {
         Form::Pyright => pyright::read(printed),
         Form::Vitest => vitest::read(printed),
         Form::Pytest => pytest::read(printed),
+        Form::Deno => deno::read(printed),
         Form::Supabase => supabase::read(printed),
         Form::Sarif => sarif::read(printed),
         Form::Plain => plain::read(printed),
