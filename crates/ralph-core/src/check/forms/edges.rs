@@ -213,3 +213,42 @@ fn a_configuration_that_leaves_the_file_out_is_said() {
     let none = r#"{"generalDiagnostics":[],"summary":{"filesAnalyzed":0}}"#;
     check(Form::Pyright, 0, none, &["did not run: its configuration leaves the file out"]);
 }
+
+#[test]
+fn a_mistake_that_deno_names_ends_where_the_next_begins() {
+    let lines = "TS1 [ERROR]: one\nTS2 [ERROR]: two\n  and why\nconst a;\n  ~~^\n    at file:///a%20b.ts:1:2\n\n\
+                 \x20   Declared here.\n        at file:///c.ts:3:4\n    at file:///d.ts:3:4\n\
+                 Error linting: /e.ts\n   it\nfile:///f.ts: line 5, col 6 - it (no-var)\n";
+    let expected = [
+        "error  <TS1> one",
+        "error /a b.ts:1:2 <TS2> two\\n  and why",
+        "error /e.ts <> it",
+        "error /f.ts:5:6 <no-var> it",
+    ];
+    check(Form::Deno, 1, lines, &expected);
+}
+
+#[test]
+fn what_deno_says_of_no_place_in_the_code_is_no_finding() {
+    for line in [
+        "error: it",
+        "error: it\n    at file:///a.ts:0:1",
+        "error: it\n    at f (a.ts)",
+        "error: Failed loading x\n    at file:///a.ts:1:1",
+        "error: connection refused\n    at file:///a.ts:1:1",
+        "TSX [ERROR]: it",
+        "a.ts: line 1, col 2 - it (no-var)",
+    ] {
+        let said = shown(&read_as(Form::Deno, Some(1), line, ""));
+        assert!(said.len() == 1 && said[0].starts_with("did not run: "), "{said:?}");
+    }
+    check(Form::Deno, 1, "error: it\n    at file:///a.ts:1:1", &["error /a.ts:1:1 <> it"]);
+}
+
+#[test]
+fn a_message_of_deno_is_bounded_and_two_thousand_of_them_are_enough() {
+    let lines = format!("TS1 [ERROR]: one\n{}", "  more\n".repeat(5_000));
+    assert_eq!(shown(&read_as(Form::Deno, Some(1), &lines, "")).len(), 1);
+    let lines = "TS1 [ERROR]: one\n".repeat(2_500);
+    assert_eq!(shown(&read_as(Form::Deno, Some(1), &lines, "")).len(), 2_000);
+}

@@ -842,9 +842,11 @@ fn nothing_is_read_again_for_each_of_its_lines() {
         "\u{1b}[",
         "{\"num",
         "::error ,::",
+        "TS1 [ERROR]: ",
+        "    at file:///a:1",
     ] {
         let text = piece.repeat(length / piece.len());
-        for form in [Form::Ruff, Form::Tsc, Form::Vitest, Form::Pytest, Form::Plain] {
+        for form in [Form::Ruff, Form::Tsc, Form::Vitest, Form::Pytest, Form::Deno, Form::Plain] {
             // A quadratic reader would not come back.
             assert_ne!(
                 read_as(form, Some(1), &text, ""),
