@@ -252,3 +252,19 @@ fn a_message_of_deno_is_bounded_and_two_thousand_of_them_are_enough() {
     let lines = "TS1 [ERROR]: one\n".repeat(2_500);
     assert_eq!(shown(&read_as(Form::Deno, Some(1), &lines, "")).len(), 2_000);
 }
+
+#[test]
+fn a_line_or_column_0_is_none() {
+    check(Form::Plain, 1, "::error file=a.ts,line=0,col=0::it", &["error a.ts <> it"]);
+    check(Form::Deno, 1, "file:///a.ts: line 0, col 0 - it (x)", &["error /a.ts <x> it"]);
+}
+
+#[test]
+fn why_a_tool_did_not_run_is_one_line() {
+    check(
+        Form::Tsc,
+        2,
+        "error TS18003: no inputs\n  in it\n",
+        &["did not run: TS18003: no inputs"],
+    );
+}
