@@ -4,6 +4,7 @@
 //! never taken for "nothing found".
 
 mod cargo;
+mod deno;
 #[cfg(test)]
 mod edges;
 mod eslint;
@@ -52,6 +53,8 @@ pub enum Form {
     Vitest,
     /// `pytest`, its short summary.
     Pytest,
+    /// `deno check`, `deno lint --compact`, `deno fmt`.
+    Deno,
     /// `supabase db lint`, which prints JSON.
     Supabase,
     /// SARIF 2.1.0, as many tools write it.
@@ -101,6 +104,7 @@ pub fn read(form: Form, printed: &Printed<'_>) -> Said {
         Form::Pyright => pyright::read(printed),
         Form::Vitest => vitest::read(printed),
         Form::Pytest => pytest::read(printed),
+        Form::Deno => deno::read(printed),
         Form::Supabase => supabase::read(printed),
         Form::Sarif => sarif::read(printed),
         Form::Plain => plain::read(printed),
@@ -113,7 +117,8 @@ pub fn read(form: Form, printed: &Printed<'_>) -> Said {
             findings.iter_mut().for_each(|finding| tidy(finding, longest));
             Said::Found(findings)
         }
-        Said::DidNotRun(why) => Said::DidNotRun(why),
+        // A message of tsc may have several.
+        Said::DidNotRun(why) => Said::DidNotRun(why.lines().next().unwrap_or_default().to_owned()),
     }
 }
 
@@ -153,6 +158,10 @@ impl Printed<'_> {
 /// A tool may print anything, and quotes the project's own text.
 fn tidy(finding: &mut Finding, longest: usize) {
     finding.message = shorten(crate::plain::plain(&finding.message).trim(), longest);
+    // They count from 1; 0 is how some say that they know none.
+    for number in [&mut finding.line, &mut finding.column] {
+        *number = number.filter(|number| *number > 0);
+    }
     for word in [&mut finding.rule, &mut finding.file] {
         *word = shorten(&crate::plain::plain(word).replace(crate::plain::acts, ""), LONGEST);
     }

@@ -26,9 +26,13 @@ fn every_shape_of_a_place_is_read() {
         ("a.py:1:1: E501 line too long", "error a.py:1:1 <E501> line too long"),
         ("a.rs:1:1: error[E0308]: it", "error a.rs:1:1 <E0308> it"),
         ("a.rb:1:1: C: Style/Documentation: it", "warning a.rb:1:1 <Style/Documentation> it"),
+        ("a.rb:1:1: C: [Correctable] Style/Alias: it", "warning a.rb:1:1 <Style/Alias> it"),
         ("a.rb:1:1: E: Lint/Syntax: it", "error a.rb:1:1 <Lint/Syntax> it"),
         ("a.go:1:2: it (govet)", "error a.go:1:2 <govet> it"),
         ("a.js:1:2: it [Error/eslint(no-undef)]", "error a.js:1:2 <eslint(no-undef)> it"),
+        ("a.js:1:2: it [Warning/react(jsx-key)]", "warning a.js:1:2 <react(jsx-key)> it"),
+        ("a.js:1:2: it [Error]", "error a.js:1:2 <> it"),
+        ("a.js:1:2: it [Warning]", "warning a.js:1:2 <> it"),
         ("it in a.php on line 2", "error a.php:2 <> it"),
         ("::warning file=a.ts,line=2,col=3,title=x::it", "warning a.ts:2:3 <x> it"),
         ("::error file=a.ts::it", "error a.ts <> it"),
@@ -208,4 +212,59 @@ fn an_error_outside_of_the_tests_is_not_lost() {
 fn a_configuration_that_leaves_the_file_out_is_said() {
     let none = r#"{"generalDiagnostics":[],"summary":{"filesAnalyzed":0}}"#;
     check(Form::Pyright, 0, none, &["did not run: its configuration leaves the file out"]);
+}
+
+#[test]
+fn a_mistake_that_deno_names_ends_where_the_next_begins() {
+    let lines = "TS1 [ERROR]: one\nTS2 [ERROR]: two\n  and why\nconst a;\n  ~~^\n    at file:///a%20b.ts:1:2\n\n\
+                 \x20   Declared here.\n        at file:///c.ts:3:4\n    at file:///d.ts:3:4\n\
+                 Error linting: /e.ts\n   it\nfile:///f.ts: line 5, col 6 - it (no-var)\n";
+    let expected = [
+        "error  <TS1> one",
+        "error /a b.ts:1:2 <TS2> two\\n  and why",
+        "error /e.ts <> it",
+        "error /f.ts:5:6 <no-var> it",
+    ];
+    check(Form::Deno, 1, lines, &expected);
+}
+
+#[test]
+fn what_deno_says_of_no_place_in_the_code_is_no_finding() {
+    for line in [
+        "error: it",
+        "error: it\n    at file:///a.ts:0:1",
+        "error: it\n    at f (a.ts)",
+        "error: Failed loading x\n    at file:///a.ts:1:1",
+        "error: connection refused\n    at file:///a.ts:1:1",
+        "TSX [ERROR]: it",
+        "a.ts: line 1, col 2 - it (no-var)",
+    ] {
+        let said = shown(&read_as(Form::Deno, Some(1), line, ""));
+        assert!(said.len() == 1 && said[0].starts_with("did not run: "), "{said:?}");
+    }
+    check(Form::Deno, 1, "error: it\n    at file:///a.ts:1:1", &["error /a.ts:1:1 <> it"]);
+}
+
+#[test]
+fn a_message_of_deno_is_bounded_and_two_thousand_of_them_are_enough() {
+    let lines = format!("TS1 [ERROR]: one\n{}", "  more\n".repeat(5_000));
+    assert_eq!(shown(&read_as(Form::Deno, Some(1), &lines, "")).len(), 1);
+    let lines = "TS1 [ERROR]: one\n".repeat(2_500);
+    assert_eq!(shown(&read_as(Form::Deno, Some(1), &lines, "")).len(), 2_000);
+}
+
+#[test]
+fn a_line_or_column_0_is_none() {
+    check(Form::Plain, 1, "::error file=a.ts,line=0,col=0::it", &["error a.ts <> it"]);
+    check(Form::Deno, 1, "file:///a.ts: line 0, col 0 - it (x)", &["error /a.ts <x> it"]);
+}
+
+#[test]
+fn why_a_tool_did_not_run_is_one_line() {
+    check(
+        Form::Tsc,
+        2,
+        "error TS18003: no inputs\n  in it\n",
+        &["did not run: TS18003: no inputs"],
+    );
 }

@@ -127,6 +127,11 @@ pub(super) fn line_with(printed: &Printed<'_>, words: &[&str]) -> Option<String>
     lines.find(|line| has_one_of(line, words))
 }
 
+/// True if a text in lower case speaks of a network that was not there.
+pub(super) fn is_about_network(lower: &str) -> bool {
+    NETWORK.iter().any(|word| lower.contains(word))
+}
+
 fn has_one_of(line: &str, words: &[&str]) -> bool {
     let lower = line.to_ascii_lowercase();
     words.iter().any(|word| lower.contains(word))

@@ -52,3 +52,25 @@ pub(super) fn items<'a>(of: &'a Value, name: &str) -> &'a [Value] {
 pub(super) fn position(of: &Value, name: &str) -> Option<u32> {
     of[name].as_u64().and_then(|number| u32::try_from(number).ok()).filter(|number| *number > 0)
 }
+
+/// A path as it is written in a file system.
+pub(super) fn path_of(uri: &str) -> String {
+    let path = uri.strip_prefix("file://localhost").or_else(|| uri.strip_prefix("file://"));
+    let Some(path) = path else { return decoded(uri) };
+    decoded(path)
+}
+
+/// `%20` as a blank. Bytes that are no text, and signs that begin no such pair, stay as they are.
+fn decoded(text: &str) -> String {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let Some((&first, after)) = rest.split_first() {
+        let pair = after.get(..2).filter(|_| first == b'%');
+        let digits = pair.and_then(|pair| std::str::from_utf8(pair).ok());
+        let is_hex = |pair: &&str| pair.bytes().all(|byte| byte.is_ascii_hexdigit());
+        let code = digits.filter(is_hex).and_then(|pair| u8::from_str_radix(pair, 16).ok());
+        bytes.push(code.unwrap_or(first));
+        rest = if code.is_some() { &after[2..] } else { after };
+    }
+    String::from_utf8(bytes).unwrap_or_else(|_| text.to_owned())
+}

@@ -1,6 +1,6 @@
 //! SARIF 2.1.0.
 
-use super::json::{items, position, text};
+use super::json::{items, path_of, position, text};
 use super::{Printed, Said, failure, found, json};
 use crate::check::finding::Finding;
 use serde_json::Value;
@@ -25,7 +25,7 @@ fn of_run<'a>(run: &'a Value, printed: &'a Printed<'_>) -> impl Iterator<Item = 
         let rule = text(result, "ruleId");
         let message = Some(text(&result["message"], "text")).filter(|said| !said.is_empty());
         Finding {
-            file: path(text(&place["artifactLocation"], "uri")),
+            file: path_of(text(&place["artifactLocation"], "uri")),
             line: position(&place["region"], "startLine"),
             column: position(&place["region"], "startColumn"),
             is_error: level(result, run) == "error",
@@ -57,26 +57,4 @@ fn failed(run: &Value) -> Option<String> {
     let why = notice.map(|notice| text(&notice["message"], "text")).filter(|why| !why.is_empty());
     let why = why.and_then(|why| why.lines().next());
     Some(super::shorten(&crate::plain::plain(why.unwrap_or("says that it failed")), 300))
-}
-
-/// A path as it is written in a file system.
-fn path(uri: &str) -> String {
-    let path = uri.strip_prefix("file://localhost").or_else(|| uri.strip_prefix("file://"));
-    let Some(path) = path else { return decoded(uri) };
-    decoded(path)
-}
-
-/// `%20` as a blank. Bytes that are no text, and signs that begin no such pair, stay as they are.
-fn decoded(text: &str) -> String {
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.as_bytes();
-    while let Some((&first, after)) = rest.split_first() {
-        let pair = after.get(..2).filter(|_| first == b'%');
-        let digits = pair.and_then(|pair| std::str::from_utf8(pair).ok());
-        let is_hex = |pair: &&str| pair.bytes().all(|byte| byte.is_ascii_hexdigit());
-        let code = digits.filter(is_hex).and_then(|pair| u8::from_str_radix(pair, 16).ok());
-        bytes.push(code.unwrap_or(first));
-        rest = if code.is_some() { &after[2..] } else { after };
-    }
-    String::from_utf8(bytes).unwrap_or_else(|_| text.to_owned())
 }

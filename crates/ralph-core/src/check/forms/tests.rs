@@ -342,6 +342,114 @@ const RECORDINGS: &[(&str, Form, i32, &[&str])] = &[
         ],
     ),
     (
+        "deno/findings",
+        Form::Deno,
+        1,
+        &[
+            "error /project/with blank/ä.ts:1:7 <TS2322> Type 'number' is not assignable to type 'string'.",
+            "error /project/with blank/ä.ts:4:12 <TS2345> Argument of type 'string' is not assignable to parameter of type 'number'.",
+        ],
+    ),
+    (
+        "deno/chain",
+        Form::Deno,
+        1,
+        &[
+            "error /project/chain.ts:5:23 <TS2322> Type '(x: string) => void' is not assignable to type '(x: number) => void'.\\n  Types of parameters 'x' and 'x'…",
+            "error /project/chain.ts:6:20 <TS2551> Property 'color' does not exist on type 'A'. Did you mean 'colour'?",
+        ],
+    ),
+    (
+        "deno/no-such-import",
+        Form::Deno,
+        1,
+        &[
+            "error /project/bare.ts:1:8 <TS2307> Import \"no-prefix\" not a dependency\\n  hint: If you want to use the npm package, try running `deno add npm:no-…",
+        ],
+    ),
+    (
+        "deno/no-such-file",
+        Form::Deno,
+        1,
+        &["error  <TS2307> Cannot find module 'file:///project/none.ts'."],
+    ),
+    (
+        "deno/syntax",
+        Form::Deno,
+        1,
+        &["error /project/broken.ts:1:12 <> SyntaxError: Expression expected"],
+    ),
+    (
+        "deno/offline",
+        Form::Deno,
+        1,
+        &[
+            "did not run: wants the network: 0: error sending request for url (https://registry.npmjs.org/no-such-xyz): client error (Connect): dns error: failed to lookup address information: Temporary failure in name resolution",
+        ],
+    ),
+    (
+        "deno/offline-jsr",
+        Form::Deno,
+        1,
+        &[
+            "did not run: error: JSR package manifest for '@std/xx' failed to load. Import 'https://jsr.io/@std/xx/meta.json' failed.",
+        ],
+    ),
+    (
+        "deno/lint",
+        Form::Deno,
+        1,
+        &[
+            "error /project/with blank/ä.ts:1:7 <no-unused-vars> `a` is never used",
+            "error /project/with blank/ä.ts:3:3 <no-var> `var` keyword is not allowed.",
+            "error /project/with blank/ä.ts:3:7 <no-unused-vars> `unused` is never used",
+        ],
+    ),
+    (
+        "deno/lint-syntax",
+        Form::Deno,
+        1,
+        &["error /project/broken.ts:1:12 <> SyntaxError: Expression expected"],
+    ),
+    ("deno/lint-no-files", Form::Deno, 1, &["did not run: error: No target files found."]),
+    (
+        "deno/fmt-syntax",
+        Form::Deno,
+        1,
+        &["error /project/broken.ts:1:12 <> SyntaxError: Expression expected"],
+    ),
+    (
+        "deno/bad-config",
+        Form::Deno,
+        1,
+        &["did not run: error: Failed deserializing config file 'file:///project/bad.json'."],
+    ),
+    (
+        "tsc/not-built",
+        Form::Tsc,
+        2,
+        &[
+            "did not run: run `tsc --build` first: TS6305: Output file '/project/lib/dist/a.d.ts' has not been built from source file '/project/lib/a.ts'.",
+        ],
+    ),
+    (
+        "tsc/not-built-and-more",
+        Form::Tsc,
+        2,
+        &["error c.ts:1:14 <TS2322> Type 'number' is not assignable to type 'string'."],
+    ),
+    ("plain/oxlint-syntax", Form::Plain, 1, &["error broken.js:1:12 <> Unexpected token"]),
+    (
+        "plain/oxlint-warnings",
+        Form::Plain,
+        0,
+        &[
+            "warning w.tsx:2:5 <eslint(no-unused-vars)> Variable 'a' is declared but never used. Unused variables should start with a '_'.",
+            "warning w.tsx:1:1 <eslint(no-debugger)> `debugger` statement is not allowed",
+            "warning w.tsx:2:8 <typescript(no-explicit-any)> Unexpected `any`. Specify a different type.",
+        ],
+    ),
+    (
         "sarif/ruff",
         Form::Sarif,
         1,
@@ -569,7 +677,7 @@ fn every_recording_is_named_in_the_table() {
     assert_eq!(names, Vec::<String>::new());
 }
 
-const FORMS: [Form; 12] = [
+const FORMS: [Form; 13] = [
     Form::Eslint,
     Form::Ruff,
     Form::Tsc,
@@ -578,6 +686,7 @@ const FORMS: [Form; 12] = [
     Form::Pyright,
     Form::Vitest,
     Form::Pytest,
+    Form::Deno,
     Form::Supabase,
     Form::Sarif,
     Form::Plain,
@@ -644,7 +753,7 @@ fn silence_with_exit_code_0_is_no_report() {
     for form in FORMS {
         let said = shown(&read_as(form, Some(0), "", ""));
         let expected: &[&str] = match form {
-            Form::Tsc | Form::Cargo | Form::Pytest | Form::Plain | Form::Whole => &[],
+            Form::Tsc | Form::Cargo | Form::Pytest | Form::Deno | Form::Plain | Form::Whole => &[],
             _ => &["did not run: printed nothing that could be read"],
         };
         assert_eq!(said, expected, "{form:?}");
@@ -733,9 +842,11 @@ fn nothing_is_read_again_for_each_of_its_lines() {
         "\u{1b}[",
         "{\"num",
         "::error ,::",
+        "TS1 [ERROR]: ",
+        "    at file:///a:1",
     ] {
         let text = piece.repeat(length / piece.len());
-        for form in [Form::Ruff, Form::Tsc, Form::Vitest, Form::Pytest, Form::Plain] {
+        for form in [Form::Ruff, Form::Tsc, Form::Vitest, Form::Pytest, Form::Deno, Form::Plain] {
             // A quadratic reader would not come back.
             assert_ne!(
                 read_as(form, Some(1), &text, ""),

@@ -9,20 +9,28 @@ use crate::check::finding::Finding;
 /// What tsc says where it had nothing to look at.
 const NO_PROJECT: [&str; 4] = ["TS18003", "TS5057", "TS5058", "TS5081"];
 
+/// What it says of a file of another project whose output is not there: that no edit of this one
+/// brought, and what the other one holds is not looked at.
+const NOT_BUILT: &str = "TS6305";
+
 /// No path is longer: what stands behind is not searched for a place.
 const LONGEST_HEAD: usize = 1_024;
 
 pub(super) fn read(printed: &Printed<'_>) -> Said {
     let text = crate::plain::plain(printed.stdout);
     let mut findings: Vec<Finding> = Vec::new();
+    let mut not_built: Option<String> = None;
     let mut goes_on = false;
     for line in text.lines() {
         if let Some(finding) = first_line(line, printed) {
             if findings.len() == super::MOST {
                 break;
             }
-            findings.push(finding);
-            goes_on = true;
+            goes_on = finding.rule != NOT_BUILT;
+            match goes_on {
+                true => findings.push(finding),
+                false => drop(not_built.get_or_insert(finding.message)),
+            }
         } else if let Some(last) = findings.last_mut().filter(|_| goes_on && is_indented(line)) {
             // What is behind the bound would be cut off in the end.
             if last.message.len() < super::LONGEST * 4 {
@@ -37,6 +45,13 @@ pub(super) fn read(printed: &Printed<'_>) -> Said {
         [only] if NO_PROJECT.contains(&only.rule.as_str()) => {
             let line = format!("{}: {}", only.rule, only.message);
             Said::DidNotRun(super::shorten(&line, 300))
+        }
+        [] if not_built.is_some() => {
+            let line = not_built.unwrap_or_default();
+            Said::DidNotRun(super::shorten(
+                &format!("run `tsc --build` first: {NOT_BUILT}: {line}"),
+                300,
+            ))
         }
         [] if printed.code != Some(0) => Said::DidNotRun(failure::why(printed)),
         _ => found(findings, printed),

@@ -85,6 +85,8 @@ fn finding<'a>(place: Place<'a>, message: &'a str) -> Line<'a> {
         // oxlint: `[Warning/eslint(no-debugger)]`.
         Some(("Error", rule)) => (Some(true), rule),
         Some(("Warning", rule)) => (Some(false), rule),
+        // And `[Error]` of a file that it could not read.
+        None if matches!(rule, "Error" | "Warning") => (Some(rule == "Error"), ""),
         _ => (is_error, rule),
     };
     let place = Some((place.file, Some(place.line), place.column));
@@ -161,6 +163,9 @@ fn severity(message: &str) -> Severity<'_> {
     let known = WORDS.iter().find_map(|(word, is_error)| {
         message.strip_prefix(word).map(|rest| (*is_error, rest.trim_start()))
     });
+    // rubocop: whether it could put it right itself says nothing of what is wrong.
+    let known = known
+        .map(|(is_error, rest)| (is_error, rest.strip_prefix("[Correctable] ").unwrap_or(rest)));
     if let Some((is_error, rest)) = known {
         return Severity::Known(is_error, rest);
     }

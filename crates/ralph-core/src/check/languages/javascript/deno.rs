@@ -32,9 +32,9 @@ pub(super) fn add(around: &dyn Around, config: &Path, wanted: &mut Wanted) {
         &["check", "--quiet", &file],
     ];
     let [fmt, lint, check] = calls.map(|arguments| deno.with(arguments));
-    wanted.fix("deno fmt", fmt, Form::Whole).at(folder).because(&why);
-    wanted.look("deno lint", lint, Form::Whole).at(folder).because(&why);
-    wanted.look("deno check", check, Form::Whole).at(folder).because(&why);
+    wanted.fix("deno fmt", fmt, Form::Deno).at(folder).because(&why);
+    wanted.look("deno lint", lint, Form::Deno).at(folder).because(&why);
+    wanted.look("deno check", check, Form::Deno).at(folder).because(&why);
     let tests = related::tests(around, folder, Taken::Underscored);
     if tests.is_empty() {
         return;
