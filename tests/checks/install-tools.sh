@@ -2,8 +2,8 @@
 # Installs the tools that the tests of the checks after an edit run, pinned, outside of the tree:
 # into $RALPH_TEST_TOOLS, else into the user's cache. Nothing happens when they are already there.
 #
-# The linter shellcheck and go come from the system. Without them the tests that need them say so; as root on
-# Debian they are installed.
+# Two come from the system, the linter of shell scripts and go: as root on Debian they are installed, and
+# without them the tests that need them say so.
 set -eu
 
 cd "$(dirname "$0")/tools"

@@ -90,7 +90,8 @@ fn three_hundred_old_findings_do_not_flood() {
 #[test]
 fn three_hundred_new_findings_are_cut_and_stand_in_a_file_in_full() {
     let world = looping(LINT, &[]);
-    let new: String = (0..300).map(|line| format!("BAD number {line} {}\n", "x".repeat(90))).collect();
+    let new: String =
+        (0..300).map(|line| format!("BAD number {line} {}\n", "x".repeat(90))).collect();
     let said = write(&world, "a.txt", &new).context();
     assert!(said.encode_utf16().count() <= 10_000, "{}", said.len());
     let (_, path) = said.split_once("all of them in ").unwrap();
@@ -153,7 +154,10 @@ command = '''sleep 1.5; awk '/BAD/ { print FILENAME ":" NR ":1: error: " $0 }' {
     let began = Instant::now();
     let said = write(&world, "a.txt", "BAD one\n").context();
     assert!(began.elapsed() < Duration::from_millis(900), "{:?}", began.elapsed());
-    assert!(said.contains("slow is too slow for an edit and runs later: when the turn ends"), "{said}");
+    assert!(
+        said.contains("slow is too slow for an edit and runs later: when the turn ends"),
+        "{said}"
+    );
     let goes_on = world.working_stop("done for now").goes_on();
     assert!(goes_on.contains("a.txt:1:1 error (slow): BAD one"), "{goes_on}");
     let goes_on = world.working_stop("done again").goes_on();
@@ -173,7 +177,10 @@ command = '''echo begin >>"$HOME/order"; sed -i 's/[^.]$/&./' {file}; echo end >
 fn what_a_fixer_changed_is_said_so_that_the_model_reads_it_again() {
     let world = looping(FIX, &[]);
     let said = write(&world, "a.txt", "one\n").context();
-    assert_eq!(said, "Ralph checked a.txt.\na.txt was changed by dots: read it again before you edit it.");
+    assert_eq!(
+        said,
+        "Ralph checked a.txt.\na.txt was changed by dots: read it again before you edit it."
+    );
     assert_eq!(fs::read_to_string(world.project().join("a.txt")).unwrap(), "one.\n");
     wrote(&world, "a.txt").silent();
 }
@@ -321,10 +328,18 @@ fn the_same_checks_run_from_the_command_line() {
     world.write("a.txt", "BAD old\nBAD new\n");
     let said = world.elsewhere(&["check", "a.txt"]);
     assert!(!said.success);
-    assert!(said.text.contains("lint  a.txt") && said.text.contains("1 new, 1 old"), "{}", said.text);
+    assert!(
+        said.text.contains("lint  a.txt") && said.text.contains("1 new, 1 old"),
+        "{}",
+        said.text
+    );
     assert!(said.text.contains("a.txt:2:1 error (lint): BAD new"), "{}", said.text);
     let explained = world.elsewhere(&["check", "--explain", "a.txt"]);
-    assert!(explained.success && explained.text.contains("`ralph.toml` names it"), "{}", explained.text);
+    assert!(
+        explained.success && explained.text.contains("`ralph.toml` names it"),
+        "{}",
+        explained.text
+    );
     world.write("a.txt", "fine\n");
     let said = world.elsewhere(&["check", "a.txt"]);
     assert!(said.success && said.text.contains("Nothing to report."), "{}", said.text);
