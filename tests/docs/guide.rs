@@ -3,6 +3,8 @@
 
 use super::{check_contains, read, root};
 use jiff::Timestamp;
+use ralph_core::check::choice::{Choice, Own};
+use ralph_core::check::forms::Form;
 use ralph_core::receipt::Standing;
 use ralph_core::settings::Settings;
 use ralph_core::state::{Criterion, EndingKind, LoopState, PauseCause, Signal};
@@ -115,11 +117,46 @@ fn the_settings_are_shown_whole_and_with_their_defaults() {
         verify_seconds: Some(_),
         command_seconds: Some(_),
         receipt_ignore: Some(_),
+        // It has a guide of its own.
+        backpressure: None,
     } = settings
     else {
         panic!("a setting is not shown: {settings:?}");
     };
 }
+
+#[test]
+fn the_settings_of_checks_are_shown_whole_and_can_be_used() {
+    let guide = read(&root().join("docs/checks.md"));
+    let shown = guide.split_once("```toml\n").and_then(|(_, rest)| rest.split_once("```"));
+    let settings: Settings = toml::from_str(shown.expect("they stand in a block").0).unwrap();
+    assert_eq!(settings.refused(), None);
+    let choice = settings.checks();
+    let plain = Choice::default();
+    assert_eq!(choice.budget(None), plain.budget(None));
+    assert!(!choice.off.is_empty() && choice.always == Some(false));
+    let [own] = &choice.checks[..] else { panic!("one check is shown: {choice:?}") };
+    let Own { name, files, command, fix: false, timeout: Some(_), parse: Some(Form::Sarif) } = own
+    else {
+        panic!("a setting is not shown: {own:?}");
+    };
+    assert!(!name.is_empty() && !files.is_empty() && command.contains("{file}"));
+    let forms = guide.lines().find(|line| line.starts_with("parse = ")).expect("the forms");
+    for form in FORMS {
+        let word = serde_json::to_value(form).unwrap();
+        assert!(forms.contains(word.as_str().unwrap()), "{word}");
+    }
+}
+
+/// All of them; the match notices a new one.
+const FORMS: [Form; 11] = {
+    use Form::*;
+    match Eslint {
+        Eslint | Ruff | Tsc | Shellcheck | Cargo | Pyright | Vitest | Pytest | Sarif | Plain
+        | Whole => {}
+    }
+    [Eslint, Ruff, Tsc, Shellcheck, Cargo, Pyright, Vitest, Pytest, Sarif, Plain, Whole]
+};
 
 #[test]
 fn the_refusal_that_is_shown_is_one() {

@@ -149,6 +149,22 @@ pub(super) const CASES: &[Case] = &[
         ..CASE
     },
     Case {
+        name: "ralph check",
+        command: Some("check"),
+        set: || {
+            let world = World::new();
+            world.write("a.json", "{\"a\": 1,,}\n");
+            world
+        },
+        act: |_| person(&["check", "a.json"]),
+        then: |w, _| {
+            let said = w.elsewhere(&["check", "a.json"]);
+            assert!(!said.success && said.text.contains("a.json:1:"), "{}", said.text);
+            assert_eq!(fs::read_to_string(w.project().join("a.json")).unwrap(), "{\"a\": 1,,}\n");
+        },
+        ..CASE
+    },
+    Case {
         name: "ralph blocked",
         command: Some("blocked"),
         set: one_stop,

@@ -3,6 +3,7 @@
 use super::{Act, CASE, Case, hook};
 use crate::world::World;
 use serde_json::{Value, json};
+use std::fs;
 
 const TOKEN: &str = "RALPH_COMPLETE";
 
@@ -302,7 +303,50 @@ pub(super) const CASES: &[Case] = &[
         then: |w, _| goes_on_from(w, 0),
         ..CASE
     },
+    Case {
+        name: "tool: has edited a file that is fixed and broken",
+        set: || {
+            let world = World::new();
+            world.settings(FIXER);
+            world.write("a.json", "{\"was\": \"here\"}\n");
+            world.git("add .");
+            world.git("commit -q -m files");
+            world.start("");
+            world.write("a.json", BROKEN);
+            world
+        },
+        act: |w| hook(w, "ralph-backpressure", "PostToolUse", edited(w)),
+        then: |w, _| {
+            let text = || fs::read_to_string(w.project().join("a.json")).unwrap();
+            assert!([BROKEN, FIXED].contains(&text().as_str()), "{}", text());
+            let said = w.event("ralph-backpressure", "PostToolUse", edited(w)).context();
+            // Told already, if the answer was lost after that was written down.
+            assert!(said.contains("a.json:1:") || said.contains("told of before"), "{said}");
+            assert_eq!(text(), FIXED);
+            goes_on_from(w, 0);
+        },
+        has_family: true,
+        ..CASE
+    },
 ];
+
+/// A formatter that prints the file: what writes it is ours.
+const FIXER: &str = r#"
+[[backpressure.check]]
+name = "spaces"
+files = ["*.json"]
+fix = true
+command = "sed 's/  */ /g' {file} >\"$HOME/spaces\" && mv \"$HOME/spaces\" {file}"
+"#;
+
+const BROKEN: &str = "{\"a\":   1,,}\n";
+const FIXED: &str = "{\"a\": 1,,}\n";
+
+fn edited(world: &World) -> Value {
+    let path = world.project().join("a.json");
+    json!({"tool_name": "Write", "tool_input": {"file_path": path, "content": BROKEN},
+        "tool_use_id": "t", "tool_response": {}})
+}
 
 fn one_stop() -> World {
     World::looping("").after_a_stop()
