@@ -2,11 +2,13 @@
 
 use std::path::PathBuf;
 
+use serde_json::Value;
+
 use super::super::around::Around;
 use super::super::forms::Form;
 use super::package::{self, Package};
 use super::wanted::Wanted;
-use super::{folder_of, javascript, matches_any, name_of, said, text_of};
+use super::{folder_of, javascript, matches_any, name_of, said, text_of, upward};
 
 const BIOME_CONFIGS: &[&str] = &["biome.json", "biome.jsonc", ".biome.json", ".biome.jsonc"];
 
@@ -59,8 +61,8 @@ const PRETTIER_NAMES: &[&str] = &[
 /// The formatters for a file.
 pub(super) fn wanted(around: &dyn Around) -> Wanted {
     let mut wanted = Wanted::new(around);
-    if javascript::deno::is_project(around)
-        && matches_any(javascript::NAMES, name_of(around.file()))
+    if matches_any(javascript::NAMES, name_of(around.file()))
+        && javascript::deno::config(around).is_some()
     {
         return wanted;
     }
@@ -81,21 +83,37 @@ fn biome(around: &dyn Around, wanted: &mut Wanted) {
     let remedy = package::remedy(around);
     let Some(tool) = wanted.configured(around, "biome", &config, &remedy) else { return };
     let file = text_of(around.file());
+    let (reporter, form): (&[&str], _) = match knows_sarif(around) {
+        true => (&["--reporter=sarif"], Form::Sarif),
+        false => (&[], Form::Plain),
+    };
     // The file may be one that the configuration leaves out, which biome calls an error otherwise.
-    let line = tool.with(&[
-        "check",
-        "--write",
-        "--reporter=sarif",
+    let rest = [
         "--max-diagnostics=none",
         "--no-errors-on-unmatched",
         "--files-ignore-unknown=true",
         "--colors=off",
         &file,
-    ]);
+    ];
+    let line = tool.with(&[&["check", "--write"], reporter, &rest].concat());
     wanted
-        .fix("biome", line, Form::Sarif)
+        .fix("biome", line, form)
         .at(folder_of(&config))
         .because(format!("{} configures it", said(around, &config)));
+}
+
+/// Biome writes SARIF from 2.4 on. One that is not the project's own is taken to be new.
+fn knows_sarif(around: &dyn Around) -> bool {
+    let manifest = "node_modules/@biomejs/biome/package.json";
+    let text = upward(around).find_map(|folder| around.text(&folder.join(manifest)));
+    let manifest: Value =
+        text.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default();
+    let mut numbers = manifest["version"].as_str().unwrap_or_default().split('.');
+    let mut number = || numbers.next()?.parse::<u32>().ok();
+    match (number(), number()) {
+        (Some(major), Some(minor)) => (major, minor) >= (2, 4),
+        _ => true,
+    }
 }
 
 fn prettier(around: &dyn Around, wanted: &mut Wanted) {
@@ -211,6 +229,32 @@ mod tests {
                  --no-errors-on-unmatched --files-ignore-unknown=true --colors=off b/a.css",
             );
             world.says("biome", &format!("`{config}` configures it"));
+        }
+    }
+
+    #[test]
+    fn an_older_biome_prints_lines() {
+        let runs = |version: &str, expected: &str| {
+            World::edits("b/a.css")
+                .files(&["biome.json"])
+                .file(
+                    "node_modules/@biomejs/biome/package.json",
+                    &format!(r#"{{"version":"{version}"}}"#),
+                )
+                .on_path(&["biome"])
+                .runs(
+                    "biome",
+                    &format!(
+                        "biome check --write {expected}--max-diagnostics=none \
+                         --no-errors-on-unmatched --files-ignore-unknown=true --colors=off b/a.css"
+                    ),
+                );
+        };
+        for version in ["1.9.4", "2.3.15", "1.5.0"] {
+            runs(version, "");
+        }
+        for version in ["2.4.0", "2.10.1", "3.0.0", "next"] {
+            runs(version, "--reporter=sarif ");
         }
     }
 

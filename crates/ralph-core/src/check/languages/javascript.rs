@@ -1,8 +1,13 @@
-//! JavaScript and TypeScript.
+//! JavaScript and TypeScript: the tools that the project itself uses.
 
 pub(super) mod deno;
 mod glob;
+mod lint;
+mod related;
+mod runner;
+mod syntax;
 mod tsconfig;
+mod types;
 
 use super::super::around::Around;
 use super::wanted::Wanted;
@@ -13,5 +18,14 @@ pub(super) const NAMES: &[&str] =
 
 /// What a file of this kind gets.
 pub(super) fn wanted(around: &dyn Around) -> Wanted {
-    Wanted::new(around)
+    let mut wanted = Wanted::new(around);
+    if let Some(config) = deno::config(around) {
+        deno::add(around, &config, &mut wanted);
+        return wanted;
+    }
+    lint::add(around, &mut wanted);
+    types::add(around, &mut wanted);
+    syntax::add(around, &mut wanted);
+    runner::add(around, &mut wanted);
+    wanted
 }

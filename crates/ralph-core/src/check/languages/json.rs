@@ -1,16 +1,148 @@
 //! JSON, and JSON with comments where the tool that owns the file takes them.
 
+use std::path::Path;
+
 use super::super::around::Around;
 use super::super::forms::Form;
 use super::super::{By, Parser};
 use super::wanted::Wanted;
+use super::{folder_of, matches_any, name_of};
 
 /// The names of its files.
-pub(super) const NAMES: &[&str] = &["*.json", "*.jsonc"];
+pub(super) const NAMES: &[&str] = &[
+    "*.json",
+    "*.jsonc",
+    "*.code-workspace",
+    ".babelrc",
+    ".swcrc",
+    ".jshintrc",
+    ".hintrc",
+    ".eslintrc",
+];
+
+/// Files whose tools take comments, and most of them trailing commas.
+const WITH_COMMENTS: &[&str] = &[
+    "*.jsonc",
+    "*.code-workspace",
+    ".babelrc",
+    ".babelrc.json",
+    ".cspell.json",
+    ".devcontainer.json",
+    ".eslintrc",
+    ".eslintrc.json",
+    ".hintrc",
+    ".jshintrc",
+    ".luarc.json",
+    ".markdownlint.json",
+    ".oxlintrc.json",
+    ".swcrc",
+    "angular.json",
+    "api-extractor*.json",
+    "appsettings*.json",
+    "babel.config.json",
+    "cspell.json",
+    "deno.json",
+    "devcontainer.json",
+    "global.json",
+    "jsconfig*.json",
+    "knip.json",
+    "language-configuration.json",
+    "nx.json",
+    "project.json",
+    "pyrightconfig.json",
+    "rush.json",
+    "tsconfig*.json",
+    "tsdoc.json",
+    "tslint.json",
+    "turbo.json",
+    "typedoc.json",
+    "wrangler.json",
+];
+
+/// Folders of tools that take comments in all of their files.
+const FOLDERS: &[&str] = &[".vscode", ".devcontainer", ".zed"];
 
 /// What a file of this kind gets.
 pub(super) fn wanted(around: &dyn Around) -> Wanted {
     let mut wanted = Wanted::new(around);
-    wanted.look("json", By::Parser(Parser::Json), Form::Plain).because("it is JSON");
+    if is_yaml(around) {
+        return wanted;
+    }
+    let (parser, why) = match takes_comments(around.file()) {
+        true => (Parser::JsonWithComments, "it is JSON, and its tool takes comments"),
+        false => (Parser::Json, "it is JSON"),
+    };
+    wanted.look("json", By::Parser(parser), Form::Plain).because(why);
     wanted
+}
+
+fn takes_comments(file: &Path) -> bool {
+    matches_any(WITH_COMMENTS, name_of(file)) || FOLDERS.contains(&name_of(folder_of(file)))
+}
+
+/// The one of these names that may hold YAML too.
+fn is_yaml(around: &dyn Around) -> bool {
+    let starts_as_json = |text: String| text.trim_start().starts_with(['{', '/']);
+    name_of(around.file()) == ".eslintrc" && !around.text(around.file()).is_some_and(starts_as_json)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::world::World;
+
+    #[track_caller]
+    fn check(file: &str, expected: &str) {
+        World::edits(file).runs("json", expected);
+    }
+
+    #[test]
+    fn most_files_are_plain() {
+        for file in [
+            "a.json",
+            "package.json",
+            "package-lock.json",
+            "biome.json",
+            "b/my-tsconfig.json",
+            "vscode/a.json",
+        ] {
+            check(file, "json");
+        }
+        World::edits("a.json").says("json", "it is JSON");
+    }
+
+    #[test]
+    fn comments_are_taken_where_the_tool_takes_them() {
+        for file in [
+            "a.jsonc",
+            "b/tsconfig.json",
+            "tsconfig.build.json",
+            "jsconfig.json",
+            ".vscode/settings.json",
+            ".devcontainer/devcontainer.json",
+            ".babelrc",
+            "a.code-workspace",
+            "deno.json",
+        ] {
+            check(file, "json with comments");
+        }
+        let why = "it is JSON, and its tool takes comments";
+        World::edits("a.jsonc").says("json", why);
+    }
+
+    #[test]
+    fn other_endings_are_not_json() {
+        for file in ["a.json5", "a.jsonl", ".prettierrc", "json"] {
+            World::edits(file).plans("");
+        }
+    }
+
+    #[test]
+    fn what_may_be_yaml_is_json_if_it_starts_so() {
+        for (text, expected) in
+            [(" {}", "look json"), ("// why\n{}", "look json"), ("root: true", ""), ("", "")]
+        {
+            let world = World::edits(".eslintrc").file(".eslintrc", text);
+            world.plans(expected);
+        }
+    }
 }

@@ -1,8 +1,120 @@
-//! Deno.
+//! Deno, which is compiler, linter, formatter and runner in one.
+
+use std::path::{Path, PathBuf};
 
 use super::super::super::around::Around;
+use super::super::super::forms::Form;
+use super::super::super::jsonc;
+use super::super::wanted::Wanted;
+use super::super::{folder_of, said, text_of};
+use super::related::{self, Taken};
 
-/// True if it is deno's.
-pub(in super::super) fn is_project(_around: &dyn Around) -> bool {
-    false
+const CONFIGS: &[&str] = &["deno.json", "deno.jsonc"];
+
+/// The configuration of the deno project that the file is in: of the nearest manifest, if that is
+/// deno's. Beside a `package.json`, deno is still what runs.
+pub(in super::super) fn config(around: &dyn Around) -> Option<PathBuf> {
+    let manifest = around.nearest(&["deno.json", "deno.jsonc", "package.json"])?;
+    CONFIGS.iter().any(|name| manifest.ends_with(name)).then_some(manifest)
+}
+
+/// Adds what deno does for a file.
+pub(super) fn add(around: &dyn Around, config: &Path, wanted: &mut Wanted) {
+    let remedy = "see <https://docs.deno.com>";
+    let Some(deno) = wanted.configured(around, "deno", config, remedy) else { return };
+    let why = format!("{} makes it a project of deno", said(around, config));
+    let folder = folder_of(config);
+    let file = text_of(around.file());
+    // The configuration may leave the file out, which is an error otherwise.
+    let calls: [&[&str]; 3] = [
+        &["fmt", "--quiet", "--permit-no-files", &file],
+        &["lint", "--quiet", "--compact", "--permit-no-files", &file],
+        &["check", "--quiet", &file],
+    ];
+    let [fmt, lint, check] = calls.map(|arguments| deno.with(arguments));
+    wanted.fix("deno fmt", fmt, Form::Whole).at(folder).because(&why);
+    wanted.look("deno lint", lint, Form::Whole).at(folder).because(&why);
+    wanted.look("deno check", check, Form::Whole).at(folder).because(&why);
+    let tests = related::tests(around, folder, Taken::Underscored);
+    if tests.is_empty() {
+        return;
+    }
+    let tests: Vec<String> = tests.iter().map(|test| text_of(test)).collect();
+    let permissions = permissions(around, config);
+    let arguments: Vec<&str> = ["test", "--quiet", "--no-prompt", "--cached-only"]
+        .into_iter()
+        .chain(permissions.iter().map(String::as_str))
+        .chain(tests.iter().map(String::as_str))
+        .collect();
+    wanted.test("deno test", deno.with(&arguments), Form::Whole).at(folder).because(&why);
+}
+
+/// What the project's own task allows its tests.
+fn permissions(around: &dyn Around, config: &Path) -> Vec<String> {
+    let value = around.text(config).and_then(|text| jsonc::read(&text)).unwrap_or_default();
+    let task = &value["tasks"]["test"];
+    let line = task.as_str().or(task["command"].as_str()).unwrap_or_default();
+    let is_permission = |word: &&str| {
+        *word == "-A" || word.starts_with("--allow-") || word.starts_with("--unstable")
+    };
+    line.split_whitespace().filter(is_permission).map(str::to_owned).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::world::World;
+
+    fn deno(file: &str) -> World {
+        World::edits(file).on_path(&["deno", "node"])
+    }
+
+    #[test]
+    fn deno_does_it_all_in_its_projects() {
+        let all = "fix deno fmt | look deno lint | look deno check";
+        for config in ["deno.json", "deno.jsonc"] {
+            deno("a.ts").files(&[config]).plans(all);
+        }
+        let world = deno("b/a.ts").files(&[
+            "deno.json",
+            "tsconfig.json",
+            "eslint.config.js",
+            ".prettierrc",
+        ]);
+        world.plans(all);
+        world.runs("deno fmt", "deno fmt --quiet --permit-no-files b/a.ts");
+        world.runs("deno lint", "deno lint --quiet --compact --permit-no-files b/a.ts");
+        world.runs("deno check", "deno check --quiet b/a.ts");
+        world.says("deno check", "`deno.json` makes it a project of deno");
+    }
+
+    #[test]
+    fn the_nearest_manifest_says_whose_project_it_is() {
+        let both = deno("a.ts").files(&["deno.json", "package.json"]);
+        both.plans("fix deno fmt | look deno lint | look deno check");
+        deno("b/a.ts").files(&["deno.json", "b/package.json"]).plans("");
+        let nearer = deno("b/a.ts").files(&["package.json", "b/deno.json"]);
+        nearer.plans("fix deno fmt @b | look deno lint @b | look deno check @b");
+    }
+
+    #[test]
+    fn tests_run_with_what_their_task_allows() {
+        let tasks = r#"{"tasks": {"test": "deno test -A --allow-net=a --watch --unstable-kv"}, }"#;
+        deno("a.ts").files(&["a_test.ts"]).file("deno.json", tasks).runs(
+            "deno test",
+            "deno test --quiet --no-prompt --cached-only -A --allow-net=a --unstable-kv a_test.ts",
+        );
+        let tasks = r#"{"tasks": {"test": {"command": "deno test --allow-read"}}}"#;
+        deno("a.test.ts").file("deno.json", tasks).runs(
+            "deno test",
+            "deno test --quiet --no-prompt --cached-only --allow-read a.test.ts",
+        );
+    }
+
+    #[test]
+    fn a_deno_that_is_not_installed_is_lacking() {
+        World::edits("a.ts").files(&["deno.json"]).says(
+            "deno",
+            "`deno.json` configures it and it is not installed; see <https://docs.deno.com>",
+        );
+    }
 }

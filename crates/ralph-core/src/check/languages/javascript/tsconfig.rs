@@ -12,8 +12,8 @@ use super::super::super::jsonc;
 use super::super::{folder_of, matches_any, name_of};
 use super::glob;
 
-/// More configurations than this do not stand behind one another.
-const DEPTH: usize = 8;
+/// More configurations than this are not read for one: they may extend one another in circles.
+const MOST: usize = 32;
 
 const TYPESCRIPT: &[&str] = &["*.ts", "*.tsx", "*.mts", "*.cts"];
 
@@ -34,7 +34,8 @@ pub(super) struct Config {
 impl Config {
     /// Reads a configuration; none if there is none.
     pub(super) fn read(around: &dyn Around, path: &Path) -> Option<Self> {
-        read(around, path, folder_of(path), DEPTH)
+        let mut left = MOST;
+        read(around, path, folder_of(path), &mut left)
     }
 
     /// The configurations that it refers to, as the other projects of a solution.
@@ -107,14 +108,14 @@ impl Config {
 }
 
 /// `${configDir}` is the folder of the configuration that was asked for first.
-fn read(around: &dyn Around, path: &Path, config_dir: &Path, depth: usize) -> Option<Config> {
+fn read(around: &dyn Around, path: &Path, config_dir: &Path, left: &mut usize) -> Option<Config> {
+    *left = left.checked_sub(1)?;
     let value = jsonc::read(&around.text(path)?)?;
     let config = own(&value, folder_of(path), config_dir, path);
     // The last of several wins over those before it.
     let extended = extended(&value, folder_of(path)).into_iter().rev();
-    let Some(depth) = depth.checked_sub(1) else { return Some(config) };
     Some(extended.fold(config, |config, path| {
-        config.or(read(around, &path, config_dir, depth).unwrap_or_default())
+        config.or(read(around, &path, config_dir, left).unwrap_or_default())
     }))
 }
 

@@ -184,7 +184,8 @@ fn javascript_beside_its_typescript_is_not_included() {
 #[test]
 fn a_configuration_that_extends_itself_ends() {
     assert!(is_included("a.ts", r#"{"extends":"./tsconfig.json"}"#));
-    assert!(is_included("a.ts", r#"{"extends":["./tsconfig","./tsconfig"]}"#));
+    let many = format!(r#"{{"extends":[{}"./tsconfig"]}}"#, r#""./tsconfig","#.repeat(1000));
+    assert!(is_included("a.ts", &many));
 }
 
 #[test]

@@ -1,0 +1,178 @@
+//! The tests that belong to a file, by their names.
+
+use std::path::{Path, PathBuf};
+
+use super::super::super::around::Around;
+use super::super::{folder_of, name_of};
+
+/// More tests than these are a suite, which is not for after an edit.
+const MOST: usize = 8;
+
+/// The endings of files that hold tests.
+const ENDINGS: &[&str] = &["ts", "tsx", "mts", "cts", "js", "jsx", "mjs", "cjs"];
+
+/// Where tests lie that do not lie beside what they test.
+const FOLDERS: &[&str] = &["__tests__", "test", "tests"];
+
+/// Where sources lie, which the folders of tests leave out of their paths.
+const SOURCES: &[&str] = &["src", "lib", "app"];
+
+/// What a runner takes for a test. Each takes what those before it take.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Taken {
+    /// `a.test.ts`, `a.spec.ts` and what is in `__tests__`.
+    Dotted,
+    /// `a_test.ts` too.
+    Underscored,
+    /// What is in `test` and `tests` too, whatever its name.
+    InFolders,
+}
+
+/// The tests of the file in this package: itself if it is one, else those that are named after it.
+pub(super) fn tests(around: &dyn Around, package: &Path, taken: Taken) -> Vec<PathBuf> {
+    let file = around.file();
+    let Some(stem) = stem(name_of(file)) else { return Vec::new() };
+    if is_test(package, file, taken) {
+        return vec![file.to_path_buf()];
+    }
+    let mut found = Vec::new();
+    for folder in folders(package, folder_of(file)) {
+        let mut names = around.names(&folder);
+        names.sort();
+        let tests = names.into_iter().map(|name| folder.join(name));
+        found.extend(tests.filter(|test| is_named_after(test, stem, taken, package)));
+    }
+    found.truncate(MOST);
+    found
+}
+
+/// A name without its ending; none where it is not the name of a program.
+fn stem(name: &str) -> Option<&str> {
+    let (stem, ending) = name.rsplit_once('.')?;
+    (ENDINGS.contains(&ending) && !stem.ends_with(".d")).then_some(stem)
+}
+
+/// What a test of this name tests; none where the name says of no test.
+fn tested(stem: &str, taken: Taken) -> Option<&str> {
+    let dotted = [".test", ".spec"].iter().find_map(|end| stem.strip_suffix(end));
+    let underscored = || ["_test", "_spec"].iter().find_map(|end| stem.strip_suffix(end));
+    dotted.or_else(|| (taken >= Taken::Underscored).then(underscored).flatten())
+}
+
+fn is_test(package: &Path, file: &Path, taken: Taken) -> bool {
+    stem(name_of(file)).is_some_and(|stem| tested(stem, taken).is_some())
+        || is_in_test_folder(package, file, taken)
+}
+
+fn is_in_test_folder(package: &Path, file: &Path, taken: Taken) -> bool {
+    let folders = match taken {
+        Taken::InFolders => FOLDERS,
+        Taken::Dotted | Taken::Underscored => &FOLDERS[..1],
+    };
+    let below = folder_of(file).strip_prefix(package).unwrap_or(Path::new(""));
+    below.iter().any(|part| folders.iter().any(|folder| part == *folder))
+}
+
+fn is_named_after(test: &Path, file: &str, taken: Taken, package: &Path) -> bool {
+    let Some(stem) = stem(name_of(test)) else { return false };
+    match tested(stem, taken) {
+        Some(tested) => tested == file,
+        None => stem == file && is_in_test_folder(package, test, taken),
+    }
+}
+
+/// Where the tests of a file in this folder may lie, the nearest first.
+fn folders(package: &Path, folder: &Path) -> Vec<PathBuf> {
+    let beside = FOLDERS.iter().map(|name| folder.join(name));
+    let mut folders: Vec<PathBuf> = std::iter::once(folder.to_path_buf()).chain(beside).collect();
+    let below = folder.strip_prefix(package).unwrap_or(Path::new(""));
+    let within = SOURCES.iter().find_map(|name| below.strip_prefix(name).ok());
+    for mirrored in [Some(below), within].into_iter().flatten() {
+        folders.extend(FOLDERS.iter().map(|name| package.join(name).join(mirrored)));
+    }
+    let mut seen = std::collections::BTreeSet::new();
+    folders.retain(|folder| seen.insert(folder.clone()));
+    folders
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::world::World;
+    use super::*;
+
+    #[track_caller]
+    fn check(file: &str, files: &[&str], taken: Taken, expected: &str) {
+        let world = World::edits(file).files(files);
+        let found = super::tests(&world, Path::new("/w/p"), taken);
+        let found: Vec<&str> =
+            found.iter().map(|path| path.strip_prefix("/w/p").unwrap().to_str().unwrap()).collect();
+        assert_eq!(found.join(" "), expected);
+    }
+
+    #[test]
+    fn a_test_belongs_to_itself() {
+        let dotted =
+            ["a.test.ts", "a.spec.jsx", "src/a.test.mjs", "__tests__/a.ts", "__tests__/b/a.js"];
+        for file in dotted {
+            check(&format!("p/{file}"), &["p/a.test.js"], Taken::Dotted, file);
+        }
+        for (file, taken) in [
+            ("a_test.ts", Taken::Underscored),
+            ("a_spec.ts", Taken::Underscored),
+            ("test/a.js", Taken::InFolders),
+            ("tests/b/a.js", Taken::InFolders),
+        ] {
+            check(&format!("p/{file}"), &[], taken, file);
+            check(&format!("p/{file}"), &[], Taken::Dotted, "");
+        }
+        check("p/test/a.js", &[], Taken::Underscored, "");
+        check("p/test.ts", &[], Taken::InFolders, "");
+        check("p/a.test.d.ts", &[], Taken::InFolders, "");
+    }
+
+    #[test]
+    fn the_tests_of_a_file_are_named_after_it() {
+        let files = [
+            "p/src/x/a.test.ts",
+            "p/src/x/a.spec.tsx",
+            "p/src/x/a.test.snap",
+            "p/src/x/ab.test.ts",
+            "p/src/x/a_test.ts",
+            "p/src/x/__tests__/a.ts",
+            "p/src/x/__tests__/a.test.ts",
+            "p/src/x/__tests__/b.ts",
+            "p/tests/x/a.test.ts",
+            "p/test/src/x/a.spec.js",
+            "p/test/x/a.js",
+            "p/__tests__/x/a.js",
+            "p/other/a.test.ts",
+        ];
+        let dotted = "src/x/a.spec.tsx src/x/a.test.ts src/x/__tests__/a.test.ts \
+                      src/x/__tests__/a.ts test/src/x/a.spec.js __tests__/x/a.js tests/x/a.test.ts";
+        check("p/src/x/a.ts", &files, Taken::Dotted, dotted);
+        check("p/src/x/c.ts", &files, Taken::Dotted, "");
+        check("p/src/x/b.ts", &files, Taken::Dotted, "src/x/__tests__/b.ts");
+        let few = ["p/src/a_test.ts", "p/test/a.js"];
+        check("p/src/a.ts", &few, Taken::Dotted, "");
+        check("p/src/a.ts", &few, Taken::Underscored, "src/a_test.ts");
+        check("p/src/a.ts", &few, Taken::InFolders, "src/a_test.ts test/a.js");
+    }
+
+    #[test]
+    fn a_file_at_the_top_has_its_tests_once() {
+        check("p/a.ts", &["p/test/a.test.ts"], Taken::InFolders, "test/a.test.ts");
+        check("p/a.b.ts", &["p/a.b.test.ts", "p/a.test.ts"], Taken::Dotted, "a.b.test.ts");
+        check("p/a.d.ts", &["p/a.test.ts"], Taken::Dotted, "");
+    }
+
+    #[test]
+    fn a_whole_suite_is_not_run() {
+        let many: Vec<String> = ENDINGS
+            .iter()
+            .flat_map(|end| [format!("p/a.test.{end}"), format!("p/a.spec.{end}")])
+            .collect();
+        let many: Vec<&str> = many.iter().map(String::as_str).collect();
+        let world = World::edits("p/a.ts").files(&many);
+        assert_eq!(super::tests(&world, Path::new("/w/p"), Taken::Dotted).len(), MOST);
+    }
+}

@@ -1,0 +1,147 @@
+//! Related tests, by the runner that the project itself uses.
+
+mod node;
+
+use std::path::{Path, PathBuf};
+
+use super::super::super::around::Around;
+use super::super::super::forms::Form;
+use super::super::package::{self, Package};
+use super::super::wanted::Wanted;
+use super::super::{folder_of, matches_any, said, text_of, upward};
+use super::related::{self, Taken};
+
+/// A runner of tests.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Runner {
+    Vitest,
+    Jest,
+    Mocha,
+    Bun,
+    Node(node::Call),
+}
+
+/// The runners whose configuration has a name. In a folder with several, the first wins.
+const CONFIGS: &[(Runner, &[&str])] = &[
+    (Runner::Vitest, &["vitest.config.*", "vitest.workspace.*"]),
+    (Runner::Jest, &["jest.config.*"]),
+    (Runner::Mocha, &[".mocharc.*"]),
+];
+
+/// Adds a run of the tests that belong to the file.
+pub(super) fn add(around: &dyn Around, wanted: &mut Wanted) {
+    let Some((runner, config)) = upward(around).find_map(|folder| in_folder(around, folder)) else {
+        return;
+    };
+    let folder = Package::all(around)
+        .first()
+        .map_or_else(|| folder_of(&config).into(), |package| package.folder.clone());
+    let tests = related::tests(around, &folder, runner.takes());
+    if tests.is_empty() || !tests.iter().all(|test| runner.can_run(test)) {
+        return;
+    }
+    let name = runner.name();
+    let remedy = package::remedy(around);
+    let Some(tool) = wanted.configured(around, runner.program(), &config, &remedy) else { return };
+    let tests: Vec<String> = tests.iter().map(|test| text_of(test)).collect();
+    let arguments: Vec<&str> =
+        runner.arguments().into_iter().chain(tests.iter().map(String::as_str)).collect();
+    wanted
+        .test(name, tool.with(&arguments), runner.form())
+        .at(folder_of(&config))
+        .because(format!("{} uses it, and has tests for this file", said(around, &config)));
+}
+
+/// The runner that this folder speaks of, and the file that does.
+fn in_folder(around: &dyn Around, folder: &Path) -> Option<(Runner, PathBuf)> {
+    let names = around.names(folder);
+    let config = CONFIGS.iter().find_map(|(runner, patterns)| {
+        let name = names.iter().find(|name| matches_any(patterns, name))?;
+        Some((runner.clone(), folder.join(name)))
+    });
+    config.or_else(|| {
+        let package = Package::at(around, folder)?;
+        Some((of_package(&package)?, package.path()))
+    })
+}
+
+/// The script says which of several is meant; a dependency may be left over.
+fn of_package(package: &Package) -> Option<Runner> {
+    let script = package.script("test");
+    let words: Vec<&str> = script.split_whitespace().collect();
+    let named = [(Runner::Vitest, "vitest"), (Runner::Jest, "jest"), (Runner::Mocha, "mocha")];
+    let by_script = || named.iter().find(|(_, name)| words.contains(name));
+    let by_need = || named.iter().find(|(_, name)| package.needs(name));
+    if package.has("jest") {
+        return Some(Runner::Jest);
+    }
+    if let Some((runner, _)) = by_script() {
+        return Some(runner.clone());
+    }
+    if words.windows(2).any(|pair| pair == ["bun", "test"]) {
+        return Some(Runner::Bun);
+    }
+    node::call(&words).map(Runner::Node).or_else(|| by_need().map(|(runner, _)| runner.clone()))
+}
+
+impl Runner {
+    fn name(&self) -> &'static str {
+        match self {
+            Self::Vitest => "vitest",
+            Self::Jest => "jest",
+            Self::Mocha => "mocha",
+            Self::Bun => "bun",
+            Self::Node(_) => "node test",
+        }
+    }
+
+    fn program(&self) -> &str {
+        match self {
+            Self::Node(call) => &call.program,
+            _ => self.name(),
+        }
+    }
+
+    /// What comes before the names of the tests. A part of the tests covers a part of the code:
+    /// coverage, which may be wanted of all of them, is off.
+    fn arguments(&self) -> Vec<&str> {
+        match self {
+            Self::Vitest => {
+                let quiet = ["--no-color", "--passWithNoTests", "--coverage.enabled=false"];
+                ["run", "--reporter=json"].into_iter().chain(quiet).collect()
+            }
+            Self::Jest => vec!["--json", "--ci", "--coverage=false", "--runTestsByPath"],
+            Self::Mocha => Vec::new(),
+            Self::Bun => vec!["test"],
+            Self::Node(call) => {
+                let flags = call.flags.iter().map(String::as_str);
+                flags.chain(["--test", "--test-reporter=spec"]).collect()
+            }
+        }
+    }
+
+    fn form(&self) -> Form {
+        match self {
+            Self::Vitest | Self::Jest => Form::Vitest,
+            Self::Mocha | Self::Bun | Self::Node(_) => Form::Whole,
+        }
+    }
+
+    fn takes(&self) -> Taken {
+        match self {
+            Self::Vitest | Self::Jest => Taken::Dotted,
+            Self::Bun => Taken::Underscored,
+            Self::Mocha | Self::Node(_) => Taken::InFolders,
+        }
+    }
+
+    fn can_run(&self, test: &Path) -> bool {
+        match self {
+            Self::Node(call) => call.can_run(test),
+            _ => true,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,159 @@
+//! Types: the compiler, with the nearest configuration that includes the file.
+
+use std::path::{Path, PathBuf};
+
+use super::super::super::around::{Around, Tool};
+use super::super::super::forms::Form;
+use super::super::package::{self, Package};
+use super::super::wanted::Wanted;
+use super::super::{folder_of, matches_any, name_of, said, text_of, upward};
+use super::tsconfig::Config;
+
+/// More configurations than this are not asked whether they include the file.
+const MOST: usize = 64;
+
+const JAVASCRIPT: &[&str] = &["*.js", "*.jsx", "*.mjs", "*.cjs"];
+
+/// Adds the compiler where a configuration includes the file.
+pub(super) fn add(around: &dyn Around, wanted: &mut Wanted) {
+    let Some(config) = including(around) else { return };
+    let why = format!("{} includes it", said(around, &config));
+    let Some((name, tool)) = compiler(around) else {
+        let remedy = package::remedy(around);
+        wanted.lacks("tsc", format!("{why} and TypeScript is not installed; {remedy}"));
+        return;
+    };
+    let path = text_of(&config);
+    let kept = text_of(&around.kept(&format!("{name} {path}")));
+    // What it keeps from one run to the next stays out of the project.
+    let line = tool.with(&[
+        "--noEmit",
+        "--pretty",
+        "false",
+        "-p",
+        &path,
+        "--incremental",
+        "--tsBuildInfoFile",
+        &kept,
+    ]);
+    wanted.look(name, line, Form::Tsc).at(folder_of(&config)).whole(&config).because(why);
+}
+
+/// The project's own compiler: one on `PATH` is another version, which finds other errors. The
+/// native one takes its place where there is no other, or where the project asks for it.
+fn compiler(around: &dyn Around) -> Option<(&'static str, Tool)> {
+    let classic = around.own_tool("tsc").map(|tool| ("tsc", tool));
+    let native = around.own_tool("tsgo").map(|tool| ("tsgo", tool));
+    let asks = Package::all(around).iter().any(|one| one.needs("@typescript/native-preview"));
+    if asks { native.or(classic) } else { classic.or(native) }
+}
+
+/// The nearest configuration that includes the file, itself or through one that it refers to.
+pub(super) fn including(around: &dyn Around) -> Option<PathBuf> {
+    let mut asked = Vec::new();
+    upward(around).find_map(|folder| {
+        let path = ["tsconfig.json", "jsconfig.json"]
+            .iter()
+            .map(|name| folder.join(name))
+            .find(|path| around.exists(path))?;
+        ask(around, &path, &mut asked)
+    })
+}
+
+/// This configuration or one that it refers to, each asked once: they may refer to one another.
+fn ask(around: &dyn Around, path: &Path, asked: &mut Vec<PathBuf>) -> Option<PathBuf> {
+    if asked.len() >= MOST || asked.iter().any(|one| one == path) {
+        return None;
+    }
+    asked.push(path.to_path_buf());
+    let config = Config::read(around, path)?;
+    if is_wanted(around, path, &config) && config.includes(around, folder_of(path)) {
+        return Some(path.to_path_buf());
+    }
+    config.references().iter().find_map(|path| ask(around, path, asked))
+}
+
+/// A `jsconfig.json` is for an editor, unless it asks for findings.
+fn is_wanted(around: &dyn Around, path: &Path, config: &Config) -> bool {
+    let is_javascript = matches_any(JAVASCRIPT, name_of(around.file()));
+    name_of(path) != "jsconfig.json" || (is_javascript && config.checks_js())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::world::World;
+
+    fn edits(file: &str) -> World {
+        World::edits(file).installed("node_modules/.bin/tsc")
+    }
+
+    #[test]
+    fn the_compiler_runs_with_the_configuration_that_includes_the_file() {
+        let world = edits("packages/app/src/a.ts")
+            .file("tsconfig.json", "{}")
+            .file("packages/app/tsconfig.json", "{ /* all */ }")
+            .file("packages/lib/tsconfig.json", "{}");
+        world.plans("look tsc @packages/app whole packages/app/tsconfig.json");
+        world.says("tsc", "`packages/app/tsconfig.json` includes it");
+        world.runs(
+            "tsc",
+            "node_modules/.bin/tsc --noEmit --pretty false -p packages/app/tsconfig.json \
+             --incremental --tsBuildInfoFile /kept/tsconfig.json",
+        );
+    }
+
+    #[test]
+    fn one_that_does_not_include_it_leaves_it_to_the_one_above() {
+        let world = edits("a/test/t.ts").file("a/tsconfig.json", r#"{"include":["src"]}"#);
+        world.plans("");
+        world.file("tsconfig.json", "{}").plans("look tsc whole tsconfig.json");
+    }
+
+    #[test]
+    fn a_solution_is_asked_for_its_projects() {
+        let solution = r#"{"files":[],"references":[{"path":"./none"},{"path":"./tsconfig.a.json"},{"path":"b"}]}"#;
+        let world = |file| {
+            edits(file)
+                .file("tsconfig.json", solution)
+                .file(
+                    "tsconfig.a.json",
+                    r#"{"include":["a"],"references":[{"path":"./tsconfig.json"}]}"#,
+                )
+                .file("b/tsconfig.json", "{}")
+        };
+        world("a/x.ts").plans("look tsc whole tsconfig.a.json");
+        world("b/x.ts").plans("look tsc @b whole b/tsconfig.json");
+        world("c/x.ts").plans("");
+    }
+
+    #[test]
+    fn javascript_is_looked_at_where_it_is_allowed() {
+        let allow = r#"{"compilerOptions":{"allowJs":true}}"#;
+        let check = r#"{"compilerOptions":{"checkJs":true}}"#;
+        edits("a.js").file("tsconfig.json", "{}").plans("");
+        edits("a.js").file("tsconfig.json", allow).plans("look tsc whole tsconfig.json");
+        edits("a.jsx").file("jsconfig.json", check).plans("look tsc whole jsconfig.json");
+        edits("a.js").file("jsconfig.json", allow).plans("");
+        edits("a.js").file("jsconfig.json", "{}").plans("");
+        edits("a.ts").file("jsconfig.json", check).plans("");
+    }
+
+    #[test]
+    fn the_compiler_is_the_projects_own() {
+        let world = || World::edits("a.ts").file("tsconfig.json", "{}");
+        let says = "`tsconfig.json` includes it and TypeScript is not installed; run `npm install`";
+        world().on_path(&["tsc", "tsgo"]).says("tsc", says);
+        let native = || world().installed("node_modules/.bin/tsgo");
+        native().plans("look tsgo whole tsconfig.json");
+        let both = || native().installed("node_modules/.bin/tsc");
+        both().plans("look tsc whole tsconfig.json");
+        both()
+            .file("package.json", r#"{"devDependencies":{"@typescript/native-preview":"*"}}"#)
+            .plans("look tsgo whole tsconfig.json");
+    }
+
+    #[test]
+    fn a_configuration_that_cannot_be_read_includes_nothing() {
+        edits("a.ts").file("tsconfig.json", "{").plans("");
+    }
+}
