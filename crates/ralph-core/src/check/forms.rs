@@ -27,6 +27,8 @@ pub enum Form {
     Vitest,
     /// `pytest`, its short summary.
     Pytest,
+    /// `supabase db lint`, which prints JSON.
+    Supabase,
     /// SARIF 2.1.0, as many tools write it.
     Sarif,
     /// Lines `file:line:column: message` and their kin; the fallback for every other tool.

@@ -15,7 +15,7 @@ const REMEDY: &str = "run `bundle install`";
 pub(super) fn wanted(around: &dyn Around) -> Wanted {
     let mut wanted = Wanted::new(around);
     if let Some(rubocop) = rubocop(around, &mut wanted) {
-        fix(around, rubocop, &mut wanted);
+        fix_and_look(around, &rubocop, &mut wanted);
     }
     if let Some(ruby) = around.tool("ruby") {
         let program = ruby.with(&["--disable=gems", "-c", &text_of(around.file())]);
@@ -24,18 +24,21 @@ pub(super) fn wanted(around: &dyn Around) -> Wanted {
     wanted
 }
 
-/// What it corrected is not said again: `--display-only-fail-level-offenses` leaves it out.
+/// Two runs: with `-a` it also names what it has put right, and no option of every version keeps
+/// that out. So that one only fails where it could not run, and the other says what is left.
+///
 /// `--force-exclusion`: a file that is named would be looked at although the project excludes it.
-fn fix(around: &dyn Around, rubocop: Configured, wanted: &mut Wanted) {
-    let program = rubocop.tool.with(&[
-        "-a",
-        "--format",
-        "emacs",
-        "--display-only-fail-level-offenses",
-        "--force-exclusion",
-        &text_of(around.file()),
-    ]);
-    wanted.fix("rubocop", program, Form::Plain).at(&rubocop.folder).because(rubocop.why);
+fn fix_and_look(around: &dyn Around, rubocop: &Configured, wanted: &mut Wanted) {
+    let line = ["--force-exclusion", "--format", "emacs", &text_of(around.file())];
+    let fixing = [&["-a", "--fail-level", "fatal"], &line[..]].concat();
+    wanted
+        .fix("rubocop -a", rubocop.tool.with(&fixing), Form::Whole)
+        .at(&rubocop.folder)
+        .because(rubocop.why.as_str());
+    wanted
+        .look("rubocop", rubocop.tool.with(&line), Form::Plain)
+        .at(&rubocop.folder)
+        .because(rubocop.why.as_str());
 }
 
 /// RuboCop as the project's bundle has it, with the extensions that its configuration names.
@@ -71,11 +74,13 @@ mod tests {
         let world = World::edits("a/b/c.rb").files(&["a/.rubocop.yml"]);
         world.plans("lacking rubocop");
         let world = world.on_path(&["rubocop", "bundle"]);
-        world.plans("fix rubocop @a");
+        world.plans("fix rubocop -a @a | look rubocop @a");
         world.runs(
-            "rubocop",
-            "rubocop -a --format emacs --display-only-fail-level-offenses --force-exclusion a/b/c.rb",
+            "rubocop -a",
+            "rubocop -a --fail-level fatal --force-exclusion --format emacs a/b/c.rb",
         );
+        world.runs("rubocop", "rubocop --force-exclusion --format emacs a/b/c.rb");
+        world.says("rubocop -a", "`a/.rubocop.yml` configures it");
         world.says("rubocop", "`a/.rubocop.yml` configures it");
     }
 
@@ -85,10 +90,10 @@ mod tests {
             .files(&["a/.rubocop.yml"])
             .file("Gemfile.lock", "GEM\n  specs:\n    rubocop (1.60.0)\n")
             .on_path(&["rubocop"]);
-        let options = "-a --format emacs --display-only-fail-level-offenses --force-exclusion";
+        let options = "--force-exclusion --format emacs";
         world.runs("rubocop", &format!("rubocop {options} a/b.rb"));
         let world = world.on_path(&["bundle"]);
-        world.plans("fix rubocop @a");
+        world.plans("fix rubocop -a @a | look rubocop @a");
         world.runs("rubocop", &format!("bundle exec rubocop {options} a/b.rb"));
         let world = World::edits("a.rb")
             .file("Gemfile.lock", "    rubocop (1.60.0)\n")

@@ -25,8 +25,11 @@ pub(super) fn wanted(around: &dyn Around) -> Wanted {
     wanted
 }
 
-/// Files that a script reads in are followed, or what they set would seem to be set nowhere; they
-/// are looked for where the script stands. True if it runs.
+/// True if it runs.
+///
+/// Files that a script reads in are followed, or what they set would seem to be set nowhere. They are
+/// looked for beside the script and from the root; that one is not found there (SC1091) is no
+/// mistake, since it may come into being later.
 fn look(around: &dyn Around, shell: &str, wanted: &mut Wanted) -> bool {
     let config = nearest(around, SHELLCHECK);
     let remedy = "see https://www.shellcheck.net";
@@ -40,8 +43,9 @@ fn look(around: &dyn Around, shell: &str, wanted: &mut Wanted) -> bool {
         None => format!("it is a {shell} script"),
     };
     let file = text_of(around.file());
-    let line = ["--format", "json1", "--external-sources", "--source-path", "SCRIPTDIR", &file];
-    wanted.look("shellcheck", tool.with(&line), Form::Shellcheck).because(why);
+    let line = ["--format", "json1", "--external-sources", "--source-path", "SCRIPTDIR"];
+    let program = tool.with(&[&line[..], &["--exclude", "SC1091", &file]].concat());
+    wanted.look("shellcheck", program, Form::Shellcheck).at(around.root()).because(why);
     true
 }
 
@@ -91,10 +95,11 @@ mod tests {
     #[test]
     fn shellcheck_looks_at_scripts() {
         let world = World::edits("a/b.sh").on_path(&["shellcheck", "bash"]);
-        world.plans("look shellcheck @a");
+        world.plans("look shellcheck");
         world.runs(
             "shellcheck",
-            "shellcheck --format json1 --external-sources --source-path SCRIPTDIR a/b.sh",
+            "shellcheck --format json1 --external-sources --source-path SCRIPTDIR \
+             --exclude SC1091 a/b.sh",
         );
         world.says("shellcheck", "it is a bash script");
         let plans = |file| World::edits(file).on_path(&["shellcheck"]).plans("look shellcheck");
@@ -121,7 +126,7 @@ mod tests {
         let world = World::edits("a/b.sh").files(&[".shellcheckrc"]).on_path(&["bash"]);
         world.plans("look bash -n @a | lacking shellcheck");
         let world = world.on_path(&["shellcheck"]);
-        world.plans("look shellcheck @a");
+        world.plans("look shellcheck");
         world.says("shellcheck", "`.shellcheckrc` configures it");
     }
 

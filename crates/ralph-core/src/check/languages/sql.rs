@@ -29,15 +29,16 @@ pub(super) fn wanted(around: &dyn Around) -> Wanted {
     wanted
 }
 
-/// It looks at the database that runs, which one run does for all migrations.
+/// It looks at the database that runs, which one run does for all migrations. Newer versions know
+/// that an agent calls and print another JSON, unless they are told which.
 fn lint_database(around: &dyn Around, project: &Path, wanted: &mut Wanted) {
     let named = ("supabase", "see https://supabase.com/docs/guides/cli");
     let why = "it is in `supabase/migrations`";
     let supabase = configured_or_there(around, SUPABASE, named, why, wanted);
     let Some(supabase) = supabase else { return };
-    let program = supabase.tool.with(&["db", "lint", "--level", "warning"]);
+    let program = supabase.tool.with(&["db", "lint", "--level", "warning", "--output", "json"]);
     wanted
-        .look("supabase", program, Form::Plain)
+        .look("supabase", program, Form::Supabase)
         .at(project)
         .whole(&project.join("supabase"))
         .because(why);
@@ -68,7 +69,7 @@ mod tests {
         World::edits(file).plans("");
         let world = World::edits(file).on_path(&["supabase"]);
         world.plans("look supabase @app whole app/supabase");
-        world.runs("supabase", "supabase db lint --level warning");
+        world.runs("supabase", "supabase db lint --level warning --output json");
         world.says("supabase", "it is in `supabase/migrations`");
         let world = World::edits("supabase/migrations/deep/1.sql").on_path(&["supabase"]);
         world.plans("look supabase whole supabase");
@@ -82,7 +83,7 @@ mod tests {
         world.plans("lacking supabase");
         world
             .installed("node_modules/.bin/supabase")
-            .runs("supabase", "node_modules/.bin/supabase db lint --level warning");
+            .runs("supabase", "node_modules/.bin/supabase db lint --level warning --output json");
     }
 
     #[test]

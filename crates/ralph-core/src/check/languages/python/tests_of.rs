@@ -6,11 +6,11 @@
 use std::path::{Path, PathBuf};
 
 use super::super::super::Program;
-use super::super::super::around::Around;
+use super::super::super::around::{Around, Tool};
 use super::super::super::forms::Form;
 use super::super::places::{has_table, upward};
 use super::super::wanted::Wanted;
-use super::super::{folder_of, name_of, text_of};
+use super::super::{folder_of, name_of, said, text_of};
 
 /// What marks the folder in which tests are run.
 const PROJECT: &[&str] =
@@ -99,7 +99,7 @@ fn uses_pytest(around: &dyn Around, folder: &Path, test: &str) -> bool {
 
 /// `--no-cov`: one file's tests do not cover what a project asks of all of them.
 fn pytest(around: &dyn Around, folder: &Path, tests: &[PathBuf], wanted: &mut Wanted) {
-    let Some(tool) = around.tool("pytest") else {
+    let Some(tool) = pytest_of(around) else {
         let why = "the project uses it and it is not installed; run `pip install pytest`";
         return wanted.lacks("pytest", why);
     };
@@ -109,6 +109,14 @@ fn pytest(around: &dyn Around, folder: &Path, tests: &[PathBuf], wanted: &mut Wa
     }
     add_tests(around, folder, tests, &mut program);
     wanted.test("pytest", program, Form::Pytest).at(folder).because(why(around, tests));
+}
+
+/// The project's own; one from elsewhere would not find what a project's own Python has installed.
+fn pytest_of(around: &dyn Around) -> Option<Tool> {
+    match around.own_tool("python3") {
+        Some(_) => around.own_tool("pytest"),
+        None => around.tool("pytest"),
+    }
 }
 
 fn unittest(around: &dyn Around, folder: &Path, tests: &[PathBuf], wanted: &mut Wanted) {
@@ -137,6 +145,163 @@ fn why(around: &dyn Around, tests: &[PathBuf]) -> String {
     if tests.iter().any(|test| test == around.file()) {
         return "it is a test".to_owned();
     }
-    let names = tests.iter().map(|test| super::super::said(around, test)).collect::<Vec<_>>();
-    format!("{} belongs to it", names.join(" and "))
+    match tests.iter().map(|test| said(around, test)).collect::<Vec<_>>().as_slice() {
+        [one] => format!("{one} belongs to it"),
+        several => format!("{} belong to it", several.join(" and ")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::super::By;
+    use super::super::super::world::World;
+    use super::*;
+
+    /// The tests of a file, among these files.
+    #[track_caller]
+    fn check(file: &str, files: &[&str], expected: &[&str]) {
+        let found = related(&World::edits(file).files(files));
+        let expected: Vec<PathBuf> = expected.iter().map(|one| Path::new("/w").join(one)).collect();
+        assert_eq!(found, expected, "{file}");
+    }
+
+    #[test]
+    fn a_test_is_its_own() {
+        check("a/test_b.py", &["a/test_test_b.py"], &["a/test_b.py"]);
+        check("a/b_test.py", &[], &["a/b_test.py"]);
+        check("a/testing.py", &[], &[]);
+        check("a/test_b.pyi", &[], &[]);
+    }
+
+    #[test]
+    fn tests_stand_beside_the_file_or_in_a_folder_of_tests() {
+        check("a/b.py", &["a/test_b.py", "a/b_test.py"], &["a/test_b.py", "a/b_test.py"]);
+        check("a/b.py", &["a/tests/test_b.py"], &["a/tests/test_b.py"]);
+        check("a/b.py", &["a/test/b_test.py"], &["a/test/b_test.py"]);
+        check("a/b.py", &["tests/test_b.py"], &["tests/test_b.py"]);
+        check("a/b.py", &["test_b.py", "a/tests/test_c.py", "a/c/test_b.py"], &[]);
+        check("b.py", &["tests/test_b.py"], &["tests/test_b.py"]);
+    }
+
+    #[test]
+    fn the_path_may_be_mirrored_from_any_folder_on() {
+        check("src/a/b/c.py", &["tests/src/a/b/test_c.py"], &["tests/src/a/b/test_c.py"]);
+        check("src/a/b/c.py", &["tests/b/test_c.py"], &["tests/b/test_c.py"]);
+        check("src/a/b/c.py", &["src/tests/b/test_c.py"], &["src/tests/b/test_c.py"]);
+        check("src/a/b/c.py", &["tests/other/test_c.py"], &[]);
+    }
+
+    #[test]
+    fn the_nearest_tests_are_meant_and_of_those_the_closest_mirror() {
+        let nearest = &["src/a/tests/test_b.py"];
+        check("src/a/b.py", &["tests/test_b.py", "src/a/tests/test_b.py"], nearest);
+        let mirror = &["tests/a/test_b.py"];
+        check("src/a/b.py", &["tests/test_b.py", "tests/a/test_b.py"], mirror);
+        check("a/b.py", &["a/tests/test_b.py", "a/test_b.py"], &["a/test_b.py"]);
+    }
+
+    /// A test with this text, in a project with this file, where all tools are there.
+    #[track_caller]
+    fn runner(test: &str, (path, text): (&str, &str), expected: &str) {
+        World::edits("a/test_b.py")
+            .file(path, text)
+            .file("a/test_b.py", test)
+            .on_path(&["pytest", "python3"])
+            .plans(&format!("look py_compile @a{expected}"));
+    }
+
+    #[test]
+    fn pytest_runs_where_the_project_or_the_test_speaks_of_it() {
+        let none = ("other", "");
+        let case = "import unittest\n";
+        runner("import pytest\n", none, " | test pytest");
+        runner("from pytest import raises\n", none, " | test pytest");
+        runner("def test_a():\n", none, " | test pytest");
+        runner("async def test_a():\n", none, " | test pytest");
+        runner(case, ("conftest.py", ""), " | test pytest");
+        runner(case, ("a/pytest.ini", ""), " | test pytest @a");
+        runner(case, ("pyproject.toml", "dev = [\"pytest>=8\"]"), " | test pytest");
+        runner(case, ("requirements-dev.txt", "pytest\n"), " | test pytest");
+    }
+
+    #[test]
+    fn unittest_runs_its_own_cases() {
+        runner("import unittest\n", ("other", ""), " | test unittest");
+        runner("x = 1\n", ("other", ""), "");
+        runner("    def test_a(self):\n", ("other", ""), "");
+        let world = World::edits("a/test_b.py").file("a/test_b.py", "import unittest");
+        world.plans("");
+        let world = world.on_path(&["python3"]);
+        world.runs("unittest", "python3 -m unittest a/test_b.py");
+        world.says("unittest", "it is a test");
+        assert_eq!(variables(&world, "unittest"), "PYTHONPYCACHEPREFIX=/kept/w");
+    }
+
+    #[test]
+    fn a_root_that_speaks_of_pytest_does_so_for_its_parts() {
+        World::edits("a/test_b.py")
+            .files(&["a/setup.py"])
+            .file("requirements.txt", "pytest")
+            .on_path(&["pytest"])
+            .plans("test pytest @a");
+        World::edits("a/test_b.py")
+            .files(&["requirements.txt"])
+            .file("a/setup.py", "pytest")
+            .on_path(&["pytest"])
+            .plans("test pytest @a");
+    }
+
+    #[test]
+    fn pytest_is_lacking_where_it_is_used_and_not_installed() {
+        let world = World::edits("a/b.py").files(&["conftest.py"]);
+        world.plans("");
+        let world = world.files(&["tests/test_b.py"]);
+        world.plans("lacking pytest");
+        world.says(
+            "pytest",
+            "the project uses it and it is not installed; run `pip install pytest`",
+        );
+    }
+
+    #[test]
+    fn a_project_with_its_own_python_has_its_own_pytest() {
+        let world = World::edits("test_b.py")
+            .files(&["conftest.py"])
+            .on_path(&["pytest"])
+            .installed(".venv/bin/python3");
+        world.plans("look py_compile | lacking pytest");
+        let world = world.installed(".venv/bin/pytest");
+        world.plans("look py_compile | test pytest");
+    }
+
+    const PYTEST: &str = "pytest -q --no-header -rfE -p no:cacheprovider";
+
+    #[test]
+    fn pytest_leaves_nothing_in_the_project() {
+        let world = World::edits("a/b.py")
+            .files(&["a/test_b.py", "a/b_test.py", "conftest.py"])
+            .on_path(&["pytest"]);
+        world.runs("pytest", &format!("{PYTEST} a/test_b.py a/b_test.py"));
+        world.says("pytest", "`a/test_b.py` and `a/b_test.py` belong to it");
+        assert_eq!(variables(&world, "pytest"), "PYTHONPYCACHEPREFIX=/kept/w");
+    }
+
+    #[test]
+    fn what_all_tests_must_cover_is_not_asked_of_some() {
+        let line = |path, text, expected: &str| {
+            let world = World::edits("test_a.py").file(path, text).on_path(&["pytest"]);
+            world.runs("pytest", &format!("{PYTEST} {expected}test_a.py"));
+        };
+        line("pyproject.toml", "[tool.pytest.ini_options]\naddopts = \"--cov\"", "--no-cov ");
+        line("pytest.ini", "[pytest]\naddopts = --cov=a", "--no-cov ");
+        line("setup.cfg", "[tool:pytest]\naddopts = --cov", "--no-cov ");
+        line("pytest.ini", "[pytest]\naddopts = -ra", "");
+        line("tox.ini", "[testenv]\ncommands = pytest --cov", "");
+    }
+
+    fn variables(world: &World, name: &str) -> String {
+        let By::Program(program) = world.check(name).by else { panic!("{name} is a program") };
+        let said = program.variables.iter().map(|(name, value)| format!("{name}={value}"));
+        said.collect::<Vec<_>>().join(" ")
+    }
 }

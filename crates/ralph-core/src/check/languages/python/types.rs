@@ -30,7 +30,7 @@ fn pyright(around: &dyn Around, places: Places, name: &str, wanted: &mut Wanted)
     let remedy = format!("run `pip install {name}`");
     let Some(found) = configured(around, places, (name, &remedy), wanted) else { return };
     let mut program = found.tool.with(&["--outputjson"]);
-    if !says(around, &found.folder, "venv") {
+    if !["venv", "venvPath"].iter().any(|key| sets(around, &found.folder, key)) {
         program.line.extend(python(around, "--pythonpath"));
     }
     program.line.push(text_of(around.file()));
@@ -49,7 +49,7 @@ fn mypy(around: &dyn Around, wanted: &mut Wanted) {
         "--cache-dir",
         &cache,
     ]);
-    if !says(around, &found.folder, "python_executable") {
+    if !sets(around, &found.folder, "python_executable") {
         program.line.extend(python(around, "--python-executable"));
     }
     program.line.push(text_of(around.file()));
@@ -64,11 +64,15 @@ fn python(around: &dyn Around, option: &str) -> Vec<String> {
     }
 }
 
-/// True if a configuration in this folder has the word: then it has chosen a Python itself.
-fn says(around: &dyn Around, folder: &Path, word: &str) -> bool {
+/// True if a configuration in this folder sets the key: then it has chosen a Python itself. As a
+/// word alone it may be among the folders that are left out.
+fn sets(around: &dyn Around, folder: &Path, key: &str) -> bool {
     let files = ["pyrightconfig.json", "mypy.ini", ".mypy.ini", "pyproject.toml", "setup.cfg"];
     let mut texts = files.iter().filter_map(|name| around.text(&folder.join(name)));
-    texts.any(|text| text.contains(word))
+    texts.any(|text| {
+        let text = text.replace([' ', '\t', '"'], "");
+        text.contains(&format!("{key}=")) || text.contains(&format!("{key}:"))
+    })
 }
 
 #[cfg(test)]
@@ -113,8 +117,22 @@ mod tests {
         world.says("pyright", "`pyrightconfig.json` configures it");
         let world = world.installed(".venv/bin/python3");
         world.runs("pyright", "pyright --outputjson --pythonpath .venv/bin/python3 a/b.py");
-        let world = world.file("pyrightconfig.json", "{\"venv\": \"other\"}");
-        world.runs("pyright", "pyright --outputjson a/b.py");
+        let world = world.file("pyrightconfig.json", "{\"exclude\": [\".venv\", \"venv\"]}");
+        world.runs("pyright", "pyright --outputjson --pythonpath .venv/bin/python3 a/b.py");
+    }
+
+    #[test]
+    fn pyright_keeps_the_python_that_its_configuration_chooses() {
+        let keeps = |path, text| {
+            World::edits("a/b.py")
+                .file(path, text)
+                .on_path(&["pyright"])
+                .installed(".venv/bin/python3")
+                .runs("pyright", "pyright --outputjson a/b.py");
+        };
+        keeps("pyrightconfig.json", "{\"venv\": \"other\"}");
+        keeps("pyrightconfig.json", "{\"venvPath\" : \"other\"}");
+        keeps("pyproject.toml", "[tool.pyright]\nvenvPath = \"other\"");
     }
 
     #[test]
