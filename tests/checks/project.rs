@@ -69,7 +69,7 @@ impl Project {
         let to = self.path("node_modules");
         fs::create_dir_all(to.join(".bin")).unwrap();
         let link = |name: &Path| symlink(from.join(name), to.join(name)).unwrap();
-        for name in names(&from).iter().filter(|name| !name.starts_with(".")) {
+        for name in names(&from).iter().filter(|name| !is_hidden(name)) {
             link(name);
         }
         for name in names(&from.join(".bin")) {
@@ -185,4 +185,8 @@ fn text_of(ran: &Ran) -> String {
 fn names(folder: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).unwrap();
     entries.map(|entry| PathBuf::from(entry.unwrap().file_name())).collect()
+}
+
+fn is_hidden(name: &Path) -> bool {
+    name.to_string_lossy().starts_with('.')
 }
