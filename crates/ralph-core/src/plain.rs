@@ -40,7 +40,8 @@ pub fn end_of(output: &[u8], letters: usize) -> String {
     text.chars().skip(length.saturating_sub(letters)).collect()
 }
 
-fn plain(text: &str) -> String {
+/// The text without escape sequences and control characters; line ends and tabs stay.
+pub(crate) fn plain(text: &str) -> String {
     let mut kept = String::with_capacity(text.len());
     let mut rest = text.chars().peekable();
     while let Some(letter) = rest.next() {

@@ -1,0 +1,109 @@
+//! A place at the beginning of a line: `a.go:7:6`, `a.cs(7,6)`, `a.sh: line 3`.
+//!
+//! Times, addresses and versions have numbers and colons too; what is taken for a file must look
+//! like one, or be the file that was edited.
+
+/// How many numbers of a line are tried as the line of a place.
+const MOST_TRIED: usize = 8;
+
+/// A place in a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Place<'a> {
+    pub(super) file: &'a str,
+    pub(super) line: u32,
+    pub(super) column: Option<u32>,
+}
+
+/// The place that the line begins with, and what stands behind it.
+pub(super) fn leading<'a>(line: &'a str, edited: &str) -> Option<(Place<'a>, &'a str)> {
+    with_colons(line, edited).or_else(|| with_parentheses(line, edited))
+}
+
+/// `a.go:7:6: …`, `a.go:7: …`, `a.go:7:6 …`, `a.sh: line 3: …`, `a.sh: 3: …`.
+fn with_colons<'a>(line: &'a str, edited: &str) -> Option<(Place<'a>, &'a str)> {
+    let behind = |(at, _): (usize, &'a str)| {
+        let behind = &line[at + 1..];
+        let spaced = behind.strip_prefix(" line ").or_else(|| behind.strip_prefix(' '));
+        let (number, rest) = number(spaced.unwrap_or(behind))?;
+        Some((at, spaced, number, rest))
+    };
+    line.match_indices(':').filter_map(behind).take(MOST_TRIED).find_map(
+        |(at, spaced, number, rest)| {
+            let file = file(&line[..at], edited)?;
+            // With a blank it would be `a.py: 3 problems` as well.
+            if spaced.is_some() {
+                let rest = rest.strip_prefix(": ")?;
+                return Some((Place { file, line: number, column: None }, rest));
+            }
+            let column =
+                rest.strip_prefix(':').and_then(self::number).filter(|(_, rest)| is_end(rest));
+            let (column, rest) = match column {
+                Some((column, rest)) => (Some(column), rest),
+                None => (None, rest),
+            };
+            is_end(rest).then_some((Place { file, line: number, column }, after(rest)))
+        },
+    )
+}
+
+/// `a.cs(7,6): …`.
+fn with_parentheses<'a>(line: &'a str, edited: &str) -> Option<(Place<'a>, &'a str)> {
+    let behind = |(at, _): (usize, &'a str)| {
+        let (number, rest) = number(&line[at + 1..])?;
+        Some((at, number, rest))
+    };
+    line.match_indices('(').filter_map(behind).take(MOST_TRIED).find_map(|(at, number, rest)| {
+        let file = file(&line[..at], edited)?;
+        let column = rest.strip_prefix(',').and_then(self::number);
+        let (column, rest) = match column {
+            Some((column, rest)) => (Some(column), rest),
+            None => (None, rest),
+        };
+        let rest = rest.strip_prefix(')')?.strip_prefix(':')?;
+        Some((Place { file, line: number, column }, rest.trim_start()))
+    })
+}
+
+/// php: `… in a.php on line 2`.
+pub(super) fn trailing<'a>(line: &'a str, edited: &str) -> Option<(Place<'a>, &'a str)> {
+    let (before, number) = line.rsplit_once(" on line ")?;
+    let (message, name) = before.rsplit_once(" in ")?;
+    let line = number.parse().ok()?;
+    Some((Place { file: file(name, edited)?, line, column: None }, message))
+}
+
+/// python: `File "a.py", line 1`, and nothing behind it but a function's name.
+pub(super) fn quoted(line: &str) -> Option<Place<'_>> {
+    let (file, rest) = line.strip_prefix("File \"")?.split_once("\", line ")?;
+    let (line, rest) = number(rest)?;
+    let is_file = !file.is_empty() && !file.starts_with('<');
+    let is_whole = rest.is_empty() || rest.starts_with(", in ");
+    (is_file && is_whole).then_some(Place { file, line, column: None })
+}
+
+fn is_end(rest: &str) -> bool {
+    rest.is_empty() || rest.starts_with([':', ' '])
+}
+
+fn after(rest: &str) -> &str {
+    let rest = rest.strip_prefix(':').unwrap_or(rest).trim_start();
+    rest.strip_prefix("- ").unwrap_or(rest)
+}
+
+/// A line or column, counted from 1.
+fn number(text: &str) -> Option<(u32, &str)> {
+    let end = text.find(|letter: char| !letter.is_ascii_digit()).unwrap_or(text.len());
+    let number = text[..end].parse().ok().filter(|number| *number > 0)?;
+    Some((number, &text[end..]))
+}
+
+/// A file's name at the end of this; a program may have put its own name in front.
+pub(super) fn file<'a>(before: &'a str, edited: &str) -> Option<&'a str> {
+    let name = before.rsplit_once(": ").map_or(before, |(_, name)| name);
+    let is_edited = !name.is_empty() && std::path::Path::new(edited).ends_with(name);
+    let looks_like_one = name.contains(char::is_alphabetic)
+        && name.contains(['.', '/'])
+        && !name.contains("://")
+        && !name.contains(|sign: char| sign.is_whitespace() || "\"'`<>|()".contains(sign));
+    (is_edited || looks_like_one).then_some(name)
+}
