@@ -11,10 +11,13 @@ mod types;
 
 use super::super::around::Around;
 use super::wanted::Wanted;
+use super::{matches_any, name_of};
 
 /// The names of its files.
 pub(super) const NAMES: &[&str] =
     &["*.ts", "*.tsx", "*.mts", "*.cts", "*.js", "*.jsx", "*.mjs", "*.cjs"];
+
+const DECLARATIONS: &[&str] = &["*.d.ts", "*.d.mts", "*.d.cts"];
 
 /// What a file of this kind gets.
 pub(super) fn wanted(around: &dyn Around) -> Wanted {
@@ -23,9 +26,35 @@ pub(super) fn wanted(around: &dyn Around) -> Wanted {
         deno::add(around, &config, &mut wanted);
         return wanted;
     }
+    // Declarations are as a rule written by a tool, and never run.
+    if matches_any(DECLARATIONS, name_of(around.file())) {
+        types::add(around, &mut wanted);
+        return wanted;
+    }
     lint::add(around, &mut wanted);
     types::add(around, &mut wanted);
     syntax::add(around, &mut wanted);
     runner::add(around, &mut wanted);
     wanted
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::world::World;
+
+    #[test]
+    fn declarations_are_only_checked_for_their_types() {
+        for (file, expected) in [
+            ("a.d.ts", "look tsc whole tsconfig.json"),
+            ("a.d.mts", "look tsc whole tsconfig.json"),
+            ("a.ts", "fix eslint | look tsc whole tsconfig.json | test vitest"),
+        ] {
+            World::edits(file)
+                .file("tsconfig.json", "{}")
+                .files(&["eslint.config.js", "vitest.config.js", "a.test.ts"])
+                .installed("node_modules/.bin/tsc")
+                .on_path(&["eslint", "vitest"])
+                .plans(expected);
+        }
+    }
 }
