@@ -4,6 +4,8 @@
 //! never taken for "nothing found".
 
 mod cargo;
+#[cfg(test)]
+mod edges;
 mod eslint;
 mod failure;
 mod json;

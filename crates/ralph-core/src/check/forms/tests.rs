@@ -522,12 +522,12 @@ fn recorded(name: &str, stream: &str) -> String {
     std::fs::read_to_string(folder().join(format!("{name}.{stream}"))).unwrap_or_default()
 }
 
-fn read_as(form: Form, code: Option<i32>, stdout: &str, stderr: &str) -> Said {
+pub(super) fn read_as(form: Form, code: Option<i32>, stdout: &str, stderr: &str) -> Said {
     read(form, &Printed { check: "a check", file: "/project/edited file", stdout, stderr, code })
 }
 
 /// A finding in one line: `error a.ts:2:31 TS2322 Type 'number' …`.
-fn shown(said: &Said) -> Vec<String> {
+pub(super) fn shown(said: &Said) -> Vec<String> {
     match said {
         Said::DidNotRun(why) => vec![format!("did not run: {why}")],
         Said::Found(findings) => findings.iter().map(in_one_line).collect(),

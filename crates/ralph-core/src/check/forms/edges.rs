@@ -1,0 +1,211 @@
+//! What no recording holds: the other shapes of a line, members that are rarely there, networks.
+
+use super::tests::{read_as, shown};
+use super::*;
+
+#[track_caller]
+fn check(form: Form, code: i32, stdout: &str, expected: &[&str]) {
+    assert_eq!(shown(&read_as(form, Some(code), stdout, "")), expected, "{stdout}");
+}
+
+#[test]
+fn every_shape_of_a_place_is_read() {
+    for (line, expected) in [
+        ("a.go:7:6: it", "error a.go:7:6 <> it"),
+        ("a.go:7: it", "error a.go:7 <> it"),
+        ("a.go:7:6 it", "error a.go:7:6 <> it"),
+        ("a.go:7:6 - error TS2322: it", "error a.go:7:6 <TS2322> it"),
+        ("src/a.php:3:It has no blank", "error src/a.php:3 <> It has no blank"),
+        ("a.cs(7,6): error CS1002: it", "error a.cs:7:6 <CS1002> it"),
+        ("a.cs(7): it", "error a.cs:7 <> it"),
+        ("a.sh: line 3: it", "error a.sh:3 <> it"),
+        ("a.sh: 3: it", "error a.sh:3 <> it"),
+        ("vet: ./a.go:7:6: it", "error ./a.go:7:6 <> it"),
+        ("edited file:3: it", "error edited file:3 <> it"),
+        ("a.c:1:2: fatal error: it", "error a.c:1:2 <> it"),
+        ("a.py:1:1: E501 line too long", "error a.py:1:1 <E501> line too long"),
+        ("a.rs:1:1: error[E0308]: it", "error a.rs:1:1 <E0308> it"),
+        ("a.rb:1:1: C: Style/Documentation: it", "warning a.rb:1:1 <Style/Documentation> it"),
+        ("a.rb:1:1: E: Lint/Syntax: it", "error a.rb:1:1 <Lint/Syntax> it"),
+        ("a.go:1:2: it (govet)", "error a.go:1:2 <govet> it"),
+        ("a.js:1:2: it [Error/eslint(no-undef)]", "error a.js:1:2 <eslint(no-undef)> it"),
+        ("it in a.php on line 2", "error a.php:2 <> it"),
+        ("::warning file=a.ts,line=2,col=3,title=x::it", "warning a.ts:2:3 <x> it"),
+        ("::error file=a.ts::it", "error a.ts <> it"),
+    ] {
+        check(Form::Plain, 1, line, &[expected]);
+    }
+}
+
+#[test]
+fn what_looks_like_a_place_and_is_none_is_told_as_it_is() {
+    for line in [
+        "12:30:45: it",
+        "2026/01/02 12:30:45: it",
+        "http://localhost.de:80: it",
+        "127.0.0.1:8080: it",
+        "localhost:8080: it",
+        "at f (a.js:1:2): it",
+        "a.py:0: it",
+        "a.py:99999999999: it",
+        "a.py: 3 problems",
+        "a.py(3) it",
+        "\"a.py:3: it",
+        "::debug file=a.ts::it",
+        "it on line 3",
+    ] {
+        check(Form::Plain, 1, line, &[&format!("error  <> {line}")]);
+    }
+}
+
+#[test]
+fn only_what_is_called_a_problem_is_one_where_all_is_well() {
+    check(Form::Plain, 0, "a.py:1: it\na.py:2: warning: it\n", &["warning a.py:2 <> it"]);
+    check(Form::Plain, 0, "nothing to say", &[]);
+}
+
+#[test]
+fn notes_belong_to_the_finding_before() {
+    let lines =
+        "a.py:1: note: alone\na.py:2: error: it\na.py:1: note: more\na.py:1: note: and more\n";
+    check(Form::Plain, 1, lines, &["error a.py:2 <> it\\nnote: more\\nnote: and more"]);
+}
+
+#[test]
+fn a_message_that_follows_its_place_is_joined_to_the_nearest() {
+    let lines = "File \"<string>\", line 9\nFile \"a.py\", line 1, in f\nFile \"b.py\", line 2\n\
+                 some code\nValueError: it\nKeyError: later\n";
+    check(Form::Plain, 1, lines, &["error b.py:2 <> ValueError: it"]);
+}
+
+#[test]
+fn a_tool_that_wanted_the_network_did_not_run() {
+    let refused =
+        "failed to connect to postgres: dial tcp 127.0.0.1:54322: connect: connection refused";
+    for form in [Form::Supabase, Form::Plain, Form::Whole] {
+        check(form, 1, refused, &[&format!("did not run: its database is unreachable: {refused}")]);
+    }
+    let lookup = "npm ERR! getaddrinfo EAI_AGAIN registry.npmjs.org";
+    check(Form::Eslint, 1, lookup, &[&format!("did not run: wants the network: {lookup}")]);
+    // A long run of tests may speak of networks without needing one.
+    let few = format!("{}{lookup}", "ok\n".repeat(29));
+    check(Form::Whole, 1, &few, &[&format!("did not run: wants the network: {lookup}")]);
+    let many = shown(&read_as(Form::Whole, Some(1), &format!("ok\n{few}"), ""));
+    assert!(many[0].starts_with("error  <> ok"), "{many:?}");
+    check(Form::Whole, 0, lookup, &[]);
+}
+
+#[test]
+fn a_whole_output_keeps_its_beginning_and_its_end() {
+    let message = |text: &str| match read_as(Form::Whole, Some(1), text, "") {
+        Said::Found(findings) => findings[0].message.clone(),
+        Said::DidNotRun(why) => panic!("{why}"),
+    };
+    assert_eq!(message(&"é".repeat(2_000)), "é".repeat(2_000));
+    let long = format!("begin{}end", "é".repeat(5_000));
+    let shown = message(&long);
+    assert!(shown.starts_with("begin") && shown.ends_with("end"), "{shown}");
+    assert!(shown.contains("… (3142 characters left out) …"), "{shown}");
+    assert!(shown.chars().count() <= 2_000);
+}
+
+#[test]
+fn the_last_lines_are_given_where_no_place_is_named() {
+    let lines: Vec<String> = (1..=20).map(|number| format!("step {number}")).collect();
+    check(Form::Plain, 1, &lines.join("\n"), &[&format!("error  <> {}", lines[8..].join("\\n"))]);
+}
+
+#[test]
+fn the_findings_of_a_database_name_the_function() {
+    let report = r#"[{"function":"public.f","issues":[
+        {"level":"error","message":"no column","sqlState":"42703","hint":"look","detail":""},
+        {"level":"warning extra","message":"unused"}]}]"#;
+    check(
+        Form::Supabase,
+        0,
+        report,
+        &["error  <42703> public.f: no column\\nlook", "warning  <> public.f: unused"],
+    );
+    check(Form::Supabase, 0, "No schema errors found", &[]);
+    check(Form::Supabase, 1, "No schema errors found", &["did not run: No schema errors found"]);
+}
+
+#[test]
+fn sarif_knows_levels_of_rules_and_results_that_are_no_problems() {
+    let result = |more: &str| {
+        format!(
+            r#"{{"runs":[{{"tool":{{"driver":{{"rules":[{{"defaultConfiguration":{{"level":"error"}}}}]}}}},
+            "results":[{{"ruleId":"R","message":{{"text":"it"}}{more}}}]}}]}}"#
+        )
+    };
+    for (more, expected) in [
+        ("", "warning  <R> it"),
+        (r#","ruleIndex":0"#, "error  <R> it"),
+        (r#","ruleIndex":0,"level":"note""#, "warning  <R> it"),
+        (r#","ruleIndex":7,"kind":"fail""#, "warning  <R> it"),
+        (r#","kind":"pass""#, "did not run: {\"runs\":[{\"tool\":"),
+        (r#","suppressions":[{}]"#, "did not run: {\"runs\":[{\"tool\":"),
+    ] {
+        let said = shown(&read_as(Form::Sarif, Some(1), &result(more), ""));
+        assert!(said.len() == 1 && said[0].starts_with(expected), "{more}: {said:?}");
+    }
+    let place = r#","locations":[{"physicalLocation":{"artifactLocation":{"uri":"file:///a%20b%2.ts%"},"region":{"startLine":3}}}]"#;
+    check(Form::Sarif, 1, &result(place), &["warning /a b%2.ts%:3 <R> it"]);
+    let failed = r#"{"runs":[{"results":[],"invocations":[{"executionSuccessful":false,"toolExecutionNotifications":[{"message":{"text":"it broke\nbadly"}}]}]}]}"#;
+    check(Form::Sarif, 0, failed, &["did not run: it broke"]);
+}
+
+#[test]
+fn cargo_names_files_from_the_root_of_the_workspace() {
+    let row = |source: &str, manifest: &str, file: &str| {
+        format!(
+            r#"{{"reason":"compiler-message","manifest_path":"{manifest}","target":{{"src_path":"{source}"}},"message":{{"level":"error","message":"it","code":null,"children":[],"spans":[{{"is_primary":true,"file_name":"{file}","line_start":1,"column_start":2}}]}}}}"#
+        )
+    };
+    for (source, manifest, file, expected) in [
+        (
+            "/w/crates/a/src/lib.rs",
+            "/w/crates/a/Cargo.toml",
+            "crates/a/src/b.rs",
+            "/w/crates/a/src/b.rs",
+        ),
+        ("/w/src/lib.rs", "/w/Cargo.toml", "src/b.rs", "/w/src/b.rs"),
+        ("/src/src/lib.rs", "/src/Cargo.toml", "src/lib.rs", "/src/src/lib.rs"),
+        ("/w/a/x.rs", "/w/a/Cargo.toml", "/abs/b.rs", "/abs/b.rs"),
+    ] {
+        let expected = format!("error {expected}:1:2 <> it");
+        check(Form::Cargo, 101, &row(source, manifest, file), &[&expected]);
+    }
+}
+
+#[test]
+fn a_warning_of_the_compiler_does_not_explain_a_failed_build() {
+    let row = |level: &str, message: &str| {
+        format!(
+            r#"{{"reason":"compiler-message","message":{{"level":"{level}","message":"{message}","spans":[]}}}}"#
+        )
+    };
+    let both =
+        |code| shown(&read_as(Form::Cargo, Some(code), &row("warning", "odd"), "error: linker"));
+    assert_eq!(both(0), ["warning  <> odd"]);
+    assert_eq!(both(101), ["did not run: error: linker"]);
+    check(Form::Cargo, 0, &row("warning", "2 warnings emitted"), &[]);
+    check(Form::Cargo, 0, &row("note", "a note"), &[]);
+    check(Form::Cargo, 101, &row("error", "linking failed"), &["error  <> linking failed"]);
+}
+
+#[test]
+fn an_error_outside_of_the_tests_is_not_lost() {
+    let report =
+        r#"{"testResults":[{"name":"/a.test.ts","status":"passed","assertionResults":[]}]}"#;
+    let said = read_as(Form::Vitest, Some(1), report, "Unhandled Rejection\nError: late\n");
+    assert_eq!(shown(&said), ["error  <> Unhandled Rejection\\nError: late"]);
+    assert_eq!(read_as(Form::Vitest, Some(0), report, "odd"), Said::Found(Vec::new()));
+    check(Form::Vitest, 1, "No test files found, exiting with code 1", &[]);
+}
+
+#[test]
+fn a_configuration_that_leaves_the_file_out_is_said() {
+    let none = r#"{"generalDiagnostics":[],"summary":{"filesAnalyzed":0}}"#;
+    check(Form::Pyright, 0, none, &["did not run: its configuration leaves the file out"]);
+}
