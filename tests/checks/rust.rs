@@ -16,7 +16,7 @@ fn a_type_error_is_told_and_the_file_is_formatted() {
         project.world.set(name, &place);
     }
     let project = project.patient().looping();
-    project
+    let answer = project
         .write("src/lib.rs", "pub fn f()->u32 { \"x\" }\n")
         .says(&[
             "src/lib.rs:2:5 error E0308 (",
@@ -24,4 +24,5 @@ fn a_type_error_is_told_and_the_file_is_formatted() {
             "src/lib.rs was changed by rustfmt",
         ])
         .says_nothing_of(&["did not"]);
+    assert_eq!(answer.text.matches("E0308").count(), 1, "{}", answer.text);
 }
