@@ -149,13 +149,13 @@ fn the_settings_of_checks_are_shown_whole_and_can_be_used() {
 }
 
 /// All of them; the match notices a new one.
-const FORMS: [Form; 11] = {
+const FORMS: [Form; 12] = {
     use Form::*;
     match Eslint {
-        Eslint | Ruff | Tsc | Shellcheck | Cargo | Pyright | Vitest | Pytest | Sarif | Plain
-        | Whole => {}
+        Eslint | Ruff | Tsc | Shellcheck | Cargo | Pyright | Vitest | Pytest | Sarif | Supabase
+        | Plain | Whole => {}
     }
-    [Eslint, Ruff, Tsc, Shellcheck, Cargo, Pyright, Vitest, Pytest, Sarif, Plain, Whole]
+    [Eslint, Ruff, Tsc, Shellcheck, Cargo, Pyright, Vitest, Pytest, Sarif, Supabase, Plain, Whole]
 };
 
 #[test]

@@ -291,7 +291,7 @@ fn a_tool_sees_no_secret_of_the_client_and_none_is_told() {
 [[backpressure.check]]
 name = "leaks"
 files = ["*.txt"]
-command = '''echo "a.txt:1:1: error: key=$ANTHROPIC_API_KEY own=$MY_TOKEN"; echo "b $MY_TOKEN" >&2; exit 1'''
+command = '''cat {file}; echo "a.txt:1:1: error: key=$ANTHROPIC_API_KEY own=$MY_TOKEN"; echo "b $MY_TOKEN" >&2; exit 1'''
 "#;
     let mut world = looping(leaks, &[]);
     world.set("ANTHROPIC_API_KEY", "sk-client-secret");

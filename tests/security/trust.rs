@@ -4,7 +4,7 @@ use crate::attack::{Canary, command, said};
 use crate::world::World;
 use serde_json::{Value, json};
 use std::fs;
-use std::os::unix::fs::symlink;
+use std::os::unix::fs::{PermissionsExt, symlink};
 
 const WEAKENING: &str = "completion = \"token\"\nreceipt_ignore = [\"*\"]\nmax_iterations = 7\n";
 
@@ -119,4 +119,53 @@ fn a_hook_of_the_project_or_its_files_start_nothing_before_a_person_asked() {
     world.stop("on it");
     command(&world, &["status"]);
     canary.lives();
+}
+
+/// The client's event after it wrote this file.
+fn edited(world: &World, path: &str) {
+    let path = world.project().join(path);
+    let input = json!({"tool_name": "Write", "tool_input": {"file_path": path}});
+    world.event("ralph-backpressure", "PostToolUse", input).exit(0);
+}
+
+/// A linter that a repository brings along, and that says that it ran.
+fn with_a_linter() -> World {
+    let world = World::new();
+    world.write("eslint.config.js", "");
+    world.write("package.json", "{}");
+    world.write("a.js", "");
+    let linter = "#!/bin/sh\necho ran >>\"$HOME/ran\"\necho '[]'\n";
+    world.write("node_modules/.bin/eslint", linter);
+    let path = world.project().join("node_modules/.bin/eslint");
+    fs::set_permissions(path, PermissionsExt::from_mode(0o755)).unwrap();
+    world
+}
+
+#[test]
+fn a_projects_tools_run_after_an_edit_in_a_live_loop_and_at_no_other_time() {
+    let world = with_a_linter();
+    let ran = || world.root().join("home/ran").exists();
+    edited(&world, "a.js");
+    assert!(!ran(), "no loop is live");
+    world.start("");
+    assert!(!ran(), "nothing was edited");
+    assert!(world.elsewhere(&["pause", "--session", &world.session]).success);
+    edited(&world, "a.js");
+    assert!(!ran(), "the loop rests");
+    assert!(world.elsewhere(&["resume", "--session", &world.session]).success);
+    edited(&world, "a.js");
+    assert!(ran(), "the test cannot tell");
+}
+
+#[test]
+fn a_cloned_file_adds_no_check() {
+    let world = World::new();
+    let adds = "[backpressure]\nalways = true\n[[backpressure.check]]\nname = \"x\"\n\
+                files = [\"*\"]\ncommand = 'echo ran >>\"$HOME/ran\"'\n";
+    world.write(".claude/ralph.toml", adds);
+    world.write("a.js", "");
+    edited(&world, "a.js");
+    world.start("");
+    edited(&world, "a.js");
+    assert!(!world.root().join("home/ran").exists());
 }

@@ -24,8 +24,11 @@ use std::fs::DirBuilder;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 use xxhash_rust::xxh3::xxh3_64;
+
+/// A project that was not edited for so long is forgotten when another is met for the first time.
+const KEPT_FOR: Duration = Duration::from_secs(30 * 24 * 3600);
 
 /// The folder of one project.
 #[derive(Debug, Clone)]
@@ -44,6 +47,9 @@ impl Kept {
     pub fn of(home: &Home, root: &Path) -> Result<Kept> {
         home.prepare()?;
         let folder = folder_of_all(home).join(name_of(root.as_os_str().as_bytes()));
+        if !folder.is_dir() {
+            remove_unused(&folder_of_all(home));
+        }
         for name in FOLDERS {
             let folder = folder.join(name);
             DirBuilder::new()
@@ -123,6 +129,18 @@ pub fn folder_of_all(home: &Home) -> PathBuf {
     home.root().join("checks")
 }
 
+/// Removes what is kept of projects that nobody has edited for long. Best effort: all of it can be had
+/// anew, and what stays is found again the next time.
+fn remove_unused(all: &Path) {
+    let Some(since) = SystemTime::now().checked_sub(KEPT_FOR) else { return };
+    for entry in std::fs::read_dir(all).into_iter().flatten().flatten() {
+        let runs = entry.path().join("runs").metadata().and_then(|about| about.modified());
+        if runs.is_ok_and(|at| at < since) {
+            let _ = std::fs::remove_dir_all(entry.path());
+        }
+    }
+}
+
 /// A short name for whatever bytes. Two of a name would share what can be had anew.
 fn name_of(bytes: &[u8]) -> String {
     digest::hex(&xxh3_64(bytes).to_be_bytes())
@@ -131,6 +149,21 @@ fn name_of(bytes: &[u8]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_project_that_was_not_edited_for_long_is_forgotten_when_another_is_met() {
+        let folder = tempfile::tempdir().unwrap();
+        let home = Home::at(folder.path().join("home"));
+        let [old, recent] =
+            ["/old", "/recent"].map(|root| Kept::of(&home, Path::new(root)).unwrap());
+        let before = SystemTime::now() - KEPT_FOR - Duration::from_secs(60);
+        let runs = std::fs::File::open(old.folder().join("runs")).unwrap();
+        runs.set_modified(before).unwrap();
+        Kept::of(&home, Path::new("/recent")).unwrap();
+        assert!(old.folder().exists(), "nothing new was met");
+        Kept::of(&home, Path::new("/new")).unwrap();
+        assert!(!old.folder().exists() && recent.folder().exists());
+    }
 
     #[test]
     fn documents_are_changed_in_one_step_and_what_is_broken_counts_as_absent() {

@@ -21,7 +21,7 @@ pub struct Choice {
     /// Seconds for all checks of an edit together.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub budget_seconds: Option<u64>,
-    /// Checks that do not run, by name; `tests` means all tests, `fixers` all fixers.
+    /// Checks that do not run, by name; `tests` means all tests, `fixers` all fixers, `all` everything.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub off: Vec<String>,
     /// The project's own checks, and other commands for known ones.
@@ -99,6 +99,7 @@ impl Choice {
         let is_on = |name: &str, kind: Option<Kind>| {
             !self.off.iter().any(|off| {
                 off == name
+                    || off == "all"
                     || (off == "tests" && kind == Some(Kind::Test))
                     || (off == "fixers" && kind == Some(Kind::Fix))
             })
@@ -217,6 +218,7 @@ mod tests {
         check(&off(&["tsc", "ruff"]), "Fix eslint: known; Test vitest: known");
         check(&off(&["tests"]), "Fix eslint: known; Look tsc: known; lacks ruff");
         check(&off(&["fixers"]), "Look tsc: known; Test vitest: known; lacks ruff");
+        check(&off(&["all"]), "");
     }
 
     #[test]

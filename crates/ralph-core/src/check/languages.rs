@@ -10,6 +10,7 @@ mod javascript;
 mod json;
 mod lua;
 mod nix;
+mod notebook;
 mod package;
 mod php;
 mod places;
@@ -42,6 +43,7 @@ type Language = (&'static [&'static str], fn(&dyn Around) -> Wanted);
 const LANGUAGES: &[Language] = &[
     (javascript::NAMES, javascript::wanted),
     (&["*.py", "*.pyi"], python::wanted),
+    (&["*.ipynb"], notebook::wanted),
     // A script without an ending is known by its first line.
     (&["*"], shell::wanted),
     (&["*.sql"], sql::wanted),

@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// What keeps tools quiet, without colours, and off the network.
-const VARIABLES: [(&str, &str); 17] = [
+const VARIABLES: [(&str, &str); 19] = [
     ("CARGO_NET_OFFLINE", "true"),
     ("CI", "1"),
     ("COREPACK_ENABLE_DOWNLOAD_PROMPT", "0"),
@@ -30,6 +30,8 @@ const VARIABLES: [(&str, &str); 17] = [
     ("NO_UPDATE_NOTIFIER", "1"),
     ("PIP_NO_INDEX", "1"),
     ("PYTHONDONTWRITEBYTECODE", "1"),
+    ("PYRIGHT_PYTHON_IGNORE_WARNINGS", "1"),
+    ("RUSTUP_AUTO_INSTALL", "0"),
     ("TERM", "dumb"),
     ("UV_OFFLINE", "1"),
     ("YARN_ENABLE_NETWORK", "0"),

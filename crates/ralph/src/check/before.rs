@@ -42,6 +42,8 @@ enum Then {
     Found(Vec<Key>),
     /// There was not enough time, of so many milliseconds.
     TooSlow(u128),
+    /// The tool cannot look at it.
+    CannotTell,
 }
 
 /// What the check found before the work; unknown where that cannot be told in time.
@@ -55,6 +57,7 @@ pub(super) fn known(engine: &Engine<'_>, target: &Target, item: &Item) -> Before
     match target.kept.read(&name) {
         Some(Then::Found(keys)) => return Before::Known(keys),
         Some(Then::TooSlow(given)) if given >= left.as_millis() => return Before::Unknown,
+        Some(Then::CannotTell) => return Before::Unknown,
         _ => {}
     }
     let Ok(copy) = Copy::of(&target.kept, &target.root, &tree, left) else {
@@ -86,7 +89,7 @@ fn look(engine: &Engine<'_>, target: &Target, item: &Item, copy: &Copy) -> Optio
             Some(Then::Found(found.into_iter().map(back).collect()))
         }
         Looked::Unfinished(_) => Some(Then::TooSlow(left.as_millis())),
-        Looked::NotRun(_) => None,
+        Looked::NotRun(_) => Some(Then::CannotTell),
     }
 }
 

@@ -7,10 +7,13 @@ use super::{Printed, Said, failure, found, json};
 use crate::check::finding::Finding;
 use serde_json::Value;
 
+/// What it says when it has looked. Where there are functions and nothing is wrong in them, it names
+/// the schemas that it looked at and prints no report at all.
+const LOOKED: &[&str] = &["no schema errors found", "linting schema"];
+
 pub(super) fn read(printed: &Printed<'_>) -> Said {
     let Some(report) = json::document(printed.stdout, is_report) else {
-        let is_clean = printed.code == Some(0)
-            && failure::line_with(printed, &["no schema errors found"]).is_some();
+        let is_clean = printed.code == Some(0) && failure::line_with(printed, LOOKED).is_some();
         return match is_clean {
             true => Said::Found(Vec::new()),
             false => Said::DidNotRun(failure::why(printed)),
@@ -37,4 +40,29 @@ fn of_function<'a>(of: &'a Value, printed: &'a Printed<'_>) -> impl Iterator<Ite
         let is_error = text(issue, "level").starts_with("error");
         Finding { is_error, ..printed.finding(text(issue, "sqlState"), message) }
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(code: i32, stderr: &str, is_clean: bool) {
+        let printed =
+            Printed { check: "supabase", file: "/a.sql", stdout: "", stderr, code: Some(code) };
+        assert_eq!(read(&printed) == Said::Found(Vec::new()), is_clean, "{code} {stderr}");
+    }
+
+    #[test]
+    fn functions_without_mistakes_are_not_reported() {
+        check(0, "Connecting to local database...\nLinting schema: public\n", true);
+        check(0, "\nNo schema errors found\n", true);
+    }
+
+    #[test]
+    fn a_run_that_did_not_look_is_not_clean() {
+        check(0, "", false);
+        check(0, "Connecting to local database...\n", false);
+        check(1, "Linting schema: public\nfailed to query rows\n", false);
+    }
 }

@@ -6,8 +6,8 @@
 use super::{Printed, Said, failure, found};
 use crate::check::finding::Finding;
 
-/// What tsc says where it had nothing to look at.
-const NO_PROJECT: [&str; 4] = ["TS18003", "TS5057", "TS5058", "TS5081"];
+/// What tsc says where there is no project. That a project has no files (TS18003) is something it found.
+const NO_PROJECT: [&str; 3] = ["TS5057", "TS5058", "TS5081"];
 
 /// No path is longer: what stands behind is not searched for a place.
 const LONGEST_HEAD: usize = 1_024;

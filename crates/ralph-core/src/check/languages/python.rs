@@ -39,13 +39,14 @@ pub(super) fn wanted(around: &dyn Around) -> Wanted {
 }
 
 /// `--force-exclude`: a file that is named would be looked at although the project leaves it out.
-fn lint(around: &dyn Around, wanted: &mut Wanted) {
+/// F401: an import is often written an edit before its first use, and is told, not taken away.
+pub(super) fn lint(around: &dyn Around, wanted: &mut Wanted) {
     let named = ("ruff", "run `pip install ruff`");
     let why = "ruff is installed";
     let Some(ruff) = configured_or_there(around, RUFF, named, why, wanted) else { return };
     let file = text_of(around.file());
-    let line = ["check", "--fix", "--no-cache", "--force-exclude", "--output-format", "json"];
-    let program = ruff.tool.with(&[&line[..], &[&file]].concat());
+    let line = ["check", "--fix", "--extend-unfixable", "F401", "--no-cache", "--force-exclude"];
+    let program = ruff.tool.with(&[&line[..], &["--output-format", "json", &file]].concat());
     wanted.fix("ruff", program, Form::Ruff).at(&ruff.folder).because(ruff.why);
 }
 
@@ -83,7 +84,7 @@ mod tests {
         world.plans("fix ruff @a");
         world.runs(
             "ruff",
-            "ruff check --fix --no-cache --force-exclude --output-format json a/b.py",
+            "ruff check --fix --extend-unfixable F401 --no-cache --force-exclude --output-format json a/b.py",
         );
         world.says("ruff", "ruff is installed");
     }
