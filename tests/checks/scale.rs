@@ -48,7 +48,7 @@ fn the_second_edit_in_two_thousand_files_is_answered_within_the_budget() {
         false => "within 12 s",
     };
     println!(
-        "proof | backpressure 2,000 files | {:.1} s first edit, {:.1} s second | {result}",
+        "\nproof | backpressure 2,000 files | {:.1} s first edit, {:.1} s second | {result}",
         first.took.as_secs_f64(),
         second.took.as_secs_f64()
     );
