@@ -268,12 +268,18 @@ fn only_a_running_loop_is_served_unless_the_settings_want_it_always() {
     assert!(world.elsewhere(&["pause", "--session", "session-1"]).success);
     write(&world, "a.txt", "BAD one\n").silent();
     world.settings(&format!("[backpressure]\nalways = true\n{LINT}"));
+    // A session that starts from here on.
+    world.session_starts("startup").silent();
     assert!(write(&world, "a.txt", "BAD one\n").context().contains("BAD one"));
     let mut other = world;
     other.become_session("session-2", "prompt-2");
     assert!(write(&other, "a.txt", "BAD one\n").context().contains("BAD one"));
     other.settings("[backpressure]\nalways = false\n");
     write(&other, "a.txt", "BAD one\n").silent();
+    other.settings("");
+    assert!(other.ralph_home().join("always").exists());
+    other.session_starts("startup").silent();
+    assert!(!other.ralph_home().join("always").exists());
 }
 
 #[test]

@@ -4,15 +4,18 @@
 //! handed on in the one field that the client reads.
 
 use crate::bound::{self, Bound, Said};
-use crate::door::{self, Call};
+use crate::door::Call;
 use crate::neighbour::{self, Press};
 use anyhow::Result;
 use ralph_core::event::Event;
 use ralph_core::reply::Reply;
 use ralph_core::state::{Document, Glance, Turn};
 use ralph_core::{edited, say};
-use ralph_io::clock;
+use ralph_io::{clock, settings};
 use serde_json::json;
+
+/// The setting that wants checks in sessions without a loop.
+pub(crate) const EVERY_SESSION: &str = "always";
 
 /// Answers a PostToolUse event.
 pub fn answer(call: &Call) -> Result<Reply> {
@@ -31,7 +34,7 @@ pub fn answer(call: &Call) -> Result<Reply> {
         // Every registration starts a copy of this; one of them answers.
         Some(bound) if bound.state.outranks(call.via) => Ok(Reply::silent()),
         Some(bound) => Ok(in_loop(call, &bound, &files)),
-        None if door::settings_want_it() => {
+        None if settings::mention(EVERY_SESSION) => {
             Ok(said(&neighbour::press(Press::WithoutLoop(&files))?))
         }
         None => Ok(Reply::silent()),

@@ -12,7 +12,6 @@ use ralph_core::reply::Reply;
 use ralph_core::state::Via;
 use ralph_io::home::Home;
 use ralph_io::idle;
-use ralph_io::settings;
 use ralph_io::stdin::{self, Appetite};
 use std::io::Write;
 use std::time::Instant;
@@ -60,15 +59,10 @@ pub fn enter_if_bound(name: &str, hook: Hook) {
     }
 }
 
-/// True where some settings may want checks in every session.
-pub(crate) fn settings_want_it() -> bool {
-    !idle::no_settings() && settings::mention("always")
-}
-
-/// As [`enter_if_bound`], for the one executable that settings may want in every session: where there
-/// are none, this is two more failed opens.
+/// As [`enter_if_bound`], for the one executable that settings may want in every session: one more
+/// failed open.
 pub fn enter_if_bound_or_set(name: &str, hook: Hook) {
-    if !idle::nothing_is_bound() || settings_want_it() {
+    if !idle::nothing_is_bound_or_wanted() {
         enter(name, hook);
     }
 }

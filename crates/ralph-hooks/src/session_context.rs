@@ -1,5 +1,6 @@
 //! `ralph-session-context`: gives the model the loop's contract back where it may have lost it.
 
+use crate::backpressure::EVERY_SESSION;
 use crate::bound::{self, Bound};
 use crate::door::Call;
 use anyhow::Result;
@@ -7,7 +8,7 @@ use ralph_core::event::Event;
 use ralph_core::reply::Reply;
 use ralph_core::state::{Bound as Former, LoopState, PauseCause};
 use ralph_core::{contract, say};
-use ralph_io::{client, clock, lifecycle, transcript};
+use ralph_io::{client, clock, lifecycle, settings, transcript};
 use serde_json::{Value, json};
 use std::path::Path;
 
@@ -16,12 +17,19 @@ pub fn answer(call: &Call) -> Result<Reply> {
     if call.input.hook_event_name != Event::SessionStart || call.input.from_subagent() {
         return Ok(Reply::silent());
     }
+    note_wanted_checks(call)?;
     match call.input.source.as_str() {
         "compact" => after_compaction(call),
         "resume" => after_resume(call),
         "clear" => after_clear(call),
         _ => Ok(Reply::silent()),
     }
+}
+
+/// Leaves word for the hook after tool calls, which has no time to read settings, whether some may want
+/// checks in every session. Where none ever did, nothing is written.
+fn note_wanted_checks(call: &Call) -> Result<()> {
+    settings::note_wanted(&call.home, settings::mention(EVERY_SESSION))
 }
 
 fn after_compaction(call: &Call) -> Result<Reply> {

@@ -15,9 +15,22 @@ use std::os::unix::ffi::OsStrExt;
 /// A longer path is left to the code that is not in a hurry.
 const LONGEST: usize = 512;
 
+/// Below Ralph's home, a file that says that some settings want checks in every session.
+const WANTED: &[u8] = b"/always";
+
 /// True when the environment names a session and that session has no manifest entry. False means
 /// only that it is not known.
 pub fn nothing_is_bound() -> bool {
+    nothing(false)
+}
+
+/// As [`nothing_is_bound`], and no settings want checks in every session either.
+pub fn nothing_is_bound_or_wanted() -> bool {
+    nothing(true)
+}
+
+#[inline(always)]
+fn nothing(also_wanted: bool) -> bool {
     let Some(session) = std::env::var_os("CLAUDE_CODE_SESSION_ID") else { return false };
     // Without a home there is nothing to be bound to.
     let Some(root) = home::root_from_env() else { return true };
@@ -30,34 +43,15 @@ pub fn nothing_is_bound() -> bool {
         // Not a name that an entry could have.
         return true;
     }
-    let absent = is_absent(&parts);
+    let absent = is_absent(&parts) && (!also_wanted || is_absent(&[parts[0], parts[1], WANTED]));
     // The process ends next: to free these costs as much as to find the entry absent.
     std::mem::forget((session, root));
     absent
 }
 
-/// True when neither the person nor the project has a file of settings: then no setting wants anything
-/// of a session without a loop. False means only that it is not known.
-pub fn no_settings() -> bool {
-    let project = std::env::var_os("CLAUDE_PROJECT_DIR").unwrap_or_default();
-    let (below_config, config) = match std::env::var_os("XDG_CONFIG_HOME") {
-        Some(folder) if folder.as_bytes().first() == Some(&b'/') => (true, folder),
-        _ => (false, std::env::var_os("HOME").unwrap_or_default()),
-    };
-    let of_person =
-        if below_config { &b"/ralph/config.toml"[..] } else { b"/.config/ralph/config.toml" };
-    let absent = is_absent(&[config.as_bytes(), of_person])
-        && is_absent(&[project.as_bytes(), b"/.claude/ralph.toml"]);
-    std::mem::forget((project, config));
-    absent
-}
-
-/// True when there is nothing at the path that the parts make. An empty first part names nothing.
+/// True when there is nothing at the path that the parts make.
 #[inline(always)]
 fn is_absent(parts: &[&[u8]]) -> bool {
-    if parts[0].is_empty() {
-        return true;
-    }
     let mut path = [0; LONGEST];
     let Some(length) = join(&mut path, parts) else { return false };
     let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::NONBLOCK;

@@ -170,6 +170,8 @@ pub fn put_away(home: &Home, file: &LoopFile, state: &LoopState, entry: Entry) -
     let at = state.ending.as_ref().map_or_else(clock::now, |ending| ending.at);
     let held = file.hold(TO_PUT_AWAY)?;
     let archived = archive::put_away(home, file, &state.loop_id, at)?;
+    // Who has moved it holds the lock, which has moved along, until the entry is as it is to be.
+    let _moved = if held.is_none() { archived.hold(TO_PUT_AWAY)? } else { None };
     if held.is_some() {
         // Otherwise another process has put it away; the project may have a new loop by now.
         point_project_at(home, &archived, &state.project_root)?;
@@ -332,6 +334,27 @@ mod tests {
         assert!(!late.freed && late.file.read().unwrap().is_some());
         assert_eq!(of_session(&at.home, "s").unwrap(), None);
         assert!(!let_go(&at.home, &at.file, &at.state).unwrap(), "it is told of once");
+    }
+
+    #[test]
+    fn who_finds_a_loop_moved_waits_until_its_entry_is_a_tombstone_and_frees_that() {
+        let mut at = running_loop();
+        at.state.end(EndingKind::Cancelled, "", clock::now());
+        at.file.update(|state| *state = at.state.clone()).unwrap();
+        let held = at.file.hold(TO_PUT_AWAY).unwrap();
+        let archived =
+            archive::put_away(&at.home, &at.file, &at.state.loop_id, clock::now()).unwrap();
+        let (at, (told, tells)) = (&at, std::sync::mpsc::channel());
+        std::thread::scope(|scope| {
+            scope.spawn(move || told.send(let_go(&at.home, &at.file, &at.state)).unwrap());
+            // Only one that does not wait is done in this time.
+            let early = tells.recv_timeout(std::time::Duration::from_millis(200));
+            assert!(early.is_err(), "it did not wait");
+            bind(&at.home, &archived, "s").unwrap();
+            drop(held);
+            assert!(tells.recv().unwrap().unwrap());
+        });
+        assert_eq!(of_session(&at.home, "s").unwrap(), None);
     }
 
     #[test]

@@ -40,6 +40,20 @@ pub fn mention(word: &str) -> bool {
     files.iter().flatten().filter_map(text).any(|text| text.contains(word))
 }
 
+/// Writes down whether some settings may want checks in every session, for the idle hook to find.
+///
+/// # Errors
+/// When that is new and cannot be written.
+pub fn note_wanted(home: &Home, wanted: bool) -> Result<()> {
+    let path = home.root().join("always");
+    match (wanted, path.symlink_metadata().is_ok()) {
+        (true, false) => home.prepare().and_then(|()| atomic::write(&path, b"")),
+        (false, true) => std::fs::remove_file(&path)
+            .with_context(|| format!("could not remove `{}`", path.display())),
+        _ => Ok(()),
+    }
+}
+
 /// The settings for a loop of this project, and what could not be used of them.
 pub fn read(home: &Home, project_root: &Path) -> (Settings, Vec<String>) {
     let mut problems = Vec::new();

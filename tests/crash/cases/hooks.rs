@@ -304,10 +304,9 @@ pub(super) const CASES: &[Case] = &[
         ..CASE
     },
     Case {
-        name: "tool: has edited a file that is fixed and broken",
+        name: "tool: has edited a file and broken it",
         set: || {
             let world = World::new();
-            world.settings(FIXER);
             world.write("a.json", "{\"was\": \"here\"}\n");
             world.git("add .");
             world.git("commit -q -m files");
@@ -317,12 +316,11 @@ pub(super) const CASES: &[Case] = &[
         },
         act: |w| hook(w, "ralph-backpressure", "PostToolUse", edited(w)),
         then: |w, _| {
-            let text = || fs::read_to_string(w.project().join("a.json")).unwrap();
-            assert!([BROKEN, FIXED].contains(&text().as_str()), "{}", text());
             let said = w.event("ralph-backpressure", "PostToolUse", edited(w)).context();
             // Told already, if the answer was lost after that was written down.
             assert!(said.contains("a.json:1:") || said.contains("told of before"), "{said}");
-            assert_eq!(text(), FIXED);
+            let text = fs::read_to_string(w.project().join("a.json")).unwrap();
+            assert_eq!(text, BROKEN);
             goes_on_from(w, 0);
         },
         has_family: true,
@@ -330,17 +328,7 @@ pub(super) const CASES: &[Case] = &[
     },
 ];
 
-/// A formatter that prints the file: what writes it is ours.
-const FIXER: &str = r#"
-[[backpressure.check]]
-name = "spaces"
-files = ["*.json"]
-fix = true
-command = "sed 's/  */ /g' {file} >\"$HOME/spaces\" && mv \"$HOME/spaces\" {file}"
-"#;
-
 const BROKEN: &str = "{\"a\":   1,,}\n";
-const FIXED: &str = "{\"a\": 1,,}\n";
 
 fn edited(world: &World) -> Value {
     let path = world.project().join("a.json");

@@ -45,14 +45,15 @@ impl Copy {
     /// When git fails, the disk is full, or another process makes it for too long.
     pub fn of(kept: &Kept, root: &Path, tree: &str, patience: Duration) -> Result<Copy> {
         let copies = kept.folder().join("copies");
-        let copy = Copy { folder: copies.join(tree), tree: tree.to_owned() };
+        let name = format!("{tree}-{}", boot());
+        let copy = Copy { folder: copies.join(&name), tree: tree.to_owned() };
         if copy.folder.is_dir() {
             return Ok(copy);
         }
         let _held = kept.lock("copies", patience)?;
         if !copy.folder.is_dir() {
             remove_old(&copies);
-            let part = copies.join(format!("{tree}.part"));
+            let part = copies.join(format!("{name}.part"));
             // Of a process that was killed: the lock says that nobody works on it.
             let _ = std::fs::remove_dir_all(&part);
             fill(&part, root, tree, patience)?;
@@ -71,6 +72,13 @@ impl Copy {
     pub fn folder(&self) -> &Path {
         &self.folder
     }
+}
+
+/// Which start of the machine this is. Thousands of files are not synced: after a power cut they may
+/// be torn, and are made anew.
+fn boot() -> String {
+    let id = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
+    id.chars().filter(char::is_ascii_hexdigit).take(12).collect()
 }
 
 fn fill(part: &Path, root: &Path, tree: &str, patience: Duration) -> Result<()> {

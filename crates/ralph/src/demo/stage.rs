@@ -32,6 +32,7 @@ struct Folders {
     project: PathBuf,
     home: PathBuf,
     config: PathBuf,
+    settings: PathBuf,
     ralph_home: PathBuf,
     temporary: PathBuf,
 }
@@ -48,14 +49,18 @@ impl Stage {
         let folders = Folders {
             project: real.join("project"),
             config: home.join(".claude"),
+            settings: home.join(".config/ralph"),
             ralph_home: home.join("ralph"),
             temporary: real.join("tmp"),
             home,
         };
-        for folder in [&folders.project, &folders.config, &folders.temporary] {
+        for folder in [&folders.project, &folders.config, &folders.settings, &folders.temporary] {
             outside::make_folders(folder, 0o700)?;
         }
         let stage = Stage { root, executables: executables.to_owned(), folders };
+        // Which linters there are differs from machine to machine, and the story does not.
+        let settings = stage.folders.settings.join("config.toml");
+        atomic::write(&settings, b"[backpressure]\noff = [\"all\"]\n")?;
         stage.git(&["init", "-q"])?;
         stage.write("README.md", "A scratch project.\n")?;
         stage.git(&["add", "-A"])?;
