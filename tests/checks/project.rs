@@ -159,7 +159,7 @@ impl Answer {
     }
 
     #[track_caller]
-    pub(crate) fn is_silent(self) -> Answer {
+    pub(crate) fn silent(self) -> Answer {
         assert_eq!(self.text, "");
         self
     }

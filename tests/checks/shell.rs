@@ -12,11 +12,11 @@ fn a_finding_of_shellcheck_is_told() {
         .write("run.sh", "#!/bin/bash\nrm $1\n")
         .says(&["run.sh:2:4 ", "SC2086 (shellcheck): Double quote to prevent"])
         .says_nothing_of(&["did not"]);
-    project.write("run.sh", "#!/bin/bash\nrm \"$1\"\n").is_silent();
+    project.write("run.sh", "#!/bin/bash\nrm \"$1\"\n").silent();
 }
 
 fn without_shellcheck_the_shell_reads_the_script() {
     let project = Project::new(&[], &[]).patient().looping();
     project.write("run.sh", "#!/bin/bash\nif true; then\n").says(&["run.sh:3", "syntax error"]);
-    project.write("run.sh", "#!/bin/bash\necho one\n").is_silent();
+    project.write("run.sh", "#!/bin/bash\necho one\n").silent();
 }

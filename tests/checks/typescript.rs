@@ -76,9 +76,7 @@ fn an_old_error_elsewhere_is_not_blamed_and_a_new_one_elsewhere_is_told() {
         .write("src/a.ts", "export const a: string = \"1\";\n")
         .says(&["1 new error.\nsrc/b.ts:2:14 error TS2322 (tsc): ", "1 old finding, "])
         .says_nothing_of(&["src/old.ts"]);
-    project
-        .write("src/b.ts", "import { a } from \"./a\";\nexport const b: string = a;\n")
-        .is_silent();
+    project.write("src/b.ts", "import { a } from \"./a\";\nexport const b: string = a;\n").silent();
 }
 
 fn three_hundred_old_findings_are_counted_in_one_line() {
@@ -112,13 +110,13 @@ fn a_tool_that_wants_the_network_is_ended_and_named() {
 
 fn a_file_in_order_is_silence() {
     let project = project(&[]).looping();
-    project.write("src/a.ts", "export const a: number = 1;\n").is_silent();
-    project.write("src/a.ts", "export const a: number = 2;\n").is_silent();
+    project.write("src/a.ts", "export const a: number = 1;\n").silent();
+    project.write("src/a.ts", "export const a: number = 2;\n").silent();
 }
 
 fn what_is_not_installed_is_said_once() {
     let project = Project::new(&ALL, &[]).patient().looping();
     let first = project.write("src/a.ts", "export const a = 1;\n");
     first.says(&["eslint did not run: ", "prettier did not run: ", "npm install"]);
-    project.write("src/a.ts", "export const a = 2;\n").is_silent();
+    project.write("src/a.ts", "export const a = 2;\n").silent();
 }
