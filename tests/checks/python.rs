@@ -15,7 +15,7 @@ const RUFF: (&str, &str) = ("pyproject.toml", "[tool.ruff]\nline-length = 88\n")
 fn a_finding_of_ruff_is_told_and_the_file_is_formatted() {
     let project = Project::of_python(&[RUFF]).patient().looping();
     project
-        .write("app.py", "import os\ndef f( x ):\n    return undefined_name+x\n")
+        .write("app.py", "def f( x ):\n    return undefined_name+x\n")
         .says(&[
             "app.py:2:12 error F821 (ruff): Undefined name `undefined_name`",
             "app.py was changed by ruff",
