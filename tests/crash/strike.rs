@@ -188,6 +188,9 @@ impl Trial {
         let cut = match strike {
             // What it started was struck, and it may have decided otherwise on that account.
             Strike::Kill(_, Whom::Family) | Strike::Fail(_, _, Whom::Family) => Cut::Family,
+            // The limit holds for all that the program starts: a receipt that cannot be written is
+            // none, and a completion is refused.
+            Strike::Limit(..) if self.scene.case.has_family => Cut::Family,
             Strike::Kill(..) if answer.killed => Cut::Kill,
             // One that had fewer calls this time is a run like any other.
             Strike::Kill(..) | Strike::Fail(..) | Strike::Limit(..) => Cut::Error,

@@ -14,6 +14,7 @@ mod guide;
 mod links;
 
 use front_matter::FrontMatter;
+use ralph_core::check::answer::{self, Report};
 use ralph_core::receipt::Standing;
 use ralph_core::state::COMPLETION_TOKEN;
 use ralph_core::token::{self, Request};
@@ -185,6 +186,20 @@ fn the_loop_skill_says_what_to_do_in_each_state_of_a_criterion() {
     let text = skill("ralph");
     for standing in guide::STANDINGS.into_iter().filter(|one| *one != Standing::Holds) {
         check_contains(&text, &[&format!("`{}`", standing.as_str())]);
+    }
+}
+
+#[test]
+fn the_loop_skill_and_the_worker_know_the_words_of_a_check() {
+    let pair = || vec![("src/a.ts".to_owned(), "eslint".to_owned())];
+    let report = Report { fixed: pair(), unfinished: pair(), not_run: pair(), ..Report::default() };
+    let said = answer::text(&report).unwrap();
+    let texts = [skill("ralph"), read(&root().join("agents/ralph-worker.md"))];
+    for words in ["Ralph checked", "was changed by", "did not finish", "did not run"] {
+        assert!(said.contains(words), "{words}: {said}");
+        for text in &texts {
+            assert!(text.contains(&format!("`{words}`")), "{words}");
+        }
     }
 }
 

@@ -253,9 +253,10 @@ fn without_the_neighbour_nothing_is_proven_and_the_loop_goes_on() {
     fs::create_dir(&alone).unwrap();
     let hook = alone.join("ralph-stop-hook");
     // A copy could not be started while a neighbouring test's child, forked meanwhile, holds it open.
-    fs::hard_link(crate::world::executable("ralph-stop-hook"), &hook).unwrap_or_else(|_| {
-        drop(fs::copy(crate::world::executable("ralph-stop-hook"), &hook).unwrap())
-    });
+    let original = crate::world::executable("ralph-stop-hook");
+    if fs::hard_link(original, &hook).is_err() {
+        fs::copy(original, &hook).unwrap();
+    }
     let payload = world.payload("Stop", json!({"last_assistant_message": TOKEN}));
     let command = world.wrapped(&[hook.to_str().unwrap()]);
     let ran = crate::world::run(command, "ralph-stop-hook", payload.to_string().as_bytes());
