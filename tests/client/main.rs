@@ -12,6 +12,7 @@ macro_rules! tests {
     ($($name:ident),* $(,)?) => { &[$((stringify!($name), $name)),*] };
 }
 
+mod checks;
 mod demo;
 mod evidence;
 mod facts;
@@ -25,6 +26,9 @@ mod registrations;
 mod rig;
 #[path = "../support/mod.rs"]
 mod support;
+#[allow(dead_code)]
+#[path = "../checks/tools.rs"]
+mod tools;
 mod usage;
 mod waking;
 
@@ -75,6 +79,7 @@ fn trials(ignored: bool) -> Vec<Trial> {
     let groups: &[(&str, &[Test])] = &[
         ("rig", rig::TESTS),
         ("facts", facts::TESTS),
+        ("checks", checks::TESTS),
         ("demo", demo::TESTS),
         ("person", person::TESTS),
         ("person::interrupts", person::interrupts::TESTS),

@@ -5,6 +5,7 @@
 //! and what did not finish is said to be unfinished.
 
 mod before;
+mod echoes;
 mod engine;
 mod fixers;
 mod item;
@@ -116,12 +117,13 @@ pub(crate) fn run(order: &Order<'_>) -> Result<Outcome> {
     };
     let ralph = std::env::current_exe().context("could not find this executable")?;
     let targets = item::targets(order)?;
-    let engine = Engine::new(order, until, ralph);
+    let mut engine = Engine::new(order, until, ralph);
     let mut checked = Vec::new();
     for target in &targets {
         checked.extend(fixers::run(&engine, target));
     }
-    engine.settle();
+    engine.settle(&checked);
     checked.extend(looks::run(&engine, &targets));
+    echoes::silence(&targets, &mut checked);
     Ok(engine.outcome(&targets, checked))
 }

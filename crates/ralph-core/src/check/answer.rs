@@ -56,7 +56,8 @@ pub fn text(report: &Report) -> Option<String> {
     let mut text = head(report);
     let room = LONGEST - units(&rest) - 200;
     let mut findings: Vec<&Finding> = report.new.iter().collect();
-    findings.sort_by_key(|one| (!one.is_error, !report.files.contains(&one.file)));
+    findings
+        .sort_by_key(|one| (!one.is_error, !report.files.contains(&one.file), &one.file, one.line));
     let mut told = 0;
     for finding in findings.iter().take(MOST) {
         let line = line(finding);

@@ -24,6 +24,9 @@ pub struct Finding {
     pub is_error: bool,
 }
 
+/// The rule of a test that failed. Its message is the test's name, `: `, and how it failed.
+pub const OF_TEST: &str = "test";
+
 /// What makes two findings the same although lines have moved.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Key {
@@ -35,13 +38,17 @@ pub struct Key {
 
 impl Finding {
     /// The file, the rule and the message, with every number left out: they count lines and columns
-    /// as a rule.
+    /// as a rule. Of a test only its name: that it fails in another way is no news.
     pub fn key(&self) -> Key {
+        let message = match (self.rule == OF_TEST, self.message.split_once(": ")) {
+            (true, Some((name, _))) => name,
+            _ => &self.message,
+        };
         Key {
             check: self.check.clone(),
             file: self.file.clone(),
             rule: self.rule.clone(),
-            message: without_numbers(&self.message),
+            message: without_numbers(message),
         }
     }
 }
@@ -71,6 +78,23 @@ mod tests {
     #[track_caller]
     fn check(text: &str, expected: &str) {
         assert_eq!(without_numbers(text), expected);
+    }
+
+    #[test]
+    fn a_test_that_fails_in_another_way_is_the_same_finding() {
+        let finding = |rule: &str, message: &str| Finding {
+            check: "vitest".to_owned(),
+            file: "a.test.ts".to_owned(),
+            line: None,
+            column: None,
+            rule: rule.to_owned(),
+            message: message.to_owned(),
+            is_error: true,
+        };
+        let key = |rule, message| finding(rule, message).key();
+        assert_eq!(key("test", "adds: is a"), key("test", "adds: is b"));
+        assert_ne!(key("test", "adds: is a"), key("test", "adds more: is a"));
+        assert_ne!(key("suite", "adds: is a"), key("suite", "adds: is b"));
     }
 
     #[test]

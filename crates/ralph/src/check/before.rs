@@ -42,16 +42,22 @@ enum Then {
     Found(Vec<Key>),
     /// There was not enough time, of so many milliseconds.
     TooSlow(u128),
+    /// The tool cannot look at it.
+    CannotTell,
 }
 
 /// What the check found before the work; unknown where that cannot be told in time.
 pub(super) fn known(engine: &Engine<'_>, target: &Target, item: &Item) -> Before {
     let Some(tree) = engine.trees.of(&target.root) else { return Before::Unknown };
     let name = format!("{} in {tree}", item.id);
-    let Some(left) = engine.left(None) else { return Before::Unknown };
+    let Some(patience) = engine.left_for(target, item) else { return Before::Unknown };
+    // Of many edits at once one looks, and the others read what it saw.
+    let Ok(_held) = target.kept.lock(&name, patience) else { return Before::Unknown };
+    let Some(left) = engine.left_for(target, item) else { return Before::Unknown };
     match target.kept.read(&name) {
         Some(Then::Found(keys)) => return Before::Known(keys),
         Some(Then::TooSlow(given)) if given >= left.as_millis() => return Before::Unknown,
+        Some(Then::CannotTell) => return Before::Unknown,
         _ => {}
     }
     let Ok(copy) = Copy::of(&target.kept, &target.root, &tree, left) else {
@@ -74,7 +80,7 @@ fn look(engine: &Engine<'_>, target: &Target, item: &Item, copy: &Copy) -> Optio
     if is_new || !checks::is_folder(&check.folder) {
         return Some(Then::Found(Vec::new()));
     }
-    let left = engine.left(None)?;
+    let left = engine.left_for(target, item)?;
     let output = target.kept.output(&format!("before: {}", item.id));
     let place = Place { root: copy.folder().to_owned(), file, output };
     match tool::look(engine, &check, &place, left).0 {
@@ -83,7 +89,7 @@ fn look(engine: &Engine<'_>, target: &Target, item: &Item, copy: &Copy) -> Optio
             Some(Then::Found(found.into_iter().map(back).collect()))
         }
         Looked::Unfinished(_) => Some(Then::TooSlow(left.as_millis())),
-        Looked::NotRun(_) => None,
+        Looked::NotRun(_) => Some(Then::CannotTell),
     }
 }
 

@@ -1,15 +1,15 @@
 //! What all parts of a run share: the deadline, what is remembered, and how an outcome is put
 //! together.
 
-use super::item::Target;
+use super::item::{Item, Target};
 use super::remembered::{Durations, Told};
 use super::{Came, Checked, Order, Outcome, Pace, before::Trees};
+use ralph_core::check::Kind;
 use ralph_core::check::answer::{self, Report};
 use ralph_core::check::finding::Finding;
 use ralph_io::clock;
 use std::path::PathBuf;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::{Duration, Instant};
 
 /// How long one tool may take where nothing else bounds it.
@@ -22,9 +22,11 @@ const LEAST: Duration = Duration::from_millis(50);
 pub(super) struct Engine<'a> {
     pub(super) order: &'a Order<'a>,
     until: Option<Instant>,
-    /// Milliseconds since 1970 when the files were as they are to be looked at: what another run has
-    /// looked at afterwards, it has seen like that.
-    settled_ms: AtomicI64,
+    /// When the fixers have to leave the rest of the time to the checks and tests.
+    fixers_until: Option<Instant>,
+    /// Milliseconds since 1970 when the edited files were last changed, as far as this run knows: what
+    /// another run looked at afterwards has seen them as they are.
+    pub(super) settled_ms: i64,
     pub(super) ralph: PathBuf,
     pub(super) trees: Trees,
     /// Everything that was found, for the file with the full text.
@@ -33,25 +35,38 @@ pub(super) struct Engine<'a> {
 
 impl<'a> Engine<'a> {
     pub(super) fn new(order: &'a Order<'a>, until: Option<Instant>, ralph: PathBuf) -> Engine<'a> {
-        let settled_ms = AtomicI64::new(clock::now().as_millisecond());
+        let settled_ms = clock::now().as_millisecond();
         let trees = Trees::since(order.of_loop);
-        Engine { order, until, settled_ms, ralph, trees, all: Mutex::default() }
+        let now = Instant::now();
+        let fixers_until = until.map(|until| now + until.saturating_duration_since(now) / 2);
+        Engine { order, until, fixers_until, settled_ms, ralph, trees, all: Mutex::default() }
     }
 
-    /// Says that the fixers are done.
-    pub(super) fn settle(&self) {
-        self.settled_ms.store(clock::now().as_millisecond(), Ordering::Relaxed);
-    }
-
-    /// When the files were as they are to be looked at, in milliseconds since 1970.
-    pub(super) fn settled_ms(&self) -> i64 {
-        self.settled_ms.load(Ordering::Relaxed)
+    /// Takes note that the fixers have run: what others saw of a file before is not what it is now.
+    pub(super) fn settle(&mut self, fixed: &[Checked]) {
+        if fixed.iter().any(|one| one.fixed) {
+            self.settled_ms = clock::now().as_millisecond();
+        }
     }
 
     /// How long the next tool may run; none if there is no time left.
     pub(super) fn left(&self, limit: Option<Duration>) -> Option<Duration> {
         let left = self.until.map_or(FAR, |at| at.saturating_duration_since(Instant::now()));
         (left >= LEAST).then(|| left.min(limit.unwrap_or(FAR)))
+    }
+
+    /// How long the next tool may run for this check. A fixer that hangs must not keep the compiler
+    /// and the tests from being heard.
+    pub(super) fn left_for(&self, target: &Target, item: &Item) -> Option<Duration> {
+        let has_others = target.items.iter().any(|item| item.check.kind != Kind::Fix);
+        let limit = item.check.limit;
+        match self.fixers_until {
+            Some(until) if item.check.kind == Kind::Fix && has_others => {
+                let left = until.saturating_duration_since(Instant::now());
+                self.left(Some(left.min(limit.unwrap_or(FAR)))).filter(|left| *left >= LEAST)
+            }
+            _ => self.left(limit),
+        }
     }
 
     /// How long all checks of the run may take together, for messages.
@@ -75,7 +90,7 @@ impl<'a> Engine<'a> {
         new: Vec<Finding>,
     ) -> (Vec<Finding>, usize) {
         match self.order.of_loop {
-            Some(of_loop) => Told::of(target, of_loop).sort(id, new, self.settled_ms()),
+            Some(of_loop) => Told::of(target, of_loop).sort(id, new, self.settled_ms),
             None => (new, 0),
         }
     }

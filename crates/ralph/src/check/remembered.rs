@@ -82,9 +82,10 @@ impl<'a> Told<'a> {
     pub(super) fn sort(&self, id: &str, new: Vec<Finding>, now_ms: i64) -> (Vec<Finding>, usize) {
         let keys: Vec<Key> = new.iter().map(Finding::key).collect();
         let told = self.kept.update(&self.name, |memory: &mut Memory| {
+            // Of two edits at once, the one that was settled first may come here last.
             let known = memory.findings.remove(id);
             let (at, told) = known
-                .filter(|(at, _)| (0..BURST_MS).contains(&(now_ms - at)))
+                .filter(|(at, _)| (now_ms - at).abs() < BURST_MS)
                 .unwrap_or((now_ms, Vec::new()));
             if !keys.is_empty() {
                 memory.findings.insert(id.to_owned(), (at, keys));

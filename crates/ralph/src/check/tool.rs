@@ -13,6 +13,7 @@ use ralph_io::checks::{self, Limits};
 use ralph_io::clock;
 use ralph_io::command::Ended;
 use serde::{Deserialize, Serialize};
+use std::collections::HashSet;
 use std::path::{Component, Path, PathBuf};
 use std::time::Duration;
 
@@ -79,7 +80,7 @@ fn whole(engine: &Engine<'_>, target: &Target, item: &Item) -> Looked {
         return Looked::Unfinished("the same check of another edit took all the time".to_owned());
     };
     let earlier: Option<WholeRun> = target.kept.read(&name);
-    if let Some(earlier) = earlier.filter(|run| run.began_ms > engine.settled_ms())
+    if let Some(earlier) = earlier.filter(|run| run.began_ms > engine.settled_ms)
         && let Looked::Found(_) = &earlier.looked
     {
         return earlier.looked;
@@ -98,7 +99,7 @@ fn here(engine: &Engine<'_>, target: &Target, item: &Item) -> Looked {
         file: target.file.clone(),
         output: target.kept.output(&item.id),
     };
-    let Some(left) = engine.left(item.check.limit) else { return no_time(engine) };
+    let Some(left) = engine.left_for(target, item) else { return no_time(engine) };
     let (looked, took) = look(engine, &item.check, &place, left);
     Durations::of(target).note(&item.id, took, matches!(looked, Looked::Unfinished(_)), engine);
     looked
@@ -106,6 +107,10 @@ fn here(engine: &Engine<'_>, target: &Target, item: &Item) -> Looked {
 
 fn no_time(engine: &Engine<'_>) -> Looked {
     let budget = engine.budget().as_secs();
+    if engine.left(None).is_some() {
+        let what = format!("the fixers before it took all of their half of the {budget} s");
+        return Looked::Unfinished(what);
+    }
     Looked::Unfinished(format!("nothing was left of the {budget} s for all checks when it was due"))
 }
 
@@ -183,7 +188,13 @@ fn named(found: Vec<Finding>, check: &Check, place: &Place) -> Vec<Finding> {
         "" => String::new(),
         file => relative(&plain(&check.folder.join(file)), &place.root),
     };
-    found.into_iter().map(|one| Finding { file: name(&one.file), ..one }).collect()
+    let named = found.into_iter().map(|one| Finding { file: name(&one.file), ..one });
+    // A compiler says the same for each target that a file is part of.
+    let mut seen = HashSet::new();
+    let is_first = |one: &Finding| {
+        seen.insert((one.file.clone(), one.line, one.column, one.rule.clone(), one.message.clone()))
+    };
+    named.filter(is_first).collect()
 }
 
 /// The path without `.` and `..`.

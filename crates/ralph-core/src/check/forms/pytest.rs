@@ -1,14 +1,11 @@
 //! `pytest`: its short summary, and the places from the sections above it.
 
 use super::{Printed, Said, failure, whole};
-use crate::check::finding::Finding;
+use crate::check::finding::{Finding, OF_TEST};
 use std::collections::BTreeMap;
 
 /// The exit code where no test was there to run.
 const NO_TESTS: i32 = 5;
-
-/// The rule of a test that failed; what fails around tests is an `error`.
-const FAILED: &str = "test";
 
 /// A row of the summary: the test as it is called within its file, and what is said of it.
 struct Row {
@@ -46,7 +43,8 @@ fn summary(text: &str, printed: &Printed<'_>) -> Vec<Row> {
         if is_end(line) || rows.len() == super::MOST {
             break;
         }
-        let kinds = [("FAILED ", FAILED), ("ERROR ", "error")];
+        // What fails around tests is an error.
+        let kinds = [("FAILED ", OF_TEST), ("ERROR ", "error")];
         let row = kinds.iter().find_map(|(word, rule)| Some((line.strip_prefix(word)?, *rule)));
         match (row, rows.last_mut()) {
             (Some((row, rule)), _) => rows.push(of_row(row, rule, printed)),
@@ -143,7 +141,7 @@ fn headings(row: &Row) -> Vec<String> {
     let (name, parameters) = row.test.split_at(row.test.find('[').unwrap_or(row.test.len()));
     let name = format!("{}{parameters}", name.replace("::", "."));
     match (row.finding.rule.as_str(), name.is_empty()) {
-        (FAILED, _) => vec![name],
+        (OF_TEST, _) => vec![name],
         (_, true) => vec![format!("ERROR collecting {}", row.finding.file)],
         (_, false) => ["setup", "teardown"].map(|at| format!("ERROR at {at} of {name}")).into(),
     }

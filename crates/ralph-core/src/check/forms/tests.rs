@@ -102,7 +102,7 @@ const RECORDINGS: &[(&str, Form, i32, &[&str])] = &[
         Form::Tsc,
         2,
         &[
-            "did not run: TS18003: No inputs were found in config file '/project/ts-none/tsconfig.json'. Specified 'include' paths were '[\"nothing\"]' and 'exclude' paths were '[]'.",
+            "error  <TS18003> No inputs were found in config file '/project/ts-none/tsconfig.json'. Specified 'include' paths were '[\"nothi…",
         ],
     ),
     (

@@ -4,7 +4,7 @@
 
 use super::json::{items, text};
 use super::{Printed, Said, failure, json, whole};
-use crate::check::finding::Finding;
+use crate::check::finding::{Finding, OF_TEST};
 use serde_json::Value;
 
 /// How a report begins, in both.
@@ -60,8 +60,10 @@ fn of_file(file: &Value, printed: &Printed<'_>, findings: &mut Vec<Finding>) {
 fn of_test(test: &Value, file: &str, printed: &Printed<'_>) -> Finding {
     let failure = test["failureMessages"][0].as_str().unwrap_or_default();
     let (line, column) = place(failure, file).unzip();
-    let message = format!("{}: {}", text(test, "fullName"), useful_lines(failure));
-    Finding { file: file.to_owned(), line, column, ..printed.finding("test", message) }
+    // The name ends at the first colon.
+    let name = text(test, "fullName").replace(": ", " ");
+    let message = format!("{name}: {}", useful_lines(failure));
+    Finding { file: file.to_owned(), line, column, ..printed.finding(OF_TEST, message) }
 }
 
 /// Without stack frames, blank lines and the heading of jest.

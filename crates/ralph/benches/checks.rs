@@ -1,0 +1,86 @@
+//! Measures the answer to the second edit of a TypeScript file, against the order of the pattern: one tool
+//! after another, each through `npx`, the compiler without what it knew before.
+//!
+//! Both sides run in turn on one project, so that a slow minute of the machine meets both. Absolute times
+//! move; the ratio is worth quoting. The tools are those of `tests/checks/install-tools.sh`.
+#![allow(clippy::disallowed_methods, clippy::unwrap_used, reason = "a bench starts programs")]
+
+#[allow(unreachable_pub)]
+#[path = "../../../tests/support/executables.rs"]
+mod executables;
+#[allow(unreachable_pub)]
+#[path = "../../../tests/support/journals.rs"]
+mod journals;
+#[allow(dead_code)]
+#[path = "../../../tests/checks/project.rs"]
+mod project;
+#[path = "checks/subject.rs"]
+mod subject;
+#[allow(unreachable_pub)]
+#[path = "../../../tests/support/timeless.rs"]
+mod timeless;
+#[allow(dead_code)]
+#[path = "../../../tests/checks/tools.rs"]
+mod tools;
+#[allow(dead_code)]
+#[path = "../../../tests/support/session.rs"]
+mod world;
+
+use std::process::ExitCode;
+use std::time::Duration;
+use subject::Subject;
+
+/// The most that ours may take of the pattern's time.
+const BAR: f64 = 0.65;
+
+/// Edits of a file that no check is for.
+const N_IDLE: usize = 21;
+
+fn main() -> ExitCode {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    // `cargo test --all-targets` starts benches too, to see that they start.
+    if !args.iter().any(|arg| arg == "--bench") {
+        println!("not measuring: run by `cargo bench -p ralph --bench checks`");
+        return ExitCode::SUCCESS;
+    }
+    if let Some(missing) = tools::missing()
+        .or_else(|| tools::find("npx").is_none().then(|| "could not find `npx` on PATH".to_owned()))
+    {
+        tools::announce("The bench of the checks is SKIPPED.", &missing);
+        return ExitCode::SUCCESS;
+    }
+    let rounds = if args.iter().any(|arg| arg == "--short") { 3 } else { 9 };
+    match measure(rounds) {
+        true => ExitCode::SUCCESS,
+        false => ExitCode::FAILURE,
+    }
+}
+
+fn measure(rounds: usize) -> bool {
+    let subject = Subject::new();
+    let first = subject.ours(0);
+    subject.pattern(0);
+    let mut ours = Vec::new();
+    let mut pattern = Vec::new();
+    for round in 1..=rounds {
+        ours.push(subject.ours(round));
+        pattern.push(subject.pattern(round));
+    }
+    let idle: Vec<Duration> = (0..N_IDLE).map(|_| subject.nothing_applies()).collect();
+    let (ours, pattern) = (median(ours), median(pattern));
+    let ratio = ours / pattern;
+    let held = ratio <= BAR;
+    let mark = if held { "ok" } else { "MISS" };
+    println!("first edit of a .ts file     {:>9.0} ms", first.as_secs_f64() * 1_000.0);
+    println!(
+        "second edit of a .ts file    {ours:>9.0} ms   {ratio:.2} of the pattern's, bar <= {BAR}   {mark}"
+    );
+    println!("pattern: npx, one by one     {pattern:>9.0} ms");
+    println!("no check applies             {:>9.1} ms", median(idle));
+    held
+}
+
+fn median(mut took: Vec<Duration>) -> f64 {
+    took.sort_unstable();
+    took[took.len() / 2].as_secs_f64() * 1_000.0
+}

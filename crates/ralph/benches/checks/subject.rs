@@ -1,0 +1,108 @@
+//! The project that is edited: 300 modules of 64 lines, one of them with a test.
+
+use crate::project::Project;
+use crate::tools;
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+const FILES: usize = 300;
+const EDITED: &str = "src/m150.ts";
+
+/// What the pattern does after an edit, in its order.
+const PATTERN: &str = "\
+npx --no-install tsc --noEmit
+npx --no-install eslint --fix src/m150.ts
+npx --no-install prettier --write src/m150.ts
+npx --no-install vitest run src/m150.test.ts
+";
+
+const CONFIGURATIONS: [(&str, &str); 4] = [
+    (
+        "package.json",
+        r#"{"private": true, "type": "module", "devDependencies": {"typescript": "*", "eslint": "*", "prettier": "*", "vitest": "*"}}"#,
+    ),
+    (
+        "tsconfig.json",
+        r#"{"compilerOptions": {"strict": true, "target": "es2022", "module": "preserve", "noEmit": true, "skipLibCheck": true, "types": []}, "include": ["src"]}"#,
+    ),
+    (
+        "eslint.config.js",
+        r#"import tseslint from "typescript-eslint";
+export default [{ files: ["**/*.ts"], languageOptions: { parser: tseslint.parser }, rules: { "prefer-const": "error" } }];
+"#,
+    ),
+    (".prettierrc", "{}\n"),
+];
+
+const TEST: &str = r#"import { expect, test } from "vitest";
+import { value150 } from "./m150";
+
+test("has a name", () => {
+  expect(value150.name).toBe("150");
+});
+"#;
+
+pub(crate) struct Subject {
+    project: Project,
+}
+
+impl Subject {
+    pub(crate) fn new() -> Subject {
+        let modules: Vec<(String, String)> =
+            (0..FILES).map(|n| (format!("src/m{n}.ts"), module(n, 0))).collect();
+        let modules = modules.iter().map(|(path, text)| (path.as_str(), text.as_str()));
+        let files: Vec<(&str, &str)> =
+            CONFIGURATIONS.into_iter().chain(modules).chain([("src/m150.test.ts", TEST)]).collect();
+        let project = Project::of_node(&files);
+        let bin = project.world.root().join("bin/npx");
+        std::os::unix::fs::symlink(tools::find("npx").unwrap(), bin).unwrap();
+        // What is measured is the time; a deadline would cut it short on a busy machine.
+        Subject { project: project.patient().looping() }
+    }
+
+    /// The hook's answer to an edit that changes what the module exports.
+    pub(crate) fn ours(&self, round: usize) -> Duration {
+        let answer = self.project.write(EDITED, &module(150, 2 * round + 1));
+        assert!(!answer.text.contains("did not"), "{}", answer.text);
+        answer.took
+    }
+
+    /// The same by the pattern's commands.
+    pub(crate) fn pattern(&self, round: usize) -> Duration {
+        self.project.world.write(EDITED, &module(150, 2 * round + 2));
+        let mut shell = Command::new("sh");
+        shell.args(["-ec", PATTERN]).env_clear().envs(&self.project.world.env);
+        shell.current_dir(self.project.world.project());
+        let began = Instant::now();
+        let output = shell.output().unwrap();
+        assert!(output.status.success(), "{output:?}");
+        began.elapsed()
+    }
+
+    /// The answer to an edit of a file that no check is for.
+    pub(crate) fn nothing_applies(&self) -> Duration {
+        self.project.write("notes.xyz", "one").silent().took
+    }
+}
+
+/// Module `n` uses three before it. Each version exports another constant.
+fn module(n: usize, version: usize) -> String {
+    let uses: Vec<usize> = [1, 7, 61].into_iter().filter_map(|step| n.checked_sub(step)).collect();
+    let mut text: String =
+        uses.iter().map(|of| format!("import {{ value{of} }} from \"./m{of}\";\n")).collect();
+    let sum: String = uses.iter().map(|of| format!(" + value{of}.total")).collect();
+    text.push_str(&format!(
+        "\nexport interface Shape{n} {{\n  name: string;\n  total: number;\n  parts: Record<string, number[]>;\n}}\n"
+    ));
+    for part in 0..10 {
+        text.push_str(&format!(
+            "\nexport function part{n}_{part}(of: Shape{n}): number[] {{\n  const found = of.parts[\"{part}\"] ?? [];\n  \
+             return found.map((one) => one * {part});\n}}\n"
+        ));
+    }
+    text.push_str(&format!(
+        "\nexport const version{version} = {version};\nexport const value{n}: Shape{n} = {{\n  name: \"{n}\",\n  \
+         total: {n}{sum},\n  parts: {{}},\n}};\n"
+    ));
+    text
+}

@@ -1,0 +1,96 @@
+//! The checks after an edit with the real tools, as the hook runs them: the compiler, linters, formatters and
+//! test runners that `install-tools.sh` has put beside the tree.
+//!
+//! Where the tools are missing every test is reported as ignored, loudly; with `RALPH_REQUIRE_TOOLS=1`
+//! that is a failure. `RALPH_SHOW_ANSWERS=1` prints what the model would read, with the time it took.
+
+// Tests start the programs they test, and clippy does not see that a binary without harness is a test.
+#![allow(clippy::disallowed_methods, clippy::unwrap_used)]
+
+/// The tests of a file by their names; one that is left out is dead code, which the lints refuse.
+macro_rules! tests {
+    ($($name:ident),* $(,)?) => { &[$((stringify!($name), $name)),*] };
+}
+
+mod burst;
+#[allow(unreachable_pub)]
+#[path = "../support/executables.rs"]
+mod executables;
+mod go;
+#[allow(unreachable_pub)]
+#[path = "../support/journals.rs"]
+mod journals;
+mod packages;
+mod project;
+mod python;
+mod rust;
+mod scale;
+mod shell;
+#[allow(unreachable_pub)]
+#[path = "../support/timeless.rs"]
+mod timeless;
+mod tools;
+mod typescript;
+mod vitest;
+#[allow(dead_code)]
+#[path = "../support/session.rs"]
+mod world;
+
+use libtest_mimic::{Arguments, Failed, Trial};
+use std::process::ExitCode;
+
+/// A named test.
+type Test = (&'static str, fn());
+
+fn main() -> ExitCode {
+    let mut arguments = Arguments::from_args();
+    // The tools of one edit keep two cores busy, and some of these tests are about time.
+    arguments.test_threads = Some(1);
+    let missing = tools::missing();
+    if let Some(missing) = missing.as_ref().filter(|_| !arguments.list) {
+        if tools::are_required() {
+            eprintln!("{missing}\nRALPH_REQUIRE_TOOLS=1 makes this a failure.");
+            return ExitCode::FAILURE;
+        }
+        tools::announce("The tests with the real tools are SKIPPED.", missing);
+    }
+    libtest_mimic::run(&arguments, trials(missing.is_some())).exit_code()
+}
+
+fn trials(ignored: bool) -> Vec<Trial> {
+    let groups: [(&str, Option<&str>, &[Test]); 9] = [
+        ("typescript", None, typescript::TESTS),
+        ("vitest", None, vitest::TESTS),
+        ("packages", None, packages::TESTS),
+        ("burst", None, burst::TESTS),
+        ("python", None, python::TESTS),
+        ("shell", Some("shellcheck"), shell::TESTS),
+        ("go", Some("go"), go::TESTS),
+        ("rust", Some("rustfmt"), rust::TESTS),
+        ("scale", None, scale::TESTS),
+    ];
+    let mut trials = Vec::new();
+    for (group, needs, tests) in groups {
+        let lacks = needs.filter(|name| tools::find(name).is_none());
+        if let Some(name) = lacks.filter(|_| !ignored) {
+            tools::announce(
+                &format!("The tests of {group} are SKIPPED."),
+                &format!("could not find `{name}` on PATH"),
+            );
+        }
+        for (name, test) in tests {
+            let name = format!("{group}::{name}");
+            trials.push(trial(name, *test).with_ignored_flag(ignored || lacks.is_some()));
+        }
+    }
+    trials
+}
+
+fn trial(name: String, test: fn()) -> Trial {
+    Trial::test(name, move || {
+        let began = std::time::Instant::now();
+        test();
+        eprintln!("{:.1} s", began.elapsed().as_secs_f32());
+        Ok::<(), Failed>(())
+    })
+}
