@@ -56,7 +56,8 @@ pub(super) fn known(engine: &Engine<'_>, target: &Target, item: &Item) -> Before
     let Some(left) = engine.left_for(target, item) else { return Before::Unknown };
     match target.kept.read(&name) {
         Some(Then::Found(keys)) => return Before::Known(keys),
-        Some(Then::TooSlow(given)) if given >= left.as_millis() => return Before::Unknown,
+        // Tried again where there is much more time, or each edit would wait to the deadline in vain.
+        Some(Then::TooSlow(given)) if left.as_millis() < 2 * given => return Before::Unknown,
         Some(Then::CannotTell) => return Before::Unknown,
         _ => {}
     }
