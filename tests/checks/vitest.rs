@@ -26,7 +26,9 @@ fn a_related_test_that_fails_is_told_by_name_and_one_that_failed_before_is_not_b
     project
         .write("src/sum.ts", "export const sum = (a: number, b: number) => a - b;\n")
         .says(&["src/sum.test.ts", "adds two numbers", "(vitest)"])
-        .says_nothing_of(&["was broken before", "did not"]);
+        .says(&["1 new error and 1 new warning", "-1 to be 4"])
+        .says(&["(it failed before this work, in another way)"])
+        .says_nothing_of(&["did not"]);
     project.write("src/sum.ts", SUM).says_nothing_of(&["adds two numbers", "did not"]);
 }
 

@@ -33,23 +33,34 @@ pub struct Key {
     check: String,
     file: String,
     rule: String,
+    /// Of a test its name.
     message: String,
+    /// Of a test how it failed; empty for everything else.
+    how: String,
 }
 
 impl Finding {
     /// The file, the rule and the message, with every number left out: they count lines and columns
-    /// as a rule. Of a test only its name: that it fails in another way is no news.
+    /// as a rule.
     pub fn key(&self) -> Key {
-        let message = match (self.rule == OF_TEST, self.message.split_once(": ")) {
-            (true, Some((name, _))) => name,
-            _ => &self.message,
+        let (message, how) = match (self.rule == OF_TEST, self.message.split_once(": ")) {
+            (true, Some(name_and_how)) => name_and_how,
+            _ => (self.message.as_str(), ""),
         };
         Key {
             check: self.check.clone(),
             file: self.file.clone(),
             rule: self.rule.clone(),
             message: without_numbers(message),
+            how: without_numbers(how),
         }
+    }
+}
+
+impl Key {
+    /// The same without how a test failed.
+    pub fn of_whatever_failure(&self) -> Key {
+        Key { how: String::new(), ..self.clone() }
     }
 }
 
@@ -81,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn a_test_that_fails_in_another_way_is_the_same_finding() {
+    fn a_test_that_fails_in_another_way_is_another_finding_of_the_same_test() {
         let finding = |rule: &str, message: &str| Finding {
             check: "vitest".to_owned(),
             file: "a.test.ts".to_owned(),
@@ -92,9 +103,13 @@ mod tests {
             is_error: true,
         };
         let key = |rule, message| finding(rule, message).key();
-        assert_eq!(key("test", "adds: is a"), key("test", "adds: is b"));
-        assert_ne!(key("test", "adds: is a"), key("test", "adds more: is a"));
-        assert_ne!(key("suite", "adds: is a"), key("suite", "adds: is b"));
+        let test = |message| key("test", message).of_whatever_failure();
+        assert_eq!(key("test", "adds: is 3"), key("test", "adds: is 4"));
+        assert_ne!(key("test", "adds: is a"), key("test", "adds: is b"));
+        assert_eq!(test("adds: is a"), test("adds: is b"));
+        assert_ne!(test("adds: is a"), test("adds more: is a"));
+        let suite = |message| key("suite", message).of_whatever_failure();
+        assert_ne!(suite("adds: is a"), suite("adds: is b"));
     }
 
     #[test]

@@ -3,8 +3,8 @@
 //! Findings are compared by their keys, which know no line numbers, and counted: where two of a kind
 //! were there before and three are now, one is new.
 
-use super::finding::{Finding, Key};
-use std::collections::HashMap;
+use super::finding::{Finding, Key, OF_TEST};
+use std::collections::{HashMap, HashSet};
 
 /// What was there before the work began.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -32,11 +32,16 @@ pub fn sort(found: Vec<Finding>, before: &Before, is_edited: impl Fn(&str) -> bo
     match before {
         Before::Known(keys) => {
             let mut left = counts(keys);
+            let failed: HashSet<Key> = keys.iter().map(Key::of_whatever_failure).collect();
             for finding in found {
-                match left.get_mut(&finding.key()) {
+                let key = finding.key();
+                match left.get_mut(&key) {
                     Some(count) if *count > 0 => {
                         *count -= 1;
                         sorted.old += 1;
+                    }
+                    _ if finding.rule == OF_TEST && failed.contains(&key.of_whatever_failure()) => {
+                        sorted.new.push(as_before(finding));
                     }
                     _ => sorted.new.push(finding),
                 }
@@ -53,6 +58,13 @@ pub fn sort(found: Vec<Finding>, before: &Before, is_edited: impl Fn(&str) -> bo
         }
     }
     sorted
+}
+
+/// A test that failed before the work, and fails in another way now. It may have lacked something
+/// there, a repository for example: it is told, and not blamed on the work.
+fn as_before(finding: Finding) -> Finding {
+    let message = format!("{} (it failed before this work, in another way)", finding.message);
+    Finding { message, is_error: false, ..finding }
 }
 
 /// Takes out what the model was told already and has not put right yet: the rest, and how many
@@ -112,6 +124,26 @@ mod tests {
         let known = Before::Known(vec![finding("a.ts", 3, "x").key(); 2]);
         let three = [("a.ts", 1, "x"), ("a.ts", 2, "x"), ("a.ts", 3, "x")];
         check(&three, &known, "a.ts:3 | 2 old, 0 elsewhere");
+    }
+
+    #[test]
+    fn a_test_that_failed_before_in_another_way_is_told_and_not_blamed() {
+        let test =
+            |message: &str| Finding { rule: "test".to_owned(), ..finding("a.ts", 1, message) };
+        let before = Before::Known(vec![test("adds: no repository").key()]);
+        let sort = |message| sort(vec![test(message)], &before, |_| true);
+        assert_eq!((sort("adds: no repository").old, sort("adds: no repository").new), (1, vec![]));
+        let told = sort("adds: got 3");
+        assert!(
+            !told.new[0].is_error && told.new[0].message.ends_with("in another way)"),
+            "{told:?}"
+        );
+        assert!(sort("subtracts: got 3").new[0].is_error);
+        let of_rule =
+            |rule: &str, message: &str| Finding { rule: rule.to_owned(), ..test(message) };
+        let before = Before::Known(vec![of_rule("TS1", "adds: a").key()]);
+        let other = super::sort(vec![of_rule("TS1", "adds: b")], &before, |_| true);
+        assert!(other.new[0].is_error);
     }
 
     #[test]

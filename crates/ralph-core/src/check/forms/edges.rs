@@ -264,7 +264,7 @@ fn why_a_tool_did_not_run_is_one_line() {
     check(
         Form::Tsc,
         2,
-        "error TS18003: no inputs\n  in it\n",
-        &["did not run: TS18003: no inputs"],
+        "error TS5058: no project\n  in it\n",
+        &["did not run: TS5058: no project"],
     );
 }
