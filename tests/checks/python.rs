@@ -48,8 +48,9 @@ fn a_related_test_that_fails_is_told_by_name() {
     .looping();
     project
         .write("src/sums.py", "def add(a, b):\n    return a - b\n")
-        .says(&["tests/test_sums.py", "test_adds", "(pytest)"])
-        .says_nothing_of(&["test_was_broken_before", "did not"]);
+        .says(&["tests/test_sums.py", "test_adds", "(pytest)", "1 new error and 1 new warning"])
+        .says(&["(it failed before this work, in another way)"])
+        .says_nothing_of(&["did not"]);
 }
 
 fn a_type_error_is_told_where_mypy_is_configured() {
