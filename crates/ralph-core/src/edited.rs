@@ -77,6 +77,8 @@ mod tests {
         let bash = |response: &str| format!(r#"{{"tool_name":"Bash","tool_response":{response}}}"#);
         check(&bash(r#"{"bashEditDiff":{"files":[],"changedFiles":["/a","/b"]}}"#), &["/a", "/b"]);
         check(&bash(r#"{"stdout":"bashEditDiff"}"#), &[]);
+        let another = r#"{"bashEditDiff":{"changedFiles":["/a"]}}"#;
+        check(&format!(r#"{{"tool_name":"Other","tool_response":{another}}}"#), &[]);
         check(&bash(r#"{"bashEditDiff":{"changedFiles":3}}"#), &[]);
         check(&bash(r#""text""#), &[]);
         let many: Vec<String> = (0..30).map(|number| format!("\"/{number}\"")).collect();
