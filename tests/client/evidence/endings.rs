@@ -5,6 +5,7 @@ use ralph::standin::{Script, StandIn, Turn, Usage};
 use super::{START, told_the_person};
 use crate::Test;
 use crate::kept::{TOKEN, installed, the_ended, the_live, works};
+use crate::support::{PATIENCE, wait_until};
 
 pub(crate) const TESTS: &[Test] = tests![
     turns_of_words_alone_end_as_idle_before_the_client_cuts_them,
@@ -15,7 +16,22 @@ pub(crate) const TESTS: &[Test] = tests![
 
 fn turns_of_words_alone_end_as_idle_before_the_client_cuts_them() {
     let world = installed();
-    let stand_in = StandIn::start(Script::new().repeat(Turn::text("I am thinking."))).unwrap();
+    // The client writes its transcript late. Until there is one, nobody can tell what a turn did.
+    let projects = world.config().join("projects");
+    let is_written = move || {
+        let folders = std::fs::read_dir(&projects).into_iter().flatten().flatten();
+        let mut files =
+            folders.flat_map(|folder| std::fs::read_dir(folder.path()).into_iter().flatten());
+        files.any(|file| {
+            file.is_ok_and(|file| file.path().extension().is_some_and(|it| it == "jsonl"))
+        })
+    };
+    let thinks = || Turn::text("I am thinking.");
+    let script = Script::new().turn(thinks()).answer_with(move |_| {
+        assert!(wait_until(PATIENCE, &is_written), "the client wrote no transcript");
+        thinks()
+    });
+    let stand_in = StandIn::start(script).unwrap();
     let run = world.client(&stand_in).prompt(START);
     assert_eq!(run.code, Some(0), "{run:?}");
     let kept = the_ended(&world);
