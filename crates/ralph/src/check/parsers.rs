@@ -1,7 +1,7 @@
 //! The parsers of our own: JSON, with comments where they are allowed, TOML and YAML.
 
-use ralph_core::check::Parser;
 use ralph_core::check::finding::Finding;
+use ralph_core::check::{Parser, jsonc};
 
 /// What is wrong with the text, at most one thing: nobody can tell what stands behind it.
 pub(super) fn read(parser: Parser, check: &str, content: &[u8]) -> Vec<Finding> {
@@ -12,7 +12,8 @@ pub(super) fn read(parser: Parser, check: &str, content: &[u8]) -> Vec<Finding> 
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let problem = match parser {
         Parser::Json => json(text),
-        Parser::JsonWithComments => json_with_comments(text),
+        // What is taken out leaves spaces: lines and columns are those of the file.
+        Parser::JsonWithComments => json(&jsonc::plain(text)),
         Parser::Toml => toml(text),
         Parser::Yaml => yaml(text),
     };
@@ -44,14 +45,6 @@ fn json(text: &str) -> Option<Problem> {
     Some((Some((number(error.line()), number(error.column()))), words))
 }
 
-fn json_with_comments(text: &str) -> Option<Problem> {
-    let options = jsonc_parser::ParseOptions::default();
-    let error =
-        jsonc_parser::parse_to_ast(text, &jsonc_parser::CollectOptions::default(), &options)
-            .err()?;
-    Some((Some(place(text, error.range().start)), error.kind().to_string()))
-}
-
 fn toml(text: &str) -> Option<Problem> {
     let error = toml::from_str::<toml::Table>(text).err()?;
     let at = error.span().map(|span| place(text, span.start));
@@ -70,4 +63,48 @@ fn place(text: &str, at: usize) -> (u32, u32) {
     let line = before.matches('\n').count() + 1;
     let column = before.rsplit('\n').next().unwrap_or_default().chars().count() + 1;
     (number(line), number(column))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// `line:column`, or nothing where all is well.
+    #[track_caller]
+    fn check(parser: Parser, text: &str, expected: &str) {
+        let found = read(parser, "x", text.as_bytes());
+        let place = |one: &Finding| format!("{}:{}", one.line.unwrap(), one.column.unwrap());
+        let places: Vec<String> = found.iter().map(place).collect();
+        assert_eq!(places.join(" "), expected, "{text}: {found:?}");
+    }
+
+    #[test]
+    fn json_is_as_its_standard_has_it() {
+        check(Parser::Json, "\u{feff}{\"a\": 1}\n", "");
+        check(Parser::Json, "{\n  \"a\": 1,\n}\n", "3:1");
+        check(Parser::Json, "// a\n{}", "1:1");
+    }
+
+    #[test]
+    fn comments_and_a_last_comma_are_all_that_is_allowed_besides() {
+        check(Parser::JsonWithComments, "// a\n{\"a\": 1, /* b */}\n", "");
+        check(Parser::JsonWithComments, "// a\n{\"a\" 1}\n", "2:6");
+        check(Parser::JsonWithComments, "{a: 1}", "1:2");
+        check(Parser::JsonWithComments, "{'a': 1}", "1:2");
+        check(Parser::JsonWithComments, "{\"a\": 1 \"b\": 2}", "1:9");
+    }
+
+    #[test]
+    fn toml_and_yaml_are_told_with_their_place() {
+        check(Parser::Toml, "a = 1\n", "");
+        check(Parser::Toml, "a = 1\nb = \n", "2:5");
+        check(Parser::Yaml, "a: 1\n---\nb: [2]\n", "");
+        check(Parser::Yaml, "a: [1\nb: 2\n", "2:2");
+    }
+
+    #[test]
+    fn what_is_no_text_is_one_finding_without_a_place() {
+        let found = read(Parser::Toml, "x", b"\xff");
+        assert_eq!((found.len(), found[0].line), (1, None));
+    }
 }
