@@ -15,7 +15,6 @@ mod remembered;
 mod tool;
 
 pub(crate) use item::targets;
-pub(crate) use remembered::later;
 
 use anyhow::{Context, Result};
 use engine::Engine;

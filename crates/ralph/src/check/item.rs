@@ -1,11 +1,13 @@
 //! What there is to do: the edited files, and the checks of each.
 
 use super::Order;
+use super::remembered::Durations;
 use anyhow::Result;
 use ralph_core::check::{Check, Kind, Lacking, Scope, languages};
 use ralph_io::checks::{self, Kept, Surroundings};
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// An edited file with everything that is to be done for it.
 #[derive(Debug)]
@@ -36,6 +38,11 @@ impl Target {
     /// The file as it is named to people and to the model.
     pub(crate) fn name(&self) -> String {
         relative(&self.file, &self.root)
+    }
+
+    /// How long a check of it took last; none if it has not run.
+    pub(crate) fn took_last(&self, item: &Item) -> Option<Duration> {
+        Durations::of(self).last(&item.id)
     }
 
     /// The checks of this kind, in their order.

@@ -1,12 +1,12 @@
-//! What is remembered from one edit to the next: how long each check takes, what the model was told,
-//! and which files are still to be looked at.
+//! What is remembered from one edit to the next: how long each check takes, and what the model was
+//! told.
 
 use super::Pace;
 use super::engine::Engine;
 use super::item::Target;
 use ralph_core::check::finding::{Finding, Key};
 use ralph_core::check::news;
-use ralph_io::checks::{self, Kept};
+use ralph_io::checks::Kept;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -40,6 +40,12 @@ impl<'a> Durations<'a> {
     pub(super) fn is_too_slow(&self, id: &str) -> bool {
         let all: BTreeMap<String, Measured> = self.kept.read("durations").unwrap_or_default();
         all.get(id).is_some_and(|measured| measured.missed >= MISSES)
+    }
+
+    /// How long it took last; none if it has not run.
+    pub(super) fn last(&self, id: &str) -> Option<Duration> {
+        let all: BTreeMap<String, Measured> = self.kept.read("durations").unwrap_or_default();
+        Some(Duration::from_millis(u64::try_from(all.get(id)?.last_ms).ok()?))
     }
 
     /// Remembers a run. One with time enough leaves the tool warm: the next edit may try it again.
@@ -101,23 +107,5 @@ impl<'a> Told<'a> {
         self.kept
             .update(&self.name, |memory: &mut Memory| memory.once.insert(what.to_owned()))
             .unwrap_or(true)
-    }
-}
-
-/// The files of a loop that have checks which were too slow for an edit.
-pub(crate) mod later {
-    use super::checks;
-    use std::path::{Path, PathBuf};
-
-    /// Remembers them.
-    pub(crate) fn add(of_loop: &Path, files: &[PathBuf]) {
-        // What cannot be written is not looked at later, and the model was told that it was not
-        // looked at now.
-        let _ = checks::add_later(of_loop, files);
-    }
-
-    /// Those that are remembered; they are forgotten with this.
-    pub(crate) fn take(of_loop: &Path) -> Vec<PathBuf> {
-        checks::take_later(of_loop)
     }
 }

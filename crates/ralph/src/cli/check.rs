@@ -79,7 +79,7 @@ fn late_files(of_loop: Option<&Path>) -> Result<Vec<PathBuf>> {
         let message = "there is no loop in this session; name the files instead";
         return Err(refused(Exit::No, message));
     };
-    Ok(check::later::take(of_loop))
+    Ok(checks::take_later(of_loop))
 }
 
 /// What the settings of the file's project say, with what could not be used of them.

@@ -13,7 +13,7 @@ use anyhow::{Context, Result};
 use ralph_core::check::answer;
 use ralph_core::check::choice::Choice;
 use ralph_core::settings::Settings;
-use ralph_io::checks::Surroundings;
+use ralph_io::checks::{self, Surroundings};
 use ralph_io::home::Home;
 use ralph_io::store::LoopFile;
 use ralph_io::{command, given, outside, settings};
@@ -44,7 +44,7 @@ pub(super) fn run(args: &Args) -> Result<Exit> {
     let file = args.state.as_ref().map(LoopFile::at);
     let Some(choice) = choice(&home, file.as_ref(), &args.files)? else { return Ok(Exit::Done) };
     let of_loop = file.as_ref().map(LoopFile::folder);
-    let late = args.late.then(|| of_loop.map(check::later::take)).flatten();
+    let late = args.late.then(|| of_loop.map(checks::take_later)).flatten();
     let order = Order {
         home: &home,
         files: late.as_deref().unwrap_or(&args.files),
@@ -57,7 +57,8 @@ pub(super) fn run(args: &Args) -> Result<Exit> {
     };
     let outcome = check::run(&order)?;
     if let Some(of_loop) = of_loop.filter(|_| !outcome.report.later.is_empty()) {
-        check::later::add(of_loop, order.files);
+        // The model is told in any case that they were not looked at now.
+        let _ = checks::add_later(of_loop, order.files);
     }
     if let Some(said) = answer::text(&outcome.report) {
         screen::print(&said)?;

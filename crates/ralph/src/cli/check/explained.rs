@@ -32,6 +32,9 @@ pub(super) fn run(order: &Order<'_>, as_json: bool) -> Result<Exit> {
         let mut text = format!("{} in {}", visible(&target.name()), visible(&root));
         for item in &target.items {
             text.push_str(&told(&item.check));
+            if let Some(took) = target.took_last(item) {
+                text.push_str(&format!("\n      took {:.1} s last", took.as_secs_f64()));
+            }
         }
         for lacking in &target.lacking {
             let line = format!("\n  {} does not run: {}", lacking.name, lacking.why);
