@@ -11,6 +11,7 @@ pub mod finding;
 pub mod forms;
 pub mod jsonc;
 pub mod languages;
+pub mod measured;
 pub mod news;
 
 use std::path::PathBuf;

@@ -5,6 +5,7 @@ use super::Pace;
 use super::engine::Engine;
 use super::item::Target;
 use ralph_core::check::finding::{Finding, Key};
+use ralph_core::check::measured::{Had, Measured};
 use ralph_core::check::news;
 use ralph_io::checks::Kept;
 use serde::{Deserialize, Serialize};
@@ -15,20 +16,9 @@ use std::time::Duration;
 /// How long the model is taken to remember what it was told. A burst of edits lasts less.
 const BURST_MS: i64 = 120_000;
 
-/// So many times in a row a check may miss the deadline of edits before it is left for later.
-const MISSES: u32 = 2;
-
 /// How long the checks of a project take.
 pub(super) struct Durations<'a> {
     kept: &'a Kept,
-}
-
-#[derive(Debug, Default, Serialize, Deserialize)]
-struct Measured {
-    /// How long it took last.
-    last_ms: u128,
-    /// How many times in a row it missed the deadline of an edit.
-    missed: u32,
 }
 
 impl<'a> Durations<'a> {
@@ -36,31 +26,30 @@ impl<'a> Durations<'a> {
         Durations { kept: &target.kept }
     }
 
-    /// True if the check has missed the deadline of edits again and again.
+    /// True if the check is left for the end of the turn.
     pub(super) fn is_too_slow(&self, id: &str) -> bool {
-        let all: BTreeMap<String, Measured> = self.kept.read("durations").unwrap_or_default();
-        all.get(id).is_some_and(|measured| measured.missed >= MISSES)
+        self.of_check(id).is_some_and(|measured| measured.is_too_slow())
     }
 
     /// How long it took last; none if it has not run.
     pub(super) fn last(&self, id: &str) -> Option<Duration> {
-        let all: BTreeMap<String, Measured> = self.kept.read("durations").unwrap_or_default();
-        Some(Duration::from_millis(u64::try_from(all.get(id)?.last_ms).ok()?))
+        self.of_check(id).map(|measured| Duration::from_millis(measured.last_ms))
     }
 
-    /// Remembers a run. One with time enough leaves the tool warm: the next edit may try it again.
-    pub(super) fn note(&self, id: &str, took: Duration, missed: bool, engine: &Engine<'_>) {
-        let is_edit = matches!(engine.order.pace, Pace::AfterEdit(_));
+    fn of_check(&self, id: &str) -> Option<Measured> {
+        let mut all: BTreeMap<String, Measured> = self.kept.read("durations").unwrap_or_default();
+        all.remove(id)
+    }
+
+    /// Remembers a run.
+    pub(super) fn note(&self, id: &str, took: Duration, finished: bool, engine: &Engine<'_>) {
+        let had = match engine.order.pace {
+            Pace::AfterEdit(_) => Had::TimeOfAnEdit,
+            Pace::Late(_) | Pace::ByHand => Had::TimeEnough,
+        };
         // What cannot be remembered is measured again.
         let _ = self.kept.update("durations", |all: &mut BTreeMap<String, Measured>| {
-            let measured = all.entry(id.to_owned()).or_default();
-            measured.last_ms = took.as_millis();
-            measured.missed = match (missed, is_edit) {
-                (true, true) => measured.missed + 1,
-                (true, false) => MISSES,
-                (false, true) => 0,
-                (false, false) => measured.missed.min(MISSES - 1),
-            };
+            all.entry(id.to_owned()).or_default().note(took, finished, had);
         });
     }
 }

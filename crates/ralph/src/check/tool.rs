@@ -101,7 +101,8 @@ fn here(engine: &Engine<'_>, target: &Target, item: &Item) -> Looked {
     };
     let Some(left) = engine.left_for(target, item) else { return no_time(engine) };
     let (looked, took) = look(engine, &item.check, &place, left);
-    Durations::of(target).note(&item.id, took, matches!(looked, Looked::Unfinished(_)), engine);
+    let finished = !matches!(looked, Looked::Unfinished(_));
+    Durations::of(target).note(&item.id, took, finished, engine);
     looked
 }
 
