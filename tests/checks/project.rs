@@ -190,3 +190,24 @@ fn names(folder: &Path) -> Vec<PathBuf> {
 fn is_hidden(name: &Path) -> bool {
     name.to_string_lossy().starts_with('.')
 }
+
+/// Module `n` uses three before it, so that an edit is felt far away. It has so many functions.
+pub(crate) fn module(n: usize, n_parts: usize) -> String {
+    let uses: Vec<usize> = [1, 7, 61].into_iter().filter_map(|step| n.checked_sub(step)).collect();
+    let mut text: String =
+        uses.iter().map(|of| format!("import {{ value{of} }} from \"./m{of}\";\n")).collect();
+    let sum: String = uses.iter().map(|of| format!(" + value{of}.total")).collect();
+    text.push_str(&format!(
+        "\nexport interface Shape{n} {{\n  name: string;\n  total: number;\n  parts: Record<string, number[]>;\n}}\n"
+    ));
+    for part in 0..n_parts {
+        text.push_str(&format!(
+            "\nexport function part{n}_{part}(of: Shape{n}): number[] {{\n  const found = of.parts[\"{part}\"] ?? [];\n  \
+             return found.map((one) => one * {part});\n}}\n"
+        ));
+    }
+    text.push_str(&format!(
+        "\nexport const value{n}: Shape{n} = {{\n  name: \"{n}\",\n  total: {n}{sum},\n  parts: {{}},\n}};\n"
+    ));
+    text
+}

@@ -1,7 +1,7 @@
 //! A project that is larger than most: what an edit costs there.
 
 use crate::Test;
-use crate::project::Project;
+use crate::project::{Project, module};
 use crate::typescript::ALL;
 
 pub(crate) const TESTS: &[Test] =
@@ -9,37 +9,19 @@ pub(crate) const TESTS: &[Test] =
 
 const FILES: usize = 2_000;
 
+/// Functions in each file.
+const PARTS: usize = 6;
+
 /// After that the client ends the hook, and the model hears nothing.
 const HOOK_TIMEOUT: f64 = 15.0;
 
-/// Module `n` uses three before it, so that an edit is felt far away.
-pub(crate) fn module(n: usize) -> String {
-    let uses: Vec<usize> = [1, 7, 61].into_iter().filter_map(|step| n.checked_sub(step)).collect();
-    let mut text: String =
-        uses.iter().map(|of| format!("import {{ value{of} }} from \"./m{of}\";\n")).collect();
-    let sum: String = uses.iter().map(|of| format!(" + value{of}.total")).collect();
-    text.push_str(&format!(
-        "\nexport interface Shape{n} {{\n  name: string;\n  total: number;\n  parts: Record<string, number[]>;\n}}\n"
-    ));
-    for part in 0..6 {
-        text.push_str(&format!(
-            "\nexport function part{n}_{part}(of: Shape{n}): number[] {{\n  const found = of.parts[\"{part}\"] ?? [];\n  \
-             return found.map((one) => one * {part}).filter((one) => one > of.total);\n}}\n"
-        ));
-    }
-    text.push_str(&format!(
-        "\nexport const value{n}: Shape{n} = {{ name: \"{n}\", total: {n}{sum}, parts: {{}} }};\n"
-    ));
-    text
-}
-
 fn the_second_edit_in_two_thousand_files_is_answered_within_the_budget() {
     let modules: Vec<(String, String)> =
-        (0..FILES).map(|n| (format!("src/m{n}.ts"), module(n))).collect();
+        (0..FILES).map(|n| (format!("src/m{n}.ts"), module(n, PARTS))).collect();
     let modules = modules.iter().map(|(path, text)| (path.as_str(), text.as_str()));
     let files: Vec<(&str, &str)> = ALL.into_iter().chain(modules).collect();
     let project = Project::of_node(&files).looping();
-    let edit = |n: usize| format!("{}export const late: Late{n} = {n};\n", module(1_500));
+    let edit = |n: usize| format!("{}export const late: Late{n} = {n};\n", module(1_500, PARTS));
     let first = project.write("src/m1500.ts", &edit(1)).came_within(HOOK_TIMEOUT);
     let second = project.write("src/m1500.ts", &edit(2)).came_within(HOOK_TIMEOUT);
     let is_busy = load() > 2.0 * cores();

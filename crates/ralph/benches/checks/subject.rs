@@ -1,11 +1,14 @@
 //! The project that is edited: 300 modules of 64 lines, one of them with a test.
 
-use crate::project::Project;
+use crate::project::{Project, module};
 use crate::tools;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
 const FILES: usize = 300;
+
+/// Functions in each file: some 64 lines.
+const PARTS: usize = 10;
 const EDITED: &str = "src/m150.ts";
 
 /// What the pattern does after an edit, in its order.
@@ -49,7 +52,7 @@ pub(crate) struct Subject {
 impl Subject {
     pub(crate) fn new() -> Subject {
         let modules: Vec<(String, String)> =
-            (0..FILES).map(|n| (format!("src/m{n}.ts"), module(n, 0))).collect();
+            (0..FILES).map(|n| (format!("src/m{n}.ts"), version_of(n, 0))).collect();
         let modules = modules.iter().map(|(path, text)| (path.as_str(), text.as_str()));
         let files: Vec<(&str, &str)> =
             CONFIGURATIONS.into_iter().chain(modules).chain([("src/m150.test.ts", TEST)]).collect();
@@ -62,14 +65,14 @@ impl Subject {
 
     /// The hook's answer to an edit that changes what the module exports.
     pub(crate) fn ours(&self, round: usize) -> Duration {
-        let answer = self.project.write(EDITED, &module(150, 2 * round + 1));
+        let answer = self.project.write(EDITED, &version_of(150, 2 * round + 1));
         assert!(!answer.text.contains("did not"), "{}", answer.text);
         answer.took
     }
 
     /// The same by the pattern's commands.
     pub(crate) fn pattern(&self, round: usize) -> Duration {
-        self.project.world.write(EDITED, &module(150, 2 * round + 2));
+        self.project.world.write(EDITED, &version_of(150, 2 * round + 2));
         let mut shell = Command::new("sh");
         shell.args(["-ec", PATTERN]).env_clear().envs(&self.project.world.env);
         shell.current_dir(self.project.world.project());
@@ -85,24 +88,7 @@ impl Subject {
     }
 }
 
-/// Module `n` uses three before it. Each version exports another constant.
-fn module(n: usize, version: usize) -> String {
-    let uses: Vec<usize> = [1, 7, 61].into_iter().filter_map(|step| n.checked_sub(step)).collect();
-    let mut text: String =
-        uses.iter().map(|of| format!("import {{ value{of} }} from \"./m{of}\";\n")).collect();
-    let sum: String = uses.iter().map(|of| format!(" + value{of}.total")).collect();
-    text.push_str(&format!(
-        "\nexport interface Shape{n} {{\n  name: string;\n  total: number;\n  parts: Record<string, number[]>;\n}}\n"
-    ));
-    for part in 0..10 {
-        text.push_str(&format!(
-            "\nexport function part{n}_{part}(of: Shape{n}): number[] {{\n  const found = of.parts[\"{part}\"] ?? [];\n  \
-             return found.map((one) => one * {part});\n}}\n"
-        ));
-    }
-    text.push_str(&format!(
-        "\nexport const version{version} = {version};\nexport const value{n}: Shape{n} = {{\n  name: \"{n}\",\n  \
-         total: {n}{sum},\n  parts: {{}},\n}};\n"
-    ));
-    text
+/// Module `n`; each version exports another constant.
+fn version_of(n: usize, version: usize) -> String {
+    format!("{}\nexport const version{version} = {version};\n", module(n, PARTS))
 }
