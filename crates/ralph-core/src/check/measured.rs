@@ -11,6 +11,9 @@ const MISSES: u32 = 2;
 pub struct Measured {
     /// How long it took last, in milliseconds.
     pub last_ms: u64,
+    /// The longest that it took, which is from nothing as a rule.
+    #[serde(default)]
+    longest_ms: u64,
     /// How many times in a row it missed the deadline of an edit.
     missed: u32,
 }
@@ -30,9 +33,15 @@ impl Measured {
         self.missed >= MISSES
     }
 
+    /// True if this is time enough for a run from nothing, as far as is known.
+    pub fn fits(&self, left: Duration) -> bool {
+        left >= Duration::from_millis(self.longest_ms)
+    }
+
     /// Remembers a run. One with time enough leaves the tool warm: the next edit may try it once.
     pub fn note(&mut self, took: Duration, finished: bool, had: Had) {
         self.last_ms = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
+        self.longest_ms = self.longest_ms.max(self.last_ms);
         self.missed = match (finished, had) {
             (true, Had::TimeOfAnEdit) => 0,
             (true, Had::TimeEnough) => self.missed.min(MISSES - 1),
@@ -68,6 +77,16 @@ mod tests {
         check("--F+-", false);
         check("N", true);
         check("F-", false);
+    }
+
+    #[test]
+    fn a_run_from_nothing_needs_the_longest_time_that_one_took() {
+        let mut measured = Measured::default();
+        assert!(measured.fits(Duration::ZERO));
+        measured.note(Duration::from_millis(9), true, Had::TimeOfAnEdit);
+        measured.note(Duration::from_millis(7), true, Had::TimeOfAnEdit);
+        assert!(measured.fits(Duration::from_millis(9)));
+        assert!(!measured.fits(Duration::from_millis(8)));
     }
 
     #[test]

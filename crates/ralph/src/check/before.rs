@@ -3,6 +3,7 @@
 
 use super::engine::Engine;
 use super::item::{Item, Target};
+use super::remembered::Durations;
 use super::tool::{self, Looked, Place};
 use ralph_core::check::finding::{Finding, Key};
 use ralph_core::check::news::Before;
@@ -59,6 +60,8 @@ pub(super) fn known(engine: &Engine<'_>, target: &Target, item: &Item) -> Before
         // Tried again where there is much more time, or each edit would wait to the deadline in vain.
         Some(Then::TooSlow(given)) if left.as_millis() < 2 * given => return Before::Unknown,
         Some(Then::CannotTell) => return Before::Unknown,
+        // The edit would wait to the deadline in vain.
+        _ if !Durations::of(target).fits(&item.id, left) => return Before::Unknown,
         _ => {}
     }
     let Ok(copy) = Copy::of(&target.kept, &target.root, &tree, left) else {

@@ -31,6 +31,11 @@ impl<'a> Durations<'a> {
         self.of_check(id).is_some_and(|measured| measured.is_too_slow())
     }
 
+    /// True if this is time enough to run it from nothing, as far as is known.
+    pub(super) fn fits(&self, id: &str, left: Duration) -> bool {
+        self.of_check(id).is_none_or(|measured| measured.fits(left))
+    }
+
     /// How long it took last; none if it has not run.
     pub(super) fn last(&self, id: &str) -> Option<Duration> {
         self.of_check(id).map(|measured| Duration::from_millis(measured.last_ms))
