@@ -10,6 +10,7 @@ pub mod contract;
 pub mod edited;
 pub mod ending_marks;
 pub mod event;
+pub mod facts;
 pub mod from_json;
 pub mod frozen;
 pub mod globs;

@@ -1,0 +1,118 @@
+//! What a session is told about its project when it begins: one file for each fact.
+//!
+//! A fact is made from what stands in the project and from nothing else, and what cannot be had is
+//! absent. All of it is the repository's own text: [`show`] quotes it and [`page`] fences it, so
+//! that it reads as data and not as an instruction.
+
+mod go;
+pub mod page;
+pub mod show;
+#[cfg(test)]
+#[allow(dead_code, reason = "each fact uses its part")]
+mod world;
+
+use serde_json::Value;
+use std::time::Duration;
+
+/// A project, as the facts ask about it. Paths are relative to its root and have `/` between names;
+/// the root itself is the empty path.
+pub trait Project: Send + Sync {
+    /// The text of a file; none if there is none, or it is no regular file, too large for one that
+    /// people write, or not UTF-8.
+    fn text(&self, path: &str) -> Option<String>;
+
+    /// The document that a file holds; none if it has no text or another form.
+    fn document(&self, path: &str, form: Form) -> Option<Value>;
+
+    /// What is in a folder, by name; none if there is no such folder or it cannot be read.
+    fn folder(&self, path: &str) -> Option<Folder>;
+
+    /// The text of a file of the work tree's own git folder (`HEAD`, `rebase-merge/msgnum`, …);
+    /// none outside a repository.
+    fn git_text(&self, path: &str) -> Option<String>;
+
+    /// The main work tree, where this is a linked one.
+    fn main_work_tree(&self) -> Option<String>;
+
+    /// What git prints; none if there is no git or no repository, or it fails or takes too long.
+    fn git(&self, arguments: &[&str]) -> Option<Vec<u8>>;
+}
+
+/// How a document is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Form {
+    /// JSON; comments and trailing commas are read over.
+    Json,
+    /// TOML.
+    Toml,
+    /// YAML, its first document. An alias reads as null.
+    Yaml,
+}
+
+/// What is in a folder. What git ignores, and `.git` itself, is left out.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Folder {
+    /// Sorted by name.
+    pub entries: Vec<Entry>,
+    /// True if there is more than could be looked at.
+    pub is_cut: bool,
+}
+
+/// Something in a folder.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Entry {
+    /// Its name; bytes that are no UTF-8 are replaced.
+    pub name: String,
+    /// What it is. A link is what it is itself, and is never followed.
+    pub kind: EntryKind,
+}
+
+/// What an entry of a folder is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum EntryKind {
+    /// A file, or whatever else has no entries.
+    File,
+    /// A folder.
+    Folder,
+    /// A symbolic link.
+    Link,
+}
+
+/// What is known, as it is shown: a heading, and lines below it.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Fact {
+    /// What it is about, with the most important in the same line.
+    pub heading: String,
+    /// The rest, the most useful first.
+    pub lines: Vec<String>,
+}
+
+impl Fact {
+    /// A fact of one line.
+    pub fn line(heading: impl Into<String>) -> Fact {
+        Fact { heading: heading.into(), lines: Vec::new() }
+    }
+}
+
+/// A kind of fact.
+#[derive(Debug, Clone, Copy)]
+pub struct Kind {
+    /// Its name in the settings.
+    pub name: &'static str,
+    /// How long it may take.
+    pub limit: Duration,
+    /// The most UTF-16 units of the page that it may take.
+    pub units: usize,
+    /// True if it is left out unless the settings ask for it.
+    pub on_request: bool,
+    /// Makes it.
+    pub gather: fn(&dyn Project) -> Option<Fact>,
+}
+
+const fn kind(name: &'static str, units: usize, gather: fn(&dyn Project) -> Option<Fact>) -> Kind {
+    Kind { name, limit: Duration::from_secs(2), units, on_request: false, gather }
+}
+
+/// All kinds, the most useful first: that is the order on the page, and what comes last is cut
+/// first.
+pub const KINDS: [Kind; 1] = [kind("go", 300, go::fact)];
