@@ -6,6 +6,7 @@ mod checkpoint;
 mod help;
 mod loops;
 mod replay;
+mod signal;
 mod starting;
 mod status;
 mod tasks;

@@ -13,6 +13,7 @@ pub(crate) const TESTS: &[Test] = tests![
     queued_commands_leave_the_queue_in_order_and_without_their_text,
     a_usage_limit_is_a_stop_failure_named_rate_limit,
     what_the_client_asks_beside_the_conversation_leaves_the_script_alone,
+    what_a_hook_adds_to_a_failed_a_denied_or_an_allowed_call_reaches_the_next_request,
 ];
 
 const OUR_COMMANDS: &str = "^(ralph:)?ralph(-[a-z0-9-]+)?$";
@@ -162,4 +163,39 @@ fn what_the_client_asks_beside_the_conversation_leaves_the_script_alone() {
     assert_eq!(stand_in.unscripted(), 0);
     terminal.submit("/compact").wait_for("Compacted");
     assert_eq!(stand_in.unscripted(), 0);
+}
+
+/// A failing command has an event of its own, and no PostToolUse.
+fn what_a_hook_adds_to_a_failed_a_denied_or_an_allowed_call_reaches_the_next_request() {
+    let world = World::new();
+    let added = |event: &str, verdict: Option<&str>, text: &str| {
+        let mut output = json!({"hookEventName": event, "additionalContext": text});
+        if let Some(verdict) = verdict {
+            output["permissionDecision"] = json!(verdict);
+            output["permissionDecisionReason"] = json!("THE REASON");
+        }
+        json!({"hookSpecificOutput": output})
+    };
+    let before = world.probe("PreToolUse", "");
+    before.answer(&[
+        json!({}),
+        added("PreToolUse", Some("deny"), "WITH THE DENIAL"),
+        added("PreToolUse", None, "BEFORE THE CALL"),
+    ]);
+    let failed = world.probe("PostToolUseFailure", "");
+    failed.answer(&[added("PostToolUseFailure", None, "AFTER THE FAILURE")]);
+    let after = world.probe("PostToolUse", "");
+    let script = Script::new()
+        .turn(Turn::bash("exit 3"))
+        .turn(Turn::bash("echo denied"))
+        .turn(Turn::bash("echo allowed"))
+        .turn(Turn::text("Done."));
+    let stand_in = StandIn::start(script).unwrap();
+    world.client(&stand_in).prompt("Work.").result();
+    let requests = stand_in.requests();
+    let heard: Vec<String> = requests.iter().skip(1).map(|request| request.news()).collect();
+    for (text, at) in [("AFTER THE FAILURE", 0), ("WITH THE DENIAL", 1), ("BEFORE THE CALL", 2)] {
+        assert!(heard[at].contains(text), "{text}: {heard:#?}");
+    }
+    assert_eq!((failed.calls().len(), after.calls().len()), (1, 1));
 }

@@ -16,6 +16,7 @@ mod links;
 use front_matter::FrontMatter;
 use ralph_core::check::answer::{self, Report};
 use ralph_core::receipt::Standing;
+use ralph_core::signals::{self, Kind};
 use ralph_core::state::COMPLETION_TOKEN;
 use ralph_core::token::{self, Request};
 use ralph_core::vacuous;
@@ -196,6 +197,19 @@ fn the_loop_skill_and_the_worker_know_the_words_of_a_check() {
     let said = answer::text(&report).unwrap();
     let texts = [skill("ralph"), read(&root().join("agents/ralph-worker.md"))];
     for words in ["Ralph checked", "was changed by", "did not finish", "did not run"] {
+        assert!(said.contains(words), "{words}: {said}");
+        for text in &texts {
+            assert!(text.contains(&format!("`{words}`")), "{words}");
+        }
+    }
+}
+
+#[test]
+fn the_loop_skill_and_the_worker_know_the_words_of_a_person() {
+    let signal = |kind| signals::read("", &signals::file(kind, "x"));
+    let said = signals::told(&[signal(Kind::Steer), signal(Kind::Info)]);
+    let texts = [skill("ralph"), read(&root().join("agents/ralph-worker.md"))];
+    for words in ["The person who started the loop says", "STEER", "INFO"] {
         assert!(said.contains(words), "{words}: {said}");
         for text in &texts {
             assert!(text.contains(&format!("`{words}`")), "{words}");

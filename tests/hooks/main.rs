@@ -27,6 +27,7 @@ mod places;
 mod protocol;
 mod receipts;
 mod sessions;
+mod signals;
 mod stall;
 #[allow(unreachable_pub)]
 #[path = "../support/timeless.rs"]

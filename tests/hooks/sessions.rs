@@ -145,3 +145,61 @@ fn after_compaction_the_running_loops_contract_comes_back() {
     world.prompt("prompt-1", "ralph pause").exit(0);
     world.session_starts("compact").silent();
 }
+
+#[test]
+fn a_compaction_makes_the_next_reason_repeat_the_contract() {
+    let mut world = at_one();
+    let compacts = |world: &World| {
+        let members = json!({"trigger": "auto", "custom_instructions": null});
+        world.event("ralph-session-context", "PreCompact", members).silent()
+    };
+    compacts(&world);
+    assert_eq!(world.state()["context_lost"], true);
+    let reason = world.working_stop("x").goes_on();
+    assert!(reason.contains(" continues at 2/25\nGoal: Fix it\n"), "{reason}");
+    assert!(reason.contains("Rules: "), "{reason}");
+    assert!(!world.working_stop("x").goes_on().contains("Goal: Fix it"));
+    world.prompt("prompt-1", "ralph pause").exit(0);
+    compacts(&world);
+    assert_eq!(world.state().get("context_lost"), None, "it is given when the loop goes on");
+}
+
+#[test]
+fn a_workers_compaction_is_none_of_the_loops_business() {
+    let world = at_one();
+    let members = json!({"trigger": "auto", "agent_id": "a1", "agent_type": "ralph-worker"});
+    world.event("ralph-session-context", "PreCompact", members).silent();
+    assert_eq!(world.state().get("context_lost"), None);
+}
+
+#[test]
+fn a_loop_that_was_cleared_longer_ago_is_nobodys_to_take() {
+    let mut world = at_one();
+    ended(&world, "clear");
+    world.edit_state(|state| state["pause"]["at"] = json!("2026-01-01T00:00:00Z"));
+    world.become_session("session-2", "");
+    world.session_starts("clear").silent();
+    assert!(!world.has_entry());
+}
+
+#[test]
+fn a_loop_of_another_project_is_not_taken() {
+    let mut world = at_one();
+    ended(&world, "clear");
+    world.edit_state(|state| state["project_root"] = json!("/elsewhere"));
+    world.become_session("session-2", "");
+    world.session_starts("clear").silent();
+    assert!(!world.has_entry());
+}
+
+#[test]
+fn of_two_loops_that_could_be_meant_none_is_taken() {
+    let mut world = at_one();
+    ended(&world, "clear");
+    world.become_session("session-2", "prompt-2");
+    world.start("");
+    ended(&world, "clear");
+    world.become_session("session-3", "");
+    world.session_starts("clear").silent();
+    assert!(!world.has_entry());
+}

@@ -5,23 +5,32 @@
 
 use crate::graph::Graph;
 use crate::progress::Progress;
-use crate::receipt::Proof;
+use crate::receipt::{self, Proof, Standing};
 use crate::refusal;
 use crate::reply::bounded;
+use crate::say;
 use crate::state::{Completion, Criterion, LoopState, Signal, Task};
 use crate::token::Request;
 use jiff::Timestamp;
 use std::fmt::Write;
 
-/// The whole contract is at most this long, in UTF-16 units.
-pub const CONTRACT_LIMIT: usize = 2_000;
+/// The whole contract is at most this long, in bytes.
+pub const CONTRACT_LIMIT: usize = 2_048;
 
-/// The next step is at most this long: an older client sends it twice.
+/// The next step is at most this long, in UTF-16 units: an older client sends it twice.
 pub const STEP_LIMIT: usize = 2_000;
 
+/// The goal, in bytes, where there is room; and where there is none.
 const GOAL_LIMIT: usize = 420;
+const GOAL_AT_LEAST: usize = 160;
+
 const LINE_LIMIT: usize = 120;
 const CRITERIA_SHOWN: usize = 4;
+const TAIL_LIMIT: usize = 200;
+const STEER_LIMIT: usize = 160;
+
+/// What comes before a contract that is repeated at a stop, in bytes.
+const BEFORE_CONTRACT: usize = 600;
 
 /// The line by which the skill knows that a loop was started for it.
 pub fn started_line(state: &LoopState) -> String {
@@ -33,20 +42,32 @@ pub fn continues_line(state: &LoopState) -> String {
     format!("Ralph loop {} continues at {}", state.loop_id, state.position())
 }
 
-/// The contract under one of the lines above.
-pub fn contract(heading: &str, state: &LoopState, now: Timestamp) -> String {
-    let mut text = String::new();
-    let _ = writeln!(text, "{heading}");
-    let _ = writeln!(text, "Goal: {}", one_line(&state.prompt, GOAL_LIMIT));
-    text.push_str(&criteria(state));
+/// The contract under one of the lines above. `steers` is what a person has sent since the start, the
+/// newest first.
+pub fn contract(heading: &str, state: &LoopState, steers: &[String], now: Timestamp) -> String {
+    let mut rest = criteria(state);
     if state.baseline_pending {
-        text.push_str(
+        rest.push_str(
             "First of all run `ralph verify`: the person asked for a baseline before anything changes.\n",
         );
     }
-    text.push_str(&tasks(state, now));
-    text.push_str(&rules(state));
-    bounded(text.trim_end(), CONTRACT_LIMIT)
+    rest.push_str(&tasks(state, now));
+    for steer in steers {
+        let _ = writeln!(rest, "The person said: STEER: {}", one_line(steer, STEER_LIMIT));
+    }
+    rest.push_str(&failed_last(state));
+    within(CONTRACT_LIMIT, heading, state, &rest)
+}
+
+/// Goal, rest and rules in so many bytes: the goal is cut first, then the end of the rest.
+fn within(limit: usize, heading: &str, state: &LoopState, rest: &str) -> String {
+    let rules = rules(state);
+    let room = limit.saturating_sub(rules.len() + 1);
+    let for_goal = room.saturating_sub(heading.len() + "\nGoal: \n".len() + rest.len());
+    let goal = one_line(&state.prompt, GOAL_LIMIT);
+    let goal = in_bytes(&goal, for_goal.clamp(GOAL_AT_LEAST, GOAL_LIMIT));
+    let top = format!("{heading}\nGoal: {goal}\n{rest}");
+    format!("{}\n{rules}", in_bytes(top.trim_end(), room))
 }
 
 fn criteria(state: &LoopState) -> String {
@@ -57,12 +78,38 @@ fn criteria(state: &LoopState) -> String {
     }
     text.push_str("Done means all of these hold:\n");
     for criterion in all.iter().take(CRITERIA_SHOWN) {
-        let _ = writeln!(text, "- {}", criterion_line(criterion));
+        let _ = writeln!(text, "- {}{}", criterion_line(criterion), last_run(criterion));
     }
     if all.len() > CRITERIA_SHOWN {
         let _ = writeln!(text, "- and {} more: `ralph status`", all.len() - CRITERIA_SHOWN);
     }
     text
+}
+
+/// What the criterion's receipt said. Whether it still holds depends on the tree, and is asked when
+/// completion is.
+fn last_run(criterion: &Criterion) -> String {
+    match receipt::standing(criterion, None) {
+        Standing::NeverRun => String::new(),
+        Standing::Holds => ": held when it was last run".to_owned(),
+        standing => format!(": {}", bounded(&refusal::why(criterion, standing, &[]), 60)),
+    }
+}
+
+/// The end of what the last command that failed has printed.
+fn failed_last(state: &LoopState) -> String {
+    let failed = state.acceptance_criteria.iter().filter_map(|criterion| {
+        let receipt = criterion.receipt.as_ref().filter(|receipt| !receipt.passed)?;
+        Some((receipt.started_at, criterion, &receipt.tail))
+    });
+    let Some((_, criterion, tail)) = failed.max_by_key(|(at, ..)| *at) else {
+        return String::new();
+    };
+    let tail = say::tail(tail, TAIL_LIMIT);
+    match tail.as_str() {
+        "" => format!("Failed last: {}.\n", criterion.id),
+        tail => format!("Failed last: {}, which printed at its end: {tail}\n", criterion.id),
+    }
 }
 
 fn criterion_line(criterion: &Criterion) -> String {
@@ -125,6 +172,14 @@ pub fn next_step(
             "{token} was in your message, but not alone on its last line, so it asked for nothing.",
             token = state.completion_token
         );
+    }
+    if state.context_lost {
+        let before = in_bytes(text.trim_end(), BEFORE_CONTRACT);
+        let rest = format!("{}{}{}", criteria(state), tasks(state, now), failed_last(state));
+        let room = STEP_LIMIT.saturating_sub(before.len() + 1);
+        return format!("{before}\n{}", within(room, &continues_line(state), state, &rest))
+            .trim_start()
+            .to_owned();
     }
     let heading =
         format!("Ralph loop, iteration {}. {}", state.position(), standing(state, &graph));
@@ -200,6 +255,15 @@ fn next_line(task: &Task) -> String {
     format!("Next: {} {}{until}", task.id, one_line(&task.name, LINE_LIMIT))
 }
 
+/// The text, cut to so many bytes; a cut one ends in an ellipsis.
+fn in_bytes(text: &str, most: usize) -> String {
+    if text.len() <= most {
+        return text.to_owned();
+    }
+    let end = text.floor_char_boundary(most.saturating_sub("…".len()));
+    format!("{}…", &text[..end])
+}
+
 /// The text on one line, its white space folded, cut to a number of UTF-16 units.
 fn one_line(text: &str, limit: usize) -> String {
     // Folding looks at no more of a long text than can be shown.
@@ -210,6 +274,7 @@ fn one_line(text: &str, limit: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::receipt::Receipt;
     use crate::state::{Phase, TaskStatus};
 
     const NOW: Timestamp = Timestamp::UNIX_EPOCH;
@@ -243,11 +308,11 @@ mod tests {
 
     #[test]
     fn the_contract_names_goal_criteria_task_and_token() {
-        let text = contract(&started_line(&state()), &state(), NOW);
+        let text = contract(&started_line(&state()), &state(), &[], NOW);
         for part in [
             "Ralph loop L started\n",
             "Fix the parser",
-            "AC-1 tests pass: `cargo test`",
+            "AC-1 tests pass: `cargo test`\n",
             "Next: T-2 lexer — done when it lexes",
             "RALPH_COMPLETE",
             "1 of 3 tasks done",
@@ -266,7 +331,7 @@ mod tests {
         let more = |n: usize| {
             let mut state = state();
             state.acceptance_criteria = vec![state.acceptance_criteria[0].clone(); n];
-            let text = contract("", &state, NOW);
+            let text = contract("", &state, &[], NOW);
             text.lines().find(|line| line.starts_with("- and")).map(str::to_owned)
         };
         assert_eq!(more(4), None);
@@ -275,13 +340,14 @@ mod tests {
 
     #[test]
     fn a_loop_without_tasks_does_not_speak_of_them() {
-        let text = contract("", &LoopState { task_graph: Vec::new(), ..state() }, NOW);
+        let text = contract("", &LoopState { task_graph: Vec::new(), ..state() }, &[], NOW);
         assert!(!text.to_lowercase().contains("task"), "{text}");
     }
 
     #[test]
     fn who_ends_the_loop_is_the_receipts_where_there_are_any_to_look_at() {
-        let receipts = |state: &LoopState| contract("", state, NOW).contains("at the receipts");
+        let receipts =
+            |state: &LoopState| contract("", state, &[], NOW).contains("at the receipts");
         assert!(receipts(&state()));
         assert!(!receipts(&LoopState { completion: Completion::Token, ..state() }));
         assert!(!receipts(&LoopState { acceptance_criteria: Vec::new(), ..state() }));
@@ -347,8 +413,8 @@ mod tests {
         }
         long.task_graph[2].name = "n".repeat(5000);
         long.task_graph[2].completion_condition = "c".repeat(5000);
-        let text = contract(&continues_line(&long), &long, NOW);
-        assert!(text.encode_utf16().count() <= CONTRACT_LIMIT);
+        let text = contract(&continues_line(&long), &long, &["s".repeat(900)], NOW);
+        assert!(text.len() <= CONTRACT_LIMIT);
         assert!(text.contains("RALPH_COMPLETE alone on its last line"), "{text}");
         assert!(
             next_step(&long, Request::OnlyMentioned, None, NOW).contains("RALPH_COMPLETE alone")
@@ -376,5 +442,66 @@ mod tests {
             next_step(&state(), Request::OnlyMentioned, None, NOW)
                 .starts_with("RALPH_COMPLETE was in your message")
         );
+    }
+
+    /// The loop, its criterion's command having ended so.
+    fn ran(passed: bool, tail: &str) -> LoopState {
+        let mut state = state();
+        let criterion = &mut state.acceptance_criteria[0];
+        let command = criterion.verification_command.clone();
+        let exit_code = Some(if passed { 0 } else { 101 });
+        let tail = tail.to_owned();
+        let receipt = Receipt { command, passed, exit_code, tail, ..Receipt::default() };
+        receipt::record(criterion, receipt);
+        state
+    }
+
+    #[test]
+    fn the_contract_says_what_the_receipts_said_and_what_failed_last() {
+        let text = contract("", &ran(false, "left\n  right"), &[], NOW);
+        assert!(text.contains("`cargo test`: failed (exit code 101)\n"), "{text}");
+        assert!(
+            text.contains("Failed last: AC-1, which printed at its end: left right\n"),
+            "{text}"
+        );
+        assert!(contract("", &ran(false, ""), &[], NOW).contains("Failed last: AC-1.\n"));
+        let text = contract("", &ran(true, "ok"), &[], NOW);
+        assert!(text.contains(": held when it was last run"), "{text}");
+        assert!(!text.contains("Failed last"), "{text}");
+    }
+
+    #[test]
+    fn the_contract_repeats_what_the_person_has_said_since() {
+        let text = contract("", &state(), &["use\ntabs".to_owned()], NOW);
+        assert!(text.contains("\nThe person said: STEER: use tabs\n"), "{text}");
+    }
+
+    #[test]
+    fn the_contract_is_bounded_in_bytes_whatever_the_script() {
+        let mut state = ran(false, &"é".repeat(5_000));
+        state.prompt = "目".repeat(5_000);
+        state.acceptance_criteria[0].description = "目".repeat(5_000);
+        for lost in [false, true] {
+            state.context_lost = lost;
+            let text = match lost {
+                true => next_step(&state, Request::Made, None, NOW),
+                false => contract("", &state, &["目".repeat(900)], NOW),
+            };
+            assert!(text.len() <= CONTRACT_LIMIT, "{}", text.len());
+            assert!(text.contains("目目") && text.ends_with(&how_to_end(&state)), "{text}");
+        }
+    }
+
+    #[test]
+    fn after_a_compaction_the_next_step_is_the_contract_under_what_must_be_said_first() {
+        let lost = LoopState { context_lost: true, ..ran(false, "x") };
+        let text = next_step(&lost, Request::Made, None, NOW);
+        assert!(text.starts_with("Completion was requested and is refused"), "{text}");
+        assert!(
+            text.contains("\nRalph loop L continues at 3/25\nGoal: Fix the parser\n"),
+            "{text}"
+        );
+        let quiet = next_step(&lost, Request::None, None, NOW);
+        assert!(quiet.starts_with("Ralph loop L continues at 3/25\n"), "{quiet}");
     }
 }

@@ -78,6 +78,8 @@ pub enum Event {
     PreToolUse,
     /// A tool ran.
     PostToolUse,
+    /// A tool ran and failed: then there is no PostToolUse.
+    PostToolUseFailure,
     /// The main conversation wants to end its turn.
     Stop,
     /// A subagent wants to end.
@@ -94,12 +96,13 @@ pub enum Event {
 }
 
 impl Event {
-    const NAMED: [(&'static str, Event); 10] = [
+    const NAMED: [(&'static str, Event); 11] = [
         ("SessionStart", Event::SessionStart),
         ("UserPromptSubmit", Event::UserPromptSubmit),
         ("UserPromptExpansion", Event::UserPromptExpansion),
         ("PreToolUse", Event::PreToolUse),
         ("PostToolUse", Event::PostToolUse),
+        ("PostToolUseFailure", Event::PostToolUseFailure),
         ("Stop", Event::Stop),
         ("SubagentStop", Event::SubagentStop),
         ("StopFailure", Event::StopFailure),

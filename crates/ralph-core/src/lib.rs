@@ -32,6 +32,7 @@ pub mod say;
 pub mod secrets;
 pub mod settings;
 pub mod shell;
+pub mod signals;
 pub mod squeeze;
 pub mod start;
 pub mod state;

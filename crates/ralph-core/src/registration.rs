@@ -114,7 +114,7 @@ const fn hook(event: &'static str, executable: &'static str, timeout_ms: u32) ->
 }
 
 /// Every hook that is registered, in the order in which a session meets them.
-pub const HOOKS: [Hook; 11] = [
+pub const HOOKS: [Hook; 12] = [
     hook("SessionStart", SESSION_CONTEXT, 10_000),
     hook("UserPromptSubmit", USER_PROMPT, 10_000),
     Hook {
@@ -124,6 +124,8 @@ pub const HOOKS: [Hook; 11] = [
     },
     Hook { matcher: Matcher::AnyTool, ..hook("PreToolUse", PRE_TOOL_USE, 5_000) },
     Hook { matcher: Matcher::AnyTool, ..hook("PostToolUse", BACKPRESSURE, 15_000) },
+    // A call that fails has no PostToolUse, and what a person has sent must not wait for the next.
+    Hook { matcher: Matcher::AnyTool, ..hook("PostToolUseFailure", BACKPRESSURE, 15_000) },
     // Long, because a completion request runs the acceptance commands; an ordinary stop takes
     // milliseconds.
     hook("Stop", STOP_HOOK, 600_000),
@@ -138,8 +140,14 @@ pub const HOOKS: [Hook; 11] = [
 /// The events whose hooks a skill's front matter can carry usefully.
 ///
 /// The others happen before a skill is loaded, or are not fired for a skill at all.
-const EVENTS_OF_A_SKILL: [&str; 5] =
-    ["UserPromptSubmit", "UserPromptExpansion", "PreToolUse", "PostToolUse", "Stop"];
+const EVENTS_OF_A_SKILL: [&str; 6] = [
+    "UserPromptSubmit",
+    "UserPromptExpansion",
+    "PreToolUse",
+    "PostToolUse",
+    "PostToolUseFailure",
+    "Stop",
+];
 
 /// Where a registration finds the executables.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -134,6 +134,7 @@ mod tests {
             request: token::request(message, &state.completion_token),
             workers: Vec::new(),
             command_waits: false,
+            steer_waits: false,
             worked: None,
             tree: Some("tree".to_owned()),
             proof: None,

@@ -33,6 +33,7 @@ enum Action {
     Deny {
         reason: String,
         cut_turn: bool,
+        context: String,
     },
     PassedOn(String),
 }
@@ -104,18 +105,38 @@ impl Reply {
     /// Refuses a tool call; the model reads the reason.
     pub fn deny(reason: &str) -> Reply {
         let reason = words(reason, REASON_LIMIT);
-        Reply { action: Action::Deny { reason, cut_turn: false }, message: None }
+        Reply {
+            action: Action::Deny { reason, cut_turn: false, context: String::new() },
+            message: None,
+        }
     }
 
     /// Refuses a tool call and ends the turn there.
     pub fn cut(reason: &str) -> Reply {
         let reason = words(reason, REASON_LIMIT);
-        Reply { action: Action::Deny { reason, cut_turn: true }, message: None }
+        Reply {
+            action: Action::Deny { reason, cut_turn: true, context: String::new() },
+            message: None,
+        }
     }
 
     /// Passes on what another executable of ours rendered; it counts as silence if it is empty.
     pub fn passed_on(rendered: String) -> Reply {
         Reply { action: Action::PassedOn(rendered), message: None }
+    }
+
+    /// Has the model read a text before whatever else the reply tells it. A reply by which the model
+    /// hears nothing stays as it is.
+    pub fn led_by(mut self, event: Event, text: &str) -> Reply {
+        match &mut self.action {
+            Action::Nothing => self.action = Action::Context(event, words(text, CONTEXT_LIMIT)),
+            Action::Context(_, said) | Action::Block(said) => {
+                *said = words(&format!("{text}\n\n{said}"), CONTEXT_LIMIT);
+            }
+            Action::Deny { context, .. } => *context = words(text, CONTEXT_LIMIT),
+            Action::KeepFromModel(_) | Action::PassedOn(_) => {}
+        }
+        self
     }
 
     /// Adds a message that the person sees and the model does not.
@@ -145,12 +166,15 @@ impl Reply {
                 reply.insert("continue".to_owned(), json!(false));
                 reply.insert("stopReason".to_owned(), json!(answer));
             }
-            Action::Deny { reason, cut_turn } => {
-                let output = json!({
+            Action::Deny { reason, cut_turn, context } => {
+                let mut output = json!({
                     "hookEventName": Event::PreToolUse.name(),
                     "permissionDecision": "deny",
                     "permissionDecisionReason": reason,
                 });
+                if !context.is_empty() {
+                    output["additionalContext"] = json!(context);
+                }
                 reply.insert("hookSpecificOutput".to_owned(), output);
                 if *cut_turn {
                     reply.insert("continue".to_owned(), json!(false));
@@ -277,6 +301,25 @@ mod tests {
         check(&Reply::deny("x"), Some(&format!("{{{deny}}}")));
         check(&Reply::cut("x"), Some(&format!(r#"{{"continue":false,{deny},"stopReason":"x"}}"#)));
         check(&Reply::silent().tell("x"), Some(r#"{"systemMessage":"x"}"#));
+    }
+
+    #[test]
+    fn what_a_person_says_comes_before_everything_else_that_the_model_reads() {
+        let led = |reply: Reply| reply.led_by(Event::Stop, "w");
+        let context = r#"{"hookSpecificOutput":{"additionalContext":"#;
+        check(&led(Reply::silent()), Some(&format!(r#"{context}"w","hookEventName":"Stop"}}}}"#)));
+        check(
+            &led(Reply::context(Event::PostToolUse, "x")),
+            Some(&format!(r#"{context}"w\n\nx","hookEventName":"PostToolUse"}}}}"#)),
+        );
+        check(&led(Reply::block("x")), Some(r#"{"decision":"block","reason":"w\n\nx"}"#));
+        check(
+            &led(Reply::deny("x")),
+            Some(
+                r#"{"hookSpecificOutput":{"additionalContext":"w","hookEventName":"PreToolUse","permissionDecision":"deny","permissionDecisionReason":"x"}}"#,
+            ),
+        );
+        check(&led(Reply::keep_from_model("x")), Some(r#"{"continue":false,"stopReason":"x"}"#));
     }
 
     #[test]

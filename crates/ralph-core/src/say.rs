@@ -49,6 +49,15 @@ pub fn ended(state: &LoopState) -> String {
     text
 }
 
+/// What is added where the loop ended before the model had heard all that the person sent.
+pub fn undelivered(n: usize) -> String {
+    match n {
+        0 => String::new(),
+        1 => "\nOne signal was not delivered: the loop ended before.".to_owned(),
+        n => format!("\n{n} signals were not delivered: the loop ended before."),
+    }
+}
+
 /// The time from the start of the loop: `40 s`, `12 min`, `7 h 5 min`.
 pub fn lasted(state: &LoopState, until: Timestamp) -> String {
     let began = state.started_at.unwrap_or(state.created_at);

@@ -126,6 +126,9 @@ pub struct LoopState {
     /// Set by a cancel that lets the running turn finish.
     #[serde(skip_serializing_if = "is_false")]
     pub let_finish: bool,
+    /// True from a compaction until the model was given the whole contract at a stop.
+    #[serde(skip_serializing_if = "is_false")]
+    pub context_lost: bool,
     /// Members that this version does not know.
     #[serde(flatten)]
     pub extra: Extra,
@@ -174,6 +177,7 @@ impl Default for LoopState {
             touched: false,
             cancelled_by_prompt: None,
             let_finish: false,
+            context_lost: false,
             extra: Extra::new(),
         }
     }
@@ -223,10 +227,15 @@ impl LoopState {
             self.phase = self.resume_phase.take().unwrap_or(Phase::Implementation);
             self.pause = None;
             // The person looked at it: what counted as standing still before does not any more.
-            self.stall_hashes.clear();
-            self.progress = Progress::default();
+            self.forget_progress();
             self.blocked = None;
         }
+    }
+
+    /// Begins anew to tell a loop that moves from one that stands still.
+    pub fn forget_progress(&mut self) {
+        self.stall_hashes.clear();
+        self.progress = Progress::default();
     }
 
     /// Ends the loop.

@@ -34,6 +34,9 @@ pub struct Seen {
     /// True when a `/ralph…` command that the person typed waits for the turn to end.
     #[serde(default, skip_serializing_if = "is_false")]
     pub command_waits: bool,
+    /// True when the conversation has not heard a STEER of the person yet.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub steer_waits: bool,
     /// Whether the turn called a tool; none where that cannot be known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub worked: Option<bool>,
@@ -133,7 +136,7 @@ pub fn wants_tree(phase: &Phase) -> bool {
 /// True when the decision will need proof: the checks are run before it.
 pub fn wants_proof(state: &LoopState, seen: &Seen) -> bool {
     let asks = state.is_running() && seen.request == Request::Made && needs_proof(state);
-    asks && may_rest(state, seen).is_none() && state.blocked.is_none()
+    asks && !seen.steer_waits && may_rest(state, seen).is_none() && state.blocked.is_none()
 }
 
 /// Decides, and writes into the state what the decision changes.
@@ -147,6 +150,9 @@ pub fn decide(state: &mut LoopState, seen: &Seen) -> Decision {
         Verdict::GoOn => contract::next_step(state, seen.request, seen.proof.as_ref(), seen.now),
         _ => String::new(),
     };
+    if verdict == Verdict::GoOn {
+        state.context_lost = false;
+    }
     Decision { verdict, says, record }
 }
 
@@ -169,7 +175,8 @@ fn rule(state: &mut LoopState, work: &Work, seen: &Seen) -> Verdict {
         state.turn = None;
         return Verdict::LetGo(why);
     }
-    if let Some(blocked) = state.blocked.take_if(|_| !work.is_ready) {
+    // What the person has just said may be the answer.
+    if let Some(blocked) = state.blocked.take_if(|_| !work.is_ready && !seen.steer_waits) {
         state.pause(PauseCause::BlockedOnHuman, blocked.what, seen.now);
         state.progress.signal = Signal::Blocked;
         return Verdict::LetGo(Why::Blocked);
@@ -179,7 +186,9 @@ fn rule(state: &mut LoopState, work: &Work, seen: &Seen) -> Verdict {
     if work.all_done && state.phase == Phase::Implementation {
         state.phase = Phase::Verification;
     }
-    if let Some((kind, detail)) = completed(state, seen) {
+    // Who asks for completion has not heard yet what else the person wants.
+    let completed = if seen.steer_waits { None } else { completed(state, seen) };
+    if let Some((kind, detail)) = completed {
         return end(state, kind, detail, seen.now);
     }
     if let Some((kind, detail)) = used_up(state, seen.now) {
@@ -193,7 +202,10 @@ fn rule(state: &mut LoopState, work: &Work, seen: &Seen) -> Verdict {
         worked: seen.worked,
         refused: seen.request == Request::Made,
     };
-    if let Some(stall) = progress::stalled(state, &shown) {
+    if seen.steer_waits {
+        // From here on it is other work: what counted as standing still does not any more.
+        state.forget_progress();
+    } else if let Some(stall) = progress::stalled(state, &shown) {
         let verdict = end(state, EndingKind::Stalled, stall.detail, seen.now);
         if let Some(ending) = &mut state.ending {
             ending.cause = Some(stall.cause);

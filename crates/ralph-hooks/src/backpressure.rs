@@ -1,11 +1,12 @@
 //! `ralph-backpressure`: what the model hears after a tool ran.
 //!
-//! What a call has written is checked by `ralph`, which stands beside this executable; the answer is
+//! First what the person has sent meanwhile. What a call has written is checked by `ralph`, which stands beside this executable; the answer is
 //! handed on in the one field that the client reads.
 
 use crate::bound::{self, Bound, Said};
 use crate::door::Call;
 use crate::neighbour::{self, Press};
+use crate::signals;
 use anyhow::Result;
 use ralph_core::event::Event;
 use ralph_core::reply::Reply;
@@ -17,23 +18,29 @@ use serde_json::json;
 /// The setting that wants checks in sessions without a loop.
 pub(crate) const EVERY_SESSION: &str = "always";
 
-/// Answers a PostToolUse event.
+/// Answers PostToolUse and PostToolUseFailure.
 pub fn answer(call: &Call) -> Result<Reply> {
-    if call.input.hook_event_name != Event::PostToolUse {
+    let event = call.input.hook_event_name;
+    if !matches!(event, Event::PostToolUse | Event::PostToolUseFailure) {
         return Ok(Reply::silent());
     }
     let bound = Bound::<Glance>::find(call)?;
     if let Some(bound) = bound.as_ref().filter(|bound| is_news(call, &bound.state)) {
         catch_up(call, bound)?;
     }
-    let files = edited::files(&call.input, &call.raw);
-    if files.is_empty() {
-        return Ok(Reply::silent());
-    }
+    let files = match event {
+        Event::PostToolUse => edited::files(&call.input, &call.raw),
+        // What a tool has written before it failed is looked at with the next edit.
+        _ => Vec::new(),
+    };
     match bound.filter(|bound| bound.state.phase.is_running()) {
         // Every registration starts a copy of this; one of them answers.
         Some(bound) if bound.state.outranks(call.via) => Ok(Reply::silent()),
-        Some(bound) => Ok(in_loop(call, &bound, &files)),
+        Some(bound) => {
+            let checked = in_loop(call, &bound, &files);
+            Ok(signals::lead(call, &bound.file, bound.state.position(), checked))
+        }
+        None if files.is_empty() => Ok(Reply::silent()),
         None if settings::mention(EVERY_SESSION) => {
             Ok(said(&neighbour::press(Press::WithoutLoop(&files))?))
         }
@@ -42,6 +49,9 @@ pub fn answer(call: &Call) -> Result<Reply> {
 }
 
 fn in_loop(call: &Call, bound: &Bound<Glance>, files: &[String]) -> Reply {
+    if files.is_empty() {
+        return Reply::silent();
+    }
     let text = neighbour::press(Press::Edited(&bound.file, files))
         // The model must not take it for "nothing found".
         .unwrap_or_else(|error| format!("Ralph could not check the edit: {error:#}"));

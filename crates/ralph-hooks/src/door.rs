@@ -4,6 +4,7 @@
 //! standard error, nothing to standard output, and exits 0, which lets the client go on. The one
 //! exception is the entry whose exit code wakes a session that waits.
 
+use crate::signals::{self, Outgoing};
 use crate::wait::Waited;
 use anyhow::Result;
 use ralph_core::event::Input;
@@ -13,6 +14,7 @@ use ralph_core::state::Via;
 use ralph_io::home::Home;
 use ralph_io::idle;
 use ralph_io::stdin::{self, Appetite};
+use std::cell::RefCell;
 use std::io::Write;
 use std::time::Instant;
 
@@ -40,6 +42,8 @@ pub struct Call {
     pub home: Home,
     /// When the executable began.
     pub began: Instant,
+    /// What a person has sent and this call's answer carries.
+    pub outgoing: RefCell<Vec<Outgoing>>,
 }
 
 /// What a hook does with a call.
@@ -101,9 +105,14 @@ fn wait(name: &str, waiter: Waiter) {
 #[inline(never)]
 pub fn enter(name: &str, hook: Hook) {
     fail_open(name.to_owned());
-    match call(name).and_then(|call| hook(&call)) {
-        Ok(reply) => print(&reply),
-        Err(error) => complain(name, &format!("{error:#}")),
+    let answered = call(name).and_then(|call| {
+        if print(&hook(&call)?) {
+            signals::delivered(&call);
+        }
+        Ok(())
+    });
+    if let Err(error) = answered {
+        complain(name, &format!("{error:#}"));
     }
 }
 
@@ -129,14 +138,21 @@ fn call(name: &str) -> Result<Call> {
     let payload = stdin::read(Appetite { per_string, in_all: IN_ALL })?;
     let via = Via::from_argument(std::env::args().next_back().as_deref());
     let home = Home::from_env()?;
-    Ok(Call { input: payload.input, raw: payload.raw, cut: payload.cut, via, home, began })
+    Ok(Call {
+        input: payload.input,
+        raw: payload.raw,
+        cut: payload.cut,
+        via,
+        home,
+        began,
+        outgoing: RefCell::default(),
+    })
 }
 
-fn print(reply: &Reply) {
-    if let Some(line) = reply.render() {
-        // Nobody may be listening any more; that is no reason to fail.
-        let _ = writeln!(std::io::stdout().lock(), "{line}");
-    }
+/// False if nobody was listening any more, which is no reason to fail.
+fn print(reply: &Reply) -> bool {
+    let Some(line) = reply.render() else { return true };
+    writeln!(std::io::stdout().lock(), "{line}").is_ok()
 }
 
 /// One line on standard error. What acts on a terminal is escaped: the text may quote a path.

@@ -12,6 +12,7 @@ pub mod door;
 pub mod neighbour;
 pub mod pre_tool_use;
 pub mod session_context;
+pub mod signals;
 pub mod stop;
 pub mod typed;
 pub mod user_prompt;

@@ -8,6 +8,7 @@
 use crate::bound::{self, Bound, Said};
 use crate::cancel;
 use crate::door::Call;
+use crate::signals;
 use anyhow::Result;
 use ralph_core::event::Event;
 use ralph_core::guard::{self, Agent, Places, Record, Ruling, Situation, Standing};
@@ -34,10 +35,16 @@ pub fn answer(call: &Call) -> Result<Reply> {
         None => Reply::silent(),
         Some(denial) => {
             // Every copy denies, since the client takes the strictest answer; one of them writes.
-            if !bound.is_outranked(call.via) {
-                note(call, &bound, &denial);
+            let reply = Reply::deny(&denial.reason);
+            if bound.is_outranked(call.via) {
+                return Ok(reply);
             }
-            Reply::deny(&denial.reason)
+            note(call, &bound, &denial);
+            match bound.state.phase.is_running() {
+                // No other event follows a call that was denied.
+                true => signals::lead(call, &bound.file, bound.state.position(), reply),
+                false => reply,
+            }
         }
     })
 }

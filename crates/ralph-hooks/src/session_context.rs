@@ -3,20 +3,39 @@
 use crate::backpressure::EVERY_SESSION;
 use crate::bound::{self, Bound};
 use crate::door::Call;
+use crate::signals;
 use anyhow::Result;
 use ralph_core::event::Event;
 use ralph_core::reply::Reply;
-use ralph_core::state::{Bound as Former, LoopState, PauseCause};
+use ralph_core::state::{Bound as Former, LoopState, Pause, PauseCause};
 use ralph_core::{contract, say};
-use ralph_io::{client, clock, lifecycle, settings, transcript};
+use ralph_io::mailbox::Mailbox;
+use ralph_io::store::LoopFile;
+use ralph_io::{client, clock, lifecycle, project, settings, transcript};
 use serde_json::{Value, json};
 use std::path::Path;
+use std::time::Duration;
 
-/// Answers SessionStart.
+/// From the end of a cleared session to the start of the one that follows it 50 to 90 ms were measured.
+/// A loop that was cleared longer ago has missed that start, and belongs to no session by now.
+const CLEARED_JUST_NOW: Duration = Duration::from_secs(60);
+
+/// Steers that the contract repeats.
+const STEERS: usize = 3;
+
+/// Answers SessionStart and PreCompact.
 pub fn answer(call: &Call) -> Result<Reply> {
-    if call.input.hook_event_name != Event::SessionStart || call.input.from_subagent() {
+    if call.input.from_subagent() {
         return Ok(Reply::silent());
     }
+    match call.input.hook_event_name {
+        Event::SessionStart => at_start(call),
+        Event::PreCompact => before_compaction(call),
+        _ => Ok(Reply::silent()),
+    }
+}
+
+fn at_start(call: &Call) -> Result<Reply> {
     note_wanted_checks(call)?;
     match call.input.source.as_str() {
         "compact" => after_compaction(call),
@@ -32,20 +51,34 @@ fn note_wanted_checks(call: &Call) -> Result<()> {
     settings::note_wanted(&call.home, settings::mention(EVERY_SESSION))
 }
 
-fn after_compaction(call: &Call) -> Result<Reply> {
-    let running = Bound::<LoopState>::find(call)?
-        .filter(|bound| bound.state.is_running() && !bound.is_outranked(call.via));
-    Ok(running.map_or(Reply::silent(), |bound| {
-        bound.note(call, "reminded", "the conversation was compacted", Value::Null);
-        contract(&bound.state)
-    }))
+/// The running loop of this session, where this copy of the hook is the one that counts.
+fn running(call: &Call) -> Result<Option<Bound>> {
+    let bound = Bound::<LoopState>::find(call)?;
+    Ok(bound.filter(|bound| bound.state.is_running() && !bound.is_outranked(call.via)))
 }
 
-fn contract(state: &LoopState) -> Reply {
-    Reply::context(
-        Event::SessionStart,
-        &contract::contract(&contract::continues_line(state), state, clock::now()),
-    )
+/// Whatever becomes of the summary, the model is given the whole contract at the next stop: the start
+/// that follows may not come, or may come without this hook.
+fn before_compaction(call: &Call) -> Result<Reply> {
+    let Some(bound) = running(call)? else { return Ok(Reply::silent()) };
+    bound.file.update(|state| {
+        state.note_event(call.via);
+        state.context_lost = state.is_running();
+    })?;
+    bound.note(call, "context lost", "the conversation is compacted", Value::Null);
+    Ok(Reply::silent())
+}
+
+fn after_compaction(call: &Call) -> Result<Reply> {
+    let Some(bound) = running(call)? else { return Ok(Reply::silent()) };
+    bound.note(call, "reminded", "the conversation was compacted", Value::Null);
+    Ok(contract(call, &bound.file, &bound.state))
+}
+
+fn contract(call: &Call, file: &LoopFile, state: &LoopState) -> Reply {
+    let steers = Mailbox::of(file.folder()).steers(STEERS);
+    let text = contract::contract(&contract::continues_line(state), state, &steers, clock::now());
+    signals::lead(call, file, state.position(), Reply::context(Event::SessionStart, &text))
 }
 
 /// A resumed session is a new process: which hooks are registered there is seen afresh. What no
@@ -90,7 +123,7 @@ fn after_resume(call: &Call) -> Result<Reply> {
     if state.is_running() {
         bound.note(call, "continued", "the session was resumed", json!({"was": bound.state.pause}));
         let message = format!("loop {} continues at {}", state.loop_id, state.position());
-        return Ok(contract(&state).tell(say::line(&message)));
+        return Ok(contract(call, &bound.file, &state).tell(say::line(&message)));
     }
     let text = say::paused(&state);
     bound.note(call, "let rest", "the session was resumed", json!({"is": state.pause}));
@@ -98,14 +131,20 @@ fn after_resume(call: &Call) -> Result<Reply> {
 }
 
 /// The conversation was cleared in the same process: the loop follows into the new session,
-/// paused. It is told by the process and by the mark that the old session's end left; a loop that
-/// lacks either is nobody's to take.
+/// paused. It is told by the process, the project, and the mark that the old session's end has just
+/// left; a loop that lacks any of them is nobody's to take, and neither is one of two.
 fn after_clear(call: &Call) -> Result<Reply> {
     let Some(process) = client::process() else { return Ok(Reply::silent()) };
+    let now = clock::now();
+    let just_now = |pause: &Pause| {
+        let since = Duration::try_from(now.duration_since(pause.at)).unwrap_or_default();
+        pause.cause == PauseCause::Cleared && since <= CLEARED_JUST_NOW
+    };
     let cleared = |state: &LoopState| {
         state.client.as_ref() == Some(&process)
-            && state.pause.as_ref().is_some_and(|pause| pause.cause == PauseCause::Cleared)
+            && state.pause.as_ref().is_some_and(just_now)
             && state.session_id != call.input.session_id
+            && is_of_project(call, state)
     };
     let mut candidates = lifecycle::all(&call.home)
         .into_iter()
@@ -119,7 +158,7 @@ fn after_clear(call: &Call) -> Result<Reply> {
             let former = std::mem::replace(&mut state.session_id, call.input.session_id.clone());
             state.lineage.push(Former {
                 session_id: former,
-                until: clock::now(),
+                until: now,
                 why: "cleared".to_owned(),
             });
             if let Some(pause) = &mut state.pause {
@@ -140,4 +179,9 @@ fn after_clear(call: &Call) -> Result<Reply> {
         Value::Null,
     );
     Ok(Reply::silent().tell(say::line(&text)))
+}
+
+fn is_of_project(call: &Call, state: &LoopState) -> bool {
+    let here = project::root(client::project_dir(), Path::new(&call.input.cwd));
+    project::identity(&here) == project::identity(Path::new(&state.project_root))
 }

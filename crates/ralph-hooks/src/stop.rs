@@ -7,6 +7,7 @@ use crate::bound::{self, Bound, Said};
 use crate::cancel;
 use crate::door::Call;
 use crate::neighbour::{self, Press};
+use crate::signals;
 use anyhow::Result;
 use ralph_core::event::Event;
 use ralph_core::receipt::Proof;
@@ -16,6 +17,7 @@ use ralph_core::stop::{self, Decision, Seen, Verdict};
 use ralph_core::token::{self, Request};
 use ralph_core::{ending_marks, progress, say};
 use ralph_io::lifecycle::{self, Entry};
+use ralph_io::mailbox::Mailbox;
 use ralph_io::store::LoopFile;
 use ralph_io::{checks, client, clock, lock, test_files, transcript, tree};
 use serde_json::{Value, json};
@@ -107,6 +109,7 @@ fn gather(call: &Call, bound: &Bound) -> (Seen, Option<Vec<String>>) {
         request: message.map_or(Request::None, |m| token::request(m, &state.completion_token)),
         workers: workers(call),
         command_waits: state.is_running() && transcript::command_waits(transcript),
+        steer_waits: state.is_running() && Mailbox::of(bound.file.folder()).steer_waits(),
         worked: worked(state, transcript),
         tree: None,
         proof: None,
@@ -219,11 +222,15 @@ fn carry_out(call: &Call, file: &LoopFile, decided: &Decided) -> Result<Reply> {
     match (&decided.decision.verdict, &decided.ended) {
         (Verdict::GoOn, _) => {
             let form = GoOnForm::for_client(&client::ai_agent());
-            Ok(Reply::go_on(Event::Stop, form, &with_late_checks(file, &decided.decision.says)))
+            let says = with_late_checks(file, &decided.decision.says);
+            let reply = Reply::go_on(Event::Stop, form, &says);
+            Ok(signals::lead(call, file, decided.position.clone(), reply))
         }
         (Verdict::Ended(_), Some(state)) => {
             let away = lifecycle::put_away(&call.home, file, state, Entry::Remove)?;
-            Ok(if away.freed { Reply::silent().tell(say::ended(state)) } else { Reply::silent() })
+            let undelivered = Mailbox::of(away.file.folder()).waiting().len();
+            let told = || say::ended(state) + &say::undelivered(undelivered);
+            Ok(if away.freed { Reply::silent().tell(told()) } else { Reply::silent() })
         }
         (Verdict::LetGo(_) | Verdict::Ended(_), _) => Ok(Reply::silent()),
     }
@@ -274,6 +281,7 @@ fn rest(call: &Call, bound: &Bound, cause: PauseCause, detail: &str) -> Result<R
             // Whatever it rested for before, the conversation is gone now; the session that
             // follows in the same process finds the loop by this.
             pause.cause = PauseCause::Cleared;
+            pause.at = now;
             state.client = client::process();
         } else if call.input.hook_event_name == Event::SessionEnd {
             state.client = Some(Client::gone());

@@ -8,7 +8,8 @@ use ralph_core::event::Event;
 use ralph_core::reply::Reply;
 use ralph_core::state::{LoopState, StartedBy};
 use ralph_core::{arguments, contract, say, start};
-use ralph_io::{client, clock, project};
+use ralph_io::mailbox::Mailbox;
+use ralph_io::{client, clock, lifecycle, project};
 use serde_json::json;
 use std::path::Path;
 
@@ -46,12 +47,12 @@ fn start_command(call: &Call) -> Result<Reply> {
         }
         Begun::Started(state) => {
             journal(call, "started", TYPED)?;
-            contract(&contract::started_line(&state), &state)
+            contract(call, &contract::started_line(&state), &state)
                 .tell(say::line(&start::announcement(&state)))
         }
         Begun::Continues(state) => {
             journal(call, "continued", TYPED)?;
-            contract(&contract::continues_line(&state), &state).tell(say::line(&format!(
+            contract(call, &contract::continues_line(&state), &state).tell(say::line(&format!(
                 "loop {} continues at {}",
                 state.loop_id,
                 state.position()
@@ -60,8 +61,13 @@ fn start_command(call: &Call) -> Result<Reply> {
     })
 }
 
-fn contract(heading: &str, state: &LoopState) -> Reply {
-    Reply::context(Event::UserPromptExpansion, &contract::contract(heading, state, clock::now()))
+/// What a person said before to a loop that goes on is still to be heard; one that has just begun has
+/// an empty mailbox.
+fn contract(call: &Call, heading: &str, state: &LoopState) -> Reply {
+    let file = lifecycle::by_id(&call.home, &state.loop_id);
+    let steers = file.map(|file| Mailbox::of(file.folder()).steers(3)).unwrap_or_default();
+    let text = contract::contract(heading, state, &steers, clock::now());
+    Reply::context(Event::UserPromptExpansion, &text)
 }
 
 const TYPED: &str = "the person typed /ralph";

@@ -8,7 +8,7 @@
 use crate::bound::{self, Bound};
 use crate::cancel;
 use crate::door::Call;
-use crate::neighbour;
+use crate::{neighbour, signals};
 use anyhow::Result;
 use ralph_core::event::Event;
 use ralph_core::reply::Reply;
@@ -186,8 +186,9 @@ fn other_prompt(call: &Call, bound: &Bound) -> Result<Reply> {
     if state.phase == Phase::Paused {
         return tell_of_pause(call, bound);
     }
+    let heard = || signals::lead(call, &bound.file, state.position(), Reply::silent());
     if prompt_id.is_empty() || drives(state, prompt_id) {
-        return Ok(Reply::silent());
+        return Ok(heard());
     }
     match &state.turn {
         Some(turn) if reveals_a_cut(call, turn) => {
@@ -209,7 +210,7 @@ fn other_prompt(call: &Call, bound: &Bound) -> Result<Reply> {
                 state.note_event(call.via);
                 state.turn = Some(turn);
             })?;
-            Ok(Reply::silent())
+            Ok(heard())
         }
     }
 }

@@ -20,6 +20,7 @@ pub mod idle;
 pub mod journal;
 pub mod lifecycle;
 pub mod lock;
+pub mod mailbox;
 pub mod manifest;
 pub mod outside;
 pub mod owned;

@@ -80,6 +80,38 @@ pub(super) const CASES: &[Case] = &[
         ..CASE
     },
     Case {
+        name: "ralph signal steer",
+        command: Some("signal steer"),
+        set: one_stop,
+        act: |_| person(&["signal", "steer", "use tabs"]),
+        then: |w, answered| {
+            if !answered {
+                assert!(w.elsewhere(&["signal", "steer", "use tabs"]).success);
+            }
+            let reason = w.working_stop("x").goes_on();
+            let n = reason.matches("use tabs").count();
+            assert!(n == 1 || n == 2 && !answered, "{reason}");
+            goes_on_from(w, 2);
+        },
+        ..CASE
+    },
+    Case {
+        name: "ralph signal info",
+        command: Some("signal info"),
+        set: one_stop,
+        act: |_| person(&["signal", "info", "use tabs"]),
+        then: |w, answered| {
+            if !answered {
+                assert!(w.elsewhere(&["signal", "info", "use tabs"]).success);
+            }
+            let reason = w.working_stop("x").goes_on();
+            let n = reason.matches("use tabs").count();
+            assert!(n == 1 || n == 2 && !answered, "{reason}");
+            goes_on_from(w, 2);
+        },
+        ..CASE
+    },
+    Case {
         name: "ralph adopt: frees",
         command: Some("adopt"),
         set: one_stop,

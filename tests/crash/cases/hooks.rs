@@ -156,6 +156,41 @@ pub(super) const CASES: &[Case] = &[
         ..CASE
     },
     Case {
+        name: "before a compaction",
+        set: one_stop,
+        act: |w| hook(w, "ralph-session-context", "PreCompact", json!({"trigger": "auto"})),
+        then: |w, answered| {
+            if !answered {
+                w.event("ralph-session-context", "PreCompact", json!({"trigger": "auto"})).exit(0);
+            }
+            let reason = w.working_stop("x").goes_on();
+            assert!(reason.contains("Goal: Fix it"), "{reason}");
+            goes_on_from(w, 2);
+        },
+        ..CASE
+    },
+    Case {
+        name: "after a tool: delivers a signal",
+        set: steered,
+        act: |w| hook(w, "ralph-backpressure", "PostToolUse", called("")),
+        then: |w, answered| heard(w, answered, ""),
+        ..CASE
+    },
+    Case {
+        name: "after a worker's tool: delivers a signal",
+        set: steered,
+        act: |w| hook(w, "ralph-backpressure", "PostToolUse", called("a1")),
+        then: |w, answered| heard(w, answered, "a1"),
+        ..CASE
+    },
+    Case {
+        name: "stop: delivers a signal",
+        set: steered,
+        act: |w| stop(w, TOKEN),
+        then: |w, answered| heard(w, answered, ""),
+        ..CASE
+    },
+    Case {
         name: "prompt: /ralph starts a loop",
         set: World::new,
         act: |w| typed(w, "ralph", "\"Fix it\""),
@@ -334,6 +369,29 @@ fn edited(world: &World) -> Value {
     let path = world.project().join("a.json");
     json!({"tool_name": "Write", "tool_input": {"file_path": path, "content": BROKEN},
         "tool_use_id": "t", "tool_response": {}})
+}
+
+fn steered() -> World {
+    let world = one_stop();
+    let send = ["signal", "steer", "use tabs", "--session", &world.session];
+    assert!(world.elsewhere(&send).success);
+    world
+}
+
+/// A tool call of the conversation, or of a worker.
+fn called(agent: &str) -> Value {
+    json!({"tool_name": "Bash", "tool_input": {"command": "true"}, "tool_use_id": "t",
+        "tool_response": {}, "agent_id": agent})
+}
+
+/// What was not delivered is delivered by the next hook. One that was struck after it had printed may
+/// be repeated, and no more than once.
+fn heard(world: &World, answered: bool, agent: &str) {
+    let call = || world.event("ralph-backpressure", "PostToolUse", called(agent)).out();
+    let next = call();
+    assert!(answered || next.contains("use tabs"), "{next}");
+    assert_eq!(call(), "");
+    world.working_stop("x").goes_on();
 }
 
 fn one_stop() -> World {

@@ -36,6 +36,7 @@ fn seen(message: &str) -> Seen {
         request: token::request(message, "RALPH_COMPLETE"),
         workers: Vec::new(),
         command_waits: false,
+        steer_waits: false,
         worked: None,
         tree: Some("tree".to_owned()),
         proof: None,
@@ -376,4 +377,32 @@ fn what_a_record_takes_out_of_the_state_it_gives_back() {
         ..state
     };
     assert_eq!(quiet, nothing, "without a request nothing of the bulk decides");
+}
+
+#[test]
+fn what_the_person_has_just_said_comes_before_completion_a_block_and_a_stall() {
+    let steered = |message: &str| Seen { steer_waits: true, ..seen(message) };
+    let mut state = loop_state("implementation 3/5");
+    assert_eq!(decide(&mut state, &steered("RALPH_COMPLETE")), "go on");
+    assert_eq!(state.iteration, 4);
+    state.blocked = Some(Blocked { what: "a key".to_owned(), at: now() });
+    state.stall_limit = 1;
+    state.stall_hashes = vec!["tree".to_owned(); 3];
+    assert_eq!(decide(&mut state, &steered("I cannot")), "go on");
+    assert_eq!((state.blocked.clone(), state.stall_hashes.len()), (None, 0));
+    assert!(!wants_proof(&proven(green()), &Seen { steer_waits: true, ..request_on("t") }));
+    assert_eq!(decide(&mut state, &steered("RALPH_COMPLETE")), "ended: max_iterations");
+}
+
+#[test]
+fn a_compaction_is_made_up_for_at_the_next_reason_to_go_on() {
+    let mut state = loop_state("implementation 3/5");
+    state.prompt = "the goal of it all".to_owned();
+    state.context_lost = true;
+    state.acceptance_criteria = vec![Criterion { id: "AC-1".to_owned(), ..Criterion::default() }];
+    let says = |state: &mut LoopState| super::decide(state, &seen("x")).says;
+    let first = says(&mut state);
+    assert!(first.contains("the goal of it all") && first.contains("Rules: "), "{first}");
+    assert!(!state.context_lost);
+    assert!(!says(&mut state).contains("Rules: "));
 }

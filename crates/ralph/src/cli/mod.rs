@@ -23,6 +23,7 @@ mod resume;
 pub(crate) mod screen;
 mod session_id;
 mod settle;
+mod signal;
 mod start;
 mod status;
 mod supervise;
@@ -54,6 +55,9 @@ enum Command {
     Cancel(cancel::Args),
     /// Let a loop rest after the current turn
     Pause(pause::Args),
+    /// Tell the model something while it works
+    #[command(subcommand)]
+    Signal(signal::Command),
     /// Take a paused loop up again
     Resume(resume::Args),
     /// Free a loop whose client is gone, or take over an old state file
@@ -106,6 +110,7 @@ impl Command {
             Command::Cancel(_) => "cancel",
             Command::Pause(_) => "pause",
             Command::Resume(_) => "resume",
+            Command::Signal(_) => "signal",
             Command::Adopt(_) => "adopt",
             Command::Trust(_) => "trust",
             Command::Explain(_) => "explain",
@@ -142,6 +147,7 @@ pub fn run() -> ExitCode {
         Command::Cancel(args) => cancel::run(&args),
         Command::Pause(args) => pause::run(&args),
         Command::Resume(args) => resume::run(&args),
+        Command::Signal(command) => signal::run(&command),
         Command::Adopt(args) => adopt::run(&args),
         Command::Trust(args) => trust::run(&args),
         Command::Explain(args) => explain::run(&args),

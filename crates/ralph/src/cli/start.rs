@@ -230,5 +230,5 @@ fn with_options(here: &Here, request: &Request, state: LoopState) -> Result<Loop
 }
 
 fn print_contract(heading: &str, state: &LoopState) -> Result<()> {
-    screen::print(&screen::visible_lines(&contract::contract(heading, state, clock::now())))
+    screen::print(&screen::visible_lines(&contract::contract(heading, state, &[], clock::now())))
 }

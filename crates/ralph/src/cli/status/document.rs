@@ -54,6 +54,7 @@ fn of_loop(one: &Looked, now: Timestamp) -> Value {
             "at": green.at,
         })),
         "blocked": state.blocked,
+        "signals": {"waiting": one.signals_waiting()},
         "pause": state.pause,
         "ending": state.ending,
         "next": text::next(one),

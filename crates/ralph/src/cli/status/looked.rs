@@ -8,6 +8,7 @@ use crate::verify;
 use jiff::Timestamp;
 use ralph_core::receipt::{self, Proof, Standing};
 use ralph_core::state::{Criterion, LoopState};
+use ralph_io::mailbox::Mailbox;
 use ralph_io::store::LoopFile;
 use ralph_io::test_files;
 use std::path::Path;
@@ -62,6 +63,11 @@ impl Looked {
         let until = self.state.ending.as_ref().map_or(now, |ending| ending.at);
         let minutes = until.duration_since(self.state.started_at?).as_mins();
         Some(u64::try_from(minutes).unwrap_or(0))
+    }
+
+    /// How many signals the conversation has not heard.
+    pub(super) fn signals_waiting(&self) -> usize {
+        Mailbox::of(self.file.folder()).waiting().len()
     }
 
     /// The number of the last checkpoint; none where none was, or could be, made.

@@ -40,6 +40,15 @@ pub(super) fn describe(one: &Looked, form: Form, now: Timestamp) -> String {
     text
 }
 
+/// What a person has sent and the model has not heard.
+fn signals(one: &Looked) -> String {
+    let what = if one.state.ending.is_some() { "never delivered" } else { "not delivered yet" };
+    match one.signals_waiting() {
+        0 => String::new(),
+        n => format!("{n} {what}"),
+    }
+}
+
 /// What comes next, and who does it.
 pub(super) fn next(one: &Looked) -> String {
     let state = &one.state;
@@ -100,6 +109,7 @@ fn rows(one: &Looked, now: Timestamp) -> Vec<(&'static str, String)> {
         }
     }
     rows.extend([
+        ("signals", signals(one)),
         ("checkpoint", checkpoint(one)),
         ("note", say::warnings(state)),
         ("next", next(one)),

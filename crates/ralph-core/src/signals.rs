@@ -1,0 +1,145 @@
+//! What a person says to a loop while it works: STEER changes how it works, INFO is for it to know.
+//!
+//! A signal is a file in the loop's mailbox, so that it can also be written by hand. It says nothing
+//! about when the loop is done or whether it goes on: `ralph cancel`, `pause` and `resume` do.
+
+use crate::reply::bounded;
+use jiff::Timestamp;
+use std::fmt;
+use std::fmt::Write;
+
+/// The longest text of a signal, in UTF-16 units: it is to be read between two tool calls.
+pub const LONGEST: usize = 1_000;
+
+/// The kind of a signal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// It changes how the work is done from now on.
+    Steer,
+    /// It is for the model to know.
+    Info,
+}
+
+impl Kind {
+    /// The word for it, in files and to the model.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Kind::Steer => "STEER",
+            Kind::Info => "INFO",
+        }
+    }
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        to.write_str(self.as_str())
+    }
+}
+
+/// A signal as it was sent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Signal {
+    /// Its kind.
+    pub kind: Kind,
+    /// What was said.
+    pub text: String,
+    /// When; none for a file that was written by hand.
+    pub at: Option<Timestamp>,
+}
+
+/// Why this text cannot be sent, with what to do.
+pub fn refused(text: &str) -> Option<String> {
+    if text.trim().is_empty() {
+        return Some(
+            "there is nothing to send; write a text, or `-` to read it from standard input"
+                .to_owned(),
+        );
+    }
+    let units = text.trim().encode_utf16().count();
+    (units > LONGEST).then(|| {
+        format!("a signal has at most {LONGEST} characters, not {units}; put the text into a file and name the file")
+    })
+}
+
+/// What the file of a signal holds.
+pub fn file(kind: Kind, text: &str) -> String {
+    format!("{kind}: {}\n", text.trim())
+}
+
+/// The signal in a file. A text that does not say its kind is an INFO: nothing that somebody wrote
+/// there is lost.
+pub fn read(name: &str, content: &str) -> Signal {
+    let content = content.trim();
+    let of_kind = |kind: Kind| {
+        let word = content.get(..kind.as_str().len())?;
+        let rest = content[word.len()..].strip_prefix(':')?;
+        word.eq_ignore_ascii_case(kind.as_str()).then_some((kind, rest))
+    };
+    let (kind, text) =
+        of_kind(Kind::Steer).or_else(|| of_kind(Kind::Info)).unwrap_or((Kind::Info, content));
+    let at = name.split_once('-').and_then(|(at, _)| at.parse().ok());
+    Signal { kind, text: bounded(text.trim(), LONGEST), at }
+}
+
+/// What the model reads. It follows a STEER and not what a file of the project may say, so it is
+/// told where this comes from.
+pub fn told(signals: &[Signal]) -> String {
+    let mut text = "The person who started the loop says:\n".to_owned();
+    for signal in signals {
+        let at = signal.at.map(|at| format!(" (sent {} UTC)", at.strftime("%H:%M")));
+        let _ = writeln!(text, "{}{}: {}", signal.kind, at.unwrap_or_default(), signal.text);
+    }
+    text.push_str(match signals.iter().any(|signal| signal.kind == Kind::Steer) {
+        true => "Work by it from now on. What counts as done is as it was.",
+        false => "This is for you to know; go on with the work.",
+    });
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NAME: &str = "20260131T235959.123456789Z-1f3a";
+
+    #[test]
+    fn what_is_sent_is_read_back_with_its_time() {
+        for kind in [Kind::Steer, Kind::Info] {
+            let signal = read(NAME, &file(kind, " use tabs\nand no spaces: "));
+            assert_eq!((signal.kind, signal.text.as_str()), (kind, "use tabs\nand no spaces:"));
+            assert_eq!(signal.at.unwrap().to_string(), "2026-01-31T23:59:59.123456789Z");
+        }
+    }
+
+    #[test]
+    fn a_file_that_was_written_by_hand_is_heard_too() {
+        let read = |text: &str| {
+            let signal = read("note", text);
+            (signal.kind, signal.text, signal.at)
+        };
+        assert_eq!(read("steer:x\n"), (Kind::Steer, "x".to_owned(), None));
+        assert_eq!(read("look at ä.rs"), (Kind::Info, "look at ä.rs".to_owned(), None));
+        assert_eq!(read("STEERING is hard"), (Kind::Info, "STEERING is hard".to_owned(), None));
+        assert_eq!(read("ä"), (Kind::Info, "ä".to_owned(), None));
+        assert_eq!(read(&"x".repeat(5_000)).1.chars().count(), LONGEST);
+    }
+
+    #[test]
+    fn nothing_and_too_much_are_refused() {
+        assert!(refused(" \n").unwrap().starts_with("there is nothing to send"));
+        assert_eq!(refused(&"x".repeat(LONGEST)), None);
+        assert!(refused(&"😀".repeat(501)).unwrap().contains("at most 1000 characters, not 1002"));
+    }
+
+    #[test]
+    fn the_model_reads_who_says_what_and_what_it_changes() {
+        let steer = read(NAME, "STEER: use tabs");
+        let info = read("note", "CI is down");
+        assert_eq!(
+            told(&[steer, info.clone()]),
+            "The person who started the loop says:\nSTEER (sent 23:59 UTC): use tabs\n\
+             INFO: CI is down\nWork by it from now on. What counts as done is as it was."
+        );
+        assert!(told(&[info]).ends_with("\nThis is for you to know; go on with the work."));
+    }
+}

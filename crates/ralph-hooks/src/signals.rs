@@ -1,0 +1,56 @@
+//! Delivers what a person has sent to a loop: whichever hook answers next has the model read it.
+//!
+//! What is taken from the mailbox is noted as delivered by the door, once the answer is printed: a
+//! hook that is killed before that has delivered nothing.
+
+use crate::bound::{self, Said};
+use crate::door::Call;
+use ralph_core::reply::Reply;
+use ralph_core::say;
+use ralph_core::signals;
+use ralph_io::mailbox::{Mailbox, Recipient, Taken};
+use ralph_io::store::LoopFile;
+use serde_json::json;
+
+/// The texts that one answer carries, in bytes; one is always carried.
+const ROOM: usize = 2_400;
+
+/// Signals that an answer carries.
+#[derive(Debug)]
+pub struct Outgoing {
+    taken: Taken,
+    file: LoopFile,
+    position: String,
+}
+
+/// The answer of a running loop, led by what waits for whoever made this call. Not for a copy that is
+/// outranked: it answers nothing. A mailbox that cannot be read now is looked at by the next hook.
+pub fn lead(call: &Call, file: &LoopFile, position: String, reply: Reply) -> Reply {
+    let recipient = match call.input.from_subagent() {
+        true => Recipient::Worker(&call.input.agent_id),
+        false => Recipient::Main,
+    };
+    let taken = Mailbox::of(file.folder()).take(recipient, ROOM);
+    let Ok(Some(taken)) = taken else { return reply };
+    let reply = reply.led_by(call.input.hook_event_name, &signals::told(&taken.signals));
+    call.outgoing.borrow_mut().push(Outgoing { taken, file: file.clone(), position });
+    reply
+}
+
+/// Notes that what the printed answer carried was delivered.
+pub(crate) fn delivered(call: &Call) {
+    for Outgoing { taken, file, position } in call.outgoing.take() {
+        let told: Vec<String> = taken
+            .signals
+            .iter()
+            .map(|signal| format!("{}: {}", signal.kind, say::tail(&signal.text, 200)))
+            .collect();
+        let why = told.join("; ");
+        // What cannot be noted is delivered once more, which is better than not at all.
+        if taken.delivered().is_ok() {
+            let seen = json!({"agent": call.input.agent_id});
+            let said = Said { position: &position, decision: "delivered", why: &why, seen };
+            bound::keep(&file, call, said, None::<()>);
+        }
+    }
+}

@@ -1,0 +1,103 @@
+//! `ralph signal`: a word to the model while it works, from any terminal.
+//!
+//! The session's next hook delivers it, within one tool call of a working turn. To end a loop or to
+//! let it rest there are `ralph cancel` and `ralph pause`.
+
+use super::exit::{Exit, bad_state, refused};
+use super::here::Here;
+use super::note::note;
+use super::screen;
+use super::which::{self, Wanted, Which};
+use anyhow::Result;
+use ralph_core::signals::{self, Kind};
+use ralph_core::state::LoopState;
+use ralph_io::mailbox::{Mailbox, Whereabouts};
+use ralph_io::watch::Watch;
+use ralph_io::{given, lifecycle};
+use std::time::{Duration, Instant};
+
+/// Where the system cannot tell of changes, the mailbox is looked at again after this time.
+const LOOK_AGAIN: Duration = Duration::from_secs(30);
+
+/// What is sent.
+#[derive(Debug, clap::Subcommand)]
+pub(crate) enum Command {
+    /// Have the model work otherwise from now on
+    Steer(Args),
+    /// Let the model know something
+    Info(Args),
+}
+
+/// The text, and to which loop.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// What the model reads; `-` reads it from standard input
+    #[arg(required = true)]
+    text: Vec<String>,
+    /// Return when it was delivered; exit 1 if the loop ends before
+    #[arg(long)]
+    wait: bool,
+    #[command(flatten)]
+    which: Which,
+}
+
+/// Puts the signal into the loop's mailbox.
+pub(crate) fn run(command: &Command) -> Result<Exit> {
+    let (kind, args) = match command {
+        Command::Steer(args) => (Kind::Steer, args),
+        Command::Info(args) => (Kind::Info, args),
+    };
+    let text = match args.text.as_slice() {
+        [dash] if dash == "-" => given::stdin()?,
+        words => words.join(" "),
+    };
+    if let Some(why) = signals::refused(&text) {
+        return Err(refused(Exit::Usage, why));
+    }
+    let here = Here::gather()?;
+    let found = which::one(&here, &args.which, Wanted::Live)?;
+    let mailbox = Mailbox::of(found.file.folder());
+    let name = mailbox.send(kind, &text, here.now).map_err(bad_state)?;
+    note(&here, &found.file, &found.state, ("signal", "sent"), &format!("{kind}: {}", text.trim()));
+    screen::print(&screen::visible_lines(&sent(&found.state)))?;
+    match args.wait {
+        true => wait(&here, &found.state, &name),
+        false => Ok(Exit::Done),
+    }
+}
+
+fn sent(state: &LoopState) -> String {
+    let when = match state.is_running() {
+        true => "the model hears it within its next tool call",
+        false => "the loop rests, and the model hears it when it goes on",
+    };
+    format!("sent to loop {} at {}; {when}", state.loop_id, state.position())
+}
+
+/// Waits until the conversation has heard it, or cannot any more.
+fn wait(here: &Here, state: &LoopState, name: &str) -> Result<Exit> {
+    loop {
+        // It may have been put away meanwhile, and the mailbox with it.
+        let file = lifecycle::by_id(&here.home, &state.loop_id);
+        let Some(file) = file else { return Err(lost(state)) };
+        let mailbox = Mailbox::of(file.folder());
+        let watched = mailbox.watched();
+        let watch = Watch::begin(&[file.folder(), &watched])?;
+        match mailbox.whereabouts(name) {
+            Whereabouts::Delivered => break,
+            Whereabouts::Gone => return Err(lost(state)),
+            Whereabouts::Waits if lifecycle::is_put_away(&here.home, &file) => {
+                let message = format!("loop {} ended before the model heard it", state.loop_id);
+                return Err(refused(Exit::No, message));
+            }
+            Whereabouts::Waits => {}
+        }
+        watch.wait(Instant::now() + LOOK_AGAIN)?;
+    }
+    screen::print(&format!("delivered to loop {}", screen::visible(&state.loop_id)))?;
+    Ok(Exit::Done)
+}
+
+fn lost(state: &LoopState) -> anyhow::Error {
+    refused(Exit::No, format!("the mailbox of loop {} is gone", state.loop_id))
+}
