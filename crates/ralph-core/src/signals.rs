@@ -4,7 +4,6 @@
 //! about when the loop is done or whether it goes on: `ralph cancel`, `pause` and `resume` do.
 
 use crate::reply::bounded;
-use jiff::Timestamp;
 use std::fmt;
 use std::fmt::Write;
 
@@ -43,8 +42,8 @@ pub struct Signal {
     pub kind: Kind,
     /// What was said.
     pub text: String,
-    /// When; none for a file that was written by hand.
-    pub at: Option<Timestamp>,
+    /// The time of day, `23:59` in UTC; none for a file that was written by hand.
+    pub at: Option<String>,
 }
 
 /// Why this text cannot be sent, with what to do.
@@ -77,8 +76,17 @@ pub fn read(name: &str, content: &str) -> Signal {
     };
     let (kind, text) =
         of_kind(Kind::Steer).or_else(|| of_kind(Kind::Info)).unwrap_or((Kind::Info, content));
-    let at = name.split_once('-').and_then(|(at, _)| at.parse().ok());
-    Signal { kind, text: bounded(text.trim(), LONGEST), at }
+    Signal { kind, text: bounded(text.trim(), LONGEST), at: time_of_day(name) }
+}
+
+/// Read off the name, `20260131T235959…`: every hook holds this code, and to parse a time stamp would
+/// be a tenth of it.
+fn time_of_day(name: &str) -> Option<String> {
+    let (day, time) = name.split_once('T')?;
+    let is_number = |text: &str| text.bytes().all(|letter| letter.is_ascii_digit());
+    let (hours, minutes) = (time.get(..2)?, time.get(2..4)?);
+    let is_time = day.len() == 8 && [day, hours, minutes].into_iter().all(is_number);
+    is_time.then(|| format!("{hours}:{minutes}"))
 }
 
 /// What the model reads. It follows a STEER and not what a file of the project may say, so it is
@@ -86,7 +94,7 @@ pub fn read(name: &str, content: &str) -> Signal {
 pub fn told(signals: &[Signal]) -> String {
     let mut text = "The person who started the loop says:\n".to_owned();
     for signal in signals {
-        let at = signal.at.map(|at| format!(" (sent {} UTC)", at.strftime("%H:%M")));
+        let at = signal.at.as_ref().map(|at| format!(" (sent {at} UTC)"));
         let _ = writeln!(text, "{}{}: {}", signal.kind, at.unwrap_or_default(), signal.text);
     }
     text.push_str(match signals.iter().any(|signal| signal.kind == Kind::Steer) {
@@ -107,7 +115,7 @@ mod tests {
         for kind in [Kind::Steer, Kind::Info] {
             let signal = read(NAME, &file(kind, " use tabs\nand no spaces: "));
             assert_eq!((signal.kind, signal.text.as_str()), (kind, "use tabs\nand no spaces:"));
-            assert_eq!(signal.at.unwrap().to_string(), "2026-01-31T23:59:59.123456789Z");
+            assert_eq!(signal.at.as_deref(), Some("23:59"));
         }
     }
 
@@ -117,6 +125,8 @@ mod tests {
             let signal = read("note", text);
             (signal.kind, signal.text, signal.at)
         };
+        assert_eq!(super::read("2026013xT235959", "x").at, None);
+        assert_eq!(super::read("20260131T2", "x").at, None);
         assert_eq!(read("steer:x\n"), (Kind::Steer, "x".to_owned(), None));
         assert_eq!(read("look at ä.rs"), (Kind::Info, "look at ä.rs".to_owned(), None));
         assert_eq!(read("STEERING is hard"), (Kind::Info, "STEERING is hard".to_owned(), None));
