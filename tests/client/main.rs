@@ -24,6 +24,7 @@ mod loops;
 mod person;
 mod registrations;
 mod rig;
+mod signals;
 #[path = "../support/mod.rs"]
 mod support;
 #[allow(dead_code)]
@@ -88,6 +89,7 @@ fn trials(ignored: bool) -> Vec<Trial> {
         ("interference", interference::TESTS),
         ("registrations", registrations::TESTS),
         ("waking", waking::TESTS),
+        ("signals", signals::TESTS),
         ("usage", usage::TESTS),
         ("evidence", evidence::TESTS),
         ("evidence::checks", evidence::checks::TESTS),
