@@ -63,7 +63,7 @@ fn check_telling(state: &LoopState) {
         start::announcement(state),
         refusal::refusal(state, None),
         refusal::regressions(state),
-        contract::contract("heading", state, now),
+        contract::contract("heading", state, &[], now),
         render::text(&state.task_graph, render::Show::All, now),
         render::markdown(&state.task_graph, render::Show::All, now),
     ];

@@ -75,6 +75,7 @@ pub(super) fn at_stop(world: &mut World, call: &Call, message: Option<&str>) -> 
             .map_or(token::Request::None, |text| token::request(text, &found.completion_token)),
         workers: if client.worker { vec!["worker".to_owned()] } else { Vec::new() },
         command_waits: found.is_running() && client.queued.is_some(),
+        steer_waits: false,
         worked: None,
         tree: None,
         proof: None,

@@ -217,6 +217,7 @@ fn end_turn(state: &mut State, says: Says, checks: Checks, worked: Option<bool>)
         }),
         workers: if state.worker { vec!["worker".to_owned()] } else { Vec::new() },
         command_waits: false,
+        steer_waits: false,
         worked,
         tree: stop::wants_tree(&state.looped.phase).then(|| tree_name(state)),
         proof: None,
