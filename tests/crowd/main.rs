@@ -24,6 +24,7 @@ mod journals;
 mod loops;
 mod mix;
 mod one_loop;
+mod signals;
 mod size;
 mod tally;
 #[allow(unreachable_pub)]
@@ -55,8 +56,9 @@ fn main() -> ExitCode {
 }
 
 fn trials() -> Vec<Trial> {
-    let groups: [(&str, &[Test]); 5] = [
+    let groups: [(&str, &[Test]); 6] = [
         ("one_loop", one_loop::TESTS),
+        ("signals", signals::TESTS),
         ("endings", endings::TESTS),
         ("cancels", cancels::TESTS),
         ("loops", loops::TESTS),
