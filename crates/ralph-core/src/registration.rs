@@ -437,6 +437,13 @@ mod tests {
           command: ralph-backpressure
           args: [skill]
           timeout: 15
+  PostToolUseFailure:
+    - matcher: "*"
+      hooks:
+        - type: command
+          command: ralph-backpressure
+          args: [skill]
+          timeout: 15
   Stop:
     - hooks:
         - type: command

@@ -59,8 +59,8 @@ pub enum Recipient<'a> {
 #[derive(Debug)]
 pub struct Taken {
     folder: PathBuf,
-    /// The file in which a worker's last signal is noted.
-    heard: Option<PathBuf>,
+    /// For a worker: the file that names what it has heard, and the names in it.
+    heard: Option<(PathBuf, Vec<String>)>,
     names: Vec<String>,
     /// What they say, oldest first.
     pub signals: Vec<Signal>,
@@ -90,13 +90,13 @@ impl Mailbox {
     ///
     /// # Errors
     /// When it cannot be written, or the loop has been put away.
-    pub fn send(&self, kind: Kind, text: &str, now: Timestamp) -> Result<String> {
+    pub fn send(&self, kind: Kind, text: &str) -> Result<String> {
         for folder in [&self.folder, &self.inputs(), &self.processed()] {
             make(folder)?;
         }
         // One after the other, so that each has a name of its own.
         let _held = lock::take(&self.folder.join("send"), lock::DEADLINE)?;
-        let name = self.free_name(kind, now);
+        let name = self.free_name(kind, clock::now());
         atomic::write(&self.inputs().join(&name), signals::file(kind, text).as_bytes())?;
         Ok(name)
     }
@@ -191,21 +191,22 @@ impl Mailbox {
             return Ok(None);
         }
         let all = self.all();
-        let heard = self.folder.join("heard").join(id);
-        if self.unheard(&all, &heard).is_empty() {
+        let place = self.folder.join("heard").join(id);
+        if all.iter().all(|name| heard(&place, &all).contains(name)) {
             return Ok(None);
         }
         make(&self.folder.join("heard"))?;
-        let Some(held) = lock_if_free(&heard)? else { return Ok(None) };
+        let Some(held) = lock_if_free(&place)? else { return Ok(None) };
+        let before = heard(&place, &all);
         let mut taken = Taken::new(&self.folder, held);
-        for name in self.unheard(&all, &heard) {
+        for name in all.iter().filter(|name| !before.contains(name)) {
             let folders = [&self.inputs(), &self.processed()];
             let Some(signal) = self.read(name, &folders.map(PathBuf::as_path)) else { continue };
             if !taken.add(name.clone(), signal, room) {
                 break;
             }
         }
-        taken.heard = Some(heard);
+        taken.heard = Some((place, before));
         Ok(taken.if_any())
     }
 
@@ -216,14 +217,6 @@ impl Mailbox {
         all.sort_unstable();
         all.dedup();
         all
-    }
-
-    fn unheard<'a>(&self, all: &'a [String], heard: &Path) -> Vec<&'a String> {
-        let last = owned::read(heard).ok().flatten().and_then(|name| String::from_utf8(name).ok());
-        match last {
-            Some(last) => all.iter().filter(|name| **name > last).collect(),
-            None => all.iter().skip(all.len().saturating_sub(HEARD_LATE)).collect(),
-        }
     }
 
     /// The signal of this name in the first of the folders that has it.
@@ -270,9 +263,9 @@ impl Taken {
     /// # Errors
     /// When that cannot be written; they are delivered once more then.
     pub fn delivered(self) -> Result<()> {
-        let last = self.names.last().map(String::as_str).unwrap_or_default();
-        if let Some(heard) = &self.heard {
-            return atomic::write(heard, last.as_bytes());
+        if let Some((place, mut heard)) = self.heard {
+            heard.extend(self.names);
+            return atomic::write(&place, heard.join("\n").as_bytes());
         }
         let inputs = self.folder.join("inputs");
         let processed = self.folder.join("processed");
@@ -284,6 +277,15 @@ impl Taken {
                 .with_context(|| format!("could not move `{}`", claimed.display()))?;
         }
         Ok(())
+    }
+}
+
+/// The names of what a worker has heard, by the file in which that is noted. One that has heard nothing
+/// yet need not hear what is long past.
+fn heard(place: &Path, all: &[String]) -> Vec<String> {
+    match owned::read(place) {
+        Ok(Some(names)) => String::from_utf8_lossy(&names).lines().map(str::to_owned).collect(),
+        _ => all[..all.len().saturating_sub(HEARD_LATE)].to_vec(),
     }
 }
 
@@ -330,7 +332,7 @@ mod tests {
 
     impl Place {
         fn send(&self, text: &str) -> String {
-            self.mailbox.send(Kind::Steer, text, clock::now()).unwrap()
+            self.mailbox.send(Kind::Steer, text).unwrap()
         }
 
         fn take(&self, recipient: Recipient<'_>) -> Option<Taken> {
@@ -437,6 +439,22 @@ mod tests {
         }
         assert_eq!(at.mailbox.waiting().len(), 1, "the conversation has not heard it");
         assert!(at.deliver(Recipient::Worker("../../x")).is_empty());
+    }
+
+    #[test]
+    fn a_worker_misses_nothing_whatever_the_names_and_however_late_one_comes() {
+        let at = mailbox();
+        let put = |name: &str| std::fs::write(at.mailbox.inputs().join(name), name).unwrap();
+        std::fs::create_dir_all(at.mailbox.inputs()).unwrap();
+        for name in ["zzz", "a", "m"] {
+            put(name);
+            assert_eq!(at.deliver(Recipient::Worker("w")), [name]);
+        }
+        ["1", "2", "3", "4", "5", "6"].into_iter().for_each(put);
+        assert_eq!(at.deliver(Recipient::Worker("late")), ["5", "6", "a", "m", "zzz"]);
+        assert_eq!(at.deliver(Recipient::Worker("w")).len(), 6);
+        put("0");
+        assert_eq!(at.deliver(Recipient::Worker("late")), ["0"]);
     }
 
     #[test]

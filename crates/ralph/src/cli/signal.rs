@@ -57,7 +57,7 @@ pub(crate) fn run(command: &Command) -> Result<Exit> {
     let here = Here::gather()?;
     let found = which::one(&here, &args.which, Wanted::Live)?;
     let mailbox = Mailbox::of(found.file.folder());
-    let name = mailbox.send(kind, &text, here.now).map_err(bad_state)?;
+    let name = mailbox.send(kind, &text).map_err(bad_state)?;
     note(&here, &found.file, &found.state, ("signal", "sent"), &format!("{kind}: {}", text.trim()));
     screen::print(&screen::visible_lines(&sent(&found.state)))?;
     match args.wait {
