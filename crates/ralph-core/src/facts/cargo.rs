@@ -4,6 +4,9 @@ use super::workspace::{self, Patterns};
 use super::{Fact, Form, Project, shape, show};
 use serde_json::Value;
 
+/// The most of the command that an alias stands for, in UTF-16 units.
+const COMMAND: usize = 60;
+
 pub(super) fn fact(project: &dyn Project) -> Option<Fact> {
     let manifest = project.document("Cargo.toml", Form::Toml)?;
     let package = &manifest["package"];
@@ -53,7 +56,10 @@ fn aliases(project: &dyn Project) -> Option<String> {
     let files = [".cargo/config.toml", ".cargo/config"];
     let config = files.iter().find_map(|file| project.document(file, Form::Toml))?;
     let aliases: Vec<String> = shape::members(&config["alias"])
-        .map(|(name, command)| format!("cargo {name} = {}", shape::texts(command).join(" ")))
+        .map(|(name, command)| {
+            let command = shape::texts(command).join(" ");
+            format!("cargo {name} = {}", show::short(&command, COMMAND))
+        })
         .collect();
     let shown = show::list(aliases.iter().map(String::as_str), 8);
     (!aliases.is_empty()).then(|| format!("aliases: {shown}"))

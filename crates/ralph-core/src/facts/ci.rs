@@ -25,8 +25,14 @@ const FILES: [&str; 9] = [
 const WORKFLOWS: usize = 20;
 
 /// The most commands that are looked at, and that are told.
-const LOOKED_AT: usize = 2_000;
+const LOOKED_AT: usize = 500;
 const TOLD: usize = 12;
+
+/// Of commands with the same first two words, so many are told before the others are.
+const VARIANTS: usize = 3;
+
+/// The longest folder that a command is told to run in, in UTF-16 units.
+const FOLDER: usize = 60;
 
 /// Members that hold commands, whatever the service.
 const COMMANDS: [&str; 6] = ["run", "script", "commands", "command", "bash", "pwsh"];
@@ -86,16 +92,17 @@ const WANTED: [&[&str]; 4] = [
 ];
 
 /// Words of a command by which it only prepares or delivers.
-const UNWANTED: [&str; 26] = [
+const UNWANTED: [&str; 13] = [
     "install", "add", "download", "restore", "sync", "setup", "login", "push", "publish", "deploy",
-    "upload", "apt", "brew", "curl", "wget", "echo", "printf", "git", "rustup", "mkdir", "cp",
-    "mv", "rm", "chmod", "export", "corepack",
+    "upload", "apt", "rustup",
 ];
 
-/// Lines of the shell's own.
-const CONTROL: [&str; 14] = [
-    "if", "then", "else", "elif", "fi", "for", "while", "do", "done", "case", "esac", "set", "cd",
-    "exit",
+/// Programs, and words of the shell's own, that check nothing by themselves.
+const UNWANTED_FIRST: [&str; 46] = [
+    "if", "then", "else", "elif", "fi", "for", "while", "until", "do", "done", "case", "esac",
+    "set", "cd", "exit", "export", "source", "return", "trap", "wait", "kill", "sleep", "true",
+    "echo", "printf", "cat", "tee", "ls", "find", "grep", "sed", "awk", "jq", "tar", "unzip",
+    "zip", "curl", "wget", "git", "gh", "brew", "corepack", "mkdir", "cp", "mv", "rm",
 ];
 
 /// A command, the rank of its use, and the number of the file that it stands in.
@@ -136,11 +143,18 @@ fn line(commands: &[Command], at: usize, file: &str) -> Option<String> {
     (!own.is_empty()).then(|| format!("{}: {}", show::quoted(file), show::list(own, TOLD)))
 }
 
+/// What comes in many variants (`cargo test --features a`, `… b`) leaves room for the others.
 fn add(commands: &mut Vec<Command>, at: usize, command: &str) {
     let Some(rank) = rank(command) else { return };
-    if commands.len() < LOOKED_AT && !commands.iter().any(|(.., known)| known == command) {
-        commands.push((rank, at, command.to_owned()));
+    if commands.len() == LOOKED_AT || commands.iter().any(|(.., known)| known == command) {
+        return;
     }
+    let is_variant = |(.., known): &&Command| {
+        known.split_whitespace().take(2).eq(command.split_whitespace().take(2))
+    };
+    let variants = commands.iter().filter(is_variant).count();
+    let later = if variants < VARIANTS { 0 } else { WANTED.len() };
+    commands.push((rank + later, at, command.to_owned()));
 }
 
 /// Calls back with every command. `folder` is where they run, unless a step says otherwise.
@@ -176,25 +190,46 @@ fn of_scripts(value: &Value, folder: Option<&str>, depth: usize, found: &mut dyn
     }
 }
 
-/// The first line of each command; what is fed to one is none.
+/// The first line of each command; what is fed to one, or stands in its quotes, is none.
 fn of_text(text: &str, folder: Option<&str>, found: &mut dyn FnMut(&str)) {
+    let folder = folder.map(|folder| show::short(folder, FOLDER));
     let mut goes_on = false;
+    let mut open: Option<char> = None;
     let mut fed_until: Option<&str> = None;
     for line in text.lines().map(str::trim) {
         if let Some(end) = fed_until {
             fed_until = Some(end).filter(|end| line != *end);
             continue;
         }
-        let begins = !goes_on && !line.is_empty() && !line.starts_with('#');
+        let is_inner = goes_on || open.is_some();
+        if line.is_empty() || line.starts_with('#') && !is_inner {
+            continue;
+        }
+        open = still_open(line, open);
         goes_on = line.ends_with('\\');
         fed_until = line.split_once("<<").map(|(_, end)| end).and_then(end_of_fed);
         let command = line.trim_end_matches('\\').trim_end();
-        match folder {
-            _ if !begins => {}
+        match &folder {
+            _ if is_inner => {}
             Some(folder) => found(&format!("cd {folder} && {command}")),
             None => found(command),
         }
     }
+}
+
+/// The quote that is open at the end of a line.
+fn still_open(line: &str, mut open: Option<char>) -> Option<char> {
+    let mut letters = line.chars();
+    while let Some(letter) = letters.next() {
+        match open {
+            Some(quote) if letter == quote => open = None,
+            Some('\'') => {}
+            _ if letter == '\\' => drop(letters.next()),
+            None if matches!(letter, '"' | '\'') => open = Some(letter),
+            _ => {}
+        }
+    }
+    open
 }
 
 /// The word after `<<`; `<<<` feeds one line and ends with it.
@@ -206,16 +241,23 @@ fn end_of_fed(after: &str) -> Option<&str> {
 
 /// How useful a command is; none if it does not say whether the code is right.
 fn rank(command: &str) -> Option<usize> {
-    let first = command.split_whitespace().next()?;
-    if CONTROL.contains(&first) && !command.contains("&&") {
-        return None;
-    }
     // The last of several is what the others prepare.
     let last = command.rsplit("&&").next().unwrap_or(command);
-    let words: Vec<&str> = last
-        .split(|letter: char| !letter.is_ascii_alphanumeric())
+    // What is kept in a variable is looked at by the commands after it.
+    let first = last.split_whitespace().next()?;
+    if ["=$(", "=\"$(", "=`"].iter().any(|kept| first.contains(kept)) {
+        return None;
+    }
+    let is_before = |word: &&str| *word == "sudo" || word.contains('=');
+    let mut parts = last.split_whitespace().skip_while(is_before).take(40).peekable();
+    if UNWANTED_FIRST.contains(parts.peek()?) {
+        return None;
+    }
+    // `--format=json` is how, and not what.
+    let words: Vec<&str> = parts
+        .filter(|part| !part.starts_with('-'))
+        .flat_map(|part| part.split(|letter: char| !letter.is_ascii_alphanumeric()))
         .filter(|word| !word.is_empty())
-        .take(40)
         .collect();
     let is_ci_install = words.starts_with(&["npm", "ci"]);
     if is_ci_install || words.iter().any(|word| UNWANTED.contains(word)) {
@@ -226,7 +268,7 @@ fn rank(command: &str) -> Option<usize> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::world::World;
+    use super::super::{show, world::World};
     use super::{fact, rank};
     use serde_json::{Value, json};
 
@@ -234,7 +276,7 @@ mod tests {
     fn check(script: &str, expected: &[&str]) {
         let document = json!({"jobs": {"a": {"steps": [{"run": script}]}}});
         let world = World::new().document(".github/workflows/ci.yml", document);
-        let expected: Vec<String> = expected.iter().map(|text| format!("{text:?}")).collect();
+        let expected: Vec<String> = expected.iter().map(|text| show::quoted(text)).collect();
         match expected.is_empty() {
             true => world.tells_nothing(fact),
             false => world.tells(
@@ -267,6 +309,15 @@ mod tests {
              cat <<'END' > x\npytest\nEND\nmake lint\nwc <<< test\n\n",
             &["cargo test", "wc <<< test", "make lint"],
         );
+    }
+
+    #[test]
+    fn what_stands_in_the_quotes_of_a_command_is_none() {
+        check(
+            "python -c \"\nimport test\nprint('test it\\'s')\n\" -- test\ntox # it\\'s\nnpm test",
+            &["tox # it\\'s", "npm test"],
+        );
+        check("X=$(test a) \"$(cat test)\"\nA=b tox 'x\ntest'", &["A=… tox 'x"]);
     }
 
     #[test]
@@ -328,10 +379,21 @@ mod tests {
     }
 
     #[test]
+    fn variants_of_one_command_leave_room_for_others() {
+        check(
+            "cargo test a\ncargo test b\ncargo test c\ncargo test d\ncargo clippy",
+            &["cargo test a", "cargo test b", "cargo test c", "cargo clippy", "cargo test d"],
+        );
+    }
+
+    #[test]
     fn a_word_inside_another_says_nothing() {
         assert_eq!(rank("./latest.sh"), None);
         assert_eq!(rank("./scripts/test.sh"), Some(0));
         assert_eq!(rank("uv run ruff check"), Some(1));
+        assert_eq!(rank("cargo metadata --format-version 1"), None);
+        assert_eq!(rank("cat tests/out.log"), None);
+        assert_eq!(rank("cargo test | tail -5"), Some(0));
         assert_eq!(rank(""), None);
     }
 }

@@ -5,9 +5,13 @@
 use super::{Fact, Form, Project, shape, show, useful};
 use crate::project::recipes::{self, JUSTFILES, MAKEFILES, Recipe};
 use serde_json::Value;
+use std::borrow::Cow;
 
 /// The most of what a task says about itself, in UTF-16 units.
-const HELP: usize = 60;
+const HELP: usize = 44;
+
+/// The most tasks of one runner that say something; of the others the names are worth more.
+const HELPED: usize = 5;
 
 /// The most tasks of one runner that are named.
 const TASKS: usize = 24;
@@ -16,24 +20,27 @@ const MISE: [&str; 4] = ["mise.toml", ".mise.toml", ".config/mise.toml", "mise/c
 const TASKFILES: [&str; 4] = ["Taskfile.yml", "taskfile.yml", "Taskfile.yaml", "taskfile.yaml"];
 
 /// A name, and what is said about it; or else the command that it stands for.
-struct Task {
-    name: String,
-    says: String,
+struct Task<'a> {
+    name: Cow<'a, str>,
+    says: &'a str,
 }
 
 pub(super) fn fact(project: &dyn Project) -> Option<Fact> {
-    let first_text = |names: &[&str]| names.iter().find_map(|name| project.text(name));
-    let first = |names: &[&str], form| names.iter().find_map(|name| project.document(name, form));
-    let tasks = |document: Option<Value>| described(&document.unwrap_or_default()["tasks"]);
-    let make = first_text(&MAKEFILES).map(|text| recipes::of_make(&text)).unwrap_or_default();
-    let just = first_text(&JUSTFILES).map(|text| recipes::of_just(&text)).unwrap_or_default();
-    let composer = project.document("composer.json", Form::Json).unwrap_or_default();
+    let text = |names: &[&str]| names.iter().find_map(|name| project.text(name));
+    let document = |names: &[&str], form| {
+        names.iter().find_map(|name| project.document(name, form)).unwrap_or_default()
+    };
+    let (make, just) = (text(&MAKEFILES).unwrap_or_default(), text(&JUSTFILES).unwrap_or_default());
+    let (task, mise) = (document(&TASKFILES, Form::Yaml), document(&MISE, Form::Toml));
+    let deno = document(&["deno.json", "deno.jsonc"], Form::Json);
+    let composer = document(&["composer.json"], Form::Json);
+    let targets = recipes::of_make(&make).into_iter().filter(is_no_file);
     let runners = [
-        ("make", make.into_iter().filter(is_no_file).map(of_recipe).collect()),
-        ("just", just.into_iter().map(of_recipe).collect()),
-        ("task", tasks(first(&TASKFILES, Form::Yaml))),
-        ("mise run", tasks(first(&MISE, Form::Toml))),
-        ("deno task", tasks(first(&["deno.json", "deno.jsonc"], Form::Json))),
+        ("make", targets.map(of_recipe).collect()),
+        ("just", recipes::of_just(&just).into_iter().map(of_recipe).collect()),
+        ("task", described(&task["tasks"])),
+        ("mise run", described(&mise["tasks"])),
+        ("deno task", described(&deno["tasks"])),
         ("composer run-script", described(&composer["scripts"])),
     ];
     let lines: Vec<String> =
@@ -41,34 +48,35 @@ pub(super) fn fact(project: &dyn Project) -> Option<Fact> {
     (!lines.is_empty()).then(|| Fact { heading: "tasks, called by name".to_owned(), lines })
 }
 
-fn line(runner: &str, mut tasks: Vec<Task>) -> Option<String> {
+fn line(runner: &str, mut tasks: Vec<Task<'_>>) -> Option<String> {
     useful::first(&mut tasks, |task| &task.name);
-    let shown: Vec<String> = tasks
+    let shown: Vec<Cow<'_, str>> = tasks
         .iter()
-        .map(|task| match task.says.as_str() {
-            "" => task.name.clone(),
-            says => format!("{} # {}", task.name, show::short(says, HELP)),
+        .enumerate()
+        .map(|(at, task)| match task.says {
+            says if says.is_empty() || at >= HELPED => Cow::from(&*task.name),
+            says => Cow::from(format!("{} # {}", task.name, show::short(says, HELP))),
         })
         .collect();
-    let shown = show::list(shown.iter().map(String::as_str), TASKS);
+    let shown = show::list(shown.iter().map(|text| &**text), TASKS);
     (!tasks.is_empty()).then(|| format!("{runner} {shown}"))
 }
 
 /// A target that looks like a file is one step of the build and nothing to ask for.
-fn is_no_file(recipe: &Recipe) -> bool {
+fn is_no_file(recipe: &Recipe<'_>) -> bool {
     !recipe.name.contains(['/', '.'])
 }
 
-fn of_recipe(recipe: Recipe) -> Task {
+fn of_recipe(recipe: Recipe<'_>) -> Task<'_> {
     let name = match recipe.arguments.as_str() {
-        "" => recipe.name,
-        arguments => format!("{} {arguments}", recipe.name),
+        "" => Cow::from(recipe.name),
+        arguments => Cow::from(format!("{} {arguments}", recipe.name)),
     };
     Task { name, says: recipe.help.unwrap_or_default() }
 }
 
 /// Tasks in a table: a command, several, or a table with a description and with commands.
-fn described(tasks: &Value) -> Vec<Task> {
+fn described(tasks: &Value) -> Vec<Task<'_>> {
     let is_hidden = |task: &Value| task["internal"] == true || task["hide"] == true;
     shape::members(tasks)
         .filter(|(_, task)| !task.is_null() && !task.is_number() && !is_hidden(task))
@@ -77,7 +85,7 @@ fn described(tasks: &Value) -> Vec<Task> {
             let runs = [task, &task["run"], &task["command"], &task["cmd"], &task["cmds"]];
             let text =
                 says.into_iter().chain(runs).find_map(|part| shape::texts(part).first().copied());
-            Task { name: name.to_owned(), says: text.unwrap_or_default().to_owned() }
+            Task { name: Cow::from(name), says: text.unwrap_or_default() }
         })
         .collect()
 }
@@ -91,7 +99,7 @@ mod tests {
     #[test]
     fn targets_of_a_makefile_come_with_their_help() {
         let text = "SOURCES = a.c \\\nb.c: x\nV := 1\n.PHONY: all test\n.SUFFIXES:\n\
-                    all: build ## everything\n## runs the tests\ntest: build\n\t./a:b\n\
+                    all: build ## everything\n## runs the tests\n.PHONY: test\ntest: build\n\t./a:b\n\
                     # no help\nbuild clean:\n\ta\n%.o: %.c\nout/x: y\nmain.o: main.c\n$(X): y\n\
                     define D\nfake: x\nendef\n";
         World::new().file("Makefile", text).tells(
@@ -131,6 +139,13 @@ mod tests {
                  deno task \"dev # API_KEY=… deno run a.ts\"\n  \
                  composer run-script \"test # phpunit\"",
             );
+    }
+
+    #[test]
+    fn many_targets_with_a_long_help_cost_little() {
+        let text = format!("{}: ## {}", "a ".repeat(250_000), "x".repeat(500_000));
+        let lines = fact(&World::new().file("Makefile", &text)).unwrap().lines;
+        assert!(lines[0].ends_with("\"a\", and 249976 more"), "{}", lines[0]);
     }
 
     #[test]

@@ -43,7 +43,8 @@ pub(super) fn fact(project: &dyn Project) -> Option<Fact> {
     lines.extend(options("compilerOptions", &config));
     lines.extend(inherited(project, &config));
     for key in ["include", "exclude", "files"] {
-        let patterns = shape::texts(&config[key]);
+        let mut patterns = shape::texts(&config[key]);
+        patterns.retain(|pattern| *pattern != "node_modules");
         if !patterns.is_empty() {
             lines.push(format!("{key}: {}", show::list(patterns, 8)));
         }
@@ -126,7 +127,7 @@ mod tests {
             // for the bundler
             "compilerOptions": {"skipLibCheck": true, "target": "ES2022", "strict": true,
                 "paths": {"@/*": ["./src/*"], "x": 3}, "lib": ["dom"], "jsx": 7, "noEmit": {}, "module": []},
-            "include": ["src", "types"], "exclude": "dist",
+            "include": ["src", "types"], "exclude": ["node_modules", "dist"],
             "references": [{"path": "./a"}, 3],
         }"#;
         World::new().file("tsconfig.json", text).file("tsconfig.node.json", "{}").tells(

@@ -30,7 +30,7 @@ const NAMES: [&str; 23] = [
 /// Puts the useful ones first; what begins like one (`test:unit`) comes after those, and the
 /// others keep their order.
 pub(super) fn first<T>(tasks: &mut [T], name: impl Fn(&T) -> &str) {
-    tasks.sort_by_key(|task| rank(name(task)));
+    tasks.sort_by_cached_key(|task| rank(name(task)));
 }
 
 fn rank(name: &str) -> usize {

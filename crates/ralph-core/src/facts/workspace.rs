@@ -10,6 +10,9 @@ use std::collections::BTreeSet;
 /// The most patterns that are followed.
 const PATTERNS: usize = 30;
 
+/// A longer pattern means no folder that people would make.
+const LONGEST: usize = 200;
+
 /// The most folders that are looked into.
 const FOLDERS: usize = 100;
 
@@ -43,24 +46,25 @@ pub(super) struct Patterns<'a> {
 }
 
 fn folders(project: &dyn Project, patterns: &Patterns<'_>) -> BTreeSet<String> {
-    let meant = patterns.wanted.iter().take(PATTERNS).flat_map(|wanted| meant(project, wanted));
+    let unwanted: Vec<&str> = followed(&patterns.unwanted).collect();
     let is_unwanted = |folder: &String| {
-        let unwanted = patterns.unwanted.iter().take(PATTERNS);
-        unwanted
-            .into_iter()
-            .any(|pattern| globs::holds(tidy(pattern).as_bytes(), folder.as_bytes()))
-            || patterns.unwanted.contains(&folder.as_str())
+        unwanted.iter().any(|pattern| globs::holds(pattern.as_bytes(), folder.as_bytes()))
     };
-    meant
+    followed(&patterns.wanted)
+        .flat_map(|wanted| meant(project, wanted))
         .filter(|folder| !is_unwanted(folder))
         .take(FOLDERS)
         .filter(|folder| project.text(&format!("{folder}/{}", patterns.manifest)).is_some())
         .collect()
 }
 
+fn followed<'a>(patterns: &[&'a str]) -> impl Iterator<Item = &'a str> {
+    let is_short = |pattern: &&str| pattern.len() <= LONGEST;
+    patterns.iter().copied().filter(is_short).take(PATTERNS).map(tidy)
+}
+
 /// What one pattern means: itself, or the folders beside each other that its last name means.
 fn meant(project: &dyn Project, pattern: &str) -> Vec<String> {
-    let pattern = tidy(pattern);
     let leads_out = pattern.starts_with('/') || pattern.split('/').any(|name| name == "..");
     let (parent, name) = pattern.rsplit_once('/').unwrap_or(("", pattern));
     let is_open = |text: &str| text.contains(['*', '?', '[', '{']);

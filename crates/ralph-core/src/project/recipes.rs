@@ -13,32 +13,27 @@ pub(crate) const MAKEFILES: [&str; 3] = ["GNUmakefile", "makefile", "Makefile"];
 
 /// What can be run by a name.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(crate) struct Recipe {
-    pub(crate) name: String,
+pub(crate) struct Recipe<'a> {
+    pub(crate) name: &'a str,
     /// The names of the arguments that it must be given.
     pub(crate) arguments: String,
     /// What the file says about it.
-    pub(crate) help: Option<String>,
+    pub(crate) help: Option<&'a str>,
 }
 
 pub(super) fn find(files: &ProjectFiles) -> Found {
     let text = |names: &[&str]| {
-        names
-            .iter()
-            .map(|name| files.text(name))
-            .find(|text| !text.is_empty())
-            .unwrap_or_default()
-            .to_owned()
+        names.iter().map(|name| files.text(name)).find(|text| !text.is_empty()).unwrap_or_default()
     };
-    let just = of_just(&text(&JUSTFILES));
-    let make = of_make(&text(&MAKEFILES));
+    let just = of_just(text(&JUSTFILES));
+    let make = of_make(text(&MAKEFILES));
     let first =
         |wanted: &[&str]| named(&just, wanted, "just").or_else(|| named(&make, wanted, "make"));
     Found { tests: first(&TESTS), check: first(&CHECKS) }
 }
 
 /// A recipe that must be given an argument cannot be run by its name alone.
-fn named(recipes: &[Recipe], wanted: &[&str], runner: &str) -> Option<String> {
+fn named(recipes: &[Recipe<'_>], wanted: &[&str], runner: &str) -> Option<String> {
     let name = wanted.iter().find(|name| {
         recipes.iter().any(|recipe| recipe.name == **name && recipe.arguments.is_empty())
     })?;
@@ -46,7 +41,7 @@ fn named(recipes: &[Recipe], wanted: &[&str], runner: &str) -> Option<String> {
 }
 
 /// The recipes of a justfile.
-pub(crate) fn of_just(text: &str) -> Vec<Recipe> {
+pub(crate) fn of_just(text: &str) -> Vec<Recipe<'_>> {
     let mut recipes = Vec::new();
     let (mut comment, mut is_private) = (None, false);
     for line in whole_lines(text) {
@@ -64,7 +59,7 @@ pub(crate) fn of_just(text: &str) -> Vec<Recipe> {
 }
 
 /// The targets of a Makefile, without those that make a file by a pattern.
-pub(crate) fn of_make(text: &str) -> Vec<Recipe> {
+pub(crate) fn of_make(text: &str) -> Vec<Recipe<'_>> {
     let mut recipes = Vec::new();
     let (mut comment, mut is_definition) = (None, false);
     for line in whole_lines(text) {
@@ -76,7 +71,8 @@ pub(crate) fn of_make(text: &str) -> Vec<Recipe> {
         } else {
             let targets = head_and_rest(line).map(|(head, rest)| make_targets(head, rest, comment));
             recipes.extend(targets.into_iter().flatten());
-            comment = None;
+            // `.PHONY: test` may stand between a comment and its target.
+            comment = comment.filter(|_| line.starts_with('.'));
         }
     }
     recipes
@@ -98,25 +94,22 @@ fn head_and_rest(line: &str) -> Option<(&str, &str)> {
 }
 
 /// `.PHONY: test` names `.PHONY`, which is none of ours.
-fn make_targets(head: &str, rest: &str, comment: Option<&str>) -> Vec<Recipe> {
+fn make_targets<'a>(head: &'a str, rest: &'a str, comment: Option<&'a str>) -> Vec<Recipe<'a>> {
     let (code, beside) = rest.split_once('#').unwrap_or((rest, ""));
     // `test: export X = 1` sets a variable for a target, and makes no target.
     if code.contains('=') || head.contains('=') {
         return Vec::new();
     }
     let is_made = |name: &&str| !name.starts_with('.') && !name.contains(['%', '$']);
-    let help = beside.strip_prefix('#').or(comment).map(|help| help.trim().to_owned());
+    let help = beside.strip_prefix('#').or(comment).map(str::trim);
     let names = head.split_whitespace().filter(is_made);
-    names
-        .map(|name| Recipe { name: name.to_owned(), help: help.clone(), ..Recipe::default() })
-        .collect()
+    names.map(|name| Recipe { name, help, ..Recipe::default() }).collect()
 }
 
-fn just_recipe(head: &str, comment: Option<&str>) -> Option<Recipe> {
+fn just_recipe<'a>(head: &'a str, comment: Option<&'a str>) -> Option<Recipe<'a>> {
     let mut words = head.split_whitespace();
-    let name = words.next()?.trim_start_matches('@').to_owned();
+    let name = words.next()?.trim_start_matches('@');
     let is_needed = |parameter: &&str| !parameter.contains('=') && !parameter.starts_with('*');
     let arguments: Vec<&str> = words.filter(is_needed).collect();
-    let help = comment.map(|comment| comment.trim().to_owned());
-    Some(Recipe { name, arguments: arguments.join(" "), help })
+    Some(Recipe { name, arguments: arguments.join(" "), help: comment.map(str::trim) })
 }
