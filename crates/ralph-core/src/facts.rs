@@ -18,6 +18,8 @@ pub mod show;
 mod sql;
 mod supabase;
 mod tasks;
+#[cfg(test)]
+mod tests;
 mod typescript;
 mod useful;
 mod workspace;
