@@ -117,5 +117,6 @@ mod tests {
     fn no_password_is_shown_even_where_what_ends_it_is_cut_off() {
         check("https://me:pw@example.com", "\"https://example.com\"");
         check(&format!("https://me:{}@example.com", "x".repeat(600)), "\"https\"");
+        assert_eq!(short("get https://me:hunter2@example.com", 20), "get https://example…");
     }
 }

@@ -98,7 +98,7 @@ mod tests {
 
     #[test]
     fn targets_of_a_makefile_come_with_their_help() {
-        let text = "SOURCES = a.c \\\nb.c: x\nV := 1\n.PHONY: all test\n.SUFFIXES:\n\
+        let text = "SOURCES = a.c \\\nodd: x\nV := 1\n.PHONY: all test\n.SUFFIXES:\n\
                     all: build ## everything\n## runs the tests\n.PHONY: test\ntest: build\n\t./a:b\n\
                     # no help\nbuild clean:\n\ta\n%.o: %.c\nout/x: y\nmain.o: main.c\n$(X): y\n\
                     define D\nfake: x\nendef\n";

@@ -128,7 +128,7 @@ fn no_text_whatever_it_is_does_harm() {
         "\0", "\u{feff}", "[", "a:", "é: é", "=", "FROM", "\r\n\r\n", "'", "\\", "$$", ":", "#",
         "[",
     ] {
-        for times in [1, 50_000] {
+        for times in [1, 10_000] {
             let text = text.repeat(times);
             let document = json!({"jobs": {"run": text}, "scripts": {"test": text}, "name": text});
             gather(&Same { text, document });

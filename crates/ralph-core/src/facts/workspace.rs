@@ -103,7 +103,8 @@ mod tests {
             .file("libs/two/m", "")
             .file("libs/none/readme", "")
             .file("libs/.hidden/m", "")
-            .file("libs/m", "");
+            .file("libs/m", "")
+            .file("../out/m", "");
         let patterns =
             Patterns { wanted: wanted.to_vec(), unwanted: unwanted.to_vec(), manifest: "m" };
         assert_eq!(folders(&world, &patterns).into_iter().collect::<Vec<_>>(), expected);
@@ -119,6 +120,6 @@ mod tests {
 
     #[test]
     fn a_pattern_never_leads_out_of_the_project() {
-        check(&["../*", "/etc/*", "libs/../../*", "*/one", ""], &[], &[]);
+        check(&["../*", "../out", "/etc/*", "libs/../../*", "*/one", ""], &[], &[]);
     }
 }
