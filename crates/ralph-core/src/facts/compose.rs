@@ -82,7 +82,7 @@ mod tests {
             "api": {"build": {"context": "./api"}, "ports": [{"target": 80, "published": "8080"}]},
             "db": {"image": "postgres:17", "ports": ["5432:5432", 9000, {}],
                 "environment": {"POSTGRES_PASSWORD": "hunter2"}, "profiles": ["dev"]},
-            "web": {"build": "."},
+            "web": {"build": "."}, "worker": {"build": {"target": "worker"}},
             "x": null,
         }});
         World::new().document("compose.yaml", document).tells(
@@ -91,6 +91,7 @@ mod tests {
              \"api\": built from \"./api\", ports \"8080:80\"\n  \
              \"db\": image \"postgres:17\", ports \"5432:5432\", \"9000\", profiles \"dev\"\n  \
              \"web\": built from \".\"\n  \
+             \"worker\": built from \".\"\n  \
              \"x\"",
         );
     }

@@ -217,6 +217,7 @@ mod tests {
             .document("rust-toolchain.toml", json!({"toolchain": 3}))
             .file("package.json", r#"{"engines": "x", "volta": [1]}"#)
             .file("global.json", "[")
+            .file("rust-toolchain", "[toolchain]\nprofile = 'minimal'\n")
             .file(".nvmrc", "\n\n")
             .file("Dockerfile", "FROM")
             .tells_nothing(fact);
