@@ -4,9 +4,25 @@
 //! absent. All of it is the repository's own text: [`show`] quotes it and [`page`] fences it, so
 //! that it reads as data and not as an instruction.
 
+mod cargo;
+mod ci;
+mod compose;
 mod go;
+mod hide;
+mod node;
 pub mod page;
+mod python;
+mod runtimes;
+mod shape;
 pub mod show;
+mod sql;
+mod supabase;
+mod tasks;
+#[cfg(test)]
+mod tests;
+mod typescript;
+mod useful;
+mod workspace;
 #[cfg(test)]
 #[allow(dead_code, reason = "each fact uses its part")]
 mod world;
@@ -115,4 +131,15 @@ const fn kind(name: &'static str, units: usize, gather: fn(&dyn Project) -> Opti
 
 /// All kinds, the most useful first: that is the order on the page, and what comes last is cut
 /// first.
-pub const KINDS: [Kind; 1] = [kind("go", 300, go::fact)];
+pub const KINDS: [Kind; 10] = [
+    kind("node", 1_300, node::fact),
+    kind("cargo", 700, cargo::fact),
+    kind("python", 700, python::fact),
+    kind("go", 400, go::fact),
+    kind("tasks", 600, tasks::fact),
+    kind("ci", 700, ci::fact),
+    kind("typescript", 500, typescript::fact),
+    kind("supabase", 500, supabase::fact),
+    kind("compose", 500, compose::fact),
+    kind("runtimes", 400, runtimes::fact),
+];

@@ -12,7 +12,7 @@ mod jvm;
 mod node;
 mod php;
 mod python;
-mod recipes;
+pub(crate) mod recipes;
 mod ruby;
 mod rust;
 mod swift;

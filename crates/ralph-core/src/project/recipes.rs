@@ -5,52 +5,111 @@ use super::{Found, ProjectFiles};
 const TESTS: [&str; 2] = ["test", "tests"];
 const CHECKS: [&str; 4] = ["typecheck", "type-check", "lint", "check"];
 
+/// The names under which `just` finds its file.
+pub(crate) const JUSTFILES: [&str; 3] = ["justfile", "Justfile", ".justfile"];
+
+/// The order in which make itself looks for its file.
+pub(crate) const MAKEFILES: [&str; 3] = ["GNUmakefile", "makefile", "Makefile"];
+
+/// What can be run by a name.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) struct Recipe<'a> {
+    pub(crate) name: &'a str,
+    /// The names of the arguments that it must be given.
+    pub(crate) arguments: String,
+    /// What the file says about it.
+    pub(crate) help: Option<&'a str>,
+}
+
 pub(super) fn find(files: &ProjectFiles) -> Found {
     let text = |names: &[&str]| {
-        names
-            .iter()
-            .map(|name| files.text(name))
-            .find(|text| !text.is_empty())
-            .unwrap_or_default()
-            .to_owned()
+        names.iter().map(|name| files.text(name)).find(|text| !text.is_empty()).unwrap_or_default()
     };
-    let just = recipes(&text(&["justfile", "Justfile", ".justfile"]), just_recipe);
-    // The order in which make itself looks for its file.
-    let make = recipes(&text(&["GNUmakefile", "makefile", "Makefile"]), make_targets);
+    let just = of_just(text(&JUSTFILES));
+    let make = of_make(text(&MAKEFILES));
     let first =
         |wanted: &[&str]| named(&just, wanted, "just").or_else(|| named(&make, wanted, "make"));
     Found { tests: first(&TESTS), check: first(&CHECKS) }
 }
 
-fn named(recipes: &[String], wanted: &[&str], runner: &str) -> Option<String> {
-    let name = wanted.iter().find(|name| recipes.iter().any(|recipe| recipe == *name))?;
+/// A recipe that must be given an argument cannot be run by its name alone.
+fn named(recipes: &[Recipe<'_>], wanted: &[&str], runner: &str) -> Option<String> {
+    let name = wanted.iter().find(|name| {
+        recipes.iter().any(|recipe| recipe.name == **name && recipe.arguments.is_empty())
+    })?;
     Some(format!("{runner} {name}"))
 }
 
-fn recipes(text: &str, read: fn(&str, &str) -> Vec<String>) -> Vec<String> {
-    text.lines()
-        .filter(|line| !line.starts_with([' ', '\t', '#']))
-        .filter_map(|line| line.split_once(':'))
-        // `name := value` is a variable, in both kinds of file.
-        .filter(|(_, after)| !after.trim_start_matches(':').starts_with('='))
-        .flat_map(|(head, after)| read(head, after))
-        .collect()
+/// The recipes of a justfile.
+pub(crate) fn of_just(text: &str) -> Vec<Recipe<'_>> {
+    let mut recipes = Vec::new();
+    let (mut comment, mut is_private) = (None, false);
+    for line in whole_lines(text) {
+        if let Some(says) = line.strip_prefix('#') {
+            comment = Some(says);
+        } else if line.starts_with('[') {
+            is_private |= line.contains("private");
+        } else {
+            let recipe = head_and_rest(line).and_then(|(head, _)| just_recipe(head, comment));
+            recipes.extend(recipe.filter(|recipe| !is_private && !recipe.name.starts_with('_')));
+            (comment, is_private) = (None, false);
+        }
+    }
+    recipes
+}
+
+/// The targets of a Makefile, without those that make a file by a pattern.
+pub(crate) fn of_make(text: &str) -> Vec<Recipe<'_>> {
+    let mut recipes = Vec::new();
+    let (mut comment, mut is_definition) = (None, false);
+    for line in whole_lines(text) {
+        is_definition |= line.starts_with("define ");
+        if is_definition {
+            is_definition = !line.starts_with("endef");
+        } else if line.starts_with('#') {
+            comment = line.strip_prefix("##");
+        } else {
+            let targets = head_and_rest(line).map(|(head, rest)| make_targets(head, rest, comment));
+            recipes.extend(targets.into_iter().flatten());
+            // `.PHONY: test` may stand between a comment and its target.
+            comment = comment.filter(|_| line.starts_with('.'));
+        }
+    }
+    recipes
+}
+
+/// Lines that begin at the margin, unless they go on with the one before.
+fn whole_lines(text: &str) -> impl Iterator<Item = &str> {
+    let mut goes_on = false;
+    text.lines().filter(move |line| {
+        let begins = !goes_on && !line.starts_with([' ', '\t']);
+        goes_on = line.ends_with('\\');
+        begins
+    })
+}
+
+fn head_and_rest(line: &str) -> Option<(&str, &str)> {
+    // `name := value` is a variable, in both kinds of file.
+    line.split_once(':').filter(|(_, rest)| !rest.trim_start_matches(':').starts_with('='))
 }
 
 /// `.PHONY: test` names `.PHONY`, which is none of ours.
-fn make_targets(head: &str, after: &str) -> Vec<String> {
+fn make_targets<'a>(head: &'a str, rest: &'a str, comment: Option<&'a str>) -> Vec<Recipe<'a>> {
+    let (code, beside) = rest.split_once('#').unwrap_or((rest, ""));
     // `test: export X = 1` sets a variable for a target, and makes no target.
-    let assigns = after.split_once('#').map_or(after, |(code, _)| code).contains('=');
-    if assigns || head.contains('=') {
+    if code.contains('=') || head.contains('=') {
         return Vec::new();
     }
-    head.split_whitespace().map(str::to_owned).collect()
+    let is_made = |name: &&str| !name.starts_with('.') && !name.contains(['%', '$']);
+    let help = beside.strip_prefix('#').or(comment).map(str::trim);
+    let names = head.split_whitespace().filter(is_made);
+    names.map(|name| Recipe { name, help, ..Recipe::default() }).collect()
 }
 
-/// A recipe that must be given an argument cannot be run by its name alone.
-fn just_recipe(head: &str, _: &str) -> Vec<String> {
+fn just_recipe<'a>(head: &'a str, comment: Option<&'a str>) -> Option<Recipe<'a>> {
     let mut words = head.split_whitespace();
-    let Some(name) = words.next() else { return Vec::new() };
-    let runs_alone = words.all(|parameter| parameter.contains('=') || parameter.starts_with('*'));
-    if runs_alone { vec![name.trim_start_matches('@').to_owned()] } else { Vec::new() }
+    let name = words.next()?.trim_start_matches('@');
+    let is_needed = |parameter: &&str| !parameter.contains('=') && !parameter.starts_with('*');
+    let arguments: Vec<&str> = words.filter(is_needed).collect();
+    Some(Recipe { name, arguments: arguments.join(" "), help: comment.map(str::trim) })
 }

@@ -1,0 +1,38 @@
+//! Parts of a document whose shape nobody has promised: what has another one is not there.
+
+use serde_json::Value;
+
+/// The texts of a list; a text alone is a list of one.
+pub(super) fn texts(value: &Value) -> Vec<&str> {
+    match value {
+        Value::String(text) => vec![text],
+        Value::Array(items) => items.iter().filter_map(Value::as_str).collect(),
+        _ => Vec::new(),
+    }
+}
+
+/// The members of an object, in the order in which the document is kept.
+pub(super) fn members(value: &Value) -> impl Iterator<Item = (&str, &Value)> {
+    value.as_object().into_iter().flatten().map(|(name, value)| (name.as_str(), value))
+}
+
+/// The names of the members of an object.
+pub(super) fn names(value: &Value) -> Vec<&str> {
+    members(value).map(|(name, _)| name).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn another_shape_is_nothing() {
+        for value in [json!(null), json!(3), json!(true), json!([[1]]), json!([{}])] {
+            assert!(texts(&value).is_empty() && names(&value).is_empty(), "{value}");
+        }
+        assert_eq!(texts(&json!("a")), ["a"]);
+        assert_eq!(texts(&json!(["a", 1, "b"])), ["a", "b"]);
+        assert_eq!(names(&json!({"a": 1, "b": []})), ["a", "b"]);
+    }
+}
