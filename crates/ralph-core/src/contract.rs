@@ -61,13 +61,13 @@ pub fn contract(heading: &str, state: &LoopState, steers: &[String], now: Timest
 
 /// Goal, rest and rules in so many bytes: the goal is cut first, then the end of the rest.
 fn within(limit: usize, heading: &str, state: &LoopState, rest: &str) -> String {
-    let rules = rules(state);
+    let (rules, rest) = (rules(state), rest.trim_end());
     let room = limit.saturating_sub(rules.len() + 1);
     let for_goal = room.saturating_sub(heading.len() + "\nGoal: \n".len() + rest.len());
     let goal = one_line(&state.prompt, GOAL_LIMIT);
     let goal = in_bytes(&goal, for_goal.clamp(GOAL_AT_LEAST, GOAL_LIMIT));
     let top = format!("{heading}\nGoal: {goal}\n{rest}");
-    format!("{}\n{rules}", in_bytes(top.trim_end(), room))
+    format!("{}\n{rules}", in_bytes(&top, room))
 }
 
 fn criteria(state: &LoopState) -> String {
@@ -490,6 +490,41 @@ mod tests {
             assert!(text.len() <= CONTRACT_LIMIT, "{}", text.len());
             assert!(text.contains("目目") && text.ends_with(&how_to_end(&state)), "{text}");
         }
+    }
+
+    #[test]
+    fn where_room_is_short_the_goal_gives_way_and_all_of_it_is_used() {
+        let mut state = ran(false, "");
+        state.prompt = "g".repeat(5_000);
+        let rest_of = |n: usize| "r".repeat(n);
+        let top = |rest: &str| {
+            let text = within(CONTRACT_LIMIT, "heading", &state, rest);
+            text.strip_suffix(&format!("\n{}", rules(&state))).unwrap().to_owned()
+        };
+        let goal = |rest: &str| top(rest).lines().nth(1).unwrap().len() - "Goal: ".len();
+        assert_eq!(goal(""), GOAL_LIMIT);
+        // Everything but the goal, one line longer each time, until the goal is at its shortest.
+        let room = CONTRACT_LIMIT - rules(&state).len() - 1 - "heading\nGoal: \n".len();
+        assert_eq!(goal(&rest_of(room - GOAL_LIMIT)), GOAL_LIMIT);
+        assert_eq!(goal(&rest_of(room - 200)), 200);
+        assert_eq!(
+            within(CONTRACT_LIMIT, "heading", &state, &rest_of(room - 200)).len(),
+            CONTRACT_LIMIT
+        );
+        assert_eq!(goal(&rest_of(room)), GOAL_AT_LEAST);
+        assert_eq!(top(&rest_of(room)).len(), CONTRACT_LIMIT - rules(&state).len() - 1);
+    }
+
+    #[test]
+    fn what_comes_before_the_contract_takes_its_room_and_no_more() {
+        let mut state = LoopState { context_lost: true, ..ran(false, &"t".repeat(900)) };
+        state.prompt = "g".repeat(5_000);
+        state.acceptance_criteria = vec![state.acceptance_criteria[0].clone(); 4];
+        for criterion in &mut state.acceptance_criteria {
+            criterion.description = "d".repeat(500);
+        }
+        let text = next_step(&state, Request::Made, None, NOW);
+        assert_eq!(text.len(), STEP_LIMIT, "{text}");
     }
 
     #[test]

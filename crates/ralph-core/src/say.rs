@@ -149,6 +149,14 @@ pub fn tail(text: &str, letters: usize) -> String {
 
 #[cfg(test)]
 mod tests {
+    #[test]
+    fn what_was_not_delivered_is_counted() {
+        let told = [0, 1, 2].map(super::undelivered);
+        assert_eq!(told[0], "");
+        assert!(told[1].starts_with("\nOne signal was not delivered"), "{}", told[1]);
+        assert!(told[2].starts_with("\n2 signals were not delivered"), "{}", told[2]);
+    }
+
     use super::*;
     use crate::state::{Phase, Signal};
 
