@@ -132,11 +132,21 @@ fn tasks(state: &LoopState, now: Timestamp) -> String {
 }
 
 fn rules(state: &LoopState) -> String {
-    let work = if state.task_graph.is_empty() {
-        "Work in small steps; after each, check that it works."
-    } else {
-        "Take tasks in order: `ralph task claim`, do the work, `ralph task done ID --result TEXT` \
-         (or `ralph task fail ID --reason TEXT`)."
+    let of_round =
+        state.round.as_ref().map(|round| round.task.as_str()).filter(|id| !id.is_empty());
+    let work = match of_round {
+        Some(id) => format!(
+            "This session is for task {id} alone: do it, check it, then `ralph task done {id} \
+             --result TEXT` (or `ralph task fail {id} --reason TEXT`) and stop."
+        ),
+        None if state.task_graph.is_empty() => {
+            "Work in small steps; after each, check that it works.".to_owned()
+        }
+        None => {
+            "Take tasks in order: `ralph task claim`, do the work, `ralph task done ID --result \
+                 TEXT` (or `ralph task fail ID --reason TEXT`)."
+                .to_owned()
+        }
     };
     format!(
         "Rules: nobody is there to answer, so decide yourself and write down what you assumed. {work} \

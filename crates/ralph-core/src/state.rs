@@ -129,6 +129,9 @@ pub struct LoopState {
     /// True from a compaction until the model was given the whole contract at a stop.
     #[serde(skip_serializing_if = "is_false")]
     pub context_lost: bool,
+    /// The round of `ralph build` that this session is; none in a session that a person began.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub round: Option<Round>,
     /// Members that this version does not know.
     #[serde(flatten)]
     pub extra: Extra,
@@ -178,6 +181,7 @@ impl Default for LoopState {
             cancelled_by_prompt: None,
             let_finish: false,
             context_lost: false,
+            round: None,
             extra: Extra::new(),
         }
     }
@@ -389,6 +393,18 @@ impl Turn {
         Turn { prompt_id: prompt_id.into(), at, worked: false }
     }
 }
+
+/// A session that `ralph build` has begun for one task.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(try_from = "serde_json::Value")]
+pub struct Round {
+    /// The task's id; empty where all tasks are closed and criteria are still to be met.
+    pub task: String,
+    /// Which round it is, counted from 1.
+    pub number: u32,
+}
+
+from_json!(Round { task, number });
 
 /// A client process. The start time tells a reused process id from the same process.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]

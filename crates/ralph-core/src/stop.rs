@@ -13,7 +13,9 @@ use crate::frozen;
 use crate::graph;
 use crate::progress::{self, Shown};
 use crate::receipt::{Proof, Standing};
-use crate::state::{Completion, EndingKind, LoopError, LoopState, PauseCause, Phase, Signal, Turn};
+use crate::state::{
+    Completion, EndingKind, LoopError, LoopState, PauseCause, Phase, Signal, TaskStatus, Turn,
+};
 use crate::token::Request;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -62,6 +64,9 @@ pub struct Work {
     pub all_done: bool,
     /// True if a task could be begun now.
     pub is_ready: bool,
+    /// True where this session is a round for one task, and that is done or given up.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub round_is_over: bool,
     /// One value for all task states and what the checks said.
     pub print: String,
 }
@@ -90,6 +95,8 @@ pub enum Why {
     CommandWaits,
     /// A person must do something first; the loop is paused now.
     Blocked,
+    /// The task of this round is closed; `ralph build` begins the next round.
+    RoundIsOver,
 }
 
 impl Why {
@@ -101,6 +108,7 @@ impl Why {
             Why::WorkersRun => "background subagents are still at work",
             Why::CommandWaits => "a command that the person typed is waiting",
             Why::Blocked => "a person must do something first",
+            Why::RoundIsOver => "the task of this round is closed",
         }
     }
 }
@@ -161,8 +169,18 @@ fn work(state: &LoopState, now: Timestamp) -> Work {
     Work {
         all_done: summary.all_done(),
         is_ready: summary.ready > 0,
+        round_is_over: round_is_over(state),
         print: progress::print_of_work(state),
     }
+}
+
+/// The next task gets a session of its own, that knows nothing of this one.
+fn round_is_over(state: &LoopState) -> bool {
+    let Some(round) = state.round.as_ref().filter(|round| !round.task.is_empty()) else {
+        return false;
+    };
+    let task = state.task_graph.iter().find(|task| task.id == round.task);
+    task.is_none_or(|task| task.status != TaskStatus::InProgress)
 }
 
 /// The rules, in their order.
@@ -193,6 +211,10 @@ fn rule(state: &mut LoopState, work: &Work, seen: &Seen) -> Verdict {
     }
     if let Some((kind, detail)) = used_up(state, seen.now) {
         return end(state, kind, detail, seen.now);
+    }
+    if work.round_is_over && !seen.steer_waits {
+        state.turn = None;
+        return Verdict::LetGo(Why::RoundIsOver);
     }
     let shown = Shown {
         work: seen.work_before_checks.as_deref().unwrap_or(&work.print),

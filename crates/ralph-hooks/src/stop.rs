@@ -259,6 +259,10 @@ fn at_failure(call: &Call, bound: &Bound) -> Result<Reply> {
 
 /// The session is over. A loop that still runs was cut, in whatever way the transcript tells.
 fn at_session_end(call: &Call, bound: &Bound) -> Result<Reply> {
+    if bound.state.round.is_some() {
+        // Each round is a session; what its end means, `ralph build` sees and says.
+        return Ok(Reply::silent());
+    }
     let since = bound.state.turn.as_ref().map(|turn| turn.at);
     let cause = match call.input.reason.as_str() {
         "clear" => PauseCause::Cleared,

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::receipt::{self, Receipt};
-use crate::state::{Blocked, Bound, Criterion, Pause, Task, TaskStatus};
+use crate::state::{Blocked, Bound, Criterion, Pause, Round, Task, TaskStatus};
 use crate::token;
 use crate::usage::{Source, Usage};
 
@@ -405,4 +405,25 @@ fn a_compaction_is_made_up_for_at_the_next_reason_to_go_on() {
     assert!(first.contains("the goal of it all") && first.contains("Rules: "), "{first}");
     assert!(!state.context_lost);
     assert!(!says(&mut state).contains("Rules: "));
+}
+
+#[test]
+fn a_round_ends_with_its_task_and_with_no_other() {
+    let mut state = loop_state("implementation 3/5");
+    let task = |id: &str, status| Task { id: id.to_owned(), status, ..Task::default() };
+    state.task_graph = vec![task("T-1", TaskStatus::InProgress), task("T-2", TaskStatus::Pending)];
+    state.round = Some(Round { task: "T-1".to_owned(), number: 1 });
+    assert_eq!(decide(&mut state, &seen("x")), "go on");
+    for closed in [TaskStatus::Done, TaskStatus::Failed, TaskStatus::Blocked, TaskStatus::Pending] {
+        state.task_graph[0].status = closed;
+        let mut state = state.clone();
+        assert_eq!(decide(&mut state, &seen("x")), "let go: the task of this round is closed");
+        assert_eq!((state.iteration, state.turn.clone()), (4, None));
+        assert_eq!(decide(&mut state, &Seen { steer_waits: true, ..seen("x") }), "go on");
+    }
+    state.task_graph.remove(0);
+    assert_eq!(decide(&mut state.clone(), &seen("x")), "let go: the task of this round is closed");
+    state.round = Some(Round { task: String::new(), number: 2 });
+    assert_eq!(decide(&mut state, &Seen { tree: Some("t".to_owned()), ..seen("x") }), "go on");
+    assert_eq!(decide(&mut state, &seen("x")), "ended: max_iterations", "bounds come first");
 }
