@@ -1,0 +1,38 @@
+//! What a session is told about its project when it begins, whether it has a loop or not.
+//!
+//! `ralph`, which stands beside this executable, gathers it and obeys the settings. Where that fails or
+//! takes too long, the session begins without.
+
+use crate::door::Call;
+use crate::neighbour;
+use ralph_core::event::Event;
+use ralph_core::registration::SESSION_CONTEXT;
+use ralph_core::reply::Reply;
+use ralph_core::state::Via;
+use ralph_io::settings;
+
+/// The reply with the facts behind what it says already, for a conversation that has not heard them.
+pub(crate) fn add(call: &Call, reply: Reply) -> Reply {
+    if !is_new(&call.input.source) || !is_ours_to_tell(call.via) {
+        return reply;
+    }
+    match neighbour::facts(reply.room_for_context()) {
+        Ok(facts) => reply.add_context(Event::SessionStart, facts.trim()),
+        Err(_) => reply,
+    }
+}
+
+/// A conversation that is resumed or forked still has them.
+fn is_new(source: &str) -> bool {
+    matches!(source, "startup" | "clear" | "compact")
+}
+
+/// Each registration starts a copy of this hook, and in a session without a loop none knows of another
+/// but by the settings. A skill's front matter outlives its loop, and is not the place to ask for facts.
+fn is_ours_to_tell(via: Via) -> bool {
+    match via {
+        Via::Settings | Via::Unnamed => true,
+        Via::Plugin => !settings::of_client_mention(SESSION_CONTEXT),
+        Via::Skill => false,
+    }
+}
