@@ -65,7 +65,7 @@ fn a_folder_that_cannot_be_read_is_named_alone() {
     let world = world();
     world.write("closed/secret", "");
     let closed = world.project().join("closed");
-    fs::set_permissions(&closed, fs::Permissions::from_mode(0)).unwrap();
+    fs::set_permissions(&closed, fs::Permissions::from_mode(0o000)).unwrap();
     // Who may read everything gives that right up.
     let is_allowed = fs::read_dir(&closed).is_ok();
     let hook = crate::world::executable("ralph-session-context");

@@ -99,6 +99,19 @@ fn of_several_registrations_one_tells() {
 }
 
 #[test]
+fn in_a_running_loop_the_copy_that_gives_the_contract_tells() {
+    let mut world = World::looping("").with_facts();
+    world.working_stop("x").goes_on();
+    for (via, expected) in [("plugin", false), ("skill", false), ("settings", true)] {
+        world.via = Some(via);
+        match expected {
+            true => assert!(begins(&world, "compact").context().contains(BEGINS)),
+            false => drop(begins(&world, "compact").silent()),
+        }
+    }
+}
+
+#[test]
 fn after_compaction_the_contract_comes_first_and_both_have_room() {
     let mut world = World::looping("");
     world.settings("[context]\nsize = 10000\n");
