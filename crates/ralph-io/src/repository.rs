@@ -76,6 +76,54 @@ impl Repository {
     }
 }
 
+/// The patterns that the person has git ignore everywhere; none if there are none.
+///
+/// Read as far as people write it: a `core.excludesFile` in their own configuration, else git's default
+/// place. What the configuration includes from other files is not followed.
+pub fn persons_excludes() -> Option<String> {
+    let set = |name: &str| {
+        std::env::var_os(name).map(PathBuf::from).filter(|path| !path.as_os_str().is_empty())
+    };
+    let home = set("HOME");
+    let of_git = set("XDG_CONFIG_HOME")
+        .or_else(|| home.as_ref().map(|home| home.join(".config")))
+        .map(|folder| folder.join("git"));
+    let places = match set("GIT_CONFIG_GLOBAL") {
+        Some(only) => [Some(only), None],
+        None => [
+            home.as_ref().map(|home| home.join(".gitconfig")),
+            of_git.as_ref().map(|folder| folder.join("config")),
+        ],
+    };
+    let read = |path: &Path| plain_file::text(path, LARGEST).ok().flatten();
+    let named = places.iter().flatten().find_map(|path| excludes_file(&read(path)?));
+    let path = match (named, &home) {
+        (Some(named), Some(home)) => match named.strip_prefix("~/") {
+            Some(below) => home.join(below),
+            None => PathBuf::from(named),
+        },
+        (Some(named), None) => PathBuf::from(named),
+        (None, _) => of_git?.join("ignore"),
+    };
+    read(&path)
+}
+
+/// The last `excludesFile` of the section `[core]`.
+fn excludes_file(config: &str) -> Option<String> {
+    let mut in_core = false;
+    let mut found = None;
+    for line in config.lines().map(str::trim) {
+        if let Some(section) = line.strip_prefix('[') {
+            in_core = section.trim_end_matches(']').trim().eq_ignore_ascii_case("core");
+        } else if let Some((key, value)) = line.split_once('=').filter(|_| in_core)
+            && key.trim().eq_ignore_ascii_case("excludesfile")
+        {
+            found = Some(value.trim().trim_matches('"').to_owned());
+        }
+    }
+    found
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -98,6 +146,14 @@ mod tests {
         assert_eq!(linked.common(), main.common());
         assert_eq!(linked.text("MERGE_HEAD"), None);
         assert!(!linked.ask(&["log", "--format=%s"], LIMIT).unwrap().is_empty());
+    }
+
+    #[test]
+    fn the_persons_own_patterns_are_named_in_the_section_core() {
+        let named = |config| excludes_file(config).unwrap_or_default();
+        assert_eq!(named("[user]\nname = x\n[core]\n\texcludesFile = ~/a b\n"), "~/a b");
+        assert_eq!(named("[Core]\nEXCLUDESFILE = \"/x\"\nexcludesfile=/y\n"), "/y");
+        assert_eq!(named("[other]\nexcludesfile = /x\n[core \"x\"]\nexcludesfile = /y\n"), "");
     }
 
     #[test]

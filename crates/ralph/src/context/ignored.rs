@@ -3,8 +3,8 @@
 //! The nearest rule that says anything decides, as in git. Whether a file is tracked nonetheless would
 //! need git itself, and is not asked.
 
-use ignore::gitignore::{Gitignore, GitignoreBuilder, gitconfig_excludes_path};
-use ralph_io::repository::Repository;
+use ignore::gitignore::{Gitignore, GitignoreBuilder};
+use ralph_io::repository::{self, Repository};
 use ralph_io::within;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -62,8 +62,7 @@ impl Ignored {
         self.everywhere.get_or_init(|| {
             let of_repository =
                 self.repository.as_ref().and_then(|found| found.text("info/exclude"));
-            let of_person =
-                gitconfig_excludes_path().and_then(|path| ralph_io::given::file(&path).ok());
+            let of_person = repository::persons_excludes();
             [of_repository, of_person]
                 .map(|text| Arc::new(rules(&self.top, text.as_deref().unwrap_or_default())))
         })
