@@ -13,6 +13,7 @@ macro_rules! tests {
 }
 
 mod checks;
+mod context;
 mod demo;
 mod evidence;
 mod facts;
@@ -81,6 +82,7 @@ fn trials(ignored: bool) -> Vec<Trial> {
         ("rig", rig::TESTS),
         ("facts", facts::TESTS),
         ("checks", checks::TESTS),
+        ("context", context::TESTS),
         ("demo", demo::TESTS),
         ("person", person::TESTS),
         ("person::interrupts", person::interrupts::TESTS),

@@ -8,7 +8,7 @@ use ralph_core::check::forms::Form;
 use ralph_core::receipt::Standing;
 use ralph_core::settings::Settings;
 use ralph_core::state::{Criterion, EndingKind, LoopState, PauseCause, Signal};
-use ralph_core::{refusal, say, waiting};
+use ralph_core::{facts, refusal, say, waiting};
 use serde_json::{Map, Value};
 
 /// All of them; a match below notices a new one.
@@ -117,8 +117,9 @@ fn the_settings_are_shown_whole_and_with_their_defaults() {
         verify_seconds: Some(_),
         command_seconds: Some(_),
         receipt_ignore: Some(_),
-        // It has a guide of its own.
+        // They have guides of their own.
         backpressure: None,
+        context: None,
     } = settings
     else {
         panic!("a setting is not shown: {settings:?}");
@@ -146,6 +147,32 @@ fn the_settings_of_checks_are_shown_whole_and_can_be_used() {
         let word = serde_json::to_value(form).unwrap();
         assert!(forms.contains(word.as_str().unwrap()), "{word}");
     }
+}
+
+#[test]
+fn the_settings_of_facts_are_shown_whole_and_with_their_defaults() {
+    let guide = read(&root().join("docs/context.md"));
+    let shown = guide.split_once("```toml\n").and_then(|(_, rest)| rest.split_once("```"));
+    let settings: Settings = toml::from_str(shown.expect("they stand in a block").0).unwrap();
+    assert_eq!(settings.refused(), None);
+    let facts::choice::Choice { enabled: Some(true), off, also, size: Some(facts::page::TARGET) } =
+        settings.facts()
+    else {
+        panic!("a setting is not shown: {:?}", settings.facts());
+    };
+    assert!(!off.is_empty() && !also.is_empty());
+}
+
+#[test]
+fn each_fact_has_its_row_and_those_on_request_are_told_from_the_others() {
+    let guide = read(&root().join("docs/context.md"));
+    let (by_default, on_request) = guide.split_once("On request").expect("both tables");
+    for kind in facts::KINDS {
+        let table = if kind.on_request { on_request } else { by_default };
+        check_contains(table, &[&format!("\n| `{}` |", kind.name)]);
+    }
+    let rows = guide.lines().filter(|line| line.starts_with("| `")).count();
+    assert_eq!(rows, facts::KINDS.len(), "a row is of no fact");
 }
 
 /// All of them; the match notices a new one.

@@ -1,7 +1,8 @@
-//! A session that is not ours is never touched.
+//! A session that is not ours is never touched; it only hears about its project when it begins.
 
 use crate::world::{EXECUTABLES, World, executable, run};
 use serde_json::json;
+use std::collections::BTreeSet;
 use std::process::Command;
 
 /// Every event of an ordinary session, to the executable that is registered for it.
@@ -52,6 +53,12 @@ fn broken_state_of_one_session_never_speaks_in_another() {
     }
 }
 
+/// A conversation begins: the one moment at which a session without a loop is told something.
+fn begins(payload: &str) -> bool {
+    payload.contains("\"SessionStart\"")
+        && ["startup", "compact"].iter().any(|source| payload.contains(source))
+}
+
 #[test]
 fn an_idle_hook_starts_no_process_takes_no_lock_and_opens_one_entry() {
     if Command::new("strace").arg("-V").output().is_err() {
@@ -60,7 +67,9 @@ fn an_idle_hook_starts_no_process_takes_no_lock_and_opens_one_entry() {
     let mut world = World::looping("");
     world.become_session("session-2", "prompt-9");
     let log = world.root().join("calls");
-    for (name, payload) in an_ordinary_session(&world) {
+    let session = an_ordinary_session(&world);
+    assert_eq!(session.iter().filter(|(_, payload)| begins(payload)).count(), 2);
+    for (name, payload) in session.into_iter().filter(|(_, payload)| !begins(payload)) {
         let words = [
             "strace",
             "-f",
@@ -89,6 +98,51 @@ fn an_idle_hook_starts_no_process_takes_no_lock_and_opens_one_entry() {
         let is_known = |line: &&str| name == "ralph-backpressure" && line.contains("ralph/always");
         assert!(others.len() <= 1 && others.iter().all(is_known), "{name}: {opened:?}");
     }
+}
+
+#[test]
+fn facts_are_gathered_by_one_ralph_and_one_git_without_a_lock_or_a_write() {
+    if Command::new("strace").arg("-V").output().is_err() {
+        return eprintln!("skipped: strace is not installed, so system calls cannot be counted");
+    }
+    let mut world = World::looping("").with_facts();
+    world.become_session("session-2", "prompt-9");
+    let log = world.root().join("calls");
+    let before = world.listing(&world.ralph_home());
+    for (name, payload) in an_ordinary_session(&world) {
+        if !begins(&payload) {
+            world.hook(name, &payload).silent();
+            continue;
+        }
+        let words = [
+            "strace",
+            "-f",
+            "-qq",
+            "-o",
+            log.to_str().unwrap(),
+            "-e",
+            "trace=execve,flock,fcntl,openat,open,rename,mkdir,unlink",
+            executable(name),
+        ];
+        let ran = run(world.wrapped(&words), name, payload.as_bytes());
+        assert!(ran.context().starts_with("Facts about this project"), "{ran:?}");
+        let calls = std::fs::read_to_string(&log).unwrap();
+        let count = |part: &str| calls.lines().filter(|line| line.contains(part)).count();
+        // A program that is looked for on `PATH` is tried in each folder by the same process.
+        let started = |part: &str| {
+            let lines =
+                calls.lines().filter(|line| line.contains("execve(") && line.contains(part));
+            lines.filter_map(|line| line.split(' ').next()).collect::<BTreeSet<_>>().len()
+        };
+        let counts = ["", "\"context\"", "\"status\""].map(started);
+        assert_eq!(counts, [3, 1, 1], "{calls}");
+        for call in ["flock(", "F_SETLK", "rename(", "mkdir(", "unlink(", "O_CREAT"] {
+            assert_eq!(count(call), 0, "{call}: {calls}");
+        }
+        let home = format!("\"{}", world.ralph_home().join("loops").display());
+        assert_eq!(count(&home), 0, "another session's loop is not looked at: {calls}");
+    }
+    assert!(world.listing(&world.ralph_home()) == before, "something was written");
 }
 
 #[test]

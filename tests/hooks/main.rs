@@ -24,6 +24,8 @@ mod journal;
 mod journals;
 mod person;
 mod places;
+mod project_bad;
+mod project_facts;
 mod protocol;
 mod receipts;
 mod sessions;

@@ -68,14 +68,16 @@ impl World {
             ("AI_AGENT", "claude-code_2-1-328_x".to_owned()),
             ("CLAUDECODE", "1".to_owned()),
         ];
-        World {
+        let world = World {
             folder,
             session: "session-1".to_owned(),
             prompt: "prompt-1".to_owned(),
             cwd: project,
             env: env.into_iter().map(|(name, value)| (name.to_owned(), value)).collect(),
             via: Some("settings"),
-        }
+        };
+        world.settings("");
+        world
     }
 
     /// A repository in which `/ralph "Fix it" FLAGS` was typed.
@@ -249,11 +251,22 @@ impl World {
         Said::by(command)
     }
 
-    /// Writes the person's own settings.
+    /// Writes the person's own settings. Facts about the project are off unless they say otherwise:
+    /// what a test compares is what its loop is told.
     pub(crate) fn settings(&self, text: &str) {
+        let facts = match text.contains("[context]") {
+            true => "",
+            false => "\n[context]\nenabled = false\n",
+        };
         let folder = self.root().join("home/.config/ralph");
         fs::create_dir_all(&folder).unwrap();
-        fs::write(folder.join("config.toml"), text).unwrap();
+        fs::write(folder.join("config.toml"), format!("{text}{facts}")).unwrap();
+    }
+
+    /// Lets the sessions of this world hear about their project, as they do unless a person says no.
+    pub(crate) fn with_facts(self) -> World {
+        self.settings("[context]\n");
+        self
     }
 
     pub(crate) fn entry(&self) -> PathBuf {

@@ -5,8 +5,10 @@
 //! that it reads as data and not as an instruction.
 
 mod cargo;
+pub mod choice;
 mod ci;
 mod compose;
+mod git;
 mod go;
 mod hide;
 mod node;
@@ -16,6 +18,7 @@ mod runtimes;
 mod shape;
 pub mod show;
 mod sql;
+mod structure;
 mod supabase;
 mod tasks;
 #[cfg(test)]
@@ -43,8 +46,9 @@ pub trait Project: Send + Sync {
     /// What is in a folder, by name; none if there is no such folder or it cannot be read.
     fn folder(&self, path: &str) -> Option<Folder>;
 
-    /// The text of a file of the work tree's own git folder (`HEAD`, `rebase-merge/msgnum`, …);
-    /// none outside a repository.
+    /// The text of a file of the work tree's own git folder (`HEAD`, `rebase-merge/msgnum`, …), or,
+    /// of what its work trees share (`config`, `shallow`, `logs/refs/stash`), of the repository's; none
+    /// outside a repository.
     fn git_text(&self, path: &str) -> Option<String>;
 
     /// The main work tree, where this is a linked one.
@@ -129,9 +133,32 @@ const fn kind(name: &'static str, units: usize, gather: fn(&dyn Project) -> Opti
     Kind { name, limit: Duration::from_secs(2), units, on_request: false, gather }
 }
 
+/// One that asks git, whose own deadline is [`GIT`]: what can be had without it is still told.
+const fn by_git(
+    name: &'static str,
+    units: usize,
+    gather: fn(&dyn Project) -> Option<Fact>,
+) -> Kind {
+    Kind { limit: Duration::from_millis(2_500), ..kind(name, units, gather) }
+}
+
+const fn on_request(kind: Kind) -> Kind {
+    Kind { on_request: true, ..kind }
+}
+
+/// How long git may take for an answer.
+pub const GIT: Duration = Duration::from_secs(2);
+
+/// How long all facts together may take.
+pub const BUDGET: Duration = Duration::from_secs(7);
+
 /// All kinds, the most useful first: that is the order on the page, and what comes last is cut
 /// first.
-pub const KINDS: [Kind; 10] = [
+pub const KINDS: [Kind; 15] = [
+    by_git("git", 700, git::fact),
+    on_request(by_git("branch", 150, git::branch)),
+    on_request(by_git("commits", 700, git::commits)),
+    on_request(by_git("changes", 700, git::changes)),
     kind("node", 1_300, node::fact),
     kind("cargo", 700, cargo::fact),
     kind("python", 700, python::fact),
@@ -142,4 +169,17 @@ pub const KINDS: [Kind; 10] = [
     kind("supabase", 500, supabase::fact),
     kind("compose", 500, compose::fact),
     kind("runtimes", 400, runtimes::fact),
+    // It takes the room that is left.
+    kind("structure", page::MOST, structure::fact),
 ];
+
+/// Their names. A list of its own, so that who only checks a name is not linked with all the facts.
+pub const NAMES: [&str; KINDS.len()] = {
+    let mut names = [""; KINDS.len()];
+    let mut at = 0;
+    while at < names.len() {
+        names[at] = KINDS[at].name;
+        at += 1;
+    }
+    names
+};

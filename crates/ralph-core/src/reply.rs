@@ -16,6 +16,9 @@ pub const CONTEXT_LIMIT: usize = 10_000;
 /// The longest reason for going on: an older client sends it to the model twice.
 pub const REASON_LIMIT: usize = 2_000;
 
+/// Between two texts of one answer.
+const BETWEEN: &str = "\n\n";
+
 /// A hook's answer.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Reply {
@@ -78,6 +81,32 @@ impl Reply {
     /// Gives the model a text and lets the event take its course.
     pub fn context(event: Event, text: &str) -> Reply {
         Reply { action: Action::Context(event, words(text, CONTEXT_LIMIT)), message: None }
+    }
+
+    /// How much more the model can be given by [`Reply::add_context`], in UTF-16 units.
+    pub fn room_for_context(&self) -> usize {
+        match &self.action {
+            Action::Nothing => CONTEXT_LIMIT,
+            Action::Context(_, text) => {
+                CONTEXT_LIMIT.saturating_sub(text.encode_utf16().count() + BETWEEN.len())
+            }
+            _ => 0,
+        }
+    }
+
+    /// Gives the model a text behind the one it is given already; none that is empty, and none beside
+    /// a block or a refusal.
+    pub fn add_context(self, event: Event, text: &str) -> Reply {
+        let action = match self.action {
+            Action::Nothing if !text.is_empty() => {
+                Action::Context(event, words(text, CONTEXT_LIMIT))
+            }
+            Action::Context(event, before) if !text.is_empty() => {
+                Action::Context(event, words(&format!("{before}{BETWEEN}{text}"), CONTEXT_LIMIT))
+            }
+            action => action,
+        };
+        Reply { action, ..self }
     }
 
     /// Keeps the turn going with a reason for the model.
@@ -320,6 +349,26 @@ mod tests {
             ),
         );
         check(&led(Reply::keep_from_model("x")), Some(r#"{"continue":false,"stopReason":"x"}"#));
+    }
+
+    #[test]
+    fn a_context_is_added_behind_another_and_beside_nothing_else() {
+        let context = |text: &str| Reply::context(Event::SessionStart, text);
+        let add = |reply: Reply, text| reply.add_context(Event::SessionStart, text);
+        assert_eq!(add(Reply::silent(), "x"), context("x"));
+        assert_eq!(add(Reply::silent().tell("m"), "x"), context("x").tell("m"));
+        assert_eq!(add(context("a"), "x"), context("a\n\nx"));
+        for reply in [Reply::silent(), context("a"), Reply::block("no"), Reply::deny("no")] {
+            assert_eq!(add(reply.clone(), ""), reply);
+        }
+        assert_eq!(add(Reply::block("no"), "x"), Reply::block("no"));
+        assert_eq!(Reply::silent().room_for_context(), CONTEXT_LIMIT);
+        assert_eq!(Reply::block("no").room_for_context(), 0);
+        let before = context("€€😀");
+        let room = before.room_for_context();
+        assert_eq!(room, CONTEXT_LIMIT - 6);
+        let full = add(before, &"x".repeat(room)).render().unwrap();
+        assert!(full.contains("xx\"") && !full.contains('…'), "nothing is cut");
     }
 
     #[test]

@@ -6,6 +6,7 @@
 
 use crate::arguments::Number;
 use crate::check::choice::Choice;
+use crate::facts;
 use crate::state::{Completion, LoopState};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -44,6 +45,9 @@ pub struct Settings {
     /// need not know what checks are. [`Settings::checks`] reads it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub backpressure: Option<Value>,
+    /// The section `[context]`, as it was written; [`Settings::facts`] reads it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub context: Option<Value>,
 }
 
 impl Settings {
@@ -53,8 +57,13 @@ impl Settings {
             (Some(_), Some(_)) => written(&self.checks().over(below.checks())),
             (ours, theirs) => ours.clone().or_else(|| theirs.clone()),
         };
+        let context = match (&self.context, &below.context) {
+            (Some(_), Some(_)) => written(&self.facts().over(below.facts())),
+            (ours, theirs) => ours.clone().or_else(|| theirs.clone()),
+        };
         Settings {
             backpressure,
+            context,
             max_iterations: self.max_iterations.or(below.max_iterations),
             max_minutes: self.max_minutes.or(below.max_minutes),
             stall_limit: self.stall_limit.or(below.stall_limit),
@@ -72,12 +81,20 @@ impl Settings {
         Choice::deserialize(section).unwrap_or_default()
     }
 
+    /// What is said of the facts that a session is told; nothing where it cannot be read.
+    pub fn facts(&self) -> facts::choice::Choice {
+        let section = self.context.clone().unwrap_or_default();
+        facts::choice::Choice::deserialize(section).unwrap_or_default()
+    }
+
     /// What a project's own file may say without its owner's trust: bounds may be lowered or
     /// raised, but what counts as proof is the person's to say.
     pub fn of_untrusted_project(self) -> Settings {
         let backpressure =
             self.backpressure.as_ref().and_then(|_| written(&self.checks().of_untrusted_project()));
-        Settings { completion: None, receipt_ignore: None, backpressure, ..self }
+        let context =
+            self.context.as_ref().and_then(|_| written(&self.facts().of_untrusted_project()));
+        Settings { completion: None, receipt_ignore: None, backpressure, context, ..self }
     }
 
     /// What of a file's text no loop can use, with what to write. Numbers keep to the bounds of the
@@ -97,10 +114,15 @@ impl Settings {
         if let Some(Completion::Other(word)) = &self.completion {
             return Some(format!("`completion` is `verified` or `token`, not `{word}`"));
         }
-        match self.backpressure.as_ref().map(Choice::deserialize)? {
+        let checks = match self.backpressure.as_ref().map(Choice::deserialize) {
+            Some(Ok(choice)) => choice.refused(),
+            Some(Err(error)) => Some(format!("`[backpressure]`: {error}")),
+            None => None,
+        };
+        checks.or_else(|| match self.context.as_ref().map(facts::choice::Choice::deserialize)? {
             Ok(choice) => choice.refused(),
-            Err(error) => Some(format!("`[backpressure]`: {error}")),
-        }
+            Err(error) => Some(format!("`[context]`: {error}")),
+        })
     }
 
     /// The settings that were frozen into a loop.
@@ -132,11 +154,13 @@ impl Settings {
         if let Some(completion) = &self.completion {
             state.completion = completion.clone();
         }
-        state.settings = serde_json::to_value(self).unwrap_or_default();
+        // What a session is told is no loop's matter.
+        let frozen = Settings { context: None, ..self.clone() };
+        state.settings = serde_json::to_value(frozen).unwrap_or_default();
     }
 }
 
-fn written(choice: &Choice) -> Option<Value> {
+fn written(choice: &impl Serialize) -> Option<Value> {
     serde_json::to_value(choice).ok()
 }
 
@@ -216,6 +240,29 @@ mod tests {
         assert_eq!(refused(json!({"off": ["x"]})), "");
         assert!(refused(json!({"of": ["x"]})).starts_with("`[backpressure]`: unknown field `of`"));
         assert!(refused(json!({"budget_seconds": 0})).contains("from 1 to 600"));
+    }
+
+    #[test]
+    fn sections_on_facts_add_up_and_are_frozen_into_no_loop() {
+        let set = |section: Value| Settings { context: Some(section), ..Settings::default() };
+        let project = set(json!({"enabled": true, "off": ["go"]}));
+        let user = set(json!({"enabled": false, "off": ["git"], "size": 600}));
+        let merged = project.clone().of_untrusted_project().over(user.clone());
+        let facts = merged.facts();
+        assert_eq!((facts.off.join(" "), facts.size()), ("go git".to_owned(), 600));
+        assert!(!facts.is_enabled() && project.clone().over(user.clone()).facts().is_enabled());
+        assert_eq!(project.clone().over(Settings::default()), project);
+        assert_eq!(Settings::default().over(user.clone()), user);
+        let refused = |section| set(section).refused().unwrap_or_default();
+        assert_eq!(refused(json!({"off": ["git"]})), "");
+        assert!(refused(json!({"of": ["x"]})).starts_with("`[context]`: unknown field `of`"));
+        assert!(refused(json!({"also": ["x"]})).contains("no fact `x`"));
+        let both =
+            Settings { backpressure: Some(json!({"off": ["x"]})), ..set(json!({"size": 1})) };
+        assert!(both.refused().unwrap_or_default().contains("from 500"));
+        let mut state = LoopState::default();
+        merged.apply(&mut state);
+        assert_eq!(state.settings.get("context"), None);
     }
 
     #[test]

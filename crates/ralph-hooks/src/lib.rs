@@ -11,6 +11,7 @@ pub mod cancel;
 pub mod door;
 pub mod neighbour;
 pub mod pre_tool_use;
+mod project_facts;
 pub mod session_context;
 pub mod signals;
 pub mod stop;

@@ -8,7 +8,7 @@ use ralph_io::store::LoopFile;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// Shorter than the prompt hook's own timeout of ten seconds.
+/// Shorter than the ten seconds that the client gives the hooks which ask for an answer.
 const TO_ANSWER: Duration = Duration::from_secs(8);
 
 /// Shorter than the stop hook's own timeout of ten minutes.
@@ -75,6 +75,16 @@ pub fn press(what: Press<'_>) -> Result<String> {
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let finished = usable(process::outlive(&ralph()?, &arguments, TO_PROVE, LONGEST_ANSWER)?)?;
     String::from_utf8(finished.stdout).context("the answer of `ralph press` is not text")
+}
+
+/// The facts about the project, in so many UTF-16 units; nothing if there are none, or none are wanted.
+///
+/// # Errors
+/// When `ralph` is not there, fails or takes too long. Then nothing is known.
+pub fn facts(room: usize) -> Result<String> {
+    let arguments = ["context", "--room", &room.to_string()];
+    let finished = usable(process::outlive(&ralph()?, &arguments, TO_ANSWER, LONGEST_ANSWER)?)?;
+    String::from_utf8(finished.stdout).context("the answer of `ralph context` is not text")
 }
 
 fn ralph() -> Result<PathBuf> {

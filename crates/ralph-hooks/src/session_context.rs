@@ -1,8 +1,10 @@
-//! `ralph-session-context`: gives the model the loop's contract back where it may have lost it.
+//! `ralph-session-context`: tells the model about its project, and gives it the loop's contract back
+//! where it may have lost it.
 
 use crate::backpressure::EVERY_SESSION;
 use crate::bound::{self, Bound};
 use crate::door::Call;
+use crate::project_facts;
 use crate::signals;
 use anyhow::Result;
 use ralph_core::event::Event;
@@ -37,12 +39,13 @@ pub fn answer(call: &Call) -> Result<Reply> {
 
 fn at_start(call: &Call) -> Result<Reply> {
     note_wanted_checks(call)?;
-    match call.input.source.as_str() {
-        "compact" => after_compaction(call),
-        "resume" => after_resume(call),
-        "clear" => after_clear(call),
-        _ => Ok(Reply::silent()),
-    }
+    let reply = match call.input.source.as_str() {
+        "compact" => after_compaction(call)?,
+        "resume" => after_resume(call)?,
+        "clear" => after_clear(call)?,
+        _ => Reply::silent(),
+    };
+    Ok(project_facts::add(call, reply))
 }
 
 /// Leaves word for the hook after tool calls, which has no time to read settings, whether some may want

@@ -32,6 +32,7 @@ pub mod programs;
 pub mod project;
 pub mod project_files;
 pub mod receipts;
+pub mod repository;
 mod scratch;
 pub mod settings;
 pub mod stdin;
@@ -41,6 +42,7 @@ pub mod transcript;
 pub mod tree;
 pub mod tree_id;
 pub mod watch;
+pub mod within;
 
 #[cfg(test)]
 mod sandbox;

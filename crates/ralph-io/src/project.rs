@@ -1,35 +1,17 @@
 //! What a project is: its git common directory, so that linked work trees are one project, else
 //! its path.
 
-use crate::{plain_file, tree};
+use crate::{repository, tree};
 use std::path::{Path, PathBuf};
-
-/// More than any path.
-const LARGEST: u64 = 64 << 10;
 
 /// The path that identifies the project of a folder.
 pub fn identity(folder: &Path) -> PathBuf {
     let folder = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
     match tree::repository_root(&folder) {
-        Some(root) => common_dir(&root).unwrap_or(root),
+        // Read from the files that git documents, since starting git costs more than a whole hook.
+        Some(root) => repository::around(&root).map_or(root, |found| found.common().to_owned()),
         None => folder,
     }
-}
-
-/// The repository's git directory, followed from a linked work tree to the main one. Read from the
-/// files that git documents, since starting git costs more than a whole hook.
-fn common_dir(root: &Path) -> Option<PathBuf> {
-    let dot_git = root.join(".git");
-    if dot_git.is_dir() {
-        return dot_git.canonicalize().ok();
-    }
-    let pointer = plain_file::text(&dot_git, LARGEST).ok()??;
-    let git_dir = root.join(pointer.strip_prefix("gitdir:")?.trim());
-    let common = match plain_file::text(&git_dir.join("commondir"), LARGEST) {
-        Ok(Some(relative)) => git_dir.join(relative.trim()),
-        _ => git_dir,
-    };
-    common.canonicalize().ok()
 }
 
 /// The folder as the client names the project: `CLAUDE_PROJECT_DIR`, else the repository's root,

@@ -40,6 +40,18 @@ pub fn mention(word: &str) -> bool {
     files.iter().flatten().filter_map(text).any(|text| text.contains(word))
 }
 
+/// True if the client's settings, the person's or those of its project, name this executable. Cheaper
+/// than to read what they say; what is asked is whether another registration starts a copy of it.
+pub fn of_client_mention(executable: &str) -> bool {
+    let person = client::config_dir().map(|folder| folder.join("settings.json"));
+    let project = client::project_dir().map(|root| root.join(".claude"));
+    let project = project
+        .iter()
+        .flat_map(|folder| ["settings.json", "settings.local.json"].map(|name| folder.join(name)));
+    let text = |path: PathBuf| text_of(&path).ok().flatten();
+    person.into_iter().chain(project).filter_map(text).any(|text| text.contains(executable))
+}
+
 /// Writes down whether some settings may want checks in every session, for the idle hook to find.
 ///
 /// # Errors

@@ -30,6 +30,8 @@ mod programs;
 mod repos;
 #[path = "hooks/rounds.rs"]
 mod rounds;
+#[path = "hooks/session.rs"]
+mod session;
 #[path = "hooks/stops.rs"]
 mod stops;
 #[path = "hooks/table.rs"]

@@ -2,6 +2,7 @@
 
 mod check;
 pub mod cli;
+mod context;
 pub mod demo;
 #[cfg(fuzzing)]
 pub mod fuzzing;

@@ -1,6 +1,6 @@
 //! What holds for every fact, whatever a repository says.
 
-use super::{Entry, EntryKind, Fact, Folder, Form, KINDS, Project, page};
+use super::{BUDGET, Entry, EntryKind, Fact, Folder, Form, KINDS, NAMES, Project, page};
 use serde_json::{Value, json};
 
 /// A project in which every file says the same.
@@ -172,4 +172,15 @@ fn a_page_of_everything_keeps_to_its_bound_and_to_its_fence() {
     assert!(page.encode_utf16().count() <= page::TARGET && page.contains("\n````\n"), "{page}");
     let acts = |line: &str| line.starts_with("Ignore") || line.contains('\u{1b}');
     assert!(!page.lines().any(acts), "{page}");
+}
+
+#[test]
+fn each_kind_has_a_name_of_its_own_and_ends_within_the_budget() {
+    let mut names = NAMES.to_vec();
+    names.sort_unstable();
+    names.dedup();
+    assert_eq!(names.len(), KINDS.len());
+    for kind in KINDS {
+        assert!(kind.limit <= BUDGET, "{}", kind.name);
+    }
 }

@@ -53,6 +53,19 @@ pub(crate) fn hooks() -> anyhow::Result<Built> {
     Ok(Built { linkage: Linkage::HostTarget, origin, executables: build(&args)? })
 }
 
+/// The command line as it is shipped, in the same folder as the hooks, where they look for it.
+#[allow(dead_code, reason = "the gates start no session")]
+pub(crate) fn neighbour(linkage: Linkage) -> anyhow::Result<()> {
+    let target = format!("{}-unknown-linux-musl", std::env::consts::ARCH);
+    let config = concat!(env!("CARGO_MANIFEST_DIR"), "/../../.cargo/release.toml");
+    let args = ["--release", "--config", config, "-p", "ralph", "--bin", "ralph"];
+    match linkage {
+        Linkage::StaticMusl => build(&[&args[..], &["--target", &target]].concat())?,
+        Linkage::HostTarget => build(&args)?,
+    };
+    Ok(())
+}
+
 /// The hooks as they lie in a folder; the caller vouches for them.
 #[allow(dead_code, reason = "the gates always build")]
 pub(crate) fn hooks_in(folder: &Path) -> anyhow::Result<Built> {

@@ -7,9 +7,8 @@
 use crate::driver::Call;
 use crate::options::Options;
 use crate::plan::{Bar, Before, Case, CaseId, Expected, Pace, Plan};
-use crate::repos::Shape;
 use crate::workshop::{Workshop, call};
-use crate::{payloads, peers, stops};
+use crate::{payloads, peers, session, stops};
 
 const MEGABYTES_5: usize = 5_000_000;
 
@@ -35,7 +34,7 @@ pub(crate) fn plan(shop: &Workshop, options: &Options) -> anyhow::Result<Plan> {
     idle(&mut plan, shop, floor, &mut ours);
     active(&mut plan, shop, floor, &mut ours)?;
     ours.stop = stops::add(&mut plan, shop, options.full)?;
-    session_start(&mut plan, shop)?;
+    session::add(&mut plan, shop)?;
     peers::add(&mut plan, shop, &ours)?;
     plan.keep_only(&options.only);
     Ok(plan)
@@ -110,22 +109,5 @@ fn active(plan: &mut Plan, shop: &Workshop, floor: CaseId, ours: &mut Ours) -> a
     plan.row("active pre-tool-use, deny", deny, Some(floor), shop.bar(2.5));
     plan.row("active pre-tool-use, 5 MB on stdin", large, Some(drain), shop.bar(4.0));
     ours.deny = deny;
-    Ok(())
-}
-
-fn session_start(plan: &mut Plan, shop: &Workshop) -> anyhow::Result<()> {
-    let name = "session context, 20000 files";
-    if shop.hooks.get("ralph-session-context").is_none() {
-        plan.row(name, None, None, Bar::AtMost(1.15));
-        return Ok(());
-    }
-    let repo = shop.repo(Shape::of(20_000, 10))?;
-    let hook =
-        shop.hook("ralph-session-context", &shop.idle, &repo, payloads::session_start(&repo.path));
-    let pace = Pace::Fourth;
-    let hook = hook.map(|call| plan.case(Case { pace, ..quick(name, call, Expected::Success) }));
-    let git = stops::git(&shop.idle, &repo, &stops::STATUS);
-    let git = plan.case(Case { pace, ..quick("git status", git, Expected::Success) });
-    plan.row(name, hook, Some(git), Bar::AtMost(1.15));
     Ok(())
 }

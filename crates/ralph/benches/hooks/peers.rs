@@ -78,7 +78,7 @@ pub(crate) fn add(plan: &mut Plan, shop: &Workshop, ours: &Ours) -> anyhow::Resu
     Ok(())
 }
 
-fn peer(bash: &Path, script: &str, bare: Call, home: &Home) -> Call {
+pub(crate) fn peer(bash: &Path, script: &str, bare: Call, home: &Home) -> Call {
     let path =
         PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/conformance/pattern"))
             .join(format!("{script}.sh"));

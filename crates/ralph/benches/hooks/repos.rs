@@ -23,20 +23,31 @@ pub(crate) struct Shape {
     pub(crate) changed: usize,
     /// Bytes of each edited file; the old and the new lines are all in the diff.
     pub(crate) edit_size: usize,
+    /// Files in an ignored `node_modules`; with it come the files that describe such a project.
+    packages: usize,
 }
 
 impl Shape {
     pub(crate) fn of(files: usize, changed: usize) -> Shape {
-        Shape { files, changed, edit_size: 400 }
+        Shape { files, changed, edit_size: 400, packages: 0 }
     }
 
     /// A diff of about 10 MB in a small repository.
     pub(crate) fn large_diff() -> Shape {
-        Shape { files: 200, changed: 10, edit_size: 650_000 }
+        Shape { files: 200, changed: 10, edit_size: 650_000, packages: 0 }
+    }
+
+    #[allow(dead_code, reason = "the gates start no session")]
+    pub(crate) fn with_packages(self, packages: usize) -> Shape {
+        Shape { packages, ..self }
     }
 
     fn name(&self) -> String {
-        format!("repo-{RECIPE}-{}-{}-{}", self.files, self.changed, self.edit_size)
+        let packages = match self.packages {
+            0 => String::new(),
+            packages => format!("-with-{packages}"),
+        };
+        format!("repo-{RECIPE}-{}-{}-{}{packages}", self.files, self.changed, self.edit_size)
     }
 }
 
@@ -81,6 +92,9 @@ fn build(path: &Path, shape: Shape) -> anyhow::Result<()> {
         write(&edited(path, i), &text(&format!("old {}", i % 64), size))?;
         age(&edited(path, i))?;
     }
+    if shape.packages > 0 {
+        add_packages(path, shape.packages)?;
+    }
     git(path, &["init", "--quiet", "--initial-branch=main"])?;
     git(path, &["add", "--all"])?;
     git(
@@ -101,6 +115,26 @@ fn build(path: &Path, shape: Shape) -> anyhow::Result<()> {
     }
     for i in edits(shape)..shape.changed {
         write(&path.join(format!("new/file-{i:05}.ts")), &text("untracked", 400))?;
+    }
+    Ok(())
+}
+
+fn add_packages(path: &Path, packages: usize) -> anyhow::Result<()> {
+    for (name, text) in [
+        (".gitignore", "node_modules/\n"),
+        (
+            "package.json",
+            r#"{"name": "bench", "scripts": {"test": "vitest", "build": "tsc -b"},
+                "dependencies": {"react": "19"}, "devDependencies": {"typescript": "5"}}"#,
+        ),
+        ("tsconfig.json", r#"{"compilerOptions": {"strict": true, "target": "es2022"}}"#),
+        ("supabase/migrations/1_first.sql", "create table users (id int);\n"),
+    ] {
+        write(&path.join(name), text.as_bytes())?;
+        age(&path.join(name))?;
+    }
+    for i in 0..packages {
+        write(&path.join(format!("node_modules/p-{:04}/f-{i:06}.js", i / 100)), b"x\n")?;
     }
     Ok(())
 }

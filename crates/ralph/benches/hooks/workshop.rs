@@ -30,7 +30,11 @@ impl Workshop {
         let scratch = Path::new(env!("CARGO_TARGET_TMPDIR")).join("bench-hooks");
         let hooks = match &options.executables {
             Some(folder) => built::hooks_in(folder)?,
-            None => built::hooks()?,
+            None => {
+                let hooks = built::hooks()?;
+                built::neighbour(hooks.linkage)?;
+                hooks
+            }
         };
         let programs = scratch.join("programs");
         Ok(Workshop {

@@ -6,6 +6,7 @@ mod blocked;
 mod cancel;
 mod check;
 mod checkpoint;
+mod context;
 mod criteria;
 mod demo;
 mod doctor;
@@ -82,6 +83,8 @@ enum Command {
     Verify(verify::Args),
     /// Check files as an edit in a loop is checked
     Check(check::Args),
+    /// Show what a session is told about this project when it begins
+    Context(context::Args),
     /// Say what a person must do before the work can go on
     Blocked(blocked::Args),
     /// Take criteria that have changed; only a person can
@@ -123,6 +126,7 @@ impl Command {
             Command::Uninstall(_) => "uninstall",
             Command::Verify(_) => "verify",
             Command::Check(_) => "check",
+            Command::Context(_) => "context",
             Command::Blocked(_) => "blocked",
             Command::Criteria(_) => "criteria accept",
             Command::Typed(_) => "typed",
@@ -158,6 +162,7 @@ pub fn run() -> ExitCode {
         Command::Uninstall(args) => uninstall::run(&args),
         Command::Verify(args) => verify::run(&args),
         Command::Check(args) => check::run(&args),
+        Command::Context(args) => context::run(&args),
         Command::Blocked(args) => blocked::run(&args),
         Command::Criteria(command) => criteria::run(&command),
         Command::Typed(args) => typed::run(&args),

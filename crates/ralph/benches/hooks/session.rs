@@ -1,0 +1,59 @@
+//! The start of a session: the facts about its project, against the one `git status` among them and
+//! against the pattern's own script.
+//!
+//! The hook asks `ralph`, so that is built as it is shipped, too.
+
+use std::rc::Rc;
+
+use crate::cases::quick;
+use crate::machine;
+use crate::payloads;
+use crate::peers;
+use crate::plan::{Bar, Case, Expected, Pace, Plan};
+use crate::repos::{Repo, Shape};
+use crate::stops;
+use crate::workshop::{Workshop, call};
+
+/// As the facts ask it.
+const STATUS: [&str; 8] = [
+    "--no-optional-locks",
+    "status",
+    "--porcelain=v2",
+    "--branch",
+    "-z",
+    "--untracked-files=normal",
+    "--no-renames",
+    "--ignore-submodules=dirty",
+];
+
+const TELLS: Expected = Expected::Says(&["additionalContext"]);
+
+pub(crate) fn add(plan: &mut Plan, shop: &Workshop) -> anyhow::Result<()> {
+    // The share that is ours is the same; only where git takes long is it to be small beside it.
+    for (files, bar) in [(200, Bar::None), (20_000, Bar::AtMost(1.15))] {
+        let repo = shop.repo(Shape::of(files, 10).with_packages(files))?;
+        rows(plan, shop, &repo, files, bar);
+    }
+    Ok(())
+}
+
+fn rows(plan: &mut Plan, shop: &Workshop, repo: &Rc<Repo>, files: usize, bar: Bar) {
+    let pace = Pace::Fourth;
+    let name = format!("session context, {files} files");
+    let payload = || payloads::session_start(&repo.path);
+    let hook = shop.hook("ralph-session-context", &shop.idle, repo, payload());
+    let hook = hook.map(|call| plan.case(Case { pace, ..quick(&name, call, TELLS) }));
+    let git = stops::git(&shop.idle, repo, &STATUS);
+    let git = plan.case(Case { pace, ..quick("git status", git, Expected::Success) });
+    plan.row(&name, hook, Some(git), bar);
+    plan.row("... its own share", hook, Some(git), Bar::None);
+
+    let Some(bash) = machine::on_path("bash").filter(|_| machine::on_path("jq").is_some()) else {
+        return;
+    };
+    let name = format!("bash+jq: session context, {files} files");
+    let bare = call(bash.clone(), &shop.idle, repo, payload());
+    let peer = peers::peer(&bash, "session-context", bare, &shop.idle);
+    let peer = plan.case(Case { pace, ..quick(&name, peer, TELLS) });
+    plan.row(&name, Some(peer), hook, Bar::None);
+}

@@ -1,0 +1,21 @@
+//! What a session is told about its project: the facts of `ralph_core::facts`, gathered on disk, all
+//! together and within a time.
+
+mod disk;
+mod gather;
+mod ignored;
+mod yaml;
+
+pub(crate) use gather::{Gathered, Why};
+
+use disk::Disk;
+use ralph_core::facts::choice::Choice;
+use ralph_core::facts::{BUDGET, Project};
+use std::path::Path;
+use std::sync::Arc;
+
+/// The facts about the project in this folder.
+pub(crate) fn of(root: &Path, choice: &Choice) -> Gathered {
+    let project: Arc<dyn Project> = Arc::new(Disk::at(root));
+    gather::gather(&project, &choice.kinds(), BUDGET)
+}

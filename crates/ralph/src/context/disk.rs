@@ -1,0 +1,229 @@
+//! A project on disk, as the facts ask about it.
+
+use super::ignored::Ignored;
+use super::yaml;
+use ralph_core::check::jsonc;
+use ralph_core::facts::{Entry, EntryKind, Folder, Form, GIT, Project};
+use ralph_io::repository::{self, Repository};
+use ralph_io::within;
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+
+/// The project's folder, which may be one below the top of its repository.
+#[derive(Debug)]
+pub(super) struct Disk {
+    root: PathBuf,
+    /// Nothing outside of it is looked at.
+    top: PathBuf,
+    repository: Option<Repository>,
+    ignored: Ignored,
+}
+
+impl Disk {
+    pub(super) fn at(root: &Path) -> Disk {
+        let root = root.canonicalize().unwrap_or_else(|_| root.to_owned());
+        let repository = repository::around(&root);
+        let top = repository.as_ref().map_or(&root, |repository| &repository.top).clone();
+        let ignored = Ignored::below(&top, repository.clone());
+        Disk { root, top, repository, ignored }
+    }
+
+    /// Where it is; none if the path leads out of the project by its own words.
+    fn place(&self, path: &str) -> Option<PathBuf> {
+        let leads_out = |name: &str| matches!(name, "." | "..");
+        let is_inside = !path.starts_with('/') && !path.split('/').any(leads_out);
+        match path {
+            "" => Some(self.root.clone()),
+            path => is_inside.then(|| self.root.join(path)),
+        }
+    }
+}
+
+impl Project for Disk {
+    fn text(&self, path: &str) -> Option<String> {
+        let text = within::text(&self.top, &self.place(path)?)?;
+        // A mark at the beginning says how the text is encoded, and no more.
+        Some(text.strip_prefix('\u{feff}').map(str::to_owned).unwrap_or(text))
+    }
+
+    fn document(&self, path: &str, form: Form) -> Option<Value> {
+        let text = self.text(path)?;
+        match form {
+            Form::Json => jsonc::read(&text),
+            Form::Toml => toml::from_str(&text).ok(),
+            Form::Yaml => yaml::read(&text),
+        }
+    }
+
+    fn folder(&self, path: &str) -> Option<Folder> {
+        let place = self.place(path)?;
+        if self.ignored.is_below_ignored(&place, &self.root) {
+            return None;
+        }
+        let listing = within::list(&self.top, &place)?;
+        let is_cut = listing.is_cut;
+        let matchers = self.ignored.matchers_for(&place);
+        let is_shown = |entry: &within::Entry| {
+            entry.name != ".git" && !matchers.ignore(&place.join(&entry.name), entry.is_folder)
+        };
+        let entries = listing.entries.into_iter().filter(is_shown).map(shown).collect();
+        Some(Folder { entries, is_cut })
+    }
+
+    fn git_text(&self, path: &str) -> Option<String> {
+        self.repository.as_ref()?.text(path)
+    }
+
+    fn main_work_tree(&self) -> Option<String> {
+        let main = self.repository.as_ref()?.main_work_tree()?;
+        Some(main.to_string_lossy().into_owned())
+    }
+
+    fn git(&self, arguments: &[&str]) -> Option<Vec<u8>> {
+        self.repository.as_ref()?.ask(arguments, GIT)
+    }
+}
+
+fn shown(entry: within::Entry) -> Entry {
+    let kind = match (entry.is_folder, entry.is_link) {
+        (true, _) => EntryKind::Folder,
+        (false, true) => EntryKind::Link,
+        (false, false) => EntryKind::File,
+    };
+    Entry { name: entry.name.to_string_lossy().into_owned(), kind }
+}
+
+#[cfg(test)]
+#[allow(clippy::disallowed_methods)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+    use std::fs;
+    use std::os::unix::fs::symlink;
+
+    struct World {
+        folder: tempfile::TempDir,
+    }
+
+    impl World {
+        fn new(files: &[(&str, &str)]) -> World {
+            let world = World { folder: tempfile::tempdir().unwrap() };
+            for (path, text) in files {
+                let path = world.path(path);
+                fs::create_dir_all(path.parent().unwrap()).unwrap();
+                fs::write(path, text).unwrap();
+            }
+            world
+        }
+
+        fn path(&self, path: &str) -> PathBuf {
+            self.folder.path().canonicalize().unwrap().join(path)
+        }
+
+        fn disk(&self, root: &str) -> Disk {
+            Disk::at(&self.path(root))
+        }
+
+        /// The names in a folder; a slash after those of folders.
+        #[track_caller]
+        fn check(&self, root: &str, folder: &str, expected: &str) {
+            let folder = self.disk(root).folder(folder);
+            let name = |entry: &Entry| match entry.kind {
+                EntryKind::Folder => format!("{}/", entry.name),
+                EntryKind::File => entry.name.clone(),
+                EntryKind::Link => format!("{}@", entry.name),
+            };
+            let names: Option<Vec<String>> =
+                folder.map(|folder| folder.entries.iter().map(name).collect());
+            assert_eq!(names.map_or("none".to_owned(), |names| names.join(" ")), expected);
+        }
+    }
+
+    #[test]
+    fn documents_of_every_form_are_read_and_broken_ones_are_absent() {
+        let world = World::new(&[
+            ("a.json", "\u{feff}{\"a\": 1, /* c */}"),
+            ("a.toml", "a = 1\n"),
+            ("a.yaml", "a: 1\n"),
+            ("bad", "a: [1, {"),
+        ]);
+        let disk = world.disk("");
+        for (path, form) in [("a.json", Form::Json), ("a.toml", Form::Toml), ("a.yaml", Form::Yaml)]
+        {
+            assert_eq!(disk.document(path, form), Some(json!({"a": 1})), "{path}");
+            assert_eq!(disk.document("bad", form), None);
+            assert_eq!(disk.document("none", form), None);
+        }
+        let deep = "[".repeat(100_000);
+        fs::write(world.path("deep"), &deep).unwrap();
+        fs::write(world.path("deep.toml"), format!("a = {deep}")).unwrap();
+        assert_eq!(disk.document("deep", Form::Json), None);
+        assert_eq!(disk.document("deep", Form::Yaml), None);
+        assert_eq!(disk.document("deep.toml", Form::Toml), None);
+    }
+
+    #[test]
+    fn no_path_leads_out_of_the_project() {
+        let world = World::new(&[("out", "x"), ("p/in", "x")]);
+        let disk = world.disk("p");
+        assert!(disk.text("in").is_some());
+        let absolute = world.path("out");
+        for path in ["../out", "x/../../out", "./in", absolute.to_str().unwrap()] {
+            assert_eq!(disk.text(path), None, "{path}");
+        }
+    }
+
+    #[test]
+    fn what_git_ignores_is_left_out_and_not_entered() {
+        let world = World::new(&[
+            (".git/HEAD", "ref: refs/heads/main\n"),
+            (".git/info/exclude", "mine\n"),
+            (".gitignore", "/build/\n*.log\nnode_modules\n# c\n!keep.log\n"),
+            ("build/x", ""),
+            ("node_modules/a/b", ""),
+            ("a.log", ""),
+            ("keep.log", ""),
+            ("mine", ""),
+            ("src/build/x", ""),
+            ("src/a.log", ""),
+            ("src/keep.log", ""),
+            ("src/.gitignore", "!a.log\nkeep.log\n"),
+            ("src/node_modules/x", ""),
+        ]);
+        world.check("", "", ".gitignore keep.log src/");
+        world.check("", "src", ".gitignore a.log build/");
+        world.check("", "build", "none");
+        world.check("", "node_modules/a", "none");
+        world.check("", "none", "none");
+        // The same, seen from a project below the top of its repository.
+        world.check("src", "", ".gitignore a.log build/");
+        world.check("src", "build", "x");
+        // Whoever works in an ignored folder wants to know what is in it.
+        world.check("node_modules", "", "a/");
+    }
+
+    #[test]
+    fn links_are_named_and_not_followed_and_names_of_any_bytes_are_shown() {
+        use std::os::unix::ffi::OsStrExt;
+        let world = World::new(&[("p/b", ""), ("out/x", "")]);
+        symlink(".", world.path("p/self")).unwrap();
+        symlink("../out", world.path("p/out")).unwrap();
+        symlink("l", world.path("p/l")).unwrap();
+        fs::write(world.path("p").join(std::ffi::OsStr::from_bytes(b"n\n\xff\x1b")), "").unwrap();
+        world.check("p", "", "b l@ n\n\u{fffd}\u{1b} out@ self@");
+        world.check("p", "out", "none");
+        world.check("p", "l", "none");
+    }
+
+    #[test]
+    fn patterns_that_are_no_file_or_never_end_hold_nobody_up() {
+        let world = World::new(&[(".git/HEAD", ""), ("a", ""), ("sub/b", "")]);
+        let fifo = std::process::Command::new("mkfifo").arg(world.path(".gitignore")).status();
+        assert!(fifo.unwrap().success());
+        symlink("/dev/zero", world.path("sub/.gitignore")).unwrap();
+        let began = std::time::Instant::now();
+        world.check("", "", ".gitignore a sub/");
+        world.check("", "sub", ".gitignore@ b");
+        assert!(began.elapsed().as_secs() < 1, "{:?}", began.elapsed());
+    }
+}

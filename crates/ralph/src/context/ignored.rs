@@ -1,0 +1,86 @@
+//! What git ignores: the rules of each folder from the top down, `info/exclude`, and the person's own.
+//!
+//! The nearest rule that says anything decides, as in git. Whether a file is tracked nonetheless would
+//! need git itself, and is not asked.
+
+use ignore::gitignore::{Gitignore, GitignoreBuilder};
+use ralph_io::repository::{self, Repository};
+use ralph_io::within;
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+#[derive(Debug)]
+pub(super) struct Ignored {
+    top: PathBuf,
+    repository: Option<Repository>,
+    /// By folder. Never held while a file is read or rules are made: a fact that hangs there must not
+    /// hold up the others.
+    made: Mutex<HashMap<PathBuf, Arc<Gitignore>>>,
+    everywhere: OnceLock<[Arc<Gitignore>; 2]>,
+}
+
+/// The rules for the entries of one folder, the nearest first.
+pub(super) struct Matchers(Vec<Arc<Gitignore>>);
+
+impl Ignored {
+    pub(super) fn below(top: &Path, repository: Option<Repository>) -> Ignored {
+        let made = Mutex::default();
+        Ignored { top: top.to_owned(), repository, made, everywhere: OnceLock::new() }
+    }
+
+    /// True if the folder, or one between it and `from`, is ignored.
+    pub(super) fn is_below_ignored(&self, folder: &Path, from: &Path) -> bool {
+        let between = folder.ancestors().take_while(|place| *place != from && *place != self.top);
+        between.into_iter().any(|place| match place.parent() {
+            Some(above) => self.matchers_for(above).ignore(place, true),
+            None => false,
+        })
+    }
+
+    pub(super) fn matchers_for(&self, folder: &Path) -> Matchers {
+        let folders = folder.ancestors().take_while(|place| place.starts_with(&self.top));
+        let mut rules: Vec<Arc<Gitignore>> =
+            folders.map(|place| self.of_folder(place)).filter(|rules| !rules.is_empty()).collect();
+        rules.extend(self.everywhere().iter().filter(|rules| !rules.is_empty()).cloned());
+        Matchers(rules)
+    }
+
+    fn of_folder(&self, folder: &Path) -> Arc<Gitignore> {
+        let known = self.made.lock().unwrap_or_else(PoisonError::into_inner).get(folder).cloned();
+        known.unwrap_or_else(|| {
+            let text = within::text(&self.top, &folder.join(".gitignore"));
+            let rules = Arc::new(rules(folder, text.as_deref().unwrap_or_default()));
+            let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
+            made.insert(folder.to_owned(), Arc::clone(&rules));
+            rules
+        })
+    }
+
+    /// Those that hold in the whole repository.
+    fn everywhere(&self) -> &[Arc<Gitignore>; 2] {
+        self.everywhere.get_or_init(|| {
+            let of_repository =
+                self.repository.as_ref().and_then(|found| found.text("info/exclude"));
+            let of_person = repository::persons_excludes();
+            [of_repository, of_person]
+                .map(|text| Arc::new(rules(&self.top, text.as_deref().unwrap_or_default())))
+        })
+    }
+}
+
+impl Matchers {
+    pub(super) fn ignore(&self, path: &Path, is_folder: bool) -> bool {
+        let decided = self.0.iter().map(|rules| rules.matched(path, is_folder));
+        decided.into_iter().find(|decided| !decided.is_none()).is_some_and(|it| it.is_ignore())
+    }
+}
+
+fn rules(folder: &Path, text: &str) -> Gitignore {
+    let mut builder = GitignoreBuilder::new(folder);
+    for line in text.lines() {
+        // A line that is no pattern means nothing, to git too.
+        let _ = builder.add_line(None, line);
+    }
+    builder.build().unwrap_or_else(|_| Gitignore::empty())
+}

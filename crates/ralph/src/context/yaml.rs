@@ -1,0 +1,150 @@
+//! YAML as a value: its first document, with bounds on how deep and how large it may be.
+//!
+//! An alias reads as null, so that a few lines cannot stand for millions. A number with a point stays
+//! a text as it was written: what looks like one is a version as a rule, and 1.10 is not 1.1.
+
+use saphyr_parser::{Event, Parser, ScalarStyle};
+use serde_json::{Map, Value};
+
+const DEEPEST: usize = 64;
+
+/// Of all values together.
+const MOST: usize = 100_000;
+
+/// The document; none if it is not YAML, or beyond the bounds.
+pub(super) fn read(text: &str) -> Option<Value> {
+    let mut open: Vec<Open> = Vec::new();
+    for event in Parser::new_from_str(text).take(2 * MOST) {
+        let value = match event.ok()?.0 {
+            Event::MappingStart(..) => {
+                open.push(Open::Mapping(Map::new(), None));
+                None
+            }
+            Event::SequenceStart(..) => {
+                open.push(Open::Sequence(Vec::new()));
+                None
+            }
+            Event::MappingEnd | Event::SequenceEnd => Some(open.pop()?.close()),
+            Event::Scalar(text, style, ..) => Some(scalar(text.into_owned(), style)),
+            Event::Alias(_) => Some(Value::Null),
+            Event::DocumentEnd | Event::StreamEnd => return None,
+            _ => None,
+        };
+        if open.len() > DEEPEST {
+            return None;
+        }
+        match (value, open.last_mut()) {
+            (Some(value), Some(above)) => above.take(value),
+            (Some(value), None) => return Some(value),
+            (None, _) => {}
+        }
+    }
+    None
+}
+
+/// A collection whose end has not come yet.
+enum Open {
+    Sequence(Vec<Value>),
+    /// With the key whose value comes next.
+    Mapping(Map<String, Value>, Option<Key>),
+}
+
+enum Key {
+    Text(String),
+    /// A collection: JSON has no such key, and its value is left out.
+    Other,
+}
+
+impl Open {
+    fn take(&mut self, value: Value) {
+        match self {
+            Open::Sequence(values) => values.push(value),
+            Open::Mapping(members, key) => match key.take() {
+                None => *key = Some(Key::of(value)),
+                Some(Key::Text(name)) => drop(members.insert(name, value)),
+                Some(Key::Other) => {}
+            },
+        }
+    }
+
+    fn close(self) -> Value {
+        match self {
+            Open::Sequence(values) => Value::Array(values),
+            Open::Mapping(members, _) => Value::Object(members),
+        }
+    }
+}
+
+impl Key {
+    fn of(value: Value) -> Key {
+        match value {
+            Value::String(text) => Key::Text(text),
+            Value::Array(_) | Value::Object(_) => Key::Other,
+            other => Key::Text(other.to_string()),
+        }
+    }
+}
+
+fn scalar(text: String, style: ScalarStyle) -> Value {
+    if style != ScalarStyle::Plain {
+        return Value::String(text);
+    }
+    match text.as_str() {
+        "" | "~" | "null" | "Null" | "NULL" => Value::Null,
+        "true" | "True" | "TRUE" => Value::Bool(true),
+        "false" | "False" | "FALSE" => Value::Bool(false),
+        number => match number.parse::<i64>() {
+            // Only as it would be written again: 010 and +1 are texts.
+            Ok(integer) if integer.to_string() == text => Value::from(integer),
+            _ => Value::String(text),
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+    use std::time::Instant;
+
+    #[track_caller]
+    fn check(text: &str, expected: Value) {
+        assert_eq!(read(text), Some(expected));
+    }
+
+    #[test]
+    fn values_are_read_as_they_are_meant() {
+        check(
+            "on:\n  push:\n    branches: [main, 'x']\n",
+            json!({"on": {"push": {"branches": ["main", "x"]}}}),
+        );
+        check(
+            "a: 1\nb: 1.10\nc: 010\nd: yes\ne: true\nf: ~\ng:\nh: '1'\n",
+            json!({"a": 1, "b": "1.10", "c": "010", "d": "yes", "e": true, "f": null, "g": null, "h": "1"}),
+        );
+        check("run: |\n  a\n  b\n", json!({"run": "a\nb\n"}));
+        check("- 8080:80\n- {a: b}\n", json!(["8080:80", {"a": "b"}]));
+        check("1: a\n? [x]\n: b\n", json!({"1": "a"}));
+        check("a: 1\n---\nb: 2\n", json!({"a": 1}));
+    }
+
+    #[test]
+    fn aliases_are_null_and_never_grow() {
+        check(
+            "a: &x [1]\nb: *x\nc: {<<: *x, d: 1}\n",
+            json!({"a": [1], "b": null, "c": {"<<": null, "d": 1}}),
+        );
+    }
+
+    #[test]
+    fn what_is_broken_too_deep_or_too_large_is_absent_and_costs_no_time() {
+        let began = Instant::now();
+        for text in ["", "a: [1\nb: 2\n", "}"] {
+            assert_eq!(read(text), None, "{text}");
+        }
+        assert_eq!(read(&"[".repeat(50_000)), None);
+        assert_eq!(read(&"- ".repeat(50_000)), None);
+        assert_eq!(read(&"- a\n".repeat(250_000)), None);
+        assert!(began.elapsed().as_secs() < 5, "{:?}", began.elapsed());
+    }
+}
