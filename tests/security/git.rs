@@ -252,3 +252,43 @@ fn filters_run_as_they_do_at_every_git_status() {
     a_whole_life(&world);
     assert_eq!(canary.ran(), ["clean", "smudge"]);
 }
+
+/// A person who opens a session in a folder has not looked into it yet.
+#[test]
+fn a_session_that_begins_runs_nothing_that_the_repository_names_not_even_a_filter() {
+    for file in ["config", "config.worktree", "elsewhere"] {
+        let world = World::new().with_facts();
+        let canary = Canary::in_world(&world);
+        for name in SETTINGS {
+            set(&world.project(), name, &canary.trap(name));
+        }
+        let filter = format!("[Filter \"evil\"]\n\tclean = {:?}\n", canary.trap("clean"));
+        fs::write(
+            world.project().join(".git").join(file),
+            match file {
+                "config" => {
+                    let before = fs::read_to_string(world.project().join(".git/config")).unwrap();
+                    before + &filter
+                }
+                _ => filter,
+            },
+        )
+        .unwrap();
+        match file {
+            "elsewhere" => set(&world.project(), "include.path", "elsewhere"),
+            "config.worktree" => set(&world.project(), "extensions.worktreeConfig", "true"),
+            _ => {}
+        }
+        world.write(".gitattributes", "tracked filter=evil\n");
+        world.write("tracked", "two\n");
+        for source in ["startup", "clear", "compact"] {
+            let ran = world.session_starts(source);
+            assert!(ran.context().contains("\"tracked\""), "{ran:?}");
+        }
+        assert!(world.elsewhere(&["context"]).success);
+        assert_eq!(canary.ran(), <[String; 0]>::default(), "{file}");
+        // It would have run.
+        world.git("status");
+        assert!(canary.ran().contains(&"clean".to_owned()), "{file}");
+    }
+}

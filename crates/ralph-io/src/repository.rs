@@ -69,10 +69,31 @@ impl Repository {
     }
 
     /// What git prints; none if there is no git, or it fails or takes too long.
+    ///
+    /// Every session that begins asks, also in a folder that was unpacked a minute ago and that nobody
+    /// trusts yet. So a repository is not asked whose own configuration may name filters, which git
+    /// runs at a `status`: they are the one thing that cannot be switched off without knowing it.
     pub fn ask(&self, arguments: &[&str], limit: Duration) -> Option<Vec<u8>> {
+        if ["config", "config.worktree"].iter().any(|file| self.may_name_filters(file)) {
+            return None;
+        }
         let mut command = git::command(&self.top);
         let finished = process::output(command.args(arguments), limit, MOST_PRINTED).ok()?;
         (finished.status.success() && !finished.capped).then_some(finished.stdout)
+    }
+}
+
+impl Repository {
+    fn may_name_filters(&self, file: &str) -> bool {
+        let is_there = |folder: &Path| folder.join(file).symlink_metadata().is_ok();
+        match self.text(file) {
+            Some(text) => {
+                let text = text.to_ascii_lowercase();
+                text.contains("filter") || text.contains("include")
+            }
+            // One that cannot be read says anything.
+            None => is_there(&self.own) || is_there(&self.common),
+        }
     }
 }
 
