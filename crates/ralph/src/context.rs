@@ -8,6 +8,9 @@ mod yaml;
 
 pub(crate) use gather::{Gathered, Why};
 
+#[cfg(fuzzing)]
+pub(crate) use disk::document;
+
 use disk::Disk;
 use ralph_core::facts::choice::Choice;
 use ralph_core::facts::{BUDGET, Project};

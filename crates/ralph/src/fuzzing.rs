@@ -4,7 +4,10 @@
 
 use crate::cli::install::merge::{self, Merged};
 use crate::cli::screen;
+use crate::context;
+use ralph_core::facts::Form;
 use ralph_core::registration::{Location, settings_hooks};
+use serde_json::Value;
 
 /// A settings text with our hooks in it, and whether anything was changed; none if it is refused.
 pub fn put_in(text: &str, cap: Option<u32>) -> Option<(String, bool)> {
@@ -29,4 +32,9 @@ pub fn visible(text: &str) -> String {
 /// A text for a terminal, with its lines.
 pub fn visible_lines(text: &str) -> String {
     screen::visible_lines(text)
+}
+
+/// A document of a project, as facts are made from it.
+pub fn document(text: &str, form: Form) -> Option<Value> {
+    context::document(text, form)
 }

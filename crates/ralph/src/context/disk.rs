@@ -47,12 +47,7 @@ impl Project for Disk {
     }
 
     fn document(&self, path: &str, form: Form) -> Option<Value> {
-        let text = self.text(path)?;
-        match form {
-            Form::Json => jsonc::read(&text),
-            Form::Toml => toml::from_str(&text).ok(),
-            Form::Yaml => yaml::read(&text),
-        }
+        document(&self.text(path)?, form)
     }
 
     fn folder(&self, path: &str) -> Option<Folder> {
@@ -81,6 +76,15 @@ impl Project for Disk {
 
     fn git(&self, arguments: &[&str]) -> Option<Vec<u8>> {
         self.repository.as_ref()?.ask(arguments, GIT)
+    }
+}
+
+/// The document that a text holds.
+pub(crate) fn document(text: &str, form: Form) -> Option<Value> {
+    match form {
+        Form::Json => jsonc::read(text),
+        Form::Toml => toml::from_str(text).ok(),
+        Form::Yaml => yaml::read(text),
     }
 }
 
