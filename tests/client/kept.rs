@@ -126,8 +126,12 @@ pub(crate) fn session_entries(world: &World) -> Vec<String> {
 
 /// The rows of a session's transcript in which a hook speaks or has failed.
 pub(crate) fn what_hooks_said(world: &World, session_id: &str) -> Vec<Value> {
+    let text = |row: &Value, member: &str| {
+        row["attachment"][member].as_str().unwrap_or_default().to_owned()
+    };
+    // What every session is told about its project is no word of a loop's.
     let speaks = |row: &Value| {
-        row["attachment"]["type"].as_str().is_some_and(|kind| kind.starts_with("hook_"))
+        text(row, "type").starts_with("hook_") && text(row, "hookEvent") != "SessionStart"
     };
     world.transcript_of(session_id).into_iter().filter(speaks).collect()
 }
