@@ -53,6 +53,9 @@ pub struct LoopState {
     pub ending: Option<Ending>,
     /// Absolute path of the project, as the client named it when the loop started.
     pub project_root: String,
+    /// For a mode that has one: the folder of the project's own document, below `project_root`.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub document: String,
     /// What the person asked for.
     pub prompt: String,
     /// How many times the loop goes on before it ends.
@@ -149,6 +152,7 @@ impl Default for LoopState {
             pause: None,
             ending: None,
             project_root: String::new(),
+            document: String::new(),
             prompt: String::new(),
             max_iterations: 25,
             iteration: 0,

@@ -38,7 +38,7 @@ pub fn answer(call: &Call) -> Result<Reply> {
         Some(bound) if bound.state.outranks(call.via) => Ok(Reply::silent()),
         Some(bound) => {
             let checked = in_loop(call, &bound, &files);
-            Ok(signals::lead(call, &bound.file, bound.state.position(), checked))
+            Ok(signals::lead(call, &bound.file, &bound.state, checked))
         }
         None if files.is_empty() => Ok(Reply::silent()),
         None if settings::mention(EVERY_SESSION) => {

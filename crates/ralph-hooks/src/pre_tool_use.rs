@@ -42,7 +42,7 @@ pub fn answer(call: &Call) -> Result<Reply> {
             note(call, &bound, &denial);
             match bound.state.phase.is_running() {
                 // No other event follows a call that was denied.
-                true => signals::lead(call, &bound.file, bound.state.position(), reply),
+                true => signals::lead(call, &bound.file, &bound.state, reply),
                 false => reply,
             }
         }

@@ -79,9 +79,9 @@ fn after_compaction(call: &Call) -> Result<Reply> {
 }
 
 fn contract(call: &Call, file: &LoopFile, state: &LoopState) -> Reply {
-    let steers = Mailbox::of(file.folder()).steers(STEERS);
+    let steers = Mailbox::of(file, state).steers(STEERS);
     let text = contract::contract(&contract::continues_line(state), state, &steers, clock::now());
-    signals::lead(call, file, state.position(), Reply::context(Event::SessionStart, &text))
+    signals::lead(call, file, state, Reply::context(Event::SessionStart, &text))
 }
 
 /// A resumed session is a new process: which hooks are registered there is seen afresh. What no

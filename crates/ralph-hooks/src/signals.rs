@@ -8,6 +8,7 @@ use crate::door::Call;
 use ralph_core::reply::Reply;
 use ralph_core::say;
 use ralph_core::signals;
+use ralph_core::state::Document;
 use ralph_io::mailbox::{Mailbox, Recipient, Taken};
 use ralph_io::store::LoopFile;
 use serde_json::json;
@@ -25,15 +26,20 @@ pub struct Outgoing {
 
 /// The answer of a running loop, led by what waits for whoever made this call. Not for a copy that is
 /// outranked: it answers nothing. A mailbox that cannot be read now is looked at by the next hook.
-pub fn lead(call: &Call, file: &LoopFile, position: String, reply: Reply) -> Reply {
+pub fn lead<S: Document>(call: &Call, file: &LoopFile, state: &S, reply: Reply) -> Reply {
+    lead_from(call, &Mailbox::of(file, state), state.position(), reply)
+}
+
+/// As [`lead`], where the state has been written and is not at hand any more.
+pub fn lead_from(call: &Call, mailbox: &Mailbox, position: String, reply: Reply) -> Reply {
     let recipient = match call.input.from_subagent() {
         true => Recipient::Worker(&call.input.agent_id),
         false => Recipient::Main,
     };
-    let taken = Mailbox::of(file.folder()).take(recipient, ROOM);
+    let taken = mailbox.take(recipient, ROOM);
     let Ok(Some(taken)) = taken else { return reply };
     let reply = reply.led_by(call.input.hook_event_name, &signals::told(&taken.signals));
-    call.outgoing.borrow_mut().push(Outgoing { taken, file: file.clone(), position });
+    call.outgoing.borrow_mut().push(Outgoing { taken, file: mailbox.file.clone(), position });
     reply
 }
 

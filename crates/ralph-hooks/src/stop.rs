@@ -61,6 +61,7 @@ pub fn answer(call: &Call) -> Result<Reply> {
 fn at_stop(call: &Call, bound: Bound) -> Result<Reply> {
     let (seen, changed_tests) = gather(call, &bound);
     let (file, warning) = (bound.file.clone(), bound.warning.clone());
+    let mailbox = Mailbox::of(&file, &bound.state);
     let decided = bound.update(|state| {
         state.note_event(call.via);
         if state.is_running() {
@@ -74,6 +75,7 @@ fn at_stop(call: &Call, bound: Bound) -> Result<Reply> {
             decision,
             untold: tell_of_pause(state),
             position: state.position(),
+            mailbox,
             ended: state.ending.is_some().then(|| Box::new(state.clone())),
         }
     })?;
@@ -91,6 +93,7 @@ fn at_stop(call: &Call, bound: Bound) -> Result<Reply> {
 struct Decided {
     decision: Decision,
     position: String,
+    mailbox: Mailbox,
     untold: Option<String>,
     ended: Option<Box<LoopState>>,
 }
@@ -109,7 +112,7 @@ fn gather(call: &Call, bound: &Bound) -> (Seen, Option<Vec<String>>) {
         request: message.map_or(Request::None, |m| token::request(m, &state.completion_token)),
         workers: workers(call),
         command_waits: state.is_running() && transcript::command_waits(transcript),
-        steer_waits: state.is_running() && Mailbox::of(bound.file.folder()).steer_waits(),
+        steer_waits: state.is_running() && Mailbox::of(&bound.file, state).steer_waits(),
         worked: worked(state, transcript),
         tree: None,
         proof: None,
@@ -224,11 +227,12 @@ fn carry_out(call: &Call, file: &LoopFile, decided: &Decided) -> Result<Reply> {
             let form = GoOnForm::for_client(&client::ai_agent());
             let says = with_late_checks(file, &decided.decision.says);
             let reply = Reply::go_on(Event::Stop, form, &says);
-            Ok(signals::lead(call, file, decided.position.clone(), reply))
+            let position = decided.position.clone();
+            Ok(signals::lead_from(call, &decided.mailbox, position, reply))
         }
         (Verdict::Ended(_), Some(state)) => {
             let away = lifecycle::put_away(&call.home, file, state, Entry::Remove)?;
-            let undelivered = Mailbox::of(away.file.folder()).waiting().len();
+            let undelivered = Mailbox::of(&away.file, state.as_ref()).waiting().len();
             let told = || say::ended(state) + &say::undelivered(undelivered);
             Ok(if away.freed { Reply::silent().tell(told()) } else { Reply::silent() })
         }

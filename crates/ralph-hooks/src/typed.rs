@@ -65,7 +65,7 @@ fn start_command(call: &Call) -> Result<Reply> {
 /// an empty mailbox.
 fn contract(call: &Call, heading: &str, state: &LoopState) -> Reply {
     let file = lifecycle::by_id(&call.home, &state.loop_id);
-    let steers = file.map(|file| Mailbox::of(file.folder()).steers(3)).unwrap_or_default();
+    let steers = file.map(|file| Mailbox::of(&file, state).steers(3)).unwrap_or_default();
     let text = contract::contract(heading, state, &steers, clock::now());
     Reply::context(Event::UserPromptExpansion, &text)
 }

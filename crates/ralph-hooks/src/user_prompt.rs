@@ -186,7 +186,7 @@ fn other_prompt(call: &Call, bound: &Bound) -> Result<Reply> {
     if state.phase == Phase::Paused {
         return tell_of_pause(call, bound);
     }
-    let heard = || signals::lead(call, &bound.file, state.position(), Reply::silent());
+    let heard = || signals::lead(call, &bound.file, state, Reply::silent());
     if prompt_id.is_empty() || drives(state, prompt_id) {
         return Ok(heard());
     }

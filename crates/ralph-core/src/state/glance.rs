@@ -3,6 +3,7 @@
 
 use super::{EndingKind, LoopState, Mode, Phase, SCHEMA_VERSION, Via};
 use serde::Deserialize;
+use std::path::{Component, Path, PathBuf};
 
 /// What a tool call needs to know of a loop.
 #[derive(Debug, Clone, Deserialize)]
@@ -32,6 +33,10 @@ pub struct Glance {
     pub let_finish: bool,
     /// As in [`LoopState`].
     pub baseline_pending: bool,
+    /// As in [`LoopState`].
+    pub project_root: String,
+    /// As in [`LoopState`].
+    pub document: String,
 }
 
 /// What is absent is as in the whole document.
@@ -50,6 +55,8 @@ impl Default for Glance {
             touched: false,
             let_finish: false,
             baseline_pending: false,
+            project_root: String::new(),
+            document: String::new(),
         }
     }
 }
@@ -82,6 +89,9 @@ pub trait Document: serde::de::DeserializeOwned {
     fn position(&self) -> String;
     /// The highest-ranking registration seen.
     fn via(&self) -> Option<Via>;
+    /// The folder of the project's own document, for a mode that has one. No name leads out of the
+    /// project.
+    fn document(&self) -> Option<PathBuf>;
 
     /// True when the loop is bound to this session. A session without a name has no loop, whatever
     /// the document says.
@@ -112,6 +122,13 @@ macro_rules! document {
 
             fn via(&self) -> Option<Via> {
                 self.via
+            }
+
+            fn document(&self) -> Option<PathBuf> {
+                let below = Path::new(&self.document);
+                let is_inside = below.components().all(|part| matches!(part, Component::Normal(_)));
+                let is_there = is_inside && !self.document.is_empty();
+                is_there.then(|| Path::new(&self.project_root).join(below))
             }
         }
     };
@@ -145,6 +162,16 @@ mod tests {
         assert!(!bound_to("s").is_of("t"));
         assert!(!bound_to("s").is_of(""));
         assert!(!bound_to("").is_of(""));
+    }
+
+    #[test]
+    fn a_document_stands_in_the_project_and_nowhere_else() {
+        let of = |document: &str| {
+            let project_root = "/p".to_owned();
+            Glance { project_root, document: document.to_owned(), ..Glance::default() }.document()
+        };
+        assert_eq!(of(".ralph-sessions/1"), Some(PathBuf::from("/p/.ralph-sessions/1")));
+        assert_eq!((of(""), of("../x"), of("/x"), of("a/../../x")), (None, None, None, None));
     }
 
     #[test]

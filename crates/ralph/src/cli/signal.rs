@@ -56,7 +56,7 @@ pub(crate) fn run(command: &Command) -> Result<Exit> {
     }
     let here = Here::gather()?;
     let found = which::one(&here, &args.which, Wanted::Live)?;
-    let mailbox = Mailbox::of(found.file.folder());
+    let mailbox = Mailbox::of(&found.file, &found.state);
     let name = mailbox.send(kind, &text).map_err(bad_state)?;
     note(&here, &found.file, &found.state, ("signal", "sent"), &format!("{kind}: {}", text.trim()));
     screen::print(&screen::visible_lines(&sent(&found.state)))?;
@@ -80,7 +80,7 @@ fn wait(here: &Here, state: &LoopState, name: &str) -> Result<Exit> {
         // It may have been put away meanwhile, and the mailbox with it.
         let file = lifecycle::by_id(&here.home, &state.loop_id);
         let Some(file) = file else { return Err(lost(state)) };
-        let mailbox = Mailbox::of(file.folder());
+        let mailbox = Mailbox::of(&file, state);
         let watched = mailbox.watched();
         let watch = Watch::begin(&[file.folder(), &watched])?;
         match mailbox.whereabouts(name) {

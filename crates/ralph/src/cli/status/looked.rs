@@ -67,7 +67,7 @@ impl Looked {
 
     /// How many signals the conversation has not heard.
     pub(super) fn signals_waiting(&self) -> usize {
-        Mailbox::of(self.file.folder()).waiting().len()
+        Mailbox::of(&self.file, &self.state).waiting().len()
     }
 
     /// The number of the last checkpoint; none where none was, or could be, made.
