@@ -4,7 +4,7 @@ use jiff::SignedDuration;
 use serde_json::json;
 
 /// A graph from lines such as `T-2 in_progress after T-1`; a plain `T-1` is pending.
-fn graph(lines: &str) -> Vec<Task> {
+pub(super) fn graph(lines: &str) -> Vec<Task> {
     lines.lines().map(str::trim).filter(|line| !line.is_empty()).map(task).collect()
 }
 
@@ -20,7 +20,7 @@ fn task(line: &str) -> Task {
     }
 }
 
-fn at(second: i64) -> Timestamp {
+pub(super) fn at(second: i64) -> Timestamp {
     Timestamp::from_second(second).unwrap()
 }
 

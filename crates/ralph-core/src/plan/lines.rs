@@ -5,7 +5,9 @@
 //! does not come in: who works on a task is not for a file to say.
 
 use super::{Problem, flaws, number, unclaimed, unknown_statuses};
+use crate::graph::{self, Line, LineFlaw, Synced};
 use crate::state::Task;
+use jiff::Timestamp;
 use serde_json::Value;
 
 /// Reads the tasks of a text. Blank lines are skipped, and a task without an id is given the next
@@ -15,26 +17,47 @@ use serde_json::Value;
 /// Every line that is wrong, in the order of the text where lines cannot be read, and then in the
 /// order of what was looked at.
 pub fn parse(text: &str) -> Result<Vec<Task>, Vec<Problem>> {
-    let (mut tasks, mut places, mut problems) = (Vec::new(), Vec::new(), Vec::new());
-    let text = text.trim_start_matches('\u{feff}');
-    for (at, line) in text.split('\n').enumerate().filter(|(_, line)| !line.trim().is_empty()) {
-        match task(line) {
-            Ok(task) => {
-                tasks.push(task);
-                places.push(at + 1);
-            }
-            Err(what) => problems.push(Problem::new(place(at + 1), what)),
-        }
-    }
+    let lines = read(text)?;
+    let (places, mut tasks): (Vec<usize>, Vec<Task>) =
+        lines.into_iter().map(|line| (line.number, line.task)).unzip();
     number(tasks.iter_mut().map(|task| &mut task.id), "T-");
     tasks.iter_mut().for_each(unclaimed);
-    // A line that could not be read may hold the task that another depends on.
-    if problems.is_empty() {
-        let of = |at: usize| place(places.get(at).copied().unwrap_or_default());
-        problems.extend(unknown_statuses(&tasks).map(|(at, what)| Problem::new(of(at), what)));
-        problems.extend(flaws(&tasks).map(|(at, _, flaw)| Problem::new(of(at), flaw.to_string())));
-    }
+    let of = |at: usize| place(places.get(at).copied().unwrap_or_default());
+    let mut problems: Vec<Problem> =
+        unknown_statuses(&tasks).map(|(at, what)| Problem::new(of(at), what)).collect();
+    problems.extend(flaws(&tasks).map(|(at, _, flaw)| Problem::new(of(at), flaw.to_string())));
     if problems.is_empty() { Ok(tasks) } else { Err(problems) }
+}
+
+/// Reads each line that is not blank, and looks no further than at the line itself.
+///
+/// # Errors
+/// Every line that is no task: it may hold the one that another depends on, so nothing is said of
+/// the others.
+pub fn read(text: &str) -> Result<Vec<Line>, Vec<Problem>> {
+    let (mut lines, mut problems) = (Vec::new(), Vec::new());
+    let text = text.trim_start_matches('\u{feff}');
+    for (at, line) in text.split('\n').enumerate().filter(|(_, line)| !line.trim().is_empty()) {
+        let number = at + 1;
+        match task(line) {
+            Ok(task) => lines.push(Line { number, task }),
+            Err(what) => problems.push(Problem::new(place(number), what)),
+        }
+    }
+    if problems.is_empty() { Ok(lines) } else { Err(problems) }
+}
+
+/// Brings a graph to what a text wants it to be; with anything wrong in it there is no such graph.
+///
+/// # Errors
+/// Everything that is wrong, each with the number of its line.
+pub fn sync(tasks: &[Task], text: &str, now: Timestamp) -> Result<Synced, Vec<Problem>> {
+    let lines = read(text)?;
+    graph::sync(tasks, &lines, now).map_err(|flaws| {
+        let problem =
+            |(line, flaw): &(usize, LineFlaw)| Problem::new(place(*line), flaw.to_string());
+        flaws.iter().map(problem).collect()
+    })
 }
 
 /// The tasks, one on each line.
@@ -53,8 +76,12 @@ fn task(line: &str) -> Result<Task, String> {
     if !value.is_object() {
         return Err("not an object; write `{…}`".to_owned());
     }
-    serde_json::from_value(value)
-        .map_err(|error| format!("{error}; write the members of a task as a plan has them"))
+    let read: Result<Task, _> = serde_json::from_value(value);
+    let mut task =
+        read.map_err(|error| format!("{error}; write the members of a task as a plan has them"))?;
+    // `ralph task list --json` says it of each task, and lines are made from that.
+    task.extra.remove("standing");
+    Ok(task)
 }
 
 #[cfg(test)]
