@@ -5,6 +5,7 @@
 
 mod advice;
 mod change;
+pub mod draw;
 mod lint;
 mod refused;
 pub mod render;
