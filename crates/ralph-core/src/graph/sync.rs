@@ -49,6 +49,9 @@ pub struct Diff {
     pub stays: Vec<(String, Stays)>,
     /// True if tasks that were there before come in another order now.
     pub reordered: bool,
+    /// The tasks that are not done though their lines say so: what was done and what showed it is
+    /// for whoever did it to say.
+    pub said_done: Vec<String>,
 }
 
 /// A task that is to be done otherwise.
@@ -258,6 +261,9 @@ fn merge(before: &Graph, lines: &[Line]) -> Synced {
         diff.reordered |= place < last_place;
         last_place = last_place.max(place);
         let (task, members) = redefined(&before.tasks[place], wanted);
+        if wanted.status == TaskStatus::Done && task.status != TaskStatus::Done {
+            diff.said_done.push(task.id.clone());
+        }
         match members.is_empty() {
             true => diff.unchanged += 1,
             false => diff.changed.push(Changed {

@@ -47,13 +47,13 @@ pub fn read(text: &str) -> Result<Vec<Line>, Vec<Problem>> {
     if problems.is_empty() { Ok(lines) } else { Err(problems) }
 }
 
-/// Brings a graph to what a text wants it to be; with anything wrong in it there is no such graph.
+/// Brings a graph to what the lines want it to be; with anything wrong in them there is no such
+/// graph.
 ///
 /// # Errors
 /// Everything that is wrong, each with the number of its line.
-pub fn sync(tasks: &[Task], text: &str, now: Timestamp) -> Result<Synced, Vec<Problem>> {
-    let lines = read(text)?;
-    graph::sync(tasks, &lines, now).map_err(|flaws| {
+pub fn sync(tasks: &[Task], lines: &[Line], now: Timestamp) -> Result<Synced, Vec<Problem>> {
+    graph::sync(tasks, lines, now).map_err(|flaws| {
         let problem =
             |(line, flaw): &(usize, LineFlaw)| Problem::new(place(*line), flaw.to_string());
         flaws.iter().map(problem).collect()
@@ -71,6 +71,8 @@ fn place(line: usize) -> String {
 
 fn task(line: &str) -> Result<Task, String> {
     let value: Value = serde_json::from_str(line.trim()).map_err(|error| {
+        // It counts lines of its own, and would say that every line is the first.
+        let error = error.to_string().replace(" at line 1 column", " at column");
         format!("not JSON ({error}); write one task on one line: {{\"id\":\"T-1\",\"name\":\"…\"}}")
     })?;
     if !value.is_object() {
@@ -144,5 +146,22 @@ mod tests {
                 "line 5: b depends on itself; leave that out",
             ]
         );
+    }
+
+    #[test]
+    fn a_sync_names_lines_as_an_editor_counts_them() {
+        let wanted = read("\n{\"id\":\"a\",\"name\":\"a\",\"deps\":[\"b\"]}\n\n{\"id\":\"b\",\"name\":\"b\",\"deps\":[\"x\"]}").unwrap();
+        let problems = sync(&[], &wanted, Timestamp::UNIX_EPOCH).unwrap_err();
+        let problems: Vec<_> = problems.iter().map(Problem::to_string).collect();
+        assert_eq!(
+            problems,
+            ["line 4: b depends on x, which does not exist; add it or leave it out"]
+        );
+    }
+
+    #[test]
+    fn what_a_list_says_of_where_a_task_stands_is_no_member_of_it() {
+        let line = read("{\"id\":\"a\",\"name\":\"a\",\"standing\":\"ready\"}").unwrap().remove(0);
+        assert!(line.task.extra.is_empty());
     }
 }

@@ -2,7 +2,9 @@
 
 mod change;
 mod import;
+mod lint;
 mod show;
+pub(super) mod sync;
 
 use super::exit::{Exit, bad_state, refused};
 use super::here::Here;
@@ -37,6 +39,14 @@ pub(crate) enum Command {
     Block(change::Block),
     /// Show or set what a task depends on
     Deps(change::Deps),
+    /// Show the rounds in which the tasks could be worked on
+    Waves(show::Waves),
+    /// Draw the tasks and what depends on what
+    Graph(show::Drawing),
+    /// Say what is wrong with the criteria and the tasks, and what would go badly
+    Lint(lint::Lint),
+    /// Bring the tasks to what a planner wrote: one JSON object on each line of standard input
+    Sync(sync::Sync),
     /// Plan a loop: criteria, tasks and what is known of the project
     Import(import::Args),
 }
@@ -56,6 +66,10 @@ pub(crate) fn run(command: Command) -> Result<Exit> {
         Command::Release(args) => change::release(&here, &args),
         Command::Block(args) => change::block(&here, &args),
         Command::Deps(args) => change::deps(&here, args),
+        Command::Waves(args) => show::waves(&here, &args),
+        Command::Graph(args) => show::drawing(&here, &args),
+        Command::Lint(args) => lint::run(&here, &args),
+        Command::Sync(args) => sync::sync(&here, &args),
         Command::Import(args) => import::run(&here, &args),
     }
 }

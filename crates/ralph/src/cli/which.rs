@@ -58,22 +58,46 @@ pub(crate) enum Wanted {
 
 /// The loop that is meant.
 pub(crate) fn one(here: &Here, which: &Which, wanted: Wanted) -> Result<Found> {
+    let what = match wanted {
+        Wanted::Live => "no loop is live",
+        Wanted::LiveOrPlanned => "no loop is live or planned",
+    };
+    if_any(here, which, wanted)?.ok_or_else(|| refused(Exit::No, nothing(here, what)))
+}
+
+/// As [`one`]; none where nothing is named and there is no loop.
+pub(crate) fn if_any(here: &Here, which: &Which, wanted: Wanted) -> Result<Option<Found>> {
     if let Some(found) = named(here, which)? {
-        return usable(found, wanted);
+        return usable(found, wanted).map(Some);
     }
     if let Some(session) = &here.session
         && let Some(found) = of_session(here, session)?
         && found.state.is_live()
     {
-        return Ok(found);
+        return Ok(Some(found));
     }
     let mut live = of_project(here, LoopState::is_live);
     match (live.len(), wanted) {
-        (0, Wanted::Live) => Err(refused(Exit::No, nothing(here, "no loop is live"))),
+        (0, Wanted::Live) => Ok(None),
         (0, Wanted::LiveOrPlanned) => planned(here),
-        (1, _) => Ok(live.remove(0)),
-        _ => choose(live),
+        (1, _) => Ok(Some(live.remove(0))),
+        _ => choose(live).map(Some),
     }
+}
+
+/// The loop whose tasks a planner speaks of: the one that is named, else the session's own live
+/// one, else the project's planned one. Other sessions' loops are not this planner's.
+pub(crate) fn to_plan(here: &Here, which: &Which) -> Result<Option<Found>> {
+    if let Some(found) = named(here, which)? {
+        return usable(found, Wanted::LiveOrPlanned).map(Some);
+    }
+    if let Some(session) = &here.session
+        && let Some(found) = of_session(here, session)?
+        && found.state.is_live()
+    {
+        return Ok(Some(found));
+    }
+    planned(here)
 }
 
 /// The loop that is looked back at: the one that is named; else this session's; else the project's
@@ -181,19 +205,19 @@ fn usable(found: Found, wanted: Wanted) -> Result<Found> {
 }
 
 /// The planned loop that `/ralph` would start; where that one is gone, the only other.
-fn planned(here: &Here) -> Result<Found> {
+fn planned(here: &Here) -> Result<Option<Found>> {
     let file = lifecycle::of_project(&here.home, &here.root).map_err(bad_state)?;
     let next = file.map(|file| file.read().map(|loaded| (file, loaded))).transpose();
     if let Some((file, Some(loaded))) = next.map_err(bad_state)?
         && loaded.state.phase == Phase::Planned
     {
-        return Ok(Found { file, state: loaded.state });
+        return Ok(Some(Found { file, state: loaded.state }));
     }
     let mut planned = of_project(here, |state| state.phase == Phase::Planned);
     match planned.len() {
-        0 => Err(refused(Exit::No, nothing(here, "no loop is live or planned"))),
-        1 => Ok(planned.remove(0)),
-        _ => choose(planned),
+        0 => Ok(None),
+        1 => Ok(Some(planned.remove(0))),
+        _ => choose(planned).map(Some),
     }
 }
 

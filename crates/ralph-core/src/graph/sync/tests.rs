@@ -108,6 +108,7 @@ fn what_has_become_of_a_task_is_not_for_its_line_to_say() {
     assert_eq!(synced.tasks[1].owner.as_deref(), Some("w"));
     assert_eq!((synced.tasks[3].owner.as_deref(), synced.tasks[3].lease_expires_at), (None, None));
     assert!(synced.tasks.iter().all(|task| task.name == "another"));
+    assert_eq!(synced.diff.said_done, ["a", "b"]);
 }
 
 #[test]
