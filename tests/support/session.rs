@@ -249,16 +249,6 @@ impl World {
         Said::by(command)
     }
 
-    /// As `elsewhere`, with a text on standard input.
-    pub(crate) fn elsewhere_given(&self, args: &[&str], stdin: &str) -> Said {
-        let mut command = Command::new(executable("ralph"));
-        command.args(args).env_clear().envs(&self.env).current_dir(&self.cwd);
-        command.env_remove("CLAUDE_CODE_SESSION_ID");
-        let output = run(command, "ralph", stdin.as_bytes()).output;
-        let text = [output.stdout, output.stderr].concat();
-        Said { success: output.status.success(), text: String::from_utf8(text).unwrap() }
-    }
-
     /// Writes the person's own settings.
     pub(crate) fn settings(&self, text: &str) {
         let folder = self.root().join("home/.config/ralph");

@@ -146,11 +146,10 @@ pub fn sync(
     now: Timestamp,
 ) -> Result<Synced, Vec<(usize, LineFlaw)>> {
     let before = Graph::new(tasks, now);
-    let lines: Vec<Line> = lines.iter().map(tidy).collect();
-    let mut flaws: Vec<(usize, LineFlaw)> = own_flaws(&before, &lines);
-    let synced = merge(&before, &lines);
-    flaws.extend(deps_flaws(&before, &lines, &synced.tasks));
-    flaws.extend(circles(&lines, &synced.tasks));
+    let mut flaws: Vec<(usize, LineFlaw)> = own_flaws(&before, lines);
+    let synced = merge(&before, lines);
+    flaws.extend(deps_flaws(&before, lines, &synced.tasks));
+    flaws.extend(circles(lines, &synced.tasks));
     if flaws.is_empty() {
         return Ok(match synced.diff.is_empty() {
             // Those that stay would come first otherwise, which nobody has asked for.
@@ -162,34 +161,20 @@ pub fn sync(
     Err(flaws)
 }
 
-/// An id that is written with a space at its end is the same id.
-fn tidy(line: &Line) -> Line {
-    let mut task = line.task.clone();
-    let trim = |text: &mut String| {
-        if text.trim().len() < text.len() {
-            *text = text.trim().to_owned();
-        }
-    };
-    trim(&mut task.id);
-    trim(&mut task.name);
-    task.deps.iter_mut().for_each(trim);
-    Line { number: line.number, task }
-}
-
 /// What is wrong with each line, whatever the others hold.
 fn own_flaws(before: &Graph, lines: &[Line]) -> Vec<(usize, LineFlaw)> {
     let mut seen: HashMap<&str, usize> = HashMap::with_capacity(lines.len());
     let mut flaws = Vec::new();
     for Line { number, task } in lines {
         let mut add = |flaw| flaws.push((*number, flaw));
-        if task.id.is_empty() {
+        if task.id.trim().is_empty() {
             add(LineFlaw::NoId);
         } else if let Some(first) = seen.get(task.id.as_str()) {
             add(LineFlaw::SameId { id: task.id.clone(), first: *first });
         } else {
             seen.insert(&task.id, *number);
         }
-        if task.name.is_empty() {
+        if task.name.trim().is_empty() {
             let flaw = Flaw::EmptyName { id: task.id.clone() };
             add(LineFlaw::InGraph(flaw));
         }

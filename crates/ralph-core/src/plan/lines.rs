@@ -70,20 +70,38 @@ fn place(line: usize) -> String {
 }
 
 fn task(line: &str) -> Result<Task, String> {
-    let value: Value = serde_json::from_str(line.trim()).map_err(|error| {
-        // It counts lines of its own, and would say that every line is the first.
-        let error = error.to_string().replace(" at line 1 column", " at column");
-        format!("not JSON ({error}); write one task on one line: {{\"id\":\"T-1\",\"name\":\"…\"}}")
-    })?;
-    if !value.is_object() {
-        return Err("not an object; write `{…}`".to_owned());
-    }
-    let read: Result<Task, _> = serde_json::from_value(value);
-    let mut task =
-        read.map_err(|error| format!("{error}; write the members of a task as a plan has them"))?;
+    // Only what is wrong is looked at twice: there may be ten thousand lines.
+    let mut task = serde_json::from_str::<Task>(line).map_err(|_| what_is_wrong(line))?;
+    trim(&mut task.id);
+    trim(&mut task.name);
+    task.deps.iter_mut().for_each(trim);
     // `ralph task list --json` says it of each task, and lines are made from that.
     task.extra.remove("standing");
     Ok(task)
+}
+
+/// An id that is written with a space at its end is the same id.
+fn trim(text: &mut String) {
+    if text.trim().len() < text.len() {
+        *text = text.trim().to_owned();
+    }
+}
+
+fn what_is_wrong(line: &str) -> String {
+    let value = match serde_json::from_str::<Value>(line.trim()) {
+        Ok(value) => value,
+        Err(error) => {
+            // It counts lines of its own, and would say that every line is the first.
+            let error = error.to_string().replace(" at line 1 column", " at column");
+            return format!(
+                "not JSON ({error}); write one task on one line: {{\"id\":\"T-1\",\"name\":\"…\"}}"
+            );
+        }
+    };
+    match value.is_object().then(|| serde_json::from_value::<Task>(value)) {
+        Some(Err(error)) => format!("{error}; write the members of a task as a plan has them"),
+        _ => "not an object; write `{…}`".to_owned(),
+    }
 }
 
 #[cfg(test)]
@@ -157,6 +175,14 @@ mod tests {
             problems,
             ["line 4: b depends on x, which does not exist; add it or leave it out"]
         );
+    }
+
+    #[test]
+    fn spaces_around_an_id_are_no_part_of_it() {
+        let line =
+            read("{\"id\":\" a \",\"name\":\" do a\\n\",\"deps\":[\"b \"]}").unwrap().remove(0);
+        assert_eq!((line.task.id.as_str(), line.task.name.as_str()), ("a", "do a"));
+        assert_eq!(line.task.deps, ["b"]);
     }
 
     #[test]

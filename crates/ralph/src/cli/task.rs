@@ -8,11 +8,12 @@ pub(super) mod sync;
 
 use super::exit::{Exit, bad_state, refused};
 use super::here::Here;
-use super::note::note;
+use super::note::note_at;
 use super::which::{self, Found, Wanted, Which};
 use anyhow::{Context, Result};
 use ralph_core::graph::Refused;
 use ralph_core::state::LoopState;
+use serde_json::Value;
 
 /// What to do with the tasks.
 #[derive(Debug, clap::Subcommand)]
@@ -86,12 +87,14 @@ fn update<T>(
     change: impl FnOnce(&mut LoopState) -> Result<T, Refused>,
 ) -> Result<T> {
     let found = find(here, which)?;
-    let changed = found.file.update(|state| change(state).map(|what| (what, state.clone())));
+    let file = found.file.clone();
+    let changed = found.update(|state| change(state).map(|what| (what, state.position())));
     let changed = changed.map_err(bad_state)?.context("the loop is gone")?;
-    let (what, state) = changed.map_err(|why| refused(Exit::No, why.to_string()))?;
+    let (what, position) = changed.map_err(|why| refused(Exit::No, why.to_string()))?;
     if here.session.is_none() {
         let command = format!("task {command}");
-        note(here, &found.file, &state, (&command, "changed"), "a person changed the tasks");
+        let why = ("a person changed the tasks", Value::Null);
+        note_at(here, &file, position, (&command, "changed"), why);
     }
     Ok(what)
 }

@@ -203,15 +203,6 @@ fn a_circle_through_a_task_that_stays_is_found_and_an_old_one_is_not_the_lines_f
 }
 
 #[test]
-fn spaces_around_an_id_are_no_part_of_it() {
-    let wanted = [Line {
-        number: 1,
-        task: Task { id: " a ".to_owned(), name: " do a\n".to_owned(), ..Task::default() },
-    }];
-    assert!(sync(&graph("a"), &wanted, at(0)).unwrap().diff.is_empty());
-}
-
-#[test]
 fn of_two_tasks_with_one_id_a_line_means_the_first() {
     let before = graph("a\na done\nb\nb");
     let synced = sync(&before, &lines("a\nb"), at(0)).unwrap();

@@ -52,7 +52,7 @@ pub(super) fn sync(here: &Here, args: &Sync) -> Result<Exit> {
     nobody_elses(here, found.as_ref(), &args.which)?;
     let done = match (args.dry_run, found) {
         (true, found) => compare(here, found.map(|found| found.state), &lines)?,
-        (false, Some(found)) => update(here, &found, &lines)?,
+        (false, Some(found)) => update(here, found, &lines)?,
         (false, None) => begin(here, args, &lines)?,
     };
     lint::tell(&lint::look(&done.state, &here.root));
@@ -104,8 +104,9 @@ fn compare(here: &Here, state: Option<LoopState>, lines: &[Line]) -> Result<Done
     Ok(Done { state, diff: synced.diff, is_new })
 }
 
-fn update(here: &Here, found: &Found, lines: &[Line]) -> Result<Done> {
-    let changed = found.file.update(|state| {
+fn update(here: &Here, found: Found, lines: &[Line]) -> Result<Done> {
+    let file = found.file.clone();
+    let changed = found.update(|state| {
         // It may have ended since it was found.
         if !state.is_live() && state.phase != Phase::Planned {
             return Ok(None);
@@ -118,7 +119,7 @@ fn update(here: &Here, found: &Found, lines: &[Line]) -> Result<Done> {
     let (state, diff) =
         changed.ok_or_else(|| refused(Exit::No, "the loop has just ended; nothing was changed"))?;
     if !diff.is_empty() {
-        note(here, &found.file, &state, ("task sync", "changed"), &diff.describe());
+        note(here, &file, &state, ("task sync", "changed"), &diff.describe());
     }
     Ok(Done { state, diff, is_new: false })
 }
@@ -127,7 +128,7 @@ fn update(here: &Here, found: &Found, lines: &[Line]) -> Result<Done> {
 fn begin(here: &Here, args: &Sync, lines: &[Line]) -> Result<Done> {
     let _held = lifecycle::lock_starts(&here.home)?;
     if let Some(found) = which::to_plan(here, &args.which)? {
-        return update(here, &found, lines);
+        return update(here, found, lines);
     }
     let mut done = compare(here, None, lines)?;
     let file = lifecycle::create(&here.home, &mut done.state)?;
