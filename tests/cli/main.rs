@@ -3,12 +3,14 @@
 
 mod adopt;
 mod checkpoint;
+mod graphs;
 mod help;
 mod loops;
 mod replay;
 mod signal;
 mod starting;
 mod status;
+mod sync;
 mod tasks;
 #[allow(unreachable_pub)]
 #[path = "../support/timeless.rs"]

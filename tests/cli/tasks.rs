@@ -39,7 +39,10 @@ fn a_task_goes_from_added_to_done() {
         &["task", "list", "--all"],
         "T-1     done     one\nsecond  blocked  two  (a key)\n1 of 2 tasks done\n",
     );
-    check(&["task", "list", "--markdown"], "- [ ] **second** two (blocked)\n");
+    check(
+        &["task", "list", "--markdown"],
+        "- [ ] **second** two (blocked)\n  - blocked because: a key\n",
+    );
     assert_eq!(world.journal().len(), 11, "each change by a person, and no look");
 }
 
@@ -86,7 +89,7 @@ fn a_plan_becomes_a_planned_loop() {
         0,
         "Ralph loop [LOOP] planned\nAC-1  tests: make test\nT-1  ready    one\nT-2  waiting  two [2J  \
          (after T-1)\n0 of 2 tasks done\nType /ralph in Claude Code, in this project, to start it.\n",
-        "",
+        "advice: T-1, T-2 have no `completion_condition`; say how one can tell that it is done\n",
     );
     let state = world.state();
     assert_eq!((&state["phase"], &state["max_iterations"]), (&json!("planned"), &json!(7)));

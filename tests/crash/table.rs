@@ -19,6 +19,9 @@ const READING: &[&str] = &[
     "task list",
     "task show",
     "task ready",
+    "task waves",
+    "task graph",
+    "task lint",
 ];
 
 pub(crate) const TESTS: &[(&str, fn())] =

@@ -3,16 +3,23 @@
 //! A claim whose lease has run out counts as free: the worker that held it may be gone, and
 //! nothing would ever tell. Task states never make a loop complete; they say what to do next.
 
+mod advice;
 mod change;
+pub mod draw;
 mod lint;
 mod refused;
 pub mod render;
+mod sync;
+mod waves;
 
+pub use advice::{Advice, advice};
 pub use change::{
     Claim, Finding, Lease, NewTask, Which, add, block, claim, depend, done, fail, release, renew,
 };
 pub use lint::{Flaw, lint, lint_with_places};
 pub use refused::Refused;
+pub use sync::{Changed, Diff, Line, LineFlaw, Stays, Synced, sync};
+pub use waves::waves;
 
 use crate::state::{Task, TaskStatus};
 use jiff::Timestamp;
@@ -183,34 +190,6 @@ pub fn next_ready(tasks: &[Task], now: Timestamp) -> Option<&Task> {
 /// How many tasks stand where.
 pub fn summary(tasks: &[Task], now: Timestamp) -> Summary {
     Graph::new(tasks, now).summary()
-}
-
-/// The tasks in rounds: each round depends only on earlier ones, so that its tasks could be
-/// worked on together. Tasks on a cycle, or behind one or behind an unknown id, are in no round.
-pub fn waves(tasks: &[Task]) -> Vec<Vec<&Task>> {
-    let graph = Graph::new(tasks, Timestamp::UNIX_EPOCH);
-    let mut open: Vec<usize> = tasks.iter().map(|task| task.deps.len()).collect();
-    let mut dependents: Vec<Vec<usize>> = vec![Vec::new(); tasks.len()];
-    for (place, task) in tasks.iter().enumerate() {
-        for dependency in task.deps.iter().filter_map(|id| graph.place(id)) {
-            dependents[dependency].push(place);
-        }
-    }
-    let mut waves = Vec::new();
-    let mut wave: Vec<usize> = (0..tasks.len()).filter(|place| open[*place] == 0).collect();
-    while !wave.is_empty() {
-        let mut next = Vec::new();
-        for dependent in wave.iter().flat_map(|place| &dependents[*place]) {
-            open[*dependent] -= 1;
-            if open[*dependent] == 0 {
-                next.push(*dependent);
-            }
-        }
-        next.sort_unstable();
-        waves.push(wave.iter().map(|place| &tasks[*place]).collect());
-        wave = next;
-    }
-    waves
 }
 
 /// True for a claim that has ended by itself. A claim without a lease lasts until it is released.

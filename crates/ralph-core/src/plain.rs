@@ -9,6 +9,10 @@ use std::borrow::Cow;
 /// read itself: control characters, marks that turn the direction of a line around, and characters
 /// without a width, by which a text can say to a model what no person sees.
 pub fn acts(letter: char) -> bool {
+    // Nearly all that is ever asked about, and told at one look.
+    if matches!(letter, ' '..='~') {
+        return false;
+    }
     letter.is_control()
         || matches!(letter,
             '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'

@@ -64,7 +64,9 @@ pub fn parse(text: &str) -> Result<Plan, Vec<Problem>> {
     plan.tasks.iter_mut().for_each(unclaimed);
     // What could not be read is missing from the lists, and would be reported a second time.
     if problems.is_empty() {
-        check_criteria(&plan.criteria, &mut problems);
+        problems.extend(criteria_flaws(&plan.criteria).into_iter().map(|(at, field, what)| {
+            Problem::new(format!("acceptance_criteria[{at}].{field}"), what)
+        }));
         problems.extend(
             unknown_statuses(&plan.tasks)
                 .map(|(at, what)| Problem::new(format!("task_graph[{at}].status"), what)),
@@ -137,16 +139,26 @@ fn unclaimed(task: &mut Task) {
     task.lease_expires_at = None;
 }
 
-fn check_criteria(criteria: &[Criterion], problems: &mut Vec<Problem>) {
+/// What is wrong with the criteria of a loop, each by its id: one without a command can never hold,
+/// and one that proves nothing holds from the start.
+pub fn criteria_problems(criteria: &[Criterion]) -> Vec<Problem> {
+    let named = |(at, field, what): (usize, &str, String)| {
+        Problem::new(format!("{}.{field}", criteria[at].id), what)
+    };
+    criteria_flaws(criteria).into_iter().map(named).collect()
+}
+
+/// What is wrong with the criteria, each with its place in the list and the member.
+fn criteria_flaws(criteria: &[Criterion]) -> Vec<(usize, &'static str, String)> {
     let mut seen = HashSet::new();
+    let mut flaws = Vec::new();
     for (at, criterion) in criteria.iter().enumerate() {
-        let place = |field: &str| format!("acceptance_criteria[{at}].{field}");
         if !seen.insert(criterion.id.as_str()) {
             let what = format!("{} is the id of two criteria; rename one", criterion.id);
-            problems.push(Problem::new(place("id"), what));
+            flaws.push((at, "id", what));
         }
         if criterion.description.trim().is_empty() {
-            problems.push(Problem::new(place("description"), "empty; say what must be true"));
+            flaws.push((at, "description", "empty; say what must be true".to_owned()));
         }
         let command = criterion.verification_command.as_str();
         if let Some(why) = vacuous::refuse(command) {
@@ -158,9 +170,10 @@ fn check_criteria(criteria: &[Criterion], problems: &mut Vec<Problem>) {
                     )
                 }
             };
-            problems.push(Problem::new(place("verification_command"), what));
+            flaws.push((at, "verification_command", what));
         }
     }
+    flaws
 }
 
 /// A word that is not ours would leave its task aside for ever, and with it all that depend on it.

@@ -67,7 +67,9 @@ mod tests {
 
     #[test]
     fn the_work_itself_is_the_models() {
-        for command in ["task claim", "task done", "status", "explain", "verify", "blocked"] {
+        let models =
+            ["task claim", "task done", "task sync", "plan-sync", "status", "explain", "verify"];
+        for command in models.into_iter().chain(["blocked"]) {
             assert_eq!(refusal(command), None, "{command}");
         }
     }

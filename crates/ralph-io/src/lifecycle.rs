@@ -7,7 +7,7 @@ use crate::home::Home;
 use crate::lock::{self, Lock};
 use crate::manifest::{self, Key};
 use crate::project;
-use crate::store::LoopFile;
+use crate::store::{Loaded, LoopFile};
 use crate::{archive, atomic, clock, journal};
 use anyhow::{Context, Result};
 use jiff::Timestamp;
@@ -201,6 +201,11 @@ pub fn note<R: Serialize>(home: &Home, file: &LoopFile, entry: &journal::Entry<R
 
 /// All loops that have not ended, by their folders; unreadable ones come with the reason.
 pub fn all(home: &Home) -> Vec<(LoopFile, Result<LoopState>)> {
+    all_loaded(home).into_iter().map(|(file, loaded)| (file, loaded.map(|it| it.state))).collect()
+}
+
+/// As [`all`], with the files as they were, for one who goes on to change what was found.
+pub fn all_loaded(home: &Home) -> Vec<(LoopFile, Result<Loaded>)> {
     let Ok(folders) = std::fs::read_dir(home.loops()) else { return Vec::new() };
     let mut files: Vec<LoopFile> = folders
         .filter_map(|entry| Some(LoopFile::at(entry.ok()?.path().join("state.json"))))
@@ -210,7 +215,7 @@ pub fn all(home: &Home) -> Vec<(LoopFile, Result<LoopState>)> {
         .into_iter()
         .filter_map(|file| match file.read() {
             Ok(None) => None,
-            Ok(Some(loaded)) => Some((file, Ok(loaded.state))),
+            Ok(Some(loaded)) => Some((file, Ok(loaded))),
             Err(error) => Some((file, Err(error))),
         })
         .collect()

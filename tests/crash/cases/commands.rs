@@ -2,7 +2,7 @@
 
 use super::hooks::{completes, goes_on_from};
 use super::{Act, CASE, Case, model, person};
-use crate::world::World;
+use crate::world::{World, executable};
 use serde_json::{Value, json};
 use std::fs;
 
@@ -268,6 +268,37 @@ pub(super) const CASES: &[Case] = &[
         ..CASE
     },
     Case {
+        name: "ralph plan-sync: plans",
+        command: Some("plan-sync"),
+        set: World::new,
+        act: |_| Act { stdin: PLANNED.to_owned(), ..person(&["plan-sync"]) },
+        then: |w, answered| {
+            let said = w.elsewhere(&["task", "list", "--json"]);
+            assert!(said.success || !answered, "the plan is lost: {}", said.text);
+            // The same lines again lead to the same tasks, in one loop.
+            let piped = "printf %s \"$1\" | \"$0\" plan-sync";
+            let words = ["/bin/sh", "-c", piped, executable("ralph"), PLANNED];
+            assert!(w.wrapped(&words).output().unwrap().status.success());
+            let said = w.elsewhere(&["task", "list", "--all", "--json"]);
+            let listed: Value = serde_json::from_str(&said.text).unwrap();
+            assert_eq!(listed["tasks"].as_array().unwrap().len(), 2, "{listed}");
+        },
+        ..CASE
+    },
+    Case {
+        name: "ralph task sync",
+        act: |_| {
+            Act {
+            stdin: "{\"id\":\"T-1\",\"name\":\"one\",\"deps\":[\"T-3\"]}\n{\"id\":\"T-3\",\"name\":\"three\"}\n"
+                .to_owned(),
+            ..model(&["task", "sync"])
+        }
+        },
+        then: task_kept,
+        command: Some("task sync"),
+        ..TASK
+    },
+    Case {
         name: "ralph task add",
         act: |_| model(&["task", "add", "three", "--id", "T-9"]),
         then: task_kept,
@@ -358,6 +389,9 @@ pub(super) const CASES: &[Case] = &[
         ..CASE
     },
 ];
+
+const PLANNED: &str =
+    "{\"id\":\"a\",\"name\":\"one\"}\n{\"id\":\"b\",\"name\":\"two\",\"deps\":[\"a\"]}\n";
 
 const TASK: Case = Case { set: with_tasks, ..CASE };
 

@@ -132,8 +132,7 @@ pub fn claim(
     if lease.owner.trim().is_empty() {
         return Err(Refused::Missing { what: "the owner" });
     }
-    let place = claimable(tasks, which, lease.owner, now)?;
-    let findings = findings(tasks, &tasks[place]);
+    let (place, findings) = claimable(tasks, which, lease.owner, now)?;
     let task = &mut tasks[place];
     let held = task.status == TaskStatus::InProgress
         && task.owner.as_deref() == Some(lease.owner)
@@ -147,25 +146,34 @@ pub fn claim(
     Ok(Claim { task: task.clone(), findings })
 }
 
-fn claimable(tasks: &[Task], which: Which, owner: &str, now: Timestamp) -> Result<usize, Refused> {
+/// The place of the task, and what came of those it depends on: both from one look at the graph,
+/// which is most of what a claim among ten thousand costs here.
+fn claimable(
+    tasks: &[Task],
+    which: Which,
+    owner: &str,
+    now: Timestamp,
+) -> Result<(usize, Vec<Finding>), Refused> {
     let graph = Graph::new(tasks, now);
     let Which::Id(id) = which else {
         let next = tasks.iter().position(|task| graph.standing(task) == Standing::Ready);
-        return next.ok_or_else(|| Refused::NothingReady(graph.summary()));
+        let found = next.map(|place| (place, findings(&graph, &tasks[place])));
+        return found.ok_or_else(|| Refused::NothingReady(graph.summary()));
     };
     let place = graph.place(id).ok_or_else(|| Refused::NoSuchTask { id: id.to_owned() })?;
     let task = &tasks[place];
     match graph.standing(task) {
-        Standing::Ready => Ok(place),
-        Standing::InProgress if task.owner.as_deref() == Some(owner) => Ok(place),
+        Standing::Ready => Ok((place, findings(&graph, task))),
+        Standing::InProgress if task.owner.as_deref() == Some(owner) => {
+            Ok((place, findings(&graph, task)))
+        }
         Standing::InProgress => Err(held(task)),
         Standing::Waiting => Err(waits(&graph, task)),
         _ => Err(Refused::Closed { id: id.to_owned(), status: task.status.clone() }),
     }
 }
 
-fn findings(tasks: &[Task], task: &Task) -> Vec<Finding> {
-    let graph = Graph::new(tasks, Timestamp::UNIX_EPOCH);
+fn findings(graph: &Graph, task: &Task) -> Vec<Finding> {
     task.deps
         .iter()
         .filter_map(|id| graph.get(id))

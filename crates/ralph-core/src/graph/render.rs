@@ -60,35 +60,50 @@ fn described<'a>(task: &'a Task, standing: Standing) -> Cow<'a, str> {
     }
 }
 
-/// A checkbox for each task, with what it depends on, how one can tell that it is done, and its
-/// files. Nothing for an empty graph.
+/// A checkbox for each task and where it stands, with what it depends on, how one can tell that it
+/// is done, its files, and what came of it. Nothing for an empty graph.
 pub fn markdown(tasks: &[Task], show: Show, now: Timestamp) -> String {
     let graph = Graph::new(tasks, now);
     let mut list = String::new();
     for (task, standing) in shown(&graph, show) {
         let tick = if standing == Standing::Done { 'x' } else { ' ' };
-        let _ = write!(list, "- [{tick}] **{}** {}", one_line(&task.id), one_line(&task.name));
-        if !matches!(standing, Standing::Done | Standing::Ready | Standing::Waiting) {
-            let _ = write!(list, " ({})", standing.word());
-        }
-        list.push('\n');
-        let details = [
-            ("after", one_line(&task.deps.join(", ")).into_owned()),
-            ("done when", one_line(&task.completion_condition).into_owned()),
-            (
-                "files",
-                task.files
-                    .iter()
-                    .map(|file| format!("`{}`", one_line(file)))
-                    .collect::<Vec<_>>()
-                    .join(", "),
-            ),
-        ];
-        for (label, detail) in details.iter().filter(|(_, detail)| !detail.is_empty()) {
-            let _ = writeln!(list, "  - {label}: {detail}");
+        let (id, name, stands) = (one_line(&task.id), one_line(&task.name), stands(task, standing));
+        let _ = writeln!(list, "- [{tick}] **{id}** {name} ({stands})");
+        for (label, detail) in details(task, standing) {
+            if !detail.is_empty() {
+                let _ = writeln!(list, "  - {label}: {detail}");
+            }
         }
     }
     list
+}
+
+fn stands(task: &Task, standing: Standing) -> Cow<'static, str> {
+    match (standing, &task.owner) {
+        (Standing::InProgress, Some(owner)) => {
+            Cow::from(format!("in progress by {}", one_line(owner)))
+        }
+        (Standing::Unknown, _) => Cow::from(one_line(&task.status.to_string()).into_owned()),
+        _ => Cow::from(standing.word()),
+    }
+}
+
+fn details(task: &Task, standing: Standing) -> [(&'static str, Cow<'_, str>); 4] {
+    let files: Vec<String> =
+        task.files.iter().map(|file| format!("`{}`", one_line(file))).collect();
+    let result = match standing {
+        Standing::Failed => "failed because",
+        Standing::Blocked => "blocked because",
+        // Given back: what the one before came upon is for whoever takes it next.
+        Standing::Ready | Standing::Waiting | Standing::InProgress => "before",
+        Standing::Done | Standing::Unknown => "result",
+    };
+    [
+        ("after", Cow::from(one_line(&task.deps.join(", ")).into_owned())),
+        ("done when", one_line(&task.completion_condition)),
+        ("files", Cow::from(files.join(", "))),
+        (result, task.result.as_deref().map(one_line).unwrap_or_default()),
+    ]
 }
 
 /// One document: each task with its own fields and where it stands, and the summary.
@@ -112,7 +127,7 @@ fn shown<'g>(graph: &'g Graph, show: Show) -> impl Iterator<Item = (&'g Task, St
         .filter(move |(_, standing)| show == Show::All || *standing != Standing::Done)
 }
 
-fn one_line(text: &str) -> Cow<'_, str> {
+pub(super) fn one_line(text: &str) -> Cow<'_, str> {
     if text.contains(plain::acts) {
         let spaced = text.replace(plain::acts, " ");
         Cow::from(spaced.split_whitespace().collect::<Vec<_>>().join(" "))

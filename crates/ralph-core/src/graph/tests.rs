@@ -4,7 +4,7 @@ use jiff::SignedDuration;
 use serde_json::json;
 
 /// A graph from lines such as `T-2 in_progress after T-1`; a plain `T-1` is pending.
-fn graph(lines: &str) -> Vec<Task> {
+pub(super) fn graph(lines: &str) -> Vec<Task> {
     lines.lines().map(str::trim).filter(|line| !line.is_empty()).map(task).collect()
 }
 
@@ -20,7 +20,7 @@ fn task(line: &str) -> Task {
     }
 }
 
-fn at(second: i64) -> Timestamp {
+pub(super) fn at(second: i64) -> Timestamp {
     Timestamp::from_second(second).unwrap()
 }
 
@@ -353,14 +353,20 @@ fn a_list_is_aligned_and_says_how_much_is_done() {
 }
 
 #[test]
-fn markdown_has_a_box_for_each_task() {
-    let mut tasks = graph("T-1 done\nT-2 after T-1");
+fn markdown_has_a_box_for_each_task_and_all_that_a_planner_asks_for() {
+    let mut tasks = graph("T-1 done\nT-2 after T-1\nT-3 failed\nT-4 after T-3\nT-5");
+    tasks[0].result = Some("built a.rs\nand b.rs".to_owned());
     tasks[1].completion_condition = "it builds".to_owned();
     tasks[1].files = vec!["a.rs".to_owned(), "b.rs".to_owned()];
+    tasks[2].result = Some("no disk".to_owned());
+    take(&mut tasks, Which::Id("T-5"), "ann", 0).unwrap();
     assert_eq!(
         render::markdown(&tasks, Show::All, at(0)),
-        "- [x] **T-1** do T-1\n\
-         - [ ] **T-2** do T-2\n  - after: T-1\n  - done when: it builds\n  - files: `a.rs`, `b.rs`\n"
+        "- [x] **T-1** do T-1 (done)\n  - result: built a.rs and b.rs\n\
+         - [ ] **T-2** do T-2 (ready)\n  - after: T-1\n  - done when: it builds\n  - files: `a.rs`, `b.rs`\n\
+         - [ ] **T-3** do T-3 (failed)\n  - failed because: no disk\n\
+         - [ ] **T-4** do T-4 (waiting)\n  - after: T-3\n\
+         - [ ] **T-5** do T-5 (in progress by ann)\n"
     );
     assert_eq!(render::markdown(&[], Show::All, at(0)), "");
 }

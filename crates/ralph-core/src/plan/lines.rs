@@ -5,7 +5,9 @@
 //! does not come in: who works on a task is not for a file to say.
 
 use super::{Problem, flaws, number, unclaimed, unknown_statuses};
+use crate::graph::{self, Line, LineFlaw, Synced};
 use crate::state::Task;
+use jiff::Timestamp;
 use serde_json::Value;
 
 /// Reads the tasks of a text. Blank lines are skipped, and a task without an id is given the next
@@ -15,26 +17,47 @@ use serde_json::Value;
 /// Every line that is wrong, in the order of the text where lines cannot be read, and then in the
 /// order of what was looked at.
 pub fn parse(text: &str) -> Result<Vec<Task>, Vec<Problem>> {
-    let (mut tasks, mut places, mut problems) = (Vec::new(), Vec::new(), Vec::new());
-    let text = text.trim_start_matches('\u{feff}');
-    for (at, line) in text.split('\n').enumerate().filter(|(_, line)| !line.trim().is_empty()) {
-        match task(line) {
-            Ok(task) => {
-                tasks.push(task);
-                places.push(at + 1);
-            }
-            Err(what) => problems.push(Problem::new(place(at + 1), what)),
-        }
-    }
+    let lines = read(text)?;
+    let (places, mut tasks): (Vec<usize>, Vec<Task>) =
+        lines.into_iter().map(|line| (line.number, line.task)).unzip();
     number(tasks.iter_mut().map(|task| &mut task.id), "T-");
     tasks.iter_mut().for_each(unclaimed);
-    // A line that could not be read may hold the task that another depends on.
-    if problems.is_empty() {
-        let of = |at: usize| place(places.get(at).copied().unwrap_or_default());
-        problems.extend(unknown_statuses(&tasks).map(|(at, what)| Problem::new(of(at), what)));
-        problems.extend(flaws(&tasks).map(|(at, _, flaw)| Problem::new(of(at), flaw.to_string())));
-    }
+    let of = |at: usize| place(places.get(at).copied().unwrap_or_default());
+    let mut problems: Vec<Problem> =
+        unknown_statuses(&tasks).map(|(at, what)| Problem::new(of(at), what)).collect();
+    problems.extend(flaws(&tasks).map(|(at, _, flaw)| Problem::new(of(at), flaw.to_string())));
     if problems.is_empty() { Ok(tasks) } else { Err(problems) }
+}
+
+/// Reads each line that is not blank, and looks no further than at the line itself.
+///
+/// # Errors
+/// Every line that is no task: it may hold the one that another depends on, so nothing is said of
+/// the others.
+pub fn read(text: &str) -> Result<Vec<Line>, Vec<Problem>> {
+    let (mut lines, mut problems) = (Vec::new(), Vec::new());
+    let text = text.trim_start_matches('\u{feff}');
+    for (at, line) in text.split('\n').enumerate().filter(|(_, line)| !line.trim().is_empty()) {
+        let number = at + 1;
+        match task(line) {
+            Ok(task) => lines.push(Line { number, task }),
+            Err(what) => problems.push(Problem::new(place(number), what)),
+        }
+    }
+    if problems.is_empty() { Ok(lines) } else { Err(problems) }
+}
+
+/// Brings a graph to what the lines want it to be; with anything wrong in them there is no such
+/// graph.
+///
+/// # Errors
+/// Everything that is wrong, each with the number of its line.
+pub fn sync(tasks: &[Task], lines: &[Line], now: Timestamp) -> Result<Synced, Vec<Problem>> {
+    graph::sync(tasks, lines, now).map_err(|flaws| {
+        let problem =
+            |(line, flaw): &(usize, LineFlaw)| Problem::new(place(*line), flaw.to_string());
+        flaws.iter().map(problem).collect()
+    })
 }
 
 /// The tasks, one on each line.
@@ -47,14 +70,38 @@ fn place(line: usize) -> String {
 }
 
 fn task(line: &str) -> Result<Task, String> {
-    let value: Value = serde_json::from_str(line.trim()).map_err(|error| {
-        format!("not JSON ({error}); write one task on one line: {{\"id\":\"T-1\",\"name\":\"…\"}}")
-    })?;
-    if !value.is_object() {
-        return Err("not an object; write `{…}`".to_owned());
+    // Only what is wrong is looked at twice: there may be ten thousand lines.
+    let mut task = serde_json::from_str::<Task>(line).map_err(|_| what_is_wrong(line))?;
+    trim(&mut task.id);
+    trim(&mut task.name);
+    task.deps.iter_mut().for_each(trim);
+    // `ralph task list --json` says it of each task, and lines are made from that.
+    task.extra.remove("standing");
+    Ok(task)
+}
+
+/// An id that is written with a space at its end is the same id.
+fn trim(text: &mut String) {
+    if text.trim().len() < text.len() {
+        *text = text.trim().to_owned();
     }
-    serde_json::from_value(value)
-        .map_err(|error| format!("{error}; write the members of a task as a plan has them"))
+}
+
+fn what_is_wrong(line: &str) -> String {
+    let value = match serde_json::from_str::<Value>(line.trim()) {
+        Ok(value) => value,
+        Err(error) => {
+            // It counts lines of its own, and would say that every line is the first.
+            let error = error.to_string().replace(" at line 1 column", " at column");
+            return format!(
+                "not JSON ({error}); write one task on one line: {{\"id\":\"T-1\",\"name\":\"…\"}}"
+            );
+        }
+    };
+    match value.is_object().then(|| serde_json::from_value::<Task>(value)) {
+        Some(Err(error)) => format!("{error}; write the members of a task as a plan has them"),
+        _ => "not an object; write `{…}`".to_owned(),
+    }
 }
 
 #[cfg(test)]
@@ -117,5 +164,30 @@ mod tests {
                 "line 5: b depends on itself; leave that out",
             ]
         );
+    }
+
+    #[test]
+    fn a_sync_names_lines_as_an_editor_counts_them() {
+        let wanted = read("\n{\"id\":\"a\",\"name\":\"a\",\"deps\":[\"b\"]}\n\n{\"id\":\"b\",\"name\":\"b\",\"deps\":[\"x\"]}").unwrap();
+        let problems = sync(&[], &wanted, Timestamp::UNIX_EPOCH).unwrap_err();
+        let problems: Vec<_> = problems.iter().map(Problem::to_string).collect();
+        assert_eq!(
+            problems,
+            ["line 4: b depends on x, which does not exist; add it or leave it out"]
+        );
+    }
+
+    #[test]
+    fn spaces_around_an_id_are_no_part_of_it() {
+        let line =
+            read("{\"id\":\" a \",\"name\":\" do a\\n\",\"deps\":[\"b \"]}").unwrap().remove(0);
+        assert_eq!((line.task.id.as_str(), line.task.name.as_str()), ("a", "do a"));
+        assert_eq!(line.task.deps, ["b"]);
+    }
+
+    #[test]
+    fn what_a_list_says_of_where_a_task_stands_is_no_member_of_it() {
+        let line = read("{\"id\":\"a\",\"name\":\"a\",\"standing\":\"ready\"}").unwrap().remove(0);
+        assert!(line.task.extra.is_empty());
     }
 }

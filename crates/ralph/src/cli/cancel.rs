@@ -45,7 +45,7 @@ fn all(here: &Here, unreadable: &mut Option<anyhow::Error>) -> Vec<Found> {
     for (file, state) in which::everything(here) {
         match state {
             Ok(state) if state.is_live() || state.phase == Phase::Planned => {
-                meant.push(Found { file, state });
+                meant.push(Found::seen(file, state));
             }
             Ok(_) => {}
             Err(error) => *unreadable = Some(error),

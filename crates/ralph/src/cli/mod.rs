@@ -75,6 +75,8 @@ enum Command {
     /// Look at the loop's tasks and change them
     #[command(subcommand)]
     Task(task::Command),
+    /// Bring the tasks to what a planner wrote; the same as `ralph task sync`
+    PlanSync(task::sync::Sync),
     /// Register the hooks and copy the skills and agents
     Install(install::Args),
     /// Take back what `ralph install` did
@@ -122,6 +124,7 @@ impl Command {
             Command::Checkpoint(_) => "checkpoint",
             Command::Task(task::Command::Import(_)) => "task import",
             Command::Task(_) => "task",
+            Command::PlanSync(_) => "plan-sync",
             Command::Install(_) => "install",
             Command::Uninstall(_) => "uninstall",
             Command::Verify(_) => "verify",
@@ -158,6 +161,7 @@ pub fn run() -> ExitCode {
         Command::Replay(args) => replay::run(&args),
         Command::Checkpoint(command) => checkpoint::run(&command),
         Command::Task(command) => task::run(command),
+        Command::PlanSync(args) => task::sync::run(&args),
         Command::Install(args) => install::run(&args),
         Command::Uninstall(args) => uninstall::run(&args),
         Command::Verify(args) => verify::run(&args),

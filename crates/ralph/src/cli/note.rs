@@ -24,6 +24,17 @@ pub(crate) fn note_seen(
     here: &Here,
     file: &LoopFile,
     state: &LoopState,
+    what: (&str, &str),
+    seen: (&str, Value),
+) {
+    note_at(here, file, state.position(), what, seen);
+}
+
+/// As `note_seen`, for one who has no state at hand: a large one is not copied for a line.
+pub(crate) fn note_at(
+    here: &Here,
+    file: &LoopFile,
+    position: String,
     (command, decision): (&str, &str),
     (why, seen): (&str, Value),
 ) {
@@ -32,7 +43,7 @@ pub(crate) fn note_seen(
         event: format!("ralph {command}"),
         decision: decision.to_owned(),
         why: why.to_owned(),
-        position: state.position(),
+        position,
         prompt_id: String::new(),
         input: input(),
         seen,

@@ -96,6 +96,9 @@ pub(crate) fn visible(text: &str) -> String {
 
 /// As [`visible`], with line feeds kept and tabs as spaces.
 pub(crate) fn visible_lines(text: &str) -> String {
+    if !text.contains(|letter| plain::acts(letter) && letter != '\n') {
+        return text.strip_suffix('\n').unwrap_or(text).to_owned();
+    }
     let lines: Vec<String> =
         text.lines().map(|line| visible(&line.replace('\t', "    "))).collect();
     lines.join("\n")

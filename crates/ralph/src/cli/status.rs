@@ -79,7 +79,7 @@ fn gather(here: &Here, args: &Args) -> Result<Listed> {
     for (file, state) in which::everything(here).into_iter().chain(ended) {
         match state {
             Ok(state) if args.all || is_meant(&state) => {
-                listed.loops.push(Looked::at(which::Found { file, state }));
+                listed.loops.push(Looked::at(which::Found::seen(file, state)));
             }
             Ok(_) => {}
             Err(error) => listed.unreadable.push((file.path().to_owned(), format!("{error:#}"))),
@@ -100,5 +100,5 @@ fn nothing_live(here: &Here) -> String {
 fn last_ended(here: &Here) -> Option<Looked> {
     let file = lifecycle::of_project(&here.home, &here.root).ok()??;
     let state = file.read().ok()??.state;
-    (state.phase == Phase::Ended).then(|| Looked::at(which::Found { file, state }))
+    (state.phase == Phase::Ended).then(|| Looked::at(which::Found::seen(file, state)))
 }

@@ -2,15 +2,18 @@
 
 mod change;
 mod import;
+mod lint;
 mod show;
+pub(super) mod sync;
 
 use super::exit::{Exit, bad_state, refused};
 use super::here::Here;
-use super::note::note;
+use super::note::note_at;
 use super::which::{self, Found, Wanted, Which};
 use anyhow::{Context, Result};
 use ralph_core::graph::Refused;
 use ralph_core::state::LoopState;
+use serde_json::Value;
 
 /// What to do with the tasks.
 #[derive(Debug, clap::Subcommand)]
@@ -37,6 +40,14 @@ pub(crate) enum Command {
     Block(change::Block),
     /// Show or set what a task depends on
     Deps(change::Deps),
+    /// Show the rounds in which the tasks could be worked on
+    Waves(show::Waves),
+    /// Draw the tasks and what depends on what
+    Graph(show::Drawing),
+    /// Say what is wrong with the criteria and the tasks, and what would go badly
+    Lint(lint::Lint),
+    /// Bring the tasks to what a planner wrote: one JSON object on each line of standard input
+    Sync(sync::Sync),
     /// Plan a loop: criteria, tasks and what is known of the project
     Import(import::Args),
 }
@@ -56,6 +67,10 @@ pub(crate) fn run(command: Command) -> Result<Exit> {
         Command::Release(args) => change::release(&here, &args),
         Command::Block(args) => change::block(&here, &args),
         Command::Deps(args) => change::deps(&here, args),
+        Command::Waves(args) => show::waves(&here, &args),
+        Command::Graph(args) => show::drawing(&here, &args),
+        Command::Lint(args) => lint::run(&here, &args),
+        Command::Sync(args) => sync::sync(&here, &args),
         Command::Import(args) => import::run(&here, &args),
     }
 }
@@ -72,12 +87,14 @@ fn update<T>(
     change: impl FnOnce(&mut LoopState) -> Result<T, Refused>,
 ) -> Result<T> {
     let found = find(here, which)?;
-    let changed = found.file.update(|state| change(state).map(|what| (what, state.clone())));
+    let file = found.file.clone();
+    let changed = found.update(|state| change(state).map(|what| (what, state.position())));
     let changed = changed.map_err(bad_state)?.context("the loop is gone")?;
-    let (what, state) = changed.map_err(|why| refused(Exit::No, why.to_string()))?;
+    let (what, position) = changed.map_err(|why| refused(Exit::No, why.to_string()))?;
     if here.session.is_none() {
         let command = format!("task {command}");
-        note(here, &found.file, &state, (&command, "changed"), "a person changed the tasks");
+        let why = ("a person changed the tasks", Value::Null);
+        note_at(here, &file, position, (&command, "changed"), why);
     }
     Ok(what)
 }

@@ -7,7 +7,7 @@ use super::here::Here;
 use super::screen;
 use anyhow::{Context, Result};
 use ralph_core::state::{LoopState, Phase};
-use ralph_io::store::LoopFile;
+use ralph_io::store::{Loaded, LoopFile};
 use ralph_io::{lifecycle, project};
 use std::path::Path;
 
@@ -36,14 +36,37 @@ pub(crate) struct Found {
     pub(crate) file: LoopFile,
     /// Its state when it was looked at.
     pub(crate) state: LoopState,
+    /// The file as it was then; nothing where it was not kept. With it, a change that comes next
+    /// need not read a large state a second time.
+    text: Vec<u8>,
 }
 
 impl Found {
     /// A loop that was just made or found, by its id.
     pub(crate) fn of(here: &Here, loop_id: &str) -> Result<Found> {
         let file = lifecycle::by_id(&here.home, loop_id).context("the loop is gone")?;
-        let state = file.read().map_err(bad_state)?.context("the loop is gone")?.state;
-        Ok(Found { file, state })
+        let loaded = file.read().map_err(bad_state)?.context("the loop is gone")?;
+        Ok(Found::at(file, loaded))
+    }
+
+    /// A loop of which the file's own text was not kept.
+    pub(crate) fn seen(file: LoopFile, state: LoopState) -> Found {
+        Found { file, state, text: Vec::new() }
+    }
+
+    fn at(file: LoopFile, loaded: Loaded) -> Found {
+        // A state that is the last good copy is not what the file holds.
+        let text = if loaded.warning.is_none() { loaded.text } else { Vec::new() };
+        Found { file, state: loaded.state, text }
+    }
+
+    /// Reads, changes and writes the state in one step, as it is then.
+    pub(crate) fn update<T>(self, change: impl FnOnce(&mut LoopState) -> T) -> Result<Option<T>> {
+        if self.text.is_empty() {
+            return self.file.update(change);
+        }
+        let seen = Loaded { state: self.state, warning: None, text: self.text };
+        self.file.update_seen(seen, change)
     }
 }
 
@@ -58,22 +81,51 @@ pub(crate) enum Wanted {
 
 /// The loop that is meant.
 pub(crate) fn one(here: &Here, which: &Which, wanted: Wanted) -> Result<Found> {
+    let what = match wanted {
+        Wanted::Live => "no loop is live",
+        Wanted::LiveOrPlanned => "no loop is live or planned",
+    };
+    if_any(here, which, wanted)?.ok_or_else(|| refused(Exit::No, nothing(here, what)))
+}
+
+/// As [`one`]; none where nothing is named and there is no loop.
+pub(crate) fn if_any(here: &Here, which: &Which, wanted: Wanted) -> Result<Option<Found>> {
     if let Some(found) = named(here, which)? {
-        return usable(found, wanted);
+        return usable(found, wanted).map(Some);
     }
     if let Some(session) = &here.session
         && let Some(found) = of_session(here, session)?
         && found.state.is_live()
     {
-        return Ok(found);
+        return Ok(Some(found));
     }
-    let mut live = of_project(here, LoopState::is_live);
-    match (live.len(), wanted) {
-        (0, Wanted::Live) => Err(refused(Exit::No, nothing(here, "no loop is live"))),
-        (0, Wanted::LiveOrPlanned) => planned(here),
-        (1, _) => Ok(live.remove(0)),
-        _ => choose(live),
+    let is_planned = |state: &LoopState| state.phase == Phase::Planned;
+    // Looked for together: with ten thousand tasks, to read a loop twice would be most of the work.
+    let found = of_project(here, |state| {
+        state.is_live() || wanted == Wanted::LiveOrPlanned && is_planned(state)
+    });
+    let (mut live, planned): (Vec<_>, Vec<_>) =
+        found.into_iter().partition(|found| found.state.is_live());
+    match live.len() {
+        0 => next_of(here, planned),
+        1 => Ok(Some(live.remove(0))),
+        _ => choose(live).map(Some),
     }
+}
+
+/// The loop whose tasks a planner speaks of: the one that is named, else the session's own live
+/// one, else the project's planned one. Other sessions' loops are not this planner's.
+pub(crate) fn to_plan(here: &Here, which: &Which) -> Result<Option<Found>> {
+    if let Some(found) = named(here, which)? {
+        return usable(found, Wanted::LiveOrPlanned).map(Some);
+    }
+    if let Some(session) = &here.session
+        && let Some(found) = of_session(here, session)?
+        && found.state.is_live()
+    {
+        return Ok(Some(found));
+    }
+    planned(here)
 }
 
 /// The loop that is looked back at: the one that is named; else this session's; else the project's
@@ -94,7 +146,7 @@ pub(crate) fn recent(here: &Here, which: &Which) -> Result<Found> {
     let file = lifecycle::of_project(&here.home, &here.root).map_err(bad_state)?;
     let recent = file.map(|file| file.read().map(|loaded| (file, loaded))).transpose();
     match recent.map_err(bad_state)? {
-        Some((file, Some(loaded))) => Ok(Found { file, state: loaded.state }),
+        Some((file, Some(loaded))) => Ok(Found::at(file, loaded)),
         _ => Err(refused(Exit::No, nothing(here, "there is no loop"))),
     }
 }
@@ -122,7 +174,7 @@ pub(crate) fn named(here: &Here, which: &Which) -> Result<Option<Found>> {
             format!("there is no loop `{}`; `ralph status --all` lists them", screen::visible(id));
         return Err(refused(Exit::No, message));
     };
-    Ok(Some(Found { file, state: loaded.state }))
+    Ok(Some(Found::at(file, loaded)))
 }
 
 /// The loop of a session, as its manifest entry says.
@@ -131,18 +183,18 @@ pub(crate) fn of_session(here: &Here, session: &str) -> Result<Option<Found>> {
     let Some(file) = file else { return Ok(None) };
     let Some(loaded) = file.read().map_err(bad_state)? else { return Ok(None) };
     let ours = loaded.state.session_id == session;
-    Ok(ours.then_some(Found { file, state: loaded.state }))
+    Ok(ours.then(|| Found::at(file, loaded)))
 }
 
 /// The loops of this project of which something is true. Broken ones are told, not hidden.
 pub(crate) fn of_project(here: &Here, is_meant: impl Fn(&LoopState) -> bool) -> Vec<Found> {
     let identity = here.project();
     let mut found = Vec::new();
-    for (file, state) in everything(here) {
-        match state {
-            Ok(state) if is_meant(&state) => {
-                if project::identity(Path::new(&state.project_root)) == identity {
-                    found.push(Found { file, state });
+    for (file, loaded) in all_loaded(here) {
+        match loaded {
+            Ok(loaded) if is_meant(&loaded.state) => {
+                if project::identity(Path::new(&loaded.state.project_root)) == identity {
+                    found.push(Found::at(file, loaded));
                 }
             }
             Ok(_) => {}
@@ -154,13 +206,17 @@ pub(crate) fn of_project(here: &Here, is_meant: impl Fn(&LoopState) -> bool) -> 
 
 /// All loops that have not been put away. A single manifest may name one that stands elsewhere.
 pub(crate) fn everything(here: &Here) -> Vec<(LoopFile, Result<LoopState>)> {
-    let mut all = lifecycle::all(&here.home);
+    all_loaded(here).into_iter().map(|(file, loaded)| (file, loaded.map(|it| it.state))).collect()
+}
+
+fn all_loaded(here: &Here) -> Vec<(LoopFile, Result<Loaded>)> {
+    let mut all = lifecycle::all_loaded(&here.home);
     if here.home.single_manifest().is_some() {
         // Every session has the same entry then, so any name will do.
         let named = lifecycle::of_session(&here.home, "any").ok().flatten();
         let others = named.filter(|file| all.iter().all(|(known, _)| known != file));
         all.extend(others.and_then(|file| match file.read() {
-            Ok(loaded) => loaded.map(|loaded| (file, Ok(loaded.state))),
+            Ok(loaded) => loaded.map(|loaded| (file, Ok(loaded))),
             Err(error) => Some((file, Err(error))),
         }));
     }
@@ -180,20 +236,24 @@ fn usable(found: Found, wanted: Wanted) -> Result<Found> {
     Err(refused(Exit::No, format!("loop {} is {phase}, not live{next}", state.loop_id)))
 }
 
-/// The planned loop that `/ralph` would start; where that one is gone, the only other.
-fn planned(here: &Here) -> Result<Found> {
-    let file = lifecycle::of_project(&here.home, &here.root).map_err(bad_state)?;
-    let next = file.map(|file| file.read().map(|loaded| (file, loaded))).transpose();
-    if let Some((file, Some(loaded))) = next.map_err(bad_state)?
-        && loaded.state.phase == Phase::Planned
-    {
-        return Ok(Found { file, state: loaded.state });
+fn planned(here: &Here) -> Result<Option<Found>> {
+    next_of(here, of_project(here, |state| state.phase == Phase::Planned))
+}
+
+/// Of the project's planned loops the one that `/ralph` would start; where that one is gone, the
+/// only other.
+fn next_of(here: &Here, mut planned: Vec<Found>) -> Result<Option<Found>> {
+    if let Some(next) = lifecycle::of_project(&here.home, &here.root).map_err(bad_state)? {
+        if let Some(at) = planned.iter().position(|found| found.file == next) {
+            return Ok(Some(planned.swap_remove(at)));
+        }
+        // What cannot be read may be planned: to say that nothing is would be to lose it.
+        next.read().map_err(bad_state)?;
     }
-    let mut planned = of_project(here, |state| state.phase == Phase::Planned);
     match planned.len() {
-        0 => Err(refused(Exit::No, nothing(here, "no loop is live or planned"))),
-        1 => Ok(planned.remove(0)),
-        _ => choose(planned),
+        0 => Ok(None),
+        1 => Ok(Some(planned.remove(0))),
+        _ => choose(planned).map(Some),
     }
 }
 

@@ -25,7 +25,7 @@ pub(super) struct Looked {
 impl Looked {
     /// Looks.
     pub(super) fn at(found: Found) -> Looked {
-        let Found { file, mut state } = found;
+        let Found { file, mut state, .. } = found;
         if state.is_live() {
             state.changed_tests = test_files::changed(Path::new(&state.project_root), &state);
         }

@@ -5,6 +5,7 @@ use super::super::here::Here;
 use super::super::note::note;
 use super::super::screen::{self, visible, visible_lines};
 use super::super::which;
+use super::lint;
 use anyhow::{Context, Result};
 use ralph_core::arguments::Options;
 use ralph_core::graph::render::{self, Show};
@@ -42,8 +43,7 @@ pub(super) fn run(here: &Here, args: &Args) -> Result<Exit> {
         return Err(unsound(lacking));
     }
     let mut state = planned(here, plan)?;
-    let lacking = begin::cannot_start(&state.acceptance_criteria, &here.root);
-    lacking.iter().for_each(|problem| screen::tell(&visible(problem)));
+    lint::tell(&lint::look(&state, &here.root));
     let file = lifecycle::create(&here.home, &mut state)?;
     let why = format!("from {}", if args.file == "-" { "standard input" } else { &args.file });
     note(here, &file, &state, ("task import", "planned"), &why);
@@ -92,7 +92,8 @@ fn nothing_is_live(here: &Here) -> Result<()> {
     })
 }
 
-fn planned(here: &Here, mut plan: Plan) -> Result<LoopState> {
+/// A loop that is not written yet. Without criteria of its own it takes the project's commands.
+pub(super) fn planned(here: &Here, mut plan: Plan) -> Result<LoopState> {
     if plan.criteria.is_empty() {
         plan.criteria = project::criteria(&project_files::gather(&here.root));
     }

@@ -3,10 +3,11 @@
 use super::super::exit::{Exit, refused};
 use super::super::here::Here;
 use super::super::screen::{self, visible, visible_lines};
-use super::super::which::Which;
+use super::super::which::{self, Wanted, Which};
 use anyhow::Result;
 use ralph_core::graph::render::{self, Show};
-use ralph_core::graph::{self, Graph, Refused};
+use ralph_core::graph::{self, Graph, Refused, draw};
+use ralph_core::state::Task;
 
 /// What a person may say about the list.
 #[derive(Debug, clap::Args)]
@@ -40,7 +41,35 @@ pub(crate) struct Ready {
     which: Which,
 }
 
+/// Which loop.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Waves {
+    #[command(flatten)]
+    which: Which,
+}
+
+/// How to draw.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Drawing {
+    /// As text, for Graphviz, or for Mermaid
+    #[arg(long, value_enum, default_value_t = Format::Text, value_name = "FORMAT")]
+    format: Format,
+    #[command(flatten)]
+    which: Which,
+}
+
+/// The languages that a graph is drawn in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Format {
+    Text,
+    Dot,
+    Mermaid,
+}
+
 pub(super) fn list(here: &Here, args: &List) -> Result<Exit> {
+    if args.all && args.markdown {
+        return whole(here, &args.which);
+    }
     let tasks = super::find(here, &args.which)?.state.task_graph;
     let show = if args.all { Show::All } else { Show::Open };
     if args.json {
@@ -52,11 +81,50 @@ pub(super) fn list(here: &Here, args: &List) -> Result<Exit> {
         false => render::text(&tasks, show, here.now),
     };
     match tasks.is_empty() {
-        true => screen::print("there are no tasks; `ralph task add NAME` adds one")?,
-        false => screen::print(&visible_lines(&text))?,
+        true => print(NO_TASKS),
+        false => print(&text),
+    }
+}
+
+/// The whole graph as a planner reads it, before the first round, too: where nothing is planned
+/// nothing is printed, not a line feed.
+fn whole(here: &Here, which: &Which) -> Result<Exit> {
+    let found = which::if_any(here, which, Wanted::LiveOrPlanned)?;
+    let tasks = found.map(|found| found.state.task_graph).unwrap_or_default();
+    if !tasks.is_empty() {
+        screen::print(&visible_lines(&render::markdown(&tasks, Show::All, here.now)))?;
     }
     Ok(Exit::Done)
 }
+
+pub(super) fn waves(here: &Here, args: &Waves) -> Result<Exit> {
+    let tasks = super::find(here, &args.which)?.state.task_graph;
+    draw(&tasks, &draw::in_waves(&tasks, here.now))
+}
+
+pub(super) fn drawing(here: &Here, args: &Drawing) -> Result<Exit> {
+    let tasks = super::find(here, &args.which)?.state.task_graph;
+    match args.format {
+        Format::Text => draw(&tasks, &draw::text(&tasks, here.now)),
+        // What reads these languages reads an empty graph, too.
+        Format::Dot => print(&draw::dot(&tasks, here.now)),
+        Format::Mermaid => print(&draw::mermaid(&tasks, here.now)),
+    }
+}
+
+fn draw(tasks: &[Task], drawn: &str) -> Result<Exit> {
+    match tasks.is_empty() {
+        true => print(NO_TASKS),
+        false => print(drawn),
+    }
+}
+
+fn print(text: &str) -> Result<Exit> {
+    screen::print(&visible_lines(text))?;
+    Ok(Exit::Done)
+}
+
+const NO_TASKS: &str = "there are no tasks; `ralph task add NAME` adds one";
 
 pub(super) fn one(here: &Here, args: &One) -> Result<Exit> {
     let tasks = super::find(here, &args.which)?.state.task_graph;

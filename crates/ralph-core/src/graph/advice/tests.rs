@@ -1,0 +1,125 @@
+use super::super::tests::graph;
+use super::*;
+
+/// A graph from lines such as `b after a: x.rs y.rs`, each task with a condition.
+fn with_files(text: &str) -> Vec<Task> {
+    let one = |line: &str| {
+        let (words, files) = line.split_once(':').unwrap_or((line, ""));
+        let mut task = graph(words).remove(0);
+        task.completion_condition = "it works".to_owned();
+        task.files = files.split_whitespace().map(str::to_owned).collect();
+        task
+    };
+    text.lines().map(one).collect()
+}
+
+#[track_caller]
+fn check(text: &str, expected: &[&str]) {
+    let said: Vec<_> = advice(&with_files(text)).iter().map(Advice::to_string).collect();
+    assert_eq!(said, expected, "{text}");
+}
+
+#[test]
+fn tasks_that_could_meet_in_one_file_are_named() {
+    check("a: x\nb: y\nc after a: x z", &[]);
+    check(
+        "a: x\nb: ./x",
+        &[
+            "a and b could be worked on side by side, and both change `x`; let one depend on the other",
+        ],
+    );
+    // In different waves, and still nothing keeps them apart.
+    check(
+        "a: y\nb after a: x\nc: x z",
+        &[
+            "c and b could be worked on side by side, and both change `x`; let one depend on the other",
+        ],
+    );
+    check("a: x\nb after a\nc after b: x y", &[]);
+    check("a done: x\nb: x", &[]);
+}
+
+#[test]
+fn two_tasks_that_meet_in_many_files_are_named_once() {
+    assert_eq!(advice(&with_files("a: x y z\nb: x y z")).len(), 1);
+}
+
+#[test]
+fn tasks_that_could_be_one_are_named() {
+    check(
+        "a: x\nb after a: x",
+        &["b only goes on with what a begins, in the same files; one task would do"],
+    );
+    check("a: x\nb after a: x y", &[]);
+    check("a: x\nb after a: x\nc after a", &[]);
+    check("a done: x\nb after a: x", &[]);
+}
+
+#[test]
+fn many_tasks_for_few_files_are_more_than_the_work_deserves() {
+    // Each after a task of its own, so that nothing else is to be said.
+    let tasks = |count: usize, n_files: usize| {
+        let line =
+            |n: usize| format!("t{n} after t{} s{n}: f{} \ns{n}\n", n.max(1) - 1, n % n_files);
+        let text: String = (0..count).map(line).collect();
+        with_files(&text.replacen("after t0 s0", "after s0", 1))
+    };
+    let said = advice(&tasks(11, 3));
+    assert_eq!(said, [Advice::ManyForFew { tasks: 11, files: 3 }]);
+    assert_eq!(
+        said[0].to_string(),
+        "11 tasks for 3 files are more than the work deserves; put together what is done in one go"
+    );
+    assert_eq!(advice(&tasks(11, 4)), []);
+    assert_eq!(advice(&tasks(10, 2)), []);
+}
+
+#[test]
+fn tasks_without_a_condition_are_named_up_to_a_few() {
+    let said = |text: &str| advice(&graph(text)).iter().map(Advice::to_string).collect::<Vec<_>>();
+    assert_eq!(
+        said("a\nb done"),
+        ["a has no `completion_condition`; say how one can tell that it is done"]
+    );
+    assert_eq!(
+        said("a\nb\nc\nd\ne\nf\ng"),
+        [
+            "a, b, c, d, e and 2 more have no `completion_condition`; say how one can tell that it is done"
+        ]
+    );
+}
+
+#[test]
+fn a_member_under_another_name_is_named_with_the_one_that_is_read() {
+    let mut tasks = with_files("a");
+    tasks[0].extra.insert("depends_on".to_owned(), "b".into());
+    tasks[0].extra.insert("estimate".to_owned(), "2h".into());
+    let said: Vec<_> = advice(&tasks).iter().map(Advice::to_string).collect();
+    assert_eq!(said, ["nothing reads `depends_on` of a; if `deps` was meant, write that"]);
+}
+
+#[test]
+fn of_much_of_one_kind_only_some_is_said() {
+    let text: String = (0..12).map(|n| format!("a{n}: f{n}\nb{n}: f{n}\n")).collect();
+    let said = advice(&with_files(&text));
+    assert_eq!(said.len(), 6, "{said:?}");
+    assert_eq!(said[5].to_string(), "7 more files that two tasks could change side by side");
+}
+
+#[test]
+fn a_path_is_found_however_many_are_asked_about() {
+    let mut text = String::from("t0\n");
+    (1..6_000).for_each(|n| text.push_str(&format!("t{n} after t{}\n", n - 1)));
+    text.push_str("z\n");
+    let tasks = graph(&text);
+    let mut pairs: Vec<(usize, usize)> = (0..5_999).map(|n| (n, 5_999)).collect();
+    pairs.extend((0..5_999).map(|n| (n, 6_000)));
+    let found = paths::between(&tasks, &pairs);
+    assert!(found[..5_999].iter().all(|leads| *leads));
+    assert!(!found[5_999..].iter().any(|leads| *leads));
+}
+
+#[test]
+fn tasks_on_a_circle_are_left_to_the_flaws() {
+    check("a after b: x\nb after a: x y", &[]);
+}

@@ -1,0 +1,83 @@
+//! What stays in a graph though the planner's lines do not name it.
+
+use super::super::{Graph, Standing};
+use super::Line;
+use crate::state::Task;
+use jiff::Timestamp;
+use std::collections::{HashMap, HashSet};
+use std::fmt;
+
+/// Why a task stays that no line names.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Stays {
+    /// It is done: what came of it is what others begin with.
+    Done,
+    /// Somebody works on it.
+    Claimed {
+        /// Who.
+        owner: String,
+        /// Until when, if the claim ends by itself.
+        until: Option<Timestamp>,
+    },
+    /// It has a status that this version does not know.
+    Unknown {
+        /// The status.
+        status: String,
+    },
+    /// A task that stays depends on it.
+    Needed {
+        /// That task.
+        by: String,
+    },
+}
+
+impl fmt::Display for Stays {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Stays::Done => to.write_str("done"),
+            Stays::Claimed { owner, until: Some(until) } => {
+                write!(to, "claimed by {owner} until {until}")
+            }
+            Stays::Claimed { owner, until: None } => write!(to, "claimed by {owner}"),
+            Stays::Unknown { status } => write!(to, "its status `{status}` is not known here"),
+            Stays::Needed { by } => write!(to, "{by} depends on it"),
+        }
+    }
+}
+
+/// The places of the tasks that stay though no line names them. Of two tasks with one id a line
+/// names the first.
+pub(super) fn without_line(before: &Graph, lines: &[Line]) -> HashMap<usize, Stays> {
+    let named: HashSet<usize> =
+        lines.iter().filter_map(|line| before.place(&line.task.id)).collect();
+    let mut stays = HashMap::new();
+    let mut open = Vec::new();
+    for (place, task) in before.tasks.iter().enumerate() {
+        if let Some(why) = by_itself(before, task).filter(|_| !named.contains(&place)) {
+            stays.insert(place, why);
+            open.push(place);
+        }
+    }
+    while let Some(place) = open.pop() {
+        let task = &before.tasks[place];
+        for needed in task.deps.iter().filter_map(|id| before.place(id)) {
+            if !named.contains(&needed) && !stays.contains_key(&needed) {
+                stays.insert(needed, Stays::Needed { by: task.id.clone() });
+                open.push(needed);
+            }
+        }
+    }
+    stays
+}
+
+fn by_itself(before: &Graph, task: &Task) -> Option<Stays> {
+    match before.standing(task) {
+        Standing::Done => Some(Stays::Done),
+        Standing::InProgress => Some(Stays::Claimed {
+            owner: task.owner.clone().unwrap_or_else(|| "someone".to_owned()),
+            until: task.lease_expires_at,
+        }),
+        Standing::Unknown => Some(Stays::Unknown { status: task.status.to_string() }),
+        Standing::Ready | Standing::Waiting | Standing::Failed | Standing::Blocked => None,
+    }
+}

@@ -1,0 +1,72 @@
+//! `ralph task lint`: what keeps a plan from being worked off, and what would make it go badly.
+
+use super::super::exit::Exit;
+use super::super::here::Here;
+use super::super::screen::{self, visible};
+use super::super::which::Which;
+use anyhow::Result;
+use ralph_core::graph;
+use ralph_core::plan;
+use ralph_core::state::LoopState;
+use ralph_hooks::begin;
+use std::path::Path;
+
+/// Which loop.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Lint {
+    #[command(flatten)]
+    which: Which,
+}
+
+/// What there is to say of a plan.
+pub(super) struct Looked {
+    /// What keeps it from being worked off.
+    pub(super) problems: Vec<String>,
+    /// What would make it go badly.
+    pub(super) advice: Vec<String>,
+}
+
+pub(super) fn run(here: &Here, args: &Lint) -> Result<Exit> {
+    let state = super::find(here, &args.which)?.state;
+    let looked = look(&state, &here.root);
+    let mut rows: Vec<String> = looked.problems.iter().map(|row| visible(row)).collect();
+    rows.extend(looked.advice.iter().map(|row| format!("advice: {}", visible(row))));
+    rows.push(format!(
+        "{}, {}: {}, {}",
+        counted(state.acceptance_criteria.len(), "criterion", "criteria"),
+        counted(state.task_graph.len(), "task", "tasks"),
+        counted(looked.problems.len(), "problem", "problems"),
+        counted(looked.advice.len(), "piece of advice", "pieces of advice"),
+    ));
+    screen::print(&rows.join("\n"))?;
+    Ok(if looked.problems.is_empty() { Exit::Done } else { Exit::No })
+}
+
+/// Looks at the criteria and the tasks of a loop.
+pub(super) fn look(state: &LoopState, root: &Path) -> Looked {
+    let criteria = &state.acceptance_criteria;
+    let mut problems: Vec<String> =
+        plan::criteria_problems(criteria).iter().map(ToString::to_string).collect();
+    problems.extend(begin::cannot_start(criteria, root));
+    problems.extend(graph::lint(&state.task_graph).iter().map(ToString::to_string));
+    let none = "there are no acceptance criteria, so nothing can show that the work is done; name \
+                some with `/ralph \"task\" --ac 'DESCRIPTION=COMMAND'` or in a plan";
+    let mut advice: Vec<String> =
+        criteria.is_empty().then(|| none.to_owned()).into_iter().collect();
+    advice.extend(graph::advice(&state.task_graph).iter().map(ToString::to_string));
+    Looked { problems, advice }
+}
+
+/// Tells what there is to say beside the answer of another command.
+pub(super) fn tell(looked: &Looked) {
+    looked.problems.iter().for_each(|row| screen::tell(&visible(row)));
+    looked.advice.iter().for_each(|row| screen::tell(&format!("advice: {}", visible(row))));
+}
+
+fn counted(count: usize, one: &str, several: &str) -> String {
+    let word = if count == 1 { one } else { several };
+    match count {
+        0 => format!("no {several}"),
+        count => format!("{count} {word}"),
+    }
+}

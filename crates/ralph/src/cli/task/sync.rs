@@ -1,0 +1,146 @@
+//! `ralph task sync`, which is also `ralph plan-sync`: brings the tasks to what a planner wrote.
+//!
+//! The lines are read before the lock is taken, and compared under it: a worker may claim a task
+//! while its planner writes. A planner's first round starts from nothing, so where the project has
+//! no planned loop one is made.
+
+mod say;
+
+use super::super::exit::{Exit, bad_state, refused};
+use super::super::here::Here;
+use super::super::note::note;
+use super::super::screen::{self, visible};
+use super::super::which::{self, Found, Which};
+use super::{import, lint};
+use anyhow::{Context, Result};
+use ralph_core::graph::{Diff, Line};
+use ralph_core::plan::{Plan, Problem, lines};
+use ralph_core::state::{LoopState, Phase};
+use ralph_io::{given, lifecycle};
+use std::io::IsTerminal;
+
+/// The lines, one task on each: {"id":"T-1","name":"…","deps":[],"completion_condition":"…",
+/// "files":[]}; on standard input.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Sync {
+    /// Show what would change, and change nothing
+    #[arg(long)]
+    dry_run: bool,
+    /// Print one JSON document
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    which: Which,
+}
+
+/// The tasks of a loop, brought to what was written.
+struct Done {
+    state: LoopState,
+    diff: Diff,
+    /// True if the loop was made for it.
+    is_new: bool,
+}
+
+/// As `ralph plan-sync`.
+pub(crate) fn run(args: &Sync) -> Result<Exit> {
+    sync(&Here::gather()?, args)
+}
+
+pub(super) fn sync(here: &Here, args: &Sync) -> Result<Exit> {
+    let lines = read()?;
+    let found = which::to_plan(here, &args.which)?;
+    nobody_elses(here, found.as_ref(), &args.which)?;
+    let done = match (args.dry_run, found) {
+        (true, found) => compare(here, found.map(|found| found.state), &lines)?,
+        (false, Some(found)) => update(here, found, &lines)?,
+        (false, None) => begin(here, args, &lines)?,
+    };
+    lint::tell(&lint::look(&done.state, &here.root));
+    say::print(&done, args)?;
+    Ok(Exit::Done)
+}
+
+fn read() -> Result<Vec<Line>> {
+    let how = "write one task on each line, those that are to stay included: `ralph plan-sync < \
+               tasks.jsonl`";
+    if std::io::stdin().is_terminal() {
+        return Err(refused(Exit::No, format!("there is nothing on standard input; {how}")));
+    }
+    let lines = lines::read(&given::stdin()?).map_err(unsound)?;
+    match lines.is_empty() {
+        // Far oftener a planner that failed than one that wants everything gone.
+        true => {
+            Err(refused(Exit::No, format!("there is no task in it; nothing was changed: {how}")))
+        }
+        false => Ok(lines),
+    }
+}
+
+/// At a terminal, one who syncs while a loop runs may mean the running loop's tasks, or may not.
+fn nobody_elses(here: &Here, found: Option<&Found>, which: &Which) -> Result<()> {
+    if here.session.is_some() || which.is_named() || found.is_some_and(|it| it.state.is_live()) {
+        return Ok(());
+    }
+    let live = which::of_project(here, LoopState::is_live);
+    live.first().map_or(Ok(()), |live| {
+        let (id, position) = (visible(&live.state.loop_id), live.state.position());
+        let message = format!(
+            "loop {id} is live here at {position}; nothing was changed: `--loop {id}` means its \
+             tasks, and `ralph cancel` ends it"
+        );
+        Err(refused(Exit::No, message))
+    })
+}
+
+/// What would be changed.
+fn compare(here: &Here, state: Option<LoopState>, lines: &[Line]) -> Result<Done> {
+    let is_new = state.is_none();
+    let mut state = match state {
+        Some(state) => state,
+        None => import::planned(here, Plan::default())?,
+    };
+    let synced = lines::sync(&state.task_graph, lines, here.now).map_err(unsound)?;
+    state.task_graph = synced.tasks;
+    Ok(Done { state, diff: synced.diff, is_new })
+}
+
+fn update(here: &Here, found: Found, lines: &[Line]) -> Result<Done> {
+    let file = found.file.clone();
+    let changed = found.update(|state| {
+        // It may have ended since it was found.
+        if !state.is_live() && state.phase != Phase::Planned {
+            return Ok(None);
+        }
+        let synced = lines::sync(&state.task_graph, lines, here.now)?;
+        state.task_graph = synced.tasks;
+        Ok(Some((state.clone(), synced.diff)))
+    });
+    let changed = changed.map_err(bad_state)?.context("the loop is gone")?.map_err(unsound)?;
+    let (state, diff) =
+        changed.ok_or_else(|| refused(Exit::No, "the loop has just ended; nothing was changed"))?;
+    if !diff.is_empty() {
+        note(here, &file, &state, ("task sync", "changed"), &diff.describe());
+    }
+    Ok(Done { state, diff, is_new: false })
+}
+
+/// Makes the planned loop, unless another has made it since.
+fn begin(here: &Here, args: &Sync, lines: &[Line]) -> Result<Done> {
+    let _held = lifecycle::lock_starts(&here.home)?;
+    if let Some(found) = which::to_plan(here, &args.which)? {
+        return update(here, found, lines);
+    }
+    let mut done = compare(here, None, lines)?;
+    let file = lifecycle::create(&here.home, &mut done.state)?;
+    note(here, &file, &done.state, ("task sync", "planned"), &done.diff.describe());
+    Ok(done)
+}
+
+fn unsound(problems: Vec<Problem>) -> anyhow::Error {
+    problems.iter().for_each(|problem| screen::tell(&visible(&problem.to_string())));
+    let count = match problems.len() {
+        1 => "is 1 problem".to_owned(),
+        count => format!("are {count} problems"),
+    };
+    refused(Exit::No, format!("there {count} in the lines; nothing was changed"))
+}
