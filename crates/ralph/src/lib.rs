@@ -3,6 +3,7 @@
 mod check;
 pub mod cli;
 pub mod demo;
+pub mod driver;
 #[cfg(fuzzing)]
 pub mod fuzzing;
 pub mod standin;

@@ -9,7 +9,7 @@ mod checkpoint;
 mod criteria;
 mod demo;
 mod doctor;
-mod exit;
+pub(crate) mod exit;
 mod explain;
 mod here;
 pub(crate) mod install;
