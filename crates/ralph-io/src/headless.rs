@@ -95,6 +95,7 @@ pub fn run(
         out: Some(out),
         err: Some(err),
         last_words: Vec::new(),
+        forgot: false,
         exit: None,
         settled_at: None,
         told: Asked::Nothing,
@@ -137,6 +138,8 @@ struct Watch<'a> {
     out: Option<PipeReader>,
     err: Option<PipeReader>,
     last_words: Vec<u8>,
+    /// Some of its words were too many.
+    forgot: bool,
     /// How the client itself ended.
     exit: Option<ExitStatus>,
     /// Since when nothing more is expected.
@@ -153,7 +156,7 @@ impl Watch<'_> {
         let names = self.family.end(&mut self.child, &mut self.exit, self.interrupts);
         self.drain();
         let leftovers = if ended == Some(Exit::Interrupted) { Vec::new() } else { names };
-        let last_words = String::from_utf8_lossy(&self.last_words).into_owned();
+        let last_words = String::from_utf8_lossy(&self.whole_words()).into_owned();
         let exit = ended.or_else(|| self.exit.map(by_itself)).unwrap_or(Exit::Leftovers);
         Ok(Gone { exit, leftovers, last_words })
     }
@@ -218,6 +221,15 @@ impl Watch<'_> {
         self.last_words.extend_from_slice(piece);
         let surplus = self.last_words.len().saturating_sub(LAST_WORDS);
         self.last_words.drain(..surplus);
+        self.forgot |= surplus > 0;
+    }
+
+    /// Without the rest of a line whose beginning was forgotten: half a secret would not be known
+    /// for one.
+    fn whole_words(&self) -> Vec<u8> {
+        let mut lines = self.last_words.splitn(2, |byte| *byte == b'\n');
+        let rest = if self.forgot { lines.nth(1) } else { Some(&self.last_words[..]) };
+        rest.unwrap_or_default().to_vec()
     }
 
     /// What is still in the pipes when everything has ended. Bounded, in case something that we could

@@ -19,7 +19,7 @@ pub fn client() -> Result<PathBuf> {
     let name = PathBuf::from(named.unwrap_or_else(|| "claude".into()));
     let found = match name.parent().is_some_and(|folder| !folder.as_os_str().is_empty()) {
         // Made absolute: the client may be started in another folder.
-        true => std::path::absolute(&name).ok().filter(|path| path.exists()),
+        true => std::path::absolute(&name).ok().filter(|path| programs::is_executable(path)),
         false => name.to_str().and_then(programs::find_on_path),
     };
     found.ok_or_else(|| {
