@@ -40,6 +40,12 @@ impl Tokens {
         }
     }
 
+    /// Both together.
+    #[must_use]
+    pub fn plus(self, other: Tokens) -> Tokens {
+        self.join(other, u64::saturating_add)
+    }
+
     /// All kinds together, as tools that show "total tokens" count them.
     pub fn total(&self) -> u64 {
         [self.cache_creation, self.cache_read, self.output]

@@ -5,12 +5,12 @@
 //! several commands can run side by side. We hold the write end of the supervisor's standard input;
 //! when we are gone, however that came about, the supervisor sees its end and ends everything.
 
-mod family;
+pub(crate) mod family;
 mod keep;
 mod orphans;
 mod output;
 mod shell;
-mod signals;
+pub(crate) mod signals;
 mod supervise;
 mod wire;
 

@@ -5,6 +5,7 @@
 
 pub mod archive;
 pub mod atomic;
+pub mod chance;
 pub mod checkpoint;
 pub mod checks;
 pub mod client;
@@ -15,8 +16,10 @@ pub mod digest;
 pub mod fuzzing;
 mod git;
 pub mod given;
+pub mod headless;
 pub mod home;
 pub mod idle;
+pub mod interrupts;
 pub mod journal;
 pub mod lifecycle;
 pub mod lock;

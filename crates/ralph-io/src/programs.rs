@@ -44,7 +44,8 @@ pub fn cannot_start(command: &str, project_root: &Path) -> Option<String> {
     missing.map(|name| programs::not_found(&name))
 }
 
-pub(crate) fn is_executable(path: &Path) -> bool {
+/// True for a file that someone may run.
+pub fn is_executable(path: &Path) -> bool {
     path.metadata().is_ok_and(|about| about.is_file() && about.permissions().mode() & 0o111 != 0)
 }
 

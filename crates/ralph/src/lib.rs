@@ -4,6 +4,7 @@ mod check;
 pub mod cli;
 mod context;
 pub mod demo;
+pub mod driver;
 #[cfg(fuzzing)]
 pub mod fuzzing;
 pub mod standin;

@@ -9,16 +9,16 @@ use rustix::process::{
 use std::collections::HashMap;
 
 /// A process that is alive, or a whole group where nothing better is known.
-pub(super) struct Member {
+pub(crate) struct Member {
     /// What people call it.
-    pub(super) name: String,
-    pid: Pid,
+    pub(crate) name: String,
+    pub(crate) pid: Pid,
     is_group: bool,
 }
 
 impl Member {
     /// One that is gone already is what was wanted; one that is not ours cannot be helped.
-    pub(super) fn signal(&self, signal: Signal) {
+    pub(crate) fn signal(&self, signal: Signal) {
         let _ = match self.is_group {
             true => kill_process_group(self.pid, signal),
             false => kill_process(self.pid, signal),
@@ -27,7 +27,7 @@ impl Member {
 }
 
 /// Everything alive that descends from us; `group` stands for it where nobody can tell.
-pub(super) fn members(group: Pid) -> Vec<Member> {
+pub(crate) fn members(group: Pid) -> Vec<Member> {
     match processes() {
         Some(all) => living(below(&all, &[raw(getpid())])),
         None if test_kill_process_group(group).is_ok() => {
@@ -39,15 +39,36 @@ pub(super) fn members(group: Pid) -> Vec<Member> {
 
 /// Children of ours that came to us as orphans: they are in another session than we are, and
 /// are none of these.
-pub(super) struct Orphans {
+pub(crate) struct Orphans {
     /// They and their descendants, as far as they are alive.
-    pub(super) living: Vec<Member>,
+    pub(crate) living: Vec<Member>,
     /// Those of them that we have to wait for.
-    pub(super) children: Vec<Pid>,
+    pub(crate) children: Vec<Pid>,
+}
+
+/// All children of ours, as far as anyone can tell.
+pub(crate) fn children() -> Vec<Pid> {
+    let us = raw(getpid());
+    let all = processes().unwrap_or_default();
+    let ours = all.iter().filter(|one| one.parent == us);
+    ours.filter_map(|one| Pid::from_raw(one.pid)).collect()
+}
+
+/// Everything alive that descends from us, but for these children of ours and what descends from
+/// them; `group` stands for it where nobody can tell.
+pub(crate) fn members_without(others: &[Pid], group: Pid) -> Vec<Member> {
+    let Some(all) = processes() else { return members(group) };
+    let us = raw(getpid());
+    let others: Vec<i32> = others.iter().map(|pid| raw(*pid)).collect();
+    let children = all.iter().filter(|one| one.parent == us && !others.contains(&one.pid));
+    let mut family: Vec<&Process> = children.collect();
+    let roots: Vec<i32> = family.iter().map(|one| one.pid).collect();
+    family.extend(below(&all, &roots));
+    living(family)
 }
 
 /// A child that we started ourselves is in our session, unless it is one of `ours`.
-pub(super) fn orphans(ours: &[Pid]) -> Orphans {
+pub(crate) fn orphans(ours: &[Pid]) -> Orphans {
     let all = processes().unwrap_or_default();
     let us = raw(getpid());
     let session = all.iter().find(|one| one.pid == us).map(|one| one.session);

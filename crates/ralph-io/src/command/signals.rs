@@ -23,7 +23,8 @@ impl Signals {
     }
 }
 
-fn stream(signals: &[i32]) -> Result<UnixStream> {
+/// A stream that gets a byte for each of these signals.
+pub(crate) fn stream(signals: &[i32]) -> Result<UnixStream> {
     let caught = || -> std::io::Result<UnixStream> {
         let (read, write) = UnixStream::pair()?;
         read.set_nonblocking(true)?;
@@ -36,7 +37,16 @@ fn stream(signals: &[i32]) -> Result<UnixStream> {
 }
 
 /// Takes what has arrived, so that the stream is readable again at the next signal only.
-pub(super) fn clear(mut stream: &UnixStream) {
+pub(crate) fn clear(stream: &UnixStream) {
+    let _ = count(stream);
+}
+
+/// How many signals have arrived since the last time.
+pub(crate) fn count(mut stream: &UnixStream) -> usize {
     let mut bytes = [0; 256];
-    while stream.read(&mut bytes).is_ok_and(|read| read > 0) {}
+    let mut n_signals = 0;
+    while let Ok(read @ 1..) = stream.read(&mut bytes) {
+        n_signals += read;
+    }
+    n_signals
 }

@@ -10,7 +10,7 @@ mod context;
 mod criteria;
 mod demo;
 mod doctor;
-mod exit;
+pub(crate) mod exit;
 mod explain;
 mod here;
 pub(crate) mod install;

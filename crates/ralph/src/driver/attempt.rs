@@ -1,0 +1,97 @@
+//! One process of the client, from its start to its end.
+
+use super::command::arguments;
+use super::shown::Shown;
+use super::{Round, Sum};
+use anyhow::Result;
+use ralph_core::rounds::{self, Policy, Showed};
+use ralph_core::stream::{self, Account, Lines, Said};
+use ralph_io::clock;
+use ralph_io::headless::{self, Listener, Log, Start, without_secrets};
+use ralph_io::interrupts::{Asked, Interrupts};
+use serde_json::json;
+use std::path::Path;
+
+/// What is tried.
+pub(super) struct Attempt<'a> {
+    pub(super) client: &'a Path,
+    pub(super) round: &'a Round,
+    pub(super) so_far: &'a Sum,
+    pub(super) policy: &'a Policy,
+}
+
+/// What it came to.
+pub(super) struct Tried {
+    pub(super) showed: Showed,
+    pub(super) account: Account,
+    pub(super) leftovers: Vec<String>,
+    pub(super) log_problem: Option<String>,
+}
+
+impl Attempt<'_> {
+    pub(super) fn run(&self, interrupts: &Interrupts, shown: &Shown) -> Result<Tried> {
+        let args = arguments(self.round, self.round.again(self.so_far));
+        let mut log = self.round.log()?;
+        let number = self.so_far.n_attempts + 1;
+        log.note(&json!({"type": "ralph", "attempt": number, "at": clock::now()}).to_string());
+        let start = Start {
+            program: self.client,
+            args: &args,
+            env: &self.round.env,
+            folder: self.round.folder.as_deref(),
+            grace: self.policy.grace,
+        };
+        let mut ear = Ear { lines: Lines::default(), account: Account::default(), log, shown };
+        let gone = headless::run(&start, interrupts, &mut ear)?;
+        let Ear { mut lines, mut account, mut log, .. } = ear;
+        lines
+            .finish(&mut |line| stream::read(line).into_iter().for_each(|said| account.hear(said)));
+        // As one row, so that every line of the log is a document of its own.
+        let words = without_secrets(&gone.last_words, &self.round.env);
+        log.note(
+            &json!({"type": "ralph", "exit": format!("{:?}", gone.exit), "stderr": words,
+            "leftovers": gone.leftovers, "lines_passed_over": lines.passed_over()})
+            .to_string(),
+        );
+        Ok(Tried {
+            showed: rounds::showed(&account, &gone.exit, &gone.last_words),
+            account,
+            leftovers: gone.leftovers,
+            log_problem: log.finish(),
+        })
+    }
+}
+
+/// Hears what the client prints: for the log, for the account, for the person.
+struct Ear<'a> {
+    lines: Lines,
+    account: Account,
+    log: Log,
+    shown: &'a Shown,
+}
+
+impl Listener for Ear<'_> {
+    fn hear(&mut self, piece: &[u8]) {
+        self.log.feed(piece);
+        let (account, shown) = (&mut self.account, self.shown);
+        self.lines.feed(piece, &mut |line| {
+            let Some(said) = stream::read(line) else { return };
+            if let Said::Denied { tool, why, .. } = &said {
+                shown.denied(tool, why);
+            }
+            if let Said::Warning(text) = &said {
+                shown.warns(text);
+            }
+            account.hear(said);
+            shown.works(account);
+        });
+    }
+
+    fn asked(&mut self, asked: Asked) {
+        self.shown.asked(asked);
+    }
+
+    fn is_settled(&self) -> bool {
+        self.account.is_settled()
+    }
+}

@@ -1,0 +1,147 @@
+//! The client's command line: which program, which arguments, and what a person could paste instead.
+
+use super::Round;
+use crate::cli::exit::{Exit, refused};
+use anyhow::Result;
+use ralph_io::{atomic, programs};
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+/// The kernel takes 128 KiB as one argument, and needs one byte to end it.
+pub const LONGEST_PROMPT: usize = 128 * 1024 - 1;
+
+/// The client that a person named in `RALPH_CLAUDE`, else `claude`.
+///
+/// # Errors
+/// When there is none.
+pub fn client() -> Result<PathBuf> {
+    let named = std::env::var_os("RALPH_CLAUDE").filter(|name| !name.is_empty());
+    let name = PathBuf::from(named.unwrap_or_else(|| "claude".into()));
+    let found = match name.parent().is_some_and(|folder| !folder.as_os_str().is_empty()) {
+        // Made absolute: the client may be started in another folder.
+        true => std::path::absolute(&name).ok().filter(|path| programs::is_executable(path)),
+        false => name.to_str().and_then(programs::find_on_path),
+    };
+    found.ok_or_else(|| {
+        let message = format!(
+            "could not find the client `{}`; install Claude Code, or name it in RALPH_CLAUDE",
+            name.display()
+        );
+        refused(Exit::MissingProgram, message)
+    })
+}
+
+/// The prompt itself where it can be an argument; else it goes to the file, and `words` say so.
+///
+/// # Errors
+/// When the file cannot be written.
+pub fn fit(prompt: String, file: &Path, words: impl FnOnce(&Path) -> String) -> Result<String> {
+    if prompt.len() <= LONGEST_PROMPT && !prompt.contains('\0') {
+        return Ok(prompt);
+    }
+    atomic::write(file, prompt.as_bytes())?;
+    Ok(words(file))
+}
+
+/// The command as a person could paste it into a shell.
+///
+/// # Errors
+/// When the client is missing.
+pub fn command_line(round: &Round) -> Result<String> {
+    let client = client()?;
+    let env = round.env.iter().map(|(name, value)| format!("{name}={}", quoted(value)));
+    let args = arguments(round, None);
+    let words = std::iter::once(client.into_os_string()).chain(args);
+    let words = words.map(|word| quoted(&word.to_string_lossy()));
+    let command = env.chain(words).collect::<Vec<_>>().join(" ");
+    Ok(match &round.folder {
+        Some(folder) => format!("cd {} && {command}", quoted(&folder.to_string_lossy())),
+        None => command,
+    })
+}
+
+/// The arguments of a new session, or of one that is taken up: its id, and what it is told.
+pub(super) fn arguments(round: &Round, again: Option<(String, &str)>) -> Vec<OsString> {
+    let prompt = again.as_ref().map_or(round.prompt.as_str(), |(_, words)| words);
+    // An option of the client would be read as one, even in this place.
+    let space = if prompt.starts_with('-') { " " } else { "" };
+    let mut args: Vec<OsString> = vec!["-p".into(), format!("{space}{prompt}").into()];
+    args.extend(["--output-format", "stream-json", "--verbose"].map(OsString::from));
+    let mut option = |name: &str, value: Option<&String>| {
+        args.extend(value.into_iter().flat_map(|value| [name.into(), value.into()]));
+    };
+    match &again {
+        Some((session_id, _)) => option("--resume", Some(session_id)),
+        None => option("--session-id", round.session_id.as_ref()),
+    }
+    option("--permission-mode", round.permission_mode.as_ref());
+    args.extend(round.extra_args.iter().cloned());
+    args
+}
+
+/// A word as a shell reads it back.
+fn quoted(word: &str) -> String {
+    let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "-_./=:,@%+".contains(letter);
+    match !word.is_empty() && word.chars().all(is_plain) {
+        true => word.to_owned(),
+        false => format!("'{}'", word.replace('\'', r"'\''")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn round() -> Round {
+        Round {
+            prompt: "/ralph-plan it's $HOME".to_owned(),
+            session_id: Some("id".to_owned()),
+            permission_mode: Some("acceptEdits".to_owned()),
+            extra_args: vec!["--model".into(), "a b".into()],
+            ..Round::default()
+        }
+    }
+
+    fn words(args: Vec<OsString>) -> String {
+        args.iter().map(|word| quoted(&word.to_string_lossy())).collect::<Vec<_>>().join(" ")
+    }
+
+    #[test]
+    fn the_prompt_comes_first_and_the_persons_own_arguments_last() {
+        assert_eq!(
+            words(arguments(&round(), None)),
+            r"-p '/ralph-plan it'\''s $HOME' --output-format stream-json --verbose --session-id id --permission-mode acceptEdits --model 'a b'"
+        );
+    }
+
+    #[test]
+    fn a_session_that_is_taken_up_gets_no_new_id() {
+        let again = arguments(&round(), Some(("other".to_owned(), "Go on.")));
+        assert_eq!(
+            words(again),
+            "-p 'Go on.' --output-format stream-json --verbose --resume other --permission-mode acceptEdits --model 'a b'"
+        );
+    }
+
+    #[test]
+    fn a_prompt_that_looks_like_an_option_is_none() {
+        let round = Round { prompt: "--help".to_owned(), ..Round::default() };
+        assert_eq!(
+            words(arguments(&round, None)),
+            "-p ' --help' --output-format stream-json --verbose"
+        );
+    }
+
+    #[test]
+    fn a_prompt_that_is_too_long_for_an_argument_goes_to_a_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("prompt");
+        let named = |path: &Path| format!("read {}", path.display());
+        let fits = "x".repeat(LONGEST_PROMPT);
+        assert_eq!(fit(fits.clone(), &file, named).unwrap(), fits);
+        assert!(!file.exists());
+        let long = fits + "x";
+        assert_eq!(fit(long.clone(), &file, named).unwrap(), named(&file));
+        assert_eq!(std::fs::read_to_string(&file).unwrap(), long);
+    }
+}

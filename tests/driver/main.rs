@@ -1,0 +1,14 @@
+//! The driver of headless rounds against a client that is a shell script: what it prints and how it
+//! ends is the test's to say. What only the real client can show is in `tests/client/driver.rs`.
+#![allow(clippy::disallowed_methods, clippy::unwrap_used)]
+
+#[path = "../support/round.rs"]
+#[allow(dead_code, unreachable_pub)]
+mod round;
+mod rounds;
+mod world;
+
+#[test]
+fn in_a_process_of_its_own() {
+    round::carried_out();
+}

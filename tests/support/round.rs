@@ -1,0 +1,169 @@
+//! A round of the driver in a process of its own, this test binary started again: it catches signals,
+//! adopts orphans, and can be interrupted.
+
+use std::ffi::OsString;
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use ralph::driver::{self, Came, Outcome, Policy, Round};
+use ralph_io::interrupts::Interrupts;
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::{Value, json};
+
+/// Set for that process: the round, as JSON.
+const ORDER: &str = "RALPH_TEST_ROUND";
+
+/// What stands before the answer, among the words of a test harness.
+const ANSWER: &str = "ANSWER ";
+
+/// A round to be.
+#[derive(Debug, Clone)]
+pub struct Order {
+    /// Its members are those of a round and of a policy, durations in milliseconds.
+    pub round: Value,
+    /// The environment of its process, and nothing else.
+    pub env: Vec<(OsString, OsString)>,
+    /// Where it runs.
+    pub folder: PathBuf,
+    /// What the harness needs to find the process's part of the test binary.
+    pub args: Vec<&'static str>,
+}
+
+impl Order {
+    /// A round with short pauses.
+    pub fn new(folder: &Path, log: &Path, prompt: &str) -> Order {
+        let round = json!({"prompt": prompt, "log": log, "first_pause": 20, "margin": 0, "grace": 500,
+            "attempts": 3, "waits": false, "args": [], "env": []});
+        Order { round, env: Vec::new(), folder: folder.to_owned(), args: Vec::new() }
+    }
+
+    /// Sets a member.
+    #[must_use]
+    pub fn with(mut self, name: &str, value: impl Into<Value>) -> Order {
+        self.round[name] = value.into();
+        self
+    }
+
+    /// Starts its process.
+    pub fn start(&self) -> Child {
+        // Whoever started the tests may have an interrupt ignored; `env` gives way to the program.
+        Command::new("env")
+            .arg("--default-signal=INT")
+            .arg(std::env::current_exe().unwrap())
+            .args(&self.args)
+            .env_clear()
+            .envs(self.env.iter().map(|(name, value)| (name, value)))
+            .env(ORDER, self.round.to_string())
+            .current_dir(&self.folder)
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap()
+    }
+
+    /// Runs it to its end.
+    pub fn run(&self) -> Answer {
+        answer(self.start())
+    }
+}
+
+/// What came of a round, and what a person saw.
+#[derive(Debug)]
+pub struct Answer {
+    /// The members of `Came`.
+    pub came: Value,
+    /// Standard error.
+    pub shown: String,
+}
+
+/// Waits for the end of a started round.
+pub fn answer(child: Child) -> Answer {
+    let output = child.wait_with_output().unwrap();
+    let stdout = String::from_utf8_lossy(&output.stdout).into_owned();
+    let shown = String::from_utf8_lossy(&output.stderr).into_owned();
+    let line = stdout.lines().find_map(|line| line.strip_prefix(ANSWER));
+    let line = line.unwrap_or_else(|| panic!("the round gave no answer: {stdout}\n{shown}"));
+    Answer { came: serde_json::from_str(line).unwrap(), shown }
+}
+
+/// Ctrl-C, as far as its process is concerned.
+pub fn interrupt(child: &Child) {
+    kill_process(Pid::from_child(child), Signal::INT).unwrap();
+}
+
+/// Waits until its process has told the person this; what it tells later is dropped.
+pub fn heard(child: &mut Child, words: &str) {
+    let mut lines = BufReader::new(child.stderr.take().unwrap()).lines().map_while(Result::ok);
+    assert!(lines.any(|line| line.contains(words)), "the round never said `{words}`");
+    std::thread::spawn(move || lines.for_each(drop));
+}
+
+/// The process's part: runs the round that it was started for; false if it was started for none.
+pub fn carried_out() -> bool {
+    let Ok(order) = std::env::var(ORDER) else { return false };
+    let order: Value = serde_json::from_str(&order).unwrap();
+    let interrupts = Interrupts::catch().unwrap();
+    let answer = match driver::run(&round(&order), &interrupts, &policy(&order)) {
+        Ok(came) => {
+            let mut answer = described(&came);
+            answer["asked"] = json!(format!("{:?}", interrupts.asked()));
+            answer
+        }
+        Err(error) => json!({"error": format!("{error:#}")}),
+    };
+    println!("\n{ANSWER}{answer}");
+    true
+}
+
+fn round(order: &Value) -> Round {
+    let text = |name: &str| order[name].as_str().map(str::to_owned);
+    let pair = |pair: &Value| Some((pair[0].as_str()?.to_owned(), pair[1].as_str()?.to_owned()));
+    Round {
+        prompt: text("prompt").unwrap(),
+        session_id: text("session_id"),
+        env: order["env"].as_array().unwrap().iter().filter_map(pair).collect(),
+        extra_args: order["args"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .filter_map(|arg| arg.as_str().map(OsString::from))
+            .collect(),
+        permission_mode: text("permission_mode"),
+        label: "round 1/1".to_owned(),
+        log: text("log").unwrap().into(),
+        folder: None,
+    }
+}
+
+fn policy(order: &Value) -> Policy {
+    let millis = |name: &str| Duration::from_millis(order[name].as_u64().unwrap());
+    Policy {
+        attempts: u32::try_from(order["attempts"].as_u64().unwrap()).unwrap(),
+        first_pause: millis("first_pause"),
+        waits_for_limits: order["waits"].as_bool().unwrap(),
+        margin: millis("margin"),
+        grace: millis("grace"),
+        ..Policy::default()
+    }
+}
+
+fn described(came: &Came) -> Value {
+    let outcome = match &came.outcome {
+        Outcome::Finished { result, is_error } => json!({"finished": result, "is_error": is_error}),
+        Outcome::RateLimited { until } => json!({"rate_limited": until}),
+        Outcome::Overloaded { attempts } => json!({"overloaded": attempts}),
+        Outcome::Crashed { why } => json!({"crashed": why}),
+        Outcome::Ended => json!("ended"),
+    };
+    let denials: Vec<Value> = came
+        .denials
+        .iter()
+        .map(|one| json!({"tool": one.tool, "about": one.about, "why": one.why}))
+        .collect();
+    json!({"outcome": outcome, "session_id": came.session_id, "tokens": came.tokens.total(),
+        "cost": came.cost, "seconds": came.duration.as_secs_f64(), "denials": denials,
+        "leftovers": came.leftovers, "log_problem": came.log_problem})
+}
