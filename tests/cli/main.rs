@@ -6,6 +6,7 @@ mod checkpoint;
 mod graphs;
 mod help;
 mod loops;
+mod plan;
 mod replay;
 mod signal;
 mod starting;

@@ -23,6 +23,7 @@ mod isolation;
 mod kept;
 mod loops;
 mod person;
+mod plan_rounds;
 mod registrations;
 mod rig;
 mod signals;
@@ -87,6 +88,7 @@ fn trials(ignored: bool) -> Vec<Trial> {
         ("person", person::TESTS),
         ("person::interrupts", person::interrupts::TESTS),
         ("person::plans", person::plans::TESTS),
+        ("plan_rounds", plan_rounds::TESTS),
         ("loops", loops::TESTS),
         ("interference", interference::TESTS),
         ("registrations", registrations::TESTS),

@@ -140,6 +140,14 @@ impl World {
         self.run(executables().join("ralph"), args, "")
     }
 
+    /// Runs `ralph` as a driver of the real client, whose model is the stand-in.
+    pub fn ralph_with_client(&self, stand_in: &StandIn, args: &[&str]) -> Run {
+        let mut command = self.command(executables().join("ralph"));
+        command.args(args).envs(self.client_environment(stand_in));
+        command.env("RALPH_CLAUDE", super::client::executable());
+        Run::of(command, "", 4 * PATIENCE)
+    }
+
     /// Runs a hook executable in the project with `payload` on its stdin.
     pub fn hook_run(&self, executable: &str, args: &[&str], payload: &str) -> Run {
         self.run(executables().join(executable), args, payload)

@@ -5,9 +5,11 @@
 
 /// Commands for a person only, each with what the person types in the session instead; an empty
 /// one can be given only in another terminal.
-pub const PERSONS_ONLY: [(&str, &str); 15] = [
+pub const PERSONS_ONLY: [(&str, &str); 17] = [
     ("start", "/ralph"),
     ("task import", "/ralph-plan"),
+    ("plan", ""),
+    ("build", ""),
     ("criteria accept", ""),
     ("cancel", "/ralph-cancel"),
     ("pause", "ralph pause"),

@@ -93,10 +93,15 @@ fn cancel(call: &Call, bound: &Bound) -> Result<Option<String>> {
     }
 }
 
+/// By its first words the skill tells a round from a dialogue, also where what was typed is empty.
+const PLAN_ROUND: &str = "Ralph plan round. Nobody is there to answer: follow the section \"A plan \
+round\" and no other. What stands between the tags is the task graph as it is now; if that is empty, \
+nothing is planned yet.";
+
 /// Planning is a dialogue that ends by an import, and an import is refused while a loop is live.
 fn plan_command(call: &Call) -> Result<Reply> {
     if client::is_plan_round() {
-        return Ok(Reply::silent());
+        return Ok(Reply::context(Event::UserPromptExpansion, PLAN_ROUND));
     }
     let live = Bound::<LoopState>::find(call)?.filter(|bound| bound.state.is_live());
     Ok(live.map_or(Reply::silent(), |bound| {

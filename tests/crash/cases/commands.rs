@@ -5,6 +5,7 @@ use super::{Act, CASE, Case, model, person};
 use crate::world::{World, executable};
 use serde_json::{Value, json};
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 
 pub(super) const CASES: &[Case] = &[
     Case {
@@ -77,6 +78,23 @@ pub(super) const CASES: &[Case] = &[
             assert!(!(said.success && answered), "resumed twice");
             goes_on_from(w, 1);
         },
+        ..CASE
+    },
+    Case {
+        name: "ralph plan",
+        command: Some("plan"),
+        set: || {
+            let mut world = World::new();
+            let client = world.root().join("client");
+            fs::write(&client, "#!/bin/sh\necho '{\"type\":\"result\",\"result\":\"x\"}'\n")
+                .unwrap();
+            fs::set_permissions(&client, fs::Permissions::from_mode(0o755)).unwrap();
+            world.set("RALPH_CLAUDE", client.to_str().unwrap());
+            world
+        },
+        act: |_| person(&["plan"]),
+        // It writes logs alone; the next run has its own.
+        then: |w, _| assert!(w.elsewhere(&["plan"]).success),
         ..CASE
     },
     Case {

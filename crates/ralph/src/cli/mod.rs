@@ -18,9 +18,11 @@ mod note;
 mod number;
 mod pause;
 mod places;
+mod plan;
 mod press;
 mod replay;
 mod resume;
+mod rounds;
 pub(crate) mod screen;
 mod session_id;
 mod settle;
@@ -72,6 +74,8 @@ enum Command {
     /// Look back at the moments at which all criteria held, and bring one back
     #[command(subcommand)]
     Checkpoint(checkpoint::Command),
+    /// Plan in rounds without a person: each studies the project and brings the tasks up to date
+    Plan(plan::Args),
     /// Look at the loop's tasks and change them
     #[command(subcommand)]
     Task(task::Command),
@@ -125,6 +129,7 @@ impl Command {
             Command::Task(task::Command::Import(_)) => "task import",
             Command::Task(_) => "task",
             Command::PlanSync(_) => "plan-sync",
+            Command::Plan(_) => "plan",
             Command::Install(_) => "install",
             Command::Uninstall(_) => "uninstall",
             Command::Verify(_) => "verify",
@@ -162,6 +167,7 @@ pub fn run() -> ExitCode {
         Command::Checkpoint(command) => checkpoint::run(&command),
         Command::Task(command) => task::run(command),
         Command::PlanSync(args) => task::sync::run(&args),
+        Command::Plan(args) => plan::run(&args),
         Command::Install(args) => install::run(&args),
         Command::Uninstall(args) => uninstall::run(&args),
         Command::Verify(args) => verify::run(&args),

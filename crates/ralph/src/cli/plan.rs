@@ -1,0 +1,133 @@
+//! `ralph plan`: rounds of planning without a person, exactly as many as were asked for.
+//!
+//! Each round is one client with the task graph as it is then; the planner brings the graph up to date
+//! itself, with `ralph plan-sync`. Nothing that a planner says ends the loop early, and nothing is
+//! looked for in its words: a word in the wrong message would make the loop endless, or too short.
+
+use super::exit::{Exit, refused};
+use super::here::Here;
+use super::rounds::{self, Client};
+use super::screen;
+use super::which::{self, Which};
+use crate::driver::{self, Outcome, Round};
+use anyhow::Result;
+use ralph_core::graph::render::{self, Show};
+use ralph_io::interrupts::{Asked, Interrupts};
+use ralph_io::outside;
+use std::path::{Path, PathBuf};
+
+/// How many rounds, and how the client is called.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// How many rounds
+    #[arg(
+        short = 'n',
+        long = "max-iterations",
+        value_name = "N",
+        default_value = "1",
+        value_parser = rounds::count,
+        allow_hyphen_values = true
+    )]
+    rounds: u32,
+    #[command(flatten)]
+    which: Which,
+    #[command(flatten)]
+    client: Client,
+}
+
+/// Runs the rounds.
+pub(crate) fn run(args: &Args) -> Result<Exit> {
+    if args.rounds == 0 {
+        let message = "planning needs at least one round: `ralph plan -n 1`";
+        return Err(refused(Exit::Usage, message));
+    }
+    let here = Here::gather()?;
+    let logs = rounds::logs(&here, "plan");
+    if args.client.dry_run {
+        let round = round(&here, args, &logs, 1)?;
+        screen::print(&screen::visible_lines(&driver::command_line(&round)?))?;
+        return Ok(Exit::Done);
+    }
+    driver::client()?;
+    outside::make_folders(&logs, 0o700)?;
+    screen::tell(&format!(
+        "planning in {}, {}; logs in {}",
+        counted(args.rounds),
+        args.client.mode(),
+        screen::visible(&logs.display().to_string())
+    ));
+    all(&here, args, &logs)
+}
+
+fn all(here: &Here, args: &Args, logs: &Path) -> Result<Exit> {
+    let interrupts = Interrupts::catch()?;
+    let mut failed = 0;
+    for number in 1..=args.rounds {
+        let round = round(here, args, logs, number)?;
+        let came = driver::run(&round, &interrupts, &args.client.policy())?;
+        rounds::tell(&round.label, &came);
+        let went_well = matches!(came.outcome, Outcome::Finished { is_error: false, .. });
+        failed += u32::from(!went_well);
+        let stops = rounds::stops(&came.outcome);
+        if let Some(why) = stops.or_else(|| asked_to_stop(&interrupts, number, args.rounds)) {
+            return Err(rounds::broke_off(format!(
+                "planning ended after round {number} of {}: {why}",
+                args.rounds
+            )));
+        }
+    }
+    match failed {
+        0 => Ok(Exit::Done),
+        failed => Err(rounds::broke_off(format!(
+            "{failed} of {} failed; their logs are in {}",
+            counted(args.rounds),
+            logs.display()
+        ))),
+    }
+}
+
+fn asked_to_stop(interrupts: &Interrupts, number: u32, rounds: u32) -> Option<String> {
+    (number < rounds && interrupts.asked() != Asked::Nothing).then(|| "as you asked".to_owned())
+}
+
+fn counted(rounds: u32) -> String {
+    if rounds == 1 { "1 round".to_owned() } else { format!("{rounds} rounds") }
+}
+
+/// One round, with the graph as it is now.
+fn round(here: &Here, args: &Args, logs: &Path, number: u32) -> Result<Round> {
+    let label = format!("round {number}/{}", args.rounds);
+    let file = logs.join(format!("graph-{number}.md"));
+    Ok(Round {
+        prompt: prompt(&graph(here, &args.which)?, &file, args.client.dry_run)?,
+        env: vec![("RALPH_ROUND".to_owned(), "plan".to_owned())],
+        extra_args: args.client.args.clone(),
+        permission_mode: args.client.permission_mode.clone(),
+        log: logs.join(format!("round-{number}.jsonl")),
+        folder: Some(PathBuf::from(&here.root)),
+        label,
+        ..Round::default()
+    })
+}
+
+/// As `ralph task list --all --markdown` prints it; nothing where nothing is planned.
+fn graph(here: &Here, which: &Which) -> Result<String> {
+    let found = which::to_plan(here, which)?;
+    let markdown =
+        |found: which::Found| render::markdown(&found.state.task_graph, Show::All, here.now);
+    Ok(found.map(markdown).unwrap_or_default())
+}
+
+fn prompt(graph: &str, file: &Path, dry_run: bool) -> Result<String> {
+    let prompt = format!("/ralph-plan {}", graph.trim()).trim_end().to_owned();
+    let words = |file: &Path| {
+        format!(
+            "/ralph-plan The task graph is too long for a prompt. Read it first: {}",
+            file.display()
+        )
+    };
+    match dry_run && prompt.len() > driver::LONGEST_PROMPT {
+        true => Ok(words(file)),
+        false => driver::fit(prompt, file, words),
+    }
+}

@@ -1,0 +1,92 @@
+//! What `ralph plan` and `ralph build` have in common: how many rounds, how the client is called, and
+//! where their logs are.
+
+use super::exit::{Exit, refused};
+use super::here::Here;
+use super::number;
+use super::screen;
+use crate::driver::{Came, Outcome, Policy};
+use anyhow::Result;
+use ralph_io::clock;
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+/// How the client is called.
+#[derive(Debug, Clone, clap::Args)]
+pub(crate) struct Client {
+    /// How the client asks for permissions, as its own `--permission-mode` [default: its settings]
+    #[arg(long, value_name = "MODE")]
+    pub(crate) permission_mode: Option<String>,
+    /// Wait until a usage limit is reset, instead of stopping there
+    #[arg(long)]
+    wait_limits: bool,
+    /// Show the command of the first round, and start nothing
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    /// Arguments for the client
+    #[arg(last = true, value_name = "ARG")]
+    pub(crate) args: Vec<OsString>,
+}
+
+impl Client {
+    pub(crate) fn policy(&self) -> Policy {
+        Policy { waits_for_limits: self.wait_limits, ..Policy::default() }
+    }
+
+    /// What a person should know before it starts.
+    pub(crate) fn mode(&self) -> String {
+        let mode = self.permission_mode.as_deref().unwrap_or("of the client's settings");
+        format!("permission mode {}", screen::visible(mode))
+    }
+}
+
+/// The folder of this run's logs: a file for each round.
+pub(crate) fn logs(here: &Here, command: &str) -> PathBuf {
+    let name = format!("{}-{command}-{}", clock::compact(here.now), std::process::id());
+    here.home.root().join("rounds").join(name)
+}
+
+/// How many rounds; 0 is a number, whatever a command makes of it.
+pub(crate) fn count(text: &str) -> Result<u32, String> {
+    match text {
+        "0" => Ok(0),
+        text => number::max_iterations(text),
+    }
+}
+
+/// Tells what came of a round, besides what was shown as it ran.
+pub(crate) fn tell(label: &str, came: &Came) {
+    for denial in &came.denials {
+        screen::tell(&screen::visible(&format!(
+            "{label}: not permitted: {} {}",
+            denial.tool, denial.about
+        )));
+    }
+    if !came.leftovers.is_empty() {
+        let names = came.leftovers.join(", ");
+        screen::tell(&screen::visible(&format!("{label}: ended what was left running: {names}")));
+    }
+    if let Some(problem) = &came.log_problem {
+        screen::tell(&screen::visible(&format!("{label}: {problem}")));
+    }
+}
+
+/// Why no other round is begun after this one; none if the next may begin.
+pub(crate) fn stops(outcome: &Outcome) -> Option<String> {
+    match outcome {
+        Outcome::Finished { .. } | Outcome::Crashed { .. } => None,
+        Outcome::Ended => Some("ended by Ctrl-C".to_owned()),
+        Outcome::Overloaded { .. } => Some("the API did not answer; try again later".to_owned()),
+        Outcome::RateLimited { until: Some(at) } => {
+            Some(format!("the usage limit is reached until {at}; --wait-limits waits for that"))
+        }
+        Outcome::RateLimited { until: None } => {
+            Some("the usage limit is reached; try again later".to_owned())
+        }
+    }
+}
+
+/// A run that did not get as far as it should.
+pub(crate) fn broke_off(what: String) -> anyhow::Error {
+    refused(Exit::MissingProgram, what)
+}
