@@ -232,3 +232,26 @@ fn planners_and_workers_at_once_lose_nothing() {
     }
     assert!(!claimed.is_empty());
 }
+
+/// In an unoptimised build and beside other tests: the bound is for what grows faster than the
+/// tasks, which would take minutes.
+#[test]
+fn ten_thousand_tasks_are_synced_claimed_and_listed_in_seconds() {
+    let world = World::new();
+    let text: String = (0..10_000).map(|n| format!("t{n} after t{}\n", n.max(1) - 1)).collect();
+    let wanted = lines(&text.replacen("t0 after t0\n", "t0\n", 1));
+    let began = std::time::Instant::now();
+    let printed = sync(&world, "", &wanted).done();
+    assert!(printed.stdout.contains("… and 9950 more\n10000 added"), "{}", printed.stdout);
+    assert_eq!(
+        world.ralph(&["task", "claim"]).done().stdout,
+        "t0 claimed: do t0\n  done when: ok\n"
+    );
+    world.ralph(&["task", "done", "t0"]).done();
+    assert_eq!(world.ralph(&["task", "ready"]).done().stdout, "t1  do t1\n");
+    let list = world.ralph(&["task", "list", "--all", "--markdown"]).done().stdout;
+    assert_eq!(list.lines().filter(|line| line.starts_with("- [")).count(), 10_000);
+    assert_eq!(world.ralph(&["task", "lint"]).exit, 0);
+    assert!(sync(&world, "", &wanted).done().stdout.contains("0 removed, 10000 kept"));
+    assert!(began.elapsed().as_secs() < 60, "{:?}", began.elapsed());
+}

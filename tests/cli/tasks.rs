@@ -80,6 +80,27 @@ fn a_refusal_changes_nothing_and_says_what_to_do() {
 }
 
 #[test]
+fn a_claim_ends_by_itself_and_with_nothing_ready_there_is_none() {
+    let world = planned();
+    world.ralph(&["task", "add", "one"]).done();
+    world.ralph(&["task", "claim", "--owner", "a", "--lease", "5"]).done();
+    world.ralph(&["task", "claim", "--owner", "b"]).check(
+        1,
+        "",
+        "ralph: no task is ready: 0 of 1 task done, 1 in progress\n",
+    );
+    world.change_state(|state| {
+        let ended = json!("2026-01-01T00:00:00Z");
+        assert!(state["task_graph"][0]["lease_expires_at"].is_string());
+        state["task_graph"][0]["lease_expires_at"] = ended;
+    });
+    world.ralph(&["task", "claim", "--owner", "b"]).check(0, "T-1 claimed: one\n", "");
+    let task = world.state()["task_graph"][0].clone();
+    assert_eq!((&task["owner"], &task["attempts"]), (&json!("b"), &json!(2)));
+    assert_eq!(world.ralph(&["task", "done", "T-1", "--owner", "a"]).exit, 1);
+}
+
+#[test]
 fn a_plan_becomes_a_planned_loop() {
     let world = World::new();
     let plan = json!({"prompt": "build it", "max_iterations": 7,

@@ -12,6 +12,7 @@ mod commands;
 mod front_matter;
 mod guide;
 mod links;
+mod tasks;
 
 use front_matter::FrontMatter;
 use ralph_core::check::answer::{self, Report};

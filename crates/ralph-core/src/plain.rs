@@ -9,10 +9,6 @@ use std::borrow::Cow;
 /// read itself: control characters, marks that turn the direction of a line around, and characters
 /// without a width, by which a text can say to a model what no person sees.
 pub fn acts(letter: char) -> bool {
-    // Nearly all that is ever asked about, and told at one look.
-    if matches!(letter, ' '..='~') {
-        return false;
-    }
     letter.is_control()
         || matches!(letter,
             '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
@@ -20,10 +16,16 @@ pub fn acts(letter: char) -> bool {
             | '\u{e0000}'..='\u{e007f}')
 }
 
+/// True if nothing in the text acts but line feeds, as far as one look at its bytes can tell: false
+/// for any letter beyond ASCII. A list of ten thousand tasks is a megabyte of such text.
+pub fn is_quiet(text: &str) -> bool {
+    text.bytes().all(|byte| matches!(byte, b' '..=b'~' | b'\n'))
+}
+
 /// The text with everything that acts made visible: `\u{1b}`. Line feeds and tabs stay.
 pub fn visible(text: &str) -> Cow<'_, str> {
     let is_shown = |letter: char| acts(letter) && !matches!(letter, '\n' | '\t');
-    if !text.contains(is_shown) {
+    if is_quiet(text) || !text.contains(is_shown) {
         return Cow::from(text);
     }
     let mut shown = String::with_capacity(text.len() + 16);

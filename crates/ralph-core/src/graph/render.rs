@@ -128,7 +128,8 @@ fn shown<'g>(graph: &'g Graph, show: Show) -> impl Iterator<Item = (&'g Task, St
 }
 
 pub(super) fn one_line(text: &str) -> Cow<'_, str> {
-    if text.contains(plain::acts) {
+    let is_quiet = plain::is_quiet(text) && !text.contains('\n');
+    if !is_quiet && text.contains(plain::acts) {
         let spaced = text.replace(plain::acts, " ");
         Cow::from(spaced.split_whitespace().collect::<Vec<_>>().join(" "))
     } else {

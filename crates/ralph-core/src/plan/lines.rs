@@ -71,7 +71,8 @@ fn place(line: usize) -> String {
 
 fn task(line: &str) -> Result<Task, String> {
     // Only what is wrong is looked at twice: there may be ten thousand lines.
-    let mut task = serde_json::from_str::<Task>(line).map_err(|_| what_is_wrong(line))?;
+    let mut task = serde_json::from_str::<Task>(line.trim())
+        .map_err(|error| what_is_wrong(line.trim(), &error))?;
     trim(&mut task.id);
     trim(&mut task.name);
     task.deps.iter_mut().for_each(trim);
@@ -87,8 +88,9 @@ fn trim(text: &mut String) {
     }
 }
 
-fn what_is_wrong(line: &str) -> String {
-    let value = match serde_json::from_str::<Value>(line.trim()) {
+/// Told in two steps, so that what is no JSON at all is not taken for a task of another shape.
+fn what_is_wrong(line: &str, error: &serde_json::Error) -> String {
+    let value = match serde_json::from_str::<Value>(line) {
         Ok(value) => value,
         Err(error) => {
             // It counts lines of its own, and would say that every line is the first.
@@ -98,10 +100,13 @@ fn what_is_wrong(line: &str) -> String {
             );
         }
     };
-    match value.is_object().then(|| serde_json::from_value::<Task>(value)) {
-        Some(Err(error)) => format!("{error}; write the members of a task as a plan has them"),
-        _ => "not an object; write `{…}`".to_owned(),
+    if !value.is_object() {
+        return "not an object; write `{…}`".to_owned();
     }
+    // Without the place in the line, which nobody counts.
+    let error = serde_json::from_value::<Task>(value)
+        .map_or_else(|it| it.to_string(), |_| error.to_string());
+    format!("{error}; write the members of a task as a plan has them")
 }
 
 #[cfg(test)]

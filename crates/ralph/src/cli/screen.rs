@@ -83,6 +83,9 @@ const COLOURS: [&str; 5] = ["31m", "32m", "33m", "2m", "0m"];
 
 /// A text with everything made visible that would act on a terminal; line feeds included.
 pub(crate) fn visible(text: &str) -> String {
+    if plain::is_quiet(text) && !text.contains('\n') {
+        return text.to_owned();
+    }
     let mut shown = String::with_capacity(text.len());
     for letter in text.chars() {
         if plain::acts(letter) {
@@ -96,7 +99,7 @@ pub(crate) fn visible(text: &str) -> String {
 
 /// As [`visible`], with line feeds kept and tabs as spaces.
 pub(crate) fn visible_lines(text: &str) -> String {
-    if !text.contains(|letter| plain::acts(letter) && letter != '\n') {
+    if plain::is_quiet(text) {
         return text.strip_suffix('\n').unwrap_or(text).to_owned();
     }
     let lines: Vec<String> =
