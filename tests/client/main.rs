@@ -14,6 +14,7 @@ macro_rules! tests {
 
 mod checks;
 mod demo;
+mod driver;
 mod evidence;
 mod facts;
 mod install;
@@ -24,6 +25,9 @@ mod loops;
 mod person;
 mod registrations;
 mod rig;
+#[path = "../support/round.rs"]
+#[allow(dead_code, unreachable_pub)]
+mod round;
 mod signals;
 #[path = "../support/mod.rs"]
 mod support;
@@ -44,6 +48,9 @@ const N_THREADS: usize = 2;
 type Test = (&'static str, fn());
 
 fn main() -> ExitCode {
+    if round::carried_out() {
+        return ExitCode::SUCCESS;
+    }
     let mut arguments = Arguments::from_args();
     arguments.test_threads = arguments.test_threads.or(Some(N_THREADS));
     if arguments.list {
@@ -82,6 +89,7 @@ fn trials(ignored: bool) -> Vec<Trial> {
         ("facts", facts::TESTS),
         ("checks", checks::TESTS),
         ("demo", demo::TESTS),
+        ("driver", driver::TESTS),
         ("person", person::TESTS),
         ("person::interrupts", person::interrupts::TESTS),
         ("person::plans", person::plans::TESTS),

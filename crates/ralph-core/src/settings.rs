@@ -4,9 +4,12 @@
 //! running loop. A project's file may tune; it names no command to run and switches nothing on that
 //! the person did not.
 
+mod client;
+
 use crate::arguments::Number;
 use crate::check::choice::Choice;
 use crate::state::{Completion, LoopState};
+pub use client::Client;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::time::Duration;
@@ -44,6 +47,9 @@ pub struct Settings {
     /// need not know what checks are. [`Settings::checks`] reads it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub backpressure: Option<Value>,
+    /// The section `[client]`, as it was written, for the same reason. [`Settings::client`] reads it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub client: Option<Value>,
 }
 
 impl Settings {
@@ -53,8 +59,13 @@ impl Settings {
             (Some(_), Some(_)) => written(&self.checks().over(below.checks())),
             (ours, theirs) => ours.clone().or_else(|| theirs.clone()),
         };
+        let client = match (&self.client, &below.client) {
+            (Some(_), Some(_)) => serde_json::to_value(self.client().over(below.client())).ok(),
+            (ours, theirs) => ours.clone().or_else(|| theirs.clone()),
+        };
         Settings {
             backpressure,
+            client,
             max_iterations: self.max_iterations.or(below.max_iterations),
             max_minutes: self.max_minutes.or(below.max_minutes),
             stall_limit: self.stall_limit.or(below.stall_limit),
@@ -72,12 +83,20 @@ impl Settings {
         Choice::deserialize(section).unwrap_or_default()
     }
 
+    /// What is said of the client in headless loops; nothing where it cannot be read.
+    pub fn client(&self) -> Client {
+        Client::deserialize(self.client.clone().unwrap_or_default()).unwrap_or_default()
+    }
+
     /// What a project's own file may say without its owner's trust: bounds may be lowered or
     /// raised, but what counts as proof is the person's to say.
     pub fn of_untrusted_project(self) -> Settings {
         let backpressure =
             self.backpressure.as_ref().and_then(|_| written(&self.checks().of_untrusted_project()));
-        Settings { completion: None, receipt_ignore: None, backpressure, ..self }
+        let client = self.client.as_ref();
+        let client =
+            client.and_then(|_| serde_json::to_value(self.client().of_untrusted_project()).ok());
+        Settings { completion: None, receipt_ignore: None, backpressure, client, ..self }
     }
 
     /// What of a file's text no loop can use, with what to write. Numbers keep to the bounds of the
@@ -97,10 +116,15 @@ impl Settings {
         if let Some(Completion::Other(word)) = &self.completion {
             return Some(format!("`completion` is `verified` or `token`, not `{word}`"));
         }
-        match self.backpressure.as_ref().map(Choice::deserialize)? {
-            Ok(choice) => choice.refused(),
-            Err(error) => Some(format!("`[backpressure]`: {error}")),
-        }
+        let checks = match self.backpressure.as_ref().map(Choice::deserialize) {
+            None => None,
+            Some(Ok(choice)) => choice.refused(),
+            Some(Err(error)) => Some(format!("`[backpressure]`: {error}")),
+        };
+        checks.or_else(|| match self.client.as_ref().map(Client::deserialize)? {
+            Ok(client) => client.refused(),
+            Err(error) => Some(format!("`[client]`: {error}")),
+        })
     }
 
     /// The settings that were frozen into a loop.
@@ -216,6 +240,30 @@ mod tests {
         assert_eq!(refused(json!({"off": ["x"]})), "");
         assert!(refused(json!({"of": ["x"]})).starts_with("`[backpressure]`: unknown field `of`"));
         assert!(refused(json!({"budget_seconds": 0})).contains("from 1 to 600"));
+    }
+
+    #[test]
+    fn a_project_without_trust_does_not_skip_permissions_and_a_stricter_mode_is_its_own_to_say() {
+        let set = |mode: &str| Settings {
+            client: Some(json!({"permission_mode": mode})),
+            ..Settings::default()
+        };
+        let mode = |settings: Settings| settings.client().permission_mode.unwrap_or_default();
+        let user = || set("acceptEdits");
+        assert_eq!(mode(set("plan").over(user())), "plan");
+        assert_eq!(mode(set("bypassPermissions").over(user())), "bypassPermissions");
+        for bold in ["bypassPermissions", "auto", "acceptEdits"] {
+            let merged = set(bold).of_untrusted_project().over(set("default"));
+            assert_eq!(mode(merged), "default", "{bold}");
+        }
+        for meek in ["plan", "dontAsk", "default"] {
+            assert_eq!(mode(set(meek).of_untrusted_project().over(user())), meek);
+        }
+        assert_eq!(mode(Settings::default().over(user())), "acceptEdits");
+        assert_eq!(set("default").refused(), None);
+        assert!(set("yolo").refused().unwrap().contains("not `yolo`"));
+        let unknown = Settings { client: Some(json!({"mode": "x"})), ..Settings::default() };
+        assert!(unknown.refused().unwrap().starts_with("`[client]`: unknown field `mode`"));
     }
 
     #[test]
