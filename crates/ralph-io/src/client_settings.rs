@@ -1,7 +1,9 @@
 //! The client's own settings, as far as they say what it asks a person about.
 //!
-//! Measured with 2.1.328 in `-p`: in a folder that nobody has trusted, what a project's files allow
-//! is ignored, with one line on standard error; what they forbid counts.
+//! Measured with 2.1.328 in `-p`: in a folder that nobody has trusted, what the project's
+//! `settings.json` allows is ignored, with a line on standard error; what it forbids counts, and so
+//! does all of `settings.local.json`. Trust in a folder is none in those below it. Of a project's
+//! modes `bypassPermissions` alone is ignored, trusted or not.
 
 use crate::plain_file;
 use ralph_core::permission::Rules;
@@ -45,41 +47,48 @@ struct Files<'a> {
     project_root: &'a Path,
 }
 
+/// Whose file it is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Owner {
+    /// The person's, or the machine's.
+    Person,
+    /// One that may have come with a repository.
+    Project { may_allow: bool },
+}
+
 fn read(files: &Files<'_>) -> Permissions {
     let mut found = Permissions::default();
     let own = files.project_root.join(".claude");
     let trusted = is_trusted(files, &mut found.problems);
     // From the strongest to the weakest: the first mode is the one that counts.
     let all = [
-        (files.managed.to_owned(), true),
-        (own.join("settings.local.json"), trusted),
-        (own.join("settings.json"), trusted),
-        (files.config.join("settings.json"), true),
+        (files.managed.to_owned(), Owner::Person),
+        (own.join("settings.local.json"), Owner::Project { may_allow: true }),
+        (own.join("settings.json"), Owner::Project { may_allow: trusted }),
+        (files.config.join("settings.json"), Owner::Person),
     ];
-    for (path, may_allow) in all {
+    for (path, owner) in all {
         let Some(document) = document(&path, &mut found.problems) else { continue };
         let list = |name: &str| strings(&document["permissions"][name]);
         found.rules.ask.extend(list("ask"));
         found.rules.deny.extend(list("deny"));
-        match may_allow {
-            true => found.rules.allow.extend(list("allow")),
-            false => found.n_ignored += list("allow").len(),
+        match owner {
+            Owner::Project { may_allow: false } => found.n_ignored += list("allow").len(),
+            Owner::Project { .. } | Owner::Person => found.rules.allow.extend(list("allow")),
         }
-        let mode = document["permissions"]["defaultMode"].as_str().filter(|_| may_allow);
+        let may_set = |mode: &&str| owner == Owner::Person || *mode != "bypassPermissions";
+        let mode = document["permissions"]["defaultMode"].as_str().filter(may_set);
         found.default_mode = found.default_mode.or(mode.map(str::to_owned));
     }
     found
 }
 
-/// Trust in a folder is trust in those below it.
 fn is_trusted(files: &Files<'_>, problems: &mut Vec<String>) -> bool {
     let Some(memory) = document(files.memory, problems) else { return false };
     let root = files.project_root.canonicalize();
     let root = root.unwrap_or_else(|_| files.project_root.to_owned());
-    root.ancestors().any(|folder| {
-        let folder = folder.to_string_lossy();
-        memory["projects"][&*folder]["hasTrustDialogAccepted"].as_bool() == Some(true)
-    })
+    let known = &memory["projects"][&*root.to_string_lossy()];
+    known["hasTrustDialogAccepted"].as_bool() == Some(true)
 }
 
 fn document(path: &Path, problems: &mut Vec<String>) -> Option<Value> {
@@ -145,18 +154,26 @@ mod tests {
     #[test]
     fn what_a_project_allows_counts_only_where_it_is_trusted() {
         let place = Place::new();
-        place.write("project/.claude/settings.json", &allowing("project", "bypassPermissions"));
+        place.write("project/.claude/settings.json", &allowing("project", "plan"));
+        place.write("project/.claude/settings.local.json", &allowing("local", "bypassPermissions"));
         place.write("config/settings.json", &allowing("user", "acceptEdits"));
+        place.trust(&place.root());
         let found = place.read();
-        assert_eq!((found.rules.allow.join(" "), found.n_ignored), ("user".to_owned(), 1));
-        assert_eq!(found.rules.deny.join(", "), "not project, not user");
-        assert_eq!(found.default_mode.as_deref(), Some("acceptEdits"));
-        for trusted in [place.root().join("project"), place.root()] {
-            place.trust(&trusted);
-            let found = place.read();
-            assert_eq!(found.rules.allow.join(" "), "project user");
-            assert_eq!(found.default_mode.as_deref(), Some("bypassPermissions"));
-        }
+        assert_eq!((found.rules.allow.join(" "), found.n_ignored), ("local user".to_owned(), 1));
+        assert_eq!(found.rules.deny.join(", "), "not local, not project, not user");
+        assert_eq!(found.default_mode.as_deref(), Some("plan"));
+        place.trust(&place.root().join("project"));
+        assert_eq!(place.read().rules.allow.join(" "), "local project user");
+    }
+
+    #[test]
+    fn only_the_persons_own_file_skips_all_permissions() {
+        let place = Place::new();
+        place.trust(&place.root().join("project"));
+        place.write("project/.claude/settings.json", &allowing("project", "bypassPermissions"));
+        assert_eq!(place.read().default_mode, None);
+        place.write("config/settings.json", &allowing("user", "bypassPermissions"));
+        assert_eq!(place.read().default_mode.as_deref(), Some("bypassPermissions"));
     }
 
     #[test]
