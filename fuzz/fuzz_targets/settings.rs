@@ -26,6 +26,8 @@ fuzz_target!(|text: &[u8]| {
     assert!(problems.iter().all(|problem| problem.contains("it was not used")));
     // Nobody has trusted the file.
     assert!(read.completion.is_none() && read.receipt_ignore.is_none());
+    let mode = read.client().permission_mode.unwrap_or_default();
+    assert!(["", "default", "manual", "plan", "dontAsk"].contains(&mode.as_str()), "{mode}");
     assert_eq!(read.clone().over(Settings::default()), read);
     assert_eq!(Settings::default().over(read.clone()), read);
     let mut state = LoopState::default();

@@ -15,6 +15,7 @@ macro_rules! tests {
 mod checks;
 mod context;
 mod demo;
+mod driver;
 mod evidence;
 mod facts;
 mod install;
@@ -26,6 +27,9 @@ mod person;
 mod plan_rounds;
 mod registrations;
 mod rig;
+#[path = "../support/round.rs"]
+#[allow(dead_code, unreachable_pub)]
+mod round;
 mod signals;
 #[path = "../support/mod.rs"]
 mod support;
@@ -46,6 +50,9 @@ const N_THREADS: usize = 2;
 type Test = (&'static str, fn());
 
 fn main() -> ExitCode {
+    if round::carried_out() {
+        return ExitCode::SUCCESS;
+    }
     let mut arguments = Arguments::from_args();
     arguments.test_threads = arguments.test_threads.or(Some(N_THREADS));
     if arguments.list {
@@ -85,6 +92,7 @@ fn trials(ignored: bool) -> Vec<Trial> {
         ("checks", checks::TESTS),
         ("context", context::TESTS),
         ("demo", demo::TESTS),
+        ("driver", driver::TESTS),
         ("person", person::TESTS),
         ("person::interrupts", person::interrupts::TESTS),
         ("person::plans", person::plans::TESTS),

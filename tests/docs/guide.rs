@@ -120,10 +120,22 @@ fn the_settings_are_shown_whole_and_with_their_defaults() {
         // They have guides of their own.
         backpressure: None,
         context: None,
+        // Shown by itself, below.
+        client: None,
     } = settings
     else {
         panic!("a setting is not shown: {settings:?}");
     };
+}
+
+#[test]
+fn the_settings_of_the_client_are_shown_and_can_be_used() {
+    let guide = read(&root().join("docs/evidence.md"));
+    let shown = guide.split_once("```toml\n[client]").and_then(|(_, rest)| rest.split_once("```"));
+    let shown = format!("[client]{}", shown.expect("they stand in a block").0);
+    let settings: Settings = toml::from_str(&shown).unwrap();
+    assert_eq!(settings.refused(), None);
+    assert_eq!(settings.client().permission_mode.as_deref(), Some("acceptEdits"));
 }
 
 #[test]

@@ -202,7 +202,7 @@ impl World {
     }
 
     /// The client's environment, for a `stand_in` that plays the API.
-    pub(super) fn client_environment(&self, stand_in: &StandIn) -> Vec<(OsString, OsString)> {
+    pub fn client_environment(&self, stand_in: &StandIn) -> Vec<(OsString, OsString)> {
         let fixed = [
             ("ANTHROPIC_API_KEY", DUMMY_API_KEY),
             ("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1"),

@@ -16,6 +16,7 @@ pub mod frozen;
 pub mod globs;
 pub mod graph;
 pub mod guard;
+pub mod permission;
 pub mod plain;
 pub mod plan;
 pub mod programs;

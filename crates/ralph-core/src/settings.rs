@@ -4,10 +4,13 @@
 //! running loop. A project's file may tune; it names no command to run and switches nothing on that
 //! the person did not.
 
+mod client;
+
 use crate::arguments::Number;
 use crate::check::choice::Choice;
 use crate::facts;
 use crate::state::{Completion, LoopState};
+pub use client::Client;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::time::Duration;
@@ -48,6 +51,9 @@ pub struct Settings {
     /// The section `[context]`, as it was written; [`Settings::facts`] reads it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub context: Option<Value>,
+    /// The section `[client]`, as it was written, for the same reason. [`Settings::client`] reads it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub client: Option<Value>,
 }
 
 impl Settings {
@@ -61,9 +67,14 @@ impl Settings {
             (Some(_), Some(_)) => written(&self.facts().over(below.facts())),
             (ours, theirs) => ours.clone().or_else(|| theirs.clone()),
         };
+        let client = match (&self.client, &below.client) {
+            (Some(_), Some(_)) => serde_json::to_value(self.client().over(below.client())).ok(),
+            (ours, theirs) => ours.clone().or_else(|| theirs.clone()),
+        };
         Settings {
             backpressure,
             context,
+            client,
             max_iterations: self.max_iterations.or(below.max_iterations),
             max_minutes: self.max_minutes.or(below.max_minutes),
             stall_limit: self.stall_limit.or(below.stall_limit),
@@ -87,6 +98,11 @@ impl Settings {
         facts::choice::Choice::deserialize(section).unwrap_or_default()
     }
 
+    /// What is said of the client in headless loops; nothing where it cannot be read.
+    pub fn client(&self) -> Client {
+        Client::deserialize(self.client.clone().unwrap_or_default()).unwrap_or_default()
+    }
+
     /// What a project's own file may say without its owner's trust: bounds may be lowered or
     /// raised, but what counts as proof is the person's to say.
     pub fn of_untrusted_project(self) -> Settings {
@@ -94,7 +110,10 @@ impl Settings {
             self.backpressure.as_ref().and_then(|_| written(&self.checks().of_untrusted_project()));
         let context =
             self.context.as_ref().and_then(|_| written(&self.facts().of_untrusted_project()));
-        Settings { completion: None, receipt_ignore: None, backpressure, context, ..self }
+        let client = self.client.as_ref();
+        let client =
+            client.and_then(|_| serde_json::to_value(self.client().of_untrusted_project()).ok());
+        Settings { completion: None, receipt_ignore: None, backpressure, context, client, ..self }
     }
 
     /// What of a file's text no loop can use, with what to write. Numbers keep to the bounds of the
@@ -119,9 +138,13 @@ impl Settings {
             Some(Err(error)) => Some(format!("`[backpressure]`: {error}")),
             None => None,
         };
-        checks.or_else(|| match self.context.as_ref().map(facts::choice::Choice::deserialize)? {
+        let context = || match self.context.as_ref().map(facts::choice::Choice::deserialize)? {
             Ok(choice) => choice.refused(),
             Err(error) => Some(format!("`[context]`: {error}")),
+        };
+        checks.or_else(context).or_else(|| match self.client.as_ref().map(Client::deserialize)? {
+            Ok(client) => client.refused(),
+            Err(error) => Some(format!("`[client]`: {error}")),
         })
     }
 
@@ -263,6 +286,30 @@ mod tests {
         let mut state = LoopState::default();
         merged.apply(&mut state);
         assert_eq!(state.settings.get("context"), None);
+    }
+
+    #[test]
+    fn a_project_without_trust_does_not_skip_permissions_and_a_stricter_mode_is_its_own_to_say() {
+        let set = |mode: &str| Settings {
+            client: Some(json!({"permission_mode": mode})),
+            ..Settings::default()
+        };
+        let mode = |settings: Settings| settings.client().permission_mode.unwrap_or_default();
+        let user = || set("acceptEdits");
+        assert_eq!(mode(set("plan").over(user())), "plan");
+        assert_eq!(mode(set("bypassPermissions").over(user())), "bypassPermissions");
+        for bold in ["bypassPermissions", "auto", "acceptEdits"] {
+            let merged = set(bold).of_untrusted_project().over(set("default"));
+            assert_eq!(mode(merged), "default", "{bold}");
+        }
+        for meek in ["plan", "dontAsk", "default"] {
+            assert_eq!(mode(set(meek).of_untrusted_project().over(user())), meek);
+        }
+        assert_eq!(mode(Settings::default().over(user())), "acceptEdits");
+        assert_eq!(set("default").refused(), None);
+        assert!(set("yolo").refused().unwrap().contains("not `yolo`"));
+        let unknown = Settings { client: Some(json!({"mode": "x"})), ..Settings::default() };
+        assert!(unknown.refused().unwrap().starts_with("`[client]`: unknown field `mode`"));
     }
 
     #[test]

@@ -9,6 +9,7 @@ pub mod chance;
 pub mod checkpoint;
 pub mod checks;
 pub mod client;
+pub mod client_settings;
 pub mod clock;
 pub mod command;
 pub mod digest;

@@ -7,9 +7,11 @@
 
 mod attempt;
 mod command;
+mod preflight;
 mod shown;
 
 pub use command::{LONGEST_PROMPT, client, command_line, fit};
+pub use preflight::{Preflight, preflight};
 
 use anyhow::{Context, Result};
 use attempt::{Attempt, Tried};

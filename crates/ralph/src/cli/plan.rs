@@ -30,8 +30,6 @@ pub(crate) struct Args {
     )]
     rounds: u32,
     #[command(flatten)]
-    which: Which,
-    #[command(flatten)]
     client: Client,
 }
 
@@ -99,7 +97,7 @@ fn round(here: &Here, args: &Args, logs: &Path, number: u32) -> Result<Round> {
     let label = format!("round {number}/{}", args.rounds);
     let file = logs.join(format!("graph-{number}.md"));
     Ok(Round {
-        prompt: prompt(&graph(here, &args.which)?, &file, args.client.dry_run)?,
+        prompt: prompt(&graph(here)?, &file, args.client.dry_run)?,
         env: vec![("RALPH_ROUND".to_owned(), "plan".to_owned())],
         extra_args: args.client.args.clone(),
         permission_mode: args.client.permission_mode.clone(),
@@ -110,9 +108,10 @@ fn round(here: &Here, args: &Args, logs: &Path, number: u32) -> Result<Round> {
     })
 }
 
-/// As `ralph task list --all --markdown` prints it; nothing where nothing is planned.
-fn graph(here: &Here, which: &Which) -> Result<String> {
-    let found = which::to_plan(here, which)?;
+/// As `ralph task list --all --markdown` prints it; nothing where nothing is planned. Of the loop that
+/// `ralph plan-sync` will mean in the round.
+fn graph(here: &Here) -> Result<String> {
+    let found = which::to_plan(here, &Which::default())?;
     let markdown =
         |found: which::Found| render::markdown(&found.state.task_graph, Show::All, here.now);
     Ok(found.map(markdown).unwrap_or_default())

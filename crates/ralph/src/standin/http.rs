@@ -46,6 +46,25 @@ pub(super) fn write_json(
     to.flush().context("could not send an answer")
 }
 
+/// An error with headers of its own, which tell the client of limits.
+pub(super) fn write_error(
+    to: &mut impl Write,
+    status: u16,
+    headers: &[(String, String)],
+    body: &Value,
+) -> Result<()> {
+    let lines = headers.iter().map(|(name, value)| format!("{name}: {value}\r\n"));
+    let body = body.to_string();
+    let answer = format!(
+        "HTTP/1.1 {status} Scripted\r\ncontent-type: application/json\r\n{}content-length: {}\r\n\
+         connection: close\r\n\r\n{body}",
+        lines.collect::<String>(),
+        body.len()
+    );
+    to.write_all(answer.as_bytes()).context("could not send an error")?;
+    to.flush().context("could not send an error")
+}
+
 /// A length is left out for a stream: the end of the connection is the end of the body.
 pub(super) fn write_head(
     to: &mut impl Write,

@@ -17,7 +17,9 @@ static N_IDS: AtomicU64 = AtomicU64::new(1);
 /// Answers as server-sent events.
 pub(super) fn stream(to: &mut impl Write, turn: &Turn, model: &str) -> Result<()> {
     let blocks = match &turn.says {
-        Says::Error { status, body } => return http::write_json(to, *status, body, true),
+        Says::Error { status, headers, body } => {
+            return http::write_error(to, *status, headers, body);
+        }
         Says::Content(blocks) => blocks,
     };
     let first_words =
@@ -50,7 +52,9 @@ pub(super) fn stream(to: &mut impl Write, turn: &Turn, model: &str) -> Result<()
 /// Answers as one document.
 pub(super) fn whole(to: &mut impl Write, turn: &Turn, model: &str) -> Result<()> {
     let blocks = match &turn.says {
-        Says::Error { status, body } => return http::write_json(to, *status, body, true),
+        Says::Error { status, headers, body } => {
+            return http::write_error(to, *status, headers, body);
+        }
         Says::Content(blocks) => blocks,
     };
     pass_gates(blocks);

@@ -74,7 +74,7 @@ pub struct Turn {
 #[derive(Clone)]
 pub(super) enum Says {
     Content(Vec<Block>),
-    Error { status: u16, body: Value },
+    Error { status: u16, headers: Vec<(String, String)>, body: Value },
 }
 
 /// A piece of an answer.
@@ -141,7 +141,16 @@ impl Turn {
 
     /// An API error with exactly this body.
     pub fn error_body(status: u16, body: Value) -> Turn {
-        Turn { says: Says::Error { status, body }, usage: Usage::default() }
+        Turn { says: Says::Error { status, headers: Vec::new(), body }, usage: Usage::default() }
+    }
+
+    /// Adds a header to an error; words have none.
+    #[must_use]
+    pub fn with_header(mut self, name: &str, value: &str) -> Turn {
+        if let Says::Error { headers, .. } = &mut self.says {
+            headers.push((name.to_owned(), value.to_owned()));
+        }
+        self
     }
 
     /// Holds the whole answer back until the gate opens.

@@ -1,0 +1,101 @@
+//! The commands of a line, as the client asks about them: each by itself.
+//!
+//! Only lines whose parts can be told without doubt are taken apart. Any other is one part, which a
+//! rule has to name as it is written.
+
+use super::{Mode, rules};
+use crate::shell;
+
+/// One command that has to be allowed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Part {
+    /// As it is written.
+    pub(super) text: String,
+    /// It writes a file by itself, or runs in the background: no rule for the command is enough.
+    is_more: bool,
+    /// It is nothing but words.
+    is_plain: bool,
+}
+
+/// What the client itself takes off before it compares; each was measured.
+const TAKEN_OFF: [&str; 5] = ["time", "nice", "nohup", "xargs", "timeout"];
+
+/// Not asked about in any mode, within the project; each was measured.
+const HARMLESS: [&str; 19] = [
+    "[", "cat", "cd", "date", "diff", "echo", "grep", "head", "jq", "ls", "pwd", "sort", "stat",
+    "tail", "test", "true", "wc", "which", "git",
+];
+
+/// What of git only looks.
+const LOOKING: [&str; 4] = ["status", "diff", "log", "show"];
+
+/// Not asked about where edits are accepted, within the project; each was measured.
+const EDITING: [&str; 6] = ["mkdir", "rmdir", "touch", "rm", "mv", "cp"];
+
+impl Part {
+    pub(super) fn is_allowed_by(&self, allow: &[String]) -> bool {
+        let mut texts = vec![self.text.clone()];
+        if self.is_plain {
+            texts.extend(without_wrapper(&self.text));
+        }
+        // A rule for all of Bash allows whatever is in the line.
+        let texts = if self.is_more { &[][..] } else { &texts[..] };
+        rules::naming(allow, "Bash", texts).is_some()
+    }
+
+    pub(super) fn is_harmless(&self, mode: Mode) -> bool {
+        let mut words = self.text.split_whitespace();
+        let name = words.next().unwrap_or_default();
+        let is_known =
+            HARMLESS.contains(&name) || mode == Mode::AcceptEdits && EDITING.contains(&name);
+        let looks = name != "git" || words.next().is_some_and(|word| LOOKING.contains(&word));
+        self.is_plain && is_known && looks && self.text.split_whitespace().skip(1).all(stays)
+    }
+}
+
+/// A word that leads out of the project makes any command one to ask about.
+fn stays(word: &str) -> bool {
+    !word.starts_with(['/', '~']) && !word.split(['/', '=']).any(|name| name == "..")
+}
+
+/// The parts that are asked about.
+pub(super) fn parts(line: &str) -> Vec<Part> {
+    let plain = line.replace(" 2>&1", "");
+    if !plain.contains(|letter| "'\"\\$`(){}<>#\n".contains(letter)) {
+        return split(&plain);
+    }
+    // Quoted or not: better one question too many announced than one too few.
+    let is_more = line.contains(|letter| ";|&(){}<>#`\n".contains(letter));
+    vec![Part { text: line.to_owned(), is_more, is_plain: false }]
+}
+
+/// A line of nothing but words and operators.
+fn split(line: &str) -> Vec<Part> {
+    let joined = line.replace("&&", ";").replace("||", ";").replace('|', ";");
+    let parts = joined.split(';').map(str::trim).filter(|text| !text.is_empty());
+    let part = |text: &str| {
+        let is_assigned = text.split_whitespace().next().is_some_and(|word| word.contains('='));
+        let is_more = text.contains('&');
+        Part { text: text.to_owned(), is_more, is_plain: !is_assigned && !is_more }
+    };
+    parts.map(part).collect()
+}
+
+fn without_wrapper(text: &str) -> Option<String> {
+    let mut words = text.split_whitespace();
+    let name = words.next().filter(|name| TAKEN_OFF.contains(name))?;
+    if name == "timeout" {
+        words.next().filter(|word| word.starts_with(|letter: char| letter.is_ascii_digit()))?;
+    }
+    Some(words.collect::<Vec<_>>().join(" "))
+}
+
+/// Every command that the line may run, with its wrappers taken off: more than is asked about.
+pub(super) fn all_that_may_run(line: &str) -> Vec<String> {
+    let commands = shell::read(line, &[]).commands;
+    let joined = |command: &shell::Simple| {
+        let words: Vec<&str> = command.words.iter().map(|word| word.text.as_str()).collect();
+        words.join(" ")
+    };
+    commands.iter().map(joined).chain(std::iter::once(line.to_owned())).collect()
+}
