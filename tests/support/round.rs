@@ -3,13 +3,14 @@
 
 use std::ffi::OsString;
 use std::io::{BufRead, BufReader};
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use ralph::driver::{self, Came, Outcome, Policy, Round};
 use ralph_io::interrupts::Interrupts;
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::{Pid, Signal, kill_process_group};
 use serde_json::{Value, json};
 
 /// Set for that process: the round, as JSON.
@@ -60,6 +61,7 @@ impl Order {
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
+            .process_group(0)
             .spawn()
             .unwrap()
     }
@@ -89,9 +91,9 @@ pub fn answer(child: Child) -> Answer {
     Answer { came: serde_json::from_str(line).unwrap(), shown }
 }
 
-/// Ctrl-C, as far as its process is concerned.
+/// Ctrl-C, which a terminal sends to all of the foreground group.
 pub fn interrupt(child: &Child) {
-    kill_process(Pid::from_child(child), Signal::INT).unwrap();
+    kill_process_group(Pid::from_child(child), Signal::INT).unwrap();
 }
 
 /// Waits until its process has told the person this; what it tells later is dropped.

@@ -3,6 +3,7 @@
 use super::command::arguments;
 use super::shown::Shown;
 use super::{Round, Sum};
+use crate::cli::exit::{Exit, refused};
 use anyhow::Result;
 use ralph_core::rounds::{self, Policy, Showed};
 use ralph_core::stream::{self, Account, Lines, Said};
@@ -42,7 +43,8 @@ impl Attempt<'_> {
             grace: self.policy.grace,
         };
         let mut ear = Ear { lines: Lines::default(), account: Account::default(), log, shown };
-        let gone = headless::run(&start, interrupts, &mut ear)?;
+        let gone = headless::run(&start, interrupts, &mut ear)
+            .map_err(|error| refused(Exit::MissingProgram, format!("{error:#}")))?;
         let Ear { mut lines, mut account, mut log, .. } = ear;
         lines
             .finish(&mut |line| stream::read(line).into_iter().for_each(|said| account.hear(said)));
