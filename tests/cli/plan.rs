@@ -63,6 +63,20 @@ fn a_missing_client_is_named_and_nothing_is_written() {
 }
 
 #[test]
+fn what_the_mode_will_deny_is_said_before_and_an_unknown_mode_begins_nothing() {
+    let world = world(NOTES);
+    fs::create_dir_all(world.path("home")).unwrap();
+    let printed = world.ralph(&["plan"]).stderr;
+    assert!(printed.starts_with("permission mode: default\n`ralph plan-sync "), "{printed}");
+    assert!(printed.contains("in no other mode than bypassPermissions"), "{printed}");
+    let printed = world.ralph(&["plan", "--permission-mode", "bypassPermissions"]).stderr;
+    assert!(!printed.contains("plan-sync"), "{printed}");
+    let n = called(&world).len();
+    let refused = world.ralph(&["plan", "--permission-mode", "yolo"]);
+    assert_eq!((refused.exit, called(&world).len()), (2, n), "{refused:?}");
+}
+
+#[test]
 fn a_dry_run_shows_the_command_with_the_graph_and_starts_nothing() {
     let world = world(NOTES).live_loop("S");
     world.in_session("S", &["task", "add", "write the \"parser\""], "").done();

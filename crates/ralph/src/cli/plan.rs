@@ -12,6 +12,7 @@ use super::which::{self, Which};
 use crate::driver::{self, Outcome, Round};
 use anyhow::Result;
 use ralph_core::graph::render::{self, Show};
+use ralph_core::permission::Need;
 use ralph_io::interrupts::{Asked, Interrupts};
 use ralph_io::outside;
 use std::path::{Path, PathBuf};
@@ -33,6 +34,9 @@ pub(crate) struct Args {
     client: Client,
 }
 
+/// The one call that a planner must be permitted.
+const SYNC: &str = "ralph plan-sync <<'RALPH_TASKS'\n{\"id\":\"T-1\"}\nRALPH_TASKS";
+
 /// Runs the rounds.
 pub(crate) fn run(args: &Args) -> Result<Exit> {
     if args.rounds == 0 {
@@ -47,11 +51,16 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
         return Ok(Exit::Done);
     }
     driver::client()?;
+    if !args.client.tell(&here, &[Need::Bash(SYNC.to_owned())])? {
+        screen::tell(
+            "the planner stores its tasks by that call, and in no other mode than bypassPermissions does \
+             the client let JSON pass in a shell command without a person",
+        );
+    }
     outside::make_folders(&logs, 0o700)?;
     screen::tell(&format!(
-        "planning in {}, {}; logs in {}",
+        "planning in {}; logs in {}",
         counted(args.rounds),
-        args.client.mode(),
         screen::visible(&logs.display().to_string())
     ));
     all(&here, args, &logs)
@@ -100,7 +109,7 @@ fn round(here: &Here, args: &Args, logs: &Path, number: u32) -> Result<Round> {
         prompt: prompt(&graph(here)?, &file, args.client.dry_run)?,
         env: vec![("RALPH_ROUND".to_owned(), "plan".to_owned())],
         extra_args: args.client.args.clone(),
-        permission_mode: args.client.permission_mode.clone(),
+        permission_mode: args.client.permission_mode(here),
         log: logs.join(format!("round-{number}.jsonl")),
         folder: Some(PathBuf::from(&here.root)),
         label,

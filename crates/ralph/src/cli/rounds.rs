@@ -5,18 +5,19 @@ use super::exit::{Exit, refused};
 use super::here::Here;
 use super::number;
 use super::screen;
-use crate::driver::{Came, Outcome, Policy};
+use crate::driver::{self, Came, Outcome, Policy};
 use anyhow::Result;
-use ralph_io::clock;
+use ralph_core::permission::Need;
+use ralph_io::{clock, settings};
 use std::ffi::OsString;
 use std::path::PathBuf;
 
 /// How the client is called.
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct Client {
-    /// How the client asks for permissions, as its own `--permission-mode` [default: its settings]
+    /// How the client asks for permissions, as its own `--permission-mode` [default: the settings]
     #[arg(long, value_name = "MODE")]
-    pub(crate) permission_mode: Option<String>,
+    permission_mode: Option<String>,
     /// Wait until a usage limit is reset, instead of stopping there
     #[arg(long)]
     wait_limits: bool,
@@ -33,10 +34,24 @@ impl Client {
         Policy { waits_for_limits: self.wait_limits, ..Policy::default() }
     }
 
-    /// What a person should know before it starts.
-    pub(crate) fn mode(&self) -> String {
-        let mode = self.permission_mode.as_deref().unwrap_or("of the client's settings");
-        format!("permission mode {}", screen::visible(mode))
+    /// As it was said here, else in Ralph's settings; none leaves it to the client's own.
+    pub(crate) fn permission_mode(&self, here: &Here) -> Option<String> {
+        let said = || settings::read(&here.home, &here.root).0.client().permission_mode;
+        self.permission_mode.clone().or_else(said)
+    }
+
+    /// Says the mode, and what the client's settings have against these calls; true if it has nothing.
+    ///
+    /// # Errors
+    /// When the client knows no such mode.
+    pub(crate) fn tell(&self, here: &Here, needs: &[Need]) -> Result<bool> {
+        let mode = self.permission_mode(here);
+        let preflight = driver::preflight(needs, mode.as_deref(), &here.root)?;
+        screen::tell(&format!("permission mode: {}", screen::visible(&preflight.mode)));
+        for line in preflight.lines() {
+            screen::tell(&screen::visible(&line));
+        }
+        Ok(preflight.obstacles.is_empty())
     }
 }
 
