@@ -25,7 +25,7 @@ if [[ -f package.json ]]; then
   add Dependencies "$(jq -r '[.dependencies // {}, .devDependencies // {}] | map(keys[]) | join(", ")' package.json)"
 fi
 if [[ -d supabase/migrations ]]; then
-  add Migrations "$(ls supabase/migrations | tail -5)"
+  add Migrations "$(printf '%s\n' supabase/migrations/* | tail -5)"
   add Tables "$(grep -rhoiE 'create table (if not exists )?[a-z_."]+' supabase/migrations | awk '{print $NF}' | sort -u)"
 fi
 if [[ -f tsconfig.json ]]; then
