@@ -106,9 +106,9 @@ pub struct Redirect {
 pub fn read(command: &str, known: &[(&str, &str)]) -> Reading {
     let mut reader = Reader::default();
     for (name, value) in known {
-        reader.variables.insert((*name).to_owned(), Word::plain(value));
+        reader.variables.insert((*name).to_owned(), Word::plain(&word::without_marks(value)));
     }
-    reader.script(command);
+    reader.script(&word::without_marks(command));
     reader.reading
 }
 

@@ -401,3 +401,15 @@ fn loops_in_loops_and_values_that_double_are_given_up_on() {
     let doubled = format!("x=aaaaaaaa;{} echo $x", "x=$x$x;".repeat(60));
     read(&doubled, &[]);
 }
+
+#[test]
+fn a_control_character_of_the_text_is_a_letter_and_no_mark_of_ours() {
+    for mark in ['\u{1}', '\u{2}', '\u{3}', '\u{4}'] {
+        let inside = read(&format!("bash -c 'sudo -u{mark}me -- ralph cancel'"), &[]);
+        let names: Vec<_> = inside.commands.iter().map(|one| one.base()).collect();
+        assert_eq!(names, ["ralph", "bash"], "{mark:?}");
+        check(&format!("sudo -u{mark}me -- ralph cancel"), &["ralph cancel"]);
+        check(&format!("ca{mark}t 'a{mark}b'"), &["ca\u{5}t a\u{5}b"]);
+    }
+    check(r"echo $'a\004b'", &["echo a\u{5}b"]);
+}

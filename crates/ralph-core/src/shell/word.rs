@@ -5,6 +5,7 @@
 
 use super::Reader;
 use rable::{Node, NodeKind};
+use std::borrow::Cow;
 
 /// Stands for any text: a variable, the output of a command.
 pub const UNKNOWN: char = '\u{1}';
@@ -14,6 +15,16 @@ pub const STAR: char = '\u{2}';
 pub const ONE: char = '\u{3}';
 /// Stands for the end of a word inside the value of a variable.
 const SPLIT: char = '\u{4}';
+
+/// A text in which none of these stands already: to a shell they are letters like others, and here
+/// they would part a word, or make it one that nobody knows.
+pub(super) fn without_marks(text: &str) -> Cow<'_, str> {
+    let marks = [UNKNOWN, STAR, ONE, SPLIT];
+    match text.contains(marks) {
+        true => Cow::from(text.replace(marks, "\u{5}")),
+        false => Cow::from(text),
+    }
+}
 
 /// Longer values of variables count as unknown: `x=$x$x` doubles them.
 const LONGEST_VALUE: usize = 1024;
@@ -78,7 +89,7 @@ impl Reader {
         let unknown = || vec![UNKNOWN.to_string()];
         match &part.kind {
             NodeKind::WordLiteral { value } => vec![unquoted(value, quotes)],
-            NodeKind::AnsiCQuote { decoded, .. } => vec![decoded.clone()],
+            NodeKind::AnsiCQuote { decoded, .. } => vec![without_marks(decoded).into_owned()],
             NodeKind::LocaleString { inner, .. } => {
                 self.embedded(inner);
                 if inner.contains(['$', '`']) {
