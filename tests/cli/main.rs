@@ -2,6 +2,7 @@
 #![allow(clippy::disallowed_methods, clippy::unwrap_used)]
 
 mod adopt;
+mod build;
 mod checkpoint;
 mod graphs;
 mod help;

@@ -12,6 +12,7 @@ macro_rules! tests {
     ($($name:ident),* $(,)?) => { &[$((stringify!($name), $name)),*] };
 }
 
+mod builds;
 mod checks;
 mod context;
 mod demo;
@@ -97,6 +98,7 @@ fn trials(ignored: bool) -> Vec<Trial> {
         ("person::interrupts", person::interrupts::TESTS),
         ("person::plans", person::plans::TESTS),
         ("plan_rounds", plan_rounds::TESTS),
+        ("builds", builds::TESTS),
         ("loops", loops::TESTS),
         ("interference", interference::TESTS),
         ("registrations", registrations::TESTS),

@@ -54,7 +54,8 @@ fn problem(help: &Path, command: &str) -> Option<String> {
         _ => "ralph".to_owned(),
     };
     let mut told = kept(help, &name)?;
-    for word in words {
+    // What stands after a lone `--` is for another program.
+    for word in words.take_while(|word| *word != "--") {
         let below = kept(help, &format!("{name}-{word}"));
         if let Some(below) = below {
             name = format!("{name}-{word}");

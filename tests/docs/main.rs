@@ -86,7 +86,7 @@ fn check_contains(text: &str, words: &[&str]) {
 #[test]
 fn every_skill_is_named_as_its_folder_and_says_what_it_does() {
     let skills = skills();
-    for shipped in ["ralph", "ralph-plan", "ralph-cancel"] {
+    for shipped in ["ralph", "ralph-plan", "ralph-build", "ralph-cancel"] {
         assert!(skills.contains_key(shipped), "{shipped} is missing");
     }
     for (folder, text) in skills {

@@ -299,6 +299,16 @@ fn used_up(state: &LoopState, now: Timestamp) -> Option<(EndingKind, String)> {
     Some((EndingKind::Budget, detail))
 }
 
+/// True if no bound is reached; else the loop is ended by it.
+pub fn may_go_on(state: &mut LoopState, now: Timestamp) -> bool {
+    if state.ending.is_none()
+        && let Some((kind, detail)) = used_up(state, now)
+    {
+        end(state, kind, detail, now);
+    }
+    state.ending.is_none()
+}
+
 /// How much of the loop's time is left.
 pub fn time_left(state: &LoopState, now: Timestamp) -> Duration {
     let began = state.started_at.unwrap_or(state.created_at);

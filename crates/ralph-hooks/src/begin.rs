@@ -248,7 +248,7 @@ fn wants_baseline(state: &LoopState, options: &Options) -> bool {
 }
 
 /// What the person is shown at the start is what they agree to.
-fn freeze(state: &mut LoopState, root: &Path, now: Timestamp) {
+pub fn freeze(state: &mut LoopState, root: &Path, now: Timestamp) {
     let test_files = test_files::record(root, &state.acceptance_criteria);
     frozen::freeze(state, test_files, now);
 }

@@ -13,7 +13,7 @@ use anyhow::Result;
 use ralph_core::event::Event;
 use ralph_core::reply::Reply;
 use ralph_core::state::{LoopState, PauseCause, Phase, Turn};
-use ralph_core::{ending_marks, say};
+use ralph_core::{build, contract, ending_marks, say};
 use ralph_io::{client, clock, transcript};
 use serde_json::Value;
 use std::path::Path;
@@ -34,6 +34,7 @@ fn command(call: &Call) -> Result<Reply> {
         "ralph" => start_command(call),
         "ralph-cancel" => cancel_command(call),
         "ralph-plan" => plan_command(call),
+        "ralph-build" => build_command(call),
         _ => Ok(Reply::silent()),
     };
     // A person waits for the answer, and a start that failed must not look like one.
@@ -91,6 +92,30 @@ fn cancel(call: &Call, bound: &Bound) -> Result<Option<String>> {
             _ => Some(say::line("the loop had ended before")),
         }),
     }
+}
+
+/// The session of a round is told its task; a person has no use for this command.
+fn build_command(call: &Call) -> Result<Reply> {
+    let bound = Bound::<LoopState>::find(call)?;
+    let Some(bound) = bound.filter(|one| one.state.is_running() && one.state.round.is_some())
+    else {
+        return Ok(Reply::block(&say::line(
+            "`ralph build` in a terminal begins this; type /ralph to work here",
+        )));
+    };
+    if bound.is_outranked(call.via) {
+        return Ok(Reply::silent());
+    }
+    let turn = Turn::new(call.input.prompt_id.clone(), clock::now());
+    bound.file.update(|state| {
+        state.note_event(call.via);
+        state.turn = Some(turn);
+    })?;
+    bound.note(call, "started", "a round of `ralph build`", Value::Null);
+    let heading = format!("Ralph build round, loop {}", bound.state.loop_id);
+    let contract = contract::contract(&heading, &bound.state, &[], clock::now());
+    let text = format!("{contract}\n\n{}", build::task(&bound.state));
+    Ok(Reply::context(Event::UserPromptExpansion, &text))
 }
 
 /// By its first words the skill tells a round from a dialogue, also where what was typed is empty.

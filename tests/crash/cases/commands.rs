@@ -81,6 +81,29 @@ pub(super) const CASES: &[Case] = &[
         ..CASE
     },
     Case {
+        name: "ralph build",
+        command: Some("build"),
+        set: || {
+            let mut world = World::new();
+            let client = world.root().join("client");
+            fs::write(&client, "#!/bin/sh\nexit 3\n").unwrap();
+            fs::set_permissions(&client, fs::Permissions::from_mode(0o755)).unwrap();
+            world.set("RALPH_CLAUDE", client.to_str().unwrap());
+            assert!(world.elsewhere(&["start", "Fix it"]).success);
+            assert!(world.elsewhere(&["task", "add", "one"]).success);
+            world
+        },
+        act: |_| person(&["build", "-n", "1"]),
+        // Whatever it was in the middle of, the next one takes the task up; a client that crashes three
+        // times gets it given up.
+        then: |w, _| {
+            assert!(!w.elsewhere(&["build"]).success);
+            let listed = w.elsewhere(&["task", "list", "--all"]).text;
+            assert!(listed.contains("failed") || listed.contains("ready"), "{listed}");
+        },
+        ..CASE
+    },
+    Case {
         name: "ralph plan",
         command: Some("plan"),
         set: || {

@@ -3,6 +3,7 @@
 mod adopt;
 mod allowed;
 mod blocked;
+mod build;
 mod cancel;
 mod check;
 mod checkpoint;
@@ -74,6 +75,8 @@ enum Command {
     /// Look back at the moments at which all criteria held, and bring one back
     #[command(subcommand)]
     Checkpoint(checkpoint::Command),
+    /// Work off the planned tasks without a person, one fresh client for each
+    Build(build::Args),
     /// Plan in rounds without a person: each studies the project and brings the tasks up to date
     Plan(plan::Args),
     /// Look at the loop's tasks and change them
@@ -129,6 +132,7 @@ impl Command {
             Command::Task(task::Command::Import(_)) => "task import",
             Command::Task(_) => "task",
             Command::PlanSync(_) => "plan-sync",
+            Command::Build(_) => "build",
             Command::Plan(_) => "plan",
             Command::Install(_) => "install",
             Command::Uninstall(_) => "uninstall",
@@ -167,6 +171,7 @@ pub fn run() -> ExitCode {
         Command::Checkpoint(command) => checkpoint::run(&command),
         Command::Task(command) => task::run(command),
         Command::PlanSync(args) => task::sync::run(&args),
+        Command::Build(args) => build::run(&args),
         Command::Plan(args) => plan::run(&args),
         Command::Install(args) => install::run(&args),
         Command::Uninstall(args) => uninstall::run(&args),

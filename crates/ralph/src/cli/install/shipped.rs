@@ -24,6 +24,7 @@ macro_rules! shipped {
 pub(crate) const SHIPPED: &[Shipped] = shipped![
     "agents/ralph-worker.md",
     "skills/ralph/SKILL.md",
+    "skills/ralph-build/SKILL.md",
     "skills/ralph-cancel/SKILL.md",
     "skills/ralph-plan/SKILL.md",
 ];

@@ -1,0 +1,314 @@
+//! `ralph build`: works off the planned tasks, one fresh client for each, without a person.
+//!
+//! The loop is bound to the session of each round while it lasts, so the hooks enforce it there as in
+//! any session. What decides is what they and the tasks say; the client's words are not asked.
+
+use super::exit::{Exit, bad_state, refused};
+use super::here::Here;
+use super::note::note;
+use super::rounds::{self, Client};
+use super::screen;
+use super::which::{self, Found, Wanted, Which};
+use crate::driver::{self, Came, Outcome, Round};
+use crate::verify::{self, Order, Pace, Silent};
+use anyhow::{Context, Result};
+use ralph_core::build::{self, Next};
+use ralph_core::permission::Need;
+use ralph_core::receipt::Standing;
+use ralph_core::say;
+use ralph_core::state::{EndingKind, LoopState, PauseCause};
+use ralph_hooks::begin;
+use ralph_io::interrupts::{Asked, Interrupts};
+use ralph_io::lifecycle;
+use ralph_io::store::LoopFile;
+use ralph_io::{chance, client, clock, lock, outside};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// How many rounds, and how the client is called.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// At most so many rounds; 0 goes on until nothing is ready
+    #[arg(
+        short = 'n',
+        long = "max-iterations",
+        value_name = "N",
+        default_value = "0",
+        value_parser = rounds::count,
+        allow_hyphen_values = true
+    )]
+    rounds: u32,
+    #[command(flatten)]
+    which: Which,
+    #[command(flatten)]
+    client: Client,
+}
+
+/// A client that crashes so often in a row, with nothing done between, is not started again.
+const MOST_CRASHES: u32 = 3;
+
+/// Works off the tasks.
+pub(crate) fn run(args: &Args) -> Result<Exit> {
+    let here = Here::gather()?;
+    let found = which::one(&here, &args.which, Wanted::LiveOrPlanned)?;
+    nobody_works(&found.state)?;
+    let logs = rounds::logs(&here, "build");
+    if args.client.dry_run {
+        let round = round(&here, args, &logs, (1, "ID"));
+        screen::print(&screen::visible_lines(&driver::command_line(&round)?))?;
+        return Ok(Exit::Done);
+    }
+    driver::client()?;
+    args.client.tell(&here, &needs())?;
+    let _alone = lock::take(&found.file.folder().join("build"), Duration::ZERO)
+        .map_err(|_| refused(Exit::No, "another `ralph build` works on this loop"))?;
+    outside::make_folders(&logs, 0o700)?;
+    let state = take_up(&here, &found)?;
+    screen::tell(&screen::visible_lines(&announcement(&state, &logs)));
+    Builder { here: &here, args, file: found.file, loop_id: state.loop_id, logs }.all()
+}
+
+/// What every round will call.
+fn needs() -> Vec<Need> {
+    let edits = ["Edit", "Write"].map(|tool| Need::Edits(tool.to_owned()));
+    let calls = ["ralph task done T-1 --result done", "ralph verify"];
+    edits.into_iter().chain(calls.map(|call| Need::Bash(call.to_owned()))).collect()
+}
+
+/// A loop whose client works would have two of them.
+fn nobody_works(state: &LoopState) -> Result<()> {
+    let works = state.is_running() && state.round.is_none();
+    if works && state.client.as_ref().is_some_and(client::is_alive) {
+        let message = format!(
+            "loop {} is at work in a session at {}; pause or cancel it first",
+            screen::visible(&state.loop_id),
+            state.position()
+        );
+        return Err(refused(Exit::No, message));
+    }
+    Ok(())
+}
+
+/// What a person starts here is what they agree to, as with a typed `/ralph`.
+fn take_up(here: &Here, found: &Found) -> Result<LoopState> {
+    let lacking = begin::cannot_start(&found.state.acceptance_criteria, &here.root);
+    if !lacking.is_empty() {
+        return Err(refused(Exit::No, format!("{}; nothing was started", lacking.join("; "))));
+    }
+    let state = found.file.update(|state| {
+        build::free(state);
+        if state.started_at.is_none() {
+            begin::freeze(state, &here.root, here.now);
+        }
+        state.clone()
+    });
+    let state = state.map_err(bad_state)?.context("the loop is gone")?;
+    note(here, &found.file, &state, ("build", "started"), "a person started to build");
+    Ok(state)
+}
+
+fn announcement(state: &LoopState, logs: &Path) -> String {
+    let mut text = format!("building loop {}; logs in {}", state.loop_id, logs.display());
+    for criterion in &state.acceptance_criteria {
+        text.push_str(&format!("\n{}: {}", criterion.id, criterion.verification_command));
+    }
+    text
+}
+
+fn round(here: &Here, args: &Args, logs: &Path, (number, session): (u32, &str)) -> Round {
+    Round {
+        prompt: "/ralph-build".to_owned(),
+        session_id: Some(session.to_owned()),
+        env: vec![("RALPH_ROUND".to_owned(), "build".to_owned())],
+        extra_args: args.client.args.clone(),
+        permission_mode: args.client.permission_mode(here),
+        log: logs.join(format!("round-{number}.jsonl")),
+        folder: Some(PathBuf::from(&here.root)),
+        label: format!("round {number}"),
+    }
+}
+
+struct Builder<'a> {
+    here: &'a Here,
+    args: &'a Args,
+    file: LoopFile,
+    loop_id: String,
+    logs: PathBuf,
+}
+
+impl Builder<'_> {
+    fn all(&self) -> Result<Exit> {
+        let interrupts = Interrupts::catch()?;
+        let mut crashes = 0;
+        for number in 1.. {
+            if self.args.rounds > 0 && number > self.args.rounds {
+                return self.rest(
+                    PauseCause::Person,
+                    "as many rounds as were asked for",
+                    Exit::Done,
+                );
+            }
+            let session = chance::uuid();
+            let Some(label) = self.begin(&session, number)? else { return self.over() };
+            let Label::Round(label) = label else { return self.stuck(label) };
+            let round =
+                Round { label, ..round(self.here, self.args, &self.logs, (number, &session)) };
+            let came = driver::run(&round, &interrupts, &self.args.client.policy());
+            let came = came.inspect_err(|_| drop(self.end(&session, "it could not be started")))?;
+            rounds::tell(&round.label, &came);
+            let done = self.end(&session, &why(&came.outcome))?;
+            screen::tell(&screen::visible(&format!("{}: {done}", round.label)));
+            crashes = if matches!(came.outcome, Outcome::Crashed { .. }) { crashes + 1 } else { 0 };
+            if let Some((cause, why)) = self.stops(&came, &interrupts, crashes) {
+                return self.rest(cause, &why, Exit::MissingProgram);
+            }
+        }
+        self.over()
+    }
+
+    /// Binds the loop to the round; none if it is over.
+    fn begin(&self, session: &str, number: u32) -> Result<Option<Label>> {
+        let now = clock::now();
+        let next =
+            self.file.update(|state| (build::begin(state, session, number, now), state.clone()));
+        let (next, state) = next.map_err(bad_state)?.context("the loop is gone")?;
+        let label = match next {
+            Next::Task(claim) => format!("round {number}, {} {}", claim.task.id, claim.task.name),
+            Next::Stuck(_) => return Ok(Some(Label::Stuck(Box::new(state)))),
+            Next::Over => {
+                self.put_away(&state)?;
+                return Ok(None);
+            }
+            Next::Criteria if self.settle()? => return Ok(None),
+            Next::Criteria => {
+                self.file.update(|state| build::begin_for_criteria(state, session, number))?;
+                format!("round {number}, criteria")
+            }
+        };
+        lifecycle::bind(&self.here.home, &self.file, session)?;
+        Ok(Some(Label::Round(label)))
+    }
+
+    /// Runs the criteria that are due; true if that ends the loop.
+    fn settle(&self) -> Result<bool> {
+        let order = Order {
+            file: &self.file,
+            ids: &[],
+            which: verify::Which::WithoutReceipt,
+            pace: Pace::Together,
+            within: None,
+        };
+        let outcome = verify::run(&order, &Silent)?;
+        let criteria = &outcome.state.acceptance_criteria;
+        let holds = |one: &&_| outcome.proof.standing(one) == Standing::Holds;
+        let n_holding = criteria.iter().filter(holds).count();
+        if n_holding < criteria.len() {
+            return Ok(false);
+        }
+        let kind = match criteria.is_empty() {
+            true => EndingKind::CompleteUnverified,
+            false => EndingKind::Complete,
+        };
+        let now = clock::now();
+        let ended = self.file.update(|state| {
+            for criterion in &mut state.acceptance_criteria {
+                criterion.verified = outcome.proof.standing(criterion) == Standing::Holds;
+            }
+            state.end(kind, format!("all tasks are done, and {n_holding} criteria hold"), now);
+            state.clone()
+        });
+        let state = ended.map_err(bad_state)?.context("the loop is gone")?;
+        self.put_away(&state)?;
+        Ok(true)
+    }
+
+    /// What became of the round's task. The loop may have ended in it.
+    fn end(&self, session: &str, why: &str) -> Result<String> {
+        let told = self.file.update(|state| build::end(state, why)).map_err(bad_state)?;
+        lifecycle::release(&self.here.home, &self.file, session)?;
+        Ok(told.unwrap_or_else(|| "the loop has ended".to_owned()))
+    }
+
+    /// Why no other round is begun, and as what the loop rests.
+    fn stops(
+        &self,
+        came: &Came,
+        interrupts: &Interrupts,
+        crashes: u32,
+    ) -> Option<(PauseCause, String)> {
+        let cause = match &came.outcome {
+            Outcome::RateLimited { .. } => PauseCause::RateLimited,
+            Outcome::Ended => PauseCause::Person,
+            _ => PauseCause::Crashed,
+        };
+        if interrupts.asked() != Asked::Nothing {
+            return Some((PauseCause::Person, "ended by Ctrl-C".to_owned()));
+        }
+        if crashes >= MOST_CRASHES {
+            return Some((cause, format!("the client crashed {crashes} times in a row")));
+        }
+        rounds::stops(&came.outcome).map(|why| (cause, why))
+    }
+
+    fn rest(&self, cause: PauseCause, why: &str, exit: Exit) -> Result<Exit> {
+        let now = clock::now();
+        let rested = self.file.update(|state| {
+            build::rest(state, cause, why, now);
+            state.clone()
+        });
+        let Some(state) = rested.map_err(bad_state)? else { return self.over() };
+        note(self.here, &self.file, &state, ("build", "paused"), why);
+        screen::print(&screen::visible_lines(&format!(
+            "loop {} rests at {}: {why}; `ralph build` goes on",
+            state.loop_id,
+            state.position()
+        )))?;
+        Ok(exit)
+    }
+
+    fn stuck(&self, label: Label) -> Result<Exit> {
+        let Label::Stuck(state) = label else { return self.over() };
+        let open = state.task_graph.iter().filter(|task| task.result.is_some());
+        let open: Vec<String> = open
+            .filter(|task| task.status != ralph_core::state::TaskStatus::Done)
+            .map(|task| {
+                format!("{} {}: {}", task.id, task.status, task.result.as_deref().unwrap_or(""))
+            })
+            .collect();
+        let why = format!("no task is ready; {}", open.join("; "));
+        self.rest(PauseCause::BlockedOnHuman, &why, Exit::No)
+    }
+
+    /// How the loop has ended, wherever it stands now.
+    fn over(&self) -> Result<Exit> {
+        let file = lifecycle::by_id(&self.here.home, &self.loop_id).context("the loop is gone")?;
+        let state = file.read().map_err(bad_state)?.context("the loop is gone")?.state;
+        self.put_away(&state)?;
+        screen::print(&screen::visible_lines(&say::ended(&state)))?;
+        let kind = state.ending.as_ref().map(|ending| &ending.kind);
+        let is_good = matches!(kind, Some(EndingKind::Complete | EndingKind::CompleteUnverified));
+        Ok(if is_good { Exit::Done } else { Exit::No })
+    }
+
+    fn put_away(&self, state: &LoopState) -> Result<()> {
+        if state.ending.is_some() && !lifecycle::is_put_away(&self.here.home, &self.file) {
+            lifecycle::let_go(&self.here.home, &self.file, state)?;
+        }
+        Ok(())
+    }
+}
+
+enum Label {
+    Round(String),
+    Stuck(Box<LoopState>),
+}
+
+fn why(outcome: &Outcome) -> String {
+    match outcome {
+        Outcome::Finished { .. } => "its client ended without closing it".to_owned(),
+        Outcome::RateLimited { .. } => "the usage limit was reached".to_owned(),
+        Outcome::Overloaded { .. } => "the API did not answer".to_owned(),
+        Outcome::Crashed { why } => why.clone(),
+        Outcome::Ended => "a person ended it".to_owned(),
+    }
+}
