@@ -1,4 +1,4 @@
-//! Texts without what differs from one run to the next: times, loop ids and process ids.
+//! Texts without what differs from one run to the next: times, loop ids, session ids and process ids.
 
 use serde_json::Value;
 
@@ -31,7 +31,7 @@ fn walk(value: &mut Value) {
     }
 }
 
-/// A text or a path: each loop id becomes `LOOP`, each run of digits `#`.
+/// A text or a path: each loop id becomes `LOOP`, each UUID `UUID`, each run of digits `#`.
 pub(crate) fn text(text: &str) -> String {
     let mut out = String::new();
     let mut rest = text;
@@ -39,6 +39,9 @@ pub(crate) fn text(text: &str) -> String {
         if is_loop_id(rest.as_bytes()) {
             out.push_str("LOOP");
             rest = &rest[LOOP_ID..];
+        } else if is_uuid(rest.as_bytes()) {
+            out.push_str("UUID");
+            rest = &rest[UUID..];
         } else if letter.is_ascii_digit() {
             out.push('#');
             rest = without_number(rest);
@@ -70,6 +73,17 @@ fn is_loop_id(text: &[u8]) -> bool {
     })
 }
 
+/// `1be65727-5e13-412a-8157-66646aaabf17`
+const UUID: usize = 36;
+
+fn is_uuid(text: &[u8]) -> bool {
+    let Some(id) = text.get(..UUID) else { return false };
+    id.iter().enumerate().all(|(at, letter)| match at {
+        8 | 13 | 18 | 23 => *letter == b'-',
+        _ => letter.is_ascii_hexdigit(),
+    })
+}
+
 /// The tests of this module.
 pub(crate) const TESTS: &[(&str, fn())] = &[("what_differs_from_run_to_run_is_gone", gone)];
 
@@ -80,4 +94,5 @@ fn gone() {
     assert_eq!(content(one), content(two));
     assert_ne!(content(one), content(other));
     assert_eq!(text("a/20260131-235959-1f3a/b12"), "a/LOOP/b#");
+    assert_eq!(text("m/1be65727-5e13-412a-8157-66646aaabf17.x"), "m/UUID.x");
 }
