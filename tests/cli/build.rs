@@ -100,6 +100,15 @@ fn rounds_are_counted_and_the_next_build_goes_on() {
 }
 
 #[test]
+fn a_loop_that_a_person_ends_in_the_middle_of_a_round_is_over() {
+    let world = world(&[("T-1", &[])], &format!("{INIT}\nralph cancel >/dev/null\n{DONE}"));
+    let printed = world.ralph(&["build"]);
+    assert_eq!((printed.exit, n_called(&world)), (1, 1), "{printed:?}");
+    assert!(printed.stdout.contains("ended cancelled at 0/25"), "{printed:?}");
+    assert!(world.loop_ids().is_empty());
+}
+
+#[test]
 fn a_client_that_crashes_is_not_started_for_ever() {
     let world = world(&[("T-1", &[])], "exit 3");
     let printed = world.ralph(&["build"]);

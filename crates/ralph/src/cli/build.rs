@@ -171,7 +171,8 @@ impl Builder<'_> {
         let now = clock::now();
         let next =
             self.file.update(|state| (build::begin(state, session, number, now), state.clone()));
-        let (next, state) = next.map_err(bad_state)?.context("the loop is gone")?;
+        // It may have ended in the round before, and been put away there.
+        let Some((next, state)) = next.map_err(bad_state)? else { return Ok(None) };
         let label = match next {
             Next::Task(claim) => format!("round {number}, {} {}", claim.task.id, claim.task.name),
             Next::Stuck(_) => return Ok(Some(Label::Stuck(Box::new(state)))),
