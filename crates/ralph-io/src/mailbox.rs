@@ -112,16 +112,15 @@ impl Mailbox {
         }
         // One after the other, so that each has a name of its own.
         let _held = lock::take(&self.folder.join("send"), lock::DEADLINE)?;
-        let name = self.free_name(kind, clock::now());
+        let name = self.free_name(clock::now());
         atomic::write(&self.inputs().join(&name), signals::file(kind, text).as_bytes())?;
         Ok(name)
     }
 
-    /// Sorts by time.
-    fn free_name(&self, kind: Kind, now: Timestamp) -> String {
+    /// Sorts by time, and by nothing else: what is sent in the same moment keeps its order.
+    fn free_name(&self, now: Timestamp) -> String {
         let second = clock::compact(now).replace('Z', "");
-        let kind = kind.as_str().to_lowercase();
-        let names = (now.subsec_nanosecond()..).map(|nano| format!("{second}.{nano:09}Z-{kind}"));
+        let names = (now.subsec_nanosecond()..).map(|nano| format!("{second}.{nano:09}Z"));
         let is_free = |name: &String| self.whereabouts(name) == Whereabouts::Gone;
         names.into_iter().find(is_free).unwrap_or_default()
     }
@@ -386,6 +385,10 @@ mod tests {
         assert!(at.mailbox.waiting().is_empty());
         assert!(at.deliver(Recipient::Main).is_empty());
         assert_eq!(at.mailbox.steers(2), ["c", "b"]);
+        for kind in [Kind::Steer, Kind::Info, Kind::Steer] {
+            at.mailbox.send(kind, kind.as_str()).unwrap();
+        }
+        assert_eq!(at.deliver(Recipient::Main), ["STEER", "INFO", "STEER"]);
     }
 
     #[test]
