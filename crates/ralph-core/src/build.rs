@@ -5,8 +5,9 @@
 //! several rounds is given up, so that a task that always crashes does not make the loop endless.
 
 use crate::graph::{self, Claim, Lease, Refused, Summary};
+use crate::receipt::Proof;
 use crate::reply::bounded;
-use crate::state::{LoopState, PauseCause, Phase, Round, TaskStatus};
+use crate::state::{EndingKind, LoopState, PauseCause, Phase, Round, TaskStatus};
 use crate::stop;
 use jiff::Timestamp;
 use std::fmt::Write;
@@ -86,6 +87,23 @@ pub fn end(state: &mut LoopState, why: &str) -> String {
     format!("{} {}{}", task.id, task.status, result.unwrap_or_default())
 }
 
+/// Ends the loop if its criteria hold, now that no task is open; true if they do. Zero criteria prove
+/// nothing.
+pub fn settle(state: &mut LoopState, proof: &Proof, now: Timestamp) -> bool {
+    let (kind, detail) = match state.acceptance_criteria.is_empty() {
+        true => (
+            EndingKind::CompleteUnverified,
+            "all tasks are done; there was no criterion to prove it by",
+        ),
+        false if stop::all_hold(state, proof) => {
+            (EndingKind::Complete, "all tasks are done, and all criteria hold")
+        }
+        false => return false,
+    };
+    state.end(kind, detail, now);
+    true
+}
+
 /// Gives back what a builder held that is gone.
 pub fn free(state: &mut LoopState) {
     end(state, "its builder is gone");
@@ -134,7 +152,8 @@ pub fn task(state: &LoopState) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::state::{EndingKind, Task};
+    use crate::receipt::{self, Receipt};
+    use crate::state::{Criterion, Task};
 
     const NOW: Timestamp = Timestamp::UNIX_EPOCH;
 
@@ -180,6 +199,33 @@ mod tests {
         assert_eq!(begin(&mut state, "s", 3, NOW), Next::Criteria);
         begin_for_criteria(&mut state, "s", 3);
         assert!(task(&state).starts_with("All tasks are closed"));
+    }
+
+    #[test]
+    fn the_criteria_end_a_loop_without_open_tasks_and_none_of_them_prove_nothing() {
+        let ending = |state: &LoopState| state.ending.as_ref().map(|ending| ending.kind.clone());
+        let mut bare = LoopState::default();
+        assert!(settle(&mut bare, &Proof::default(), NOW));
+        assert_eq!(ending(&bare), Some(EndingKind::CompleteUnverified));
+        let mut criterion = Criterion { id: "AC-1".to_owned(), ..Criterion::default() };
+        let tree = || "t".to_owned();
+        let receipt = Receipt {
+            passed: true,
+            exit_code: Some(0),
+            tree_before: tree(),
+            tree_after: tree(),
+            ..Receipt::default()
+        };
+        receipt::record(&mut criterion, receipt);
+        let proof = |tree: &str| Proof {
+            trees: [("AC-1".to_owned(), tree.to_owned())].into(),
+            ..Proof::default()
+        };
+        let state = LoopState { acceptance_criteria: vec![criterion], ..LoopState::default() };
+        let (mut stale, mut proven) = (state.clone(), state);
+        assert!(!settle(&mut stale, &proof("another"), NOW) && ending(&stale).is_none());
+        assert!(settle(&mut proven, &proof("t"), NOW));
+        assert_eq!(ending(&proven), Some(EndingKind::Complete));
     }
 
     #[test]

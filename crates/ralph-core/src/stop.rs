@@ -275,11 +275,7 @@ fn completed(state: &mut LoopState, seen: &Seen) -> Option<(EndingKind, String)>
         return Some((EndingKind::CompleteUnverified, detail.to_owned()));
     }
     let proof = seen.proof.as_ref()?;
-    for criterion in &mut state.acceptance_criteria {
-        criterion.verified = proof.standing(criterion) == Standing::Holds;
-    }
-    let all_hold = state.acceptance_criteria.iter().all(|criterion| criterion.verified);
-    (all_hold && frozen::is_as_frozen(state)).then(|| {
+    all_hold(state, proof).then(|| {
         let detail = match state.acceptance_criteria.len() {
             1 => "the one criterion holds".to_owned(),
             2 => "both criteria hold".to_owned(),
@@ -287,6 +283,15 @@ fn completed(state: &mut LoopState, seen: &Seen) -> Option<(EndingKind, String)>
         };
         (EndingKind::Complete, detail)
     })
+}
+
+/// True if every criterion is proven and is what a person agreed to; writes what each is worth.
+pub(crate) fn all_hold(state: &mut LoopState, proof: &Proof) -> bool {
+    for criterion in &mut state.acceptance_criteria {
+        criterion.verified = proof.standing(criterion) == Standing::Holds;
+    }
+    let all_hold = state.acceptance_criteria.iter().all(|criterion| criterion.verified);
+    all_hold && frozen::is_as_frozen(state)
 }
 
 /// Step 7: a bound that is reached.

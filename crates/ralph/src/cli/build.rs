@@ -14,7 +14,6 @@ use crate::verify::{self, Order, Pace, Silent};
 use anyhow::{Context, Result};
 use ralph_core::build::{self, Next};
 use ralph_core::permission::Need;
-use ralph_core::receipt::Standing;
 use ralph_core::say;
 use ralph_core::state::{EndingKind, LoopState, PauseCause};
 use ralph_hooks::begin;
@@ -200,25 +199,13 @@ impl Builder<'_> {
             within: None,
         };
         let outcome = verify::run(&order, &Silent)?;
-        let criteria = &outcome.state.acceptance_criteria;
-        let holds = |one: &&_| outcome.proof.standing(one) == Standing::Holds;
-        let n_holding = criteria.iter().filter(holds).count();
-        if n_holding < criteria.len() {
+        let now = clock::now();
+        let settled =
+            self.file.update(|state| (build::settle(state, &outcome.proof, now), state.clone()));
+        let (is_settled, state) = settled.map_err(bad_state)?.context("the loop is gone")?;
+        if !is_settled {
             return Ok(false);
         }
-        let kind = match criteria.is_empty() {
-            true => EndingKind::CompleteUnverified,
-            false => EndingKind::Complete,
-        };
-        let now = clock::now();
-        let ended = self.file.update(|state| {
-            for criterion in &mut state.acceptance_criteria {
-                criterion.verified = outcome.proof.standing(criterion) == Standing::Holds;
-            }
-            state.end(kind, format!("all tasks are done, and {n_holding} criteria hold"), now);
-            state.clone()
-        });
-        let state = ended.map_err(bad_state)?.context("the loop is gone")?;
         self.put_away(&state)?;
         Ok(true)
     }
