@@ -11,7 +11,6 @@ use ralph_core::event::Event;
 use ralph_core::reply::Reply;
 use ralph_core::state::{Bound as Former, LoopState, Pause, PauseCause};
 use ralph_core::{contract, say};
-use ralph_io::mailbox::Mailbox;
 use ralph_io::store::LoopFile;
 use ralph_io::{client, clock, lifecycle, project, settings, transcript};
 use serde_json::{Value, json};
@@ -21,9 +20,6 @@ use std::time::Duration;
 /// From the end of a cleared session to the start of the one that follows it 50 to 90 ms were measured.
 /// A loop that was cleared longer ago has missed that start, and belongs to no session by now.
 const CLEARED_JUST_NOW: Duration = Duration::from_secs(60);
-
-/// Steers that the contract repeats.
-const STEERS: usize = 3;
 
 /// Answers SessionStart and PreCompact.
 pub fn answer(call: &Call) -> Result<Reply> {
@@ -79,8 +75,7 @@ fn after_compaction(call: &Call) -> Result<Reply> {
 }
 
 fn contract(call: &Call, file: &LoopFile, state: &LoopState) -> Reply {
-    let steers = Mailbox::of(file, state).steers(STEERS);
-    let text = contract::contract(&contract::continues_line(state), state, &steers, clock::now());
+    let text = signals::contract(&contract::continues_line(state), file, state);
     signals::lead(call, file, state, Reply::context(Event::SessionStart, &text))
 }
 

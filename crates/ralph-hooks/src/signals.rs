@@ -6,15 +6,24 @@
 use crate::bound::{self, Said};
 use crate::door::Call;
 use ralph_core::reply::Reply;
-use ralph_core::say;
-use ralph_core::signals;
-use ralph_core::state::Document;
+use ralph_core::state::{Document, LoopState};
+use ralph_core::{contract, say, signals};
+use ralph_io::clock;
 use ralph_io::mailbox::{Mailbox, Recipient, Taken};
 use ralph_io::store::LoopFile;
 use serde_json::json;
 
 /// The texts that one answer carries, in bytes; one is always carried.
 const ROOM: usize = 2_400;
+
+/// Steers that the contract repeats.
+const STEERS: usize = 3;
+
+/// The contract of a loop under a heading, with what a person has said to it since its start.
+pub(crate) fn contract(heading: &str, file: &LoopFile, state: &LoopState) -> String {
+    let steers = Mailbox::of(file, state).steers(STEERS);
+    contract::contract(heading, state, &steers, clock::now())
+}
 
 /// Signals that an answer carries.
 #[derive(Debug)]

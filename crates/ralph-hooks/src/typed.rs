@@ -3,12 +3,12 @@
 use crate::begin::{self, Asked, Begun};
 use crate::bound::Bound;
 use crate::door::Call;
+use crate::signals;
 use anyhow::Result;
 use ralph_core::event::Event;
 use ralph_core::reply::Reply;
 use ralph_core::state::{LoopState, StartedBy};
 use ralph_core::{arguments, contract, say, start};
-use ralph_io::mailbox::Mailbox;
 use ralph_io::{client, clock, lifecycle, project};
 use serde_json::json;
 use std::path::Path;
@@ -64,9 +64,10 @@ fn start_command(call: &Call) -> Result<Reply> {
 /// What a person said before to a loop that goes on is still to be heard; one that has just begun has
 /// an empty mailbox.
 fn contract(call: &Call, heading: &str, state: &LoopState) -> Reply {
-    let file = lifecycle::by_id(&call.home, &state.loop_id);
-    let steers = file.map(|file| Mailbox::of(&file, state).steers(3)).unwrap_or_default();
-    let text = contract::contract(heading, state, &steers, clock::now());
+    let text = match lifecycle::by_id(&call.home, &state.loop_id) {
+        Some(file) => signals::contract(heading, &file, state),
+        None => contract::contract(heading, state, &[], clock::now()),
+    };
     Reply::context(Event::UserPromptExpansion, &text)
 }
 

@@ -13,7 +13,7 @@ use anyhow::Result;
 use ralph_core::event::Event;
 use ralph_core::reply::Reply;
 use ralph_core::state::{LoopState, PauseCause, Phase, Turn};
-use ralph_core::{build, contract, ending_marks, say};
+use ralph_core::{build, ending_marks, say};
 use ralph_io::{client, clock, transcript};
 use serde_json::Value;
 use std::path::Path;
@@ -113,7 +113,8 @@ fn build_command(call: &Call) -> Result<Reply> {
     })?;
     bound.note(call, "started", "a round of `ralph build`", Value::Null);
     let heading = format!("Ralph build round, loop {}", bound.state.loop_id);
-    let contract = contract::contract(&heading, &bound.state, &[], clock::now());
+    // A fresh session knows nothing of what was said to those before it.
+    let contract = signals::contract(&heading, &bound.file, &bound.state);
     let text = format!("{contract}\n\n{}", build::task(&bound.state));
     Ok(Reply::context(Event::UserPromptExpansion, &text))
 }

@@ -125,15 +125,7 @@ pub(super) const CASES: &[Case] = &[
         command: Some("signal steer"),
         set: one_stop,
         act: |_| person(&["signal", "steer", "use tabs"]),
-        then: |w, answered| {
-            if !answered {
-                assert!(w.elsewhere(&["signal", "steer", "use tabs"]).success);
-            }
-            let reason = w.working_stop("x").goes_on();
-            let n = reason.matches("use tabs").count();
-            assert!(n == 1 || n == 2 && !answered, "{reason}");
-            goes_on_from(w, 2);
-        },
+        then: |w, answered| sent(w, answered, "steer"),
         ..CASE
     },
     Case {
@@ -141,15 +133,7 @@ pub(super) const CASES: &[Case] = &[
         command: Some("signal info"),
         set: one_stop,
         act: |_| person(&["signal", "info", "use tabs"]),
-        then: |w, answered| {
-            if !answered {
-                assert!(w.elsewhere(&["signal", "info", "use tabs"]).success);
-            }
-            let reason = w.working_stop("x").goes_on();
-            let n = reason.matches("use tabs").count();
-            assert!(n == 1 || n == 2 && !answered, "{reason}");
-            goes_on_from(w, 2);
-        },
+        then: |w, answered| sent(w, answered, "info"),
         ..CASE
     },
     Case {
@@ -437,6 +421,17 @@ const PLANNED: &str =
 const TASK: Case = Case { set: with_tasks, ..CASE };
 
 const SETTINGS: &str = "{\n     \"model\":   \"opus\",\n  \"hooks\": {\"Stop\": [\n    {\"hooks\": [{\"type\": \"command\", \"command\": \"mine\"}]}]}\n}\n";
+
+/// What was not sent is sent again; what was is heard once.
+fn sent(world: &World, answered: bool, kind: &str) {
+    if !answered {
+        assert!(world.elsewhere(&["signal", kind, "use tabs"]).success);
+    }
+    let reason = world.working_stop("x").goes_on();
+    let n = reason.matches("use tabs").count();
+    assert!(n == 1 || n == 2 && !answered, "{reason}");
+    goes_on_from(world, 2);
+}
 
 fn one_stop() -> World {
     let world = World::looping("");
