@@ -6,7 +6,7 @@
 
 use crate::from_json::from_json;
 use crate::receipt;
-use crate::state::{LoopState, Signal};
+use crate::state::{LoopState, Signal, TaskStatus};
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::Xxh3Default;
 
@@ -109,7 +109,9 @@ pub fn print_of_work(state: &LoopState) -> String {
     for task in &state.task_graph {
         add(&task.id);
         add(task.status.as_str());
-        add(task.result.as_deref().unwrap_or(""));
+        // Of an open task it is a word of whoever left it, and no result.
+        let is_open = matches!(task.status, TaskStatus::Pending | TaskStatus::InProgress);
+        add(task.result.as_deref().filter(|_| !is_open).unwrap_or(""));
     }
     for criterion in &state.acceptance_criteria {
         add(receipt::standing(criterion, None).as_str());
