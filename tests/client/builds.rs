@@ -2,14 +2,19 @@
 
 use ralph::standin::{Request, Script, StandIn, Turn};
 use serde_json::{Value, json};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::Test;
+use crate::driver::used_up;
 use crate::kept::{installed, the_ended};
-use crate::support::{Run, World, executables};
+use crate::support::{PATIENCE, Run, World, executables};
 
 pub(crate) const TESTS: &[Test] = tests![
     a_diamond_is_built_in_the_order_of_what_its_tasks_need,
     what_a_client_leaves_open_is_ready_again_and_done_by_the_next,
+    a_usage_limit_is_waited_out_and_the_task_is_done,
+    rounds_that_change_nothing_stall_the_loop_together,
+    what_nobody_can_permit_is_refused_with_another_way,
 ];
 
 const DIAMOND: [(&str, &[&str]); 4] =
@@ -78,9 +83,9 @@ fn what_a_client_leaves_open_is_ready_again_and_done_by_the_next() {
     let world = planned(&[("T-1", &[])]);
     // The client is killed in the middle of its first round.
     let kills = Turn::bash("kill -9 $CLAUDE_PID; sleep 60");
-    let n = std::sync::atomic::AtomicUsize::new(0);
+    let n = AtomicUsize::new(0);
     let script = Script::new().answer_with(move |request| {
-        if n.fetch_add(1, std::sync::atomic::Ordering::SeqCst) == 0 {
+        if n.fetch_add(1, Ordering::SeqCst) == 0 {
             return kills.clone();
         }
         match request.tool_results().len() {
@@ -95,4 +100,68 @@ fn what_a_client_leaves_open_is_ready_again_and_done_by_the_next() {
     let again = requests.iter().rfind(|one| one.tool_results().is_empty()).unwrap();
     assert!(again.all_text().contains("Before: round 1 left it open"), "{}", again.all_text());
     assert_eq!(the_ended(&world).ending(), "complete at 0/25");
+}
+
+/// A client with a subscription, whose headers say when the limit is reset; the token opens nothing.
+fn build_with_subscription(world: &World, stand_in: &StandIn, args: &[&str]) -> Run {
+    let mut command = world.driver(stand_in, &["build"]);
+    command.args(["--permission-mode", "bypassPermissions"]).args(args);
+    command.env_remove("ANTHROPIC_API_KEY");
+    command.env("CLAUDE_CODE_OAUTH_TOKEN", "sk-ant-oat01-ralph-stand-in-000000000000");
+    Run::of(command, "", 4 * PATIENCE)
+}
+
+fn a_usage_limit_is_waited_out_and_the_task_is_done() {
+    let world = planned(&[("T-1", &[])]);
+    let n = AtomicUsize::new(0);
+    let limit = used_up(4);
+    let script = Script::new().answer_with(move |request| {
+        match (n.fetch_add(1, Ordering::SeqCst), request.tool_results().len()) {
+            (0, _) => Turn::bash("echo x > T-1"),
+            (1, _) => limit.clone(),
+            (2, _) => Turn::bash("ralph task done T-1 --result done"),
+            _ => Turn::text("Done."),
+        }
+    });
+    let stand_in = StandIn::start(script).unwrap();
+    let run = build_with_subscription(&world, &stand_in, &["--wait-limits"]).exits(0);
+    assert!(run.stderr.contains("the usage limit is reached: waiting until"), "{run:?}");
+    assert!(!run.stderr.contains("ready again"), "it is the same round: {run:?}");
+    assert_eq!(the_ended(&world).ending(), "complete at 0/25");
+}
+
+fn rounds_that_change_nothing_stall_the_loop_together() {
+    let world = planned(&[("T-1", &[])]);
+    // Two idle stops and a crash, in each round: no round has three of them.
+    let n = AtomicUsize::new(0);
+    let script = Script::new().answer_with(move |_| match n.fetch_add(1, Ordering::SeqCst) % 3 {
+        2 => Turn::bash("kill -9 $CLAUDE_PID; sleep 60"),
+        _ => Turn::text("I think about it."),
+    });
+    let stand_in = StandIn::start(script).unwrap();
+    build(&world, &stand_in, &[]).exits(1);
+    let kept = the_ended(&world);
+    assert_eq!(kept.state["ending"]["kind"], "stalled", "{:#}", kept.state["ending"]);
+    assert!(stand_in.requests().len() <= 6, "{}", stand_in.requests().len());
+}
+
+fn what_nobody_can_permit_is_refused_with_another_way() {
+    let world = planned(&[("T-1", &[])]);
+    let script = Script::new().answer_with(|request| match request.tool_results().len() {
+        0 => Turn::bash("curl http://198.51.100.1/ > T-1"),
+        1 => Turn::tool("Write", json!({"file_path": "/etc/rigx", "content": "x"})),
+        2 => Turn::bash("ralph task fail T-1 --reason 'may not fetch'"),
+        _ => Turn::text("Done."),
+    });
+    let stand_in = StandIn::start(script).unwrap();
+    world.ralph_with_client(&stand_in, &["build", "--permission-mode", "acceptEdits"]).exits(1);
+    let last = stand_in.requests().pop().unwrap();
+    let results = last.tool_results();
+    assert!(results[0].text.contains("Nobody is there to permit this"), "{}", results[0].text);
+    assert!(results[0].text.contains("Use a plain command"), "{}", results[0].text);
+    assert!(results[1].text.contains("Write on /etc/rigx"), "{}", results[1].text);
+    let told = world.ralph(&["explain", "100"]).exits(0).stdout;
+    assert!(told.contains("PermissionRequest: refused"), "{told}");
+    assert!(told.contains("permission was asked for: Bash: curl"), "{told}");
+    assert!(told.contains("not permitted: Bash curl"), "{told}");
 }

@@ -81,7 +81,7 @@ fn an_overloaded_api_is_asked_again_and_the_same_session_finishes() {
 }
 
 /// An account with a subscription, whose limit is reset in so many seconds.
-fn used_up(seconds: i64) -> Turn {
+pub(crate) fn used_up(seconds: i64) -> Turn {
     let reset = (jiff::Timestamp::now().as_second() + seconds).to_string();
     Turn::error(429, "rate_limit_error", "This request would exceed your account's rate limit.")
         .with_header("anthropic-ratelimit-unified-status", "rejected")

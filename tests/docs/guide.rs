@@ -136,6 +136,7 @@ fn the_settings_of_the_client_are_shown_and_can_be_used() {
     let settings: Settings = toml::from_str(&shown).unwrap();
     assert_eq!(settings.refused(), None);
     assert_eq!(settings.client().permission_mode.as_deref(), Some("acceptEdits"));
+    assert_eq!(settings.client().unattended, Some(true));
 }
 
 #[test]

@@ -64,3 +64,44 @@ fn a_command_too_long_to_judge_is_refused_and_a_long_text_is_not() {
     world.tool("Bash", json!({"command": long})).denied();
     world.tool("Write", json!({"file_path": world.project().join("a"), "content": long})).silent();
 }
+
+#[track_caller]
+fn asks(world: &World) -> crate::world::Ran {
+    let input = json!({"file_path": "/etc/rigx", "content": "x"});
+    let members = json!({"tool_name": "Write", "tool_input": input});
+    world.event("ralph-pre-tool-use", "PermissionRequest", members)
+}
+
+#[track_caller]
+fn withheld(world: &World) {
+    let said = asks(world).exit(0).json();
+    let decision = &said["hookSpecificOutput"]["decision"];
+    assert_eq!(decision["behavior"], "deny", "{said}");
+    let message = decision["message"].as_str().unwrap();
+    assert!(
+        message.contains("Write on /etc/rigx") && message.contains("inside the project"),
+        "{said}"
+    );
+}
+
+#[test]
+fn a_permission_that_nobody_can_give_is_refused_and_recorded() {
+    let mut world = World::looping("");
+    asks(&world).silent();
+    world.set("CLAUDE_CODE_SESSION_ATTENDED", "0");
+    withheld(&world);
+    let said = world.elsewhere(&["explain", "2"]).text;
+    assert!(said.contains("PermissionRequest: left to the person"), "{said}");
+    assert!(said.contains("PermissionRequest: refused"), "{said}");
+    assert!(said.contains("permission was asked for: Write on /etc/rigx"), "{said}");
+    world.prompt("prompt-1", "ralph pause").exit(0);
+    asks(&world).silent();
+}
+
+#[test]
+fn a_person_may_say_that_nobody_watches() {
+    let world = World::new();
+    world.settings("[client]\nunattended = true\n");
+    world.start("");
+    withheld(&world);
+}

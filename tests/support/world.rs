@@ -142,10 +142,15 @@ impl World {
 
     /// Runs `ralph` as a driver of the real client, whose model is the stand-in.
     pub fn ralph_with_client(&self, stand_in: &StandIn, args: &[&str]) -> Run {
+        Run::of(self.driver(stand_in, args), "", 4 * PATIENCE)
+    }
+
+    /// The command of [`World::ralph_with_client`], for a test that changes it or ends it itself.
+    pub fn driver(&self, stand_in: &StandIn, args: &[&str]) -> Command {
         let mut command = self.command(executables().join("ralph"));
         command.args(args).envs(self.client_environment(stand_in));
         command.env("RALPH_CLAUDE", super::client::executable());
-        Run::of(command, "", 4 * PATIENCE)
+        command
     }
 
     /// Runs a hook executable in the project with `payload` on its stdin.

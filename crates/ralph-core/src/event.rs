@@ -76,6 +76,8 @@ pub enum Event {
     UserPromptExpansion,
     /// A tool is about to run.
     PreToolUse,
+    /// The client would ask a person whether a tool may run.
+    PermissionRequest,
     /// A tool ran.
     PostToolUse,
     /// A tool ran and failed: then there is no PostToolUse.
@@ -96,11 +98,12 @@ pub enum Event {
 }
 
 impl Event {
-    const NAMED: [(&'static str, Event); 11] = [
+    const NAMED: [(&'static str, Event); 12] = [
         ("SessionStart", Event::SessionStart),
         ("UserPromptSubmit", Event::UserPromptSubmit),
         ("UserPromptExpansion", Event::UserPromptExpansion),
         ("PreToolUse", Event::PreToolUse),
+        ("PermissionRequest", Event::PermissionRequest),
         ("PostToolUse", Event::PostToolUse),
         ("PostToolUseFailure", Event::PostToolUseFailure),
         ("Stop", Event::Stop),

@@ -4,6 +4,7 @@
 //! harmless commands than we do; a command that we do not know counts as asked about, so the list is
 //! rather too long than too short.
 
+pub mod asked;
 mod commands;
 mod rules;
 

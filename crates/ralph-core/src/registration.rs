@@ -114,7 +114,7 @@ const fn hook(event: &'static str, executable: &'static str, timeout_ms: u32) ->
 }
 
 /// Every hook that is registered, in the order in which a session meets them.
-pub const HOOKS: [Hook; 12] = [
+pub const HOOKS: [Hook; 13] = [
     hook("SessionStart", SESSION_CONTEXT, 10_000),
     hook("UserPromptSubmit", USER_PROMPT, 10_000),
     Hook {
@@ -123,6 +123,8 @@ pub const HOOKS: [Hook; 12] = [
         ..hook("UserPromptExpansion", USER_PROMPT, 10_000)
     },
     Hook { matcher: Matcher::AnyTool, ..hook("PreToolUse", PRE_TOOL_USE, 5_000) },
+    // Where nobody is there to answer it; what PreToolUse denies never comes to this.
+    Hook { matcher: Matcher::AnyTool, ..hook("PermissionRequest", PRE_TOOL_USE, 5_000) },
     Hook { matcher: Matcher::AnyTool, ..hook("PostToolUse", BACKPRESSURE, 15_000) },
     // A call that fails has no PostToolUse, and what a person has sent must not wait for the next.
     Hook { matcher: Matcher::AnyTool, ..hook("PostToolUseFailure", BACKPRESSURE, 15_000) },
@@ -140,10 +142,11 @@ pub const HOOKS: [Hook; 12] = [
 /// The events whose hooks a skill's front matter can carry usefully.
 ///
 /// The others happen before a skill is loaded, or are not fired for a skill at all.
-const EVENTS_OF_A_SKILL: [&str; 6] = [
+const EVENTS_OF_A_SKILL: [&str; 7] = [
     "UserPromptSubmit",
     "UserPromptExpansion",
     "PreToolUse",
+    "PermissionRequest",
     "PostToolUse",
     "PostToolUseFailure",
     "Stop",
@@ -424,6 +427,13 @@ mod tests {
           args: [skill]
           timeout: 10
   PreToolUse:
+    - matcher: "*"
+      hooks:
+        - type: command
+          command: ralph-pre-tool-use
+          args: [skill]
+          timeout: 5
+  PermissionRequest:
     - matcher: "*"
       hooks:
         - type: command

@@ -38,6 +38,7 @@ enum Action {
         cut_turn: bool,
         context: String,
     },
+    Withhold(String),
     PassedOn(String),
 }
 
@@ -149,6 +150,11 @@ impl Reply {
         }
     }
 
+    /// Answers a request for a person's permission, which is not given; the model reads the reason.
+    pub fn withhold(reason: &str) -> Reply {
+        Reply { action: Action::Withhold(words(reason, REASON_LIMIT)), message: None }
+    }
+
     /// Passes on what another executable of ours rendered; it counts as silence if it is empty.
     pub fn passed_on(rendered: String) -> Reply {
         Reply { action: Action::PassedOn(rendered), message: None }
@@ -163,7 +169,7 @@ impl Reply {
                 *said = words(&format!("{text}\n\n{said}"), CONTEXT_LIMIT);
             }
             Action::Deny { context, .. } => *context = words(text, CONTEXT_LIMIT),
-            Action::KeepFromModel(_) | Action::PassedOn(_) => {}
+            Action::KeepFromModel(_) | Action::Withhold(_) | Action::PassedOn(_) => {}
         }
         self
     }
@@ -194,6 +200,13 @@ impl Reply {
             Action::KeepFromModel(answer) => {
                 reply.insert("continue".to_owned(), json!(false));
                 reply.insert("stopReason".to_owned(), json!(answer));
+            }
+            Action::Withhold(reason) => {
+                let output = json!({
+                    "hookEventName": Event::PermissionRequest.name(),
+                    "decision": {"behavior": "deny", "message": reason},
+                });
+                reply.insert("hookSpecificOutput".to_owned(), output);
             }
             Action::Deny { reason, cut_turn, context } => {
                 let mut output = json!({

@@ -10,6 +10,7 @@ pub mod bound;
 pub mod cancel;
 pub mod door;
 pub mod neighbour;
+mod permission_request;
 pub mod pre_tool_use;
 mod project_facts;
 pub mod session_context;

@@ -8,6 +8,7 @@
 use crate::bound::{self, Bound, Said};
 use crate::cancel;
 use crate::door::Call;
+use crate::permission_request;
 use crate::signals;
 use anyhow::Result;
 use ralph_core::event::Event;
@@ -16,11 +17,16 @@ use ralph_core::reply::Reply;
 use ralph_core::state::{Document, Glance, Phase};
 use ralph_io::places;
 
-/// Answers a PreToolUse event.
+/// Answers a PreToolUse or a PermissionRequest event.
 pub fn answer(call: &Call) -> Result<Reply> {
-    if call.input.hook_event_name != Event::PreToolUse {
-        return Ok(Reply::silent());
+    match call.input.hook_event_name {
+        Event::PreToolUse => before_the_tool(call),
+        Event::PermissionRequest => permission_request::answer(call),
+        _ => Ok(Reply::silent()),
     }
+}
+
+fn before_the_tool(call: &Call) -> Result<Reply> {
     let Some(bound) = Bound::<Glance>::find(call)? else { return Ok(Reply::silent()) };
     let standing = match bound.state.phase {
         Phase::Ended => return cancel::cut_turn(call, &bound),

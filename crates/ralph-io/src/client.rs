@@ -24,6 +24,11 @@ pub fn is_plan_round() -> bool {
     variable("RALPH_ROUND").as_deref() == Some("plan")
 }
 
+/// True for a session without a terminal, in which nobody can answer.
+pub fn is_unattended() -> bool {
+    variable("CLAUDE_CODE_SESSION_ATTENDED").as_deref() == Some("0")
+}
+
 /// The folder of the client's configuration.
 pub fn config_dir() -> Option<PathBuf> {
     variable("CLAUDE_CONFIG_DIR")

@@ -13,11 +13,18 @@ pub struct Client {
     /// One of the client's modes; its own settings say it where this does not.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub permission_mode: Option<String>,
+    /// True where nobody watches a loop in a terminal either: what would ask a person is refused there
+    /// too.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub unattended: Option<bool>,
 }
 
 impl Client {
     pub(super) fn over(self, below: Client) -> Client {
-        Client { permission_mode: self.permission_mode.or(below.permission_mode) }
+        Client {
+            permission_mode: self.permission_mode.or(below.permission_mode),
+            unattended: self.unattended.or(below.unattended),
+        }
     }
 
     pub(super) fn of_untrusted_project(self) -> Client {
@@ -25,7 +32,8 @@ impl Client {
             Mode::named(mode)
                 .is_some_and(|mode| matches!(mode, Mode::Default | Mode::Plan | Mode::DontAsk))
         };
-        Client { permission_mode: self.permission_mode.filter(is_meek) }
+        // That nobody is there only ever refuses more.
+        Client { permission_mode: self.permission_mode.filter(is_meek), ..self }
     }
 
     pub(super) fn refused(&self) -> Option<String> {

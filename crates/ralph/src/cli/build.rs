@@ -14,6 +14,7 @@ use crate::verify::{self, Order, Pace, Silent};
 use anyhow::{Context, Result};
 use ralph_core::build::{self, Next};
 use ralph_core::permission::Need;
+use ralph_core::reply::bounded;
 use ralph_core::say;
 use ralph_core::state::{EndingKind, LoopState, PauseCause};
 use ralph_hooks::begin;
@@ -45,6 +46,9 @@ pub(crate) struct Args {
 
 /// A client that crashes so often in a row, with nothing done between, is not started again.
 const MOST_CRASHES: u32 = 3;
+
+/// A round's line of the journal is cut here.
+const ROUND_TOLD: usize = 1_000;
 
 /// Works off the tasks.
 pub(crate) fn run(args: &Args) -> Result<Exit> {
@@ -157,6 +161,7 @@ impl Builder<'_> {
             rounds::tell(&round.label, &came);
             let done = self.end(&session, &why(&came.outcome))?;
             screen::tell(&screen::visible(&format!("{}: {done}", round.label)));
+            self.note_round(number, &done, &came);
             crashes = if matches!(came.outcome, Outcome::Crashed { .. }) { crashes + 1 } else { 0 };
             if let Some((cause, why)) = self.stops(&came, &interrupts, crashes) {
                 return self.rest(cause, &why, Exit::MissingProgram);
@@ -215,6 +220,20 @@ impl Builder<'_> {
         let told = self.file.update(|state| build::end(state, why)).map_err(bad_state)?;
         lifecycle::release(&self.here.home, &self.file, session)?;
         Ok(told.unwrap_or_else(|| "the loop has ended".to_owned()))
+    }
+
+    /// What came of a round, for whoever asks later; also what its client was not permitted, which has
+    /// no event of its own in every mode. A loop that has ended has its own last line.
+    fn note_round(&self, number: u32, done: &str, came: &Came) {
+        let Ok(Some(loaded)) = self.file.read() else { return };
+        let denied = came.denials.iter().map(|one| format!("{} {}", one.tool, one.about));
+        let denied = denied.collect::<Vec<_>>();
+        let denied = match denied.is_empty() {
+            true => String::new(),
+            false => format!("; not permitted: {}", denied.join(", ")),
+        };
+        let why = bounded(&format!("round {number}: {done}{denied}"), ROUND_TOLD);
+        note(self.here, &self.file, &loaded.state, ("build", "round ended"), &why);
     }
 
     /// Why no other round is begun, and as what the loop rests.

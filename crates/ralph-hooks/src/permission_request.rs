@@ -1,0 +1,31 @@
+//! The client would ask a person whether a tool may run. Where nobody is there, the answer is no, with
+//! another way; it would otherwise wait for one all night, or say nothing of use.
+
+use crate::bound::{self, Bound};
+use crate::door::Call;
+use anyhow::Result;
+use ralph_core::permission::asked;
+use ralph_core::reply::Reply;
+use ralph_core::settings::Settings;
+use ralph_core::state::LoopState;
+use ralph_io::client;
+
+pub(crate) fn answer(call: &Call) -> Result<Reply> {
+    let Some(bound) = Bound::<LoopState>::find(call)? else { return Ok(Reply::silent()) };
+    if !bound.state.is_running() || bound.is_outranked(call.via) {
+        return Ok(Reply::silent());
+    }
+    let (tool, input) = (&call.input.tool_name, &call.input.tool_input);
+    let (decision, reply) = match is_unattended(&bound.state) {
+        true => ("refused", Reply::withhold(&asked::refusal(tool, input))),
+        // The dialog is on the screen; whoever asks later what held the loop up finds it.
+        false => ("left to the person", Reply::silent()),
+    };
+    let why = format!("permission was asked for: {tool}{}", asked::about(input));
+    bound.note(call, decision, &why, bound::tool(call));
+    Ok(reply)
+}
+
+fn is_unattended(state: &LoopState) -> bool {
+    client::is_unattended() || Settings::of(state).client().unattended == Some(true)
+}
