@@ -7,6 +7,7 @@ mod advice;
 mod change;
 pub mod draw;
 mod lint;
+pub mod overlap;
 mod refused;
 pub mod render;
 mod sync;

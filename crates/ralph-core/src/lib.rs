@@ -17,6 +17,7 @@ pub mod frozen;
 pub mod globs;
 pub mod graph;
 pub mod guard;
+pub mod parallel;
 pub mod permission;
 pub mod plain;
 pub mod plan;

@@ -6,9 +6,13 @@
 mod glance;
 mod read;
 mod words;
+mod worker;
 
 pub use glance::{Document, Glance, GlanceEnding, GlanceTurn};
-pub use words::{Completion, EndingKind, Mode, PauseCause, Phase, Signal, StartedBy, TaskStatus};
+pub use words::{
+    Completion, EndingKind, Mode, PauseCause, Phase, Signal, StartedBy, TaskStatus, WorkerStanding,
+};
+pub use worker::Worker;
 
 use crate::from_json::from_json;
 use crate::frozen::Frozen;
@@ -135,6 +139,16 @@ pub struct LoopState {
     /// The round of `ralph build` that this session is; none in a session that a person began.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub round: Option<Round>,
+    /// True where the tasks are for workers, each in a worktree of its own, and the session only
+    /// starts them and merges what they bring.
+    #[serde(skip_serializing_if = "is_false")]
+    pub parallel: bool,
+    /// The workers that are at work, and those whose worktrees are still there or may be.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub workers: Vec<Worker>,
+    /// For the loop of one worker that was started without a session: the loop whose task it does.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub parent: Option<String>,
     /// Members that this version does not know.
     #[serde(flatten)]
     pub extra: Extra,
@@ -186,6 +200,9 @@ impl Default for LoopState {
             let_finish: false,
             context_lost: false,
             round: None,
+            parallel: false,
+            workers: Vec::new(),
+            parent: None,
             extra: Extra::new(),
         }
     }
@@ -348,16 +365,18 @@ pub struct Limits {
     pub max_minutes: u64,
     /// Tokens, input and output together; none means no limit.
     pub max_tokens: Option<u64>,
+    /// Workers that may be at work at once, whatever the session asks for.
+    pub max_workers: u32,
     /// Members that this version does not know.
     #[serde(flatten)]
     pub extra: Extra,
 }
 
-from_json!(Limits { max_minutes, max_tokens; extra });
+from_json!(Limits { max_minutes, max_tokens, max_workers; extra });
 
 impl Default for Limits {
     fn default() -> Self {
-        Limits { max_minutes: 480, max_tokens: None, extra: Extra::new() }
+        Limits { max_minutes: 480, max_tokens: None, max_workers: 4, extra: Extra::new() }
     }
 }
 

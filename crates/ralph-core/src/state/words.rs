@@ -74,6 +74,24 @@ words! {
 }
 
 words! {
+    /// Where a worker stands.
+    #[derive(Default)]
+    WorkerStanding {
+        /// At work.
+        #[default]
+        Running = "running",
+        /// Reported that its task is done.
+        Done = "done",
+        /// Reported that some of the work is there.
+        Partial = "partial",
+        /// Reported that it cannot go on.
+        Blocked = "blocked",
+        /// Gone without a report.
+        Lost = "lost",
+    }
+}
+
+words! {
     /// Where a loop stands.
     #[derive(Default)]
     Phase {
