@@ -5,6 +5,7 @@
 
 pub mod arguments;
 pub mod at_work;
+pub mod beads;
 pub mod build;
 pub mod check;
 pub mod contract;
