@@ -11,7 +11,7 @@ use anyhow::{Result, bail};
 use std::ffi::OsStr;
 use std::fmt;
 use std::fs::File;
-use std::io::{ErrorKind, Read, Seek};
+use std::io::ErrorKind;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -170,10 +170,7 @@ fn finish_within(command: &mut Command, deadline: Duration) -> Result<(Finished,
 }
 
 fn read_words(file: &mut File) -> String {
-    let mut words = Vec::new();
-    // Without its words the failure is still told.
-    let _ = file.rewind().and_then(|()| file.take(MOST_WORDS).read_to_end(&mut words));
-    String::from_utf8_lossy(&words).trim().replace('\n', "; ")
+    scratch::words_in(file, MOST_WORDS).replace('\n', "; ")
 }
 
 fn failed(command: &Command, words: &str) -> String {

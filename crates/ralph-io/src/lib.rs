@@ -5,6 +5,7 @@
 
 pub mod archive;
 pub mod atomic;
+pub mod beads;
 pub mod chance;
 pub mod checkpoint;
 pub mod checks;

@@ -5,7 +5,7 @@
 
 use anyhow::{Context, Result, bail};
 use std::fs::{DirBuilder, File, OpenOptions};
-use std::io::ErrorKind;
+use std::io::{ErrorKind, Read, Seek};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -61,6 +61,14 @@ pub(crate) fn nameless_file() -> Result<File> {
     std::fs::remove_file(&path)
         .with_context(|| format!("could not remove `{}`", path.display()))?;
     Ok(file)
+}
+
+/// What a child wrote to such a file, up to so many bytes.
+pub(crate) fn words_in(file: &mut File, most: u64) -> String {
+    let mut words = Vec::new();
+    // Without its words the failure is still told.
+    let _ = file.rewind().and_then(|()| file.take(most).read_to_end(&mut words));
+    String::from_utf8_lossy(&words).trim().to_owned()
 }
 
 fn name() -> String {
