@@ -23,12 +23,14 @@ pub(super) fn row(situation: &Situation<'_>, call: &Call<'_>) -> Row {
         .unwrap_or((Rule::Mutation, String::new()))
 }
 
-/// True for a command line that does nothing but run `ralph`.
+/// True for a command line that does nothing but run `ralph`, and by it no other program.
 pub(super) fn only_asks_ralph(call: &Call<'_>) -> bool {
     let command = call.input.command.as_deref().unwrap_or_default();
     let reading = shell::read(command, &[]);
     let asks = |simple: &Simple| {
-        ralph_command::is_ralph(simple) && simple.redirects.iter().all(|to| !to.writes)
+        ralph_command::is_ralph(simple)
+            && !ralph_command::may_hand_on(simple)
+            && simple.redirects.iter().all(|to| !to.writes)
     };
     !call.cut
         && !reading.commands.is_empty()
@@ -63,10 +65,13 @@ fn commands_row(reading: &Reading, situation: &Situation<'_>) -> Option<Row> {
     if commands.iter().any(ralph_command::is_ralph)
         && let Some(name) = commands.iter().find_map(ralph_command::changed_identity)
     {
+        let says = match name {
+            ralph_command::TRACKER => "which program keeps the tasks",
+            _ => "which loop a `ralph` command means",
+        };
         let reason = format!(
-            "`{name}` says which loop a `ralph` command means, and while a loop is live it stays \
-             as it is. Give the command without changing it; what concerns another loop is done \
-             in another terminal."
+            "`{name}` says {says}, and while a loop is live it stays as it is. Give the command \
+             without changing it; what concerns another loop is done in another terminal."
         );
         return Some((Rule::RefusedCommand, reason));
     }

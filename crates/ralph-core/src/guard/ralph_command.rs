@@ -42,12 +42,22 @@ const OTHERS: [&str; 20] = [
     "help",
 ];
 
-/// Variables that say which loop a command means.
-const IDENTITY: [&str; 3] = ["RALPH_HOME", "RALPH_MANIFEST", "CLAUDE_CODE_SESSION_ID"];
+/// The variable that names the program of `--tracker bd`.
+pub(super) const TRACKER: &str = "RALPH_BD";
+
+/// Variables that say which loop a command means, and which program it runs.
+const IDENTITY: [&str; 4] = ["RALPH_HOME", "RALPH_MANIFEST", "CLAUDE_CODE_SESSION_ID", TRACKER];
 
 /// True for `ralph`, wherever it is installed.
 pub(super) fn is_ralph(simple: &Simple) -> bool {
     could_be(simple.base(), "ralph")
+}
+
+/// True for a `ralph` command that runs another program, which may change anything; or may do so, as
+/// far as its words can be read.
+pub(super) fn may_hand_on(simple: &Simple) -> bool {
+    let words = simple.arguments().iter().map(|word| word.text.as_str());
+    words.into_iter().any(|word| word.starts_with("--tracker") || is_computed(word))
 }
 
 /// What is refused of one `ralph` command, as it would be typed, with its equivalent.
@@ -88,7 +98,7 @@ impl<'a> Iterator for Plain<'a> {
     fn next(&mut self) -> Option<&'a str> {
         loop {
             let (word, rest) = self.words.split_first()?;
-            let takes_value = matches!(*word, "--session" | "--loop");
+            let takes_value = matches!(*word, "--session" | "--loop" | "--tracker");
             self.words = if takes_value { rest.get(1..).unwrap_or_default() } else { rest };
             if !word.starts_with('-') {
                 return Some(word);
@@ -101,7 +111,7 @@ fn is_computed(word: &str) -> bool {
     word.contains([UNKNOWN, STAR, ONE])
 }
 
-/// The variable of identity that a command line changes, if it does.
+/// The variable of these that a command line changes, if it does.
 pub(super) fn changed_identity(simple: &Simple) -> Option<&'static str> {
     let by_words = match simple.name() {
         Some("unset" | "export" | "declare" | "typeset" | "local" | "readonly" | "read") => {
