@@ -2,6 +2,7 @@
 //!
 //! It changes nothing. A check that could not be made is reported as such, never as well.
 
+mod beads;
 mod check;
 mod client;
 mod executables;
@@ -55,5 +56,6 @@ fn examine(places: &Places) -> Vec<Check> {
     checks.extend(states::check(&loops));
     checks.push(worktrees::check(&loops));
     checks.push(client::check(places));
+    checks.extend(beads::check(&places.current));
     checks
 }

@@ -80,8 +80,7 @@ enum Command {
     /// Plan in rounds without a person: each studies the project and brings the tasks up to date
     Plan(plan::Args),
     /// Look at the loop's tasks and change them
-    #[command(subcommand)]
-    Task(task::Command),
+    Task(task::Args),
     /// Bring the tasks to what a planner wrote; the same as `ralph task sync`
     PlanSync(task::sync::Sync),
     /// Register the hooks and copy the skills and agents
@@ -129,7 +128,7 @@ impl Command {
             Command::Replay(_) => "replay",
             Command::Checkpoint(checkpoint::Command::Restore(_)) => "checkpoint restore",
             Command::Checkpoint(_) => "checkpoint",
-            Command::Task(task::Command::Import(_)) => "task import",
+            Command::Task(args) if args.is_import() => "task import",
             Command::Task(_) => "task",
             Command::PlanSync(_) => "plan-sync",
             Command::Build(_) => "build",
@@ -169,7 +168,7 @@ pub fn run() -> ExitCode {
         Command::Explain(args) => explain::run(&args),
         Command::Replay(args) => replay::run(&args),
         Command::Checkpoint(command) => checkpoint::run(&command),
-        Command::Task(command) => task::run(command),
+        Command::Task(args) => task::run(args),
         Command::PlanSync(args) => task::sync::run(&args),
         Command::Build(args) => build::run(&args),
         Command::Plan(args) => plan::run(&args),

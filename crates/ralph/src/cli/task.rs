@@ -1,5 +1,7 @@
-//! `ralph task …`: looks at the loop's tasks and changes them, one locked update for each change.
+//! `ralph task …`: looks at the loop's tasks and changes them, one locked update for each change; or
+//! does the same with the tasks that a project keeps in `bd`.
 
+mod bd;
 mod change;
 mod import;
 mod lint;
@@ -14,6 +16,30 @@ use anyhow::{Context, Result};
 use ralph_core::graph::Refused;
 use ralph_core::state::LoopState;
 use serde_json::Value;
+
+/// Whose tasks, and what to do with them.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    command: Command,
+    /// Who keeps the tasks: the loop's own state, or `bd` (beads)
+    #[arg(long, global = true, value_enum, value_name = "TRACKER", default_value_t = Tracker::Ralph)]
+    tracker: Tracker,
+}
+
+/// Who keeps the tasks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Tracker {
+    Ralph,
+    Bd,
+}
+
+impl Args {
+    /// True for the one command that only a person gives.
+    pub(super) fn is_import(&self) -> bool {
+        matches!(self.command, Command::Import(_))
+    }
+}
 
 /// What to do with the tasks.
 #[derive(Debug, clap::Subcommand)]
@@ -53,25 +79,32 @@ pub(crate) enum Command {
 }
 
 /// Does it.
-pub(crate) fn run(command: Command) -> Result<Exit> {
+pub(crate) fn run(args: Args) -> Result<Exit> {
     let here = Here::gather()?;
+    match args.tracker {
+        Tracker::Ralph => of_loop(&here, args.command),
+        Tracker::Bd => bd::run(&here, args.command),
+    }
+}
+
+fn of_loop(here: &Here, command: Command) -> Result<Exit> {
     match command {
-        Command::List(args) => show::list(&here, &args),
-        Command::Show(args) => show::one(&here, &args),
-        Command::Ready(args) => show::ready(&here, &args),
-        Command::Add(args) => change::add(&here, args),
-        Command::Claim(args) => change::claim(&here, &args),
-        Command::Renew(args) => change::renew(&here, &args),
-        Command::Done(args) => change::done(&here, args),
-        Command::Fail(args) => change::fail(&here, &args),
-        Command::Release(args) => change::release(&here, &args),
-        Command::Block(args) => change::block(&here, &args),
-        Command::Deps(args) => change::deps(&here, args),
-        Command::Waves(args) => show::waves(&here, &args),
-        Command::Graph(args) => show::drawing(&here, &args),
-        Command::Lint(args) => lint::run(&here, &args),
-        Command::Sync(args) => sync::sync(&here, &args),
-        Command::Import(args) => import::run(&here, &args),
+        Command::List(args) => show::list(here, &args),
+        Command::Show(args) => show::one(here, &args),
+        Command::Ready(args) => show::ready(here, &args),
+        Command::Add(args) => change::add(here, args),
+        Command::Claim(args) => change::claim(here, &args),
+        Command::Renew(args) => change::renew(here, &args),
+        Command::Done(args) => change::done(here, args),
+        Command::Fail(args) => change::fail(here, &args),
+        Command::Release(args) => change::release(here, &args),
+        Command::Block(args) => change::block(here, &args),
+        Command::Deps(args) => change::deps(here, args),
+        Command::Waves(args) => show::waves(here, &args),
+        Command::Graph(args) => show::drawing(here, &args),
+        Command::Lint(args) => lint::run(here, &args),
+        Command::Sync(args) => sync::sync(here, &args),
+        Command::Import(args) => import::run(here, &args),
     }
 }
 

@@ -34,114 +34,119 @@ pub(crate) struct Add {
 #[derive(Debug, clap::Args)]
 pub(crate) struct Claim {
     /// The task's id [default: the next that is ready]
-    id: Option<String>,
+    pub(super) id: Option<String>,
     #[command(flatten)]
-    holder: Holder,
+    pub(super) holder: Holder,
     #[command(flatten)]
-    which: Which,
+    pub(super) which: Which,
 }
 
 /// Which task, for whom and how much longer.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Renew {
     /// The task's id
-    id: String,
+    pub(super) id: String,
     #[command(flatten)]
-    holder: Holder,
+    pub(super) holder: Holder,
     #[command(flatten)]
-    which: Which,
+    pub(super) which: Which,
 }
 
 /// Who holds a task.
 #[derive(Debug, clap::Args)]
-struct Holder {
+pub(super) struct Holder {
     /// Who takes it [default: the session, or the person at the terminal]
     #[arg(long, value_name = "NAME")]
-    owner: Option<String>,
+    pub(super) owner: Option<String>,
     /// After so many minutes it is free again [default: never]
     #[arg(long, value_name = "MINUTES", value_parser = number::count, allow_hyphen_values = true)]
-    lease: Option<u32>,
+    pub(super) lease: Option<u32>,
 }
 
 /// What became of a task.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Done {
     /// The task's id
-    id: String,
+    pub(super) id: String,
     /// What was done and what showed it
     #[arg(long, value_name = "TEXT")]
-    result: Option<String>,
+    pub(super) result: Option<String>,
     /// Only if it is still this one's
     #[arg(long, value_name = "NAME")]
-    owner: Option<String>,
+    pub(super) owner: Option<String>,
     #[command(flatten)]
-    which: Which,
+    pub(super) which: Which,
 }
 
 /// Why a task is given up.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Fail {
     /// The task's id
-    id: String,
+    pub(super) id: String,
     /// What stands in the way
     #[arg(long, value_name = "TEXT")]
-    reason: String,
+    pub(super) reason: String,
     /// Only if it is still this one's
     #[arg(long, value_name = "NAME")]
-    owner: Option<String>,
+    pub(super) owner: Option<String>,
     #[command(flatten)]
-    which: Which,
+    pub(super) which: Which,
 }
 
 /// Which task.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Release {
     /// The task's id
-    id: String,
+    pub(super) id: String,
     #[command(flatten)]
-    which: Which,
+    pub(super) which: Which,
 }
 
 /// What a task waits for.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Block {
     /// The task's id
-    id: String,
+    pub(super) id: String,
     /// What it waits for
     #[arg(long, value_name = "TEXT")]
-    reason: String,
+    pub(super) reason: String,
     /// Only if it is still this one's
     #[arg(long, value_name = "NAME")]
-    owner: Option<String>,
+    pub(super) owner: Option<String>,
     #[command(flatten)]
-    which: Which,
+    pub(super) which: Which,
 }
 
 /// What a task depends on.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Deps {
     /// The task's id
-    id: String,
+    pub(super) id: String,
     /// The tasks that must be done first; without any, those that are set are shown
     #[arg(value_name = "DEP")]
-    deps: Vec<String>,
+    pub(super) deps: Vec<String>,
     /// Depend on nothing
     #[arg(long, conflicts_with = "deps")]
-    none: bool,
+    pub(super) none: bool,
     #[command(flatten)]
-    which: Which,
+    pub(super) which: Which,
 }
 
 impl Holder {
-    fn name(&self, here: &Here) -> String {
-        let person = || std::env::var("USER").ok().filter(|name| !name.is_empty());
-        let given = self.owner.clone().or_else(|| here.session.clone()).or_else(person);
-        given.unwrap_or_else(|| "person".to_owned())
+    pub(super) fn name(&self, here: &Here) -> String {
+        worker(here, self.owner.as_deref())
     }
 
     fn length(&self) -> Option<SignedDuration> {
         self.lease.map(|minutes| SignedDuration::from_mins(i64::from(minutes)))
     }
+}
+
+/// Who does it: who is named, else the session, else the person at the terminal.
+pub(super) fn worker(here: &Here, named: Option<&str>) -> String {
+    let person = || std::env::var("USER").ok().filter(|name| !name.is_empty());
+    let given = named.map(str::to_owned).or_else(|| here.session.clone()).or_else(person);
+    given.unwrap_or_else(|| "person".to_owned())
 }
 
 pub(super) fn add(here: &Here, args: Add) -> Result<Exit> {
@@ -164,6 +169,12 @@ pub(super) fn claim(here: &Here, args: &Claim) -> Result<Exit> {
     let claim = super::update(here, &args.which, "claim", |state| {
         graph::claim(&mut state.task_graph, which, lease, here.now)
     })?;
+    screen::print(&claimed(&claim))?;
+    Ok(Exit::Done)
+}
+
+/// What whoever claims a task should know.
+pub(super) fn claimed(claim: &graph::Claim) -> String {
     let task = &claim.task;
     let mut text = format!("{} claimed: {}", visible(&task.id), visible(&task.name));
     let files = task.files.join(", ");
@@ -177,8 +188,7 @@ pub(super) fn claim(here: &Here, args: &Claim) -> Result<Exit> {
         let (id, name) = (visible(&finding.id), visible(&finding.name));
         text.push_str(&format!("\n  after {id} ({name}): {}", visible(result)));
     }
-    screen::print(&text)?;
-    Ok(Exit::Done)
+    text
 }
 
 pub(super) fn renew(here: &Here, args: &Renew) -> Result<Exit> {
@@ -232,13 +242,18 @@ pub(super) fn deps(here: &Here, args: Deps) -> Result<Exit> {
     let task = tasks.into_iter().find(|task| task.id == id);
     let missing = || graph::Refused::NoSuchTask { id: visible(id) };
     let task = task.ok_or_else(|| super::refused(Exit::No, missing().to_string()))?;
-    match task.deps.as_slice() {
+    depends(id, &task.deps)
+}
+
+/// Says what a task depends on.
+pub(super) fn depends(id: &str, deps: &[String]) -> Result<Exit> {
+    match deps {
         [] => say(&format!("{id} depends on nothing")),
         deps => say(&format!("{id} depends on {}", deps.join(", "))),
     }
 }
 
-fn say(text: &str) -> Result<Exit> {
+pub(super) fn say(text: &str) -> Result<Exit> {
     screen::print(&visible(text))?;
     Ok(Exit::Done)
 }

@@ -22,30 +22,30 @@ pub(crate) struct List {
     #[arg(long)]
     json: bool,
     #[command(flatten)]
-    which: Which,
+    pub(super) which: Which,
 }
 
 /// Which task.
 #[derive(Debug, clap::Args)]
 pub(crate) struct One {
     /// The task's id
-    id: String,
+    pub(super) id: String,
     #[command(flatten)]
-    which: Which,
+    pub(super) which: Which,
 }
 
 /// Which loop.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Ready {
     #[command(flatten)]
-    which: Which,
+    pub(super) which: Which,
 }
 
 /// Which loop.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Waves {
     #[command(flatten)]
-    which: Which,
+    pub(super) which: Which,
 }
 
 /// How to draw.
@@ -55,7 +55,7 @@ pub(crate) struct Drawing {
     #[arg(long, value_enum, default_value_t = Format::Text, value_name = "FORMAT")]
     format: Format,
     #[command(flatten)]
-    which: Which,
+    pub(super) which: Which,
 }
 
 /// The languages that a graph is drawn in.
@@ -67,21 +67,26 @@ enum Format {
 }
 
 pub(super) fn list(here: &Here, args: &List) -> Result<Exit> {
-    if args.all && args.markdown {
+    if is_for_planner(args) {
         return whole(here, &args.which);
     }
     let tasks = super::find(here, &args.which)?.state.task_graph;
+    listed(here, args, &tasks, NO_TASKS)
+}
+
+/// The tasks as they were asked for; `none` is said where there are none.
+pub(super) fn listed(here: &Here, args: &List, tasks: &[Task], none: &str) -> Result<Exit> {
     let show = if args.all { Show::All } else { Show::Open };
     if args.json {
-        screen::print_json(&render::json(&tasks, show, here.now))?;
+        screen::print_json(&render::json(tasks, show, here.now))?;
         return Ok(Exit::Done);
     }
     let text = match args.markdown {
-        true => render::markdown(&tasks, show, here.now),
-        false => render::text(&tasks, show, here.now),
+        true => render::markdown(tasks, show, here.now),
+        false => render::text(tasks, show, here.now),
     };
     match tasks.is_empty() {
-        true => print(NO_TASKS),
+        true => print(none),
         false => print(&text),
     }
 }
@@ -90,31 +95,50 @@ pub(super) fn list(here: &Here, args: &List) -> Result<Exit> {
 /// nothing is printed, not a line feed.
 fn whole(here: &Here, which: &Which) -> Result<Exit> {
     let found = which::if_any(here, which, Wanted::LiveOrPlanned)?;
-    let tasks = found.map(|found| found.state.task_graph).unwrap_or_default();
+    for_planner(here, &found.map(|found| found.state.task_graph).unwrap_or_default())
+}
+
+/// True if a planner asks.
+pub(super) fn is_for_planner(args: &List) -> bool {
+    args.all && args.markdown
+}
+
+/// All tasks as a planner reads them.
+pub(super) fn for_planner(here: &Here, tasks: &[Task]) -> Result<Exit> {
     if !tasks.is_empty() {
-        screen::print(&visible_lines(&render::markdown(&tasks, Show::All, here.now)))?;
+        screen::print(&visible_lines(&render::markdown(tasks, Show::All, here.now)))?;
     }
     Ok(Exit::Done)
 }
 
 pub(super) fn waves(here: &Here, args: &Waves) -> Result<Exit> {
     let tasks = super::find(here, &args.which)?.state.task_graph;
-    draw(&tasks, &draw::in_waves(&tasks, here.now))
+    in_waves(here, &tasks, NO_TASKS)
+}
+
+/// The rounds of these tasks.
+pub(super) fn in_waves(here: &Here, tasks: &[Task], none: &str) -> Result<Exit> {
+    draw(tasks, &draw::in_waves(tasks, here.now), none)
 }
 
 pub(super) fn drawing(here: &Here, args: &Drawing) -> Result<Exit> {
     let tasks = super::find(here, &args.which)?.state.task_graph;
+    drawn(here, args, &tasks, NO_TASKS)
+}
+
+/// A drawing of these tasks.
+pub(super) fn drawn(here: &Here, args: &Drawing, tasks: &[Task], none: &str) -> Result<Exit> {
     match args.format {
-        Format::Text => draw(&tasks, &draw::text(&tasks, here.now)),
+        Format::Text => draw(tasks, &draw::text(tasks, here.now), none),
         // What reads these languages reads an empty graph, too.
-        Format::Dot => print(&draw::dot(&tasks, here.now)),
-        Format::Mermaid => print(&draw::mermaid(&tasks, here.now)),
+        Format::Dot => print(&draw::dot(tasks, here.now)),
+        Format::Mermaid => print(&draw::mermaid(tasks, here.now)),
     }
 }
 
-fn draw(tasks: &[Task], drawn: &str) -> Result<Exit> {
+fn draw(tasks: &[Task], drawn: &str, none: &str) -> Result<Exit> {
     match tasks.is_empty() {
-        true => print(NO_TASKS),
+        true => print(none),
         false => print(drawn),
     }
 }
@@ -131,6 +155,12 @@ pub(super) fn one(here: &Here, args: &One) -> Result<Exit> {
     let graph = Graph::new(&tasks, here.now);
     let missing = || refused(Exit::No, Refused::NoSuchTask { id: visible(&args.id) }.to_string());
     let task = graph.get(&args.id).ok_or_else(missing)?;
+    screen::print(&described(&graph, task))?;
+    Ok(Exit::Done)
+}
+
+/// All that is known of a task.
+pub(super) fn described(graph: &Graph, task: &Task) -> String {
     let until = task.lease_expires_at.map(|end| end.to_string()).unwrap_or_default();
     let attempts = if task.attempts == 0 { String::new() } else { task.attempts.to_string() };
     let mut text = format!("{}  {}", visible(&task.id), visible(&task.name));
@@ -148,20 +178,23 @@ pub(super) fn one(here: &Here, args: &One) -> Result<Exit> {
             text.push_str(&format!("\n  {label:<11}{}", visible(value)));
         }
     }
-    screen::print(&text)?;
-    Ok(Exit::Done)
+    text
 }
 
 pub(super) fn ready(here: &Here, args: &Ready) -> Result<Exit> {
     let tasks = super::find(here, &args.which)?.state.task_graph;
-    let rows: Vec<String> = graph::ready(&tasks, here.now)
-        .iter()
-        .map(|task| format!("{}  {}", visible(&task.id), visible(&task.name)))
-        .collect();
-    if rows.is_empty() {
+    let ready = graph::ready(&tasks, here.now);
+    if ready.is_empty() {
         let summary = graph::summary(&tasks, here.now);
         return Err(refused(Exit::No, Refused::NothingReady(summary).to_string()));
     }
+    rows(ready.iter().map(|task| (task.id.as_str(), task.name.as_str())))
+}
+
+/// One row for each task: its id and its name.
+pub(super) fn rows<'a>(tasks: impl Iterator<Item = (&'a str, &'a str)>) -> Result<Exit> {
+    let rows: Vec<String> =
+        tasks.map(|(id, name)| format!("{}  {}", visible(id), visible(name))).collect();
     screen::print(&rows.join("\n"))?;
     Ok(Exit::Done)
 }
