@@ -101,5 +101,6 @@ pub fn said(stdout: &str, stderr: &str) -> String {
 /// The error that the first document of a text tells of.
 fn error_in(text: &str) -> Option<String> {
     let first = serde_json::Deserializer::from_str(text).into_iter::<Value>().next()?.ok()?;
-    unwrapped(first).get("error")?.as_str().map(str::to_owned)
+    let error = unwrapped(first).get("error")?.as_str()?.trim().to_owned();
+    (!error.is_empty()).then_some(error)
 }

@@ -183,6 +183,7 @@ fn bds_own_words_are_found_wherever_it_puts_them() {
             "Error claiming a: issue already claimed by bob",
         ),
         ("[]", " \n", "it gave no reason"),
+        (r#"{"error":" "}"#, "", "it gave no reason"),
     ] {
         assert_eq!(said(stdout, stderr), expected);
     }
