@@ -1,4 +1,4 @@
-//! The client's own settings, as far as they say what it asks a person about.
+//! The client's own settings, as far as they say what it asks a person about and what workers begin from.
 //!
 //! Measured with 2.1.328 in `-p`: in a folder that nobody has trusted, what the project's
 //! `settings.json` allows is ignored, with a line on standard error; what it forbids counts, and so
@@ -29,22 +29,72 @@ pub struct Permissions {
     pub problems: Vec<String>,
 }
 
-/// Reads the files that count for a session in this folder.
-pub fn permissions(project_root: &Path) -> Permissions {
-    let folder = std::env::var_os("CLAUDE_CONFIG_DIR").filter(|folder| !folder.is_empty());
-    let home = std::env::var_os("HOME").map(PathBuf::from).unwrap_or_default();
-    let (config, memory) = match folder.map(PathBuf::from) {
-        Some(folder) => (folder.clone(), folder.join(".claude.json")),
-        None => (home.join(".claude"), home.join(".claude.json")),
-    };
-    read(&Files { managed: Path::new(MANAGED), config: &config, memory: &memory, project_root })
+/// What a new work tree of the client begins from, as the settings files say it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct WorktreeBase {
+    /// `worktree.baseRef`; none if no file has it, which the client takes for `fresh`.
+    pub value: Option<String>,
+    /// The file that it stands in.
+    pub file: Option<PathBuf>,
+    /// Files that could not be read.
+    pub problems: Vec<String>,
 }
 
-struct Files<'a> {
-    managed: &'a Path,
-    config: &'a Path,
-    memory: &'a Path,
-    project_root: &'a Path,
+impl WorktreeBase {
+    /// Whether it begins from the commit that is checked out, and not from the remote's.
+    pub fn is_head(&self) -> bool {
+        self.value.as_deref() == Some("head")
+    }
+}
+
+/// Reads the files that count for a session in this folder.
+pub fn permissions(project_root: &Path) -> Permissions {
+    read(&Files::of(project_root))
+}
+
+/// What work trees that the client makes for a session in this folder begin from.
+pub fn worktree_base(project_root: &Path) -> WorktreeBase {
+    read_worktree_base(&Files::of(project_root))
+}
+
+struct Files {
+    managed: PathBuf,
+    config: PathBuf,
+    memory: PathBuf,
+    project_root: PathBuf,
+}
+
+impl Files {
+    fn of(project_root: &Path) -> Files {
+        let folder = std::env::var_os("CLAUDE_CONFIG_DIR").filter(|folder| !folder.is_empty());
+        let home = std::env::var_os("HOME").map(PathBuf::from).unwrap_or_default();
+        let (config, memory) = match folder.map(PathBuf::from) {
+            Some(folder) => (folder.clone(), folder.join(".claude.json")),
+            None => (home.join(".claude"), home.join(".claude.json")),
+        };
+        let project_root = project_root.to_owned();
+        Files { managed: PathBuf::from(MANAGED), config, memory, project_root }
+    }
+
+    /// From the strongest to the weakest: the first that says something is the one that counts.
+    fn by_strength(&self) -> [(PathBuf, Place); 4] {
+        let own = self.project_root.join(".claude");
+        [
+            (self.managed.clone(), Place::Managed),
+            (own.join("settings.local.json"), Place::Local),
+            (own.join("settings.json"), Place::Project),
+            (self.config.join("settings.json"), Place::User),
+        ]
+    }
+}
+
+/// Which file it is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Place {
+    Managed,
+    Local,
+    Project,
+    User,
 }
 
 /// Whose file it is.
@@ -56,18 +106,15 @@ enum Owner {
     Project { may_allow: bool },
 }
 
-fn read(files: &Files<'_>) -> Permissions {
+fn read(files: &Files) -> Permissions {
     let mut found = Permissions::default();
-    let own = files.project_root.join(".claude");
     let trusted = is_trusted(files, &mut found.problems);
-    // From the strongest to the weakest: the first mode is the one that counts.
-    let all = [
-        (files.managed.to_owned(), Owner::Person),
-        (own.join("settings.local.json"), Owner::Project { may_allow: true }),
-        (own.join("settings.json"), Owner::Project { may_allow: trusted }),
-        (files.config.join("settings.json"), Owner::Person),
-    ];
-    for (path, owner) in all {
+    for (path, place) in files.by_strength() {
+        let owner = match place {
+            Place::Managed | Place::User => Owner::Person,
+            Place::Local => Owner::Project { may_allow: true },
+            Place::Project => Owner::Project { may_allow: trusted },
+        };
         let Some(document) = document(&path, &mut found.problems) else { continue };
         let list = |name: &str| strings(&document["permissions"][name]);
         found.rules.ask.extend(list("ask"));
@@ -83,8 +130,21 @@ fn read(files: &Files<'_>) -> Permissions {
     found
 }
 
-fn is_trusted(files: &Files<'_>, problems: &mut Vec<String>) -> bool {
-    let Some(memory) = document(files.memory, problems) else { return false };
+fn read_worktree_base(files: &Files) -> WorktreeBase {
+    let mut found = WorktreeBase::default();
+    for (path, _) in files.by_strength() {
+        let Some(document) = document(&path, &mut found.problems) else { continue };
+        if let Some(value) =
+            document["worktree"]["baseRef"].as_str().filter(|_| found.value.is_none())
+        {
+            (found.value, found.file) = (Some(value.to_owned()), Some(path));
+        }
+    }
+    found
+}
+
+fn is_trusted(files: &Files, problems: &mut Vec<String>) -> bool {
+    let Some(memory) = document(&files.memory, problems) else { return false };
     let root = files.project_root.canonicalize();
     let root = root.unwrap_or_else(|_| files.project_root.to_owned());
     let known = &memory["projects"][&*root.to_string_lossy()];
@@ -130,14 +190,18 @@ mod tests {
             fs::write(self.root().join(name), document.to_string()).unwrap();
         }
 
-        fn read(&self) -> Permissions {
+        fn files(&self) -> Files {
             let (root, config) = (self.root(), self.root().join("config"));
-            read(&Files {
-                managed: &root.join("managed.json"),
-                config: &config,
-                memory: &config.join(".claude.json"),
-                project_root: &root.join("project"),
-            })
+            Files {
+                managed: root.join("managed.json"),
+                memory: config.join(".claude.json"),
+                config,
+                project_root: root.join("project"),
+            }
+        }
+
+        fn read(&self) -> Permissions {
+            read(&self.files())
         }
 
         fn trust(&self, folder: &Path) {
@@ -174,6 +238,27 @@ mod tests {
         assert_eq!(place.read().default_mode, None);
         place.write("config/settings.json", &allowing("user", "bypassPermissions"));
         assert_eq!(place.read().default_mode.as_deref(), Some("bypassPermissions"));
+    }
+
+    #[test]
+    fn the_strongest_file_says_what_work_trees_begin_from() {
+        let place = Place::new();
+        assert_eq!(read_worktree_base(&place.files()), WorktreeBase::default());
+        let says = |value: &str| json!({"worktree": {"baseRef": value, "sparsePaths": []}});
+        let mut found = Vec::new();
+        for (file, value) in [
+            ("config/settings.json", "user"),
+            ("project/.claude/settings.json", "project"),
+            ("project/.claude/settings.local.json", "head"),
+            ("managed.json", "fresh"),
+        ] {
+            place.write(file, &says(value));
+            let base = read_worktree_base(&place.files());
+            assert_eq!(base.file, Some(place.root().join(file)));
+            found.push((base.is_head(), base.value.unwrap()));
+        }
+        let expected = [(false, "user"), (false, "project"), (true, "head"), (false, "fresh")];
+        assert_eq!(found, expected.map(|(is_head, value)| (is_head, value.to_owned())));
     }
 
     #[test]

@@ -48,6 +48,7 @@ pub mod tree;
 pub mod tree_id;
 pub mod watch;
 pub mod within;
+pub mod worker_base;
 
 #[cfg(test)]
 mod sandbox;
