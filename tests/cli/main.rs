@@ -7,6 +7,7 @@ mod checkpoint;
 mod graphs;
 mod help;
 mod loops;
+mod parallel;
 mod plan;
 mod replay;
 mod signal;

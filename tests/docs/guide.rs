@@ -107,11 +107,13 @@ fn the_settings_are_shown_whole_and_with_their_defaults() {
     assert_eq!(settings.max_iterations, Some(state.max_iterations));
     assert_eq!(settings.max_minutes, Some(state.limits.max_minutes));
     assert_eq!(settings.stall_limit, Some(state.stall_limit));
+    assert_eq!(settings.max_workers, Some(state.limits.max_workers));
     assert_eq!(settings.completion, Some(state.completion));
     let Settings {
         max_iterations: Some(_),
         max_minutes: Some(_),
         stall_limit: Some(_),
+        max_workers: Some(_),
         background_minutes: Some(_),
         completion: Some(_),
         verify_seconds: Some(_),

@@ -37,5 +37,6 @@ mod timeless;
 mod twice;
 mod waiting;
 mod worked;
+mod workers;
 #[path = "../support/session.rs"]
 mod world;

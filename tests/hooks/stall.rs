@@ -50,8 +50,9 @@ fn an_edit_of_equal_line_count_at_each_stop_is_progress() {
 #[test]
 fn a_task_that_moves_is_progress() {
     moves(|world, n| {
-        world
-            .edit_state(|state| state["task_graph"] = json!([{"id": "T", "result": n.to_string()}]))
+        world.edit_state(|state| {
+            state["task_graph"] = json!([{"id": "T", "status": "done", "result": n.to_string()}])
+        })
     });
 }
 

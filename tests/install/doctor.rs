@@ -49,8 +49,8 @@ fn replace_by_script(world: &World, name: &str, body: &str) {
 fn a_fresh_installation_is_well() {
     let said = installed().ralph(&["doctor"]).exit(0);
     let said = said.says("ok    executables: `ralph` and 5 hooks");
-    let said = said.says("ok    registration: 12 hooks in the user settings");
-    let said = said.says("ok    firing: 12 of 12 registered hooks answered, slowest ");
+    let said = said.says("ok    registration: 13 hooks in the user settings");
+    let said = said.says("ok    firing: 13 of 13 registered hooks answered, slowest ");
     let said = said.says("ok    loops: 1 stored, 1 live, all readable");
     let said = said.says("ok    client: `claude` 2.1.328 (Claude Code)");
     assert!(said.stdout.ends_with("all is well\n"), "{}", said.stdout);

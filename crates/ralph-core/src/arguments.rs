@@ -9,16 +9,18 @@ mod words;
 
 pub use refusal::Refusal;
 
+use crate::parallel::Work;
 use crate::state::{Completion, Criterion, LoopState};
 use crate::vacuous;
 use words::Word;
 
 /// The flags of `ralph start`, spelled as they are typed.
-pub const FLAGS: [&str; 8] = [
+pub const FLAGS: [&str; 9] = [
     "--max-iterations",
     "--max-minutes",
     "--max-tokens",
     "--stall-limit",
+    "--max-workers",
     "--completion",
     "--ac",
     "--session",
@@ -32,6 +34,8 @@ pub struct Request {
     pub task: Option<String>,
     /// The flags.
     pub options: Options,
+    /// Where its tasks come from, for a loop whose tasks are for workers.
+    pub parallel: Option<Work>,
 }
 
 /// The flags that were given; what was not given is left to the defaults of the loop's state.
@@ -45,6 +49,8 @@ pub struct Options {
     pub max_tokens: Option<u64>,
     /// Stops in a row without progress after which the loop ends.
     pub stall_limit: Option<u32>,
+    /// Workers that may be at work at once.
+    pub max_workers: Option<u32>,
     /// Which rule decides completion.
     pub completion: Option<Completion>,
     /// Acceptance criteria in the order they were given, numbered from `AC-1`.
@@ -71,6 +77,9 @@ impl Options {
         if let Some(stall_limit) = self.stall_limit {
             state.stall_limit = stall_limit;
         }
+        if let Some(max_workers) = self.max_workers {
+            state.limits.max_workers = max_workers;
+        }
         if let Some(completion) = &self.completion {
             state.completion = completion.clone();
         }
@@ -91,6 +100,8 @@ pub enum Number {
     MaxTokens,
     /// `--stall-limit`
     StallLimit,
+    /// `--max-workers`
+    MaxWorkers,
 }
 
 impl Number {
@@ -101,6 +112,7 @@ impl Number {
             Number::MaxMinutes => "--max-minutes",
             Number::MaxTokens => "--max-tokens",
             Number::StallLimit => "--stall-limit",
+            Number::MaxWorkers => "--max-workers",
         }
     }
 
@@ -111,6 +123,7 @@ impl Number {
             Number::MaxMinutes => 100_000,
             Number::MaxTokens => 1_000_000_000_000,
             Number::StallLimit => 1_000,
+            Number::MaxWorkers => 16,
         }
     }
 }
@@ -175,7 +188,7 @@ pub fn parse(text: &str) -> Result<Request, Refusal> {
         }
     }
     number_criteria(&mut reader.options.criteria);
-    Ok(Request { task: task(text, &pieces)?, options: reader.options })
+    Ok(Request { task: task(text, &pieces)?, options: reader.options, parallel: None })
 }
 
 /// The words that are not flags, as they were typed. Only a task that is one quoted word loses
@@ -236,6 +249,10 @@ impl<'a> Reader<'a> {
             "--stall-limit" => {
                 let value = self.number(Number::StallLimit, word)?;
                 once(name, &mut self.options.stall_limit, u32::try_from(value).unwrap_or(u32::MAX))
+            }
+            "--max-workers" => {
+                let value = self.number(Number::MaxWorkers, word)?;
+                once(name, &mut self.options.max_workers, u32::try_from(value).unwrap_or(u32::MAX))
             }
             "--max-minutes" => {
                 let value = self.number(Number::MaxMinutes, word)?;

@@ -9,7 +9,7 @@ use crate::receipt::{self, Proof, Standing};
 use crate::refusal;
 use crate::reply::bounded;
 use crate::say;
-use crate::state::{Completion, Criterion, LoopState, Signal, Task};
+use crate::state::{Completion, Criterion, LoopState, Signal, Task, Worker};
 use crate::token::Request;
 use jiff::Timestamp;
 use std::fmt::Write;
@@ -28,6 +28,13 @@ const LINE_LIMIT: usize = 120;
 const CRITERIA_SHOWN: usize = 4;
 const TAIL_LIMIT: usize = 200;
 const STEER_LIMIT: usize = 160;
+
+/// What the session of a loop for workers does next.
+const NEXT_OF_WORKERS: &str = "Next: run `ralph parallel next` and do what it says.";
+
+/// The same while its work is not in tasks.
+const NO_TASKS_YET: &str = "Next: there are no tasks yet. Read what the goal names, bring its work into \
+    the graph with `ralph plan-sync`, and then run `ralph parallel next`.";
 
 /// What comes before a contract that is repeated at a stop, in bytes.
 const BEFORE_CONTRACT: usize = 600;
@@ -127,6 +134,9 @@ fn tasks(state: &LoopState, now: Timestamp) -> String {
     match graph.current() {
         _ if state.task_graph.is_empty() => String::new(),
         None => format!("Tasks: {}.\n", graph.summary().describe()),
+        Some(_) if state.parallel => {
+            format!("Tasks: {}. {NEXT_OF_WORKERS}\n", graph.summary().describe())
+        }
         Some(task) => format!("Tasks: {}. {}\n", graph.summary().describe(), next_line(task)),
     }
 }
@@ -138,6 +148,11 @@ fn rules(state: &LoopState) -> String {
         Some(id) => format!(
             "This session is for task {id} alone: do it, check it, then `ralph task done {id} \
              --result TEXT` (or `ralph task fail {id} --reason TEXT`) and stop."
+        ),
+        None if state.parallel => format!(
+            "Workers do the tasks, at most {} at once, each in a worktree of its own; you start them and \
+             merge what they bring, and do no task yourself.",
+            state.limits.max_workers
         ),
         None if state.task_graph.is_empty() => {
             "Work in small steps; after each, check that it works.".to_owned()
@@ -248,6 +263,15 @@ fn standing(state: &LoopState, graph: &Graph<'_>) -> String {
 }
 
 fn next(state: &LoopState, graph: &Graph<'_>) -> String {
+    if state.parallel {
+        if state.task_graph.is_empty() {
+            return NO_TASKS_YET.to_owned();
+        }
+        let is_over = graph.summary().all_done() && !state.workers.iter().any(Worker::awaits_merge);
+        if !is_over {
+            return NEXT_OF_WORKERS.to_owned();
+        }
+    }
     if let Some(task) = graph.current() {
         return next_line(task);
     }
@@ -314,6 +338,26 @@ mod tests {
             ],
             ..LoopState::default()
         }
+    }
+
+    #[test]
+    fn a_loop_for_workers_is_told_to_ask_what_comes_next() {
+        let mut state = LoopState { parallel: true, ..state() };
+        let text = contract(&started_line(&state), &state, &[], NOW);
+        assert!(text.contains("1 of 3 tasks done. Next: run `ralph parallel next`"), "{text}");
+        assert!(text.contains("do no task yourself") && !text.contains("T-2 lexer"), "{text}");
+        let step = |state: &LoopState| next_step(state, Request::None, None, NOW);
+        assert!(step(&state).contains("Next: run `ralph parallel next`"), "{}", step(&state));
+        state.task_graph.iter_mut().for_each(|task| task.status = TaskStatus::Done);
+        assert!(step(&state).contains("Next: make this hold: AC-1"), "{}", step(&state));
+        state.workers.push(Worker {
+            standing: crate::state::WorkerStanding::Done,
+            files: vec!["a".to_owned()],
+            ..Worker::default()
+        });
+        assert!(step(&state).contains("Next: run `ralph parallel next`"), "{}", step(&state));
+        state.task_graph.clear();
+        assert!(step(&state).contains("there are no tasks yet"), "{}", step(&state));
     }
 
     #[test]

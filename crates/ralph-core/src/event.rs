@@ -53,6 +53,9 @@ pub struct Input {
     /// Tool events: the tool's name.
     #[serde(deserialize_with = "text")]
     pub tool_name: String,
+    /// Tool events: the client's id of the call.
+    #[serde(deserialize_with = "text")]
+    pub tool_use_id: String,
     /// Tool events: the fields of the tool's input that rules look at.
     #[serde(deserialize_with = "tool_input")]
     pub tool_input: ToolInput,
@@ -146,6 +149,9 @@ pub struct ToolInput {
     /// Agent: which agent.
     #[serde(deserialize_with = "maybe_text")]
     pub subagent_type: Option<String>,
+    /// Agent: what it is for.
+    #[serde(deserialize_with = "maybe_text")]
+    pub description: Option<String>,
     /// Agent: its task.
     #[serde(deserialize_with = "maybe_text")]
     pub prompt: Option<String>,

@@ -9,11 +9,13 @@ mod next;
 mod plan;
 mod prompt;
 pub mod report;
+mod work;
 
 pub use grant::{Asked, Grant, grant, launched, lost};
 pub use next::{Call, Next, next};
 pub use plan::{Clash, Plan, plan};
 pub use prompt::{prompt, task_of};
+pub use work::{Work, work};
 
 use crate::graph::Graph;
 use crate::graph::overlap::Taken;

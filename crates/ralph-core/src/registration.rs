@@ -35,7 +35,8 @@ pub const WAIT: &str = "wait";
 pub const WAIT_TIMEOUT_MS: u32 = 1_860_000;
 
 /// The slash commands whose expansion must not go on without our hook.
-pub const COMMANDS: [&str; 4] = ["ralph", "ralph-plan", "ralph-build", "ralph-cancel"];
+pub const COMMANDS: [&str; 5] =
+    ["ralph", "ralph-plan", "ralph-build", "ralph-parallel", "ralph-cancel"];
 
 /// A way to register; `state::Via` is what a hook makes of the word it was started with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -383,7 +384,10 @@ mod tests {
     fn the_expansion_of_our_commands_blocks_when_the_hook_is_missing() {
         let hooks = serde_json::to_value(settings_hooks(Location::Path)).unwrap();
         let group = &hooks["UserPromptExpansion"][0];
-        assert_eq!(group["matcher"], "^(ralph:)?(ralph|ralph-plan|ralph-build|ralph-cancel)$");
+        assert_eq!(
+            group["matcher"],
+            "^(ralph:)?(ralph|ralph-plan|ralph-build|ralph-parallel|ralph-cancel)$"
+        );
         assert_eq!(group["hooks"][0]["onFailure"], "block");
         let blocking = HOOKS.iter().filter(|hook| hook.on_failure == OnFailure::Block).count();
         assert_eq!(blocking, 1);
@@ -420,7 +424,7 @@ mod tests {
           args: [skill]
           timeout: 10
   UserPromptExpansion:
-    - matcher: "^(ralph:)?(ralph|ralph-plan|ralph-build|ralph-cancel)$"
+    - matcher: "^(ralph:)?(ralph|ralph-plan|ralph-build|ralph-parallel|ralph-cancel)$"
       hooks:
         - type: command
           command: ralph-user-prompt

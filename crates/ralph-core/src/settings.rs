@@ -28,6 +28,9 @@ pub struct Settings {
     /// Stops in a row without progress after which a loop ends.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stall_limit: Option<u32>,
+    /// Workers that may be at work at once.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_workers: Option<u32>,
     /// Minutes without news after which a session that waits for background workers is woken; at
     /// most [`crate::waiting::LONGEST_MINUTES`].
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -78,6 +81,7 @@ impl Settings {
             max_iterations: self.max_iterations.or(below.max_iterations),
             max_minutes: self.max_minutes.or(below.max_minutes),
             stall_limit: self.stall_limit.or(below.stall_limit),
+            max_workers: self.max_workers.or(below.max_workers),
             background_minutes: self.background_minutes.or(below.background_minutes),
             completion: self.completion.or(below.completion),
             verify_seconds: self.verify_seconds.or(below.verify_seconds),
@@ -123,6 +127,7 @@ impl Settings {
             ("max_iterations", Number::MaxIterations, self.max_iterations.map(u64::from)),
             ("max_minutes", Number::MaxMinutes, self.max_minutes),
             ("stall_limit", Number::StallLimit, self.stall_limit.map(u64::from)),
+            ("max_workers", Number::MaxWorkers, self.max_workers.map(u64::from)),
         ];
         for (name, number, given) in numbers {
             let most = number.most();
@@ -173,6 +178,9 @@ impl Settings {
         }
         if let Some(number) = self.stall_limit {
             state.stall_limit = number;
+        }
+        if let Some(number) = self.max_workers {
+            state.limits.max_workers = number;
         }
         if let Some(completion) = &self.completion {
             state.completion = completion.clone();
@@ -236,6 +244,7 @@ mod tests {
             max_iterations: Some(3),
             max_minutes: Some(4),
             stall_limit: Some(5),
+            max_workers: Some(6),
             completion: Some(Completion::Token),
             receipt_ignore: Some(vec!["*.log".to_owned()]),
             ..Settings::default()
@@ -243,7 +252,7 @@ mod tests {
         let mut state = LoopState::default();
         settings.apply(&mut state);
         assert_eq!((state.max_iterations, state.limits.max_minutes, state.stall_limit), (3, 4, 5));
-        assert_eq!(state.completion, Completion::Token);
+        assert_eq!((&state.completion, state.limits.max_workers), (&Completion::Token, 6));
         assert_eq!(Settings::of(&state), settings);
     }
 

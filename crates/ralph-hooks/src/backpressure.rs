@@ -7,6 +7,7 @@ use crate::bound::{self, Bound, Said};
 use crate::door::Call;
 use crate::neighbour::{self, Press};
 use crate::signals;
+use crate::workers;
 use anyhow::Result;
 use ralph_core::event::Event;
 use ralph_core::reply::Reply;
@@ -37,6 +38,9 @@ pub fn answer(call: &Call) -> Result<Reply> {
         // Every registration starts a copy of this; one of them answers.
         Some(bound) if bound.state.outranks(call.via) => Ok(Reply::silent()),
         Some(bound) => {
+            if workers::starts_one(call) {
+                workers::started(call, &bound)?;
+            }
             let checked = in_loop(call, &bound, &files);
             Ok(signals::lead(call, &bound.file, &bound.state, checked))
         }

@@ -184,6 +184,9 @@ fn create(asked: &Asked<'_>, task: &str) -> Result<Begun> {
     }
     let is_bound = !asked.session_id.is_empty();
     state.baseline_pending = wants_baseline(&state, &asked.request.options);
+    if let Some(work) = &asked.request.parallel {
+        work.apply(&mut state);
+    }
     if is_bound {
         let now = clock::now();
         freeze(&mut state, &asked.project_root, now);
@@ -290,6 +293,8 @@ fn take_up(asked: &Asked<'_>, file: Option<&LoopFile>, is_planned: bool) -> Resu
             freeze(state, &asked.project_root, now);
         }
         state.baseline_pending |= wants_baseline(state, options);
+        // A plain /ralph takes the tasks up itself.
+        state.parallel = asked.request.parallel.is_some() || (state.parallel && was_begun);
         run(state, asked, now);
         Some((state.clone(), was_begun))
     })?;
@@ -317,7 +322,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let home = Home::at(folder.path().join("home"));
         let begin = |task: Option<&str>, prompt_id: &str| {
-            let request = Request { task: task.map(str::to_owned), options: Options::default() };
+            let request = Request { task: task.map(str::to_owned), ..Request::default() };
             begin(&Asked {
                 home: &home,
                 request: &request,
@@ -341,7 +346,7 @@ mod tests {
     fn copies_that_are_asked_at_once_start_one_loop_of_the_highest_rank() {
         let folder = tempfile::tempdir().unwrap();
         let home = Home::at(folder.path().join("home"));
-        let request = Request { task: Some("t".to_owned()), options: Options::default() };
+        let request = Request { task: Some("t".to_owned()), ..Request::default() };
         let ask = |via| {
             begin(&Asked {
                 home: &home,

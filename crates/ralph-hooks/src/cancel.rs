@@ -3,6 +3,7 @@
 
 use crate::bound::Bound;
 use crate::door::Call;
+use crate::workers;
 use anyhow::Result;
 use ralph_core::reply::Reply;
 use ralph_core::say;
@@ -60,12 +61,18 @@ fn end(
 /// that turn. The main conversation hears it once; every subagent hears it for itself.
 pub fn cut_turn(call: &Call, bound: &Bound<Glance>) -> Result<Reply> {
     let subagent = call.input.from_subagent();
-    let cuts = is_cancelled_turn(call, &bound.state);
+    let cuts = is_cancelled_turn(call, bound);
     if cuts {
         bound.note(call, "turn cut", "the person cancelled the loop", Value::Null);
     }
-    // A loop that was ended and not put away is left to a hook that reads the whole state.
-    let heard = (!subagent || !cuts) && lifecycle::is_put_away(&call.home, &bound.file);
+    if cuts && subagent {
+        workers::is_gone(call, &bound.file)?;
+    }
+    // A loop that was ended and not put away is left to a hook that reads the whole state. One whose
+    // workers have not heard of it yet keeps its entry for them.
+    let heard = (!subagent || !cuts)
+        && lifecycle::is_put_away(&call.home, &bound.file)
+        && !workers::may_be_there(call, &bound.file);
     let released = match heard {
         true => lifecycle::release(&call.home, &bound.file, &call.input.session_id),
         false => Ok(false),
@@ -80,10 +87,12 @@ pub fn cut_turn(call: &Call, bound: &Bound<Glance>) -> Result<Reply> {
     ))))
 }
 
-fn is_cancelled_turn(call: &Call, state: &Glance) -> bool {
+fn is_cancelled_turn(call: &Call, bound: &Bound<Glance>) -> bool {
+    let state = &bound.state;
     let cancelled = state.ending.as_ref().is_some_and(|end| end.kind == EndingKind::Cancelled);
     let same_turn = state.turn.as_ref().is_some_and(|turn| turn.prompt_id == call.input.prompt_id);
-    cancelled && !state.let_finish && (same_turn || call.input.from_subagent())
+    let of_loop = || call.input.from_subagent() && workers::is_of_loop(call, &bound.file);
+    cancelled && !state.let_finish && (same_turn || of_loop())
 }
 
 /// At the end of a turn, or of the session, whose loop has ended: the tombstone has served.
@@ -91,6 +100,9 @@ pub fn acknowledge<S: Document>(call: &Call, bound: &Bound<S>) -> Result<Reply> 
     let Some(state) = bound.file.read()?.map(|loaded| loaded.state) else {
         return Ok(Reply::silent());
     };
+    if workers::may_be_there(call, &bound.file) {
+        return Ok(Reply::silent());
+    }
     bound.note(call, "let go", "the loop has ended", Value::Null);
     // Whoever frees the session tells the person, so that of several events at once one does.
     let freed = lifecycle::let_go(&call.home, &bound.file, &state)?;

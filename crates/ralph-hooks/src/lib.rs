@@ -19,3 +19,4 @@ pub mod stop;
 pub mod typed;
 pub mod user_prompt;
 pub mod wait;
+mod workers;

@@ -2,7 +2,8 @@
 //!
 //! The rule is the guard's table in `ralph-core`. Besides, this is the first moment at which a turn
 //! hears that its loop was cancelled from another terminal: the turn is cut there. It is asked
-//! before every tool, so it only glances at the state and never writes it. A denial is written down
+//! before every tool, so it only glances at the state and never writes it, but for a call that starts a
+//! worker: who is at work is kept there. A denial is written down
 //! with all that it was made from; an allowed call pays nothing for that.
 
 use crate::bound::{self, Bound, Said};
@@ -10,6 +11,7 @@ use crate::cancel;
 use crate::door::Call;
 use crate::permission_request;
 use crate::signals;
+use crate::workers;
 use anyhow::Result;
 use ralph_core::event::Event;
 use ralph_core::guard::{self, Agent, Places, Record, Ruling, Situation, Standing};
@@ -38,6 +40,9 @@ fn before_the_tool(call: &Call) -> Result<Reply> {
         Phase::Planned | Phase::Other(_) => return Ok(Reply::silent()),
     };
     Ok(match ruling(call, &bound.state, standing) {
+        None if standing == Standing::Running && workers::starts_one(call) => {
+            workers::may_start(call, &bound)?
+        }
         None => Reply::silent(),
         Some(denial) => {
             // Every copy denies, since the client takes the strictest answer; one of them writes.

@@ -8,6 +8,7 @@ use crate::cancel;
 use crate::door::Call;
 use crate::neighbour::{self, Press};
 use crate::signals;
+use crate::workers;
 use anyhow::Result;
 use ralph_core::event::Event;
 use ralph_core::receipt::Proof;
@@ -28,13 +29,13 @@ use std::time::Duration;
 /// long could not even say so.
 const AT_THE_END: Duration = Duration::from_secs(1);
 
-/// Answers Stop, StopFailure and SessionEnd. A SubagentStop belongs to a worker, not to the loop,
-/// and only adds to what the loop has cost.
+/// Answers Stop, StopFailure and SessionEnd, and SubagentStop, which belongs to a worker and not to the
+/// loop.
 pub fn answer(call: &Call) -> Result<Reply> {
     let event = call.input.hook_event_name;
     let interesting = match event {
         Event::Stop | Event::StopFailure | Event::SessionEnd => !call.input.from_subagent(),
-        Event::SubagentStop => !call.input.agent_transcript_path.is_empty(),
+        Event::SubagentStop => call.input.from_subagent(),
         _ => false,
     };
     if !interesting {
@@ -46,7 +47,7 @@ pub fn answer(call: &Call) -> Result<Reply> {
         return Ok(Reply::silent());
     }
     if event == Event::SubagentStop {
-        return at_workers_stop(call, bound);
+        return workers::stopped(call, bound);
     }
     if bound.state.phase == Phase::Ended {
         return cancel::acknowledge(call, &bound);
@@ -64,8 +65,10 @@ fn at_stop(call: &Call, bound: Bound) -> Result<Reply> {
     let mailbox = Mailbox::of(&file, &bound.state);
     let decided = bound.update(|state| {
         state.note_event(call.via);
+        let mut gone = Vec::new();
         if state.is_running() {
             count(state, &call.input.transcript_path);
+            gone = workers::lost(call, state);
         }
         if let Some(changed) = changed_tests {
             state.changed_tests = changed;
@@ -73,6 +76,7 @@ fn at_stop(call: &Call, bound: Bound) -> Result<Reply> {
         let decision = stop::decide(state, &seen);
         Decided {
             decision,
+            gone,
             untold: tell_of_pause(state),
             position: state.position(),
             mailbox,
@@ -82,7 +86,10 @@ fn at_stop(call: &Call, bound: Bound) -> Result<Reply> {
     let Some(decided) = decided else { return Ok(Reply::silent()) };
     note(call, &file, &decided);
     let reply = carry_out(call, &file, &decided)?;
-    Ok(match decided.untold.or(warning) {
+    // The model hears of it where it goes on; otherwise the person does.
+    let untold = decided.decision.verdict != Verdict::GoOn && !decided.gone.is_empty();
+    let of_workers = untold.then(|| decided.gone.join("\n"));
+    Ok(match decided.untold.or(warning).or(of_workers) {
         Some(message) => reply.tell(say::line(&message)),
         None => reply,
     })
@@ -92,6 +99,8 @@ fn at_stop(call: &Call, bound: Bound) -> Result<Reply> {
 /// may be large, and is copied only when the loop is over.
 struct Decided {
     decision: Decision,
+    /// What became of the tasks whose workers are gone.
+    gone: Vec<String>,
     position: String,
     mailbox: Mailbox,
     untold: Option<String>,
@@ -156,17 +165,9 @@ fn worked(state: &LoopState, transcript: &Path) -> Option<bool> {
 }
 
 /// Counts the tokens of a transcript. One that cannot be read is counted on when it can.
-fn count(state: &mut LoopState, transcript: &str) {
+pub(crate) fn count(state: &mut LoopState, transcript: &str) {
     let since = state.started_at.unwrap_or(state.created_at);
     let _ = transcript::count(Path::new(transcript), since, &mut state.usage);
-}
-
-/// A worker has its own transcript, and its tokens are the loop's.
-fn at_workers_stop(call: &Call, bound: Bound) -> Result<Reply> {
-    if bound.state.is_running() {
-        bound.update(|state| count(state, &call.input.agent_transcript_path))?;
-    }
-    Ok(Reply::silent())
 }
 
 /// The conversation's shell may have moved elsewhere; the project is what the loop was started in.
@@ -226,6 +227,7 @@ fn carry_out(call: &Call, file: &LoopFile, decided: &Decided) -> Result<Reply> {
         (Verdict::GoOn, _) => {
             let form = GoOnForm::for_client(&client::ai_agent());
             let says = with_late_checks(file, &decided.decision.says);
+            let says = workers::before(&decided.gone, says);
             let reply = Reply::go_on(Event::Stop, form, &says);
             let position = decided.position.clone();
             Ok(signals::lead_from(call, &decided.mailbox, position, reply))

@@ -5,13 +5,14 @@ use crate::bound::Bound;
 use crate::door::Call;
 use crate::signals;
 use anyhow::Result;
+use ralph_core::arguments::Request;
 use ralph_core::event::Event;
 use ralph_core::reply::Reply;
 use ralph_core::state::{LoopState, StartedBy};
-use ralph_core::{arguments, contract, say, start};
-use ralph_io::{client, clock, lifecycle, project};
+use ralph_core::{arguments, contract, parallel, say, start};
+use ralph_io::{client, clock, lifecycle, project, within};
 use serde_json::json;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Answers the expansion of a typed `/ralph`.
 pub fn answer(call: &Call) -> Result<Reply> {
@@ -20,9 +21,9 @@ pub fn answer(call: &Call) -> Result<Reply> {
 }
 
 fn start_command(call: &Call) -> Result<Reply> {
-    let request = match arguments::parse(&call.input.command_args) {
+    let request = match request(call) {
         Ok(request) => request,
-        Err(refusal) => return Ok(Reply::block(&say::line(&refusal.to_string()))),
+        Err(refusal) => return Ok(Reply::block(&say::line(&refusal))),
     };
     if call.input.session_id.is_empty() {
         return Ok(Reply::block(&say::line("the client named no session; nothing was started")));
@@ -32,7 +33,7 @@ fn start_command(call: &Call) -> Result<Reply> {
         request: &request,
         session_id: &call.input.session_id,
         prompt_id: &call.input.prompt_id,
-        project_root: project::root(client::project_dir(), Path::new(&call.input.cwd)),
+        project_root: root(call),
         started_by: StartedBy::Person,
         via: Some(call.via),
     })?;
@@ -61,6 +62,23 @@ fn start_command(call: &Call) -> Result<Reply> {
     })
 }
 
+/// What was typed, in words where it cannot be done.
+fn request(call: &Call) -> Result<Request, String> {
+    let mut request =
+        arguments::parse(&call.input.command_args).map_err(|refusal| refusal.to_string())?;
+    if call.input.command_name.ends_with("ralph-parallel") {
+        let root = root(call);
+        let work = parallel::work(request.task.as_deref(), |name| within::is_file(&root, name))?;
+        request.task = work.goal();
+        request.parallel = Some(work);
+    }
+    Ok(request)
+}
+
+fn root(call: &Call) -> PathBuf {
+    project::root(client::project_dir(), Path::new(&call.input.cwd))
+}
+
 /// What a person said before to a loop that goes on is still to be heard; one that has just begun has
 /// an empty mailbox.
 fn contract(call: &Call, heading: &str, state: &LoopState) -> Reply {
@@ -71,7 +89,7 @@ fn contract(call: &Call, heading: &str, state: &LoopState) -> Reply {
     Reply::context(Event::UserPromptExpansion, &text)
 }
 
-const TYPED: &str = "the person typed /ralph";
+const TYPED: &str = "the person typed it";
 
 /// In the journal of the loop that the session has now; a start that was refused may leave none.
 fn journal(call: &Call, decision: &str, why: &str) -> Result<()> {

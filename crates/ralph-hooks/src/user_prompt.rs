@@ -31,7 +31,7 @@ pub fn answer(call: &Call) -> Result<Reply> {
 fn command(call: &Call) -> Result<Reply> {
     let name = call.input.command_name.as_str();
     let outcome = match name.strip_prefix("ralph:").unwrap_or(name) {
-        "ralph" => start_command(call),
+        "ralph" | "ralph-parallel" => start_command(call),
         "ralph-cancel" => cancel_command(call),
         "ralph-plan" => plan_command(call),
         "ralph-build" => build_command(call),

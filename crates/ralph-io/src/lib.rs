@@ -49,6 +49,7 @@ pub mod tree_id;
 pub mod watch;
 pub mod within;
 pub mod worker_base;
+pub mod worker_tree;
 
 #[cfg(test)]
 mod sandbox;

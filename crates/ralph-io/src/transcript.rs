@@ -65,6 +65,27 @@ pub fn worked_since(path: &Path, at: Timestamp) -> bool {
     false
 }
 
+/// What the conversation was begun with, as far as the first rows tell.
+pub fn first_prompt(path: &Path) -> Option<String> {
+    let mut file = open(path).ok()??;
+    let mut begun = Vec::new();
+    each_piece(&mut file, 0, SEARCHED, |piece| {
+        begun.extend_from_slice(piece);
+        first_words(&begun).is_none()
+    })
+    .ok()?;
+    first_words(&begun)
+}
+
+fn first_words(begun: &[u8]) -> Option<String> {
+    let rows = begun.split_inclusive(|byte| *byte == b'\n').filter_map(Row::parse);
+    rows.filter(|row| row.kind() == "user").find_map(|row| {
+        let plain = row.text(&["message", "content"]);
+        let block = || row.items(&["message", "content"]).find_map(|block| block["text"].as_str());
+        Some(plain).filter(|text| !text.is_empty()).or_else(block).map(str::to_owned)
+    })
+}
+
 /// Counts what a transcript has gained since it was last counted: rows that are not older than
 /// `since`. A transcript that is not there, or is no file, has cost nothing.
 ///

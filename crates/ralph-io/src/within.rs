@@ -33,6 +33,12 @@ pub struct Entry {
     pub is_link: bool,
 }
 
+/// True for a regular file of this name below the top.
+pub fn is_file(top: &Path, name: &str) -> bool {
+    let Ok(top) = top.canonicalize() else { return false };
+    real(&top, &top.join(name)).is_some_and(|path| path.is_file())
+}
+
 /// The text of a file below the top, which is a path without links; none if there is none, or it is no
 /// regular file, too large, or not UTF-8.
 pub fn text(top: &Path, path: &Path) -> Option<String> {

@@ -121,6 +121,7 @@ fn example(flag: &str) -> String {
         "--ac" => "'all tests pass=npm test'",
         "--session" => "SESSION_ID",
         "--stall-limit" => "3",
+        "--max-workers" => "4",
         "--max-minutes" => "480",
         "--max-tokens" => "2000000",
         _ => "25",

@@ -75,12 +75,12 @@ fn both_spellings_of_a_flag_are_read_wherever_they_stand() {
 fn every_flag_is_read() {
     let given = options(
         "--max-iterations 10000 --max-minutes=100000 --max-tokens 1000000000000 --stall-limit=1000 \
-         --completion token --session abc-1 --baseline --ac 'a=b'",
+         --max-workers 16 --completion token --session abc-1 --baseline --ac 'a=b'",
     );
     assert_eq!(given.max_iterations, Some(10_000));
     assert_eq!(given.max_minutes, Some(100_000));
     assert_eq!(given.max_tokens, Some(1_000_000_000_000));
-    assert_eq!(given.stall_limit, Some(1_000));
+    assert_eq!((given.stall_limit, given.max_workers), (Some(1_000), Some(16)));
     assert_eq!(given.completion, Some(Completion::Token));
     assert_eq!(given.session.as_deref(), Some("abc-1"));
     assert!(given.baseline);
@@ -99,8 +99,8 @@ fn only_what_was_given_changes_a_planned_loop() {
     assert_eq!((state.max_iterations, state.stall_limit), (4, 5));
     assert_eq!((state.limits.max_minutes, state.limits.max_tokens), (7, Some(8)));
     assert_eq!((&state.completion, state.acceptance_criteria.len()), (&Completion::Token, 1));
-    options("--stall-limit 6").fill(&mut state);
-    assert_eq!((state.max_iterations, state.stall_limit), (4, 6));
+    options("--stall-limit 6 --max-workers 2").fill(&mut state);
+    assert_eq!((state.max_iterations, state.stall_limit, state.limits.max_workers), (4, 6, 2));
 }
 
 #[test]
@@ -228,6 +228,7 @@ fn the_refusal_of_a_value_shows_how_to_write_it() {
         "--max-minutes 480",
         "--max-tokens 2000000",
         "--stall-limit 3",
+        "--max-workers 4",
         "--completion verified",
         "--ac 'all tests pass=npm test'",
         "--session SESSION_ID",

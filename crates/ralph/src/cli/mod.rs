@@ -17,6 +17,7 @@ mod here;
 pub(crate) mod install;
 mod note;
 mod number;
+mod parallel;
 mod pause;
 mod places;
 mod plan;
@@ -79,6 +80,9 @@ enum Command {
     Build(build::Args),
     /// Plan in rounds without a person: each studies the project and brings the tasks up to date
     Plan(plan::Args),
+    /// Carry tasks out side by side, each worker in a worktree of its own
+    #[command(subcommand)]
+    Parallel(parallel::Command),
     /// Look at the loop's tasks and change them
     Task(task::Args),
     /// Bring the tasks to what a planner wrote; the same as `ralph task sync`
@@ -133,6 +137,7 @@ impl Command {
             Command::PlanSync(_) => "plan-sync",
             Command::Build(_) => "build",
             Command::Plan(_) => "plan",
+            Command::Parallel(_) => "parallel",
             Command::Install(_) => "install",
             Command::Uninstall(_) => "uninstall",
             Command::Verify(_) => "verify",
@@ -172,6 +177,7 @@ pub fn run() -> ExitCode {
         Command::PlanSync(args) => task::sync::run(&args),
         Command::Build(args) => build::run(&args),
         Command::Plan(args) => plan::run(&args),
+        Command::Parallel(command) => parallel::run(&command),
         Command::Install(args) => install::run(&args),
         Command::Uninstall(args) => uninstall::run(&args),
         Command::Verify(args) => verify::run(&args),

@@ -12,6 +12,11 @@ pub(crate) fn stall_limit(text: &str) -> Result<u32, String> {
     loop_bound(Number::StallLimit, text).and_then(narrow)
 }
 
+/// `--max-workers`
+pub(crate) fn max_workers(text: &str) -> Result<u32, String> {
+    loop_bound(Number::MaxWorkers, text).and_then(narrow)
+}
+
 /// `--max-minutes`
 pub(crate) fn max_minutes(text: &str) -> Result<u64, String> {
     loop_bound(Number::MaxMinutes, text)

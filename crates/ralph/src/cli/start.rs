@@ -34,6 +34,9 @@ pub(crate) struct Args {
     /// Stops in a row without progress after which the loop ends [default: 3]
     #[arg(long, value_name = "N", value_parser = number::stall_limit, allow_hyphen_values = true)]
     stall_limit: Option<u32>,
+    /// Workers that may be at work at once [default: 4]
+    #[arg(long, value_name = "N", value_parser = number::max_workers, allow_hyphen_values = true)]
+    max_workers: Option<u32>,
     /// What ends the loop well: proof, or the token alone (verified, token) [default: verified]
     #[arg(long, value_name = "RULE", value_parser = completion)]
     completion: Option<Completion>,
@@ -71,6 +74,7 @@ impl Args {
             max_minutes: self.max_minutes,
             max_tokens: self.max_tokens,
             stall_limit: self.stall_limit,
+            max_workers: self.max_workers,
             completion: self.completion.clone(),
             criteria,
             session: None,
@@ -128,7 +132,7 @@ fn request(args: &Args, here: &Here) -> Result<Request> {
         // As for a command that proves nothing.
         return Err(refused(Exit::Usage, format!("{}; nothing was started", lacking.join("; "))));
     }
-    Ok(Request { task, options })
+    Ok(Request { task, options, parallel: None })
 }
 
 /// Inside a session the model types: it may plan a loop, and pass on what a person typed, but

@@ -5,7 +5,7 @@ use super::Listed;
 use super::looked::Looked;
 use super::text;
 use jiff::Timestamp;
-use ralph_core::state::Criterion;
+use ralph_core::state::{Criterion, Worker};
 use ralph_core::{frozen, graph};
 use serde_json::{Value, json};
 
@@ -54,6 +54,7 @@ fn of_loop(one: &Looked, now: Timestamp) -> Value {
             "at": green.at,
         })),
         "blocked": state.blocked,
+        "workers": state.workers.iter().map(of_worker).collect::<Vec<_>>(),
         "signals": {"waiting": one.signals_waiting()},
         "pause": state.pause,
         "ending": state.ending,
@@ -63,6 +64,21 @@ fn of_loop(one: &Looked, now: Timestamp) -> Value {
         "updated_at": state.updated_at,
         "started_by": state.started_by,
         "state_file": one.file.path().display().to_string(),
+    })
+}
+
+fn of_worker(worker: &Worker) -> Value {
+    json!({
+        "task": worker.task,
+        "about": worker.about,
+        "kind": worker.kind,
+        "standing": worker.standing,
+        "at": worker.at,
+        "worktree": worker.worktree,
+        "branch": worker.branch,
+        "awaits_merge": worker.awaits_merge(),
+        "merged": worker.merged,
+        "kept_out": worker.kept_out,
     })
 }
 

@@ -40,6 +40,20 @@ pub(super) fn describe(one: &Looked, form: Form, now: Timestamp) -> String {
     text
 }
 
+/// Who is at work, and whose work is not on the loop's branch.
+fn workers(state: &LoopState) -> String {
+    let told = state.workers.iter().filter_map(|worker| {
+        let name = if worker.task.is_empty() { &worker.about } else { &worker.task };
+        match () {
+            () if worker.is_running() => Some(format!("{name} at work")),
+            () if worker.awaits_merge() => Some(format!("{name} not merged")),
+            () if !worker.kept_out.is_empty() => Some(format!("{name} kept out")),
+            () => None,
+        }
+    });
+    told.collect::<Vec<_>>().join(", ")
+}
+
 /// What a person has sent and the model has not heard.
 fn signals(one: &Looked) -> String {
     let what = if one.state.ending.is_some() { "never delivered" } else { "not delivered yet" };
@@ -104,6 +118,7 @@ fn rows(one: &Looked, now: Timestamp) -> Vec<(&'static str, String)> {
             let blocked = state.blocked.as_ref().map(|blocked| blocked.what.clone());
             rows.push(("blocked", blocked.unwrap_or_default()));
             rows.push(("tasks", tasks(state, now)));
+            rows.push(("workers", workers(state)));
             rows.push(("progress", if state.is_running() { moves(state) } else { String::new() }));
             rows.push(("used", used(one, now)));
         }

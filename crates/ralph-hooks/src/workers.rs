@@ -1,0 +1,202 @@
+//! The workers of a loop: whether one may be started, and what becomes of its report.
+//!
+//! A worker shares the session's id and is seen four times: the call that starts it, the answer to that
+//! call with the agent's id, its own stop, and at each stop of the session by being there or not. Each of
+//! them may be missing, and the last is what everything else is set right by.
+
+use crate::bound::{self, Bound};
+use crate::door::Call;
+use crate::stop;
+use anyhow::Result;
+use ralph_core::event::{BackgroundTask, Event};
+use ralph_core::parallel::report::{self, Verdict};
+use ralph_core::parallel::{self, Asked, Grant};
+use ralph_core::reply::{GoOnForm, Reply};
+use ralph_core::state::{Glance, LoopState, Worker, WorkerStanding};
+use ralph_io::store::LoopFile;
+use ralph_io::worker_tree::{self, WorkerTree};
+use ralph_io::{client, clock, transcript};
+use serde_json::{Value, json};
+use std::path::Path;
+
+/// True for a call that starts a worker.
+pub(crate) fn starts_one(call: &Call) -> bool {
+    matches!(call.input.tool_name.as_str(), "Agent" | "Task")
+}
+
+/// May this worker be started? Granted under the state's lock, so that of calls that are made at once
+/// no more than the limit get through.
+pub(crate) fn may_start(call: &Call, bound: &Bound<Glance>) -> Result<Reply> {
+    // The copy that answers keeps the account; another would count the same call twice.
+    if bound.is_outranked(call.via) {
+        return Ok(Reply::silent());
+    }
+    let (input, client) = (&call.input.tool_input, client::process());
+    let asked = Asked {
+        call: &call.input.tool_use_id,
+        kind: input.subagent_type.as_deref().unwrap_or("general-purpose"),
+        prompt: input.prompt.as_deref().unwrap_or_default(),
+        about: input.description.as_deref().unwrap_or_default(),
+        from_worker: call.input.from_subagent(),
+        client: client.as_ref(),
+    };
+    let now = clock::now();
+    let granted = bound.file.update(|state| match state.is_running() {
+        true => parallel::grant(state, &asked, now),
+        // It was paused or ended a moment ago, which is answered elsewhere.
+        false => Grant::Again,
+    })?;
+    let (decision, reply) = match &granted {
+        Some(Grant::Granted) => ("granted", Reply::silent()),
+        Some(Grant::Refused(why)) => ("denied", Reply::deny(why)),
+        Some(Grant::Again) | None => return Ok(Reply::silent()),
+    };
+    let why = match granted {
+        Some(Grant::Refused(why)) => format!("workers: {why}"),
+        _ => format!("workers: {}", asked.about),
+    };
+    bound.note(call, decision, &why, bound::tool(call));
+    Ok(reply)
+}
+
+/// The client has started the worker of a call, or has not, or its work in the foreground is over.
+pub(crate) fn started(call: &Call, bound: &Bound<Glance>) -> Result<()> {
+    let id = &call.input.tool_use_id;
+    let answer: Value = serde_json::from_slice(&call.raw).unwrap_or_default();
+    let answer = &answer["tool_response"];
+    let agent = answer["agentId"].as_str().unwrap_or_default();
+    let runs =
+        call.input.hook_event_name == Event::PostToolUse && answer["status"] == "async_launched";
+    bound.file.update(|state| {
+        parallel::launched(state, id, agent);
+        if !runs {
+            parallel::lost(state, |worker| worker.call != *id);
+        }
+    })?;
+    Ok(())
+}
+
+/// A worker wants to end. Its tokens are the loop's; the report of one of ours is judged.
+pub(crate) fn stopped(call: &Call, bound: Bound) -> Result<Reply> {
+    if !bound.state.is_running() {
+        is_gone(call, &bound.file)?;
+        return Ok(Reply::silent());
+    }
+    let is_ours = parallel::is_worker(&call.input.agent_type);
+    let task = if is_ours { told_task(call) } else { None };
+    let tree = if is_ours { worktree(call, &bound.state) } else { None };
+    let (file, mut position) = (bound.file.clone(), String::new());
+    let verdict = bound.update(|state| {
+        stop::count(state, &call.input.agent_transcript_path);
+        position = state.position();
+        let at = place(state, &call.input.agent_id, task.as_deref())?;
+        if !is_ours {
+            state.workers.remove(at);
+            return None;
+        }
+        Some(judge(state, at, call, tree.as_ref()))
+    })?;
+    let Some(verdict) = verdict.flatten() else { return Ok(Reply::silent()) };
+    let (decision, why, reply) = match verdict {
+        Verdict::SendBack(why) => {
+            let form = GoOnForm::Block;
+            ("report sent back", why.clone(), Reply::go_on(Event::SubagentStop, form, &why))
+        }
+        Verdict::Taken(what) => ("report taken", what, Reply::silent()),
+    };
+    let seen = json!({"agent": call.input.agent_id, "kind": call.input.agent_type});
+    bound::note(&file, call, &position, decision, &why, seen);
+    Ok(reply)
+}
+
+/// The worker by the client's id; or, where that was not told yet, by its task.
+fn place(state: &LoopState, agent: &str, task: Option<&str>) -> Option<usize> {
+    let running = |worker: &Worker| worker.is_running();
+    let by_id = |worker: &Worker| running(worker) && worker.agent == agent;
+    let by_task = |worker: &Worker| {
+        running(worker) && worker.agent.is_empty() && task.is_some_and(|task| worker.task == task)
+    };
+    let workers = &state.workers;
+    workers.iter().position(by_id).or_else(|| workers.iter().position(by_task))
+}
+
+/// The task in the prompt that a worker was started with.
+fn told_task(call: &Call) -> Option<String> {
+    let prompt = transcript::first_prompt(Path::new(&call.input.agent_transcript_path))?;
+    parallel::task_of(&prompt).map(str::to_owned)
+}
+
+/// Where the worker works; none where git cannot tell, and then its word must do.
+fn worktree(call: &Call, state: &LoopState) -> Option<WorkerTree> {
+    worker_tree::look(Path::new(&call.input.cwd), Path::new(&state.project_root)).ok().flatten()
+}
+
+fn judge(state: &mut LoopState, at: usize, call: &Call, tree: Option<&WorkerTree>) -> Verdict {
+    let worker = &mut state.workers[at];
+    worker.agent.clone_from(&call.input.agent_id);
+    let top = tree.map(|tree| tree.top.to_string_lossy().into_owned()).unwrap_or_default();
+    if let Some(tree) = tree {
+        worker.worktree.clone_from(&top);
+        worker.branch.clone_from(&tree.branch);
+        worker.base.clone_from(&tree.base);
+    }
+    let message = call.input.last_assistant_message.as_deref().unwrap_or_default();
+    report::judge(state, at, message, tree.map(|tree| tree.files.as_slice()), &top)
+}
+
+/// Closes the workers that the client does not know any more at a stop of the session.
+pub(crate) fn lost(call: &Call, state: &mut LoopState) -> Vec<String> {
+    if state.workers.is_empty() {
+        return Vec::new();
+    }
+    let there = || call.input.background_tasks.iter().filter(|task| task.is_subagent());
+    parallel::lost(state, |worker| match worker.agent.as_str() {
+        // Its id was never told: what the session called it is all there is.
+        "" => there().any(|task| task.description == worker.about),
+        agent => there().any(|task| task.id == agent),
+    })
+}
+
+/// True for a subagent that was started by the loop, as far as its account goes: one that a person has
+/// started after the loop was over is none of its business.
+pub(crate) fn is_of_loop(call: &Call, file: &LoopFile) -> bool {
+    let Ok(Some(loaded)) = file.read() else { return true };
+    let workers = &loaded.state.workers;
+    let is_it = |worker: &Worker| worker.agent.is_empty() || worker.agent == call.input.agent_id;
+    workers.is_empty() || workers.iter().any(is_it)
+}
+
+/// Notes that a worker has ended, or was ended, in a loop that is over or rests.
+pub(crate) fn is_gone(call: &Call, file: &LoopFile) -> Result<()> {
+    let Some(loaded) = file.read()? else { return Ok(()) };
+    if place(&loaded.state, &call.input.agent_id, None).is_some() {
+        file.update(|state| {
+            if let Some(at) = place(state, &call.input.agent_id, None) {
+                state.workers[at].standing = WorkerStanding::Lost;
+            }
+        })?;
+    }
+    Ok(())
+}
+
+/// True where workers of a loop that has ended may still be at work, and have to hear of it.
+pub(crate) fn may_be_there(call: &Call, file: &LoopFile) -> bool {
+    match call.input.hook_event_name {
+        // What is there stands in the event itself.
+        Event::Stop => call.input.background_tasks.iter().any(BackgroundTask::is_subagent),
+        Event::SessionEnd => false,
+        // A stop follows, which will know.
+        Event::UserPromptSubmit if call.input.is_task_notification() => true,
+        _ => file.read().is_ok_and(|loaded| {
+            loaded.is_some_and(|loaded| loaded.state.workers.iter().any(Worker::is_running))
+        }),
+    }
+}
+
+/// The reason to go on, behind what became of the workers that are gone.
+pub(crate) fn before(gone: &[String], says: String) -> String {
+    match gone {
+        [] => says,
+        gone => format!("{}\n{says}", gone.join("\n")),
+    }
+}

@@ -1,0 +1,126 @@
+//! `ralph parallel next`: what the session that starts the workers does now.
+//!
+//! The answer is for a model, so it is whole: the exact input of each call, what comes after it, and
+//! what would keep it from working.
+
+use super::super::exit::Exit;
+use super::super::here::Here;
+use super::super::screen::{self, visible_lines};
+use super::super::which::{self, Wanted, Which};
+use anyhow::Result;
+use ralph_core::parallel::{self, Next};
+use ralph_core::state::LoopState;
+use ralph_io::worker_base::{self, Base};
+use serde_json::json;
+
+/// How it is shown.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// Print one JSON document
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    which: Which,
+}
+
+/// Files that are named.
+const NAMED: usize = 10;
+
+pub(super) fn run(here: &Here, args: &Args) -> Result<Exit> {
+    let state = which::one(here, &args.which, Wanted::Live)?.state;
+    let next = parallel::next(&state, here.now);
+    let (hindrance, lacking) = match &next {
+        Next::Start { .. } => base(here)?,
+        _ => (None, Vec::new()),
+    };
+    if args.json {
+        let document = json!({"schema_version": 1, "next": next, "hindrance": hindrance, "not_in_base": lacking});
+        screen::print_json(&document)?;
+    } else {
+        screen::print(&visible_lines(&told(&state, &next, hindrance.as_deref(), &lacking)))?;
+    }
+    let goes_on = hindrance.is_none() && !matches!(next, Next::Stuck { .. });
+    Ok(if goes_on { Exit::Done } else { Exit::No })
+}
+
+/// Why no worker can be started, and what those that can will not see.
+fn base(here: &Here) -> Result<(Option<String>, Vec<String>)> {
+    Ok(match worker_base::look(&here.root)? {
+        Ok(base) => (hindrance(&base), base.uncommitted),
+        Err(why) => (Some(why.to_string()), Vec::new()),
+    })
+}
+
+/// Why workers would not see what they build on.
+fn hindrance(base: &Base) -> Option<String> {
+    let behind = base.behind.as_ref()?;
+    Some(format!(
+        "workers would begin at {}, which lacks {} of this branch: a person runs `ralph install \
+         --worker-base head`, or pushes",
+        behind.reference,
+        if behind.commits == 1 {
+            "1 commit".to_owned()
+        } else {
+            format!("{} commits", behind.commits)
+        }
+    ))
+}
+
+fn told(state: &LoopState, next: &Next, hindrance: Option<&str>, lacking: &[String]) -> String {
+    if let Some(why) = hindrance {
+        return format!(
+            "No worker can be started: {why}. Say so with `ralph blocked 'WHAT A PERSON MUST DO'` and \
+             end your turn."
+        );
+    }
+    match next {
+        Next::Start { calls } => {
+            let inputs: Vec<String> = calls.iter().map(|call| json!(call).to_string()).collect();
+            format!(
+                "Start {} now: in one message, one call of the Agent tool for each line, with exactly \
+                 this input.\n{}\n{}Then end your turn: you are woken when a worker ends. Run `ralph \
+                 parallel next` again then.",
+                if calls.len() == 1 {
+                    "this worker".to_owned()
+                } else {
+                    format!("these {} workers", calls.len())
+                },
+                inputs.join("\n"),
+                not_in_base(lacking)
+            )
+        }
+        Next::Merge { tasks } => format!(
+            "Run `ralph parallel merge` now: the work of {} is done and not merged. Then run `ralph \
+             parallel next` again.",
+            tasks.join(", ")
+        ),
+        Next::Wait { workers } => format!(
+            "At work: {}. End your turn now: you are woken when one ends. Run `ralph parallel next` \
+             again then.",
+            workers.join(", ")
+        ),
+        Next::Finished => format!(
+            "All tasks are done and merged. Run `ralph verify`. When all criteria hold, end your message \
+             with {} alone on its last line.",
+            state.completion_token
+        ),
+        Next::Stuck { why } => format!(
+            "Nothing can be started: {}. Where you can mend that, `ralph task release ID` makes a task \
+             pending again. Otherwise say what a person must do with `ralph blocked 'WHAT'`, and end \
+             your turn.",
+            why.join("; ")
+        ),
+    }
+}
+
+fn not_in_base(files: &[String]) -> String {
+    if files.is_empty() {
+        return String::new();
+    }
+    let shown = files.iter().take(NAMED).map(String::as_str).collect::<Vec<_>>().join(", ");
+    let more = match files.len().saturating_sub(NAMED) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    format!("Not committed, so workers will not see it: {shown}{more}.\n")
+}
