@@ -4,7 +4,9 @@
 //! the tasks that depend on it the work is there only then, since a worker's worktree begins at a
 //! commit of the loop's branch.
 
+pub mod clean;
 mod grant;
+pub mod merge;
 mod next;
 mod plan;
 mod prompt;

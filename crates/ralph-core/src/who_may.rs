@@ -5,11 +5,12 @@
 
 /// Commands for a person only, each with what the person types in the session instead; an empty
 /// one can be given only in another terminal.
-pub const PERSONS_ONLY: [(&str, &str); 17] = [
+pub const PERSONS_ONLY: [(&str, &str); 18] = [
     ("start", "/ralph"),
     ("task import", "/ralph-plan"),
     ("plan", ""),
     ("build", ""),
+    ("parallel run", ""),
     ("criteria accept", ""),
     ("cancel", "/ralph-cancel"),
     ("pause", "ralph pause"),
@@ -71,7 +72,12 @@ mod tests {
     fn the_work_itself_is_the_models() {
         let models =
             ["task claim", "task done", "task sync", "plan-sync", "status", "explain", "verify"];
-        for command in models.into_iter().chain(["blocked"]) {
+        for command in models.into_iter().chain([
+            "blocked",
+            "parallel merge",
+            "parallel next",
+            "parallel clean",
+        ]) {
             assert_eq!(refusal(command), None, "{command}");
         }
     }

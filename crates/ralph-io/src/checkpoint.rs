@@ -8,7 +8,7 @@ mod look;
 mod restore;
 #[cfg(test)]
 mod tests;
-mod work;
+pub(crate) mod work;
 
 pub use look::{Form, changed, diff, show};
 pub use restore::{Restored, restore};
@@ -83,7 +83,7 @@ fn keep(work: &Work, loop_id: &str, about: &str, now: Timestamp) -> Result<Check
         let number = newest.map_or(1, |newest| newest.number + 1) + attempt;
         let reference = format!("{REFS}{loop_id}/{number}");
         let message = format!("Ralph checkpoint {number} of loop {loop_id}\n\n{}\n", about.trim());
-        let commit = work.commit(message.trim_end(), now)?;
+        let commit = work.commit(work::Maker::Ralph, message.trim_end(), now)?;
         let mut update = git::command(work.root());
         update.args(["update-ref", "--no-deref", &reference, &commit, NONE]);
         if git::agreed(&mut update)? {

@@ -27,6 +27,7 @@ pub mod lifecycle;
 pub mod lock;
 pub mod mailbox;
 pub mod manifest;
+pub mod merge;
 pub mod outside;
 pub mod owned;
 pub mod places;
@@ -50,6 +51,7 @@ pub mod watch;
 pub mod within;
 pub mod worker_base;
 pub mod worker_tree;
+pub mod worktrees;
 
 #[cfg(test)]
 mod sandbox;

@@ -16,7 +16,19 @@ pub const DEADLINE: Duration = Duration::from_secs(2);
 /// The held lock; dropping it lets go.
 #[derive(Debug)]
 pub struct Lock {
-    _file: File,
+    file: File,
+}
+
+impl Lock {
+    /// Has every process that we start from now on hold it too: when we are killed, it is held until
+    /// what we had started is done.
+    ///
+    /// # Errors
+    /// When the system does not let us.
+    pub fn share_with_children(&self) -> Result<()> {
+        rustix::io::fcntl_setfd(&self.file, rustix::io::FdFlags::empty())
+            .context("could not share a lock")
+    }
 }
 
 /// Takes the lock of the document at `path`, waiting until the deadline.
@@ -49,7 +61,7 @@ fn lock(path: &Path, how: &mut OpenOptions, deadline: Duration) -> Result<Lock> 
     let began = Instant::now();
     loop {
         match file.try_lock() {
-            Ok(()) => return Ok(Lock { _file: file }),
+            Ok(()) => return Ok(Lock { file }),
             Err(TryLockError::Error(error)) => return Err(error).with_context(describe),
             Err(TryLockError::WouldBlock) if began.elapsed() >= deadline => {
                 // It waits for a person as a rule: stopped in a terminal, or in a debugger.

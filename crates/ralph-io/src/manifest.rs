@@ -38,7 +38,7 @@ impl Key {
         Key::Project(format!("project-{hex}"))
     }
 
-    fn name(&self) -> &str {
+    pub(crate) fn name(&self) -> &str {
         match self {
             Key::Session(name) | Key::Project(name) => name,
         }

@@ -7,5 +7,6 @@ pub mod demo;
 pub mod driver;
 #[cfg(fuzzing)]
 pub mod fuzzing;
+mod parallel;
 pub mod standin;
 mod verify;

@@ -9,11 +9,12 @@ mod round;
 mod trees;
 mod watcher;
 
+pub(crate) use round::receipt;
 pub(crate) use watcher::{Silent, Watcher};
 
 use anyhow::{Context, Result, bail};
 use ralph_core::frozen;
-use ralph_core::receipt::{self, Proof, Standing};
+use ralph_core::receipt::{Proof, Standing, standing, take_baseline};
 use ralph_core::settings::Settings;
 use ralph_core::state::{Criterion, LoopState};
 use ralph_io::lock;
@@ -178,7 +179,7 @@ impl<'a> Work<'a> {
 
     fn standing(&self, criterion: &Criterion) -> Standing {
         let tree = self.trees.id_for(&criterion.paths);
-        receipt::standing(criterion, Some(&tree))
+        standing(criterion, Some(&tree))
     }
 
     fn is_out_of_time(&self) -> bool {
@@ -207,7 +208,7 @@ impl<'a> Work<'a> {
             }
             state.checkpoint = green.or_else(|| state.checkpoint.take());
             state.changed_tests = changed_tests;
-            receipt::take_baseline(state);
+            take_baseline(state);
             state.clone()
         })?;
         let state = updated.context("the loop is gone")?;

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// What git is told to leave out; `progress::is_ours` says the same of a path.
-pub(super) const NOT_OURS: [&str; 5] = [
+pub(crate) const NOT_OURS: [&str; 5] = [
     ".",
     ":(exclude,glob)**/.omc/**",
     ":(exclude,glob)**/.ralph-sessions/**",
@@ -22,7 +22,7 @@ pub(super) const NOT_OURS: [&str; 5] = [
 
 /// What becomes of the contents that git stores while it looks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Objects {
+pub(crate) enum Objects {
     /// They go to the repository, for a commit.
     Kept,
     /// They go with the index: a question leaves nothing behind.
@@ -31,16 +31,34 @@ pub(super) enum Objects {
 
 /// The index, and the id of the tree that it makes.
 #[derive(Debug)]
-pub(super) struct Work {
+pub(crate) struct Work {
     root: PathBuf,
     scratch: Scratch,
     environment: Vec<(&'static str, OsString)>,
     tree: String,
+    is_whole: bool,
+}
+
+/// Who is named as the maker of a commit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Maker {
+    /// We are.
+    Ralph,
+    /// The person, as their git is configured; we are where it is not.
+    Person,
 }
 
 impl Work {
     /// Puts everything into the index that a commit of all work would hold.
-    pub(super) fn gather(root: &Path, objects: Objects) -> Result<Work> {
+    pub(crate) fn gather(root: &Path, objects: Objects) -> Result<Work> {
+        let mut work = Work::copy(root, objects)?;
+        work.is_whole = work.add_all()?;
+        work.tree = git::line(work.command().args(["write-tree", "--missing-ok"]))?;
+        Ok(work)
+    }
+
+    /// The user's index as it is, but for the bits that tell git not to look at a file.
+    pub(crate) fn copy(root: &Path, objects: Objects) -> Result<Work> {
         let scratch = Scratch::new()?;
         let mut asked = git::command(root);
         let asked =
@@ -57,37 +75,41 @@ impl Work {
             environment.push(("GIT_ALTERNATE_OBJECT_DIRECTORIES", quoted(&stored)));
         }
         copy_index(&git_dir.join("index"), &scratch.path("index"))?;
-        let mut work = Work { root: root.to_owned(), scratch, environment, tree: String::new() };
+        let (root, tree) = (root.to_owned(), String::new());
+        let work = Work { root, scratch, environment, tree, is_whole: true };
         work.look_everywhere()?;
-        work.add_all()?;
-        work.tree = git::line(work.command().args(["write-tree", "--missing-ok"]))?;
         Ok(work)
     }
 
-    pub(super) fn root(&self) -> &Path {
+    pub(crate) fn root(&self) -> &Path {
         &self.root
     }
 
-    pub(super) fn tree(&self) -> &str {
+    pub(crate) fn tree(&self) -> &str {
         &self.tree
     }
 
+    /// False if some files could not be read, and are as the user's index has them.
+    pub(crate) fn is_whole(&self) -> bool {
+        self.is_whole
+    }
+
     /// A git with this index.
-    pub(super) fn command(&self) -> Command {
+    pub(crate) fn command(&self) -> Command {
         let mut command = git::command(&self.root);
         command.envs(self.environment.iter().map(|(name, value)| (name, value)));
         command
     }
 
     /// A git with another index beside this one, of this name.
-    pub(super) fn command_with(&self, index: &str) -> Command {
+    pub(crate) fn command_with(&self, index: &str) -> Command {
         let mut command = self.command();
         command.env("GIT_INDEX_FILE", self.scratch.path(index));
         command
     }
 
     /// Bytes as a file that git can read as its standard input.
-    pub(super) fn input(&self, name: &str, bytes: &[u8]) -> Result<File> {
+    pub(crate) fn input(&self, name: &str, bytes: &[u8]) -> Result<File> {
         let path = self.scratch.path(name);
         std::fs::write(&path, bytes)
             .and_then(|()| File::open(&path))
@@ -95,7 +117,7 @@ impl Work {
     }
 
     /// Makes a commit of the tree, on top of `HEAD` if there is one, and returns its id.
-    pub(super) fn commit(&self, message: &str, now: Timestamp) -> Result<String> {
+    pub(crate) fn commit(&self, maker: Maker, message: &str, now: Timestamp) -> Result<String> {
         let mut asked = self.command();
         let (is_born, head) =
             git::answer(asked.args(["rev-parse", "-q", "--verify", "HEAD^{commit}"]))?;
@@ -111,9 +133,11 @@ impl Work {
         if is_born {
             command.arg("-p").arg(String::from_utf8_lossy(&head).trim());
         }
+        match maker {
+            Maker::Ralph => by_ralph(&mut command),
+            Maker::Person => by_person(&self.root, &mut command)?,
+        }
         for who in ["AUTHOR", "COMMITTER"] {
-            command.env(format!("GIT_{who}_NAME"), "Ralph");
-            command.env(format!("GIT_{who}_EMAIL"), "ralph@localhost");
             command.env(format!("GIT_{who}_DATE"), format!("@{} +0000", now.as_second()));
         }
         let message = message.replace('\0', " ");
@@ -149,18 +173,37 @@ impl Work {
 
     /// Exit code 1 says that some files could not be read; the others are in, and a checkpoint
     /// without one unreadable file is better than none.
-    fn add_all(&self) -> Result<()> {
+    fn add_all(&self) -> Result<bool> {
         let mut command = self.command();
         // `--sparse`: files may stand where a sparse checkout would have none.
         command.args(["-c", "advice.addEmbeddedRepo=false", "add", "-A", "--sparse"]);
-        git::answer(command.arg("--ignore-errors").arg("--").args(NOT_OURS)).map(drop)
+        let added = git::answer(command.arg("--ignore-errors").arg("--").args(NOT_OURS))?;
+        Ok(added.0)
     }
+}
+
+/// Names us as the maker of a commit.
+fn by_ralph(command: &mut Command) {
+    for who in ["AUTHOR", "COMMITTER"] {
+        command.env(format!("GIT_{who}_NAME"), "Ralph");
+        command.env(format!("GIT_{who}_EMAIL"), "ralph@localhost");
+    }
+}
+
+/// Leaves it to git to name the person, where it is configured to.
+pub(crate) fn by_person(root: &Path, command: &mut Command) -> Result<()> {
+    for name in ["user.name", "user.email"] {
+        if !git::answer(git::command(root).args(["config", "--get", name]))?.0 {
+            by_ralph(command);
+        }
+    }
+    Ok(())
 }
 
 /// The copy has the original's time of writing. Git takes an entry for unchanged if its file's time
 /// is older than the index: with a time of now, an edit made in the same moment as the user's last
 /// `git add`, of equal size, would be taken for what was added.
-fn copy_index(from: &Path, to: &Path) -> Result<()> {
+pub(crate) fn copy_index(from: &Path, to: &Path) -> Result<()> {
     let copy = || -> std::io::Result<()> {
         let mut from = match File::open(from) {
             Ok(file) => file,

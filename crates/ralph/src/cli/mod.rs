@@ -137,7 +137,7 @@ impl Command {
             Command::PlanSync(_) => "plan-sync",
             Command::Build(_) => "build",
             Command::Plan(_) => "plan",
-            Command::Parallel(_) => "parallel",
+            Command::Parallel(command) => command.name(),
             Command::Install(_) => "install",
             Command::Uninstall(_) => "uninstall",
             Command::Verify(_) => "verify",

@@ -1,5 +1,7 @@
 //! `ralph parallel …`: tasks carried out side by side, each in a worktree of its own.
 
+mod clean;
+mod merge;
 mod next;
 mod plan;
 
@@ -14,13 +16,30 @@ pub(crate) enum Command {
     Plan(plan::Args),
     /// Say what the session that starts the workers does now
     Next(next::Args),
+    /// Merge what the workers have done, and run the criteria after each merge
+    Merge(merge::Args),
+    /// Remove the worktrees and branches whose work is merged
+    Clean(clean::Args),
+}
+
+impl Command {
+    /// The command as it is typed, without its arguments.
+    pub(crate) fn name(&self) -> &'static str {
+        match self {
+            Command::Plan(_) => "parallel plan",
+            Command::Next(_) => "parallel next",
+            Command::Merge(_) => "parallel merge",
+            Command::Clean(_) => "parallel clean",
+        }
+    }
 }
 
 /// Does it.
 pub(crate) fn run(command: &Command) -> Result<Exit> {
-    let here = Here::gather()?;
     match command {
-        Command::Plan(args) => plan::run(&here, args),
-        Command::Next(args) => next::run(&here, args),
+        Command::Plan(args) => plan::run(&Here::gather()?, args),
+        Command::Next(args) => next::run(&Here::gather()?, args),
+        Command::Merge(args) => merge::run(args),
+        Command::Clean(args) => clean::run(args),
     }
 }

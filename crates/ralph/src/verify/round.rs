@@ -154,6 +154,13 @@ fn receipt_of(criterion: &Criterion, measured: Measured, tree_after: &str) -> Re
     let Measured { run, output, mut rewrote, before } = measured;
     const NAMED: usize = 20;
     rewrote.truncate(NAMED);
+    let tree_before = within(&before, &criterion.paths).id();
+    let tree_after = tree_after.to_owned();
+    Receipt { tree_before, tree_after, rewrote, ..receipt(criterion, run, &output) }
+}
+
+/// What a run says by itself, whatever it did to the tree.
+pub(crate) fn receipt(criterion: &Criterion, run: Run, output: &Path) -> Receipt {
     let (tests_run, vacuous) = match run.tests {
         TestsRun::Ran(n) => (Some(n), String::new()),
         TestsRun::None(why) => (Some(0), why.reason().to_owned()),
@@ -172,11 +179,8 @@ fn receipt_of(criterion: &Criterion, measured: Measured, tree_after: &str) -> Re
         started_at: Some(run.started_at),
         duration_ms: u64::try_from(run.duration.as_millis()).unwrap_or(u64::MAX),
         output_sha256: run.output_sha256,
-        output_file: if run.stored { in_loop(&output) } else { String::new() },
+        output_file: if run.stored { in_loop(output) } else { String::new() },
         tail: run.tail,
-        tree_before: within(&before, &criterion.paths).id(),
-        tree_after: tree_after.to_owned(),
-        rewrote,
         left: run.left,
         ..Receipt::default()
     }

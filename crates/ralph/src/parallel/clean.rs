@@ -1,0 +1,206 @@
+//! Takes away worktrees and branches of workers whose work is merged, and lists the others.
+//!
+//! Only what a state names is looked at. Whatever holds more than what was merged stays.
+
+use super::{OTHERS_TURN, bench};
+use anyhow::Result;
+use ralph_core::parallel::clean::{self as rules, Seen, Stays};
+use ralph_core::state::{LoopState, Worker};
+use ralph_io::home::Home;
+use ralph_io::worktrees::{self, Held, Listed};
+use ralph_io::{clock, lifecycle, merge, project};
+use serde::Serialize;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+/// A worktree, or a branch without one.
+#[derive(Debug, Serialize)]
+pub(crate) struct Item {
+    /// The loop.
+    pub(crate) loop_id: String,
+    /// The task; empty where merges were made, and for a worker that had none.
+    pub(crate) task: String,
+    /// The folder; empty if it is gone.
+    pub(crate) worktree: String,
+    /// The branch; empty if there is none.
+    pub(crate) branch: String,
+    /// Why it stays; none if it goes.
+    pub(crate) stays: Option<Stays>,
+    /// Why it could not be removed; empty if it was, or was not to be.
+    pub(crate) problem: String,
+    /// How a person removes it; empty if it goes.
+    pub(crate) command: String,
+}
+
+/// Looks at all that the project's loops have made, and removes what may go unless it is only asked.
+///
+/// # Errors
+/// When a merge is at work, or git fails.
+pub(crate) fn clean(home: &Home, root: &Path, only_look: bool) -> Result<Vec<Item>> {
+    let Ok(place) = merge::place(root)? else { return Ok(Vec::new()) };
+    let _turn = merge::lock(home, root, OTHERS_TURN)?;
+    let identity = project::identity(root);
+    let of_project =
+        |state: &LoopState| project::identity(Path::new(&state.project_root)) == identity;
+    let loops: Vec<LoopState> = lifecycle::all(home)
+        .into_iter()
+        .chain(lifecycle::ended(home))
+        .filter_map(|(_, state)| state.ok().filter(of_project))
+        .collect();
+    let branches = loops.iter().flat_map(|state| &state.workers);
+    let branches: BTreeSet<String> =
+        branches.map(|worker| worktrees::heads(&worker.branch)).collect();
+    let look = Look { top: place.top, branches };
+    let mut items = Vec::new();
+    for state in &loops {
+        for worker in &state.workers {
+            items.extend(look.worker(state, worker, only_look)?);
+        }
+        items.extend(look.bench(state, only_look));
+    }
+    Ok(items)
+}
+
+struct Look {
+    top: PathBuf,
+    /// All branches of workers: that one of them holds a commit does not keep it.
+    branches: BTreeSet<String>,
+}
+
+impl Look {
+    /// None if nothing of the worker's is left.
+    fn worker(&self, state: &LoopState, worker: &Worker, only_look: bool) -> Result<Option<Item>> {
+        let all = worktrees::list(&self.top)?;
+        let folder = Path::new(&worker.worktree);
+        let folder = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
+        if all.first().is_some_and(|main| main.path == folder) || folder == self.top {
+            return Ok(None);
+        }
+        let listed = all.iter().find(|one| one.path == folder);
+        let is_there = !worker.worktree.is_empty() && folder.symlink_metadata().is_ok();
+        let tip = match worker.branch.is_empty() {
+            true => None,
+            false => worktrees::tip(&self.top, &worktrees::heads(&worker.branch))?,
+        };
+        if !is_there && listed.is_none() && tip.is_none() {
+            return Ok(None);
+        }
+        let seen = self.seen(worker, &folder, is_there, listed, tip.as_deref())?;
+        let branch = if tip.is_some() { worker.branch.clone() } else { String::new() };
+        let worktree = if is_there { folder.display().to_string() } else { String::new() };
+        let mut item = Item {
+            loop_id: state.loop_id.clone(),
+            task: worker.task.clone(),
+            stays: rules::stays(&seen),
+            problem: String::new(),
+            command: String::new(),
+            worktree,
+            branch,
+        };
+        if item.stays.is_some() {
+            item.command = rules::command(&item.worktree, &item.branch, seen.locked.is_some());
+        } else if !only_look {
+            item.problem = self
+                .take_away(worker, listed, tip.as_deref(), &all)
+                .map_or_else(|error| format!("{error:#}"), |()| String::new());
+        }
+        Ok(Some(item))
+    }
+
+    fn seen(
+        &self,
+        worker: &Worker,
+        folder: &Path,
+        is_there: bool,
+        listed: Option<&Listed>,
+        tip: Option<&str>,
+    ) -> Result<Seen> {
+        let mut seen = Seen {
+            is_running: worker.is_running(),
+            merged: worker.merged.clone(),
+            kept_out: worker.kept_out.clone(),
+            locked: listed.and_then(|listed| listed.locked.clone()),
+            ..Seen::default()
+        };
+        if worker.is_running() || worker.merged.is_empty() || worker.commit.is_empty() {
+            return Ok(seen);
+        }
+        if is_there && listed.is_none() {
+            seen.differs = "git does not know it as a worktree".to_owned();
+            return Ok(seen);
+        }
+        if is_there {
+            seen.repositories = worktrees::repositories_within(folder)?;
+        }
+        (seen.is_as_merged, seen.differs) = match is_there {
+            true => self.holds_what_was_merged(worker)?,
+            false => (true, String::new()),
+        };
+        if let Some(tip) = tip
+            && !worktrees::contains(&self.top, &worker.commit, tip)?
+        {
+            seen.is_as_merged = false;
+            seen.differs = "its branch has new commits".to_owned();
+        }
+        let names = worktrees::names_of(&self.top, &worker.commit)?;
+        seen.is_held = names.iter().any(|name| !self.branches.contains(name))
+            || worktrees::contains(&self.top, "HEAD", &worker.commit)?;
+        Ok(seen)
+    }
+
+    fn holds_what_was_merged(&self, worker: &Worker) -> Result<(bool, String)> {
+        let place = worktrees::Worker { worktree: &worker.worktree, branch: &worker.branch };
+        match worktrees::held(&self.top, place, "what is there now", clock::now())? {
+            Held::Not(why) => Ok((false, why)),
+            Held::Commit { tip, .. } if !worktrees::contains(&self.top, &worker.commit, &tip)? => {
+                Ok((false, "it has new commits".to_owned()))
+            }
+            Held::Commit { commit, .. } => {
+                match worktrees::is_same_tree(&self.top, &commit, &worker.commit)? {
+                    true => Ok((true, String::new())),
+                    false => Ok((false, "its files are other ones".to_owned())),
+                }
+            }
+        }
+    }
+
+    fn take_away(
+        &self,
+        worker: &Worker,
+        listed: Option<&Listed>,
+        tip: Option<&str>,
+        all: &[Listed],
+    ) -> Result<()> {
+        if let Some(listed) = listed {
+            worktrees::remove(&self.top, &listed.path)?;
+        }
+        let branch = worktrees::heads(&worker.branch);
+        let is_elsewhere = |one: &&Listed| one.branch == branch && Some(*one) != listed;
+        match tip {
+            Some(tip) if !all.iter().any(|one| is_elsewhere(&one)) => {
+                worktrees::delete_branch(&self.top, &worker.branch, tip)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// What a killed merge left. No merge is at work: we hold their lock.
+    fn bench(&self, state: &LoopState, only_look: bool) -> Option<Item> {
+        let folder = bench(state);
+        folder.symlink_metadata().ok()?;
+        let problem = match only_look {
+            true => String::new(),
+            false => merge::remove_bench(&self.top, &folder)
+                .map_or_else(|error| format!("{error:#}"), |()| String::new()),
+        };
+        Some(Item {
+            loop_id: state.loop_id.clone(),
+            task: String::new(),
+            worktree: folder.display().to_string(),
+            branch: String::new(),
+            stays: None,
+            problem,
+            command: String::new(),
+        })
+    }
+}

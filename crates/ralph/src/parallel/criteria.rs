@@ -1,0 +1,86 @@
+//! Runs the criteria on a merge, as `ralph verify` runs them on the loop's tree, and keeps no receipt: what
+//! is proven about another folder proves nothing about the loop's.
+
+use crate::verify::{self, Watcher};
+use anyhow::{Context, Result};
+use ralph_core::frozen;
+use ralph_core::receipt::{self, Standing};
+use ralph_core::settings::Settings;
+use ralph_core::state::{Criterion, LoopState};
+use ralph_io::store::LoopFile;
+use ralph_io::{clock, command, receipts};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// The criteria, with what their last run here was worth.
+pub(super) struct Criteria<'a> {
+    all: Vec<Criterion>,
+    ralph: PathBuf,
+    outputs: PathBuf,
+    each: Duration,
+    watcher: &'a dyn Watcher,
+    /// Why none is run; empty if they are.
+    pub(super) not_run: String,
+}
+
+impl<'a> Criteria<'a> {
+    /// Those that a person agreed to. If one differs from what they agreed to, none is run.
+    pub(super) fn of(
+        file: &LoopFile,
+        state: &LoopState,
+        watcher: &'a dyn Watcher,
+    ) -> Result<Criteria<'a>> {
+        let has_command = |one: &&Criterion| !one.verification_command.trim().is_empty();
+        let without_receipt = |one: &Criterion| Criterion { receipt: None, ..one.clone() };
+        let mut all: Vec<Criterion> =
+            state.acceptance_criteria.iter().filter(has_command).map(without_receipt).collect();
+        let mut not_run = String::new();
+        if !frozen::is_as_frozen(state) {
+            all.clear();
+            not_run =
+                "the criteria are not those that the person agreed to when the loop started, so \
+                       none was run; `ralph criteria accept` in another terminal takes them"
+                    .to_owned();
+        }
+        Ok(Criteria {
+            all,
+            ralph: std::env::current_exe().context("could not find this executable")?,
+            outputs: receipts::outputs(file.folder())?,
+            each: Settings::of(state).per_command(),
+            watcher,
+            not_run,
+        })
+    }
+
+    /// Runs all of them in a folder that holds this commit, one after another.
+    pub(super) fn run(&mut self, folder: &Path, commit: &str) -> Result<Vec<(String, Standing)>> {
+        let mut standings = Vec::new();
+        for criterion in &mut self.all {
+            self.watcher.begins(criterion);
+            let name = receipts::output_name(&format!("merge-{}", criterion.id), clock::now());
+            let output = self.outputs.join(name);
+            let run = command::run(&command::Order {
+                ralph: &self.ralph,
+                command: &criterion.verification_command,
+                folder,
+                output: &output,
+                deadline: self.each,
+            })?;
+            let mut receipt = verify::receipt(criterion, run, &output);
+            commit.clone_into(&mut receipt.tree_before);
+            commit.clone_into(&mut receipt.tree_after);
+            receipt::record(criterion, receipt);
+            let standing = receipt::standing(criterion, None);
+            self.watcher.ended(criterion, standing);
+            standings.push((criterion.id.clone(), standing));
+        }
+        receipts::forget_outputs(&self.outputs);
+        Ok(standings)
+    }
+
+    /// The end of what a criterion printed last.
+    pub(super) fn tail(&self, id: &str) -> String {
+        let receipt = self.all.iter().find(|one| one.id == id).and_then(|one| one.receipt.as_ref());
+        receipt.map(|receipt| receipt.tail.clone()).unwrap_or_default()
+    }
+}

@@ -1,0 +1,389 @@
+//! Merges the work of workers: each in turn, in a worktree of its own, with the criteria run after each;
+//! then the loop's files, index and branch move to what has come of it, together or not at all.
+//!
+//! What is written in the state follows the branch. A merge that does not move the branch says nothing of
+//! any worker, since what was found out holds only for what was merged before it.
+
+use super::bench;
+use super::criteria::Criteria;
+use crate::verify::Watcher;
+use anyhow::{Context, Result};
+use ralph_core::parallel::merge::{self as rules, Outcome, ref_part};
+use ralph_core::receipt::Standing;
+use ralph_core::state::{LoopState, Phase, Worker};
+use ralph_io::home::Home;
+use ralph_io::journal::Entry;
+use ralph_io::merge::{self, Bench, Intent, Moved, Place, Recovered, Step, Tried};
+use ralph_io::store::LoopFile;
+use ralph_io::worktrees::{self, Held};
+use ralph_io::{clock, lifecycle};
+use serde::Serialize;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// What is to be merged.
+pub(crate) struct Order<'a> {
+    /// Where the loop's state is.
+    pub(crate) home: &'a Home,
+    /// The loop.
+    pub(crate) file: &'a LoopFile,
+    /// The tasks whose work is meant; none means all that is done.
+    pub(crate) tasks: &'a [String],
+    /// Is told which criterion runs.
+    pub(crate) watcher: &'a dyn Watcher,
+    /// How long another merge of the project may take.
+    pub(crate) patience: Duration,
+}
+
+/// What came of it.
+#[derive(Debug, Default, Serialize)]
+pub(crate) struct Merged {
+    /// The loop.
+    pub(crate) loop_id: String,
+    /// The commit that the loop stood on.
+    pub(crate) base: String,
+    /// The commit that it stands on now.
+    pub(crate) head: String,
+    /// The branch that has moved, as `refs/heads/…`; empty for a detached `HEAD`.
+    pub(crate) branch: String,
+    /// Each worker, in the order of merging.
+    pub(crate) workers: Vec<One>,
+    /// Why nothing was done, though there is something to merge.
+    pub(crate) refused: Option<Refused>,
+    /// Why no criteria were run; empty if they were.
+    pub(crate) criteria_not_run: String,
+}
+
+/// One worker.
+#[derive(Debug, Clone, Serialize)]
+pub(crate) struct One {
+    /// What tells it from all others.
+    pub(crate) call: String,
+    /// Its task; empty for one that has none.
+    pub(crate) task: String,
+    /// What it was for.
+    pub(crate) about: String,
+    /// The commit with all of its work; empty where that could not be had.
+    pub(crate) commit: String,
+    /// What came of its work.
+    #[serde(flatten)]
+    pub(crate) outcome: Outcome,
+    /// What became of its task, in words.
+    pub(crate) became: Option<String>,
+    /// The ref that keeps work which was kept out.
+    pub(crate) kept_at: Option<String>,
+}
+
+/// Why nothing was done.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub(crate) struct Refused {
+    /// In words, with what to do.
+    pub(crate) why: String,
+    /// The files that are in the way.
+    pub(crate) files: Vec<String>,
+}
+
+impl Refused {
+    fn of(why: impl Into<String>) -> Refused {
+        Refused { why: why.into(), files: Vec::new() }
+    }
+
+    fn in_the_way(files: Vec<String>) -> Refused {
+        let why = format!(
+            "the merge would overwrite what is in the work tree and in no commit: {}; commit it or move it \
+             away, then run `ralph parallel merge` again",
+            rules::list(&files)
+        );
+        Refused { why, files }
+    }
+}
+
+impl Merged {
+    /// True unless something was kept out or refused.
+    pub(crate) fn is_all(&self) -> bool {
+        self.refused.is_none() && self.workers.iter().all(|one| one.outcome.kept_out().is_none())
+    }
+
+    fn refused(mut self, refused: Refused) -> Merged {
+        self.refused = Some(refused);
+        self
+    }
+}
+
+/// Merges what is due.
+///
+/// # Errors
+/// When git, the disk or the state fails. A conflict is none, and a refusal neither.
+pub(crate) fn merge(order: &Order<'_>) -> Result<Merged> {
+    let state = read(order)?;
+    let root = PathBuf::from(&state.project_root);
+    let mut merged = Merged { loop_id: state.loop_id.clone(), ..Merged::default() };
+    let _turn = merge::lock(order.home, &root, order.patience)?;
+    let place = match merge::place(&root)? {
+        Ok(place) => place,
+        Err(_)
+            if order.tasks.is_empty() && rules::due(&state, &[]).is_ok_and(|it| it.is_empty()) =>
+        {
+            return Ok(merged);
+        }
+        Err(why) => return Ok(merged.refused(Refused::of(why))),
+    };
+    (merged.base, merged.branch) = (place.head.clone(), place.branch.clone());
+    match merge::recover(&place)? {
+        Recovered::Nothing | Recovered::Undone => {}
+        Recovered::InTheWay(files) => {
+            return Ok(merged.refused(Refused::of(format!(
+                "a merge was killed while it wrote files, and these were changed since: {}; move them \
+                 away, then run `ralph parallel merge` again",
+                rules::list(&files)
+            ))));
+        }
+        Recovered::Finished(intent) => {
+            merged.base.clone_from(&intent.base);
+            merged.workers = finished(order, &state, &intent)?;
+            merge::done(&place)?;
+        }
+    }
+    let place = merge::place(&root)?.map_err(anyhow::Error::msg)?;
+    merged.head.clone_from(&place.head);
+    Work { order, state: read(order)?, root, place }.carry_out(merged)
+}
+
+/// Writes down what a merge that was killed had done.
+fn finished(order: &Order<'_>, state: &LoopState, intent: &Intent) -> Result<Vec<One>> {
+    if intent.loop_id != state.loop_id {
+        // The other loop finds its work merged.
+        return Ok(Vec::new());
+    }
+    let step = |step: &Step| {
+        let worker = state.workers.iter().find(|worker| worker.call == step.call)?;
+        let outcome = Outcome::Merged { merge: step.merge.clone() };
+        Some(one(worker, &step.commit, outcome))
+    };
+    let mut ones: Vec<One> = intent.steps.iter().filter_map(step).collect();
+    write_down(order, &intent.merged, &mut ones)?;
+    Ok(ones)
+}
+
+fn one(worker: &Worker, commit: &str, outcome: Outcome) -> One {
+    One {
+        call: worker.call.clone(),
+        task: worker.task.clone(),
+        about: worker.about.clone(),
+        commit: commit.to_owned(),
+        outcome,
+        became: None,
+        kept_at: None,
+    }
+}
+
+/// A merge under way.
+struct Work<'a> {
+    order: &'a Order<'a>,
+    state: LoopState,
+    root: PathBuf,
+    place: Place,
+}
+
+impl Work<'_> {
+    fn carry_out(&self, mut merged: Merged) -> Result<Merged> {
+        let known = |id: &String| merged.workers.iter().all(|one| one.task != *id);
+        let named: Vec<String> = self.order.tasks.iter().filter(|id| known(id)).cloned().collect();
+        if named.is_empty() && !self.order.tasks.is_empty() {
+            return Ok(merged);
+        }
+        let due = match rules::due(&self.state, &named) {
+            Ok(due) if due.is_empty() => return Ok(merged),
+            Ok(due) => due,
+            Err(why) => return Ok(merged.refused(Refused::of(why))),
+        };
+        let mut tried = self.gather(&due)?;
+        if tried.iter().any(|(_, has_work)| *has_work) {
+            let mut bench = Bench::set(&self.place.top, &bench(&self.state), &self.place.head)?;
+            merged.criteria_not_run = self.try_all(&mut bench, &mut tried)?;
+            if let Some(refused) = self.forward(bench.head(), &tried)? {
+                return Ok(merged.refused(refused));
+            }
+            bench.head().clone_into(&mut merged.head);
+        }
+        let mut ones: Vec<One> = tried.into_iter().map(|(one, _)| one).collect();
+        for one in ones.iter_mut().filter(|one| one.outcome.kept_out().is_some()) {
+            one.kept_at = self.keep(one)?;
+        }
+        write_down(self.order, &merged.head, &mut ones)?;
+        merge::done(&self.place)?;
+        merged.workers.extend(ones);
+        Ok(merged)
+    }
+
+    /// All the work of each worker as a commit, and whether there is any that the loop has not.
+    fn gather(&self, due: &[&Worker]) -> Result<Vec<(One, bool)>> {
+        let top = &self.place.top;
+        due.iter()
+            .map(|worker| {
+                if worker.worktree.is_empty() && worker.branch.is_empty() {
+                    // It worked in the loop's own tree.
+                    return Ok((one(worker, "", Outcome::Nothing), false));
+                }
+                let place =
+                    worktrees::Worker { worktree: &worker.worktree, branch: &worker.branch };
+                let rest = rules::message_of_rest(worker);
+                match worktrees::held(top, place, &rest, clock::now())? {
+                    Held::Not(why) => Ok((one(worker, "", Outcome::Unusable { why }), false)),
+                    Held::Commit { commit, .. } => {
+                        let has_work = !worktrees::contains(top, &self.place.head, &commit)?;
+                        Ok((one(worker, &commit, Outcome::Nothing), has_work))
+                    }
+                }
+            })
+            .collect()
+    }
+
+    /// Merges one after another, and takes back what breaks a criterion. Returns why no criteria were run.
+    fn try_all(&self, bench: &mut Bench, tried: &mut [(One, bool)]) -> Result<String> {
+        let mut criteria = Criteria::of(self.order.file, &self.state, self.order.watcher)?;
+        let mut before = self.run(&mut criteria, bench)?;
+        for (one, _) in tried.iter_mut().filter(|(_, has_work)| *has_work) {
+            let base = bench.head().to_owned();
+            let worker = self.state.workers.iter().find(|worker| worker.call == one.call);
+            let message = worker.map(|it| rules::message(&self.state, it)).unwrap_or_default();
+            one.outcome = match bench.merge(&one.commit, &message)? {
+                Tried::Nothing => Outcome::Nothing,
+                Tried::Conflict(files) => Outcome::Conflict { files },
+                Tried::Cannot(why) => Outcome::Unusable { why },
+                Tried::Merged(commit) => {
+                    let now = self.run(&mut criteria, bench)?;
+                    let red = rules::turned_red(&before, &now);
+                    match red.first() {
+                        None => {
+                            before = now;
+                            Outcome::Merged { merge: commit }
+                        }
+                        Some(first) => {
+                            bench.go_back(&base)?;
+                            let tail = criteria.tail(first);
+                            Outcome::TurnedRed { criteria: red, tail }
+                        }
+                    }
+                }
+            };
+        }
+        Ok(criteria.not_run)
+    }
+
+    fn run(
+        &self,
+        criteria: &mut Criteria<'_>,
+        bench: &mut Bench,
+    ) -> Result<Vec<(String, Standing)>> {
+        bench.link(rules::is_needed)?;
+        let root = self.root.canonicalize().unwrap_or_else(|_| self.root.clone());
+        let below = root.strip_prefix(&self.place.top).unwrap_or(Path::new(""));
+        criteria.run(&bench.folder().join(below), bench.head())
+    }
+
+    /// Moves the loop to the merged commit; or says why not.
+    fn forward(&self, to: &str, tried: &[(One, bool)]) -> Result<Option<Refused>> {
+        if to == self.place.head {
+            return Ok(None);
+        }
+        // Running criteria takes its time, and a person may have ended the loop meanwhile.
+        if self.state.phase != Phase::Ended && read(self.order)?.phase == Phase::Ended {
+            return Ok(Some(Refused::of("the loop was ended meanwhile; nothing was merged")));
+        }
+        let step = |(one, _): &(One, bool)| match &one.outcome {
+            Outcome::Merged { merge } => Some(Step {
+                call: one.call.clone(),
+                commit: one.commit.clone(),
+                merge: merge.clone(),
+            }),
+            _ => None,
+        };
+        let intent = Intent {
+            loop_id: self.state.loop_id.clone(),
+            base: self.place.head.clone(),
+            merged: to.to_owned(),
+            branch: self.place.branch.clone(),
+            steps: tried.iter().filter_map(step).collect(),
+        };
+        Ok(match merge::forward(&self.place, &intent)? {
+            Moved::Forward => None,
+            Moved::InTheWay(files) => Some(Refused::in_the_way(files)),
+            Moved::HeadMoved => Some(Refused::of(
+                "somebody committed or switched branches while the merges were tried, so nothing was \
+                 merged; run `ralph parallel merge` again",
+            )),
+        })
+    }
+
+    /// Has git keep work that was kept out, whatever becomes of its worktree.
+    fn keep(&self, one: &One) -> Result<Option<String>> {
+        if one.commit.is_empty() {
+            return Ok(None);
+        }
+        let below = format!("refs/ralph/{}/workers", ref_part(&self.state.loop_id));
+        let mut name = format!("{below}/{}", ref_part(&one.task));
+        let known = worktrees::tip(&self.place.top, &name)?;
+        if known.is_some_and(|known| known != one.commit) {
+            // That of an earlier worker of the same task.
+            name = format!("{name}_{}", one.commit.get(..10).unwrap_or_default());
+        }
+        worktrees::keep(&self.place.top, &name, &one.commit)?;
+        Ok(Some(name))
+    }
+}
+
+fn read(order: &Order<'_>) -> Result<LoopState> {
+    if let Some(loaded) = order.file.read()? {
+        return Ok(loaded.state);
+    }
+    let moved = moved(order).context("the loop is gone")?;
+    Ok(moved.read()?.context("the loop is gone")?.state)
+}
+
+/// The file of a loop that was put away meanwhile.
+fn moved(order: &Order<'_>) -> Option<LoopFile> {
+    let id = order.file.folder().file_name()?.to_str()?;
+    lifecycle::by_id(order.home, id)
+}
+
+/// Writes the outcomes into the state and into the journal.
+fn write_down(order: &Order<'_>, head: &str, ones: &mut [One]) -> Result<()> {
+    let change = |state: &mut LoopState| {
+        let of = |one: &One| rules::record(state, &one.call, (&one.commit, head), &one.outcome);
+        let became: Vec<Option<String>> = ones.iter().map(of).collect();
+        (became, state.position())
+    };
+    let updated = match order.file.update(change)? {
+        Some(updated) => Some(updated),
+        None => match moved(order) {
+            Some(file) => file.update(change)?,
+            None => None,
+        },
+    };
+    let (became, position) = updated.context("the loop is gone; its branch has what was merged")?;
+    for (one, became) in ones.iter_mut().zip(became) {
+        one.became = became;
+        note(order, one, &position);
+    }
+    Ok(())
+}
+
+/// One line of the journal. A journal that cannot be written stops nothing.
+fn note(order: &Order<'_>, one: &One, position: &str) {
+    let name = if one.task.is_empty() { &one.about } else { &one.task };
+    let why = one.became.clone().or_else(|| one.outcome.kept_out()).unwrap_or_default();
+    let entry: Entry = Entry {
+        at: clock::now(),
+        event: "ralph parallel merge".to_owned(),
+        decision: one.outcome.as_str().to_owned(),
+        why: if why.is_empty() { name.clone() } else { format!("{name}: {why}") },
+        position: position.to_owned(),
+        prompt_id: String::new(),
+        input: String::new(),
+        seen: serde_json::to_value(one).unwrap_or_default(),
+        record: None,
+        took_us: 0,
+    };
+    let _ = lifecycle::note(order.home, order.file, &entry);
+}
