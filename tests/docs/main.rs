@@ -86,7 +86,7 @@ fn check_contains(text: &str, words: &[&str]) {
 #[test]
 fn every_skill_is_named_as_its_folder_and_says_what_it_does() {
     let skills = skills();
-    for shipped in ["ralph", "ralph-plan", "ralph-build", "ralph-cancel"] {
+    for shipped in ["ralph", "ralph-plan", "ralph-build", "ralph-parallel", "ralph-cancel"] {
         assert!(skills.contains_key(shipped), "{shipped} is missing");
     }
     for (folder, text) in skills {
@@ -138,6 +138,7 @@ fn the_loop_skill_speaks_the_contract_of_the_prompt_hook_and_of_start() {
 fn the_loop_skill_brings_the_three_hooks_in_exec_form_with_the_rank_of_a_skill() {
     let text = skill("ralph");
     let hooks = FrontMatter::of(&text).block("hooks");
+    assert_eq!(FrontMatter::of(&skill("ralph-parallel")).block("hooks"), hooks);
     let lines: Vec<&str> = hooks.lines().map(str::trim).collect();
     let expected = [
         ("PreToolUse:", "command: ralph-pre-tool-use", "timeout: 5"),
@@ -171,7 +172,7 @@ fn skills_register_only_executables_that_exist() {
 
 #[test]
 fn what_the_person_typed_is_pasted_once_between_tags_and_never_into_a_command() {
-    for name in ["ralph", "ralph-plan"] {
+    for name in ["ralph", "ralph-plan", "ralph-parallel"] {
         let text = skill(name);
         assert_eq!(text.matches("$ARGUMENTS").count(), 1, "{name}");
         check_contains(&text, &["\n<ralph-arguments>\n$ARGUMENTS\n</ralph-arguments>\n"]);

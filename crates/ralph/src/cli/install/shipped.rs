@@ -26,6 +26,7 @@ pub(crate) const SHIPPED: &[Shipped] = shipped![
     "skills/ralph/SKILL.md",
     "skills/ralph-build/SKILL.md",
     "skills/ralph-cancel/SKILL.md",
+    "skills/ralph-parallel/SKILL.md",
     "skills/ralph-plan/SKILL.md",
 ];
 
