@@ -24,6 +24,7 @@ mod interference;
 mod isolation;
 mod kept;
 mod loops;
+mod parallel;
 mod person;
 mod plan_rounds;
 mod registrations;
@@ -94,6 +95,7 @@ fn trials(ignored: bool) -> Vec<Trial> {
         ("context", context::TESTS),
         ("demo", demo::TESTS),
         ("driver", driver::TESTS),
+        ("parallel", parallel::TESTS),
         ("person", person::TESTS),
         ("person::interrupts", person::interrupts::TESTS),
         ("person::plans", person::plans::TESTS),
