@@ -3,7 +3,8 @@
 //! Measured with 2.1.328 in `-p`: in a folder that nobody has trusted, what the project's
 //! `settings.json` allows is ignored, with a line on standard error; what it forbids counts, and so
 //! does all of `settings.local.json`. Trust in a folder is none in those below it. Of a project's
-//! modes `bypassPermissions` alone is ignored, trusted or not.
+//! modes `bypassPermissions` alone is ignored, trusted or not. What work trees begin from counts in each
+//! file, trusted or not; a value that the client does not know is as none, and a weaker file is heard.
 
 use crate::plain_file;
 use ralph_core::permission::Rules;
@@ -15,6 +16,9 @@ const LARGEST: u64 = 64 << 20;
 
 /// What holds for everyone on this machine.
 const MANAGED: &str = "/etc/claude-code/managed-settings.json";
+
+/// What a work tree may begin from; the client does not hear another word.
+const BASES: [&str; 2] = ["head", "fresh"];
 
 /// What the settings files say.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -134,9 +138,9 @@ fn read_worktree_base(files: &Files) -> WorktreeBase {
     let mut found = WorktreeBase::default();
     for (path, _) in files.by_strength() {
         let Some(document) = document(&path, &mut found.problems) else { continue };
-        if let Some(value) =
-            document["worktree"]["baseRef"].as_str().filter(|_| found.value.is_none())
-        {
+        let value = document["worktree"]["baseRef"].as_str();
+        let value = value.filter(|value| found.value.is_none() && BASES.contains(value));
+        if let Some(value) = value {
             (found.value, found.file) = (Some(value.to_owned()), Some(path));
         }
     }
@@ -247,18 +251,20 @@ mod tests {
         let says = |value: &str| json!({"worktree": {"baseRef": value, "sparsePaths": []}});
         let mut found = Vec::new();
         for (file, value) in [
-            ("config/settings.json", "user"),
-            ("project/.claude/settings.json", "project"),
-            ("project/.claude/settings.local.json", "head"),
-            ("managed.json", "fresh"),
+            ("config/settings.json", "fresh"),
+            ("project/.claude/settings.json", "head"),
+            ("project/.claude/settings.local.json", "fresh"),
+            ("managed.json", "head"),
         ] {
             place.write(file, &says(value));
             let base = read_worktree_base(&place.files());
             assert_eq!(base.file, Some(place.root().join(file)));
-            found.push((base.is_head(), base.value.unwrap()));
+            found.push(base.is_head());
         }
-        let expected = [(false, "user"), (false, "project"), (true, "head"), (false, "fresh")];
-        assert_eq!(found, expected.map(|(is_head, value)| (is_head, value.to_owned())));
+        assert_eq!(found, [false, true, false, true]);
+        place.write("managed.json", &says("newest"));
+        let base = read_worktree_base(&place.files());
+        assert_eq!(base.value.as_deref(), Some("fresh"), "an unknown word hides no weaker file");
     }
 
     #[test]

@@ -1,16 +1,17 @@
 //! What a worker begins from: a work tree that the client makes of a commit, and what that lacks.
 //!
-//! Read in 2.1.328 and measured: with `worktree.baseRef` at `head` it is the commit that is checked
+//! Measured with 2.1.328: with `worktree.baseRef` at `head` it is the commit that is checked
 //! out. Else it is the branch that `origin/HEAD` names, else `origin/main`, else `origin/master`,
 //! fetched before if the last fetch is a day old. Where none of these is known the client asks `origin`
-//! for `main`, and takes what is checked out if that fails; other remotes do not count.
+//! for `main`, and takes what is checked out if that fails; other remotes do not count. What only a
+//! fetch would show is not known here.
 
 use crate::tree_id::readable;
-use crate::{client_settings, git, tree};
+use crate::{client_settings, git, repository};
 use anyhow::{Context, Result};
 use ralph_core::progress;
 use std::fmt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// What the client branches from, from the first that is known.
 const REFS: [&str; 3] =
@@ -63,16 +64,26 @@ impl fmt::Display for NoBase {
 /// # Errors
 /// When git could not be asked; a repository in which no worker can begin is no error.
 pub fn look(project: &Path) -> Result<Result<Base, NoBase>> {
-    let Some(top) = tree::repository_root(project) else { return Ok(Err(NoBase::NoRepository)) };
+    let Some(top) = top(project) else { return Ok(Err(NoBase::NoRepository)) };
     gather(&top, client_settings::worktree_base(project).is_head())
         .context("could not see what workers would begin from")
 }
 
 /// Whether the repository that holds `project` has the remote from which the client may branch.
+///
+/// # Errors
+/// When git could not be asked.
 pub fn has_origin(project: &Path) -> Result<bool> {
-    let Some(top) = tree::repository_root(project) else { return Ok(false) };
+    let Some(top) = top(project) else { return Ok(false) };
     let names = git::output(git::command(&top).arg("remote"))?;
     Ok(names.split(|byte| *byte == b'\n').any(|name| name == b"origin"))
+}
+
+/// The top of the work tree; none also where a `.git` stands that leads to no repository.
+fn top(project: &Path) -> Option<PathBuf> {
+    let project = project.canonicalize().ok()?;
+    let repository = repository::around(&project)?;
+    repository.text("HEAD").is_some().then_some(repository.top)
 }
 
 fn gather(top: &Path, from_head: bool) -> Result<Result<Base, NoBase>> {
@@ -143,6 +154,9 @@ mod tests {
     fn a_folder_without_repository_and_one_without_commit_are_told_apart() {
         let none = look(&Sandbox::folder().root()).unwrap().unwrap_err();
         assert_eq!(none, NoBase::NoRepository);
+        let broken = Sandbox::folder();
+        broken.write(".git/config", "");
+        assert_eq!(look(&broken.root()).unwrap(), Err(NoBase::NoRepository));
         assert!(none.to_string().ends_with("run `git init` and make a first commit"));
         let empty = look(&Sandbox::empty().root()).unwrap().unwrap_err();
         assert_eq!(empty, NoBase::NoCommit);
