@@ -5,14 +5,16 @@ use libfuzzer_sys::fuzz_target;
 use ralph::fuzzing::{put_in, take_out};
 use serde_json::{Map, Value};
 
-/// Without `hooks` and the one entry of `env` that may be ours.
+/// Without `hooks` and the entries of `env` and `worktree` that may be ours.
 fn others(value: &Value) -> Map<String, Value> {
     let mut members = value.as_object().cloned().unwrap_or_default();
     members.remove("hooks");
-    if let Some(Value::Object(env)) = members.get_mut("env") {
-        env.remove("CLAUDE_CODE_STOP_HOOK_BLOCK_CAP");
-        if env.is_empty() {
-            members.remove("env");
+    for (name, key) in [("env", "CLAUDE_CODE_STOP_HOOK_BLOCK_CAP"), ("worktree", "baseRef")] {
+        if let Some(Value::Object(object)) = members.get_mut(name) {
+            object.remove(key);
+            if object.is_empty() {
+                members.remove(name);
+            }
         }
     }
     members

@@ -247,6 +247,80 @@ fn the_block_cap_is_written_only_on_request() {
 }
 
 #[test]
+fn what_workers_begin_from_is_written_only_on_request() {
+    let before = "{\n  \"worktree\": {\"sparsePaths\": []}\n}\n";
+    let world = World::new().with_settings(before);
+    world.ralph(&["install"]).exit(0);
+    assert!(!world.read("home/.claude/settings.json").contains("baseRef"));
+    let option = ["install", "--worker-base", "head"];
+    world.ralph(&option).exit(0).says("let workers begin from: head");
+    let settings = parsed(&world.read("home/.claude/settings.json"));
+    assert_eq!(settings["worktree"], json!({"sparsePaths": [], "baseRef": "head"}));
+    let again = world.ralph(&option).exit(0).says("nothing to change");
+    again.does_not_say("which is yours");
+    world.ralph(&["install"]).exit(0).says("nothing to change");
+    world.ralph(&["uninstall"]).exit(0);
+    assert_eq!(world.read("home/.claude/settings.json"), before);
+    world.ralph(&["install", "--worker-base", "fresh"]).exit(2);
+}
+
+#[test]
+fn what_a_person_has_said_of_the_workers_base_stays_and_is_said() {
+    for theirs in ["head", "fresh"] {
+        let before = format!("{{\"worktree\": {{\"baseRef\": \"{theirs}\"}}}}");
+        let world = World::new().with_settings(&before);
+        let said = world.ralph(&["install", "--worker-base", "head"]).exit(0);
+        said.says(&format!("kept `worktree.baseRef`, which is yours: \"{theirs}\""));
+        let text = world.read("home/.claude/settings.json");
+        world.write("home/.claude/settings.json", &format!("{text}\n"));
+        world.ralph(&["uninstall"]).exit(0);
+        let left = parsed(&world.read("home/.claude/settings.json"));
+        assert_eq!(left, parsed(&before));
+    }
+}
+
+#[test]
+fn a_changed_file_loses_the_workers_base_only_if_it_is_still_ours() {
+    for (now, left) in
+        [("head", json!({"a": 1})), ("fresh", json!({"a": 1, "worktree": {"baseRef": "fresh"}}))]
+    {
+        let world = World::new().with_settings("{\"a\": 1}");
+        world.ralph(&["install", "--worker-base", "head"]).exit(0);
+        let text = world.read("home/.claude/settings.json");
+        let changed = text.replace("\"head\"", &format!("\"{now}\""));
+        world.write("home/.claude/settings.json", &format!("{changed}\n"));
+        world.ralph(&["uninstall"]).exit(0);
+        assert_eq!(parsed(&world.read("home/.claude/settings.json")), left);
+    }
+}
+
+#[test]
+fn a_dry_run_shows_what_workers_would_begin_from() {
+    let world = World::new();
+    let said = world.ralph(&["install", "--dry-run", "--worker-base", "head"]).exit(0);
+    said.says("would let workers begin from: head").says("\"baseRef\": \"head\"");
+    assert!(!world.exists("home/.claude/settings.json"));
+}
+
+#[test]
+fn it_is_offered_on_a_terminal_where_there_is_a_remote_and_nothing_is_said_of_it() {
+    const OFFER: &str = "ralph install --worker-base head`";
+    let world = World::new();
+    world.git(&["init", "-q"]);
+    world.ralph_on_a_terminal(&["install"]).exit(0).does_not_say(OFFER);
+    world.git(&["remote", "add", "origin", "/nowhere"]);
+    world.ralph(&["install"]).exit(0).does_not_say(OFFER);
+    world.ralph_on_a_terminal(&["install"]).exit(0).says(OFFER);
+    assert!(!world.read("home/.claude/settings.json").contains("baseRef"));
+    let project = world.path("project");
+    let project = project.to_str().unwrap();
+    let said = world.ralph_on_a_terminal(&["install", "--project", project]).exit(0);
+    said.says(&format!("ralph install --project '{project}' --worker-base head`"));
+    world.write("project/.claude/settings.local.json", r#"{"worktree": {"baseRef": "fresh"}}"#);
+    world.ralph_on_a_terminal(&["install"]).exit(0).does_not_say(OFFER);
+}
+
+#[test]
 fn a_session_with_a_live_loop_may_neither_install_nor_uninstall() {
     let world = World::new();
     let session = "11111111-2222-3333-4444-555555555555";

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 #[track_caller]
 fn comes_back(settings: &str) {
     let world = World::new().with_settings(settings);
-    world.ralph(&["install", "--block-cap", "20"]).exit(0);
+    world.ralph(&["install", "--block-cap", "20", "--worker-base", "head"]).exit(0);
     assert_ne!(world.read("home/.claude/settings.json"), settings);
     world.ralph(&["uninstall"]).exit(0);
     assert_eq!(world.read("home/.claude/settings.json"), settings);
@@ -18,7 +18,7 @@ fn the_settings_are_what_they_were_to_the_byte() {
     comes_back("{ }\n\n");
     comes_back("");
     comes_back(r#"{"a":1,"hooks":{}}"#);
-    comes_back("{\"hooks\": {\"Stop\": [], \"PreToolUse\": [ ]}, \"env\": {}}\n");
+    comes_back("{\"hooks\": {\"Stop\": [], \"PreToolUse\": [ ]}, \"env\": {}, \"worktree\": {}}\n");
     comes_back("{\r\n\t\"x\" : [1,\r\n2], \"y\":1.50\r\n}");
 }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 use tempfile::TempDir;
 
 pub(crate) const HOOKS: [&str; 5] = [
@@ -89,6 +89,22 @@ impl World {
 
     pub(crate) fn run_in(&self, folder: &str, args: &[&str]) -> Said {
         said(&self.command(self.path(folder).join("ralph")).args(args).output().unwrap())
+    }
+
+    /// As [`World::ralph`], with a terminal as its standard output and error.
+    pub(crate) fn ralph_on_a_terminal(&self, args: &[&str]) -> Said {
+        let line = [&[self.path("bin/ralph").to_str().unwrap()], args].concat().join(" ");
+        let mut command = self.command("script");
+        command.args(["-q", "-e", "-c", &line, "/dev/null"]).stdin(Stdio::null());
+        said(&command.output().unwrap())
+    }
+
+    /// Runs git in the project; it must succeed.
+    #[track_caller]
+    pub(crate) fn git(&self, args: &[&str]) {
+        let mut command = self.command("git");
+        command.args(["-c", "user.name=t", "-c", "user.email=t@example.com"]).args(args);
+        assert!(command.status().unwrap().success(), "git {args:?}");
     }
 
     pub(crate) fn read(&self, name: &str) -> String {

@@ -2,6 +2,7 @@
 //!
 //! Compiled only with `--cfg fuzzing`, which a fuzzer's build sets: the product has no such module.
 
+use crate::cli::install::extras::{Extras, WorkerBase};
 use crate::cli::install::merge::{self, Merged};
 use crate::cli::screen;
 use crate::context;
@@ -12,12 +13,17 @@ use serde_json::Value;
 /// A settings text with our hooks in it, and whether anything was changed; none if it is refused.
 pub fn put_in(text: &str, cap: Option<u32>) -> Option<(String, bool)> {
     let wanted = settings_hooks(Location::Folder("/opt/ralph/bin"));
-    merge::put_in(text, &wanted, cap).ok().map(with_changed)
+    merge::put_in(text, &wanted, &extras(cap)).ok().map(with_changed)
 }
 
 /// A settings text without our hooks, and whether anything was changed; none if it is refused.
 pub fn take_out(text: &str, cap: Option<u32>) -> Option<(String, bool)> {
-    merge::take_out(text, cap).ok().map(with_changed)
+    merge::take_out(text, &extras(cap)).ok().map(with_changed)
+}
+
+/// With a cap, everything that can be asked for.
+fn extras(block_cap: Option<u32>) -> Extras {
+    Extras { block_cap, worker_base: block_cap.map(|_| WorkerBase::Head) }
 }
 
 fn with_changed(merged: Merged) -> (String, bool) {

@@ -3,6 +3,7 @@
 //! Everything is looked at and decided before the first write, so that a refusal changes nothing,
 //! and a second run finds nothing to do. What was done is recorded, to be taken back exactly.
 
+pub(crate) mod extras;
 pub(crate) mod files;
 mod json_text;
 pub(crate) mod merge;
@@ -14,14 +15,18 @@ use super::exit::{Exit, refused};
 use super::places::Places;
 use super::tell::tell;
 use anyhow::{Context, Result};
+use extras::{BLOCK_CAP, Extras, WorkerBase};
 use files::{Fate, Target};
 use jiff::Zoned;
 use merge::{Change, Merged};
+use ralph_core::check::choice::quoted;
 use ralph_core::registration::{HOOK_EXECUTABLES, settings_hooks};
-use ralph_io::atomic;
 use ralph_io::outside::{self, Found};
+use ralph_io::{atomic, client_settings, project, worker_base};
 use record::{Copied, Install, Record};
 use scope::{Naming, Scope, ScopeArgs};
+use serde_json::{Value, json};
+use std::io::{IsTerminal, stdout};
 use std::path::{Path, PathBuf};
 
 /// What a person may say about an installation.
@@ -35,6 +40,9 @@ pub(crate) struct Args {
     /// Also let the client be kept from stopping N times in a row (it gives in after 8; 0: never)
     #[arg(long, value_name = "N")]
     block_cap: Option<u32>,
+    /// Also let workers begin from the commit that is checked out, not from the remote's branch
+    #[arg(long, value_name = "head", hide_possible_values = true)]
+    worker_base: Option<WorkerBase>,
 }
 
 /// What was found and what follows from it.
@@ -43,7 +51,10 @@ struct Plan {
     settings: Found,
     merged: Merged,
     before: Option<String>,
-    block_cap: Option<u32>,
+    /// What will stand beside the hooks and is ours.
+    extras: Extras,
+    /// What a person has said of the workers' base, where we were asked to.
+    kept_base: Option<Value>,
     files: Vec<(Target, Fate)>,
     known: Option<Install>,
 }
@@ -57,21 +68,51 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
     let scope = scope::resolve(&args.scope, &places)?;
     executables_are_there(&places.executables)?;
     let record = Record::read(places.ralph.root())?;
-    let plan = gather(scope, &record, args.block_cap)?;
+    let wanted = Extras { block_cap: args.block_cap, worker_base: args.worker_base };
+    let plan = gather(scope, &record, &wanted)?;
     describe(&plan, args.dry_run);
     if args.dry_run {
-        tell!("{}", serde_json::to_string_pretty(&wanted_text(&plan.scope))?);
+        tell!("{}", serde_json::to_string_pretty(&wanted_text(&plan.scope, &wanted))?);
         return Ok(Exit::Done);
     }
     let changed = plan.will_change();
-    let settings = plan.scope.settings.clone();
-    let advice = advice(&plan.scope, &places);
+    let scope = plan.scope.clone();
+    let advice = advice(&scope, &places);
     let install = carry_out(plan)?;
-    if changed || record.of(&settings) != Some(&install) {
-        record.write(places.ralph.root(), &settings, Some(install))?;
+    let has_no_base = install.extras.worker_base.is_none();
+    if changed || record.of(&scope.settings) != Some(&install) {
+        record.write(places.ralph.root(), &scope.settings, Some(install))?;
     }
     tell!("{advice}");
+    if has_no_base && stdout().is_terminal() {
+        let here = || project::root(None, &places.current);
+        let project = scope.project.clone().unwrap_or_else(here);
+        if could_begin_from_head(&project) {
+            tell!("{}", offer(&scope));
+        }
+    }
     Ok(Exit::Done)
+}
+
+/// Whether the project's workers would lack what is not pushed, and nobody has said that they should.
+fn could_begin_from_head(project: &Path) -> bool {
+    let is_unset = || client_settings::worktree_base(project).value.is_none();
+    worker_base::has_origin(project).unwrap_or(false) && is_unset()
+}
+
+/// For this scope again, with what is missing.
+fn offer(scope: &Scope) -> String {
+    let named =
+        |option: &str, folder: &Path| format!(" {option} {}", quoted(&folder.to_string_lossy()));
+    let words = match (&scope.project, &scope.package) {
+        (Some(project), _) => named("--project", project),
+        (None, Some(package)) => named("--stow", package),
+        (None, None) => String::new(),
+    };
+    format!(
+        "workers begin from the branch of `origin` and see no commit that is not pushed; so that they \
+         do: `ralph install{words} --worker-base head`"
+    )
 }
 
 impl Plan {
@@ -101,13 +142,13 @@ fn executables_are_there(folder: &Path) -> Result<()> {
     Err(refused(Exit::MissingProgram, message))
 }
 
-fn gather(scope: Scope, record: &Record, block_cap: Option<u32>) -> Result<Plan> {
+fn gather(scope: Scope, record: &Record, extras: &Extras) -> Result<Plan> {
     let settings = outside::find(&scope.settings)?;
     let known = record.of(&scope.settings).cloned();
     let wanted = settings_hooks(scope.naming.location());
     let text = settings.text.as_deref().unwrap_or("{}\n");
     let named = || format!("could not use `{}`", scope.settings.display());
-    let merged = merge::put_in(text, &wanted, block_cap).with_context(named)?;
+    let merged = merge::put_in(text, &wanted, extras).with_context(named)?;
     let before = text_without_us(&settings, known.as_ref()).with_context(named)?;
     let ours = known.as_ref().map_or(&[][..], |known| &known.files);
     let files = files::look(&scope)
@@ -117,8 +158,11 @@ fn gather(scope: Scope, record: &Record, block_cap: Option<u32>) -> Result<Plan>
             (target, fate)
         })
         .collect();
-    let block_cap = block_cap.or(known.as_ref().and_then(|known| known.block_cap));
-    Ok(Plan { scope, settings, merged, before, block_cap, files, known })
+    let known_extras = known.as_ref().map(|known| known.extras).unwrap_or_default();
+    let recorded = extras::to_record(&merged, extras, &known_extras)?;
+    let is_theirs = extras.worker_base.is_some() && recorded.worker_base.is_none();
+    let kept_base = if is_theirs { extras::worker_base_of(&merged.text)? } else { None };
+    Ok(Plan { scope, settings, merged, before, extras: recorded, kept_base, files, known })
 }
 
 /// What an uninstallation gives back.
@@ -129,7 +173,10 @@ fn text_without_us(settings: &Found, known: Option<&Install>) -> Result<Option<S
     let Some(text) = &settings.text else { return Ok(None) };
     match known {
         Some(known) if known.after == outside::digest(text) => Ok(known.before.clone()),
-        _ => Ok(Some(merge::take_out(text, known.and_then(|known| known.block_cap))?.text)),
+        _ => {
+            let written = known.map(|known| known.extras).unwrap_or_default();
+            Ok(Some(merge::take_out(text, &written)?.text))
+        }
     }
 }
 
@@ -142,6 +189,9 @@ fn describe(plan: &Plan, dry_run: bool) {
     }
     if plan.merged.changes.is_empty() {
         tell!("  hooks: already registered, nothing to change");
+    }
+    if let Some(value) = &plan.kept_base {
+        tell!("  kept `worktree.baseRef`, which is yours: {value}");
     }
     for (target, fate) in &plan.files {
         let name = target.name;
@@ -166,7 +216,11 @@ pub(crate) fn summary(changes: &[Change]) -> Vec<(&'static str, String)> {
             Change::Replaced(event) => ("replace our older hooks", event.clone()),
             Change::Removed(event) => ("remove our hooks", event.clone()),
             Change::CapSet(cap) => ("set the block cap", cap.to_string()),
-            Change::CapRemoved => ("remove the block cap", merge::BLOCK_CAP.to_owned()),
+            Change::CapRemoved => ("remove the block cap", BLOCK_CAP.to_owned()),
+            Change::BaseSet(base) => ("let workers begin from", base.as_str().to_owned()),
+            Change::BaseRemoved => {
+                ("remove what workers begin from", "worktree.baseRef".to_owned())
+            }
         };
         match lines.iter_mut().find(|(known, _)| *known == what) {
             Some((_, details)) => {
@@ -179,9 +233,16 @@ pub(crate) fn summary(changes: &[Change]) -> Vec<(&'static str, String)> {
     lines
 }
 
-fn wanted_text(scope: &Scope) -> serde_json::Value {
+fn wanted_text(scope: &Scope, extras: &Extras) -> Value {
     let hooks = serde_json::to_value(settings_hooks(scope.naming.location()));
-    serde_json::json!({ "hooks": hooks.unwrap_or_default() })
+    let mut text = json!({ "hooks": hooks.unwrap_or_default() });
+    if let Some(cap) = extras.block_cap {
+        text["env"] = json!({ BLOCK_CAP: cap.to_string() });
+    }
+    if let Some(base) = extras.worker_base {
+        text["worktree"] = json!({ "baseRef": base.as_str() });
+    }
+    text
 }
 
 fn carry_out(plan: Plan) -> Result<Install> {
@@ -189,7 +250,7 @@ fn carry_out(plan: Plan) -> Result<Install> {
         settings: plan.scope.settings.clone(),
         before: None,
         after: String::new(),
-        block_cap: None,
+        extras: Extras::default(),
         backups: Vec::new(),
         files: Vec::new(),
         folders: Vec::new(),
@@ -201,7 +262,7 @@ fn carry_out(plan: Plan) -> Result<Install> {
     }
     install.before = plan.before;
     install.after = outside::digest(&plan.merged.text);
-    install.block_cap = plan.block_cap;
+    install.extras = plan.extras;
     for (target, fate) in plan.files {
         install.folders.extend(put_file(&target, fate)?);
         install.files.retain(|copied| copied.path != target.path);

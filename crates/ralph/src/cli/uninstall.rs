@@ -95,7 +95,7 @@ fn decide(found: &Found, known: Option<&Install>) -> Result<Settings> {
             None => Settings::Deleted,
         });
     }
-    let merged = merge::take_out(text, known.and_then(|known| known.block_cap))?;
+    let merged = merge::take_out(text, &known.map(|known| known.extras).unwrap_or_default())?;
     let was_absent = known.is_some_and(|known| known.before.is_none());
     Ok(match merged.changes.is_empty() {
         true => Settings::Untouched,

@@ -1,6 +1,7 @@
 //! The settings files that hold for this person in this place, and what they say about hooks.
 
-use super::super::install::merge::{self, BLOCK_CAP};
+use super::super::install::extras::BLOCK_CAP;
+use super::super::install::merge;
 use super::super::places::Places;
 use super::check::{Check, fail, warn, well};
 use ralph_io::outside;

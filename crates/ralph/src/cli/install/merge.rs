@@ -5,14 +5,12 @@
 //! stay where they are, also inside a group that we share.
 
 use super::super::exit::{Exit, refused};
+use super::extras::{self, Extras, WorkerBase};
 use super::json_text;
 use anyhow::Result;
 use jsonc_parser::cst::{CstArray, CstNode, CstObject};
 use ralph_core::registration::{self, Origin, Registered};
 use serde_json::Value;
-
-/// The client's limit on consecutive blocked stops, as an entry of `env`.
-pub(crate) const BLOCK_CAP: &str = "CLAUDE_CODE_STOP_HOOK_BLOCK_CAP";
 
 /// A settings text after the change.
 #[derive(Debug, PartialEq, Eq)]
@@ -36,10 +34,14 @@ pub(crate) enum Change {
     CapSet(u32),
     /// The block cap was taken out.
     CapRemoved,
+    /// What workers begin from was written.
+    BaseSet(WorkerBase),
+    /// What workers begin from was taken out.
+    BaseRemoved,
 }
 
-/// Puts the wanted hooks in, and the cap if one is given.
-pub(crate) fn put_in(text: &str, wanted: &Registered, cap: Option<u32>) -> Result<Merged> {
+/// Puts the wanted hooks in, and what is wanted beside them.
+pub(crate) fn put_in(text: &str, wanted: &Registered, extras: &Extras) -> Result<Merged> {
     let (root, settings) = json_text::parse(text)?;
     let mut changes = Vec::new();
     let hooks = match settings.get("hooks") {
@@ -55,14 +57,12 @@ pub(crate) fn put_in(text: &str, wanted: &Registered, cap: Option<u32>) -> Resul
         let groups = serde_json::to_value(groups)?;
         changes.extend(put_event_in(&hooks, event, groups.as_array().map_or(&[], Vec::as_slice)));
     }
-    if let Some(cap) = cap {
-        changes.extend(set_cap(&settings, cap)?);
-    }
+    changes.extend(extras::put_in(&settings, extras)?);
     Ok(finished(text, root.to_string(), changes))
 }
 
-/// Takes everything of ours out; the cap only if it still has the value that we wrote.
-pub(crate) fn take_out(text: &str, cap: Option<u32>) -> Result<Merged> {
+/// Takes everything of ours out; of what stands beside the hooks, what still has the value that we wrote.
+pub(crate) fn take_out(text: &str, written: &Extras) -> Result<Merged> {
     let (root, settings) = json_text::parse(text)?;
     let mut changes = Vec::new();
     if let Some(hooks) = settings.object_value("hooks") {
@@ -80,10 +80,7 @@ pub(crate) fn take_out(text: &str, cap: Option<u32>) -> Result<Merged> {
             remove_key(&settings, "hooks");
         }
     }
-    if cap.is_some() && cap == cap_of(&settings) {
-        remove_cap(&settings);
-        changes.push(Change::CapRemoved);
-    }
+    changes.extend(extras::take_out(&settings, written));
     Ok(finished(text, root.to_string(), changes))
 }
 
@@ -106,7 +103,7 @@ fn finished(before: &str, after: String, changes: Vec<Change>) -> Merged {
     Merged { text, changes }
 }
 
-fn not_a(what: &str, kind: &str) -> anyhow::Error {
+pub(super) fn not_a(what: &str, kind: &str) -> anyhow::Error {
     let message = format!("`{what}` is not {kind}: mend it first; nothing was changed");
     refused(Exit::BadState, message)
 }
@@ -195,42 +192,9 @@ fn take_out_of(groups: &CstArray) -> bool {
     found
 }
 
-fn remove_key(settings: &CstObject, name: &str) {
+pub(super) fn remove_key(settings: &CstObject, name: &str) {
     if let Some(property) = settings.get(name) {
         property.remove();
-    }
-}
-
-fn cap_of(settings: &CstObject) -> Option<u32> {
-    let value = settings.object_value("env")?.get(BLOCK_CAP)?.value()?.to_serde_value()?;
-    value.as_str()?.parse().ok()
-}
-
-fn set_cap(settings: &CstObject, cap: u32) -> Result<Option<Change>> {
-    if cap_of(settings) == Some(cap) {
-        return Ok(None);
-    }
-    if settings.get("env").is_some() && settings.object_value("env").is_none() {
-        return Err(not_a("env", "an object"));
-    }
-    let env = settings.object_value_or_set("env");
-    let value = json_text::input(&Value::String(cap.to_string()));
-    match env.get(BLOCK_CAP) {
-        Some(property) => property.set_value(value),
-        None => {
-            env.append(BLOCK_CAP, value);
-        }
-    }
-    Ok(Some(Change::CapSet(cap)))
-}
-
-fn remove_cap(settings: &CstObject) {
-    let Some(env) = settings.object_value("env") else { return };
-    if let Some(property) = env.get(BLOCK_CAP) {
-        property.remove();
-    }
-    if env.properties().is_empty() {
-        remove_key(settings, "env");
     }
 }
 

@@ -1,3 +1,4 @@
+use super::super::extras::BLOCK_CAP;
 use super::*;
 use ralph_core::registration::{Location, settings_hooks};
 
@@ -5,18 +6,26 @@ fn wanted() -> Registered {
     settings_hooks(Location::Folder("/opt/ralph/bin"))
 }
 
+fn capped(cap: u32) -> Extras {
+    Extras { block_cap: Some(cap), worker_base: None }
+}
+
+fn from_head() -> Extras {
+    Extras { block_cap: None, worker_base: Some(WorkerBase::Head) }
+}
+
 /// Everything is put in, a second time changes nothing, and taking out gives the text back.
 #[track_caller]
 fn there_and_back(text: &str) -> String {
-    let merged = put_in(text, &wanted(), None).unwrap();
+    let merged = put_in(text, &wanted(), &Extras::default()).unwrap();
     assert!(!merged.changes.is_empty());
     let value: Value = serde_json::from_str(&merged.text).unwrap();
     for (event, _) in wanted().events() {
         assert!(value["hooks"][event].is_array(), "{event} in {}", merged.text);
     }
-    let again = put_in(&merged.text, &wanted(), None).unwrap();
+    let again = put_in(&merged.text, &wanted(), &Extras::default()).unwrap();
     assert_eq!((again.text.as_str(), again.changes.as_slice()), (merged.text.as_str(), &[][..]));
-    assert_eq!(take_out(&merged.text, None).unwrap().text, text);
+    assert_eq!(take_out(&merged.text, &Extras::default()).unwrap().text, text);
     merged.text
 }
 
@@ -66,17 +75,18 @@ fn windows_line_ends_are_followed() {
 
 #[test]
 fn an_upgrade_replaces_the_entries_of_an_older_place() {
-    let old = put_in("{}", &settings_hooks(Location::Folder("/old")), None).unwrap().text;
-    let new = put_in(&old, &wanted(), None).unwrap();
+    let old =
+        put_in("{}", &settings_hooks(Location::Folder("/old")), &Extras::default()).unwrap().text;
+    let new = put_in(&old, &wanted(), &Extras::default()).unwrap();
     assert!(!new.text.contains("/old/"));
     assert!(new.changes.iter().all(|change| matches!(change, Change::Replaced(_))));
-    assert_eq!(new.text.matches("ralph-pre-tool-use").count(), 1);
+    assert_eq!(new.text.matches("ralph-pre-tool-use").count(), 2, "for two events");
 }
 
 #[test]
 fn an_entry_of_ours_at_an_event_we_no_longer_use_is_removed() {
     let text = r#"{"hooks":{"Notification":[{"hooks":[{"type":"command","command":"/x/ralph-stop-hook","args":["settings"]}]}]}}"#;
-    let merged = put_in(text, &wanted(), None).unwrap();
+    let merged = put_in(text, &wanted(), &Extras::default()).unwrap();
     assert!(merged.changes.contains(&Change::Removed("Notification".into())));
     assert!(!merged.text.contains("Notification"));
 }
@@ -84,7 +94,8 @@ fn an_entry_of_ours_at_an_event_we_no_longer_use_is_removed() {
 #[test]
 fn other_hooks_in_the_same_group_stay_when_ours_leave() {
     let text = r#"{"hooks":{"Stop":[{"hooks":[{"type":"command","command":"mine"},{"type":"command","command":"/x/ralph-stop-hook","args":["settings"]}]}]}}"#;
-    let value: Value = serde_json::from_str(&take_out(text, None).unwrap().text).unwrap();
+    let value: Value =
+        serde_json::from_str(&take_out(text, &Extras::default()).unwrap().text).unwrap();
     assert_eq!(
         value,
         serde_json::json!({"hooks":{"Stop":[{"hooks":[{"type":"command","command":"mine"}]}]}})
@@ -94,7 +105,10 @@ fn other_hooks_in_the_same_group_stay_when_ours_leave() {
 #[test]
 fn a_plugin_copy_or_another_program_is_not_ours() {
     let text = r#"{"hooks":{"Stop":[{"hooks":[{"type":"command","command":"/x/ralph-stop-hook","args":["plugin"]},{"type":"command","command":"notify","args":["settings"]}]}]}}"#;
-    assert_eq!(take_out(text, None).unwrap(), Merged { text: text.into(), changes: vec![] });
+    assert_eq!(
+        take_out(text, &Extras::default()).unwrap(),
+        Merged { text: text.into(), changes: vec![] }
+    );
 }
 
 #[test]
@@ -106,19 +120,57 @@ fn a_shell_line_of_ours_is_recognised() {
 #[test]
 fn the_cap_is_written_on_request_and_taken_out_only_if_it_is_still_ours() {
     let merged =
-        put_in("{\n  \"env\": {\n    \"A\": \"b\"\n  }\n}\n", &wanted(), Some(30)).unwrap();
+        put_in("{\n  \"env\": {\n    \"A\": \"b\"\n  }\n}\n", &wanted(), &capped(30)).unwrap();
     let value: Value = serde_json::from_str(&merged.text).unwrap();
     assert_eq!(value["env"], serde_json::json!({"A": "b", BLOCK_CAP: "30"}));
     assert!(merged.changes.contains(&Change::CapSet(30)));
-    let out = take_out(&merged.text, Some(30)).unwrap().text;
+    let out = take_out(&merged.text, &capped(30)).unwrap().text;
     assert_eq!(out, "{\n  \"env\": {\n    \"A\": \"b\"\n  }\n}\n");
-    assert!(take_out(&merged.text, Some(12)).unwrap().text.contains(BLOCK_CAP));
-    assert!(take_out(&merged.text, None).unwrap().text.contains(BLOCK_CAP));
+    assert!(take_out(&merged.text, &capped(12)).unwrap().text.contains(BLOCK_CAP));
+    assert!(take_out(&merged.text, &Extras::default()).unwrap().text.contains(BLOCK_CAP));
+}
+
+#[test]
+fn what_workers_begin_from_is_written_on_request_and_taken_out_only_if_it_is_still_ours() {
+    let text = "{\n  \"worktree\": {\n    \"sparsePaths\": []\n  }\n}\n";
+    let merged = put_in(text, &wanted(), &from_head()).unwrap();
+    let value: Value = serde_json::from_str(&merged.text).unwrap();
+    let expected = serde_json::json!({"sparsePaths": [], "baseRef": "head"});
+    assert_eq!(value["worktree"], expected);
+    assert!(merged.changes.contains(&Change::BaseSet(WorkerBase::Head)));
+    assert_eq!(take_out(&merged.text, &from_head()).unwrap().text, text);
+    let changed = merged.text.replace("\"head\"", "\"fresh\"");
+    assert!(take_out(&changed, &from_head()).unwrap().text.contains("fresh"));
+    assert!(take_out(&merged.text, &Extras::default()).unwrap().text.contains("baseRef"));
+}
+
+#[test]
+fn what_a_person_has_said_of_it_is_kept_and_not_recorded_as_ours() {
+    for theirs in ["\"fresh\"", "\"head\"", "null"] {
+        let text = format!("{{\"worktree\": {{\"baseRef\": {theirs}}}}}");
+        let merged = put_in(&text, &wanted(), &from_head()).unwrap();
+        assert!(merged.text.contains(&format!("\"baseRef\": {theirs}")), "{}", merged.text);
+        let recorded = extras::to_record(&merged, &from_head(), &Extras::default()).unwrap();
+        assert_eq!(recorded, Extras::default(), "{theirs}");
+    }
+}
+
+#[test]
+fn what_we_wrote_is_remembered_until_it_is_changed() {
+    let merged = put_in("{}", &wanted(), &from_head()).unwrap();
+    let nothing = Extras::default();
+    assert_eq!(extras::to_record(&merged, &from_head(), &nothing).unwrap(), from_head());
+    let again = put_in(&merged.text, &wanted(), &nothing).unwrap();
+    assert_eq!(extras::to_record(&again, &nothing, &from_head()).unwrap(), from_head());
+    let text = merged.text.replace("\"head\"", "\"fresh\"");
+    let changed = put_in(&text, &wanted(), &nothing).unwrap();
+    assert_eq!(extras::to_record(&changed, &nothing, &from_head()).unwrap(), nothing);
 }
 
 #[track_caller]
 fn refuses(text: &str, expected: &str) {
-    let error = put_in(text, &wanted(), Some(1)).unwrap_err().to_string();
+    let extras = Extras { worker_base: Some(WorkerBase::Head), ..capped(1) };
+    let error = put_in(text, &wanted(), &extras).unwrap_err().to_string();
     assert!(error.contains(expected), "{error}");
     assert!(error.contains("nothing was changed"), "{error}");
 }
@@ -134,9 +186,10 @@ fn what_cannot_be_read_for_certain_is_refused() {
     refuses(r#"{"hooks": []}"#, "`hooks` is not an object");
     refuses(r#"{"hooks": {"Stop": {}}}"#, "`hooks.Stop` is not a list");
     refuses(r#"{"env": []}"#, "`env` is not an object");
+    refuses(r#"{"worktree": "head"}"#, "`worktree` is not an object");
 }
 
 #[test]
 fn an_empty_file_counts_as_empty_settings() {
-    assert!(put_in("\n", &wanted(), None).unwrap().text.contains("ralph-stop-hook"));
+    assert!(put_in("\n", &wanted(), &Extras::default()).unwrap().text.contains("ralph-stop-hook"));
 }

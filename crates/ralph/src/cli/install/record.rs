@@ -5,6 +5,7 @@
 //! person has edited is theirs.
 
 use super::super::exit::{Exit, refused};
+use super::extras::Extras;
 use anyhow::{Context, Result};
 use ralph_io::{atomic, outside};
 use serde::{Deserialize, Serialize};
@@ -28,8 +29,9 @@ pub(crate) struct Install {
     pub(crate) before: Option<String>,
     /// Digest of its text with us.
     pub(crate) after: String,
-    /// The block cap, if we wrote one.
-    pub(crate) block_cap: Option<u32>,
+    /// What we wrote beside the hooks.
+    #[serde(flatten)]
+    pub(crate) extras: Extras,
     /// Copies of the settings that were made.
     pub(crate) backups: Vec<PathBuf>,
     /// Skills and agents that we wrote.

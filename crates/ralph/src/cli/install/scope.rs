@@ -37,6 +37,8 @@ pub(crate) struct Scope {
     pub(crate) naming: Naming,
     /// The package's folder, if it is one.
     pub(crate) package: Option<PathBuf>,
+    /// The project's folder, if it is for one.
+    pub(crate) project: Option<PathBuf>,
 }
 
 /// How a registration names the executables.
@@ -72,21 +74,24 @@ pub(crate) fn resolve(args: &ScopeArgs, places: &Places) -> Result<Scope> {
             backups: places.ralph.root().join("backups"),
             naming: Naming::Bare,
             package: Some(package),
+            project: None,
             base,
         });
     }
-    let (name, base) = match &args.project {
-        Some(folder) => {
-            let folder =
-                outside::real(folder).filter(|folder| folder.is_dir()).ok_or_else(|| {
-                    refused(Exit::No, format!("there is no folder `{}`", folder.display()))
-                })?;
-            (format!("project `{}`", folder.display()), folder.join(".claude"))
-        }
+    let project = args.project.as_deref().map(project_folder).transpose()?;
+    let (name, base) = match &project {
+        Some(folder) => (format!("project `{}`", folder.display()), folder.join(".claude")),
         None => ("user".to_owned(), places.config.clone()),
     };
     let settings = base.join("settings.json");
-    Ok(Scope { name, settings, backups: base.clone(), naming: absolute, package: None, base })
+    let (backups, package) = (base.clone(), None);
+    Ok(Scope { name, settings, backups, naming: absolute, package, project, base })
+}
+
+fn project_folder(named: &Path) -> Result<PathBuf> {
+    outside::real(named)
+        .filter(|folder| folder.is_dir())
+        .ok_or_else(|| refused(Exit::No, format!("there is no folder `{}`", named.display())))
 }
 
 fn absolute_path(path: &Path, places: &Places) -> PathBuf {

@@ -1,0 +1,150 @@
+//! What is written beside the hooks, each only on request: two strings, and where they stand.
+//!
+//! The block cap is a number that a person gives again to change it. The base of workers is another
+//! choice of the client's, which a person may have made: another value than ours is kept.
+
+use super::json_text;
+use super::merge::{Change, Merged, not_a, remove_key};
+use anyhow::Result;
+use jsonc_parser::cst::CstObject;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// The client's limit on consecutive blocked stops, as an entry of `env`.
+pub(crate) const BLOCK_CAP: &str = "CLAUDE_CODE_STOP_HOOK_BLOCK_CAP";
+
+const CAP: Spot = Spot { object: "env", key: BLOCK_CAP };
+const BASE: Spot = Spot { object: "worktree", key: "baseRef" };
+
+/// What is wanted, or was written.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub(crate) struct Extras {
+    /// The block cap.
+    pub(crate) block_cap: Option<u32>,
+    /// What the client's new work trees begin from.
+    pub(crate) worker_base: Option<WorkerBase>,
+}
+
+/// From which commit the client makes a worker's work tree.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum WorkerBase {
+    /// The one that is checked out
+    Head,
+}
+
+impl WorkerBase {
+    /// The client's word for it.
+    pub(crate) fn as_str(self) -> &'static str {
+        match self {
+            Self::Head => "head",
+        }
+    }
+}
+
+/// A string in an object of the settings.
+struct Spot {
+    object: &'static str,
+    key: &'static str,
+}
+
+/// Puts in what is wanted.
+pub(super) fn put_in(settings: &CstObject, wanted: &Extras) -> Result<Vec<Change>> {
+    let mut changes = Vec::new();
+    if let Some(cap) = wanted.block_cap
+        && CAP.number(settings) != Some(cap)
+    {
+        CAP.set(settings, &cap.to_string())?;
+        changes.push(Change::CapSet(cap));
+    }
+    if let Some(base) = wanted.worker_base
+        && !BASE.is_there(settings)?
+    {
+        BASE.set(settings, base.as_str())?;
+        changes.push(Change::BaseSet(base));
+    }
+    Ok(changes)
+}
+
+/// Takes out what still has the value that we wrote.
+pub(super) fn take_out(settings: &CstObject, written: &Extras) -> Vec<Change> {
+    let mut changes = Vec::new();
+    if written.block_cap.is_some() && written.block_cap == CAP.number(settings) {
+        CAP.remove(settings);
+        changes.push(Change::CapRemoved);
+    }
+    if let Some(base) = written.worker_base
+        && BASE.string(settings).as_deref() == Some(base.as_str())
+    {
+        BASE.remove(settings);
+        changes.push(Change::BaseRemoved);
+    }
+    changes
+}
+
+/// The value that new work trees begin from in this text, whoever wrote it.
+pub(super) fn worker_base_of(text: &str) -> Result<Option<Value>> {
+    let (_, settings) = json_text::parse(text)?;
+    Ok(BASE.value(&settings))
+}
+
+/// What we may take back later: what was written now, and what we wrote before if it is still there.
+pub(super) fn to_record(merged: &Merged, wanted: &Extras, known: &Extras) -> Result<Extras> {
+    let wrote = |base: &WorkerBase| merged.changes.contains(&Change::BaseSet(*base));
+    let value = worker_base_of(&merged.text)?;
+    let is_still = |base: &WorkerBase| value.as_ref().is_some_and(|value| value == base.as_str());
+    Ok(Extras {
+        block_cap: wanted.block_cap.or(known.block_cap),
+        worker_base: wanted.worker_base.filter(wrote).or(known.worker_base.filter(is_still)),
+    })
+}
+
+impl Spot {
+    fn value(&self, settings: &CstObject) -> Option<Value> {
+        settings.object_value(self.object)?.get(self.key)?.value()?.to_serde_value()
+    }
+
+    fn string(&self, settings: &CstObject) -> Option<String> {
+        self.value(settings)?.as_str().map(str::to_owned)
+    }
+
+    fn number(&self, settings: &CstObject) -> Option<u32> {
+        self.string(settings)?.parse().ok()
+    }
+
+    /// Whether there is any value.
+    fn is_there(&self, settings: &CstObject) -> Result<bool> {
+        self.check_shape(settings)?;
+        Ok(self.value(settings).is_some())
+    }
+
+    fn set(&self, settings: &CstObject, text: &str) -> Result<()> {
+        self.check_shape(settings)?;
+        let object = settings.object_value_or_set(self.object);
+        let value = json_text::input(&Value::String(text.to_owned()));
+        match object.get(self.key) {
+            Some(property) => property.set_value(value),
+            None => {
+                object.append(self.key, value);
+            }
+        }
+        Ok(())
+    }
+
+    fn remove(&self, settings: &CstObject) {
+        let Some(object) = settings.object_value(self.object) else { return };
+        if let Some(property) = object.get(self.key) {
+            property.remove();
+        }
+        if object.properties().is_empty() {
+            remove_key(settings, self.object);
+        }
+    }
+
+    fn check_shape(&self, settings: &CstObject) -> Result<()> {
+        let is_other =
+            settings.get(self.object).is_some() && settings.object_value(self.object).is_none();
+        if is_other { Err(not_a(self.object, "an object")) } else { Ok(()) }
+    }
+}
