@@ -40,6 +40,7 @@ mod support;
 mod tools;
 mod usage;
 mod waking;
+mod worktree_base;
 
 use std::process::ExitCode;
 
@@ -107,6 +108,7 @@ fn trials(ignored: bool) -> Vec<Trial> {
         ("waking", waking::TESTS),
         ("signals", signals::TESTS),
         ("usage", usage::TESTS),
+        ("worktree_base", worktree_base::TESTS),
         ("evidence", evidence::TESTS),
         ("evidence::checks", evidence::checks::TESTS),
         ("evidence::endings", evidence::endings::TESTS),

@@ -307,6 +307,42 @@ fn two_live_loops_in_one_work_tree_are_mentioned() {
 }
 
 #[test]
+fn what_workers_begin_from_is_shown_where_there_is_a_remote() {
+    let world = installed();
+    world.git(&["init", "-q"]);
+    world.git(&["commit", "-q", "--allow-empty", "-m", "first"]);
+    world.ralph(&["doctor"]).exit(0).does_not_say("worker base");
+    world.git(&["remote", "add", "origin", "/nowhere"]);
+    let said = world.ralph(&["doctor"]).exit(0);
+    said.says("warn  worker base: workers begin from the branch of `origin` and see no commit that is not pushed; run `");
+    world.git(&["update-ref", "refs/remotes/origin/main", "HEAD"]);
+    world.git(&["commit", "-q", "--allow-empty", "-m", "second"]);
+    let said = world.ralph(&["doctor"]).exit(0);
+    said.says("; `origin/main` lacks 1 commit of yours; run `ralph install --worker-base head`");
+    world.ralph(&["install", "--worker-base", "head"]).exit(0);
+    let said = world.ralph(&["doctor"]).exit(0);
+    said.says("ok    worker base: `worktree.baseRef` is `head` in `").says("all is well");
+    world.write("project/.claude/settings.json", r#"{"worktree": {"baseRef": "fresh"}}"#);
+    let said = world.ralph(&["doctor"]).exit(0);
+    said.says("project/.claude/settings.json`: write `head` there");
+}
+
+#[test]
+fn work_trees_that_workers_have_left_are_named() {
+    let world = installed();
+    world.git(&["init", "-q"]);
+    world.git(&["commit", "-q", "--allow-empty", "-m", "first"]);
+    for n in 1..=6 {
+        world.git(&["worktree", "add", "-q", &format!(".claude/worktrees/agent-{n}")]);
+    }
+    let said = world.ralph(&["doctor"]).exit(0);
+    let said = said.says("warn  work trees: workers have left 6 in `");
+    let said = said.says(": agent-1, agent-2, agent-3, agent-4, agent-5 and 1 more; look at each");
+    let folder = world.path("project/.claude/worktrees");
+    said.says(&format!("`git worktree remove '{}/NAME'`", folder.display()));
+}
+
+#[test]
 fn the_report_for_scripts_is_one_document() {
     let world = installed().env("FAKE_CLIENT_VERSION", "2.0.0");
     let said = world.ralph(&["doctor", "--json"]).exit(1);

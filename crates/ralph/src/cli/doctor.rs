@@ -11,6 +11,7 @@ mod home;
 mod registration;
 mod settings;
 pub(crate) mod states;
+mod worker_base;
 mod worktrees;
 
 use super::exit::Exit;
@@ -55,6 +56,8 @@ fn examine(places: &Places) -> Vec<Check> {
     checks.push(home::check(places.ralph.root()));
     checks.extend(states::check(&loops));
     checks.push(worktrees::check(&loops));
+    checks.extend(worktrees::check_left(&places.current));
+    checks.extend(worker_base::check(&places.current));
     checks.push(client::check(places));
     checks.extend(beads::check(&places.current));
     checks

@@ -1,10 +1,17 @@
-//! Do several live loops share a work tree? Then the edits of one count as progress of the other.
+//! Do several live loops share a work tree? Then the edits of one count as progress of the other. And
+//! which work trees of workers are left?
 
 use super::check::{Check, warn, well};
 use super::states::Loops;
+use ralph_core::check::choice::quoted;
+use ralph_io::worker_trees;
 use std::collections::BTreeMap;
+use std::path::Path;
 
 const NAME: &str = "work trees";
+
+/// More names than this say no more.
+const MOST_NAMED: usize = 5;
 
 /// One line.
 pub(super) fn check(loops: &Loops) -> Check {
@@ -23,4 +30,23 @@ pub(super) fn check(loops: &Loops) -> Check {
             "give each its own: `git worktree add ../NAME`",
         ),
     }
+}
+
+/// One line where work trees of workers are left.
+pub(super) fn check_left(current: &Path) -> Option<Check> {
+    let (folder, names) = worker_trees::left(current)?;
+    let place = quoted(&format!("{}/NAME", folder.display()));
+    let folder = folder.display();
+    let shown = names.iter().take(MOST_NAMED).map(String::as_str).collect::<Vec<_>>().join(", ");
+    let more = match names.len().saturating_sub(MOST_NAMED) {
+        0 => String::new(),
+        n => format!(" and {n} more"),
+    };
+    (!names.is_empty()).then(|| {
+        warn(
+            NAME,
+            format!("workers have left {} in `{folder}`: {shown}{more}", names.len()),
+            format!("look at each, then `git worktree remove {place}` and its branch"),
+        )
+    })
 }
