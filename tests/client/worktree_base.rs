@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use ralph::standin::{Script, StandIn, Turn};
-use ralph_io::worker_trees;
+use ralph_io::worktrees;
 use serde_json::json;
 
 use crate::Test;
@@ -98,7 +98,7 @@ fn what_a_worker_has_committed_is_left_and_named() {
     let seen = worker_runs(&world, &world.project(), script);
     assert!(seen.contains("ok    work trees: "), "{seen}");
     assert!(!seen.contains("workers have left"), "it is at work:\n{seen}");
-    let left = worker_trees::left(&world.project()).unwrap().1;
+    let left = worktrees::left(&world.project()).unwrap().1;
     assert_eq!(left.len(), 1);
     doctor_says(
         &world,

@@ -51,7 +51,6 @@ pub mod watch;
 pub mod within;
 pub mod worker_base;
 pub mod worker_tree;
-pub mod worker_trees;
 pub mod worktrees;
 
 #[cfg(test)]

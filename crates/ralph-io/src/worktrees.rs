@@ -3,6 +3,10 @@
 //! A worker's work is what its branch has and what it left uncommitted. It is made one commit without its
 //! branch, index or files being touched, so that nothing depends on whether a worker commits.
 
+mod left;
+
+pub use left::left;
+
 use crate::checkpoint::work::{Maker, Objects, Work};
 use crate::tree_id::readable;
 use crate::{git, project, tree};

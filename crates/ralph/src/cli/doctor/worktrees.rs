@@ -4,7 +4,7 @@
 use super::check::{Check, warn, well};
 use super::states::Loops;
 use ralph_core::check::choice::quoted;
-use ralph_io::worker_trees;
+use ralph_io::worktrees;
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -34,7 +34,7 @@ pub(super) fn check(loops: &Loops) -> Check {
 
 /// One line where work trees of workers are left.
 pub(super) fn check_left(current: &Path) -> Option<Check> {
-    let (folder, names) = worker_trees::left(current)?;
+    let (folder, names) = worktrees::left(current)?;
     let place = quoted(&format!("{}/NAME", folder.display()));
     let folder = folder.display();
     let shown = names.iter().take(MOST_NAMED).map(String::as_str).collect::<Vec<_>>().join(", ");
