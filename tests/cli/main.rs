@@ -7,6 +7,7 @@ mod checkpoint;
 mod graphs;
 mod help;
 mod loops;
+mod merging;
 mod parallel;
 mod plan;
 mod replay;

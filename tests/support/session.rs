@@ -120,15 +120,20 @@ impl World {
         fs::write(path, content).unwrap();
     }
 
-    pub(crate) fn git(&self, arguments: &str) {
+    pub(crate) fn git(&self, arguments: &str) -> String {
         let done = Command::new("git")
             .args(["-c", "user.name=t", "-c", "user.email=t@example.com", "-C"])
             .arg(self.project())
             .args(arguments.split(' '))
             .env_remove("GIT_DIR")
-            .status()
+            .output()
             .unwrap();
-        assert!(done.success(), "git {arguments}");
+        assert!(
+            done.status.success(),
+            "git {arguments}: {}",
+            String::from_utf8_lossy(&done.stderr)
+        );
+        String::from_utf8_lossy(&done.stdout).into_owned()
     }
 
     /// The rows of the conversation's transcript.

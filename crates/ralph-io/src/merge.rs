@@ -6,6 +6,8 @@
 
 mod bench;
 mod forward;
+#[cfg(test)]
+mod tests;
 mod touched;
 mod undo;
 

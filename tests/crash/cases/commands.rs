@@ -121,6 +121,59 @@ pub(super) const CASES: &[Case] = &[
         ..CASE
     },
     Case {
+        name: "ralph parallel merge",
+        command: Some("parallel merge"),
+        set: with_workers,
+        act: |_| person(&["parallel", "merge"]),
+        then: |w, answered| {
+            // What a person has in their tree is there at every moment, and whatever a killed merge left,
+            // the next one ends where an untouched one would.
+            let read = |name: &str| fs::read_to_string(w.project().join(name)).unwrap_or_default();
+            assert_eq!(read("mine"), "not committed\n");
+            let said = w.elsewhere(&["parallel", "merge"]);
+            assert!(said.success, "{}", said.text);
+            assert!(!answered || said.text.contains("nothing to merge"), "{}", said.text);
+            assert_eq!((read("tracked"), read("two")), ("merged\n".to_owned(), "2\n".to_owned()));
+            assert_eq!(w.git("status --porcelain -- . :(exclude).claude"), "?? mine\n");
+            assert_eq!(w.git("rev-list --count --first-parent HEAD"), "3\n");
+            assert!(!w.git("worktree list").contains("ralph-merge-"));
+            let state = w.state();
+            let workers = state["workers"].as_array().unwrap();
+            let heads = w.git("rev-parse HEAD^ HEAD");
+            for (worker, head) in workers.iter().zip(heads.lines()) {
+                assert_eq!(worker["merged"], head);
+            }
+            goes_on_from(w, 0);
+        },
+        ..CASE
+    },
+    Case {
+        name: "ralph parallel clean",
+        command: Some("parallel clean"),
+        set: || {
+            let world = with_workers();
+            let said = world.elsewhere(&["parallel", "merge"]);
+            assert!(said.success, "{}", said.text);
+            world.write(".claude/worktrees/agent-T-2/two", "since\n");
+            world
+        },
+        act: |_| person(&["parallel", "clean"]),
+        then: |w, _| {
+            let said = w.elsewhere(&["parallel", "clean"]);
+            assert!(said.success, "{}", said.text);
+            assert!(!w.project().join(".claude/worktrees/agent-T-1").exists());
+            let kept = w.project().join(".claude/worktrees/agent-T-2/two");
+            assert_eq!(fs::read_to_string(kept).unwrap(), "since\n");
+            let branches = w.git("branch --format=%(refname:short)");
+            assert!(
+                !branches.contains("agent-T-1") && branches.contains("agent-T-2"),
+                "{branches}"
+            );
+            goes_on_from(w, 0);
+        },
+        ..CASE
+    },
+    Case {
         name: "ralph signal steer",
         command: Some("signal steer"),
         set: one_stop,
@@ -452,6 +505,30 @@ fn with_tasks() -> World {
         let said = world.ralph(args);
         assert!(said.success, "{}", said.text);
     }
+    world
+}
+
+/// Two tasks whose workers have done them, and a file that the person has not committed.
+fn with_workers() -> World {
+    let world = World::looping("");
+    for (task, file, text) in [("T-1", "tracked", "merged\n"), ("T-2", "two", "2\n")] {
+        let folder = format!(".claude/worktrees/agent-{task}");
+        world.git(&format!("worktree add -q -b agent-{task} {folder}"));
+        world.write(&format!("{folder}/{file}"), text);
+        world.edit_state(|state| {
+            let worker = json!({"call": task, "kind": "ralph-worker", "task": task, "about": task,
+                "at": "2026-01-01T00:00:00Z", "standing": "done", "branch": format!("agent-{task}"),
+                "worktree": world.project().join(&folder), "files": [file]});
+            let done = json!({"id": task, "name": task, "status": "done"});
+            for (name, one) in [("workers", worker), ("task_graph", done)] {
+                match state[name].as_array_mut() {
+                    Some(all) => all.push(one),
+                    None => state[name] = json!([one]),
+                }
+            }
+        });
+    }
+    world.write("mine", "not committed\n");
     world
 }
 

@@ -218,6 +218,11 @@ fn move_files(place: &Place, way: Way<'_>) -> Result<()> {
     let scratch = Scratch::new()?;
     let copy = scratch.path("index");
     copy_index(&place.index(), &copy)?;
+    // A file that was written again as it was is changed to git until it has looked. Exit code 1 says
+    // that others are changed.
+    let mut refresh = git::command(&place.top);
+    refresh.env("GIT_INDEX_FILE", &copy).args(["update-index", "-q", "--refresh"]);
+    git::answer(&mut refresh)?;
     let mut command = git::command(&place.top);
     command.env("GIT_INDEX_FILE", &copy).args(["read-tree", "-m", "-u", way.from, way.to]);
     git::output(&mut command)?;

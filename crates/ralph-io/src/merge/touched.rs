@@ -4,6 +4,7 @@
 //! bits by which a person told it not to look.
 
 use super::Place;
+use super::undo::above;
 use crate::checkpoint::work::{Objects, Work};
 use crate::git;
 use crate::tree_id::readable;
@@ -102,9 +103,7 @@ fn occupied(top: &Path, path: &[u8], change: &Change, found: &mut BTreeSet<Vec<u
         touched.is_some_and(|touched| touched.old.is_some())
     };
     let path = Path::new(OsStr::from_bytes(path));
-    let mut above: Vec<&Path> = path.ancestors().skip(1).collect();
-    above.pop();
-    for part in above.into_iter().rev() {
+    for part in above(path) {
         match top.join(part).symlink_metadata() {
             Err(_) => return,
             Ok(about) if about.is_dir() => {}

@@ -45,9 +45,8 @@ pub(super) fn files(place: &Place, intent: &Intent, change: &Change) -> Result<V
         return Ok(others);
     }
     let is_new = |path: &Vec<u8>| change.get(path).is_some_and(|touched| touched.old.is_none());
-    for (path, _) in stands.iter().filter(|(path, stands)| **stands == Stands::Made && is_new(path))
-    {
-        take_away(&place.top, path)?;
+    for (path, stands) in stands.iter().filter(|(path, _)| is_new(path)) {
+        take_away(&place.top, path, *stands)?;
     }
     let back = stands.iter().filter(|(path, stands)| **stands != Stands::Old && !is_new(path));
     let back: Vec<u8> = back.flat_map(|(path, _)| [path.as_slice(), b"\0"].concat()).collect();
@@ -129,10 +128,8 @@ enum Kind {
 /// What stands at a path, not through any link.
 fn kind(top: &Path, path: &[u8]) -> Kind {
     let path = Path::new(OsStr::from_bytes(path));
-    let mut above: Vec<&Path> = path.ancestors().skip(1).collect();
-    above.pop();
     let is_folder = |part: &&Path| top.join(part).symlink_metadata().is_ok_and(|it| it.is_dir());
-    if !above.iter().all(is_folder) {
+    if !above(path).iter().all(is_folder) {
         return Kind::Nothing;
     }
     match top.join(path).symlink_metadata() {
@@ -143,16 +140,29 @@ fn kind(top: &Path, path: &[u8]) -> Kind {
 }
 
 /// Removes a file that the merge made, and the folders that are empty without it.
-fn take_away(top: &Path, path: &[u8]) -> Result<()> {
-    let full = top.join(OsStr::from_bytes(path));
-    std::fs::remove_file(&full)
-        .with_context(|| format!("could not remove `{}`", full.display()))?;
-    for folder in full.ancestors().skip(1).take_while(|folder| *folder != top) {
-        if std::fs::remove_dir(folder).is_err() {
+fn take_away(top: &Path, path: &[u8], stands: Stands) -> Result<()> {
+    let path = Path::new(OsStr::from_bytes(path));
+    let full = top.join(path);
+    if stands == Stands::Made {
+        std::fs::remove_file(&full)
+            .with_context(|| format!("could not remove `{}`", full.display()))?;
+    }
+    let is_folder = |part: &&Path| top.join(part).symlink_metadata().is_ok_and(|it| it.is_dir());
+    let real: Vec<&Path> = above(path).into_iter().take_while(is_folder).collect();
+    for folder in real.into_iter().rev() {
+        if std::fs::remove_dir(top.join(folder)).is_err() {
             break;
         }
     }
     Ok(())
+}
+
+/// The folders above a path, from the top of the work tree on.
+pub(super) fn above(path: &Path) -> Vec<&Path> {
+    let mut above: Vec<&Path> = path.ancestors().skip(1).collect();
+    above.pop();
+    above.reverse();
+    above
 }
 
 /// Mode, object and path of each entry that `ls-files -s -z` prints.

@@ -144,6 +144,10 @@ pub(crate) fn merge(order: &Order<'_>) -> Result<Merged> {
             merge::done(&place)?;
         }
     }
+    let bench = bench(&state);
+    if worktrees::list(&place.top)?.iter().any(|one| one.path == bench) {
+        merge::remove_bench(&place.top, &bench)?;
+    }
     let place = merge::place(&root)?.map_err(anyhow::Error::msg)?;
     merged.head.clone_from(&place.head);
     Work { order, state: read(order)?, root, place }.carry_out(merged)
