@@ -31,12 +31,18 @@ fn walk(value: &mut Value) {
     }
 }
 
-/// A text or a path: each loop id becomes `LOOP`, each UUID `UUID`, each run of digits `#`.
+/// A text or a path: each loop id becomes `LOOP`, each UUID `UUID`, each name of a commit `COMMIT` (it
+/// has the time in it), each run of digits `#`.
 pub(crate) fn text(text: &str) -> String {
     let mut out = String::new();
     let mut rest = text;
+    let mut after_hex = false;
     while let Some(letter) = rest.chars().next() {
-        if is_loop_id(rest.as_bytes()) {
+        let begins_hex = !std::mem::replace(&mut after_hex, letter.is_ascii_hexdigit());
+        if begins_hex && is_commit(rest.as_bytes()) {
+            out.push_str("COMMIT");
+            rest = &rest[COMMIT..];
+        } else if is_loop_id(rest.as_bytes()) {
             out.push_str("LOOP");
             rest = &rest[LOOP_ID..];
         } else if is_uuid(rest.as_bytes()) {
@@ -73,6 +79,13 @@ fn is_loop_id(text: &[u8]) -> bool {
     })
 }
 
+/// `5556b3159de9afdc3cea0ea71100240fbf7ab308`, and no longer digest.
+const COMMIT: usize = 40;
+
+fn is_commit(text: &[u8]) -> bool {
+    text.iter().take_while(|letter| letter.is_ascii_hexdigit()).count() == COMMIT
+}
+
 /// `1be65727-5e13-412a-8157-66646aaabf17`
 const UUID: usize = 36;
 
@@ -94,5 +107,7 @@ fn gone() {
     assert_eq!(content(one), content(two));
     assert_ne!(content(one), content(other));
     assert_eq!(text("a/20260131-235959-1f3a/b12"), "a/LOOP/b#");
+    let (commit, digest) = ("5dea59513de9afdc3cea0ea71100240fbf7ab308", "ab".repeat(32));
+    assert_eq!(text(&format!("a \"{commit}\" {digest}")), format!("a \"COMMIT\" {digest}"));
     assert_eq!(text("m/1be65727-5e13-412a-8157-66646aaabf17.x"), "m/UUID.x");
 }

@@ -214,6 +214,38 @@ pub fn remove(top: &Path, folder: &Path) -> Result<()> {
         .with_context(|| format!("could not remove the worktree `{}`", folder.display()))
 }
 
+/// Where a worktree stands from the moment at which it is certain that it goes: half removed, it would be
+/// taken for one that somebody has changed.
+pub fn aside(folder: &Path) -> PathBuf {
+    let mut name = folder.as_os_str().to_owned();
+    name.push(".ralph-removed");
+    PathBuf::from(name)
+}
+
+/// As [`remove`], in steps of which each can be the last: what is left is found under [`aside`].
+///
+/// # Errors
+/// When git fails, or the disk.
+pub fn put_away(top: &Path, folder: &Path, is_listed: bool) -> Result<()> {
+    let aside = aside(folder);
+    let describe = || format!("could not remove the worktree `{}`", folder.display());
+    if folder.symlink_metadata().is_ok() {
+        // Synced: a name that came back after a power cut would stand before half of the files.
+        std::fs::rename(folder, &aside)
+            .and_then(|()| crate::atomic::sync_folder(&aside))
+            .with_context(describe)?;
+    }
+    if is_listed {
+        remove(top, folder)?;
+    }
+    match std::fs::remove_dir_all(&aside) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            Err(error).with_context(describe)
+        }
+        _ => Ok(()),
+    }
+}
+
 /// Deletes a branch if it still stands at this commit.
 ///
 /// # Errors

@@ -161,7 +161,7 @@ pub(super) const CASES: &[Case] = &[
         then: |w, _| {
             let said = w.elsewhere(&["parallel", "clean"]);
             assert!(said.success, "{}", said.text);
-            assert!(!w.project().join(".claude/worktrees/agent-T-1").exists());
+            assert!(!w.project().join(".claude/worktrees/agent-T-1").exists(), "{}", said.text);
             let kept = w.project().join(".claude/worktrees/agent-T-2/two");
             assert_eq!(fs::read_to_string(kept).unwrap(), "since\n");
             let branches = w.git("branch --format=%(refname:short)");

@@ -72,11 +72,11 @@ pub fn stays(seen: &Seen) -> Option<Stays> {
     if seen.merged.is_empty() {
         return Some(Stays::NotMerged);
     }
-    if let Some(path) = seen.repositories.first() {
-        return Some(Stays::HasRepository { path: path.clone() });
-    }
     if !seen.is_as_merged {
         return Some(Stays::Changed { how: seen.differs.clone() });
+    }
+    if let Some(path) = seen.repositories.first() {
+        return Some(Stays::HasRepository { path: path.clone() });
     }
     (!seen.is_held).then_some(Stays::NotHeld)
 }

@@ -5,14 +5,18 @@
 //! put back, and from the index on it is finished.
 
 use super::touched::{Change, Way, change, in_the_way_of};
+use super::undo::above;
 use super::{Place, branch, undo};
 use crate::checkpoint::work::copy_index;
 use crate::scratch::Scratch;
 use crate::{atomic, git, owned, worktrees};
 use anyhow::{Context, Result, bail};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
+use std::ffi::OsStr;
 use std::fs::File;
 use std::io::ErrorKind;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
@@ -77,18 +81,18 @@ pub fn forward(place: &Place, intent: &Intent) -> Result<Moved> {
     let change = change(&place.top, Way { from: &intent.base, to: &intent.merged })?;
     let text = serde_json::to_vec_pretty(intent).context("could not write JSON")?;
     atomic::write(&place.note(), &text)?;
-    let moved = hold(place).and_then(|()| {
-        let moved = held(place, intent, &change);
-        release(place).and(moved)
-    });
-    match moved {
-        Ok(Moved::Forward) => Ok(Moved::Forward),
-        other => {
-            // A note of what did not happen would only be read and dropped.
-            let _ = done(place);
-            other
-        }
+    if let Err(error) = hold(place) {
+        // A note of what did not happen would only be read and dropped.
+        let _ = done(place);
+        return Err(error);
     }
+    let moved = held(place, intent, &change);
+    let moved = release(place).and(moved);
+    // After an error it stays: what could not be put back now is, by the next merge.
+    if moved.as_ref().is_ok_and(|moved| *moved != Moved::Forward) {
+        done(place)?;
+    }
+    moved
 }
 
 /// With the index locked.
@@ -100,21 +104,28 @@ fn held(place: &Place, intent: &Intent, change: &Change) -> Result<Moved> {
     if !files.is_empty() {
         return Ok(Moved::InTheWay(files));
     }
-    if let Err(error) = move_files(place, Way { from: &intent.base, to: &intent.merged }) {
-        let left = undo::files(place, intent, change).context("could not put the files back")?;
+    let moved = move_files(place, Way { from: &intent.base, to: &intent.merged }, change)
+        .and_then(|()| move_branch(place, intent));
+    if let Err(error) = moved {
+        let left = put_back(place, intent, change).context("could not put the files back")?;
         return Err(error.context(match left.is_empty() {
-            true => {
-                "could not bring the merged files into the work tree; it is as it was".to_owned()
-            }
-            false => format!("could not bring the merged files into the work tree; left: {left:?}"),
+            true => "could not move the loop to what was merged; nothing was changed".to_owned(),
+            false => format!(
+                "could not move the loop to what was merged, and these were written meanwhile: {}",
+                left.join(", ")
+            ),
         }));
     }
-    if let Err(error) = move_branch(place, intent) {
-        move_files(place, Way { from: &intent.merged, to: &intent.base })
-            .context("could not put the files back")?;
-        return Err(error.context("could not move the branch; nothing was changed"));
-    }
     Ok(Moved::Forward)
+}
+
+/// Undoes what there is of a move whose branch has not moved. Returns what somebody else has written.
+fn put_back(place: &Place, intent: &Intent, change: &Change) -> Result<Vec<String>> {
+    if undo::index_has(place, change)? {
+        move_files(place, Way { from: &intent.merged, to: &intent.base }, change)?;
+        return Ok(Vec::new());
+    }
+    undo::files(place, intent, change)
 }
 
 /// Finishes or undoes what a killed merge began, whichever loop's it was. The project's merges are locked.
@@ -214,7 +225,7 @@ fn release(place: &Place) -> Result<()> {
 }
 
 /// Git's own two-tree merge on a copy of the index, which then takes the place of the index.
-fn move_files(place: &Place, way: Way<'_>) -> Result<()> {
+fn move_files(place: &Place, way: Way<'_>, change: &Change) -> Result<()> {
     let scratch = Scratch::new()?;
     let copy = scratch.path("index");
     copy_index(&place.index(), &copy)?;
@@ -226,7 +237,35 @@ fn move_files(place: &Place, way: Way<'_>) -> Result<()> {
     let mut command = git::command(&place.top);
     command.env("GIT_INDEX_FILE", &copy).args(["read-tree", "-m", "-u", way.from, way.to]);
     git::output(&mut command)?;
+    sync(place, change)?;
     install(place, &copy)
+}
+
+/// Git syncs no file of a work tree, and no object. After a power cut an index that says that all is there
+/// would make deletions of what is not.
+fn sync(place: &Place, change: &Change) -> Result<()> {
+    let mut folders = BTreeSet::new();
+    for path in change.keys().map(|path| Path::new(OsStr::from_bytes(path))) {
+        let full = place.top.join(path);
+        if full.symlink_metadata().is_ok_and(|about| about.is_file()) {
+            File::open(&full)
+                .and_then(|file| file.sync_all())
+                .with_context(|| format!("could not sync `{}`", full.display()))?;
+        }
+        let real =
+            |part: &&Path| place.top.join(part).symlink_metadata().is_ok_and(|it| it.is_dir());
+        folders.extend(above(path).into_iter().take_while(real).map(|part| place.top.join(part)));
+    }
+    folders.insert(place.top.clone());
+    for folder in &folders {
+        File::open(folder)
+            .and_then(|folder| folder.sync_all())
+            .with_context(|| format!("could not sync `{}`", folder.display()))?;
+    }
+    #[cfg(target_os = "linux")]
+    rustix::fs::syncfs(File::open(&place.git_dir).context("could not open the git folder")?)
+        .context("could not sync the repository")?;
+    Ok(())
 }
 
 fn install(place: &Place, copy: &Path) -> Result<()> {

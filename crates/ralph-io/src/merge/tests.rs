@@ -158,14 +158,14 @@ fn a_lock_of_the_index_that_is_not_ours_stays() {
 fn files_that_cannot_be_written_leave_everything_as_it_was() {
     let killed = killed();
     done(&killed.place).unwrap();
-    // Git cannot make a folder where this name is taken by what it must not touch.
     let attributes = "new/one filter=broken\n";
     fs::create_dir_all(killed.place.git_dir.join("info")).unwrap();
     fs::write(killed.place.git_dir.join("info/attributes"), attributes).unwrap();
     killed.sandbox.git("config filter.broken.smudge false");
     killed.sandbox.git("config filter.broken.required true");
     let error = format!("{:#}", forward(&killed.place, &killed.intent).unwrap_err());
-    assert!(error.contains("it is as it was"), "{error}");
+    assert!(error.contains("nothing was changed"), "{error}");
+    assert_eq!(killed.recover(), Recovered::Undone);
     killed.is_at_base();
 }
 
@@ -177,6 +177,7 @@ fn a_branch_that_cannot_be_moved_leaves_everything_as_it_was() {
     let error = format!("{:#}", forward(&killed.place, &killed.intent).unwrap_err());
     assert!(error.contains("nothing was changed"), "{error}");
     fs::remove_file(killed.place.git_dir.join("refs/heads/main.lock")).unwrap();
+    assert_eq!(killed.recover(), Recovered::Undone);
     killed.is_at_base();
     assert_eq!(forward(&killed.place, &killed.intent).unwrap(), Moved::Forward);
     killed.is_merged();

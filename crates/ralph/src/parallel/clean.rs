@@ -82,12 +82,15 @@ impl Look {
             true => None,
             false => worktrees::tip(&self.top, &worktrees::heads(&worker.branch))?,
         };
-        if !is_there && listed.is_none() && tip.is_none() {
+        let is_aside =
+            !worker.worktree.is_empty() && worktrees::aside(&folder).symlink_metadata().is_ok();
+        if !is_there && !is_aside && listed.is_none() && tip.is_none() {
             return Ok(None);
         }
         let seen = self.seen(worker, &folder, is_there, listed, tip.as_deref())?;
         let branch = if tip.is_some() { worker.branch.clone() } else { String::new() };
-        let worktree = if is_there { folder.display().to_string() } else { String::new() };
+        let worktree =
+            if is_there || is_aside { folder.display().to_string() } else { String::new() };
         let mut item = Item {
             loop_id: state.loop_id.clone(),
             task: worker.task.clone(),
@@ -101,7 +104,7 @@ impl Look {
             item.command = rules::command(&item.worktree, &item.branch, seen.locked.is_some());
         } else if !only_look {
             item.problem = self
-                .take_away(worker, listed, tip.as_deref(), &all)
+                .take_away(worker, &folder, tip.as_deref(), &all)
                 .map_or_else(|error| format!("{error:#}"), |()| String::new());
         }
         Ok(Some(item))
@@ -129,13 +132,13 @@ impl Look {
             seen.differs = "git does not know it as a worktree".to_owned();
             return Ok(seen);
         }
-        if is_there {
-            seen.repositories = worktrees::repositories_within(folder)?;
-        }
         (seen.is_as_merged, seen.differs) = match is_there {
             true => self.holds_what_was_merged(worker)?,
             false => (true, String::new()),
         };
+        if is_there && seen.is_as_merged {
+            seen.repositories = worktrees::repositories_within(folder)?;
+        }
         if let Some(tip) = tip
             && !worktrees::contains(&self.top, &worker.commit, tip)?
         {
@@ -167,12 +170,13 @@ impl Look {
     fn take_away(
         &self,
         worker: &Worker,
-        listed: Option<&Listed>,
+        folder: &Path,
         tip: Option<&str>,
         all: &[Listed],
     ) -> Result<()> {
-        if let Some(listed) = listed {
-            worktrees::remove(&self.top, &listed.path)?;
+        let listed = all.iter().find(|one| one.path == folder);
+        if !worker.worktree.is_empty() {
+            worktrees::put_away(&self.top, folder, listed.is_some())?;
         }
         let branch = worktrees::heads(&worker.branch);
         let is_elsewhere = |one: &&Listed| one.branch == branch && Some(*one) != listed;
