@@ -40,6 +40,9 @@ pub(crate) struct Case {
     pub(crate) also: &'static [&'static str],
     /// Whether the processes that it starts are struck as well.
     pub(crate) has_family: bool,
+    /// Whether it moves a branch. The model of a power cut leaves git's folder as it was before, which
+    /// beside files that have moved is a moment that never was.
+    pub(crate) moves_branch: bool,
 }
 
 /// What most cases share.
@@ -51,6 +54,7 @@ const CASE: Case = Case {
     then: |_, _| {},
     also: &[],
     has_family: false,
+    moves_branch: false,
 };
 
 /// All of them.

@@ -96,7 +96,8 @@ pub(crate) fn strike(scene: Scene, choice: Choice) -> Tally {
             trial.one(strike);
         }
     }
-    for moment in 0..recorded.disk.n_moments() {
+    let moments = if trial.scene.case.moves_branch { 0 } else { recorded.disk.n_moments() };
+    for moment in 0..moments {
         if choice.takes(moment, &format!("{}, power", trial.scene.case.name)) {
             let answered = recorded.disk.is_answered(moment);
             recorded

@@ -145,6 +145,7 @@ pub(super) const CASES: &[Case] = &[
             }
             goes_on_from(w, 0);
         },
+        moves_branch: true,
         ..CASE
     },
     Case {
