@@ -120,7 +120,12 @@ impl World {
         fs::write(path, content).unwrap();
     }
 
-    pub(crate) fn git(&self, arguments: &str) -> String {
+    pub(crate) fn git(&self, arguments: &str) {
+        self.git_says(arguments);
+    }
+
+    /// What git prints.
+    pub(crate) fn git_says(&self, arguments: &str) -> String {
         let done = Command::new("git")
             .args(["-c", "user.name=t", "-c", "user.email=t@example.com", "-C"])
             .arg(self.project())

@@ -134,12 +134,12 @@ pub(super) const CASES: &[Case] = &[
             assert!(said.success, "{}", said.text);
             assert!(!answered || said.text.contains("nothing to merge"), "{}", said.text);
             assert_eq!((read("tracked"), read("two")), ("merged\n".to_owned(), "2\n".to_owned()));
-            assert_eq!(w.git("status --porcelain -- . :(exclude).claude"), "?? mine\n");
-            assert_eq!(w.git("rev-list --count --first-parent HEAD"), "3\n");
-            assert!(!w.git("worktree list").contains("ralph-merge-"));
+            assert_eq!(w.git_says("status --porcelain -- . :(exclude).claude"), "?? mine\n");
+            assert_eq!(w.git_says("rev-list --count --first-parent HEAD"), "3\n");
+            assert!(!w.git_says("worktree list").contains("ralph-merge-"));
             let state = w.state();
             let workers = state["workers"].as_array().unwrap();
-            let heads = w.git("rev-parse HEAD^ HEAD");
+            let heads = w.git_says("rev-parse HEAD^ HEAD");
             for (worker, head) in workers.iter().zip(heads.lines()) {
                 assert_eq!(worker["merged"], head);
             }
@@ -165,7 +165,7 @@ pub(super) const CASES: &[Case] = &[
             assert!(!w.project().join(".claude/worktrees/agent-T-1").exists(), "{}", said.text);
             let kept = w.project().join(".claude/worktrees/agent-T-2/two");
             assert_eq!(fs::read_to_string(kept).unwrap(), "since\n");
-            let branches = w.git("branch --format=%(refname:short)");
+            let branches = w.git_says("branch --format=%(refname:short)");
             assert!(
                 !branches.contains("agent-T-1") && branches.contains("agent-T-2"),
                 "{branches}"
