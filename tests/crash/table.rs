@@ -22,6 +22,8 @@ const READING: &[&str] = &[
     "task waves",
     "task graph",
     "task lint",
+    "parallel plan",
+    "parallel next",
 ];
 
 pub(crate) const TESTS: &[(&str, fn())] =
