@@ -143,7 +143,7 @@ fn six_tasks_in_two_waves_are_carried_out_and_merged() {
                 }
                 Turn::bash(&format!("echo {id} > {id}"))
             }
-            1 if id < "T-5".to_owned() => Turn::held(&held).then_text(&report("DONE", &id)),
+            1 if id.as_str() < "T-5" => Turn::held(&held).then_text(&report("DONE", &id)),
             _ => Turn::text(&report("DONE", &id)),
         }
     });

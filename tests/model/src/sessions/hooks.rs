@@ -260,7 +260,7 @@ pub(super) fn begin(
     }
     let bound = bound.filter(|one| one.session_id == id);
     let prompt = call.map_or(String::new(), |call| prompt_id(call.prompt));
-    let request = Request { task: task.map(str::to_owned), options: Options::default() };
+    let request = Request { task: task.map(str::to_owned), ..Request::default() };
     let project = world.looped.clone();
     let seen = start::Seen { bound: bound.as_ref(), project: project.as_ref(), prompt_id: &prompt };
     let via = call.map(|call| call.via);
