@@ -36,11 +36,7 @@ pub fn begin(state: &mut LoopState, session_id: &str, number: u32, now: Timestam
     if state.phase == Phase::Ended || !stop::may_go_on(state, now) {
         return Next::Over;
     }
-    state.resume();
-    if state.phase == Phase::Planned {
-        state.phase = Phase::Implementation;
-    }
-    state.started_at.get_or_insert(now);
+    go_on(state, now);
     let lease = Lease { owner: OWNER, length: None };
     match graph::claim(&mut state.task_graph, graph::Which::Next, lease, now) {
         Ok(claim) => {
@@ -50,6 +46,15 @@ pub fn begin(state: &mut LoopState, session_id: &str, number: u32, now: Timestam
         Err(Refused::NothingReady(summary)) if summary.done < summary.total => Next::Stuck(summary),
         Err(_) => Next::Criteria,
     }
+}
+
+/// Has a loop run that was planned, or rested. A loop that has ended is left as it is.
+pub fn go_on(state: &mut LoopState, now: Timestamp) {
+    state.resume();
+    if state.phase == Phase::Planned {
+        state.phase = Phase::Implementation;
+    }
+    state.started_at.get_or_insert(now);
 }
 
 /// Begins a round for the criteria, which no task is left to meet.

@@ -4,6 +4,7 @@
 //! the tasks that depend on it the work is there only then, since a worker's worktree begins at a
 //! commit of the loop's branch.
 
+pub mod apart;
 pub mod clean;
 mod grant;
 pub mod merge;

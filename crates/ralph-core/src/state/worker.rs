@@ -11,7 +11,8 @@ use serde::{Deserialize, Serialize};
 pub struct Worker {
     /// What tells it from all others: the id of the call by which it was started.
     pub call: String,
-    /// The client's id of the agent; empty until it is known.
+    /// The client's id of the agent; empty until it is known. Of a worker with a client of its own, the
+    /// id of its loop.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub agent: String,
     /// Which agent: `ralph-worker` …

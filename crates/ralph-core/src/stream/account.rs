@@ -2,10 +2,11 @@
 
 use super::{Background, Ended, Limit, Reason, Retry, Said};
 use crate::usage::Tokens;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// A tool call that did not happen, because nobody was there to permit it or because it is forbidden.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Denial {
     /// The tool.
     pub tool: String,
