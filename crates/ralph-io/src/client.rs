@@ -42,6 +42,12 @@ pub fn process() -> Option<Client> {
     Some(Client { pid, started: start_time(pid) })
 }
 
+/// This process, as one that holds clients.
+pub fn this_process() -> Client {
+    let pid = std::process::id();
+    Client { pid, started: start_time(pid) }
+}
+
 /// True if that very process still runs; a reused process id is another process.
 pub fn is_alive(client: &Client) -> bool {
     let started = start_time(client.pid);

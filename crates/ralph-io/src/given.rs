@@ -1,8 +1,9 @@
 //! Reads what a person names on the command line: a file, or standard input.
 
 use anyhow::{Context, Result, bail};
+use rustix::process::{Signal, getpid, kill_process};
 use std::fs::File;
-use std::io::Read;
+use std::io::{BufRead, Read};
 use std::path::Path;
 
 /// A plan or a task larger than this was not written by anybody.
@@ -33,6 +34,28 @@ pub fn end_with_input() {
         let _ = std::io::copy(&mut std::io::stdin().lock(), &mut std::io::sink());
         std::process::exit(1);
     });
+}
+
+/// The first line on standard input. As soon as that ends, this process is told to end as by SIGTERM:
+/// whoever gave the order is gone then.
+///
+/// # Errors
+/// When there is no whole line.
+pub fn order() -> Result<Vec<u8>> {
+    let mut line = Vec::new();
+    std::io::stdin()
+        .lock()
+        .take(LARGEST)
+        .read_until(b'\n', &mut line)
+        .context("could not read standard input")?;
+    if !line.ends_with(b"\n") {
+        bail!("there is no order on standard input");
+    }
+    std::thread::spawn(|| {
+        let _ = std::io::copy(&mut std::io::stdin().lock(), &mut std::io::sink());
+        let _ = kill_process(getpid(), Signal::TERM);
+    });
+    Ok(line)
 }
 
 fn read(source: impl Read, name: &str) -> Result<String> {

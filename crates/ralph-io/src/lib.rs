@@ -13,6 +13,7 @@ pub mod client;
 pub mod client_settings;
 pub mod clock;
 pub mod command;
+pub mod crew;
 pub mod digest;
 #[cfg(fuzzing)]
 pub mod fuzzing;

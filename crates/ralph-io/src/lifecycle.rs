@@ -71,7 +71,7 @@ pub fn create(home: &Home, state: &mut LoopState) -> Result<LoopFile> {
     home.prepare()?;
     let file = make_folder(home, state)?;
     file.create(state)?;
-    point_project_at(home, &file, &state.project_root)?;
+    point_projects_at(home, &file, state)?;
     bind(home, &file, &state.session_id)?;
     Ok(file)
 }
@@ -174,7 +174,7 @@ pub fn put_away(home: &Home, file: &LoopFile, state: &LoopState, entry: Entry) -
     let _moved = if held.is_none() { archived.hold(TO_PUT_AWAY)? } else { None };
     if held.is_some() {
         // Otherwise another process has put it away; the project may have a new loop by now.
-        point_project_at(home, &archived, &state.project_root)?;
+        point_projects_at(home, &archived, state)?;
     }
     let freed = match (entry, held) {
         // A state that stands elsewhere was copied; one that another has put away has moved.
@@ -247,6 +247,14 @@ pub fn point_project_at(home: &Home, file: &LoopFile, project_root: &str) -> Res
     manifest::write(home, &Key::project(&identity), file.path())
 }
 
+/// The loop of a worker is no loop that a person asks for: the project's is the one above it.
+fn point_projects_at(home: &Home, file: &LoopFile, state: &LoopState) -> Result<()> {
+    match state.parent {
+        Some(_) => Ok(()),
+        None => point_project_at(home, file, &state.project_root),
+    }
+}
+
 /// A folder of its own for the loop; its name is the loop's id.
 fn make_folder(home: &Home, state: &mut LoopState) -> Result<LoopFile> {
     for attempt in 0..100_u32 {
@@ -311,6 +319,23 @@ mod tests {
         assert_eq!(of_project(&at.home, Path::new(&at.state.project_root)).unwrap(), Some(at.file));
         assert_eq!(of_session(&at.home, "other").unwrap(), None);
         assert_eq!(of_session(&at.home, "../loops").unwrap(), None);
+    }
+
+    #[test]
+    fn the_loop_of_a_worker_is_not_its_projects() {
+        let at = running_loop();
+        let root = Path::new(&at.state.project_root);
+        let mut worker = LoopState {
+            session_id: "worker".to_owned(),
+            parent: Some(at.state.loop_id.clone()),
+            ..at.state.clone()
+        };
+        let file = create(&at.home, &mut worker).unwrap();
+        assert_eq!(of_session(&at.home, "worker").unwrap().as_ref(), Some(&file));
+        assert_eq!(of_project(&at.home, root).unwrap().as_ref(), Some(&at.file));
+        worker.end(EndingKind::Cancelled, "", clock::now());
+        put_away(&at.home, &file, &worker, Entry::Remove).unwrap();
+        assert_eq!(of_project(&at.home, root).unwrap(), Some(at.file));
     }
 
     #[test]

@@ -21,7 +21,7 @@ mod platform {
     use super::{Instant, Woken};
     use anyhow::{Context, Result};
     use rustix::event::{PollFd, PollFlags, Timespec, poll};
-    use rustix::fd::OwnedFd;
+    use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
     use rustix::fs::inotify::{self, CreateFlags, WatchFlags};
     use rustix::io::Errno;
     use std::path::Path;
@@ -62,6 +62,16 @@ mod platform {
             }
         }
 
+        /// Readable once something has changed; for one who waits for other things as well.
+        pub(crate) fn as_fd(&self) -> Option<BorrowedFd<'_>> {
+            Some(self.queue.as_fd())
+        }
+
+        /// What has changed so far will not be told again.
+        pub(crate) fn forget(&self) -> Result<()> {
+            self.drain()
+        }
+
         /// What has changed is not asked: whoever waits looks at all of it.
         fn drain(&self) -> Result<()> {
             let mut events = [0; 4096];
@@ -96,6 +106,16 @@ mod platform {
         pub fn wait(&self, deadline: Instant) -> Result<Woken> {
             std::thread::sleep(deadline.saturating_duration_since(Instant::now()));
             Ok(Woken::Overdue)
+        }
+
+        /// Nothing is ever readable.
+        pub(crate) fn as_fd(&self) -> Option<std::os::fd::BorrowedFd<'_>> {
+            None
+        }
+
+        /// There is nothing to forget.
+        pub(crate) fn forget(&self) -> Result<()> {
+            Ok(())
         }
     }
 }

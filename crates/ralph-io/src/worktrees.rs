@@ -4,6 +4,7 @@
 //! branch, index or files being touched, so that nothing depends on whether a worker commits.
 
 mod left;
+pub mod make;
 
 pub use left::left;
 

@@ -67,6 +67,15 @@ pub(crate) fn members_without(others: &[Pid], group: Pid) -> Vec<Member> {
     living(family)
 }
 
+/// Everything alive that descends from us, but for these children of ours and what descends from
+/// them. Nothing where nobody can tell.
+pub(crate) fn left_to_us(others: &[Pid]) -> Vec<Member> {
+    match processes() {
+        Some(_) => members_without(others, getpid()),
+        None => Vec::new(),
+    }
+}
+
 /// A child that we started ourselves is in our session, unless it is one of `ours`.
 pub(crate) fn orphans(ours: &[Pid]) -> Orphans {
     let all = processes().unwrap_or_default();
