@@ -9,6 +9,7 @@ mod help;
 mod loops;
 mod merging;
 mod parallel;
+mod parallel_run;
 mod plan;
 mod replay;
 mod signal;

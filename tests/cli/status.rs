@@ -43,7 +43,7 @@ fn the_document_has_the_members_that_programs_rely_on() {
     assert_eq!(
         document,
         json!({"schema_version": 1, "unreadable": [], "loops": [{
-            "loop_id": "[LOOP]", "session_id": "S", "mode": "loop", "phase": "implementation",
+            "loop_id": "[LOOP]", "session_id": "S", "parent": null, "mode": "loop", "phase": "implementation",
             "resume_phase": null, "iteration": 0, "max_iterations": 25,
             "project_root": "[ROOT]/project", "prompt": "fix it", "completion": "verified",
             // Set by hand it counts for nothing: there is no receipt.

@@ -25,6 +25,7 @@ mod isolation;
 mod kept;
 mod loops;
 mod parallel;
+mod parallel_run;
 mod person;
 mod plan_rounds;
 mod registrations;
@@ -102,6 +103,7 @@ fn trials(ignored: bool) -> Vec<Trial> {
         ("person::plans", person::plans::TESTS),
         ("plan_rounds", plan_rounds::TESTS),
         ("builds", builds::TESTS),
+        ("parallel_run", parallel_run::TESTS),
         ("loops", loops::TESTS),
         ("interference", interference::TESTS),
         ("registrations", registrations::TESTS),

@@ -7,8 +7,11 @@
 
 mod attempt;
 mod command;
+pub(crate) mod many;
+mod one;
 mod preflight;
-mod shown;
+pub(crate) mod shown;
+pub(crate) mod wire;
 
 pub use command::{LONGEST_PROMPT, client, command_line, fit};
 pub use preflight::{Preflight, preflight};
@@ -16,13 +19,15 @@ pub use preflight::{Preflight, preflight};
 use anyhow::{Context, Result};
 use attempt::{Attempt, Tried};
 use jiff::Timestamp;
+use one::One;
 use ralph_core::rounds::{self, Busy, Next, Showed};
 use ralph_core::stream::Denial;
 use ralph_core::usage::Tokens;
 use ralph_io::headless::without_secrets;
 use ralph_io::interrupts::{Asked, Interrupts};
 use ralph_io::{chance, clock};
-use shown::Shown;
+use serde::{Deserialize, Serialize};
+use shown::{Place, Shown};
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -33,7 +38,7 @@ pub use ralph_core::rounds::Policy;
 const GO_ON: &str = "The connection to the model was lost. Go on where you were.";
 
 /// One prompt and how it is put to the client.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Round {
     /// At most [`LONGEST_PROMPT`] bytes: see [`fit`].
     pub prompt: String,
@@ -54,7 +59,7 @@ pub struct Round {
 }
 
 /// How a round ended.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum Outcome {
     /// The client's turn is over.
     Finished {
@@ -83,7 +88,7 @@ pub enum Outcome {
 }
 
 /// What came of a round.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Came {
     /// How it ended.
     pub outcome: Outcome,
@@ -109,8 +114,18 @@ pub struct Came {
 /// # Errors
 /// When the client is missing or cannot be started, or the log cannot be made.
 pub fn run(round: &Round, interrupts: &Interrupts, policy: &Policy) -> Result<Came> {
+    run_at(round, interrupts, policy, &One::begin(&round.label))
+}
+
+/// As [`run`], shown somewhere else than on a line of its own.
+pub(crate) fn run_at(
+    round: &Round,
+    interrupts: &Interrupts,
+    policy: &Policy,
+    place: &dyn Place,
+) -> Result<Came> {
     let client = client()?;
-    let shown = Shown::begin(&round.label);
+    let shown = Shown::begin(place);
     let began = Instant::now();
     let mut sum = Sum::default();
     for number in 1.. {
@@ -183,7 +198,7 @@ fn rest(
     next: &Next,
     now: Timestamp,
     interrupts: &Interrupts,
-    shown: &Shown,
+    shown: &Shown<'_>,
     showed: &Showed,
 ) -> bool {
     let at = match next {

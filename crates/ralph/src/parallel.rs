@@ -3,6 +3,7 @@
 pub(crate) mod clean;
 mod criteria;
 pub(crate) mod merge;
+pub(crate) mod run;
 
 use ralph_core::parallel::merge::ref_part;
 use ralph_core::state::LoopState;

@@ -121,6 +121,53 @@ pub(super) const CASES: &[Case] = &[
         ..CASE
     },
     Case {
+        name: "ralph parallel run",
+        command: Some("parallel run"),
+        set: || {
+            let mut world = World::new();
+            let client = world.root().join("client");
+            let ralph = executable("ralph");
+            // Its session is the seventh word.
+            let script = format!(
+                "#!/bin/sh\nexport CLAUDE_CODE_SESSION_ID=$7\n\
+                 {ralph} task done T-1 --owner 'ralph build' --result x >/dev/null\n\
+                 echo '{{\"type\":\"result\",\"result\":\"x\"}}'\n"
+            );
+            fs::write(&client, script).unwrap();
+            fs::set_permissions(&client, fs::Permissions::from_mode(0o755)).unwrap();
+            world.set("RALPH_CLAUDE", client.to_str().unwrap());
+            assert!(world.elsewhere(&["start", "Fix it"]).success);
+            assert!(world.elsewhere(&["task", "add", "one"]).success);
+            world
+        },
+        act: |_| person(&["parallel", "run", "-n", "1"]),
+        // Whatever it was in the middle of, the next one ends where an untouched one would, and leaves
+        // neither a loop of a worker nor a session that is bound to one.
+        then: |w, answered| {
+            let said = w.elsewhere(&["parallel", "run"]);
+            let read = |id: &String| {
+                let path = w.ralph_home().join("loops").join(id).join("state.json");
+                serde_json::from_slice::<Value>(&fs::read(path).unwrap()).unwrap()
+            };
+            // One that has ended may stand there where the disk failed as it was put away.
+            let there: Vec<Value> = loops(w).iter().map(read).collect();
+            assert!(there.iter().all(|state| state["phase"] == "ended"), "{}", said.text);
+            assert!(
+                said.success || answered || said.text.contains("no loop is live"),
+                "{}",
+                said.text
+            );
+            let all: Vec<Value> = w.archived().into_iter().chain(there).collect();
+            let above: Vec<&Value> =
+                all.iter().filter(|state| state.get("parent").is_none()).collect();
+            assert_eq!(above.len(), 1);
+            assert_eq!(above[0]["ending"]["kind"], "complete_unverified");
+            assert_eq!(above[0]["task_graph"][0]["status"], "done");
+            assert_eq!(w.git_says("status --porcelain"), "");
+        },
+        ..CASE
+    },
+    Case {
         name: "ralph parallel merge",
         command: Some("parallel merge"),
         set: with_workers,

@@ -10,6 +10,7 @@ use super::rounds::{self, Client};
 use super::screen;
 use super::which::{self, Found, Wanted, Which};
 use crate::driver::{self, Came, Outcome, Round};
+use crate::parallel::run as parallel;
 use crate::verify::{self, Order, Pace, Silent};
 use anyhow::{Context, Result};
 use ralph_core::build::{self, Next};
@@ -57,29 +58,55 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
     nobody_works(&found.state)?;
     let logs = rounds::logs(&here, "build");
     if args.client.dry_run {
-        let round = round(&here, args, &logs, (1, "ID"));
+        let round = round(&here, &args.client, &logs, (1, "ID"));
         screen::print(&screen::visible_lines(&driver::command_line(&round)?))?;
         return Ok(Exit::Done);
     }
     driver::client()?;
     args.client.tell(&here, &needs())?;
-    let _alone = lock::take(&found.file.folder().join("build"), Duration::ZERO)
-        .map_err(|_| refused(Exit::No, "another `ralph build` works on this loop"))?;
+    let _alone = alone(&found.file)?;
+    for line in parallel::free(&here, &found.file)? {
+        screen::tell(&screen::visible(&line));
+    }
+    all_is_merged(&found.file)?;
     outside::make_folders(&logs, 0o700)?;
-    let state = take_up(&here, &found)?;
-    screen::tell(&screen::visible_lines(&announcement(&state, &logs)));
-    Builder { here: &here, args, file: found.file, loop_id: state.loop_id, logs }.all()
+    let state = take_up(&here, &found, "build", build::free)?;
+    screen::tell(&screen::visible_lines(&announcement(&state, &logs, "building")));
+    let builder = Builder::new(&here, &args.client, found.file, state.loop_id, logs);
+    Builder { rounds: args.rounds, ..builder }.all(&Interrupts::catch()?)
+}
+
+/// What a worker has done and nobody has merged is not there for those who come after.
+fn all_is_merged(file: &LoopFile) -> Result<()> {
+    let state = file.read().map_err(bad_state)?.context("the loop is gone")?.state;
+    let waits = state.workers.iter().filter(|worker| worker.awaits_merge());
+    let tasks: Vec<&str> = waits.map(|worker| worker.task.as_str()).collect();
+    if tasks.is_empty() {
+        return Ok(());
+    }
+    let message = format!(
+        "the work of {} is done and not merged; `ralph parallel run` merges it and goes on",
+        screen::visible(&tasks.join(", "))
+    );
+    Err(refused(Exit::No, message))
+}
+
+/// Nobody else works on a loop's tasks in the meantime, one client at a time or several.
+pub(super) fn alone(file: &LoopFile) -> Result<lock::Lock> {
+    lock::take(&file.folder().join("build"), Duration::ZERO).map_err(|_| {
+        refused(Exit::No, "another `ralph build` or `ralph parallel run` works on this loop")
+    })
 }
 
 /// What every round will call.
-fn needs() -> Vec<Need> {
+pub(super) fn needs() -> Vec<Need> {
     let edits = ["Edit", "Write"].map(|tool| Need::Edits(tool.to_owned()));
     let calls = ["ralph task done T-1 --result done", "ralph verify"];
     edits.into_iter().chain(calls.map(|call| Need::Bash(call.to_owned()))).collect()
 }
 
 /// A loop whose client works would have two of them.
-fn nobody_works(state: &LoopState) -> Result<()> {
+pub(super) fn nobody_works(state: &LoopState) -> Result<()> {
     let works = state.is_running() && state.round.is_none();
     if works && state.client.as_ref().is_some_and(client::is_alive) {
         let message = format!(
@@ -93,58 +120,76 @@ fn nobody_works(state: &LoopState) -> Result<()> {
 }
 
 /// What a person starts here is what they agree to, as with a typed `/ralph`.
-fn take_up(here: &Here, found: &Found) -> Result<LoopState> {
+pub(super) fn take_up(
+    here: &Here,
+    found: &Found,
+    command: &str,
+    change: impl FnOnce(&mut LoopState),
+) -> Result<LoopState> {
     let lacking = begin::cannot_start(&found.state.acceptance_criteria, &here.root);
     if !lacking.is_empty() {
         return Err(refused(Exit::No, format!("{}; nothing was started", lacking.join("; "))));
     }
     let state = found.file.update(|state| {
-        build::free(state);
         if state.started_at.is_none() {
             begin::freeze(state, &here.root, here.now);
         }
+        change(state);
         state.clone()
     });
     let state = state.map_err(bad_state)?.context("the loop is gone")?;
-    note(here, &found.file, &state, ("build", "started"), "a person started to build");
+    note(here, &found.file, &state, (command, "started"), "a person started it in a terminal");
     Ok(state)
 }
 
-fn announcement(state: &LoopState, logs: &Path) -> String {
-    let mut text = format!("building loop {}; logs in {}", state.loop_id, logs.display());
+pub(super) fn announcement(state: &LoopState, logs: &Path, what: &str) -> String {
+    let mut text = format!("{what} loop {}; logs in {}", state.loop_id, logs.display());
     for criterion in &state.acceptance_criteria {
         text.push_str(&format!("\n{}: {}", criterion.id, criterion.verification_command));
     }
     text
 }
 
-fn round(here: &Here, args: &Args, logs: &Path, (number, session): (u32, &str)) -> Round {
+fn round(here: &Here, client: &Client, logs: &Path, (number, session): (u32, &str)) -> Round {
     Round {
         prompt: "/ralph-build".to_owned(),
         session_id: Some(session.to_owned()),
         env: vec![("RALPH_ROUND".to_owned(), "build".to_owned())],
-        extra_args: args.client.args.clone(),
-        permission_mode: args.client.permission_mode(here),
+        extra_args: client.args.clone(),
+        permission_mode: client.permission_mode(here),
         log: logs.join(format!("round-{number}.jsonl")),
         folder: Some(PathBuf::from(&here.root)),
         label: format!("round {number}"),
     }
 }
 
-struct Builder<'a> {
+/// Works off the tasks of a loop, one after another.
+pub(super) struct Builder<'a> {
     here: &'a Here,
-    args: &'a Args,
+    client: &'a Client,
     file: LoopFile,
     loop_id: String,
     logs: PathBuf,
+    /// At most so many rounds; 0 is no bound.
+    rounds: u32,
 }
 
-impl Builder<'_> {
-    fn all(&self) -> Result<Exit> {
-        let interrupts = Interrupts::catch()?;
+impl<'a> Builder<'a> {
+    pub(super) fn new(
+        here: &'a Here,
+        client: &'a Client,
+        file: LoopFile,
+        loop_id: String,
+        logs: PathBuf,
+    ) -> Builder<'a> {
+        Builder { here, client, file, loop_id, logs, rounds: 0 }
+    }
+
+    /// Until nothing is ready, or something stands in the way.
+    pub(super) fn all(&self, interrupts: &Interrupts) -> Result<Exit> {
         let mut crashes = 0;
         for number in 1.. {
-            if self.args.rounds > 0 && number > self.args.rounds {
+            if self.rounds > 0 && number > self.rounds {
                 return self.rest(
                     PauseCause::Person,
                     "as many rounds as were asked for",
@@ -155,15 +200,15 @@ impl Builder<'_> {
             let Some(label) = self.begin(&session, number)? else { return self.over() };
             let Label::Round(label) = label else { return self.stuck(label) };
             let round =
-                Round { label, ..round(self.here, self.args, &self.logs, (number, &session)) };
-            let came = driver::run(&round, &interrupts, &self.args.client.policy());
+                Round { label, ..round(self.here, self.client, &self.logs, (number, &session)) };
+            let came = driver::run(&round, interrupts, &self.client.policy());
             let came = came.inspect_err(|_| drop(self.end(&session, "it could not be started")))?;
             rounds::tell(&round.label, &came);
             let done = self.end(&session, &why(&came.outcome))?;
             screen::tell(&screen::visible(&format!("{}: {done}", round.label)));
             self.note_round(number, &done, &came);
             crashes = if matches!(came.outcome, Outcome::Crashed { .. }) { crashes + 1 } else { 0 };
-            if let Some((cause, why)) = self.stops(&came, &interrupts, crashes) {
+            if let Some((cause, why)) = self.stops(&came, interrupts, crashes) {
                 return self.rest(cause, &why, Exit::MissingProgram);
             }
         }
@@ -286,23 +331,31 @@ impl Builder<'_> {
         self.rest(PauseCause::BlockedOnHuman, &why, Exit::No)
     }
 
-    /// How the loop has ended, wherever it stands now.
     fn over(&self) -> Result<Exit> {
-        let file = lifecycle::by_id(&self.here.home, &self.loop_id).context("the loop is gone")?;
-        let state = file.read().map_err(bad_state)?.context("the loop is gone")?.state;
-        self.put_away(&state)?;
-        screen::print(&screen::visible_lines(&say::ended(&state)))?;
-        let kind = state.ending.as_ref().map(|ending| &ending.kind);
-        let is_good = matches!(kind, Some(EndingKind::Complete | EndingKind::CompleteUnverified));
-        Ok(if is_good { Exit::Done } else { Exit::No })
+        over(self.here, &self.loop_id)
     }
 
     fn put_away(&self, state: &LoopState) -> Result<()> {
-        if state.ending.is_some() && !lifecycle::is_put_away(&self.here.home, &self.file) {
-            lifecycle::let_go(&self.here.home, &self.file, state)?;
-        }
-        Ok(())
+        put_away(self.here, &self.file, state)
     }
+}
+
+/// How the loop has ended, wherever it stands now.
+pub(super) fn over(here: &Here, loop_id: &str) -> Result<Exit> {
+    let file = lifecycle::by_id(&here.home, loop_id).context("the loop is gone")?;
+    let state = file.read().map_err(bad_state)?.context("the loop is gone")?.state;
+    put_away(here, &file, &state)?;
+    screen::print(&screen::visible_lines(&say::ended(&state)))?;
+    let kind = state.ending.as_ref().map(|ending| &ending.kind);
+    let is_good = matches!(kind, Some(EndingKind::Complete | EndingKind::CompleteUnverified));
+    Ok(if is_good { Exit::Done } else { Exit::No })
+}
+
+fn put_away(here: &Here, file: &LoopFile, state: &LoopState) -> Result<()> {
+    if state.ending.is_some() && !lifecycle::is_put_away(&here.home, file) {
+        lifecycle::let_go(&here.home, file, state)?;
+    }
+    Ok(())
 }
 
 enum Label {

@@ -5,6 +5,7 @@ use super::here::Here;
 use super::note::note;
 use super::screen;
 use super::which::{self, Found, Wanted, Which};
+use crate::parallel::run as parallel;
 use anyhow::Result;
 use ralph_core::say;
 use ralph_core::state::{LoopState, Phase};
@@ -51,20 +52,46 @@ fn all(here: &Here, unreadable: &mut Option<anyhow::Error>) -> Vec<Found> {
             Err(error) => *unreadable = Some(error),
         }
     }
+    // A worker's ends with the one above it, where that is still there.
+    let ids: Vec<String> = meant.iter().map(|found| found.state.loop_id.clone()).collect();
+    meant.retain(|found| found.state.parent.as_ref().is_none_or(|above| !ids.contains(above)));
     meant
 }
 
 fn end(here: &Here, found: &Found, let_finish: bool) -> Result<()> {
+    // First: who holds their clients ends them as soon as the loop above has ended, each as it stands.
+    let n_workers = end_workers(here, &found.state, let_finish)?;
     let ended =
         cancel::end_loop(&here.home, &found.file, "by a person on the command line", let_finish);
     let Some((state, archived)) = ended.map_err(bad_state)? else {
         return screen::print(&format!("loop {} had ended before", found.state.loop_id));
     };
+    // One may have been started in between.
+    let n_workers = n_workers + end_workers(here, &state, let_finish)?;
     note(here, &archived, &state, ("cancel", "ended"), "a person cancelled on the command line");
     let folder = archived.folder().display();
     let heard = when_heard(&found.state, let_finish);
-    let text = format!("{}\nKept in {folder}{heard}", say::ended(&state));
+    let workers = match n_workers {
+        0 => String::new(),
+        1 => "\nIts worker ends too".to_owned(),
+        n => format!("\nIts {n} workers end too"),
+    };
+    let text = format!("{}\nKept in {folder}{heard}{workers}", say::ended(&state));
     screen::print(&screen::visible_lines(&text))
+}
+
+/// The loops of a loop's workers end with it, each for its own session to hear; how many did.
+fn end_workers(here: &Here, above: &LoopState, let_finish: bool) -> Result<usize> {
+    let mut n_ended = 0;
+    for (file, state) in parallel::of_loop(here, &above.loop_id) {
+        let how = "by a person on the command line, with the loop above it";
+        let ended = cancel::end_loop(&here.home, &file, how, let_finish).map_err(bad_state)?;
+        if let Some((_, archived)) = ended {
+            note(here, &archived, &state, ("cancel", "ended"), "the loop above it was cancelled");
+            n_ended += 1;
+        }
+    }
+    Ok(n_ended)
 }
 
 fn when_heard(before: &LoopState, let_finish: bool) -> &'static str {

@@ -58,5 +58,10 @@ pub(crate) fn report(error: &anyhow::Error) -> Exit {
     // Without a standard error there is nobody to tell.
     // A cause may quote a path, or what git said of a branch.
     let _ = writeln!(std::io::stderr(), "ralph: {}", screen::visible_lines(&format!("{error:#}")));
+    of(error)
+}
+
+/// The exit code that an error stands for.
+pub(crate) fn of(error: &anyhow::Error) -> Exit {
     error.downcast_ref::<Refused>().map_or(Exit::No, |refused| refused.exit)
 }

@@ -13,9 +13,9 @@ mod demo;
 mod doctor;
 pub(crate) mod exit;
 mod explain;
-mod here;
+pub(crate) mod here;
 pub(crate) mod install;
-mod note;
+pub(crate) mod note;
 mod number;
 mod parallel;
 mod pause;
@@ -24,7 +24,8 @@ mod plan;
 mod press;
 mod replay;
 mod resume;
-mod rounds;
+mod round;
+pub(crate) mod rounds;
 pub(crate) mod screen;
 mod session_id;
 mod settle;
@@ -110,6 +111,8 @@ enum Command {
     Settle(settle::Args),
     #[command(hide = true)]
     Press(press::Args),
+    #[command(hide = true)]
+    Round,
     /// Say whether everything is in place, and what to do if not
     Doctor(doctor::Args),
     /// Show a whole loop in a scratch repository, and what each hook answered
@@ -149,6 +152,7 @@ impl Command {
             Command::Supervise => "supervise",
             Command::Settle(_) => "settle",
             Command::Press(_) => "press",
+            Command::Round => "round",
             Command::Doctor(_) => "doctor",
             Command::Demo(_) => "demo",
         }
@@ -176,8 +180,8 @@ pub fn run() -> ExitCode {
         Command::Task(args) => task::run(args),
         Command::PlanSync(args) => task::sync::run(&args),
         Command::Build(args) => build::run(&args),
-        Command::Plan(args) => plan::run(&args),
         Command::Parallel(command) => parallel::run(&command),
+        Command::Plan(args) => plan::run(&args),
         Command::Install(args) => install::run(&args),
         Command::Uninstall(args) => uninstall::run(&args),
         Command::Verify(args) => verify::run(&args),
@@ -189,6 +193,7 @@ pub fn run() -> ExitCode {
         Command::Supervise => supervise::run(),
         Command::Settle(args) => settle::run(&args),
         Command::Press(args) => press::run(&args),
+        Command::Round => round::run(),
         Command::Doctor(args) => doctor::run(&args),
         Command::Demo(args) => demo::run(&args),
     });

@@ -4,6 +4,7 @@ mod clean;
 mod merge;
 mod next;
 mod plan;
+mod run;
 
 use super::exit::Exit;
 use super::here::Here;
@@ -16,6 +17,8 @@ pub(crate) enum Command {
     Plan(plan::Args),
     /// Say what the session that starts the workers does now
     Next(next::Args),
+    /// Work off the planned tasks without a person, several clients at once
+    Run(run::Args),
     /// Merge what the workers have done, and run the criteria after each merge
     Merge(merge::Args),
     /// Remove the worktrees and branches whose work is merged
@@ -28,6 +31,7 @@ impl Command {
         match self {
             Command::Plan(_) => "parallel plan",
             Command::Next(_) => "parallel next",
+            Command::Run(_) => "parallel run",
             Command::Merge(_) => "parallel merge",
             Command::Clean(_) => "parallel clean",
         }
@@ -39,6 +43,7 @@ pub(crate) fn run(command: &Command) -> Result<Exit> {
     match command {
         Command::Plan(args) => plan::run(&Here::gather()?, args),
         Command::Next(args) => next::run(&Here::gather()?, args),
+        Command::Run(args) => run::run(args),
         Command::Merge(args) => merge::run(args),
         Command::Clean(args) => clean::run(args),
     }

@@ -5,6 +5,7 @@ use super::here::Here;
 use super::note::note;
 use super::screen;
 use super::which::{self, Wanted, Which};
+use crate::parallel::run as parallel;
 use anyhow::{Context, Result};
 use ralph_core::say;
 use ralph_core::state::PauseCause;
@@ -31,6 +32,13 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
     }
     let text = format!("loop {} {}", state.loop_id, say::paused(&state));
     let text = screen::visible_lines(&text);
+    for (file, worker) in parallel::of_loop(&here, &state.loop_id) {
+        let rested = file.update(|state| {
+            state.pause(PauseCause::Person, "with the loop above it", here.now);
+        });
+        rested.map_err(bad_state)?;
+        note(&here, &file, &worker, ("pause", "paused"), "the loop above it was paused");
+    }
     if was_running {
         note(
             &here,

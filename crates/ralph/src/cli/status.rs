@@ -16,6 +16,7 @@ use super::which::{self, Which};
 use anyhow::Result;
 use looked::Looked;
 use ralph_core::state::{LoopState, Phase};
+use ralph_io::store::LoopFile;
 use ralph_io::{lifecycle, project};
 use std::path::{Path, PathBuf};
 use text::Form;
@@ -76,7 +77,8 @@ fn gather(here: &Here, args: &Args) -> Result<Listed> {
         open && project::identity(Path::new(&state.project_root)) == identity
     };
     let ended = if args.all { lifecycle::ended(&here.home) } else { Vec::new() };
-    for (file, state) in which::everything(here).into_iter().chain(ended) {
+    let all = which::everything(here).into_iter().chain(ended);
+    for (file, state) in under_each_other(all.collect()) {
         match state {
             Ok(state) if args.all || is_meant(&state) => {
                 listed.loops.push(Looked::at(which::Found::seen(file, state)));
@@ -86,6 +88,24 @@ fn gather(here: &Here, args: &Args) -> Result<Listed> {
         }
     }
     Ok(listed)
+}
+
+/// Each loop with those of its workers after it.
+fn under_each_other(all: Vec<(LoopFile, Result<LoopState>)>) -> Vec<(LoopFile, Result<LoopState>)> {
+    let (below, mut all): (Vec<_>, Vec<_>) =
+        all.into_iter().partition(|(_, state)| above(state).is_some());
+    for one in below.into_iter().rev() {
+        let id = above(&one.1).map(str::to_owned);
+        let at = all.iter().position(|(_, state)| {
+            state.as_ref().is_ok_and(|state| Some(&state.loop_id) == id.as_ref())
+        });
+        all.insert(at.map_or(all.len(), |at| at + 1), one);
+    }
+    all
+}
+
+fn above(state: &Result<LoopState>) -> Option<&str> {
+    state.as_ref().ok().and_then(|state| state.parent.as_deref())
 }
 
 fn nothing_live(here: &Here) -> String {

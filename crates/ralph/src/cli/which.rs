@@ -186,13 +186,14 @@ pub(crate) fn of_session(here: &Here, session: &str) -> Result<Option<Found>> {
     Ok(ours.then(|| Found::at(file, loaded)))
 }
 
-/// The loops of this project of which something is true. Broken ones are told, not hidden.
+/// The loops of this project of which something is true; the one above the loops of its workers, and
+/// not these. Broken ones are told, not hidden.
 pub(crate) fn of_project(here: &Here, is_meant: impl Fn(&LoopState) -> bool) -> Vec<Found> {
     let identity = here.project();
     let mut found = Vec::new();
     for (file, loaded) in all_loaded(here) {
         match loaded {
-            Ok(loaded) if is_meant(&loaded.state) => {
+            Ok(loaded) if loaded.state.parent.is_none() && is_meant(&loaded.state) => {
                 if project::identity(Path::new(&loaded.state.project_root)) == identity {
                     found.push(Found::at(file, loaded));
                 }

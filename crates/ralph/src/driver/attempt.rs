@@ -30,7 +30,7 @@ pub(super) struct Tried {
 }
 
 impl Attempt<'_> {
-    pub(super) fn run(&self, interrupts: &Interrupts, shown: &Shown) -> Result<Tried> {
+    pub(super) fn run(&self, interrupts: &Interrupts, shown: &Shown<'_>) -> Result<Tried> {
         let args = arguments(self.round, self.round.again(self.so_far));
         let mut log = self.round.log()?;
         let number = self.so_far.n_attempts + 1;
@@ -69,7 +69,7 @@ struct Ear<'a> {
     lines: Lines,
     account: Account,
     log: Log,
-    shown: &'a Shown,
+    shown: &'a Shown<'a>,
 }
 
 impl Listener for Ear<'_> {

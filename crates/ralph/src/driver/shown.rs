@@ -1,47 +1,50 @@
-//! What a person sees of a round while it goes on: one line that is redrawn on a terminal, plain
-//! lines elsewhere.
+//! What a person sees of a round while it goes on, wherever it is shown.
 //!
 //! All of it is on standard error: standard output is the command's answer. Names and commands come
 //! from a model, so nothing in them may act on the terminal.
 
 use super::Outcome;
-use crate::cli::screen::{self, visible};
-use indicatif::{ProgressBar, ProgressStyle};
+use crate::cli::screen::visible;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use ralph_core::rounds::{Busy, Showed};
 use ralph_core::stream::Account;
 use ralph_io::interrupts::Asked;
-use std::cell::RefCell;
-use std::time::Duration;
 
 /// More of a command is not needed to recognise it.
 const LONGEST: usize = 100;
 
-/// A round that is shown.
-pub(super) struct Shown {
-    bar: ProgressBar,
-    label: String,
-    /// What was said last, so that it is not said again.
-    last: RefCell<String>,
+/// What the client is said to do where no tool is in use.
+pub(crate) const THINKS: &str = "thinks";
+
+/// Where a round is shown.
+pub(crate) trait Place {
+    /// What goes on now, and the tokens so far where they are known.
+    fn now(&self, what: &str, tokens: Option<u64>);
+    /// Something that stays.
+    fn say(&self, words: &str);
+    /// What a person's Ctrl-C does. Where several rounds are shown, it is said once for all.
+    fn answer_person(&self, words: &str) {
+        self.say(words);
+    }
+    /// Nothing more will come.
+    fn end(&self);
 }
 
-impl Shown {
-    pub(super) fn begin(label: &str) -> Shown {
-        let style = ProgressStyle::with_template("{prefix}  {spinner} {elapsed}  {wide_msg}")
-            .unwrap_or_else(|_| ProgressStyle::default_spinner());
-        let bar = ProgressBar::new_spinner().with_style(style);
-        let label = visible(label);
-        bar.set_prefix(label.clone());
-        bar.enable_steady_tick(Duration::from_millis(120));
-        let shown = Shown { bar, label, last: RefCell::default() };
-        shown.now("begins".to_owned(), String::new());
-        shown
+/// A round that is shown.
+pub(super) struct Shown<'a> {
+    place: &'a dyn Place,
+}
+
+impl<'a> Shown<'a> {
+    pub(super) fn begin(place: &'a dyn Place) -> Shown<'a> {
+        place.now("begins", None);
+        Shown { place }
     }
 
     /// The tool in use and the tokens so far.
     pub(super) fn works(&self, account: &Account) {
-        let tokens = format!("{} tokens", thousands(account.tokens().total()));
+        let tokens = Some(account.tokens().total());
         match (&account.retry, &account.tool) {
             (Some(retry), _) => {
                 let seconds = retry.after.as_secs_f64();
@@ -51,24 +54,23 @@ impl Shown {
                     retry.attempt,
                     retry.most
                 );
-                self.now(words, tokens);
+                self.place.now(&words, tokens);
             }
             (None, Some((name, about))) => {
-                self.now(format!("{} {}", visible(name), short(about)), tokens)
+                self.place.now(&format!("{} {}", visible(name), short(about)), tokens)
             }
-            (None, None) if !self.bar.is_hidden() => self.now("thinks".to_owned(), tokens),
-            (None, None) => {}
+            (None, None) => self.place.now(THINKS, tokens),
         }
     }
 
     /// A call that did not happen.
     pub(super) fn denied(&self, tool: &str, why: &str) {
-        self.say(&format!("{} was denied: {}", visible(tool), short(why)));
+        self.place.say(&format!("{} was denied: {}", visible(tool), short(why)));
     }
 
     /// The client's own warning.
     pub(super) fn warns(&self, text: &str) {
-        self.say(&short(text));
+        self.place.say(&short(text));
     }
 
     /// What a person's Ctrl-C does.
@@ -76,11 +78,11 @@ impl Shown {
         match asked {
             Asked::Nothing => {}
             Asked::Finish => {
-                self.say(
+                self.place.answer_person(
                     "this round will be finished, and no other begun; Ctrl-C again ends it at once",
                 );
             }
-            Asked::End => self.say("ending the client"),
+            Asked::End => self.place.answer_person("ending the client"),
         }
     }
 
@@ -92,8 +94,8 @@ impl Shown {
             _ => "the API is overloaded or out of reach",
         };
         let at = until.to_zoned(TimeZone::system()).strftime("%F %H:%M:%S").to_string();
-        self.say(&format!("{why}: waiting until {at}; Ctrl-C ends the wait"));
-        self.now(format!("waits until {at}"), String::new());
+        self.place.say(&format!("{why}: waiting until {at}; Ctrl-C ends the wait"));
+        self.place.now(&format!("waits until {at}"), None);
     }
 
     /// The last line.
@@ -109,29 +111,14 @@ impl Shown {
             Outcome::Crashed { why } => short(why),
             Outcome::Ended => "ended by a person".to_owned(),
         };
-        self.say(&words);
-        self.bar.finish_and_clear();
-    }
-
-    /// What goes on now: on the line that is redrawn, or as a line where it is new.
-    fn now(&self, what: String, tokens: String) {
-        let parts = [what.as_str(), tokens.as_str()];
-        let all: Vec<&str> = parts.into_iter().filter(|part| !part.is_empty()).collect();
-        self.bar.set_message(all.join("  "));
-        if self.bar.is_hidden() && *self.last.borrow() != what {
-            self.say(&what);
-            self.last.replace(what);
-        }
-    }
-
-    fn say(&self, words: &str) {
-        self.bar.suspend(|| screen::tell(&format!("{}: {words}", self.label)));
+        self.place.say(&words);
+        self.place.end();
     }
 }
 
-impl Drop for Shown {
+impl Drop for Shown<'_> {
     fn drop(&mut self) {
-        self.bar.finish_and_clear();
+        self.place.end();
     }
 }
 
@@ -142,7 +129,7 @@ fn short(text: &str) -> String {
     format!("{}{}", visible(&shown), if more { " …" } else { "" })
 }
 
-fn thousands(number: u64) -> String {
+pub(crate) fn thousands(number: u64) -> String {
     let digits = number.to_string();
     let mut shown = String::new();
     for (at, digit) in digits.chars().enumerate() {

@@ -55,7 +55,8 @@ pub(super) fn run(args: &Args) -> Result<Exit> {
     Ok(exit)
 }
 
-fn describe(merged: &Merged) -> String {
+/// What came of it, for a person.
+pub(super) fn describe(merged: &Merged) -> String {
     if merged.workers.is_empty() {
         return "There is nothing to merge.".to_owned();
     }

@@ -27,6 +27,7 @@ fn of_loop(one: &Looked, now: Timestamp) -> Value {
     json!({
         "loop_id": state.loop_id,
         "session_id": state.session_id,
+        "parent": state.parent,
         "mode": state.mode,
         "phase": state.phase,
         "resume_phase": state.resume_phase,

@@ -54,6 +54,13 @@ fn workers(state: &LoopState) -> String {
     told.collect::<Vec<_>>().join(", ")
 }
 
+/// The loop above that of a worker, and what the worker does for it.
+fn worker_of(state: &LoopState) -> String {
+    let task = state.round.as_ref().map(|round| format!(", {}", round.task));
+    let above = state.parent.as_ref();
+    above.map(|above| format!("{above}{}", task.unwrap_or_default())).unwrap_or_default()
+}
+
 /// What a person has sent and the model has not heard.
 fn signals(one: &Looked) -> String {
     let what = if one.state.ending.is_some() { "never delivered" } else { "not delivered yet" };
@@ -102,6 +109,7 @@ fn rows(one: &Looked, now: Timestamp) -> Vec<(&'static str, String)> {
         ("goal", goal.split_whitespace().collect::<Vec<_>>().join(" ")),
         ("project", state.project_root.clone()),
         ("session", state.session_id.clone()),
+        ("worker of", worker_of(state)),
     ];
     match &state.ending {
         Some(ending) => {

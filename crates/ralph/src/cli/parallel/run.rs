@@ -1,0 +1,184 @@
+//! `ralph parallel run`: works off the planned tasks with several clients at once, without a person.
+//!
+//! As `ralph build`, but each task is done in a worktree of its own and merged when it is done. When all
+//! are, the criteria are run on the whole, and what they lack is left to rounds of a build.
+
+use crate::cli::build::{self, Builder};
+use crate::cli::exit::{Exit, bad_state, refused};
+use crate::cli::here::Here;
+use crate::cli::note::note;
+use crate::cli::number;
+use crate::cli::rounds::{self, Client};
+use crate::cli::screen;
+use crate::cli::which::{self, Found, Wanted, Which};
+use crate::driver;
+use crate::parallel::OTHERS_TURN;
+use crate::parallel::merge::{self, Order};
+use crate::parallel::run::{self, Ended, Plan};
+use crate::verify::Silent;
+use anyhow::{Context, Result};
+use ralph_core::state::LoopState;
+use ralph_core::{build as rules, stop};
+use ralph_io::interrupts::Interrupts;
+use ralph_io::store::LoopFile;
+use ralph_io::worktrees::make::{self, Base};
+use ralph_io::{clock, lifecycle, outside};
+use std::path::PathBuf;
+
+/// How many at once, and how the client is called.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// At most so many workers at once, from now on [default: the loop's own limit, 4 if none is set]
+    #[arg(short = 'n', long = "workers", value_name = "N", value_parser = number::max_workers)]
+    workers: Option<u32>,
+    #[command(flatten)]
+    which: Which,
+    #[command(flatten)]
+    client: Client,
+}
+
+/// Files that are named in one sentence.
+const NAMED: usize = 5;
+
+/// Works off the tasks.
+pub(crate) fn run(args: &Args) -> Result<Exit> {
+    let here = Here::gather()?;
+    let found = which::one(&here, &args.which, Wanted::LiveOrPlanned)?;
+    build::nobody_works(&found.state)?;
+    let base = make::base(&here.root)?.map_err(|lacks| refused(Exit::No, run::lacking(lacks)))?;
+    let logs = rounds::logs(&here, "parallel");
+    if args.client.dry_run {
+        return show(&plan(&here, &found.file, args, logs), args, found.state);
+    }
+    driver::client()?;
+    args.client.tell(&here, &build::needs())?;
+    tell_of_uncommitted(&base)?;
+    let _alone = build::alone(&found.file)?;
+    outside::make_folders(&logs, 0o700)?;
+    let freed = run::free(&here, &found.file)?;
+    let state = take_up(&here, &found, args)?;
+    let about = build::announcement(&state, &logs, "workers of");
+    screen::tell(&screen::visible_lines(&about));
+    for line in freed.into_iter().chain(run::kept(&state)) {
+        screen::tell(&screen::visible(&line));
+    }
+    let interrupts = Interrupts::catch()?;
+    let plan = plan(&here, &found.file, args, logs);
+    let ended = run::all(&plan, &interrupts)?;
+    conclude(&plan, &interrupts, &state.loop_id, ended)
+}
+
+/// Merges what is done; a line for each, in words.
+fn merge(here: &Here, file: &LoopFile) -> Result<Vec<String>> {
+    let merged = merge::merge(&Order {
+        home: &here.home,
+        file,
+        tasks: &[],
+        watcher: &Silent,
+        patience: OTHERS_TURN,
+    })?;
+    match &merged.refused {
+        Some(why) => Err(refused(Exit::No, why.why.clone())),
+        None => Ok(super::merge::describe(&merged).lines().map(str::to_owned).collect()),
+    }
+}
+
+/// Who begins here is not above any session: whichever had the loop has it no more.
+fn take_up(here: &Here, found: &Found, args: &Args) -> Result<LoopState> {
+    let bound = found.state.session_id.clone();
+    let state = build::take_up(here, found, "parallel run", |state| {
+        rules::go_on(state, here.now);
+        state.session_id.clear();
+        (state.turn, state.client, state.via) = (None, None, None);
+        if let Some(most) = args.workers {
+            state.limits.max_workers = most;
+        }
+    })?;
+    lifecycle::release(&here.home, &found.file, &bound)?;
+    Ok(state)
+}
+
+fn plan<'a>(here: &'a Here, file: &'a LoopFile, args: &'a Args, logs: PathBuf) -> Plan<'a> {
+    Plan { here, file, client: &args.client, logs, merge: &merge }
+}
+
+/// The command of each worker that would be started.
+fn show(plan: &Plan<'_>, args: &Args, mut state: LoopState) -> Result<Exit> {
+    rules::go_on(&mut state, plan.here.now);
+    state.limits.max_workers = args.workers.unwrap_or(state.limits.max_workers);
+    let rounds = run::planned(plan, &state)?;
+    if rounds.is_empty() {
+        screen::tell("no task could be begun now");
+    }
+    for round in &rounds {
+        screen::print(&screen::visible_lines(&driver::command_line(round)?))?;
+    }
+    Ok(Exit::Done)
+}
+
+/// Workers do not have what no commit has.
+fn tell_of_uncommitted(base: &Base) -> Result<()> {
+    let files = base.uncommitted()?;
+    if files.is_empty() {
+        return Ok(());
+    }
+    let named: Vec<&str> = files.iter().take(NAMED).map(String::as_str).collect();
+    let more = match files.len() - named.len() {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    screen::tell(&screen::visible(&format!(
+        "not committed, so the workers begin without it: {}{more}",
+        named.join(", ")
+    )));
+    Ok(())
+}
+
+fn conclude(plan: &Plan<'_>, interrupts: &Interrupts, loop_id: &str, ended: Ended) -> Result<Exit> {
+    let (here, file) = (plan.here, plan.file);
+    match ended {
+        Ended::Criteria => {
+            // Nothing is left for workers: whoever goes on does so in the main work tree.
+            file.update(|state| state.parallel = false).map_err(bad_state)?;
+            let logs = plan.logs.clone();
+            let builder = Builder::new(here, plan.client, file.clone(), loop_id.to_owned(), logs);
+            builder.all(interrupts)
+        }
+        Ended::Failed(error) => Err(error),
+        Ended::Over => build::over(here, loop_id),
+        Ended::Bound => {
+            let now = clock::now();
+            file.update(|state| stop::may_go_on(state, now)).map_err(bad_state)?;
+            build::over(here, loop_id)
+        }
+        Ended::Paused => {
+            let state = read(file)?;
+            rest(&state, "a person let it rest")?;
+            Ok(Exit::Done)
+        }
+        Ended::Rest { cause, why, exit } => {
+            let now = clock::now();
+            let rested = file.update(|state| {
+                rules::rest(state, cause, &why, now);
+                state.clone()
+            });
+            let Some(state) = rested.map_err(bad_state)? else { return build::over(here, loop_id) };
+            note(here, file, &state, ("parallel run", "paused"), &why);
+            rest(&state, &why)?;
+            Ok(exit)
+        }
+    }
+}
+
+fn rest(state: &LoopState, why: &str) -> Result<()> {
+    let kept = run::kept(state).into_iter().map(|line| format!("\n{line}")).collect::<String>();
+    screen::print(&screen::visible_lines(&format!(
+        "loop {} rests at {}: {why}; `ralph parallel run` goes on{kept}",
+        state.loop_id,
+        state.position()
+    )))
+}
+
+fn read(file: &LoopFile) -> Result<LoopState> {
+    Ok(file.read().map_err(bad_state)?.context("the loop is gone")?.state)
+}

@@ -1,0 +1,166 @@
+//! Several rounds on one screen: a line for each and one for the whole, redrawn on a terminal; plain
+//! lines with the round's name in front elsewhere.
+//!
+//! All of it is on standard error: standard output is the command's answer.
+
+use super::shown::{THINKS, thousands};
+use crate::cli::screen::{self, visible};
+use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+/// How often a line is drawn anew by itself, for the time on it.
+const TICK: Duration = Duration::from_millis(250);
+
+/// How much of a round's name fits beside what it does.
+const LABEL: usize = 18;
+
+/// The screen.
+pub(crate) struct Many {
+    lines: MultiProgress,
+    whole: ProgressBar,
+    told_of_whole: RefCell<String>,
+    rounds: RefCell<BTreeMap<String, Round>>,
+}
+
+struct Round {
+    bar: ProgressBar,
+    label: String,
+    last: String,
+    tokens: u64,
+}
+
+/// Where the whole stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Whole {
+    pub(crate) n_done: usize,
+    pub(crate) n_tasks: usize,
+    pub(crate) n_merged: usize,
+    pub(crate) n_running: usize,
+    pub(crate) most: usize,
+    /// Used before, and by those that have ended.
+    pub(crate) tokens: u64,
+}
+
+impl Many {
+    pub(crate) fn begin(label: &str) -> Many {
+        let lines = MultiProgress::new();
+        let whole = lines.add(bar("{prefix}  {elapsed}  {wide_msg}"));
+        whole.set_prefix(visible(label));
+        Many { lines, whole, told_of_whole: RefCell::default(), rounds: RefCell::default() }
+    }
+
+    /// A line for a round, above that for the whole. The name in front is its task's.
+    pub(crate) fn add(&self, round: &str, label: &str, about: &str) {
+        let bar = self.lines.insert_before(&self.whole, bar("{prefix} {elapsed:>4}  {wide_msg}"));
+        let label = visible(label);
+        bar.set_prefix(format!("{:LABEL$}", cut(&format!("{label} {}", visible(about)))));
+        let last = String::new();
+        self.rounds.borrow_mut().insert(round.to_owned(), Round { bar, label, last, tokens: 0 });
+        self.now(round, "begins", None);
+    }
+
+    /// What a round does now.
+    pub(crate) fn now(&self, round: &str, what: &str, tokens: Option<u64>) {
+        let mut rounds = self.rounds.borrow_mut();
+        let Some(line) = rounds.get_mut(round) else { return };
+        line.tokens = tokens.unwrap_or(line.tokens);
+        let what = visible(what);
+        line.bar.set_message(format!("{:>7}  {what}", short(line.tokens)));
+        if line.bar.is_hidden() && what != THINKS && line.last != what {
+            screen::tell(&format!("{}: {what}", line.label));
+            line.last = what;
+        }
+    }
+
+    /// Something about a round that stays.
+    pub(crate) fn say(&self, round: &str, words: &str) {
+        let label = self.rounds.borrow().get(round).map(|line| line.label.clone());
+        self.tell(&format!("{}: {}", label.unwrap_or_default(), visible(words)));
+    }
+
+    /// Something that stays, above all lines.
+    pub(crate) fn tell(&self, text: &str) {
+        self.lines.suspend(|| screen::tell(&screen::visible_lines(text)));
+    }
+
+    /// A round is over.
+    pub(crate) fn remove(&self, round: &str) {
+        if let Some(line) = self.rounds.borrow_mut().remove(round) {
+            line.bar.finish_and_clear();
+            self.lines.remove(&line.bar);
+        }
+    }
+
+    /// Where the whole stands, and what happens besides the rounds.
+    pub(crate) fn whole(&self, at: &Whole, what: &str) {
+        let words = whole(at, what);
+        let at_work: u64 = self.rounds.borrow().values().map(|line| line.tokens).sum();
+        let tokens = thousands(at.tokens.saturating_add(at_work));
+        self.whole.set_message(format!("{words}  {tokens} tokens"));
+        if self.whole.is_hidden() && *self.told_of_whole.borrow() != words {
+            screen::tell(&words);
+            self.told_of_whole.replace(words);
+        }
+    }
+}
+
+impl Drop for Many {
+    fn drop(&mut self) {
+        self.rounds.borrow().values().for_each(|line| line.bar.finish_and_clear());
+        self.whole.finish_and_clear();
+    }
+}
+
+fn whole(at: &Whole, what: &str) -> String {
+    let what = if what.is_empty() { String::new() } else { format!("; {}", visible(what)) };
+    format!(
+        "{}/{} tasks done, {} merged, {}/{} at work{what}",
+        at.n_done, at.n_tasks, at.n_merged, at.n_running, at.most
+    )
+}
+
+fn bar(template: &str) -> ProgressBar {
+    let style =
+        ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_spinner());
+    let bar = ProgressBar::new_spinner().with_style(style);
+    bar.enable_steady_tick(TICK);
+    bar
+}
+
+fn cut(text: &str) -> String {
+    match text.char_indices().nth(LABEL) {
+        None => text.to_owned(),
+        Some(_) => text.chars().take(LABEL - 1).chain(['…']).collect(),
+    }
+}
+
+/// A number of tokens in seven letters.
+fn short(tokens: u64) -> String {
+    match tokens {
+        0..10_000 => format!("{tokens}t"),
+        10_000..10_000_000 => format!("{}kt", tokens / 1_000),
+        _ => format!("{}Mt", tokens / 1_000_000),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_whole_is_one_line() {
+        let at = Whole { n_done: 3, n_tasks: 6, n_merged: 2, n_running: 4, most: 4, tokens: 9 };
+        assert_eq!(whole(&at, ""), "3/6 tasks done, 2 merged, 4/4 at work");
+        assert!(whole(&at, "merging T-1\u{1b}[2J").ends_with("; merging T-1\\u{1b}[2J"));
+    }
+
+    #[test]
+    fn names_and_numbers_keep_their_columns() {
+        assert_eq!(cut("T-1 write the lexer and more").chars().count(), LABEL);
+        assert_eq!(cut("T-1 ä"), "T-1 ä");
+        let shown = [0, 9_999, 10_000, 9_999_999, 10_000_000].map(short);
+        assert_eq!(shown, ["0t", "9999t", "10kt", "9999kt", "10Mt"]);
+    }
+}

@@ -1,0 +1,46 @@
+//! One round on the screen: a line that is redrawn on a terminal, plain lines elsewhere.
+
+use super::shown::{Place, THINKS, thousands};
+use crate::cli::screen::{self, visible};
+use indicatif::{ProgressBar, ProgressStyle};
+use std::cell::RefCell;
+use std::time::Duration;
+
+/// The line of a round.
+pub(crate) struct One {
+    bar: ProgressBar,
+    label: String,
+    /// What was said last, so that it is not said again.
+    last: RefCell<String>,
+}
+
+impl One {
+    pub(crate) fn begin(label: &str) -> One {
+        let style = ProgressStyle::with_template("{prefix}  {spinner} {elapsed}  {wide_msg}")
+            .unwrap_or_else(|_| ProgressStyle::default_spinner());
+        let bar = ProgressBar::new_spinner().with_style(style);
+        let label = visible(label);
+        bar.set_prefix(label.clone());
+        bar.enable_steady_tick(Duration::from_millis(120));
+        One { bar, label, last: RefCell::default() }
+    }
+}
+
+impl Place for One {
+    fn now(&self, what: &str, tokens: Option<u64>) {
+        let tokens = tokens.map(|tokens| format!("  {} tokens", thousands(tokens)));
+        self.bar.set_message(format!("{what}{}", tokens.unwrap_or_default()));
+        if self.bar.is_hidden() && what != THINKS && *self.last.borrow() != what {
+            self.say(what);
+            self.last.replace(what.to_owned());
+        }
+    }
+
+    fn say(&self, words: &str) {
+        self.bar.suspend(|| screen::tell(&format!("{}: {words}", self.label)));
+    }
+
+    fn end(&self) {
+        self.bar.finish_and_clear();
+    }
+}

@@ -1,0 +1,76 @@
+//! What a run has left that was killed: claims, loops of workers, worktrees.
+//!
+//! Its clients end by themselves, since nobody holds their input any more; that is waited for. What a
+//! worker had finished by then counts. Its worktree stays in any case.
+
+use super::worker;
+use crate::cli::exit::{Exit, bad_state, refused};
+use crate::cli::here::Here;
+use anyhow::{Context, Result};
+use ralph_core::state::{LoopState, Worker};
+use ralph_core::usage::Tokens;
+use ralph_io::store::LoopFile;
+use ralph_io::{client, lifecycle, lock};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// Longer than a client may take to end once it was told to.
+const TO_END: Duration = Duration::from_secs(20);
+
+/// What is locked for as long as a client of this loop is alive.
+pub(super) fn held_by_client(file: &LoopFile) -> PathBuf {
+    file.folder().join("round")
+}
+
+/// Closes the workers that are gone, and puts away all that is left of their loops. Returns what became
+/// of their tasks, in words.
+///
+/// # Errors
+/// When a worker is at work still: another session has it.
+pub(crate) fn free(here: &Here, file: &LoopFile) -> Result<Vec<String>> {
+    let state = file.read().map_err(bad_state)?.context("the loop is gone")?.state;
+    let below = of_loop(here, &state.loop_id);
+    for (file, _) in &below {
+        // Only that of a worker that was started has a lock.
+        if held_by_client(file).with_extension("lock").exists() {
+            let _ended = lock::take(&held_by_client(file), TO_END)
+                .context("a worker of an earlier run is alive")
+                .map_err(|error| refused(Exit::No, format!("{error:#}")))?;
+        }
+    }
+    let mut told = Vec::new();
+    for one in state.workers.iter().filter(|worker| worker.is_running()) {
+        if one.client.as_ref().is_some_and(client::is_alive) {
+            let message = format!(
+                "a worker of a session ({}) is at work on this loop; wait for its end, or end that session",
+                one.about
+            );
+            return Err(refused(Exit::No, message));
+        }
+        told.push(worker::finish(here, file, &one.call, Tokens::default(), "its run is gone")?);
+    }
+    for (file, _) in &below {
+        worker::put_away(here, file, "its run is gone")?;
+    }
+    Ok(told.into_iter().filter(|told| !told.is_empty()).collect())
+}
+
+/// The live loops of a loop's workers.
+pub(crate) fn of_loop(here: &Here, loop_id: &str) -> Vec<(LoopFile, LoopState)> {
+    let all = lifecycle::all(&here.home).into_iter();
+    all.filter_map(|(file, state)| Some((file, state.ok()?)))
+        .filter(|(_, state)| state.parent.as_deref() == Some(loop_id))
+        .collect()
+}
+
+/// The worktrees that are there and whose work is not merged, in words.
+pub(crate) fn kept(state: &LoopState) -> Vec<String> {
+    let is_kept = |worker: &&Worker| {
+        worker.merged.is_empty() && !worker.is_running() && Path::new(&worker.worktree).is_dir()
+    };
+    let kept = state.workers.iter().filter(is_kept).filter(|worker| !worker.worktree.is_empty());
+    kept.map(|worker| {
+        format!("kept of {}: {} on branch {}", worker.task, worker.worktree, worker.branch)
+    })
+    .collect()
+}

@@ -1,0 +1,332 @@
+//! One worker: its claim, its worktree, its loop and its client; and what it has come to in the end.
+
+use super::{Ended, Plan, Run};
+use crate::cli::exit::{Exit, bad_state};
+use crate::cli::here::Here;
+use crate::cli::note::note;
+use crate::cli::screen::visible;
+use crate::driver::wire::{Order, Told};
+use crate::driver::{Came, Outcome, Round};
+use anyhow::{Context, Result, bail};
+use ralph_core::parallel::apart::{self, Begin, End};
+use ralph_core::parallel::{self, Asked, Call, Grant};
+use ralph_core::reply::bounded;
+use ralph_core::state::{EndingKind, LoopState, PauseCause, TaskStatus};
+use ralph_core::usage::Tokens;
+use ralph_io::crew::Heard;
+use ralph_io::store::LoopFile;
+use ralph_io::worktrees::make::{self, Base};
+use ralph_io::{chance, client, clock, lifecycle};
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+/// A worker's line of the journal is cut here.
+const TOLD: usize = 1_000;
+
+/// Older worktrees of one task that may be kept.
+const MOST_KEPT: u32 = 1_000;
+
+/// A worker whose client we hold.
+pub(super) struct AtWork {
+    task: String,
+    /// The id of its loop.
+    below: String,
+    /// What its client has come to, once that was told.
+    told: Option<Told>,
+}
+
+/// Where a worker will work.
+struct Place {
+    base: Base,
+    worktree: PathBuf,
+    branch: String,
+}
+
+impl Place {
+    /// Beside older ones of the same task, which are kept.
+    fn choose(here: &Here, loop_id: &str, task: &str) -> Result<Place> {
+        let base = make::base(&here.root)?;
+        let base = base.map_err(|lacks| anyhow::anyhow!(super::ending::lacking(lacks)))?;
+        for attempt in 1..MOST_KEPT {
+            let (folder, branch) = apart::names(loop_id, task, attempt);
+            let worktree = here.root.join(make::FOLDER).join(folder);
+            if worktree.symlink_metadata().is_err() && !base.has_branch(&branch)? {
+                return Ok(Place { base, worktree, branch });
+            }
+        }
+        bail!("{task} has {MOST_KEPT} old branches; remove some of them")
+    }
+}
+
+/// The round of a worker, as it would be put to the client.
+fn round(plan: &Plan<'_>, place: &Place, task: &str, (number, session): (u32, &str)) -> Round {
+    let mut extra_args = local_settings(&plan.here.root, &plan.client.args);
+    extra_args.extend(plan.client.args.iter().cloned());
+    Round {
+        prompt: "/ralph-build".to_owned(),
+        session_id: Some(session.to_owned()),
+        env: vec![("RALPH_ROUND".to_owned(), "build".to_owned())],
+        extra_args,
+        permission_mode: plan.client.permission_mode(plan.here),
+        log: plan.logs.join(format!("worker-{number}.jsonl")),
+        folder: Some(place.base.project_in(&place.worktree)),
+        label: format!("worker {number}, {task}"),
+    }
+}
+
+/// A worktree has what is committed, and a person's own settings for the project are not: the client
+/// is told of them, as far as nobody tells it of others.
+fn local_settings(root: &Path, given: &[OsString]) -> Vec<OsString> {
+    let file = root.join(".claude/settings.local.json");
+    let is_given = given.iter().any(|arg| arg.as_encoded_bytes().starts_with(b"--settings"));
+    match file.is_file() && !is_given {
+        true => vec!["--settings".into(), file.into()],
+        false => Vec::new(),
+    }
+}
+
+/// The rounds of the workers that would be started now.
+pub(crate) fn planned(plan: &Plan<'_>, state: &LoopState) -> Result<Vec<Round>> {
+    let parallel::Next::Start { calls } = parallel::next(state, clock::now()) else {
+        return Ok(Vec::new());
+    };
+    let tasks = calls.iter().filter_map(|call| parallel::task_of(&call.prompt)).zip(1..);
+    tasks
+        .map(|(task, number)| {
+            let place = Place::choose(plan.here, &state.loop_id, task)?;
+            Ok(round(plan, &place, task, (number, "ID")))
+        })
+        .collect()
+}
+
+impl Run<'_> {
+    /// Starts a worker. Where that fails, its task is free again and no other is started.
+    pub(super) fn start(&mut self, call: &Call) -> Result<()> {
+        let task = parallel::task_of(&call.prompt).unwrap_or_default().to_owned();
+        let id = chance::uuid();
+        let begun = self.try_start(call, &task, &id);
+        let Err(error) = begun else { return Ok(()) };
+        let error = error.context(format!("could not start a worker for {task}"));
+        let why = format!("{error:#}");
+        self.stop(Ended::Failed(error));
+        self.plan.file.update(|state| apart::end(state, &nothing(&id, &why))).map_err(bad_state)?;
+        Ok(())
+    }
+
+    fn try_start(&mut self, call: &Call, task: &str, id: &str) -> Result<()> {
+        let (here, file) = (self.plan.here, self.plan.file);
+        let loop_id = file.read()?.context("the loop is gone")?.state.loop_id;
+        let place = Place::choose(here, &loop_id, task)?;
+        let state = self.claim(call, id, &place)?;
+        place.base.make(&place.worktree, &place.branch)?;
+        self.number += 1;
+        let session = chance::uuid();
+        let root = place.base.project_in(&place.worktree);
+        let with = Begin {
+            task,
+            session_id: &session,
+            project_root: &root.to_string_lossy(),
+            number: self.number,
+            now: clock::now(),
+        };
+        let mut below = apart::begin(&state, &with).context("the task is gone")?;
+        let below = lifecycle::create(&here.home, &mut below).map(|file| (file, below))?;
+        let loop_of_worker = below.1.loop_id;
+        file.update(|state| parallel::launched(state, id, &loop_of_worker))?;
+        let order = Order {
+            round: round(self.plan, &place, task, (self.number, &session)),
+            waits_for_limits: self.plan.client.policy().waits_for_limits,
+            alone: super::leftovers::held_by_client(&below.0),
+        };
+        let ralph = std::env::current_exe().context("could not find this executable")?;
+        self.crew.start(id, &ralph, &["round"], &serde_json::to_vec(&order)?)?;
+        let name = state.task_graph.iter().find(|one| one.id == task);
+        self.screen.add(id, task, name.map_or("", |task| task.name.as_str()));
+        self.at_work.insert(
+            id.to_owned(),
+            AtWork { task: task.to_owned(), below: loop_of_worker, told: None },
+        );
+        Ok(())
+    }
+
+    /// Notes the worker and claims its task, in one step.
+    fn claim(&self, call: &Call, id: &str, place: &Place) -> Result<LoopState> {
+        let us = client::this_process();
+        let asked = Asked {
+            call: id,
+            kind: parallel::WORKER,
+            prompt: &call.prompt,
+            about: &call.description,
+            from_worker: false,
+            client: Some(&us),
+        };
+        let now = clock::now();
+        let claimed = self.plan.file.update(|state| {
+            let granted = parallel::grant(state, &asked, now);
+            if let (Grant::Granted, Some(worker)) = (&granted, state.workers.last_mut()) {
+                worker.worktree = place.worktree.display().to_string();
+                worker.branch.clone_from(&place.branch);
+                worker.base.clone_from(&place.base.commit);
+            }
+            (granted, state.clone())
+        });
+        match claimed.map_err(bad_state)?.context("the loop is gone")? {
+            (Grant::Refused(why), _) => bail!("{why}"),
+            (_, state) => Ok(state),
+        }
+    }
+
+    /// Takes up what a worker says, or that it is gone.
+    pub(super) fn hear(&mut self, call: &str, heard: Heard) -> Result<()> {
+        match heard {
+            Heard::Line(line) => {
+                match serde_json::from_slice(&line) {
+                    Ok(Told::Now { what, tokens }) => {
+                        self.screen.now(call, &what, tokens);
+                    }
+                    Ok(Told::Say(words)) => self.screen.say(call, &words),
+                    Ok(last) => {
+                        if let Some(worker) = self.at_work.get_mut(call) {
+                            worker.told = Some(last);
+                        }
+                    }
+                    // A line that was cut with the process that wrote it.
+                    Err(_) => {}
+                }
+                Ok(())
+            }
+            Heard::Gone(how) => self.gone(call, &how),
+        }
+    }
+
+    fn gone(&mut self, call: &str, how: &str) -> Result<()> {
+        let Some(worker) = self.at_work.remove(call) else { return Ok(()) };
+        let came = match worker.told {
+            Some(Told::Came(came)) => *came,
+            Some(Told::Failed { why, is_missing }) => {
+                let exit = if is_missing { Exit::MissingProgram } else { Exit::No };
+                self.stop(Ended::rest(PauseCause::Crashed, &why, exit));
+                crashed(why)
+            }
+            _ => crashed(format!("its process ended without a word ({how})")),
+        };
+        let told = finish(self.plan.here, self.plan.file, call, came.tokens, &why(&came.outcome))?;
+        // Also where the loop above has ended, and knows of no worker any more.
+        put_away_by_id(self.plan.here, &worker.below, &told)?;
+        for denial in &came.denials {
+            self.screen.say(call, &format!("not permitted: {} {}", denial.tool, denial.about));
+        }
+        if !came.leftovers.is_empty() {
+            let names = came.leftovers.join(", ");
+            self.screen.say(call, &format!("ended what was left running: {names}"));
+        }
+        if let Some(problem) = &came.log_problem {
+            self.screen.say(call, problem);
+        }
+        self.screen.remove(call);
+        let told =
+            if told.is_empty() { format!("{}: the loop has ended", worker.task) } else { told };
+        self.screen.tell(&visible(&told));
+        self.note_worker(&told, &came);
+        self.learn(&came);
+        Ok(())
+    }
+
+    /// What came of a worker, for whoever asks later; also what its client was not permitted.
+    fn note_worker(&self, told: &str, came: &Came) {
+        let Ok(Some(loaded)) = self.plan.file.read() else { return };
+        let denied: Vec<String> =
+            came.denials.iter().map(|one| format!("{} {}", one.tool, one.about)).collect();
+        let denied = match denied.is_empty() {
+            true => String::new(),
+            false => format!("; not permitted: {}", denied.join(", ")),
+        };
+        let why = bounded(&format!("{told}{denied}"), TOLD);
+        let what = ("parallel run", "worker ended");
+        note(self.plan.here, self.plan.file, &loaded.state, what, &why);
+    }
+}
+
+/// Takes what a worker has come to, whose client is gone. Returns what became of its task, in words;
+/// nothing where the loop above has ended.
+pub(super) fn finish(
+    here: &Here,
+    file: &LoopFile,
+    call: &str,
+    tokens: Tokens,
+    why: &str,
+) -> Result<String> {
+    let above = file.read().map_err(bad_state)?.map(|loaded| loaded.state);
+    let worker = above.and_then(|state| state.workers.into_iter().find(|one| one.call == call));
+    let Some(worker) = worker else { return Ok(String::new()) };
+    let below = lifecycle::by_id(&here.home, &worker.agent);
+    let state = below.as_ref().map(LoopFile::read).transpose()?.flatten().map(|it| it.state);
+    let changed = make::changed(Path::new(&worker.worktree), &worker.base);
+    let changed = changed.map_err(|error| format!("{error:#}"));
+    let with = End {
+        call,
+        state: state.as_ref(),
+        changed: changed.as_deref().map_err(String::as_str),
+        tokens,
+        why,
+    };
+    let told = file.update(|above| apart::end(above, &with)).map_err(bad_state)?;
+    Ok(told.unwrap_or_default())
+}
+
+fn put_away_by_id(here: &Here, loop_id: &str, why: &str) -> Result<()> {
+    match lifecycle::by_id(&here.home, loop_id) {
+        Some(file) => put_away(here, &file, why),
+        None => Ok(()),
+    }
+}
+
+/// Ends the loop of a worker, if it has not ended, and puts it away.
+pub(super) fn put_away(here: &Here, file: &LoopFile, why: &str) -> Result<()> {
+    let now = clock::now();
+    let ended = file.update(|state| {
+        if state.ending.is_none() {
+            let task = state.round.as_ref().map(|round| round.task.clone());
+            let is_done = state
+                .task_graph
+                .iter()
+                .any(|one| Some(&one.id) == task.as_ref() && one.status == TaskStatus::Done);
+            let kind = if is_done { EndingKind::CompleteUnverified } else { EndingKind::Failed };
+            state.end(kind, bounded(why, TOLD), now);
+        }
+        state.clone()
+    });
+    if let Some(state) = ended.map_err(bad_state)? {
+        lifecycle::let_go(&here.home, file, &state)?;
+    }
+    Ok(())
+}
+
+/// A worker that never worked.
+fn nothing<'a>(call: &'a str, why: &'a str) -> End<'a> {
+    End { call, state: None, changed: Ok(&[]), tokens: Tokens::default(), why }
+}
+
+fn crashed(why: String) -> Came {
+    Came {
+        outcome: Outcome::Crashed { why },
+        session_id: None,
+        tokens: Tokens::default(),
+        cost: 0.0,
+        duration: std::time::Duration::ZERO,
+        denials: Vec::new(),
+        leftovers: Vec::new(),
+        log_problem: None,
+    }
+}
+
+fn why(outcome: &Outcome) -> String {
+    match outcome {
+        Outcome::Finished { is_error: true, result } => format!("its client failed: {result}"),
+        Outcome::Finished { .. } => "its client ended without closing it".to_owned(),
+        Outcome::RateLimited { .. } => "the usage limit was reached".to_owned(),
+        Outcome::Overloaded { .. } => "the API did not answer".to_owned(),
+        Outcome::Crashed { why } => why.clone(),
+        Outcome::Ended => "a person ended it".to_owned(),
+    }
+}
