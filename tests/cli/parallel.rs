@@ -61,7 +61,7 @@ fn the_next_step_holds_the_exact_input_of_each_call() {
     assert_eq!(calls[1]["subagent_type"], "ralph-worker");
     assert_eq!(calls[1]["run_in_background"], true);
     assert!(calls[1]["prompt"].as_str().unwrap().starts_with("Ralph task T-2\nDo: write T-2\n"));
-    assert!(said.contains("Not committed, so workers will not see it: not committed"), "{said}");
+    assert!(said.contains("Not committed, so workers will not see it: `not committed`"), "{said}");
     let next = world.ralph(&["parallel", "next", "--json"]).done().json();
     assert_eq!(
         (&next["next"]["action"], &next["not_in_base"]),

@@ -420,12 +420,12 @@ fn nothing_is_started_where_no_worktree_can_be() {
     assert!(shown.stdout.starts_with("cd [ROOT]/project/.claude/worktrees/ralph-"), "{shown:#?}");
     assert!(shown.stdout.contains("/ralph-build --output-format stream-json --verbose --session-id ID --permission-mode acceptEdits --model m"), "{shown:#?}");
     assert!(!world.path("project/.claude").exists() && !called(&world, "a", 1));
-    let session = world.in_session("s", &["start", "--session", "s", "x"], "");
-    let _ = session;
     git(&world, &["update-ref", "-d", "HEAD"]);
     let refused = run(&world, &[]);
     assert!(
-        refused.stderr.contains("this repository has none; commit what there is"),
+        refused
+            .stderr
+            .contains("this repository has none yet; make a first one; or let `ralph build`"),
         "{refused:?}"
     );
     fs::remove_dir_all(world.path("project/.git")).unwrap();
@@ -434,7 +434,7 @@ fn nothing_is_started_where_no_worktree_can_be() {
     let refused = run(&world, &["--loop", &id]);
     assert_eq!(refused.exit, 1);
     assert!(
-        refused.stderr.contains("`git init` and commit what there is, or let `ralph build`"),
+        refused.stderr.contains("run `git init` and make a first commit; or let `ralph build`"),
         "{refused:?}"
     );
 }
@@ -445,7 +445,7 @@ fn what_is_not_committed_is_said_before_the_start() {
     world.write("project/new file", "1\n");
     let printed = run(&world, &[]);
     assert!(
-        printed.stderr.contains("not committed, so the workers begin without it: new file"),
+        printed.stderr.contains("not committed, so the workers begin without it: `new file`"),
         "{printed:#?}"
     );
     is_complete(&world, &printed);

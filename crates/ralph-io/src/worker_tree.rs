@@ -1,5 +1,6 @@
 //! What a worker has done in its worktree, as git tells it.
 
+use crate::worktrees::make;
 use crate::{git, repository};
 use anyhow::Result;
 use std::path::{Path, PathBuf};
@@ -37,24 +38,8 @@ pub fn look(folder: &Path, project: &Path) -> Result<Option<WorkerTree>> {
     let base = git::line(git::command(&its.top).args(["merge-base", "HEAD", head.trim()]))?;
     let branch = its.text("HEAD").unwrap_or_default();
     let branch = branch.trim().strip_prefix("ref: refs/heads/").unwrap_or_default().to_owned();
-    let files = changed(&its.top, &base)?;
+    let files = make::changed(&its.top, &base)?;
     Ok(Some(WorkerTree { top: its.top, branch, base, files }))
-}
-
-fn changed(top: &Path, base: &str) -> Result<Vec<String>> {
-    // Renames are two paths: the old one is as much changed as the new.
-    let tracked = ["diff", "--name-only", "-z", "--no-renames", "--no-ext-diff", base, "--"];
-    let untracked = ["ls-files", "--others", "--exclude-standard", "-z"];
-    let mut files = names(&git::output(git::command(top).args(tracked))?);
-    files.extend(names(&git::output(git::command(top).args(untracked))?));
-    files.sort_unstable();
-    files.dedup();
-    Ok(files)
-}
-
-fn names(printed: &[u8]) -> Vec<String> {
-    let names = printed.split(|byte| *byte == 0).filter(|name| !name.is_empty());
-    names.map(|name| String::from_utf8_lossy(name).into_owned()).collect()
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@
 //! in a folder holds below it. Nothing of the repository's hooks runs, and the main work tree is as before.
 
 use crate::git::{command, line, output};
+use crate::worker_base::NoBase;
 use crate::{atomic, outside, tree};
 use anyhow::{Context, Result, bail};
 use std::collections::BTreeSet;
@@ -27,42 +28,25 @@ pub struct Base {
     pub commit: String,
 }
 
-/// Why a project can have no worktrees.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Lacks {
-    /// It is in no git repository.
-    Repository,
-    /// Its repository has no commit yet.
-    Commit,
-}
-
-/// The commit that the project is at, or what it lacks for having one.
+/// The commit that the project is at, or why there is none.
 ///
 /// # Errors
 /// When git cannot be asked.
-pub fn base(root: &Path) -> Result<Result<Base, Lacks>> {
+pub fn base(root: &Path) -> Result<Result<Base, NoBase>> {
     let root = fs::canonicalize(root)
         .with_context(|| format!("could not find the folder `{}`", root.display()))?;
-    let Some(top) = tree::repository_root(&root) else { return Ok(Err(Lacks::Repository)) };
+    let Some(top) = tree::repository_root(&root) else { return Ok(Err(NoBase::NoRepository)) };
     // Asked first: a repository that git does not want to open is none without a commit.
     line(command(&top).args(["rev-parse", "--git-dir"]))
         .context("could not read the repository")?;
     let mut head = command(&top);
     head.args(["rev-parse", "--verify", "--quiet", "HEAD^{commit}"]);
-    let Ok(commit) = line(&mut head) else { return Ok(Err(Lacks::Commit)) };
+    let Ok(commit) = line(&mut head) else { return Ok(Err(NoBase::NoCommit)) };
     let below = root.strip_prefix(&top).unwrap_or(Path::new("")).to_owned();
     Ok(Ok(Base { top, below, commit }))
 }
 
 impl Base {
-    /// The files with changes that the commit does not have, by their paths from the top.
-    ///
-    /// # Errors
-    /// When git fails.
-    pub fn uncommitted(&self) -> Result<Vec<String>> {
-        changed(&self.top, "HEAD")
-    }
-
     /// The project's folder in a worktree.
     pub fn project_in(&self, worktree: &Path) -> PathBuf {
         match self.below.as_os_str().is_empty() {
@@ -149,8 +133,8 @@ mod tests {
 
     #[test]
     fn what_a_project_lacks_is_told_apart() {
-        assert_eq!(base(&Sandbox::folder().root()).unwrap(), Err(Lacks::Repository));
-        assert_eq!(base(&Sandbox::empty().root()).unwrap(), Err(Lacks::Commit));
+        assert_eq!(base(&Sandbox::folder().root()).unwrap(), Err(NoBase::NoRepository));
+        assert_eq!(base(&Sandbox::empty().root()).unwrap(), Err(NoBase::NoCommit));
         let at = Sandbox::new();
         assert_eq!(base_of(&at).commit, at.git("rev-parse HEAD").trim());
     }
@@ -162,7 +146,6 @@ mod tests {
         at.write("new", "x");
         let before = at.git("status --porcelain");
         let base = base_of(&at);
-        assert_eq!(base.uncommitted().unwrap(), ["new", "tracked"]);
         let worktree = at.path(FOLDER).join("ralph-1-T-1");
         base.make(&worktree, "ralph/L/T-1").unwrap();
         assert_eq!(fs::read_to_string(worktree.join("tracked")).unwrap(), "one\n");

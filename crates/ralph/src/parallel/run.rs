@@ -7,7 +7,7 @@ mod ending;
 mod leftovers;
 mod worker;
 
-pub(crate) use ending::{Ended, lacking};
+pub(crate) use ending::Ended;
 pub(crate) use leftovers::{free, kept, of_loop};
 pub(crate) use worker::planned;
 

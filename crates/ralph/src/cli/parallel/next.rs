@@ -8,7 +8,7 @@ use super::super::here::Here;
 use super::super::screen::{self, visible_lines};
 use super::super::which::{self, Wanted, Which};
 use anyhow::Result;
-use ralph_core::parallel::{self, Next};
+use ralph_core::parallel::{self, Next, merge};
 use ralph_core::state::LoopState;
 use ralph_io::worker_base::{self, Base};
 use serde_json::json;
@@ -22,9 +22,6 @@ pub(crate) struct Args {
     #[command(flatten)]
     which: Which,
 }
-
-/// Files that are named.
-const NAMED: usize = 10;
 
 pub(super) fn run(here: &Here, args: &Args) -> Result<Exit> {
     let state = which::one(here, &args.which, Wanted::Live)?.state;
@@ -114,13 +111,8 @@ fn told(state: &LoopState, next: &Next, hindrance: Option<&str>, lacking: &[Stri
 }
 
 fn not_in_base(files: &[String]) -> String {
-    if files.is_empty() {
-        return String::new();
+    match files.is_empty() {
+        true => String::new(),
+        false => format!("Not committed, so workers will not see it: {}.\n", merge::list(files)),
     }
-    let shown = files.iter().take(NAMED).map(String::as_str).collect::<Vec<_>>().join(", ");
-    let more = match files.len().saturating_sub(NAMED) {
-        0 => String::new(),
-        more => format!(" and {more} more"),
-    };
-    format!("Not committed, so workers will not see it: {shown}{more}.\n")
 }

@@ -17,11 +17,12 @@ use crate::parallel::merge::{self, Order};
 use crate::parallel::run::{self, Ended, Plan};
 use crate::verify::Silent;
 use anyhow::{Context, Result};
+use ralph_core::parallel;
 use ralph_core::state::LoopState;
 use ralph_core::{build as rules, stop};
 use ralph_io::interrupts::Interrupts;
 use ralph_io::store::LoopFile;
-use ralph_io::worktrees::make::{self, Base};
+use ralph_io::worker_base;
 use ralph_io::{clock, lifecycle, outside};
 use std::path::PathBuf;
 
@@ -37,22 +38,23 @@ pub(crate) struct Args {
     client: Client,
 }
 
-/// Files that are named in one sentence.
-const NAMED: usize = 5;
+/// What needs no worktrees.
+const ONE_AFTER_ANOTHER: &str = "or let `ralph build` do the tasks one after another";
 
 /// Works off the tasks.
 pub(crate) fn run(args: &Args) -> Result<Exit> {
     let here = Here::gather()?;
     let found = which::one(&here, &args.which, Wanted::LiveOrPlanned)?;
     build::nobody_works(&found.state)?;
-    let base = make::base(&here.root)?.map_err(|lacks| refused(Exit::No, run::lacking(lacks)))?;
+    let base = worker_base::look(&here.root)?;
+    let base = base.map_err(|why| refused(Exit::No, format!("{why}; {ONE_AFTER_ANOTHER}")))?;
     let logs = rounds::logs(&here, "parallel");
     if args.client.dry_run {
         return show(&plan(&here, &found.file, args, logs), args, found.state);
     }
     driver::client()?;
     args.client.tell(&here, &build::needs())?;
-    tell_of_uncommitted(&base)?;
+    tell_of_uncommitted(&base.uncommitted);
     let _alone = build::alone(&found.file)?;
     outside::make_folders(&logs, 0o700)?;
     let freed = run::free(&here, &found.file)?;
@@ -117,21 +119,13 @@ fn show(plan: &Plan<'_>, args: &Args, mut state: LoopState) -> Result<Exit> {
 }
 
 /// Workers do not have what no commit has.
-fn tell_of_uncommitted(base: &Base) -> Result<()> {
-    let files = base.uncommitted()?;
-    if files.is_empty() {
-        return Ok(());
+fn tell_of_uncommitted(files: &[String]) {
+    if !files.is_empty() {
+        let names = parallel::merge::list(files);
+        screen::tell(&screen::visible(&format!(
+            "not committed, so the workers begin without it: {names}"
+        )));
     }
-    let named: Vec<&str> = files.iter().take(NAMED).map(String::as_str).collect();
-    let more = match files.len() - named.len() {
-        0 => String::new(),
-        more => format!(" and {more} more"),
-    };
-    screen::tell(&screen::visible(&format!(
-        "not committed, so the workers begin without it: {}{more}",
-        named.join(", ")
-    )));
-    Ok(())
 }
 
 fn conclude(plan: &Plan<'_>, interrupts: &Interrupts, loop_id: &str, ended: Ended) -> Result<Exit> {

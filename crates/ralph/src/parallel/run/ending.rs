@@ -4,7 +4,6 @@ use super::Plan;
 use crate::cli::exit::Exit;
 use ralph_core::state::PauseCause;
 use ralph_io::lifecycle;
-use ralph_io::worktrees::make::Lacks;
 
 /// Why no worker is started any more.
 pub(crate) enum Ended {
@@ -32,20 +31,6 @@ pub(crate) enum Ended {
 impl Ended {
     pub(super) fn rest(cause: PauseCause, why: &str, exit: Exit) -> Ended {
         Ended::Rest { cause, why: why.to_owned(), exit }
-    }
-}
-
-/// What a project lacks for having workers, and what to do.
-pub(crate) fn lacking(lacks: Lacks) -> &'static str {
-    match lacks {
-        Lacks::Repository => {
-            "each worker needs a worktree of git, and this project is in no repository; make it one with \
-             `git init` and commit what there is, or let `ralph build` do the tasks one after another"
-        }
-        Lacks::Commit => {
-            "each worker begins at a commit, and this repository has none; commit what there is, or let \
-             `ralph build` do the tasks one after another"
-        }
     }
 }
 

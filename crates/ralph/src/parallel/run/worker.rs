@@ -46,7 +46,7 @@ impl Place {
     /// Beside older ones of the same task, which are kept.
     fn choose(here: &Here, loop_id: &str, task: &str) -> Result<Place> {
         let base = make::base(&here.root)?;
-        let base = base.map_err(|lacks| anyhow::anyhow!(super::ending::lacking(lacks)))?;
+        let base = base.map_err(|why| anyhow::anyhow!("{why}"))?;
         for attempt in 1..MOST_KEPT {
             let (folder, branch) = apart::names(loop_id, task, attempt);
             let worktree = here.root.join(make::FOLDER).join(folder);
