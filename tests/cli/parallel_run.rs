@@ -232,6 +232,44 @@ fn a_cancel_ends_all_that_are_at_work() {
     assert!(fs::read_dir(world.path("ralph/manifest")).unwrap().count() <= 1, "of {above}");
 }
 
+/// What stands in the mailboxes of all loops, the one above first.
+fn mailboxes(world: &World) -> Vec<Vec<String>> {
+    let texts = |id: &String| {
+        let inputs = world.path("ralph/loops").join(id).join("signals/inputs");
+        let files = fs::read_dir(inputs).into_iter().flatten().flatten();
+        let mut texts: Vec<String> =
+            files.map(|file| fs::read_to_string(file.path()).unwrap()).collect();
+        texts.sort();
+        texts
+    };
+    world.loop_ids().iter().map(texts).collect()
+}
+
+#[test]
+fn what_a_person_says_reaches_those_at_work_and_those_that_begin_later() {
+    let world = world(&[("a", &[]), ("b", &[]), ("c", &["a", "b"])], "await go; echo $id >$id; closes; ends");
+    let child = begin(&world, &[]);
+    wait_for("two at work", || called(&world, "a", 1) && called(&world, "b", 1));
+    let said = world.ralph(&["signal", "steer", "use tabs"]).done().stdout;
+    assert!(said.contains("each of its workers hears it"), "{said}");
+    let heard = mailboxes(&world);
+    assert_eq!(heard.len(), 3);
+    assert!(
+        heard.iter().all(|texts| texts.len() == 1 && texts[0].contains("use tabs")),
+        "{heard:?}"
+    );
+    script(&world, "await more; echo $id >$id; closes; ends");
+    open(&world, "go");
+    wait_for("the third at work", || called(&world, "c", 1));
+    let heard = mailboxes(&world);
+    assert!(
+        heard.iter().all(|texts| texts.len() == 1 && texts[0].contains("use tabs")),
+        "{heard:?}"
+    );
+    open(&world, "more");
+    is_complete(&world, &world.finish(child, ""));
+}
+
 #[test]
 fn a_pause_rests_all_and_starts_no_other() {
     let world = world(&[("a", &[]), ("b", &["a"])], "await go; ends");

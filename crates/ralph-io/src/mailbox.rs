@@ -176,6 +176,17 @@ impl Mailbox {
         read.filter(|signal| signal.kind == Kind::Steer).map(|one| one.text).take(most).collect()
     }
 
+    /// The last that a person has said, heard or not, oldest first.
+    pub fn said(&self, most: usize) -> Vec<(Kind, String)> {
+        let mut names: Vec<String> = names(&self.processed());
+        names.extend(self.waiting());
+        names.sort_unstable();
+        names.dedup();
+        let last = names.split_off(names.len().saturating_sub(most));
+        let read = |name: &String| self.read(name, &[&self.processed(), &self.inputs()]);
+        last.iter().filter_map(read).map(|signal| (signal.kind, signal.text)).collect()
+    }
+
     /// The signals that a recipient has not heard, as many as have room; none if there are none, or
     /// another hook is delivering them.
     ///

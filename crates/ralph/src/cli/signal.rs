@@ -8,6 +8,7 @@ use super::here::Here;
 use super::note::note;
 use super::screen;
 use super::which::{self, Wanted, Which};
+use crate::parallel;
 use anyhow::Result;
 use ralph_core::signals::{self, Kind};
 use ralph_core::state::LoopState;
@@ -59,15 +60,38 @@ pub(crate) fn run(command: &Command) -> Result<Exit> {
     let mailbox = Mailbox::of(&found.file, &found.state);
     let name = mailbox.send(kind, &text).map_err(bad_state)?;
     note(&here, &found.file, &found.state, ("signal", "sent"), &format!("{kind}: {}", text.trim()));
-    screen::print(&screen::visible_lines(&sent(&found.state)))?;
-    match args.wait {
+    let workers = to_workers(&here, &found.state, kind, &text)?;
+    screen::print(&screen::visible_lines(&sent(&found.state, workers.len())))?;
+    if !args.wait {
+        return Ok(Exit::Done);
+    }
+    match workers.is_empty() {
         true => wait(&here, &found.state, &name),
-        false => Ok(Exit::Done),
+        // Those are the sessions that there are now.
+        false => workers.iter().try_fold(Exit::Done, |_, (state, name)| wait(&here, state, name)),
     }
 }
 
-fn sent(state: &LoopState) -> String {
+/// Sends it to the workers that have loops of their own, too: none of them looks into this one's box.
+fn to_workers(
+    here: &Here,
+    above: &LoopState,
+    kind: Kind,
+    text: &str,
+) -> Result<Vec<(LoopState, String)>> {
+    let mut all = Vec::new();
+    for (file, state) in parallel::run::of_loop(here, &above.loop_id) {
+        if state.is_live() {
+            let name = Mailbox::of(&file, &state).send(kind, text).map_err(bad_state)?;
+            all.push((state, name));
+        }
+    }
+    Ok(all)
+}
+
+fn sent(state: &LoopState, n_workers: usize) -> String {
     let when = match state.is_running() {
+        true if n_workers > 0 => "each of its workers hears it within its next tool call",
         true => "the model hears it within its next tool call",
         false => "the loop rests, and the model hears it when it goes on",
     };

@@ -14,6 +14,7 @@ use ralph_core::reply::bounded;
 use ralph_core::state::{EndingKind, LoopState, PauseCause, TaskStatus};
 use ralph_core::usage::Tokens;
 use ralph_io::crew::Heard;
+use ralph_io::mailbox::Mailbox;
 use ralph_io::store::LoopFile;
 use ralph_io::worktrees::make::{self, Base};
 use ralph_io::{chance, client, clock, lifecycle};
@@ -22,6 +23,9 @@ use std::path::{Path, PathBuf};
 
 /// A worker's line of the journal is cut here.
 const TOLD: usize = 1_000;
+
+/// What a person has said last is passed on to workers that begin later, so much of it.
+const STEERS: usize = 10;
 
 /// Older worktrees of one task that may be kept.
 const MOST_KEPT: u32 = 1_000;
@@ -131,6 +135,7 @@ impl Run<'_> {
         };
         let mut below = apart::begin(&state, &with).context("the task is gone")?;
         let below = lifecycle::create(&here.home, &mut below).map(|file| (file, below))?;
+        pass_on(file, &state, &below)?;
         let loop_of_worker = below.1.loop_id;
         file.update(|state| parallel::launched(state, id, &loop_of_worker))?;
         let order = Order {
@@ -245,6 +250,15 @@ impl Run<'_> {
         let what = ("parallel run", "worker ended");
         note(self.plan.here, self.plan.file, &loaded.state, what, &why);
     }
+}
+
+/// What a person has said so far: a worker that begins later works by it as well.
+fn pass_on(above: &LoopFile, state: &LoopState, below: &(LoopFile, LoopState)) -> Result<()> {
+    let box_of_worker = Mailbox::of(&below.0, &below.1);
+    for (kind, text) in Mailbox::of(above, state).said(STEERS) {
+        box_of_worker.send(kind, &text)?;
+    }
+    Ok(())
 }
 
 /// Takes what a worker has come to, whose client is gone. Returns what became of its task, in words;
