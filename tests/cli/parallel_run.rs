@@ -247,7 +247,10 @@ fn mailboxes(world: &World) -> Vec<Vec<String>> {
 
 #[test]
 fn what_a_person_says_reaches_those_at_work_and_those_that_begin_later() {
-    let world = world(&[("a", &[]), ("b", &[]), ("c", &["a", "b"])], "await go; echo $id >$id; closes; ends");
+    let world = world(
+        &[("a", &[]), ("b", &[]), ("c", &["a", "b"])],
+        "await go; echo $id >$id; closes; ends",
+    );
     let child = begin(&world, &[]);
     wait_for("two at work", || called(&world, "a", 1) && called(&world, "b", 1));
     let said = world.ralph(&["signal", "steer", "use tabs"]).done().stdout;

@@ -30,6 +30,7 @@ mod tally;
 #[allow(unreachable_pub)]
 #[path = "../support/timeless.rs"]
 mod timeless;
+mod workers;
 #[allow(dead_code)]
 #[path = "../support/session.rs"]
 mod world;
@@ -56,9 +57,10 @@ fn main() -> ExitCode {
 }
 
 fn trials() -> Vec<Trial> {
-    let groups: [(&str, &[Test]); 6] = [
+    let groups: [(&str, &[Test]); 7] = [
         ("one_loop", one_loop::TESTS),
         ("signals", signals::TESTS),
+        ("workers", workers::TESTS),
         ("endings", endings::TESTS),
         ("cancels", cancels::TESTS),
         ("loops", loops::TESTS),
