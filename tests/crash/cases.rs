@@ -43,6 +43,9 @@ pub(crate) struct Case {
     /// Whether it moves a branch. The model of a power cut leaves git's folder as it was before, which
     /// beside files that have moved is a moment that never was.
     pub(crate) moves_branch: bool,
+    /// Whether its last line of the journal follows the answer: what could not be noted as delivered is
+    /// delivered again.
+    pub(crate) delivers: bool,
 }
 
 /// What most cases share.
@@ -55,6 +58,7 @@ const CASE: Case = Case {
     also: &[],
     has_family: false,
     moves_branch: false,
+    delivers: false,
 };
 
 /// All of them.

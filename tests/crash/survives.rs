@@ -85,7 +85,7 @@ fn standing(content: &[u8]) -> Option<String> {
 pub(crate) fn survives(scene: &Scene, lawful: &Lawful, cut: Cut, answered: bool) {
     let world = &scene.world;
     files_are_old_or_new(world, lawful, cut);
-    journal_is_whole(world, lawful, cut, answered);
+    journal_is_whole(scene, lawful, cut, answered);
     a_foreign_session_hears_nothing(world);
     a_person_can_look(world);
     (scene.case.then)(world, answered);
@@ -141,9 +141,12 @@ fn n_lines(world: &World) -> usize {
     journals.iter().map(|folder| journal::load(folder).map_or(0, |it| it.entries.len())).sum()
 }
 
-/// Every decision that was answered has its line. A line may be torn only where the disk tore it.
-fn journal_is_whole(world: &World, lawful: &Lawful, cut: Cut, answered: bool) {
+/// Every decision that was answered has its line; the note that something was delivered follows the
+/// answer. A line may be torn only where the disk tore it.
+fn journal_is_whole(scene: &Scene, lawful: &Lawful, cut: Cut, answered: bool) {
+    let world = &scene.world;
     let (before, after) = lawful.lines;
+    let after = after - usize::from(scene.case.delivers);
     if cut != Cut::Kill {
         return;
     }

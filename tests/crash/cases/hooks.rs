@@ -102,6 +102,35 @@ pub(super) const CASES: &[Case] = &[
         ..CASE
     },
     Case {
+        name: "before a tool: a worker is granted",
+        set: for_workers,
+        act: |w| hook(w, "ralph-pre-tool-use", "PreToolUse", worker_call()),
+        then: |w, answered| {
+            let n_workers = || w.state()["workers"].as_array().map_or(0, Vec::len);
+            assert!(!answered || n_workers() == 1);
+            // The client asks again, or another copy of the hook does: it is one worker.
+            w.event("ralph-pre-tool-use", "PreToolUse", worker_call()).silent();
+            assert_eq!((n_workers(), status_of_task(w).as_str()), (1, "in_progress"));
+        },
+        ..CASE
+    },
+    Case {
+        name: "subagent stop: a report is taken",
+        set: || {
+            let world = for_workers();
+            world.event("ralph-pre-tool-use", "PreToolUse", worker_call()).silent();
+            world.event("ralph-backpressure", "PostToolUse", launched()).silent();
+            world
+        },
+        act: |w| hook(w, "ralph-stop-hook", "SubagentStop", reported()),
+        then: |w, answered| {
+            assert!(!answered || status_of_task(w) == "done");
+            w.event("ralph-stop-hook", "SubagentStop", reported()).silent();
+            assert_eq!(status_of_task(w), "done");
+        },
+        ..CASE
+    },
+    Case {
         name: "stop failure: pauses",
         set: one_stop,
         act: |w| hook(w, "ralph-stop-hook", "StopFailure", json!({"error": "server_error"})),
@@ -174,6 +203,7 @@ pub(super) const CASES: &[Case] = &[
         set: steered,
         act: |w| hook(w, "ralph-backpressure", "PostToolUse", called("")),
         then: |w, answered| heard(w, answered, ""),
+        delivers: true,
         ..CASE
     },
     Case {
@@ -181,6 +211,7 @@ pub(super) const CASES: &[Case] = &[
         set: steered,
         act: |w| hook(w, "ralph-backpressure", "PostToolUse", called("a1")),
         then: |w, answered| heard(w, answered, "a1"),
+        delivers: true,
         ..CASE
     },
     Case {
@@ -188,6 +219,7 @@ pub(super) const CASES: &[Case] = &[
         set: steered,
         act: |w| stop(w, TOKEN),
         then: |w, answered| heard(w, answered, ""),
+        delivers: true,
         ..CASE
     },
     Case {
@@ -528,4 +560,31 @@ fn moved(world: &World, answered: bool) {
     world.expansion("ralph", "").exit(0);
     assert!(world.has_entry(), "the loop is lost between two sessions");
     goes_on_from(world, 1);
+}
+
+/// A loop whose one task is for a worker.
+fn for_workers() -> World {
+    let world = World::new();
+    world.type_command("ralph-parallel", "\"look at it\"");
+    world
+}
+
+fn worker_call() -> Value {
+    json!({"tool_name": "Agent", "tool_use_id": "call-1", "tool_input": {"subagent_type": "ralph-worker",
+        "description": "T-1", "prompt": "Ralph task T-1\n"}})
+}
+
+fn launched() -> Value {
+    let mut call = worker_call();
+    call["tool_response"] = json!({"isAsync": true, "status": "async_launched", "agentId": "a1"});
+    call
+}
+
+fn reported() -> Value {
+    json!({"agent_id": "a1", "agent_type": "ralph-worker", "agent_transcript_path": "/nowhere",
+        "last_assistant_message": "Status: DONE\nFiles changed: none\nTests: none\nCompletion condition: met\nNotes: none"})
+}
+
+fn status_of_task(world: &World) -> String {
+    world.state()["task_graph"][0]["status"].as_str().unwrap_or_default().to_owned()
 }
