@@ -25,6 +25,7 @@ pub mod plan;
 pub mod programs;
 pub mod progress;
 pub mod project;
+pub mod ralplan;
 pub mod receipt;
 pub mod redact;
 pub mod refusal;

@@ -4,13 +4,16 @@
 //! version may have added one. A newer `schema_version` is never rewritten; the store checks that.
 
 mod glance;
+mod ralplan;
 mod read;
 mod words;
 mod worker;
 
 pub use glance::{Document, Glance, GlanceEnding, GlanceTurn};
+pub use ralplan::{Decision, MAX_REJECTIONS, PlanVerdict, Ralplan};
 pub use words::{
-    Completion, EndingKind, Mode, PauseCause, Phase, Signal, StartedBy, TaskStatus, WorkerStanding,
+    Completion, DecidedBy, DecisionKind, EndingKind, Mode, PauseCause, Phase, PlanPhase, Signal,
+    StartedBy, TaskStatus, WorkerStanding,
 };
 pub use worker::Worker;
 
@@ -149,6 +152,9 @@ pub struct LoopState {
     /// For the loop of one worker that was started without a session: the loop whose task it does.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub parent: Option<String>,
+    /// For consensus planning: the plan, and what planner, critic and person said of it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ralplan: Option<Ralplan>,
     /// Members that this version does not know.
     #[serde(flatten)]
     pub extra: Extra,
@@ -203,6 +209,7 @@ impl Default for LoopState {
             parallel: false,
             workers: Vec::new(),
             parent: None,
+            ralplan: None,
             extra: Extra::new(),
         }
     }

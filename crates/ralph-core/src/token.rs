@@ -31,7 +31,7 @@ pub fn request(message: &str, token: &str) -> Request {
 }
 
 /// The last non-empty line, unless it stands inside a code fence or is a quotation.
-fn last_line(message: &str) -> Option<&str> {
+pub(crate) fn last_line(message: &str) -> Option<&str> {
     let mut fence: Option<(char, usize)> = None;
     let mut last = None;
     for line in message.lines() {

@@ -117,7 +117,7 @@ fn labelled(line: &str) -> Option<(usize, &str)> {
 }
 
 /// The paths of a list: by lines or by commas, with or without marks and a word behind.
-fn paths(text: &str) -> Vec<String> {
+pub(crate) fn paths(text: &str) -> Vec<String> {
     let all = text.split(['\n', ',']).map(|part| {
         let part = part.trim().trim_start_matches(['-', '*']).trim();
         // `src/a.rs (new)`, `src/a.rs: the parser`

@@ -74,6 +74,62 @@ words! {
 }
 
 words! {
+    /// Where a consensus planning stands.
+    #[derive(Default)]
+    PlanPhase {
+        /// A planner writes the plan.
+        #[default]
+        PlannerPlanning = "planner_planning",
+        /// The architect answers questions.
+        ArchitectConsultation = "architect_consultation",
+        /// A critic judges the plan.
+        CriticReview = "critic_review",
+        /// A verdict is being carried out; never where a planning rests.
+        HandlingVerdict = "handling_verdict",
+        /// A person has to decide.
+        AwaitingUserApproval = "awaiting_user_approval",
+        /// A person said to go on.
+        Complete = "complete",
+        /// A person ended it.
+        Cancelled = "cancelled",
+    }
+}
+
+impl PlanPhase {
+    /// True when nothing follows any more.
+    pub fn is_over(&self) -> bool {
+        matches!(self, PlanPhase::Complete | PlanPhase::Cancelled)
+    }
+}
+
+words! {
+    /// What a person decided about a plan.
+    #[derive(Default)]
+    DecisionKind {
+        /// Do what the plan says.
+        Proceed = "proceed",
+        /// Plan again.
+        // What is not said is no consent.
+        #[default]
+        Adjust = "adjust",
+        /// Leave it.
+        Discard = "discard",
+    }
+}
+
+words! {
+    /// By which way a person decided.
+    #[derive(Default)]
+    DecidedBy {
+        /// By the answer to the question in the session.
+        #[default]
+        Answer = "answer",
+        /// By a command in a terminal.
+        CommandLine = "command line",
+    }
+}
+
+words! {
     /// Where a worker stands.
     #[derive(Default)]
     WorkerStanding {

@@ -1,0 +1,152 @@
+//! Labelled blocks in a message: a head such as `CRITIC_FEEDBACK:`, and what stands after each label.
+
+/// One block.
+#[derive(Debug, Clone)]
+pub(super) struct Block {
+    head: &'static str,
+    labels: &'static [&'static str],
+    /// Label and text, in the order of the message.
+    values: Vec<(usize, String)>,
+}
+
+impl Block {
+    /// Every text that stands after this label.
+    pub(super) fn all(&self, label: usize) -> impl Iterator<Item = &str> {
+        self.values.iter().filter(move |(at, _)| *at == label).map(|(_, text)| text.as_str())
+    }
+
+    /// The text after this label; empty where there is none, or the form's own placeholder.
+    pub(super) fn text(&self, label: usize) -> &str {
+        self.all(label).last().filter(|text| !is_placeholder(text)).unwrap_or_default()
+    }
+
+    /// The same on one line; notes where there is nothing.
+    pub(super) fn line(&self, label: usize, wrong: &mut Vec<String>) -> String {
+        let words: Vec<&str> = self.text(label).split_whitespace().collect();
+        if words.is_empty() {
+            wrong.push(self.lacks(label));
+        }
+        words.join(" ")
+    }
+
+    /// That there is nothing after this label.
+    pub(super) fn lacks(&self, label: usize) -> String {
+        format!("`{}:` is missing or empty in `{}:`.", self.labels[label], self.head)
+    }
+}
+
+/// All blocks with this head, in the order of the message. A block ends where the next one of any
+/// head begins, at the end of a fence, and at a paragraph that belongs to no label.
+pub(super) fn blocks(
+    message: &str,
+    (head, labels): (&'static str, &'static [&'static str]),
+) -> Vec<Block> {
+    let mut found: Vec<Block> = Vec::new();
+    let (mut inside, mut open, mut blank) = (false, false, false);
+    for line in message.lines() {
+        let labelled = labels
+            .iter()
+            .enumerate()
+            .find_map(|(at, label)| starts_with_mark(line, label).map(|rest| (at, rest)));
+        let is_item = starts_an_item(line) || line.starts_with([' ', '\t']);
+        if starts_with_mark(line, head).is_some() {
+            found.push(Block { head, labels, values: Vec::new() });
+            (inside, open) = (true, false);
+        } else if HEADS.iter().any(|other| starts_with_mark(line, other).is_some())
+            || (line.trim_start().starts_with("```") && open)
+        {
+            (inside, open) = (false, false);
+        } else if let (true, Some(block), Some((at, rest))) = (inside, found.last_mut(), labelled) {
+            block.values.push((at, rest.to_owned()));
+            open = true;
+        } else if blank && !is_item && !line.trim().is_empty() {
+            open = false;
+        } else if let (true, Some((_, text))) =
+            (open, found.last_mut().and_then(|block| block.values.last_mut()))
+        {
+            text.push('\n');
+            text.push_str(line);
+        }
+        blank = line.trim().is_empty();
+    }
+    found
+}
+
+const HEADS: [&str; 4] =
+    ["ARCHITECT_QUESTION", "ARCHITECT_ANSWER", "CRITIC_FEEDBACK", "PLAN_READY"];
+
+/// What follows a mark and its colon at the start of a line. Emphasis, list marks and headings do not
+/// matter, nor does `(if any)` before the colon.
+pub(super) fn starts_with_mark<'a>(line: &'a str, mark: &str) -> Option<&'a str> {
+    let line = line.trim().trim_start_matches(['-', '*', '_', '#', '`', ' ']);
+    let start = line.get(..mark.len())?;
+    let rest = line[mark.len()..].trim_start_matches(['*', '_', '`', ' ']);
+    let rest = rest.strip_prefix("(if any)").unwrap_or(rest).trim_start_matches(['*', '_', ' ']);
+    // A head may stand alone on its line; a label needs its colon.
+    let after = match rest.strip_prefix(':') {
+        Some(after) => after,
+        None if rest.is_empty() && HEADS.contains(&mark) && mark != "PLAN_READY" => rest,
+        None => return None,
+    };
+    start.eq_ignore_ascii_case(mark).then(|| after.trim_matches(['*', '_', ' ']))
+}
+
+/// The items of a list, each on one line; nothing for `none`.
+pub(super) fn items(text: &str) -> Vec<String> {
+    let mut items: Vec<String> = Vec::new();
+    for line in text.lines().filter(|line| !line.trim().is_empty()) {
+        match (items.last_mut(), starts_an_item(line)) {
+            (Some(item), false) => {
+                item.push(' ');
+                item.push_str(line.trim());
+            }
+            _ => items.push(without_mark(line).to_owned()),
+        }
+    }
+    items.retain(|item| !is_nothing(item) && !is_placeholder(item));
+    items
+}
+
+fn starts_an_item(line: &str) -> bool {
+    without_mark(line).len() < line.trim().len()
+}
+
+/// The line without `-`, `*`, `•`, `3.` or `3)` before it.
+fn without_mark(line: &str) -> &str {
+    let line = line.trim();
+    let marked = line.strip_prefix(['-', '*', '•']).or_else(|| {
+        let rest = line.trim_start_matches(|letter: char| letter.is_ascii_digit());
+        (rest.len() < line.len()).then_some(rest)?.strip_prefix(['.', ')'])
+    });
+    marked.filter(|rest| rest.is_empty() || rest.starts_with(' ')).map_or(line, str::trim)
+}
+
+fn is_nothing(item: &str) -> bool {
+    let word = item.trim_matches(['*', '_', '`', '.', '(', ')', '[', ']', '-', ' ']);
+    let nothing = ["", "none", "n/a", "nothing", "no", "no questions", "no issues"];
+    nothing.iter().any(|none| word.eq_ignore_ascii_case(none))
+}
+
+/// What the forms have in place of an answer.
+const PLACEHOLDERS: [&str; 14] = [
+    "Architecture/Performance/Security/Pattern",
+    "What we're planning",
+    "specific paths",
+    "What we need answered",
+    "Matching topic",
+    "What Architect found after reading files",
+    "Specific guidance",
+    "What to consider",
+    "file:line citations from codebase",
+    "Issue with specific fix required",
+    "Nice to fix",
+    "Architectural question needing expert input",
+    "OKAY|REJECT",
+    "OKAY or REJECT",
+];
+
+fn is_placeholder(text: &str) -> bool {
+    let text = text.trim();
+    let inner = text.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(text);
+    PLACEHOLDERS.contains(&inner)
+}

@@ -1,0 +1,167 @@
+use super::*;
+
+const QUESTION_TEXT: &str = "ARCHITECT_QUESTION:\n- Topic: Security\n- Context: login\n- Files to examine: src/a.rs, `src/b.rs`\n\
+                             - Specific Question: Who holds the key?";
+const ANSWER_TEXT: &str = "ARCHITECT_ANSWER:\n- Topic: Security\n- Analysis: read it\n- Recommendation: a vault\n\
+                           - Trade-offs: one more part\n- References: src/a.rs:3";
+const REJECT: &str = "CRITIC_FEEDBACK:\n- Verdict: REJECT\n- Critical Issues:\n  1. T-2 has no test; add one\n  2. `x` is gone\n\
+                      - Minor Issues:\n  1. a name\n- Questions for Architect (if any):\n  1. Is a lock needed?";
+
+fn words(all: &[&str]) -> Vec<String> {
+    all.iter().map(|one| (*one).to_owned()).collect()
+}
+
+#[track_caller]
+fn ready(message: &str, expected: Option<Result<&str, &str>>) {
+    let found = plan_ready(message);
+    match (found, expected) {
+        (None, None) => {}
+        (Some(Ok(path)), Some(Ok(wanted))) => assert_eq!(path, wanted, "{message}"),
+        (Some(Err(why)), Some(Err(wanted))) => assert!(why.contains(wanted), "{why}"),
+        (found, _) => panic!("{message}: {found:?}"),
+    }
+}
+
+#[test]
+fn the_last_plan_ready_names_the_plan() {
+    for message in [
+        "PLAN_READY: .omc/plans/a.md",
+        "**PLAN_READY:** `.omc/plans/a.md`",
+        "- `PLAN_READY: .omc/plans/a.md`",
+        "```\nPLAN_READY: .omc/plans/a.md\n```",
+        "PLAN_READY: .omc/plans/old.md\n\nand then\nPLAN_READY:.omc/plans/a.md\n",
+    ] {
+        ready(message, Some(Ok(".omc/plans/a.md")));
+    }
+    ready("I will end with PLAN_READY: .omc/plans/a.md", None);
+    ready("> PLAN_READY: .omc/plans/a.md", None);
+    ready("PLAN_READY soon", None);
+    for message in ["PLAN_READY:", "PLAN_READY: <path>", "PLAN_READY: .omc/plans/[feature].md"] {
+        ready(message, Some(Err("stands the path")));
+    }
+}
+
+#[test]
+fn questions_are_read_in_the_forms_that_models_write() {
+    let expected = Question {
+        topic: "Security".into(),
+        context: "login".into(),
+        files: words(&["src/a.rs", "src/b.rs"]),
+        question: "Who holds the key?".into(),
+    };
+    let marked = "### ARCHITECT_QUESTION\n**Topic:** Security\n* **Context**: login\n- Files to examine:\n  - src/a.rs\n  - `src/b.rs` (new)\n\n\
+                  - specific question: Who holds\n  the key?\n\nThat is all.";
+    for message in [QUESTION_TEXT, &format!("```\n{QUESTION_TEXT}\n```\nbye"), marked] {
+        assert_eq!(questions(message), Ok(vec![expected.clone()]), "{message}");
+    }
+    let two = format!("{QUESTION_TEXT}\n\n{QUESTION_TEXT}\nPLAN_READY: .omc/plans/a.md");
+    assert_eq!(questions(&two).unwrap().len(), 2);
+    assert_eq!(questions("no question"), Ok(Vec::new()));
+}
+
+#[track_caller]
+fn lacks<T: std::fmt::Debug>(read: Result<T, Vec<String>>, expected: &[&str]) {
+    let wrong = read.unwrap_err();
+    assert_eq!(wrong.len(), expected.len(), "{wrong:?}");
+    for (said, words) in wrong.iter().zip(expected) {
+        assert!(said.contains(words), "{said}");
+    }
+}
+
+#[test]
+fn what_a_question_or_an_answer_lacks_is_named() {
+    lacks(questions("ARCHITECT_QUESTION:\n- Topic: x"), &["`Context:`", "`Files", "`Specific"]);
+    lacks(
+        questions(&QUESTION_TEXT.replace("src/a.rs, `src/b.rs`", "[specific paths]")),
+        &["`Files to examine:` is missing"],
+    );
+    lacks(answers("All is well."), &["no `ARCHITECT_ANSWER:`"]);
+    lacks(answers(&ANSWER_TEXT.replace("src/a.rs:3", "")), &["`References:`"]);
+    assert_eq!(answers(ANSWER_TEXT).unwrap()[0].references, "src/a.rs:3");
+}
+
+#[track_caller]
+fn verdict_is(message: &str, okay: bool) -> Feedback {
+    let read = feedback(message).unwrap_or_else(|wrong| panic!("{message}: {wrong:?}"));
+    assert_eq!(read.okay, okay, "{message}");
+    read
+}
+
+#[test]
+fn a_rejection_carries_its_issues_and_questions() {
+    let read = verdict_is(REJECT, false);
+    assert_eq!(read.critical, words(&["T-2 has no test; add one", "`x` is gone"]));
+    assert_eq!(read.minor, words(&["a name"]));
+    assert_eq!(read.questions, words(&["Is a lock needed?"]));
+    let prose = format!("{REJECT}\n\nSo much for that.\n");
+    assert_eq!(verdict_is(&prose, false).questions, words(&["Is a lock needed?"]));
+    let fenced = format!("```\n{}\n```", REJECT.replace("1. Is a lock needed?", "none"));
+    assert_eq!(verdict_is(&fenced, false).questions, words(&[]));
+    let wrapped = REJECT.replace("; add one", "\n     and should have one");
+    assert_eq!(verdict_is(&wrapped, false).critical[0], "T-2 has no test and should have one");
+}
+
+#[test]
+fn an_approval_is_the_one_word() {
+    for message in [
+        "CRITIC_FEEDBACK:\n- Verdict: OKAY",
+        "**CRITIC_FEEDBACK**\n**Verdict:** OKAY\n- Critical Issues: none\n- Minor Issues:\n  1. a name",
+        "CRITIC_FEEDBACK:\n- Verdict: okay.\n- Questions for Architect (if any):\n  none",
+        "All of it holds.\n\nOKAY",
+        "All of it holds.\n\n**OKAY**",
+        "VERDICT: OKAY",
+        "Good.\n**Verdict:** OKAY\n",
+        "CRITIC_FEEDBACK:\n- Verdict: OKAY\n\nOKAY",
+    ] {
+        verdict_is(message, true);
+    }
+    let read = verdict_is("CRITIC_FEEDBACK:\n- Verdict: OKAY\n- Plan hash: `0123456789ab`", true);
+    assert_eq!(read.judged.as_deref(), Some("0123456789ab"));
+}
+
+#[test]
+fn of_two_verdicts_the_last_counts() {
+    let okay = "CRITIC_FEEDBACK:\n- Verdict: OKAY";
+    verdict_is(&format!("{REJECT}\n\n{okay}"), true);
+    verdict_is(&format!("{okay}\n\n{REJECT}"), false);
+}
+
+#[test]
+fn what_is_ambiguous_is_no_verdict() {
+    for message in [
+        "CRITIC_FEEDBACK:\n- Verdict: OKAY, if T-2 is split",
+        "CRITIC_FEEDBACK:\n- Verdict: NOT OKAY",
+        "CRITIC_FEEDBACK:\n- Verdict: OKAY or REJECT",
+        "CRITIC_FEEDBACK:\n- Verdict: OKAY\n- Verdict: REJECT",
+        "CRITIC_FEEDBACK:\n- Verdict: OKAY\n\nREJECT",
+        &format!("{REJECT}\n\nOKAY"),
+    ] {
+        lacks(feedback(message), &["not clear"]);
+    }
+    for message in [
+        "",
+        "The plan is OKAY",
+        "It is okay",
+        "okay",
+        "> OKAY",
+        "```\nOKAY\n```",
+        "OKAY\nbut for one thing",
+        "I would write VERDICT: OKAY",
+        "CRITIC_FEEDBACK:\n- Critical Issues:\n  1. x",
+    ] {
+        lacks(feedback(message), &["no verdict"]);
+    }
+    lacks(feedback("REJECT"), &["needs its reasons"]);
+    lacks(feedback("CRITIC_FEEDBACK:\n- Verdict: REJECT"), &["at least one numbered item"]);
+    lacks(
+        feedback(
+            "CRITIC_FEEDBACK:\n- Verdict: REJECT\n- Critical Issues:\n  1. [Issue with specific fix required]",
+        ),
+        &["at least one numbered item"],
+    );
+    lacks(feedback(&REJECT.replace("REJECT", "OKAY")), &["critical issues do not go"]);
+    lacks(
+        feedback("CRITIC_FEEDBACK:\n- Verdict: OKAY\n- Questions for Architect:\n  1. a?"),
+        &["questions for the architect do not go"],
+    );
+}
