@@ -4,6 +4,9 @@
 //! that the client itself names for it goes, and nothing that an agent says is ever a person's consent.
 
 pub mod formats;
+mod step;
+
+pub use step::{Event, Outcome, PlanSeen, Refusal, begin, step};
 
 use crate::state::Ralplan;
 use sha2::{Digest, Sha256};

@@ -1,0 +1,430 @@
+use super::*;
+use crate::state::DecidedBy;
+
+pub(crate) const H1: &str = "1111111111111111111111111111111111111111111111111111111111111111";
+pub(crate) const H2: &str = "2222222222222222222222222222222222222222222222222222222222222222";
+const READY: &str = "PLAN_READY: .omc/plans/a.md";
+const OKAY: &str = "CRITIC_FEEDBACK:\n- Verdict: OKAY";
+pub(crate) const REJECT: &str = "CRITIC_FEEDBACK:\n- Verdict: REJECT\n- Critical Issues:\n  1. T-2 has no test\n- Minor Issues:\n  1. a name";
+const ASKS: &str = "ARCHITECT_QUESTION:\n- Topic: Security\n- Context: login\n- Files to examine: src/a.rs\n\
+                    - Specific Question: Who holds the key?";
+const ANSWERS: &str = "ARCHITECT_ANSWER:\n- Topic: Security\n- Analysis: a\n- Recommendation: r\n\
+                       - Trade-offs: t\n- References: src/a.rs:1";
+
+/// A planning with the gap finder behind it.
+pub(crate) fn planning() -> Ralplan {
+    let mut plan = begin("log in", Timestamp::UNIX_EPOCH);
+    check(&mut plan, Event::GapFinderReported { message: "none" }, "noted | planner_planning 0/5");
+    plan
+}
+
+fn seen(hash: &str) -> Option<PlanSeen> {
+    let path = ".omc/plans/a.md".to_owned();
+    Some(PlanSeen { path, hash: hash.to_owned(), gates: Vec::new() })
+}
+
+fn ready(agent: &'static str, hash: &str) -> Event<'static> {
+    Event::PlannerReported { agent, message: READY, plan: seen(hash) }
+}
+
+pub(crate) fn verdict<'a>(agent: &'a str, message: &'a str, hash_now: &'a str) -> Event<'a> {
+    Event::CriticReported { agent, message, hash_now }
+}
+
+pub(crate) fn decided(kind: DecisionKind, text: &str, hash: &str) -> Event<'static> {
+    Event::Answered(Decision {
+        kind,
+        text: text.to_owned(),
+        plan_hash: hash.to_owned(),
+        by: DecidedBy::Answer,
+        at: Timestamp::UNIX_EPOCH,
+    })
+}
+
+fn in_words(plan: &Ralplan, outcome: &Outcome) -> String {
+    let words = match outcome {
+        Outcome::Moved(phases) => {
+            phases.iter().map(PlanPhase::to_string).collect::<Vec<_>>().join(" → ")
+        }
+        Outcome::Noted => "noted".to_owned(),
+        Outcome::SentBack(wrong) => format!("sent back: {}", wrong.join(" ")),
+        Outcome::Dropped(wrong) => format!("dropped: {}", wrong.join(" ")),
+        Outcome::Refused(why) => format!("refused: {why}"),
+    };
+    format!("{words} | {} {}", plan.phase, position(plan))
+}
+
+/// Takes the event and compares what came of it: every part of `expected` between two `…`.
+#[track_caller]
+pub(crate) fn check(plan: &mut Ralplan, event: Event<'_>, expected: &str) {
+    let outcome = step(plan, &event);
+    let said = in_words(plan, &outcome);
+    let mut parts = expected.split('…');
+    assert!(said.starts_with(parts.next().unwrap()), "{said}");
+    assert!(parts.all(|part| said.contains(part)), "{said}");
+    let end = expected.rsplit('…').next().unwrap();
+    assert!(said.ends_with(end), "{said}");
+}
+
+/// A planning whose plan is before a critic.
+fn in_review(hash: &str) -> Ralplan {
+    let mut plan = planning();
+    check(&mut plan, ready("p1", hash), "critic_review | critic_review 0/5");
+    check(&mut plan, Event::CriticCalled { hash }, "noted | critic_review 0/5");
+    plan
+}
+
+pub(crate) fn awaiting() -> Ralplan {
+    let mut plan = in_review(H1);
+    let expected = "handling_verdict → awaiting_user_approval | awaiting_user_approval 0/5";
+    check(&mut plan, verdict("c1", OKAY, H1), expected);
+    plan
+}
+
+/// One rejection more, from planner to verdict.
+pub(crate) fn reject_once(plan: &mut Ralplan, agent: &str) {
+    step(plan, &ready("p1", H1));
+    step(plan, &Event::CriticCalled { hash: H1 });
+    step(plan, &verdict(agent, REJECT, H1));
+}
+
+#[test]
+fn a_plan_goes_from_planner_to_critic_to_person() {
+    let mut plan = awaiting();
+    assert_eq!(plan.plan_hash, H1);
+    check(&mut plan, decided(DecisionKind::Proceed, "", H1), "complete | complete 0/5");
+    assert_eq!(
+        plan.log,
+        [
+            "[RALPLAN Iteration 0/5] Initializing...",
+            "[RALPLAN] Starting - Critic review will be required",
+            "[RALPLAN] Gap finder consulted",
+            "[RALPLAN] Critic review required before approval",
+            "[RALPLAN] Plan ready, invoking Critic for review",
+            "[RALPLAN] Invoking Critic for plan review",
+            "[RALPLAN] Critic verdict: OKAY",
+            "[RALPLAN] Approved by Critic at iteration 0/5",
+            "[RALPLAN] Plan approved by Critic. Awaiting user approval before implementation.",
+            "[RALPLAN] Proceed: approved by the person",
+        ]
+    );
+}
+
+#[test]
+fn failed_gates_go_back_to_the_planner_and_are_no_iteration() {
+    let mut plan = planning();
+    let failing = |agent| Event::PlannerReported {
+        agent,
+        message: READY,
+        plan: Some(PlanSeen { gates: vec!["line 3: vague".into()], ..seen(H1).unwrap() }),
+    };
+    check(&mut plan, failing("p1"), "sent back: line 3: vague | planner_planning 0/5");
+    check(&mut plan, failing("p1"), "dropped: line 3: vague | planner_planning 0/5");
+    assert_eq!((plan.failed_gates.len(), plan.ready_hash.as_str()), (1, ""));
+    let gone = Event::PlannerReported { agent: "p2", message: READY, plan: None };
+    check(&mut plan, gone, "sent back: …does not exist…planner_planning 0/5");
+    let elsewhere = Event::PlannerReported {
+        agent: "p3",
+        message: READY,
+        plan: Some(PlanSeen { path: "src/a.md".into(), ..seen(H1).unwrap() }),
+    };
+    check(&mut plan, elsewhere, "sent back: `src/a.md` is no place…planner_planning 0/5");
+    check(&mut plan, ready("p2", H1), "critic_review | critic_review 0/5");
+    assert!(plan.failed_gates.is_empty());
+}
+
+#[test]
+fn a_plan_that_no_gap_finder_has_looked_at_is_not_ready() {
+    let mut plan = begin("t", Timestamp::UNIX_EPOCH);
+    check(&mut plan, ready("p1", H1), "sent back: The gap finder has not…planner_planning 0/5");
+    check(&mut plan, Event::GapFinderReported { message: " " }, "dropped: …planner_planning 0/5");
+    check(&mut plan, Event::GapFinderReported { message: "x" }, "noted | planner_planning 0/5");
+    check(&mut plan, ready("p1", H1), "critic_review | critic_review 0/5");
+}
+
+#[test]
+fn a_planner_that_says_neither_is_asked_once() {
+    let mut plan = planning();
+    let report = |message| Event::PlannerReported { agent: "p1", message, plan: None };
+    check(&mut plan, report("Done!"), "sent back: A planner ends with…planner_planning 0/5");
+    check(&mut plan, report("Done!"), "dropped: …planner_planning 0/5");
+    let mut plan = planning();
+    check(&mut plan, report("PLAN_READY:"), "sent back: After `PLAN_READY:`…planner_planning 0/5");
+    let mut plan = planning();
+    let half = "ARCHITECT_QUESTION:\n- Topic: x";
+    check(&mut plan, report(half), "sent back: `Context:` is missing…planner_planning 0/5");
+}
+
+#[test]
+fn questions_go_to_the_architect_and_the_answers_back() {
+    let mut plan = planning();
+    let both = format!("{ASKS}\n\n{READY}");
+    let asks = Event::PlannerReported { agent: "p1", message: &both, plan: seen(H1) };
+    check(&mut plan, asks, "architect_consultation | architect_consultation 0/5");
+    assert_eq!((plan.ready_hash.as_str(), plan.plan_path.as_str()), ("", ".omc/plans/a.md"));
+    check(
+        &mut plan,
+        ready("p1", H1),
+        "refused: …architect_consultation`…architect_consultation 0/5",
+    );
+    let answer = |message| Event::ArchitectReported { agent: "a1", message };
+    check(&mut plan, answer("Use a vault."), "sent back: …architect_consultation 0/5");
+    check(&mut plan, answer(ANSWERS), "planner_planning | planner_planning 0/5");
+    assert_eq!(plan.answers.len(), 1);
+    assert!(plan.answers[0].contains("references: src/a.rs:1"), "{}", plan.answers[0]);
+    check(&mut plan, ready("p1", H1), "critic_review | critic_review 0/5");
+    assert!(plan.answers.is_empty() && plan.questions.is_empty());
+}
+
+#[test]
+fn a_critics_questions_go_to_the_architect_before_the_planner() {
+    let mut plan = in_review(H1);
+    let asks = format!("{REJECT}\n- Questions for Architect:\n  1. A lock?\n  2. A queue?");
+    let expected = "handling_verdict → architect_consultation | architect_consultation 1/5";
+    check(&mut plan, verdict("c1", &asks, H1), expected);
+    let one = Event::ArchitectReported { agent: "a", message: ANSWERS };
+    check(&mut plan, one, "sent back: 1 of 2 questions…architect_consultation 1/5");
+    let two = format!("{ANSWERS}\n{ANSWERS}");
+    let two = Event::ArchitectReported { agent: "a", message: &two };
+    check(&mut plan, two, "planner_planning | planner_planning 1/5");
+    assert!(plan.feedback.contains("1. T-2 has no test"), "{}", plan.feedback);
+}
+
+#[test]
+fn a_verdict_counts_only_from_a_critic_and_on_the_frozen_text() {
+    let mut plan = in_review(H1);
+    check(&mut plan, verdict("p1", OKAY, H1), "refused: agent `p1` wrote…critic_review 0/5");
+    check(&mut plan, verdict("", OKAY, H1), "refused: a report counts…critic_review 0/5");
+    check(
+        &mut plan,
+        verdict("c1", OKAY, H2),
+        "refused: the plan was `111111111111`…is `222222222222` now…critic_review 0/5",
+    );
+    check(&mut plan, verdict("c1", OKAY, ""), "refused: …is not there now…critic_review 0/5");
+    let other = format!("{OKAY}\n- Plan hash: {}", short(H2));
+    check(&mut plan, verdict("c1", &other, H1), "refused: the critic judged…critic_review 0/5");
+    let few = format!("{OKAY}\n- Plan hash: 1");
+    check(&mut plan, verdict("c1", &few, H1), "refused: the critic judged…critic_review 0/5");
+    assert_eq!((&plan.verdict, plan.iteration), (&None, 0));
+    let same = format!("{OKAY}\n- Plan hash: `{}`", short(H1));
+    check(&mut plan, verdict("c1", &same, H1), "handling_verdict → …awaiting_user_approval 0/5");
+}
+
+#[test]
+fn a_verdict_without_a_call_counts_for_nothing() {
+    let mut plan = planning();
+    check(&mut plan, verdict("c1", OKAY, H1), "refused: a critic's verdict…planner_planning 0/5");
+    check(&mut plan, Event::CriticCalled { hash: H1 }, "refused: a call of…planner_planning 0/5");
+    check(&mut plan, ready("p1", H1), "critic_review | critic_review 0/5");
+    check(&mut plan, verdict("c1", OKAY, H1), "refused: no text was put…critic_review 0/5");
+}
+
+#[test]
+fn a_plan_that_changes_after_it_was_called_ready_goes_back() {
+    for called_before in [false, true] {
+        let mut plan = planning();
+        step(&mut plan, &ready("p1", H1));
+        if called_before {
+            step(&mut plan, &Event::CriticCalled { hash: H1 });
+        }
+        let called = Event::CriticCalled { hash: H2 };
+        check(&mut plan, called, "planner_planning | planner_planning 0/5");
+        assert!(plan.failed_gates[0].contains("changed after `PLAN_READY:`"));
+        check(&mut plan, verdict("c1", OKAY, H2), "refused: …planner_planning 0/5");
+        check(&mut plan, ready("p1", H2), "critic_review | critic_review 0/5");
+    }
+    let mut plan = in_review(H1);
+    check(&mut plan, Event::CriticCalled { hash: H1 }, "noted | critic_review 0/5");
+}
+
+#[test]
+fn who_planned_out_of_turn_is_a_planner_all_the_same() {
+    let mut plan = in_review(H1);
+    check(&mut plan, ready("x", H1), "refused: a planner's report…critic_review 0/5");
+    check(&mut plan, verdict("x", OKAY, H1), "refused: agent `x` wrote…critic_review 0/5");
+    step(&mut plan, &verdict("c1", REJECT, H1));
+    check(&mut plan, ready("c1", H1), "refused: agent `c1` judged…planner_planning 1/5");
+}
+
+#[test]
+fn a_verdict_that_cannot_be_read_is_asked_for_once() {
+    let mut plan = in_review(H1);
+    check(&mut plan, verdict("c1", "OKAY-ish", H1), "sent back: There is no verdict…0/5");
+    check(
+        &mut plan,
+        verdict("c1", "OKAY-ish", H1),
+        "dropped: There is no verdict…critic_review 0/5",
+    );
+    check(&mut plan, verdict("c2", OKAY, H1), "handling_verdict → …awaiting_user_approval 0/5");
+}
+
+#[test]
+fn the_fifth_rejection_goes_to_the_person_with_its_concerns() {
+    let mut plan = planning();
+    for n in 1..=4 {
+        reject_once(&mut plan, "c1");
+        assert_eq!((plan.iteration, &plan.phase), (n, &PlanPhase::PlannerPlanning));
+        assert_eq!((plan.plan_hash.as_str(), plan.forced), ("", false));
+    }
+    reject_once(&mut plan, "c1");
+    assert_eq!((plan.iteration, &plan.phase), (5, &PlanPhase::AwaitingUserApproval));
+    assert_eq!((plan.forced, &plan.concerns[..]), (true, &["T-2 has no test".to_owned()][..]));
+    assert!(plan.log.last().unwrap().contains("WARNING: 5/5"), "{:?}", plan.log);
+    check(&mut plan, decided(DecisionKind::Proceed, "", H1), "complete | complete 5/5");
+}
+
+#[test]
+fn proceed_holds_only_for_the_judged_text() {
+    let mut plan = awaiting();
+    for hash in [H2, ""] {
+        let expected =
+            "refused: the plan that was judged is `111111111111`…awaiting_user_approval 0/5";
+        check(&mut plan, decided(DecisionKind::Proceed, "", hash), expected);
+        assert_eq!(plan.decision, None);
+    }
+    check(
+        &mut plan,
+        decided(DecisionKind::Other("maybe".into()), "", H1),
+        "refused: `maybe` is no decision…awaiting_user_approval 0/5",
+    );
+}
+
+#[test]
+fn adjust_begins_to_count_anew_and_carries_what_was_said() {
+    let mut plan = planning();
+    (0..5).for_each(|_| reject_once(&mut plan, "c1"));
+    let adjust = decided(DecisionKind::Adjust, "use less", H2);
+    check(&mut plan, adjust, "planner_planning | planner_planning 0/5");
+    assert_eq!(
+        plan.feedback,
+        "The person wants the plan adjusted: use less\nLeft open by the critic: T-2 has no test"
+    );
+    assert_eq!((plan.forced, plan.plan_hash.as_str(), plan.concerns.len()), (false, "", 0));
+    assert_eq!(plan.decision.as_ref().unwrap().kind, DecisionKind::Adjust);
+}
+
+#[test]
+fn a_person_ends_it_at_any_time_and_nothing_follows() {
+    for end in [Event::Cancelled, Event::MirrorGone, decided(DecisionKind::Discard, "", H2)] {
+        let mut plan = awaiting();
+        check(&mut plan, end.clone(), "cancelled | cancelled 0/5");
+        for after in [ready("p1", H1), decided(DecisionKind::Proceed, "", H1), end] {
+            check(&mut plan, after, "refused: this planning is over…cancelled 0/5");
+        }
+    }
+    for end in [Event::Cancelled, Event::MirrorGone] {
+        check(&mut planning(), end.clone(), "cancelled | cancelled 0/5");
+        check(&mut in_review(H1), end, "cancelled | cancelled 0/5");
+    }
+}
+
+#[test]
+fn a_decision_counts_only_when_it_was_asked_for() {
+    for kind in [DecisionKind::Proceed, DecisionKind::Adjust, DecisionKind::Discard] {
+        let mut plan = in_review(H1);
+        check(&mut plan, decided(kind, "", H1), "refused: a person's decision…critic_review 0/5");
+    }
+}
+
+#[test]
+fn the_log_keeps_its_last_lines() {
+    let mut plan = planning();
+    for n in 0..300 {
+        log(&mut plan, format!("{n}"));
+    }
+    assert_eq!((plan.log.len(), plan.log[99].as_str()), (100, "299"));
+}
+
+/// Everything but the notes of who was what.
+fn apart_from_roles(plan: &Ralplan) -> Ralplan {
+    Ralplan { planners: Vec::new(), critics: Vec::new(), ..plan.clone() }
+}
+
+/// What holds after every event, whatever came before it.
+fn holds(before: &Ralplan, event: &Event<'_>, outcome: &Outcome, after: &Ralplan) {
+    if matches!(outcome, Outcome::Refused(_)) {
+        assert_eq!(apart_from_roles(before), apart_from_roles(after), "{event:?}");
+    }
+    if after.phase == PlanPhase::AwaitingUserApproval {
+        let verdict = after.verdict.as_ref().expect("a verdict");
+        assert_eq!(verdict.plan_hash, after.plan_hash, "{event:?}");
+        assert!(!after.plan_hash.is_empty(), "{event:?}");
+        assert!(verdict.okay || (after.forced && after.iteration >= after.max_iterations));
+        assert!(!after.planners.contains(&verdict.agent) || before.phase == after.phase);
+    }
+    if after.phase == PlanPhase::Complete {
+        let decision = after.decision.as_ref().expect("a decision");
+        assert_eq!(decision.kind, DecisionKind::Proceed);
+        assert_eq!(decision.plan_hash, after.plan_hash);
+        assert_eq!(after.verdict.as_ref().expect("a verdict").plan_hash, decision.plan_hash);
+        if before.phase != after.phase {
+            assert!(matches!(event, Event::Answered(_)), "{event:?}");
+        }
+    }
+    assert_ne!(after.phase, PlanPhase::HandlingVerdict, "it never rests there");
+    if before.phase.is_over() {
+        assert!(matches!(outcome, Outcome::Refused(Refusal::Over { .. })), "{event:?}");
+    }
+}
+
+fn events() -> Vec<Event<'static>> {
+    vec![
+        Event::GapFinderReported { message: "gaps" },
+        ready("p", H1),
+        ready("p", H2),
+        Event::PlannerReported { agent: "p", message: ASKS, plan: None },
+        Event::ArchitectReported { agent: "a", message: ANSWERS },
+        Event::CriticCalled { hash: H1 },
+        Event::CriticCalled { hash: H2 },
+        verdict("c", OKAY, H1),
+        verdict("c", OKAY, H2),
+        verdict("p", OKAY, H1),
+        verdict("c", REJECT, H1),
+        decided(DecisionKind::Proceed, "", H1),
+        decided(DecisionKind::Adjust, "less", H1),
+        Event::MirrorGone,
+    ]
+}
+
+/// Every sequence of events up to this length; states that were reached before with as many events
+/// left are not gone through again. Returns the phases that were reached.
+fn explore(start: Ralplan, length: usize) -> Vec<String> {
+    let (events, mut level) = (events(), vec![start]);
+    let mut reached = std::collections::BTreeSet::new();
+    let mut known = std::collections::HashSet::new();
+    for _ in 0..length {
+        let mut next = Vec::new();
+        for before in &level {
+            for event in &events {
+                let mut after = before.clone();
+                let outcome = step(&mut after, event);
+                holds(before, event, &outcome, &after);
+                reached.insert(after.phase.to_string());
+                // How it came there is told by the log, and decides nothing.
+                let key = Ralplan { log: Vec::new(), ..after.clone() };
+                if known.insert(format!("{key:?}")) {
+                    next.push(after);
+                }
+            }
+        }
+        level = next;
+    }
+    reached.into_iter().collect()
+}
+
+#[test]
+fn no_sequence_of_events_goes_around_a_gate() {
+    let all = [
+        "architect_consultation",
+        "awaiting_user_approval",
+        "cancelled",
+        "complete",
+        "critic_review",
+        "planner_planning",
+    ];
+    assert_eq!(explore(begin("t", Timestamp::UNIX_EPOCH), 6), all);
+    // The same with one rejection left before the person is asked anyway.
+    let mut late = planning();
+    (0..4).for_each(|_| reject_once(&mut late, "c"));
+    assert_eq!(explore(late, 6), all);
+}
