@@ -7,6 +7,8 @@
 pub mod lines;
 mod read;
 
+pub use read::{Block, block};
+
 use crate::graph::{self, Flaw};
 use crate::state::{Criterion, Extra, LoopState, Task, TaskStatus};
 use crate::vacuous;
@@ -54,7 +56,7 @@ impl fmt::Display for Problem {
     }
 }
 
-/// Reads a plan from a JSON document, or from the last ```` ```json ```` block of a Markdown one.
+/// Reads a plan from a JSON document, or from a block of a Markdown one: see [`block`].
 pub fn parse(text: &str) -> Result<Plan, Vec<Problem>> {
     let mut problems = Vec::new();
     let mut plan = read::document(text, &mut problems)?;

@@ -4,6 +4,7 @@
 //! that the client itself names for it goes, and nothing that an agent says is ever a person's consent.
 
 pub mod formats;
+pub mod gates;
 mod step;
 
 pub use step::{Event, Outcome, PlanSeen, Refusal, begin, step};

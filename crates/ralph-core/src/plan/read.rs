@@ -24,7 +24,7 @@ fn object(text: &str) -> Result<Map<String, Value>, String> {
     let whole = || text.starts_with('[').then(|| text.to_owned());
     let json = match text.starts_with('{') {
         true => Some(text.to_owned()),
-        false => last_block(text).or_else(whole),
+        false => block(text).map(|block| block.text).or_else(whole),
     };
     let Some(json) = json else {
         return Err("there is no plan here; write a JSON object, or a Markdown document with one \
@@ -38,28 +38,40 @@ fn object(text: &str) -> Result<Map<String, Value>, String> {
     }
 }
 
-/// The text of the last block that is fenced as JSON. A block that is not closed ends with the
-/// text; what is fenced as anything else is passed over as a whole, since it may show a plan
-/// that is not meant.
-fn last_block(text: &str) -> Option<String> {
-    let mut last = None;
-    let mut lines = text.lines();
-    while let Some(line) = lines.next() {
-        let Some((fence, kind)) = opening(line) else { continue };
-        let block: Vec<&str> = lines.by_ref().take_while(|line| !closes(line, fence)).collect();
-        if kind.eq_ignore_ascii_case("json") {
-            last = Some(block.join("\n"));
-        }
-    }
-    last
+/// A block of a Markdown document that is fenced as JSON.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Block {
+    /// The line of its opening fence, counted from 1.
+    pub line: usize,
+    /// What stands in it.
+    pub text: String,
 }
 
-/// The marks of a fence and the word after them.
+/// The block that holds the plan: the last one that says ```` ```json ralph-plan ````, else the last that
+/// says ```` ```json ````. A block that is not closed ends with the text; what is fenced as anything else
+/// is passed over as a whole, since it may show a plan that is not meant.
+pub fn block(text: &str) -> Option<Block> {
+    let (mut last, mut named) = (None, None);
+    let mut lines = text.lines().enumerate();
+    while let Some((at, line)) = lines.next() {
+        let Some((fence, kind)) = opening(line) else { continue };
+        let inside: Vec<&str> =
+            lines.by_ref().map(|(_, line)| line).take_while(|line| !closes(line, fence)).collect();
+        let mut words = kind.split_whitespace();
+        if words.next().is_some_and(|word| word.eq_ignore_ascii_case("json")) {
+            let place = if words.any(|word| word == "ralph-plan") { &mut named } else { &mut last };
+            *place = Some(Block { line: at + 1, text: inside.join("\n") });
+        }
+    }
+    named.or(last)
+}
+
+/// The marks of a fence and the words after them.
 fn opening(line: &str) -> Option<(&str, &str)> {
     let line = line.trim();
     let mark = line.chars().next().filter(|mark| matches!(mark, '`' | '~'))?;
     let (fence, rest) = line.split_at(line.len() - line.trim_start_matches(mark).len());
-    (fence.len() >= 3).then(|| (fence, rest.split_whitespace().next().unwrap_or_default()))
+    (fence.len() >= 3).then_some((fence, rest))
 }
 
 fn closes(line: &str, fence: &str) -> bool {

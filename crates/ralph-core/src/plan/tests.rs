@@ -246,3 +246,14 @@ fn what_a_plan_does_not_say_stays() {
     parse(&with_tasks(json!([{"name": "a"}])).to_string()).unwrap().fill(&mut state);
     assert_eq!((state.prompt.as_str(), state.max_iterations, state.task_graph.len()), ("p", 9, 1));
 }
+
+#[test]
+fn the_block_that_says_ralph_plan_is_the_plan_wherever_it_stands() {
+    let named = "```json ralph-plan\n{\"task_graph\":[{\"name\":\"meant\"}]}\n```\n";
+    let other = "```json\n{\"task_graph\":[{\"name\":\"an example\"}]}\n```\n";
+    for text in [format!("a\n{named}b\n{other}"), format!("a\n{other}{named}")] {
+        assert_eq!(parse(&text).unwrap().tasks[0].name, "meant");
+    }
+    assert_eq!(block(&format!("a\n\n{named}")).unwrap().line, 3);
+    assert_eq!(block("no block"), None);
+}
