@@ -5,8 +5,12 @@
 
 pub mod formats;
 pub mod gates;
+pub mod mirror;
+mod next;
+pub mod question;
 mod step;
 
+pub use next::{Call, Next, next};
 pub use step::{Event, Outcome, PlanSeen, Refusal, begin, step};
 
 use crate::state::Ralplan;

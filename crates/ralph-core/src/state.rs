@@ -9,7 +9,7 @@ mod read;
 mod words;
 mod worker;
 
-pub use glance::{Document, Glance, GlanceEnding, GlanceTurn};
+pub use glance::{Document, Glance, GlanceEnding, GlancePlan, GlanceTurn};
 pub use ralplan::{Decision, MAX_REJECTIONS, PlanVerdict, Ralplan};
 pub use words::{
     Completion, DecidedBy, DecisionKind, EndingKind, Mode, PauseCause, Phase, PlanPhase, Signal,
@@ -643,6 +643,33 @@ mod tests {
         let pause = state.pause.as_ref().unwrap();
         assert_eq!((&pause.cause, pause.detail.as_str()), (&PauseCause::Person, "typed"));
         assert_eq!(state.resume_phase, Some(Phase::Implementation));
+    }
+
+    #[test]
+    fn a_planning_is_kept_whole_and_seen_at_a_glance() {
+        let text = json!({
+            "mode": "ralplan",
+            "ralplan": {
+                "phase": "awaiting_user_approval", "iteration": 2, "plan_path": ".omc/plans/a.md",
+                "plan_hash": "abc", "planners": ["p"], "mood": "good",
+                "verdict": {"agent": "c", "plan_hash": "abc", "okay": true},
+                "decision": {"kind": "later", "by": "command line"},
+            },
+        });
+        let state: LoopState = serde_json::from_value(text.clone()).unwrap();
+        let plan = state.ralplan.as_ref().unwrap();
+        assert_eq!((plan.iteration, plan.max_iterations), (2, 5));
+        assert_eq!(plan.decision.as_ref().unwrap().by, DecidedBy::CommandLine);
+        let back = serde_json::to_value(&state).unwrap();
+        assert_eq!(back["ralplan"]["mood"], "good");
+        assert_eq!(back["ralplan"]["decision"]["kind"], "later");
+        assert_eq!(serde_json::from_value::<LoopState>(back).unwrap(), state);
+        let glance: Glance = serde_json::from_value(text).unwrap();
+        let plan = glance.ralplan.unwrap();
+        assert_eq!(plan.phase, PlanPhase::AwaitingUserApproval);
+        assert_eq!((plan.plan_path.as_str(), plan.plan_hash.as_str()), (".omc/plans/a.md", "abc"));
+        let alone = serde_json::to_value(LoopState::default()).unwrap();
+        assert!(alone.get("ralplan").is_none(), "what says nothing is not written");
     }
 
     #[test]

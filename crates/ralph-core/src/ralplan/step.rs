@@ -525,7 +525,7 @@ fn answered(plan: &mut Ralplan, decision: &Decision) -> Result<Outcome, Refusal>
 
 fn adjust(plan: &mut Ralplan, words: &str) -> Outcome {
     let mut feedback = match words.trim() {
-        "" => "The person wants the plan adjusted, and gave no words for it with the answer."
+        "" => "The person wants the plan adjusted and gave no words for it: look at the task again, and name in the plan what else could be done."
             .to_owned(),
         words => format!("The person wants the plan adjusted: {words}"),
     };

@@ -1,7 +1,7 @@
 //! A glance at the state document: what a tool call needs, whose cost does not grow with what the
 //! document holds besides.
 
-use super::{EndingKind, LoopState, Mode, Phase, SCHEMA_VERSION, Via};
+use super::{EndingKind, LoopState, Mode, Phase, PlanPhase, SCHEMA_VERSION, Via};
 use serde::Deserialize;
 use std::path::{Component, Path, PathBuf};
 
@@ -37,6 +37,8 @@ pub struct Glance {
     pub project_root: String,
     /// As in [`LoopState`].
     pub document: String,
+    /// As in [`LoopState`].
+    pub ralplan: Option<GlancePlan>,
 }
 
 /// What is absent is as in the whole document.
@@ -57,8 +59,21 @@ impl Default for Glance {
             baseline_pending: false,
             project_root: String::new(),
             document: String::new(),
+            ralplan: None,
         }
     }
+}
+
+/// A consensus planning, at a glance.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default)]
+pub struct GlancePlan {
+    /// As in [`super::Ralplan`].
+    pub phase: PlanPhase,
+    /// As in [`super::Ralplan`].
+    pub plan_path: String,
+    /// As in [`super::Ralplan`].
+    pub plan_hash: String,
 }
 
 /// The turn that a loop drives, at a glance.
