@@ -8,7 +8,7 @@ mod blocks;
 
 use crate::parallel::report::paths;
 use crate::token;
-use blocks::{Block, blocks, items, starts_with_mark};
+use blocks::{Block, blocks, items, paragraph, starts_with_mark};
 
 /// A question of a planner or a critic.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -159,7 +159,7 @@ pub fn feedback(message: &str) -> Result<Feedback, Vec<String>> {
         };
     };
     let mut wrong = Vec::new();
-    let mut said: Vec<Option<bool>> = block.all(0).map(verdict).collect();
+    let mut said: Vec<Option<bool>> = block.all(0).map(|text| verdict(&paragraph(text))).collect();
     said.extend(last.map(Some));
     let okay = match said.as_slice() {
         [] => {
@@ -198,7 +198,7 @@ pub fn feedback(message: &str) -> Result<Feedback, Vec<String>> {
                 .to_owned(),
         );
     }
-    let judged = Some(bare(block.text(4).trim().to_owned())).filter(|hash| !hash.is_empty());
+    let judged = block.text(4).split_whitespace().next().map(|hash| bare(hash.to_owned()));
     match wrong.is_empty() {
         true => Ok(Feedback { okay, critical, minor: items(block.text(2)), questions, judged }),
         false => Err(wrong),

@@ -91,6 +91,15 @@ pub(super) fn starts_with_mark<'a>(line: &'a str, mark: &str) -> Option<&'a str>
     start.eq_ignore_ascii_case(mark).then(|| after.trim_matches(['*', '_', ' ']))
 }
 
+/// The text up to a blank line or the next item of a list, on one line.
+pub(super) fn paragraph(text: &str) -> String {
+    let mut lines = text.lines();
+    let first = lines.next().unwrap_or_default();
+    let ends = |line: &&str| line.trim().is_empty() || starts_an_item(line);
+    let rest = lines.take_while(|line| !ends(line)).map(str::trim);
+    std::iter::once(first).chain(rest).collect::<Vec<_>>().join(" ")
+}
+
 /// The items of a list, each on one line; nothing for `none`.
 pub(super) fn items(text: &str) -> Vec<String> {
     let mut items: Vec<String> = Vec::new();
@@ -123,7 +132,17 @@ fn without_mark(line: &str) -> &str {
 
 fn is_nothing(item: &str) -> bool {
     let word = item.trim_matches(['*', '_', '`', '.', '(', ')', '[', ']', '-', ' ']);
-    let nothing = ["", "none", "n/a", "nothing", "no", "no questions", "no issues"];
+    let nothing = [
+        "",
+        "none",
+        "none found",
+        "n/a",
+        "nothing",
+        "no",
+        "no questions",
+        "no issues",
+        "no critical issues",
+    ];
     nothing.iter().any(|none| word.eq_ignore_ascii_case(none))
 }
 

@@ -112,10 +112,18 @@ fn an_approval_is_the_one_word() {
         "VERDICT: OKAY",
         "Good.\n**Verdict:** OKAY\n",
         "CRITIC_FEEDBACK:\n- Verdict: OKAY\n\nOKAY",
+        "CRITIC_FEEDBACK:\n- Verdict: OKAY\n- Strengths: clear\n- Critical Issues: None found.",
+        "CRITIC_FEEDBACK:\n- Verdict: OKAY\n\nThe plan is sound.",
     ] {
         verdict_is(message, true);
     }
     let read = verdict_is("CRITIC_FEEDBACK:\n- Verdict: OKAY\n- Plan hash: `0123456789ab`", true);
+    assert_eq!(read.judged.as_deref(), Some("0123456789ab"));
+    let read =
+        verdict_is("CRITIC_FEEDBACK:\n- Plan hash: 0123456789ab\nVERDICT: OKAY\n\nOKAY", true);
+    assert_eq!(read.judged.as_deref(), Some("0123456789ab"));
+    let read =
+        verdict_is("CRITIC_FEEDBACK:\n- Verdict: OKAY\n- Plan hash: 0123456789ab\nOKAY", true);
     assert_eq!(read.judged.as_deref(), Some("0123456789ab"));
 }
 
@@ -130,6 +138,7 @@ fn of_two_verdicts_the_last_counts() {
 fn what_is_ambiguous_is_no_verdict() {
     for message in [
         "CRITIC_FEEDBACK:\n- Verdict: OKAY, if T-2 is split",
+        "CRITIC_FEEDBACK:\n- Verdict: OKAY\n  provided that T-2 is split",
         "CRITIC_FEEDBACK:\n- Verdict: NOT OKAY",
         "CRITIC_FEEDBACK:\n- Verdict: OKAY or REJECT",
         "CRITIC_FEEDBACK:\n- Verdict: OKAY\n- Verdict: REJECT",

@@ -230,6 +230,7 @@ fn a_plan_that_changes_after_it_was_called_ready_goes_back() {
         let called = Event::CriticCalled { hash: H2 };
         check(&mut plan, called, "planner_planning | planner_planning 0/5");
         assert!(plan.failed_gates[0].contains("changed after `PLAN_READY:`"));
+        assert_eq!((plan.ready_hash.as_str(), plan.plan_hash.as_str()), ("", ""));
         check(&mut plan, verdict("c1", OKAY, H2), "refused: …planner_planning 0/5");
         check(&mut plan, ready("p1", H2), "critic_review | critic_review 0/5");
     }
@@ -350,7 +351,18 @@ fn holds(before: &Ralplan, event: &Event<'_>, outcome: &Outcome, after: &Ralplan
         assert_eq!(verdict.plan_hash, after.plan_hash, "{event:?}");
         assert!(!after.plan_hash.is_empty(), "{event:?}");
         assert!(verdict.okay || (after.forced && after.iteration >= after.max_iterations));
-        assert!(!after.planners.contains(&verdict.agent) || before.phase == after.phase);
+        if before.phase != after.phase {
+            let Event::CriticReported { agent, message, hash_now } = event else {
+                panic!("{event:?} brought it to the person");
+            };
+            assert_eq!(before.phase, PlanPhase::CriticReview, "{event:?}");
+            assert_eq!(
+                (*hash_now, &before.plan_hash),
+                (after.plan_hash.as_str(), &after.plan_hash)
+            );
+            assert!(!after.planners.iter().any(|planner| planner == agent), "{event:?}");
+            assert_eq!(*message == OKAY, !after.forced, "{event:?}");
+        }
     }
     if after.phase == PlanPhase::Complete {
         let decision = after.decision.as_ref().expect("a decision");
@@ -358,6 +370,7 @@ fn holds(before: &Ralplan, event: &Event<'_>, outcome: &Outcome, after: &Ralplan
         assert_eq!(decision.plan_hash, after.plan_hash);
         assert_eq!(after.verdict.as_ref().expect("a verdict").plan_hash, decision.plan_hash);
         if before.phase != after.phase {
+            assert_eq!(before.phase, PlanPhase::AwaitingUserApproval, "{event:?}");
             assert!(matches!(event, Event::Answered(_)), "{event:?}");
         }
     }
