@@ -7,6 +7,7 @@
 mod bash;
 mod places;
 mod ralph_command;
+mod reading;
 mod record;
 
 use crate::event::ToolInput;

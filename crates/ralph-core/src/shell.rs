@@ -112,6 +112,17 @@ pub fn read(command: &str, known: &[(&str, &str)]) -> Reading {
     reader.reading
 }
 
+/// The syntax tree of a command line that is short and shallow enough to be parsed.
+pub(crate) fn parsed(text: &str) -> Result<Vec<Node>, Opaque> {
+    if text.len() > LONGEST {
+        return Err(Opaque::TooLong);
+    }
+    if !bounds::is_shallow(text) {
+        return Err(Opaque::TooDeep);
+    }
+    rable::parse(text, true).map_err(|error| Opaque::Syntax(error.to_string()))
+}
+
 #[derive(Default)]
 struct Reader {
     reading: Reading,
@@ -139,17 +150,13 @@ impl Reader {
         if self.depth >= DEEPEST {
             return self.opaque(Opaque::TooDeep);
         }
-        if text.len() > LONGEST || !self.spend(64 + text.len()) {
+        if !self.spend(64 + text.len()) {
             return self.opaque(Opaque::TooLong);
         }
-
-        if !bounds::is_shallow(text) {
-            return self.opaque(Opaque::TooDeep);
-        }
         self.depth += 1;
-        match rable::parse(text, true) {
+        match parsed(text) {
             Ok(nodes) => nodes.iter().for_each(|node| self.node(node, &Stdin::Inherited)),
-            Err(error) => self.opaque(Opaque::Syntax(error.to_string())),
+            Err(why) => self.opaque(why),
         }
         self.depth -= 1;
     }

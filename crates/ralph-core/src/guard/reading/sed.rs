@@ -1,0 +1,134 @@
+//! A `sed` that only prints.
+//!
+//! Its scripts can write files and run commands, so a script is taken apart: addresses, and commands
+//! that do neither. `--sandbox` refuses the others by itself.
+
+use super::Why;
+use super::words::Said;
+use std::iter::Peekable;
+use std::str::Chars;
+
+pub(super) fn only_reads(arguments: &[Said]) -> Result<(), Why> {
+    let (mut scripts, mut operands) = (Vec::new(), Vec::new());
+    let mut in_sandbox = false;
+    let mut rest = arguments.iter();
+    while let Some(word) = rest.next() {
+        let Some(option) = word.text.strip_prefix('-').filter(|rest| !rest.is_empty()) else {
+            operands.push(word);
+            continue;
+        };
+        match option {
+            "-" => {
+                operands.extend(rest);
+                break;
+            }
+            "-quiet" | "-silent" | "-regexp-extended" | "-null-data" | "-separate" => {}
+            "-sandbox" => in_sandbox = true,
+            _ if option.starts_with("-expression=") => {
+                scripts
+                    .push(Said { text: option["-expression=".len()..].to_owned(), ..word.clone() });
+            }
+            _ if option.bytes().all(|letter| b"nErsz".contains(&letter)) => {}
+            _ if option.ends_with('e')
+                && option[..option.len() - 1].bytes().all(|letter| b"nErsz".contains(&letter)) =>
+            {
+                scripts.extend(rest.next().cloned());
+            }
+            _ => return Err(Why::Argument("sed".to_owned(), word.shown())),
+        }
+    }
+    // Before `--` a word that begins with what is computed may be an option.
+    let ended = arguments.iter().position(|word| word.literal() == Some("--"));
+    let before = &arguments[..ended.unwrap_or(arguments.len())];
+    let loose = |word: &&Said| word.literal().is_none() && !word.is_operand();
+    if let Some(word) = before.iter().find(loose) {
+        return Err(Why::Computed("sed".to_owned(), word.shown()));
+    }
+    if scripts.is_empty() {
+        scripts.extend(operands.first().map(|word| (*word).clone()));
+    }
+    for script in scripts {
+        let plain = script.literal().is_some_and(only_prints);
+        if !plain && !(in_sandbox && !script.many) {
+            return Err(Why::Argument("sed".to_owned(), script.shown()));
+        }
+    }
+    Ok(())
+}
+
+/// True for a script of addresses, `p`, `d`, `q`, `s/…/…/` and the like.
+fn only_prints(script: &str) -> bool {
+    let mut letters = script.chars().peekable();
+    while letters.peek().is_some() {
+        if statement(&mut letters).is_none() {
+            return false;
+        }
+    }
+    true
+}
+
+fn statement(letters: &mut Peekable<Chars<'_>>) -> Option<()> {
+    skip(letters, " \t\n;");
+    while let Some(&letter) = letters.peek() {
+        match letter {
+            '0'..='9' | '$' | ',' | '!' | ' ' | '~' | '+' => drop(letters.next()),
+            '/' => {
+                letters.next();
+                up_to('/', letters)?;
+                skip(letters, "I");
+            }
+            _ => break,
+        }
+    }
+    match letters.next() {
+        None | Some('{' | '}') => Some(()),
+        Some('p' | 'd' | 'l' | '=' | 'n' | 'N' | 'D' | 'P' | 'h' | 'H' | 'g' | 'G' | 'x') => {
+            end(letters)
+        }
+        Some('q' | 'Q') => {
+            skip(letters, " 0123456789");
+            end(letters)
+        }
+        Some(command @ ('s' | 'y')) => {
+            let delimiter =
+                letters.next().filter(char::is_ascii_punctuation).filter(|l| *l != '\\')?;
+            up_to(delimiter, letters)?;
+            up_to(delimiter, letters)?;
+            skip(letters, if command == 's' { "gpiI0123456789" } else { "" });
+            end(letters)
+        }
+        Some(_) => None,
+    }
+}
+
+/// A statement ends with a separator, or where the script or its block does.
+fn end(letters: &mut Peekable<Chars<'_>>) -> Option<()> {
+    skip(letters, " \t");
+    matches!(letters.peek(), None | Some(';' | '\n' | '}')).then_some(())
+}
+
+fn skip(letters: &mut Peekable<Chars<'_>>, these: &str) {
+    while letters.next_if(|letter| these.contains(*letter)).is_some() {}
+}
+
+/// Past the delimiter. Inside brackets one `sed` takes it for the end and another does not, so they
+/// may hold neither it nor anything that makes their own end doubtful.
+fn up_to(delimiter: char, letters: &mut Peekable<Chars<'_>>) -> Option<()> {
+    loop {
+        match letters.next()? {
+            letter if letter == delimiter => return Some(()),
+            '\\' => drop(letters.next()?),
+            '\n' => return None,
+            '[' => {
+                skip(letters, "^");
+                letters.next().filter(|first| !"[]\\\n".contains(*first) && *first != delimiter)?;
+                while letters
+                    .next()
+                    .filter(|next| !"[\\\n".contains(*next) && *next != delimiter)?
+                    != ']'
+                {}
+            }
+            _ => {}
+        }
+    }
+}

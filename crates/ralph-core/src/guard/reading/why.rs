@@ -1,0 +1,64 @@
+//! Why a command line is not known to read only, and what is allowed instead.
+
+/// What was found first.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in crate::guard) enum Why {
+    /// It cannot be parsed, or nests too deep.
+    Unreadable,
+    /// A construct of the shell.
+    Construct(&'static str),
+    /// A redirection that may write.
+    Redirection(String),
+    /// A variable that may choose what runs.
+    Variable(String),
+    /// The name of the program is computed.
+    ComputedName,
+    /// A program by its path, which may be a file of the project.
+    File(String),
+    /// A shell is given a script that does not stand in the line.
+    Script(String),
+    /// A program that is not on the list.
+    Program(String),
+    /// An option, an argument or a subcommand of a program that otherwise reads.
+    Argument(String, String),
+    /// A word of which nobody can say that it is no option.
+    Computed(String, String),
+}
+
+impl Why {
+    /// For the model: what was found, and what to write instead.
+    pub(in crate::guard) fn says(&self) -> String {
+        match self {
+            Why::Unreadable => "this line cannot be read; write one plain command".to_owned(),
+            Why::Construct(what) => {
+                format!("{what} is not let through; write plain commands, joined by `&&` or `|`")
+            }
+            Why::Redirection(what) => format!(
+                "the redirection `{what}` may write; only `/dev/null` may be written to, and \
+                 `2>&1` is allowed"
+            ),
+            Why::Variable(name) => {
+                format!("setting `{name}` may choose which program runs; leave it out")
+            }
+            Why::ComputedName => "the name of the program is computed; write it out".to_owned(),
+            Why::File(name) => format!(
+                "`{name}` is run by its path, and what a file does is not known; read it with `cat`"
+            ),
+            Why::Script(name) => format!(
+                "`{name}` runs a script that does not stand in the line; only `{name} -c '…'` is \
+                 allowed, with commands that read"
+            ),
+            Why::Program(name) => format!(
+                "`{name}` is not on the list of programs that only read; use `cat`, `grep`, `rg`, \
+                 `ls`, `find`, `head`, `wc`, `jq` or `git log|diff|show|status`"
+            ),
+            Why::Argument(name, word) => {
+                format!("`{name}` with `{word}` is not known to read only; leave it out")
+            }
+            Why::Computed(name, word) => format!(
+                "`{word}` could become an option of `{name}`; write it out, or put `--` or `./` \
+                 before it"
+            ),
+        }
+    }
+}

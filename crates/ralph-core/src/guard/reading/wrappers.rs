@@ -1,0 +1,141 @@
+//! Programs that start another: allowed as far as that one reads.
+
+use super::words::Said;
+use super::{Why, programs, script, variables};
+use crate::shell::UNKNOWN;
+
+const SHELLS: [&str; 7] = ["ash", "bash", "dash", "ksh", "mksh", "sh", "zsh"];
+
+pub(super) fn only_read(name: &str, arguments: &[Said], depth: usize) -> Result<(), Why> {
+    let inner = match name {
+        _ if SHELLS.contains(&name) => return shell(name, arguments, depth),
+        "env" => env(arguments)?,
+        "xargs" => return programs::only_read(&fed(arguments)?, depth),
+        "timeout" => {
+            let options = ["-k", "-s", "--kill-after", "--signal"];
+            let flags = ["--foreground", "--preserve-status", "-v", "--verbose"];
+            let rest = after_options(name, arguments, &options, &flags)?;
+            rest.split_first()
+                .filter(|(time, _)| time.literal().is_some())
+                .map(|(_, rest)| rest)
+                .ok_or_else(|| Why::Program(name.to_owned()))?
+        }
+        "nohup" => after_options(name, arguments, &[], &[])?,
+        "nice" => after_options(name, arguments, &["-n", "--adjustment"], &[])?,
+        "stdbuf" => after_options(
+            name,
+            arguments,
+            &["-i", "-o", "-e"],
+            &["-oL", "-o0", "-eL", "-e0", "-i0"],
+        )?,
+        "builtin" => arguments,
+        "command" => match arguments.first().and_then(Said::literal) {
+            Some("-v" | "-V") => return Ok(()),
+            _ => after_options(name, arguments, &[], &["-p"])?,
+        },
+        _ => return Err(Why::Program(name.to_owned())),
+    };
+    programs::only_read(inner, depth)
+}
+
+/// What follows the options of a wrapper; one that is not listed is refused.
+fn after_options<'a>(
+    name: &str,
+    arguments: &'a [Said],
+    valued: &[&str],
+    flags: &[&str],
+) -> Result<&'a [Said], Why> {
+    // A value like an option would leave open what is an option.
+    let is_value = |word: &Said| !word.many && !word.text.starts_with('-');
+    let is_joined = |text: &str| {
+        let (option, number) = text.split_at(text.floor_char_boundary(2));
+        valued.contains(&option)
+            && !number.is_empty()
+            && number.bytes().all(|byte| byte.is_ascii_digit())
+    };
+    let mut rest = arguments;
+    while let Some((word, after)) = rest.split_first() {
+        let Some(text) = word.literal() else { return Ok(rest) };
+        let long = text.split_once('=').map_or(text, |(name, _)| name);
+        rest = match text {
+            _ if !text.starts_with('-') => return Ok(rest),
+            "--" => return Ok(after),
+            _ if flags.contains(&text) || text != long && valued.contains(&long) => after,
+            _ if is_joined(text) => after,
+            _ if valued.contains(&text) && after.first().is_some_and(is_value) => &after[1..],
+            _ => return Err(Why::Argument(name.to_owned(), text.to_owned())),
+        };
+    }
+    Ok(rest)
+}
+
+/// `env [-i] [-u NAME] [NAME=VALUE]… COMMAND`
+fn env(arguments: &[Said]) -> Result<&[Said], Why> {
+    let mut rest = after_options(
+        "env",
+        arguments,
+        &["-u", "--unset"],
+        &["-i", "-", "--ignore-environment", "-0"],
+    )?;
+    while let Some((word, after)) = rest.split_first() {
+        match word.text.split_once('=') {
+            Some((name, _)) if !word.many => variables::may_be_set(name)?,
+            _ => return Ok(rest),
+        }
+        rest = after;
+    }
+    Ok(rest)
+}
+
+/// The command of `xargs`, with what is put into it.
+fn fed(arguments: &[Said]) -> Result<Vec<Said>, Why> {
+    let valued = ["-n", "-P", "-L", "-s", "-d", "-I", "--max-args", "--max-procs", "--delimiter"];
+    let flags = [
+        "-0",
+        "-r",
+        "-t",
+        "-x",
+        "-I{}",
+        "-I%",
+        "-0n1",
+        "-r0",
+        "-0r",
+        "--null",
+        "--no-run-if-empty",
+    ];
+    let rest = after_options("xargs", arguments, &valued, &flags)?;
+    let options = &arguments[..arguments.len() - rest.len()];
+    let mut inner = rest.to_vec();
+    let mut place = None;
+    for (at, word) in options.iter().enumerate() {
+        match word.literal() {
+            Some("-I") => {
+                place = Some(options.get(at + 1).and_then(Said::literal).unwrap_or_default())
+            }
+            Some(joined) if joined.starts_with("-I") => place = Some(&joined[2..]),
+            _ => {}
+        }
+    }
+    match place {
+        Some("") => return Err(Why::Argument("xargs".to_owned(), "-I".to_owned())),
+        Some(place) => {
+            for word in &mut inner {
+                word.text = word.text.replace(place, &UNKNOWN.to_string());
+            }
+        }
+        None if inner.is_empty() => {}
+        None => inner.push(Said::unknowns()),
+    }
+    Ok(inner)
+}
+
+/// Only a script that stands in the line.
+fn shell(name: &str, arguments: &[Said], depth: usize) -> Result<(), Why> {
+    let words: Vec<Option<&str>> = arguments.iter().take(2).map(Said::literal).collect();
+    match words[..] {
+        [Some("-c" | "-ec" | "-uc" | "-euc" | "-ce"), Some(text)] => script(text, depth + 1),
+        // Parses and runs nothing.
+        [Some("-n"), Some(_)] if arguments.len() == 2 && arguments[1].is_operand() => Ok(()),
+        _ => Err(Why::Script(name.to_owned())),
+    }
+}
