@@ -26,6 +26,7 @@ fn rule(command: &str) -> Option<guard::Rule> {
         agent: Agent::Main,
         session_id: "s",
         places: &PLACES,
+        ralplan: None,
     };
     let cwd = "/home/p/work";
     let call = Call { tool: "Bash", input: &input, cwd, resolved: None, cut: false };

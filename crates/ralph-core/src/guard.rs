@@ -2,20 +2,23 @@
 //!
 //! The loop protects itself from a mistaken agent, not from a hostile one with a shell: what
 //! cannot be known about a command line is let through, unless its bare text already names a
-//! protected place or a refused command.
+//! protected place or a refused command. Consensus planning guards a person's decision: what is not
+//! known to read is refused until it is made.
 
 mod bash;
 mod places;
 mod ralph_command;
 mod reading;
 mod record;
+mod wall;
 
 use crate::event::ToolInput;
 use crate::state::Mode;
 use serde::{Deserialize, Serialize};
 
 pub use places::Places;
-pub use record::Record;
+pub use record::{Gate, Record};
+pub use wall::PlanGate;
 
 /// What the guard knows about the session.
 #[derive(Debug, Clone, Copy)]
@@ -30,6 +33,9 @@ pub struct Situation<'a> {
     pub session_id: &'a str,
     /// What is protected.
     pub places: &'a Places,
+    /// How far consensus planning is, in the mode that plans. Without it that mode counts as one of
+    /// the others, so whoever reads the state and finds none must refuse by itself.
+    pub ralplan: Option<PlanGate<'a>>,
 }
 
 /// How a live loop stands.
@@ -95,6 +101,10 @@ pub enum Rule {
     Mutation,
     /// The Agent tool.
     Agent,
+    /// The Skill tool.
+    Skill,
+    /// A tool that is not known to read only.
+    OtherTool,
     /// Anything that may change the tree before the baseline was taken.
     Baseline,
     /// An edit of a place that belongs to Ralph or registers its hooks.
@@ -114,6 +124,8 @@ impl Rule {
             Rule::ExitPlan => "exit_plan",
             Rule::Mutation => "mutation",
             Rule::Agent => "agent",
+            Rule::Skill => "skill",
+            Rule::OtherTool => "other_tool",
             Rule::Baseline => "baseline",
             Rule::ProtectedPlace => "protected_place",
             Rule::RefusedCommand => "refused_command",
@@ -123,11 +135,21 @@ impl Rule {
 }
 
 /// What one cell of the table says.
-#[derive(Clone, Copy, PartialEq)]
+#[derive(Clone, Copy, PartialEq, Debug)]
 enum Cell {
     Allowed,
     DeniedWhileRunning,
     DeniedWhileLive,
+    /// The question of the gate and no other.
+    OnlyGatesQuestion,
+    /// A planner's files below the folder of plans, and commands that only read.
+    OnlyPlanner,
+    /// Commands that only read.
+    OnlyReading,
+    /// The agents that plan.
+    OnlyPlanningAgents,
+    /// The skills that plan.
+    OnlyPlanningSkills,
 }
 
 /// The columns of the table.
@@ -135,31 +157,40 @@ enum Cell {
 enum Column {
     Loop,
     Other,
+    UntilVerdict,
+    AwaitingPerson,
 }
 
-use Cell::{Allowed, DeniedWhileLive, DeniedWhileRunning};
+use Cell::{
+    Allowed, DeniedWhileLive, DeniedWhileRunning, OnlyGatesQuestion, OnlyPlanner,
+    OnlyPlanningAgents, OnlyPlanningSkills, OnlyReading,
+};
 
 /// Mode × tool. A mode whose own rules are not in the table yet gets the column `Other`.
-const TABLE: [(Rule, [Cell; 2]); 8] = [
-    //                        loop, refine        other modes
-    (Rule::Question, [DeniedWhileRunning, DeniedWhileRunning]),
-    (Rule::EnterPlan, [DeniedWhileRunning, DeniedWhileRunning]),
-    (Rule::ExitPlan, [Allowed, Allowed]),
-    (Rule::Mutation, [Allowed, Allowed]),
-    (Rule::Agent, [Allowed, Allowed]),
-    (Rule::ProtectedPlace, [DeniedWhileLive, DeniedWhileLive]),
-    (Rule::RefusedCommand, [DeniedWhileLive, DeniedWhileLive]),
-    (Rule::CutCommand, [DeniedWhileLive, DeniedWhileLive]),
+#[rustfmt::skip]
+const TABLE: [(Rule, [Cell; 4]); 10] = [
+    //                      loop, refine        other modes         until the verdict   awaiting the person
+    (Rule::Question,       [DeniedWhileRunning, DeniedWhileRunning, DeniedWhileLive,    OnlyGatesQuestion]),
+    (Rule::EnterPlan,      [DeniedWhileRunning, DeniedWhileRunning, Allowed,            DeniedWhileLive]),
+    (Rule::ExitPlan,       [Allowed,            Allowed,            DeniedWhileLive,    DeniedWhileLive]),
+    (Rule::Mutation,       [Allowed,            Allowed,            OnlyPlanner,        OnlyReading]),
+    (Rule::Agent,          [Allowed,            Allowed,            OnlyPlanningAgents, DeniedWhileLive]),
+    (Rule::Skill,          [Allowed,            Allowed,            OnlyPlanningSkills, OnlyPlanningSkills]),
+    (Rule::OtherTool,      [Allowed,            Allowed,            DeniedWhileLive,    DeniedWhileLive]),
+    (Rule::ProtectedPlace, [DeniedWhileLive,    DeniedWhileLive,    DeniedWhileLive,    DeniedWhileLive]),
+    (Rule::RefusedCommand, [DeniedWhileLive,    DeniedWhileLive,    DeniedWhileLive,    DeniedWhileLive]),
+    (Rule::CutCommand,     [DeniedWhileLive,    DeniedWhileLive,    DeniedWhileLive,    DeniedWhileLive]),
 ];
 
 /// May this tool run now?
 pub fn decide(situation: &Situation<'_>, call: &Call<'_>) -> Ruling {
-    match touched(situation, call) {
-        Some((rule, reason)) if denies(situation, rule) => Ruling::Deny { rule, reason },
-        Some((Rule::Mutation | Rule::Agent, _)) if must_wait(situation, call) => {
+    let Some((rule, reason)) = touched(situation, call) else { return Ruling::Allow };
+    match denied(situation, call, rule, reason) {
+        Some(reason) => Ruling::Deny { rule, reason },
+        None if matches!(rule, Rule::Mutation | Rule::Agent) && must_wait(situation, call) => {
             Ruling::Deny { rule: Rule::Baseline, reason: BASELINE.to_owned() }
         }
-        _ => Ruling::Allow,
+        None => Ruling::Allow,
     }
 }
 
@@ -174,16 +205,29 @@ fn must_wait(situation: &Situation<'_>, call: &Call<'_>) -> bool {
     situation.standing == Standing::AwaitingBaseline && !bash::only_asks_ralph(call)
 }
 
-fn denies(situation: &Situation<'_>, rule: Rule) -> bool {
-    let column = match situation.mode {
-        Mode::Loop | Mode::Refine => Column::Loop,
-        _ => Column::Other,
+/// What the cell of this row says to the model; none when it lets the call through.
+fn denied(
+    situation: &Situation<'_>,
+    call: &Call<'_>,
+    rule: Rule,
+    reason: String,
+) -> Option<String> {
+    let column = match (situation.ralplan, situation.mode) {
+        (Some(PlanGate { awaiting_person: true, .. }), _) => Column::AwaitingPerson,
+        (Some(_), _) => Column::UntilVerdict,
+        (None, Mode::Loop | Mode::Refine) => Column::Loop,
+        (None, _) => Column::Other,
     };
-    let cell = TABLE.iter().find(|(row, _)| *row == rule).map(|(_, cells)| cells[column as usize]);
-    match cell {
-        Some(DeniedWhileLive) => true,
-        Some(DeniedWhileRunning) => situation.standing != Standing::Paused,
-        Some(Allowed) | None => false,
+    let (_, cells) = TABLE.iter().find(|(row, _)| *row == rule)?;
+    match (cells[column as usize], situation.ralplan) {
+        (Allowed, _) => None,
+        (DeniedWhileRunning, _) if situation.standing == Standing::Paused => None,
+        (_, None) => Some(reason),
+        (cell, Some(gate)) => match rule {
+            Rule::ProtectedPlace | Rule::RefusedCommand => Some(reason),
+            Rule::CutCommand => Some(wall::cut(&gate)),
+            _ => wall::check(cell, &gate, situation.agent, call).err(),
+        },
     }
 }
 
@@ -196,7 +240,9 @@ fn touched(situation: &Situation<'_>, call: &Call<'_>) -> Option<(Rule, String)>
         "Agent" | "Task" => Some((Rule::Agent, String::new())),
         "Write" | "Edit" | "MultiEdit" | "NotebookEdit" => Some(edited(situation, call)),
         "Bash" => Some(bash::row(situation, call)),
-        _ => None,
+        "Skill" => Some((Rule::Skill, String::new())),
+        tool if wall::is_reader(tool) => None,
+        _ => Some((Rule::OtherTool, String::new())),
     }
 }
 

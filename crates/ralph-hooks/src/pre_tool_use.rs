@@ -90,6 +90,7 @@ fn ruling(call: &Call, state: &Glance, standing: Standing) -> Option<Denial> {
         agent,
         session_id: &call.input.session_id,
         places: &places,
+        ralplan: None,
     };
     let path = call.input.tool_input.path().filter(|_| guard::looks_at_places(tool));
     let resolved = path.and_then(places::resolve);

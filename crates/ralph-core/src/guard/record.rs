@@ -3,7 +3,7 @@
 //! By it a denial can be explained, and made again by the rules of another day. Where things stood
 //! is part of it: a terminal does not know which plugin a hook was started from.
 
-use super::{Agent, Call, Places, Rule, Ruling, Situation, Standing};
+use super::{Agent, Call, Places, PlanGate, Rule, Ruling, Situation, Standing};
 use crate::event::ToolInput;
 use crate::state::Mode;
 use serde::{Deserialize, Serialize};
@@ -44,6 +44,53 @@ pub struct Record {
     pub session_id: String,
     /// What was protected.
     pub places: Places,
+    /// How far consensus planning was, in a session that plans.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ralplan: Option<Gate>,
+    /// Agent: the type that was called.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub called: Option<String>,
+    /// Skill: which one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub skill: Option<String>,
+}
+
+/// [`PlanGate`], kept.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Gate {
+    /// Whether the person was to decide.
+    pub awaiting_person: bool,
+    /// The project's folder.
+    pub project_root: String,
+    /// The plan.
+    pub plan_path: String,
+    /// What the judged plan was known by.
+    pub plan_hash: String,
+    /// Why the question was not the gate's own; none when it was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub not_its_question: Option<String>,
+}
+
+impl Gate {
+    fn of(gate: &PlanGate<'_>) -> Gate {
+        Gate {
+            awaiting_person: gate.awaiting_person,
+            project_root: gate.project_root.to_owned(),
+            plan_path: gate.plan_path.to_owned(),
+            plan_hash: gate.plan_hash.to_owned(),
+            not_its_question: gate.gates_own_question.err().map(str::to_owned),
+        }
+    }
+
+    fn again(&self) -> PlanGate<'_> {
+        PlanGate {
+            awaiting_person: self.awaiting_person,
+            project_root: &self.project_root,
+            plan_path: &self.plan_path,
+            plan_hash: &self.plan_hash,
+            gates_own_question: self.not_its_question.as_deref().map_or(Ok(()), Err),
+        }
+    }
 }
 
 impl Record {
@@ -58,6 +105,8 @@ impl Record {
         };
         let (command, path) = (keep(call.input.command.as_deref()), keep(call.input.path()));
         let resolved = keep(call.resolved);
+        let called = keep(call.input.subagent_type.as_deref());
+        let skill = keep(call.input.skill.as_deref());
         Record {
             rule: rule.name().to_owned(),
             tool: call.tool.to_owned(),
@@ -75,6 +124,9 @@ impl Record {
             },
             session_id: situation.session_id.to_owned(),
             places: situation.places.clone(),
+            ralplan: situation.ralplan.as_ref().map(Gate::of),
+            called,
+            skill,
         }
     }
 
@@ -87,6 +139,8 @@ impl Record {
         let input = ToolInput {
             command: self.command.clone(),
             file_path: self.path.clone(),
+            subagent_type: self.called.clone(),
+            skill: self.skill.clone(),
             ..ToolInput::default()
         };
         let situation = Situation {
@@ -95,6 +149,7 @@ impl Record {
             agent: self.subagent.as_deref().map_or(Agent::Main, Agent::Subagent),
             session_id: &self.session_id,
             places: &self.places,
+            ralplan: self.ralplan.as_ref().map(Gate::again),
         };
         let call = Call {
             tool: &self.tool,
@@ -120,6 +175,7 @@ mod tests {
             agent: Agent::Subagent("worker"),
             session_id: "s",
             places: &places,
+            ralplan: None,
         };
         let call = Call { tool, input, cwd: "/p", resolved: None, cut };
         let Ruling::Deny { rule, .. } = super::super::decide(&situation, &call) else {
@@ -151,6 +207,50 @@ mod tests {
         check(&recorded("Write", &write, false), Some("protected_place"));
         let notebook = ToolInput { notebook_path: write.file_path, ..ToolInput::default() };
         check(&recorded("NotebookEdit", &notebook, false), Some("protected_place"));
+    }
+
+    #[test]
+    fn a_denial_of_the_wall_is_made_again_with_what_it_was_made_from() {
+        let places = Places::default();
+        let again = |awaiting_person, question: Result<(), &str>, tool: &str, input: &ToolInput| {
+            let gate = PlanGate {
+                awaiting_person,
+                project_root: "/p",
+                plan_path: ".omc/plans/a.md",
+                plan_hash: "0123456789abcdef",
+                gates_own_question: question,
+            };
+            let situation = Situation {
+                mode: &Mode::Ralplan,
+                standing: Standing::Running,
+                agent: Agent::Main,
+                session_id: "s",
+                places: &places,
+                ralplan: Some(gate),
+            };
+            let call = Call { tool, input, cwd: "/p", resolved: None, cut: false };
+            let before = super::super::decide(&situation, &call);
+            let Ruling::Deny { rule, .. } = before else { panic!("{tool} is allowed") };
+            let text = serde_json::to_string(&Record::of(&situation, &call, rule)).unwrap();
+            let record: Record = serde_json::from_str(&text).unwrap();
+            assert_eq!(record.decide_again(), Some(before), "{tool}");
+            record
+        };
+        let nothing = ToolInput::default;
+        let agent = |kind: &str| ToolInput { subagent_type: Some(kind.to_owned()), ..nothing() };
+        let skill = |name: &str| ToolInput { skill: Some(name.to_owned()), ..nothing() };
+        again(true, Err("it has two questions"), "AskUserQuestion", &nothing());
+        again(false, Ok(()), "AskUserQuestion", &nothing());
+        again(true, Ok(()), "Bash", &bash("git branch y"));
+        again(false, Ok(()), "mcp__x__y", &nothing());
+
+        // By today's rule another agent or skill would be let through: what was called is kept.
+        let mut record = again(false, Ok(()), "Agent", &agent("ralph-worker"));
+        record.called = Some("ralplan-critic".to_owned());
+        check(&record, Some("allow"));
+        let mut record = again(false, Ok(()), "Skill", &skill("ralph"));
+        record.skill = Some("ralplan".to_owned());
+        check(&record, Some("allow"));
     }
 
     #[test]

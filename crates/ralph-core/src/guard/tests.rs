@@ -1,6 +1,7 @@
-//! Every cell of the table's columns for the loop, and Bash commands by the hundred.
+//! Every cell of the table, and Bash commands by the hundred.
 
 mod reasons;
+mod wall;
 
 use super::*;
 use crate::guard::places::Places;
@@ -28,8 +29,14 @@ fn summary(ruling: Ruling) -> &'static str {
 
 fn ruling(mode: Mode, standing: Standing, tool: &str, input: &ToolInput) -> Ruling {
     let places = places();
-    let situation =
-        Situation { mode: &mode, standing, agent: Agent::Main, session_id: "s-1", places: &places };
+    let situation = Situation {
+        mode: &mode,
+        standing,
+        agent: Agent::Main,
+        session_id: "s-1",
+        places: &places,
+        ralplan: None,
+    };
     decide(&situation, &Call { tool, input, cwd: "/project", resolved: None, cut: false })
 }
 
@@ -117,6 +124,7 @@ fn running(places: &Places) -> Situation<'_> {
         agent: Agent::Main,
         session_id: "s-1",
         places,
+        ralplan: None,
     }
 }
 
@@ -799,6 +807,7 @@ fn check_edit(path: &str, resolved: Option<&str>, expected: &str) {
         agent: Agent::Subagent("ralph-worker"),
         session_id: "s-1",
         places: &places,
+        ralplan: None,
     };
     let call = Call { tool: "Edit", input: &file(path), cwd: "/project", resolved, cut: false };
     assert_eq!(summary(decide(&situation, &call)), expected, "{path}");

@@ -366,6 +366,7 @@ pub(super) fn before_tool(
         agent: if subagent { Agent::Subagent("worker") } else { Agent::Main },
         session_id: &id,
         places: &Places::default(),
+        ralplan: None,
     };
     let call = guard::Call { tool, input, cwd: "/p", resolved: None, cut: false };
     match guard::decide(&situation, &call) {

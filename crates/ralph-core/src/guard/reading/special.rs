@@ -103,7 +103,7 @@ pub(super) fn ralph(arguments: &[Said]) -> Result<(), Why> {
             "--session" | "--loop" | "--format"
                 if rest.as_slice().first().is_some_and(|value| value.literal().is_some()) =>
             {
-                drop(rest.next());
+                rest.next();
             }
             text if text.starts_with("--format=") => {}
             text if text.starts_with('-') => return Err(refused("ralph", word)),
@@ -183,7 +183,9 @@ pub(super) fn read(arguments: &[Said]) -> Result<(), Why> {
     while let Some(word) = rest.next() {
         match word.literal().ok_or_else(|| computed("read", word))? {
             "-r" | "-s" => {}
-            "-d" | "-n" | "-t" => drop(rest.next().filter(|value| !value.many)),
+            "-d" | "-n" | "-t" => {
+                rest.next().filter(|value| !value.many).ok_or_else(|| computed("read", word))?;
+            }
             name => variables::may_be_set(name)?,
         }
     }

@@ -437,6 +437,7 @@ const HIDES: &[&str] = &[
     "read PATH < x; ls",
     "read 'a[$(touch f)]'",
     "read \"$x\"",
+    "read -d $x y",
     "export PATH=/tmp",
     "export x=1",
     "declare -i x='a[$(touch f)]'",

@@ -1,0 +1,315 @@
+//! Every cell of the columns of consensus planning.
+
+use super::*;
+use crate::guard::wall::PlanGate;
+
+const PLANNER: Agent<'_> = Agent::Subagent("ralplan-planner");
+const AGENTS: [Agent<'_>; 8] = [
+    Agent::Main,
+    PLANNER,
+    Agent::Subagent("ralph:ralplan-planner"),
+    Agent::Subagent("ralplan-architect"),
+    Agent::Subagent("ralph:ralplan-critic"),
+    Agent::Subagent("ralplan-metis"),
+    Agent::Subagent("general-purpose"),
+    Agent::Subagent(""),
+];
+
+/// Of each cell: may the call be made by nobody, by all, by a planner, by the main conversation?
+#[derive(Clone, Copy, PartialEq, Debug)]
+enum May {
+    Nobody,
+    All,
+    Planner,
+    Main,
+}
+
+use May::{All, Main, Nobody, Planner};
+
+impl May {
+    fn allows(self, agent: Agent<'_>) -> bool {
+        match self {
+            Nobody => false,
+            All => true,
+            Planner => agent == PLANNER || agent == Agent::Subagent("ralph:ralplan-planner"),
+            Main => agent == Agent::Main,
+        }
+    }
+}
+
+struct Seen<'a> {
+    awaiting_person: bool,
+    agent: Agent<'a>,
+    standing: Standing,
+    resolved: Option<&'a str>,
+    question: Result<(), &'a str>,
+    cut: bool,
+}
+
+fn seen(awaiting_person: bool, agent: Agent<'_>) -> Seen<'_> {
+    let standing = Standing::Running;
+    Seen {
+        awaiting_person,
+        agent,
+        standing,
+        resolved: None,
+        question: Err("no options"),
+        cut: false,
+    }
+}
+
+fn rule(seen: &Seen<'_>, tool: &str, input: &ToolInput) -> Ruling {
+    let places = places();
+    let situation = Situation {
+        mode: &Mode::Ralplan,
+        standing: seen.standing,
+        agent: seen.agent,
+        session_id: "s-1",
+        places: &places,
+        ralplan: Some(PlanGate {
+            awaiting_person: seen.awaiting_person,
+            project_root: "/project",
+            plan_path: ".omc/plans/cache.md",
+            plan_hash: "0123456789abcdef0123",
+            gates_own_question: seen.question,
+        }),
+    };
+    let resolved = seen.resolved.or(input.path());
+    decide(&situation, &Call { tool, input, cwd: "/project", resolved, cut: seen.cut })
+}
+
+fn called(kind: &str) -> ToolInput {
+    ToolInput { subagent_type: Some(kind.into()), ..ToolInput::default() }
+}
+
+fn skill(name: &str) -> ToolInput {
+    ToolInput { skill: Some(name.into()), ..ToolInput::default() }
+}
+
+/// Tool, input, the rule that refuses, who may until the verdict, who may after it.
+fn cells() -> Vec<(&'static str, ToolInput, &'static str, May, May)> {
+    let nothing = ToolInput::default;
+    let plan = "/project/.omc/plans/cache.md";
+    let notebook = ToolInput { notebook_path: Some(plan.into()), ..nothing() };
+    let state = "/home/u/.local/state/ralph/loops/1/state.json";
+    let mut cells = vec![
+        ("AskUserQuestion", nothing(), "question", Nobody, Nobody),
+        ("EnterPlanMode", nothing(), "enter_plan", All, Nobody),
+        ("ExitPlanMode", nothing(), "exit_plan", Nobody, Nobody),
+        ("Write", file(plan), "mutation", Planner, Nobody),
+        ("Edit", file(plan), "mutation", Planner, Nobody),
+        ("MultiEdit", file(plan), "mutation", Planner, Nobody),
+        ("NotebookEdit", notebook, "mutation", Planner, Nobody),
+        ("Write", file("/project/src/main.rs"), "mutation", Nobody, Nobody),
+        ("Edit", file("/project/.omc/ralplan-state.json"), "mutation", Nobody, Nobody),
+        ("NotebookEdit", file("/project/a.ipynb"), "mutation", Nobody, Nobody),
+        ("Write", nothing(), "mutation", Nobody, Nobody),
+        ("Write", file(state), "protected_place", Nobody, Nobody),
+        ("Bash", bash("git log --oneline"), "mutation", All, All),
+        ("Bash", bash("ralph ralplan status"), "mutation", All, All),
+        ("Bash", bash("cat ~/.claude/settings.json"), "mutation", All, All),
+        ("Bash", bash("git checkout -b x"), "mutation", Nobody, Nobody),
+        ("Bash", bash("echo x > .omc/plans/cache.md"), "mutation", Nobody, Nobody),
+        ("Bash", bash("ls ("), "mutation", Nobody, Nobody),
+        ("Bash", bash("ralph start x"), "refused_command", Nobody, Nobody),
+        ("Bash", bash("ralph ralplan approve"), "refused_command", Nobody, Nobody),
+        ("Bash", bash("rm ~/.claude/settings.json"), "protected_place", Nobody, Nobody),
+        ("PowerShell", bash("ls"), "other_tool", Nobody, Nobody),
+        ("EnterWorktree", nothing(), "other_tool", Nobody, Nobody),
+        ("SendMessage", nothing(), "other_tool", Nobody, Nobody),
+        ("SlashCommand", bash("/ralph x"), "other_tool", Nobody, Nobody),
+        ("mcp__files__write", file("/project/a"), "other_tool", Nobody, Nobody),
+        ("mcp__files__read", file("/project/a"), "other_tool", Nobody, Nobody),
+        ("ToolOfTomorrow", nothing(), "other_tool", Nobody, Nobody),
+        ("read", nothing(), "other_tool", Nobody, Nobody),
+        ("", nothing(), "other_tool", Nobody, Nobody),
+    ];
+    for tool in [
+        "Read",
+        "Grep",
+        "Glob",
+        "LS",
+        "WebFetch",
+        "WebSearch",
+        "TodoWrite",
+        "TaskUpdate",
+        "ToolSearch",
+    ] {
+        cells.push((tool, file("/project/a"), "other_tool", All, All));
+    }
+    for tool in ["Agent", "Task"] {
+        for kind in [
+            "ralplan-planner",
+            "ralplan-architect",
+            "ralplan-critic",
+            "ralplan-metis",
+            "ralph:ralplan-critic",
+        ] {
+            cells.push((tool, called(kind), "agent", All, Nobody));
+        }
+        for kind in
+            ["ralph-worker", "general-purpose", "other:ralplan-critic", "ralplan-", "Explore", ""]
+        {
+            cells.push((tool, called(kind), "agent", Nobody, Nobody));
+        }
+        cells.push((tool, nothing(), "agent", Nobody, Nobody));
+    }
+    for name in ["ralplan", "ralph:ralplan", "ralplan-status"] {
+        cells.push(("Skill", skill(name), "skill", All, All));
+    }
+    for name in [
+        "ralph",
+        "ralph:ralph",
+        "ralph-build",
+        "ralph-parallel",
+        "commit",
+        "ralplanner",
+        "x:ralplan",
+        "",
+    ] {
+        cells.push(("Skill", skill(name), "skill", Nobody, Nobody));
+    }
+    cells.push(("Skill", nothing(), "skill", Nobody, Nobody));
+    cells
+}
+
+#[test]
+fn every_cell_until_the_verdict_and_while_the_person_is_awaited() {
+    for (tool, input, rule_name, until, awaiting) in cells() {
+        for (awaiting_person, may) in [(false, until), (true, awaiting)] {
+            for agent in AGENTS {
+                for standing in [Standing::Running, Standing::Paused] {
+                    let seen = Seen { standing, ..seen(awaiting_person, agent) };
+                    let expected = if may.allows(agent) { "allow" } else { rule_name };
+                    let found = summary(rule(&seen, tool, &input));
+                    let what =
+                        format!("{tool} {input:?}, {agent:?}, {standing:?}, {awaiting_person}");
+                    assert_eq!(found, expected, "{what}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn the_gates_own_question_is_asked_after_the_verdict_and_by_the_main_conversation() {
+    for agent in AGENTS {
+        for (awaiting_person, may) in [(false, Nobody), (true, Main)] {
+            let seen = Seen { question: Ok(()), ..seen(awaiting_person, agent) };
+            let expected = if may.allows(agent) { "allow" } else { "question" };
+            let found = summary(rule(&seen, "AskUserQuestion", &ToolInput::default()));
+            assert_eq!(found, expected, "{agent:?} {awaiting_person}");
+        }
+    }
+}
+
+#[test]
+fn a_plan_is_where_its_path_leads_to() {
+    let check = |path: &str, resolved: Option<&str>, expected: &str| {
+        let places = places();
+        let gate = PlanGate {
+            awaiting_person: false,
+            project_root: "/project",
+            plan_path: "",
+            plan_hash: "",
+            gates_own_question: Ok(()),
+        };
+        let situation = Situation {
+            mode: &Mode::Ralplan,
+            standing: Standing::Running,
+            agent: PLANNER,
+            session_id: "s-1",
+            places: &places,
+            ralplan: Some(gate),
+        };
+        let call =
+            Call { tool: "Write", input: &file(path), cwd: "/project", resolved, cut: false };
+        assert_eq!(summary(decide(&situation, &call)), expected, "{path} {resolved:?}");
+        let nowhere =
+            Situation { ralplan: Some(PlanGate { project_root: "", ..gate }), ..situation };
+        assert_ne!(summary(decide(&nowhere, &call)), "allow", "no project, no folder of plans");
+    };
+    let plan = "/project/.omc/plans/a.md";
+    check(plan, Some(plan), "allow");
+    check("/link/.omc/plans/a.md", Some(plan), "allow");
+    check(plan, Some("/project/src/a.rs"), "mutation");
+    check(plan, Some("/elsewhere/.omc/plans/a.md"), "mutation");
+    check(plan, None, "mutation");
+    check(plan, Some("/project/.omc/plans/../../src/a.rs"), "mutation");
+    check("/project/.omc/plans", Some("/project/.omc/plans"), "mutation");
+    check("/project/.omc/plans/", Some("/project/.omc/plans/"), "mutation");
+    check(
+        "/project/.omc/plans-of-others/a.md",
+        Some("/project/.omc/plans-of-others/a.md"),
+        "mutation",
+    );
+    check("/project/sub/.omc/plans/a.md", Some("/project/sub/.omc/plans/a.md"), "mutation");
+    check("/.omc/plans/a.md", Some("/.omc/plans/a.md"), "mutation");
+    check(plan, Some("/home/u/.claude/settings.json"), "protected_place");
+}
+
+#[test]
+fn a_cut_command_is_refused_in_the_words_of_the_gate() {
+    for awaiting in [false, true] {
+        let seen = Seen { cut: true, ..seen(awaiting, PLANNER) };
+        let Ruling::Deny { rule, reason } = rule(&seen, "Bash", &bash("ls")) else { panic!() };
+        assert_eq!(rule, Rule::CutCommand);
+        assert!(!reason.contains("Write tool") && reason.contains("may only read"), "{reason}");
+    }
+}
+
+#[test]
+fn other_modes_have_no_wall() {
+    for mode in [Mode::Loop, Mode::Refine, Mode::Session] {
+        for (tool, input) in [("Skill", skill("ralph")), ("mcp__x__y", ToolInput::default())] {
+            check(mode.clone(), Standing::Running, tool, &input, "allow");
+        }
+    }
+}
+
+#[test]
+fn a_refusal_says_why_and_what_is_done_next() {
+    let says = |awaiting_person, agent, tool: &str, input: &ToolInput, parts: &[&str]| {
+        let Ruling::Deny { reason, .. } = rule(&seen(awaiting_person, agent), tool, input) else {
+            panic!("{tool} is allowed")
+        };
+        let next = match awaiting_person {
+            true => "The plan `.omc/plans/cache.md` (0123456789ab) waits for the person",
+            false => "go on with `ralplan-planner`, then `ralplan-critic`",
+        };
+        for part in parts.iter().chain([&next]) {
+            assert!(reason.contains(part), "{tool}: {part:?} is not in {reason:?}");
+        }
+    };
+    let nothing = &ToolInput::default();
+    let source = &file("/project/src/a.rs");
+    says(
+        true,
+        Agent::Main,
+        "AskUserQuestion",
+        nothing,
+        &["not the question of the gate: no options."],
+    );
+    says(true, PLANNER, "AskUserQuestion", nothing, &["by the main conversation only"]);
+    says(
+        true,
+        Agent::Main,
+        "Write",
+        source,
+        &["nothing is changed", "Silence is no consent: wait"],
+    );
+    says(
+        true,
+        Agent::Main,
+        "Bash",
+        &bash("git branch y"),
+        &["`git` with `branch y`", "may only read"],
+    );
+    says(true, Agent::Main, "Agent", nothing, &["`Agent` is not let through"]);
+    says(true, Agent::Main, "Skill", &skill("ralph"), &["Skills that execute wait"]);
+    says(true, Agent::Main, "mcp__x__y", nothing, &["`mcp__x__y` is not let through"]);
+    says(false, PLANNER, "Write", source, &["below `.omc/plans/` of the project and nowhere else"]);
+    says(false, Agent::Main, "Write", source, &["only the agent `ralplan-planner` writes"]);
+    says(false, Agent::Main, "Agent", nothing, &["only `ralplan-planner`, `ralplan-architect`"]);
+    says(false, Agent::Main, "ExitPlanMode", nothing, &["`ExitPlanMode` is not let through"]);
+}

@@ -1,0 +1,172 @@
+//! What consensus planning lets through before a person agreed to the plan.
+//!
+//! The wall stands as long as the planning lives, at rest too: only the person's decision, by the
+//! gate's question or on the command line, takes it away. What is not known to read is refused until
+//! the verdict as well as after it: a tool of another vendor may do anything, and a plan needs none.
+
+use super::{Agent, Call, Cell, reading};
+use crate::event::ToolInput;
+use crate::shell::LONGEST;
+
+/// How far consensus planning is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PlanGate<'a> {
+    /// False until the critic's verdict, true from then on: the person is to decide.
+    pub awaiting_person: bool,
+    /// The project's folder, absolute and without symbolic links.
+    pub project_root: &'a str,
+    /// The plan, as the person is told of it.
+    pub plan_path: &'a str,
+    /// What the judged plan is known by.
+    pub plan_hash: &'a str,
+    /// Whether this call, an AskUserQuestion, asks what the gate has to ask; else why not.
+    pub gates_own_question: Result<(), &'a str>,
+}
+
+/// The agents that plan.
+const PLANNERS: [&str; 4] =
+    ["ralplan-planner", "ralplan-architect", "ralplan-critic", "ralplan-metis"];
+
+/// Tools that change nothing but what the client keeps for the conversation itself.
+const READERS: [&str; 19] = [
+    "BashOutput",
+    "Glob",
+    "Grep",
+    "LS",
+    "ListMcpResourcesTool",
+    "NotebookRead",
+    "Read",
+    "ReadMcpResourceTool",
+    "StructuredOutput",
+    "TaskCreate",
+    "TaskGet",
+    "TaskList",
+    "TaskOutput",
+    "TaskUpdate",
+    "TodoRead",
+    "TodoWrite",
+    "ToolSearch",
+    "WebFetch",
+    "WebSearch",
+];
+
+/// True for a tool that the wall has nothing to say about.
+pub(super) fn is_reader(tool: &str) -> bool {
+    READERS.contains(&tool)
+}
+
+/// Ok when this cell lets this call through; else what the model reads.
+pub(super) fn check(
+    cell: Cell,
+    gate: &PlanGate<'_>,
+    agent: Agent<'_>,
+    call: &Call<'_>,
+) -> Result<(), String> {
+    let refuse = |what: &str| Err(format!("{what} {}", gate.next()));
+    match cell {
+        Cell::OnlyGatesQuestion => question(gate, agent),
+        Cell::OnlyPlanner if call.tool == "Bash" => command(gate, call.input),
+        Cell::OnlyReading if call.tool == "Bash" => command(gate, call.input),
+        Cell::OnlyPlanner => match (agent, in_plans(gate, call)) {
+            (Agent::Subagent(kind), true) if own_name(kind) == "ralplan-planner" => Ok(()),
+            (Agent::Subagent(kind), false) if own_name(kind) == "ralplan-planner" => {
+                refuse("The planner writes below `.omc/plans/` of the project and nowhere else.")
+            }
+            _ => refuse(
+                "Until the plan is agreed to, only the agent `ralplan-planner` writes, and only below \
+                 `.omc/plans/`. Say what you would change in your message.",
+            ),
+        },
+        Cell::OnlyReading => refuse("Until the person decided, nothing is changed."),
+        Cell::OnlyPlanningAgents => {
+            let kind = call.input.subagent_type.as_deref().unwrap_or_default();
+            match PLANNERS.contains(&own_name(kind)) {
+                true => Ok(()),
+                false => refuse(
+                    "Until the plan is agreed to, only `ralplan-planner`, `ralplan-architect`, \
+                     `ralplan-critic` and `ralplan-metis` are called.",
+                ),
+            }
+        }
+        Cell::OnlyPlanningSkills => {
+            let skill = own_name(call.input.skill.as_deref().unwrap_or_default());
+            match skill == "ralplan" || skill.starts_with("ralplan-") {
+                true => Ok(()),
+                false => refuse(
+                    "Skills that execute wait for the person's consent; only those of `ralplan` are let \
+                     through.",
+                ),
+            }
+        }
+        // By its cell it is refused whoever calls.
+        _ => refuse(&format!("`{}` is not let through while a plan is made.", call.tool)),
+    }
+}
+
+impl PlanGate<'_> {
+    /// What is done instead.
+    fn next(&self) -> String {
+        let (path, hash) = (self.plan_path, self.plan_hash.get(..12).unwrap_or(self.plan_hash));
+        match self.awaiting_person {
+            true => format!(
+                "The plan `{path}` ({hash}) waits for the person: ask with AskUserQuestion, one \
+                 question that names both, with the options Proceed, Adjust and Discard. Reading is \
+                 allowed meanwhile (Read, Grep, Glob, `git log`). Silence is no consent: wait."
+            ),
+            false => "The plan is not judged yet: go on with `ralplan-planner`, then \
+                      `ralplan-critic`. Reading is allowed meanwhile (Read, Grep, Glob, `git log`)."
+                .to_owned(),
+        }
+    }
+}
+
+fn question(gate: &PlanGate<'_>, agent: Agent<'_>) -> Result<(), String> {
+    match (agent, gate.gates_own_question) {
+        (Agent::Main, Ok(())) => Ok(()),
+        (Agent::Main, Err(why)) => {
+            Err(format!("This is not the question of the gate: {why}. {}", gate.next()))
+        }
+        (Agent::Subagent(_), _) => {
+            Err(format!("The person is asked by the main conversation only. {}", gate.next()))
+        }
+    }
+}
+
+fn command(gate: &PlanGate<'_>, input: &ToolInput) -> Result<(), String> {
+    let line = input.command.as_deref().unwrap_or_default();
+    reading::only_reads(line).map_err(|why| {
+        format!(
+            "Before the person agreed to the plan a command may only read: {}. {}",
+            why.says(),
+            gate.next()
+        )
+    })
+}
+
+/// An agent's or a skill's name without our plugin's prefix.
+fn own_name(name: &str) -> &str {
+    name.strip_prefix("ralph:").unwrap_or(name)
+}
+
+/// True for a file below the folder of plans, by its path and by what that resolves to.
+fn in_plans(gate: &PlanGate<'_>, call: &Call<'_>) -> bool {
+    let root = gate.project_root.trim_end_matches('/');
+    let plans = format!("{root}/.omc/plans/");
+    let is_below = |path: &str| {
+        let dots = path.split('/').any(|part| matches!(part, "." | ".."));
+        path.strip_prefix(&plans).is_some_and(|rest| !rest.is_empty()) && !dots
+    };
+    let path = call.input.path();
+    // Written through a link, the project may have two names; where it leads to is what counts.
+    root.starts_with('/') && path.is_some() && call.resolved.is_some_and(is_below)
+}
+
+/// A command that was cut cannot be read: said in the words of the gate.
+pub(super) fn cut(gate: &PlanGate<'_>) -> String {
+    format!(
+        "This command is longer than {} KiB and cannot be read whole, and before the person agreed to \
+         the plan a command may only read. {}",
+        LONGEST >> 10,
+        gate.next()
+    )
+}
