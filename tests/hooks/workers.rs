@@ -214,3 +214,33 @@ fn workers_hear_of_a_cancel_whatever_the_session_hears_before_them() {
     assert!(told.contains("cancelled"), "{told}");
     assert!(!world.has_entry());
 }
+
+#[test]
+fn a_worker_does_not_change_in_its_worktree_what_holds_the_loop() {
+    let world = parallel("a");
+    let tree = at_work(&world, "T-1");
+    for path in [".claude/settings.json", ".claude/settings.local.json", ".claude/ralph.toml"] {
+        let members = json!({"tool_name": "Write", "tool_use_id": "t", "agent_id": "a-T-1",
+            "agent_type": "ralph-worker", "cwd": tree,
+            "tool_input": {"file_path": format!("{tree}/{path}"), "content": "{}"}});
+        let why = world.event("ralph-pre-tool-use", "PreToolUse", members).denied();
+        assert!(why.contains("only a person may do that"), "{path}: {why}");
+        let command = format!("cp x {path}");
+        let members = json!({"tool_name": "Bash", "tool_use_id": "t", "agent_id": "a-T-1",
+            "agent_type": "ralph-worker", "cwd": tree, "tool_input": {"command": command}});
+        world.event("ralph-pre-tool-use", "PreToolUse", members).denied();
+    }
+}
+
+#[test]
+fn what_a_worker_edits_in_its_worktree_is_checked_there() {
+    let world = parallel("a");
+    let tree = at_work(&world, "T-1");
+    let file = format!("{tree}/broken.json");
+    std::fs::write(&file, "{").unwrap();
+    let members = json!({"tool_name": "Write", "tool_use_id": "t", "agent_id": "a-T-1",
+        "agent_type": "ralph-worker", "cwd": tree, "tool_input": {"file_path": file, "content": "{"},
+        "tool_response": {"type": "create", "filePath": file, "content": "{"}});
+    let said = world.event("ralph-backpressure", "PostToolUse", members).context();
+    assert!(said.contains("Ralph checked") && said.contains("broken.json"), "{said}");
+}
