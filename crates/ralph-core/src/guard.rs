@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 
 pub use places::Places;
 pub use record::{Gate, Record};
-pub use wall::PlanGate;
+pub use wall::{PlanGate, Reader};
 
 /// What the guard knows about the session.
 #[derive(Debug, Clone, Copy)]
@@ -181,6 +181,14 @@ const TABLE: [(Rule, [Cell; 4]); 10] = [
     (Rule::RefusedCommand, [DeniedWhileLive,    DeniedWhileLive,    DeniedWhileLive,    DeniedWhileLive]),
     (Rule::CutCommand,     [DeniedWhileLive,    DeniedWhileLive,    DeniedWhileLive,    DeniedWhileLive]),
 ];
+
+/// Whether a command line only reads, whatever its variables, files and commands hold.
+///
+/// # Errors
+/// Why it may not, in words.
+pub fn only_reads(line: &str) -> Result<(), String> {
+    reading::only_reads(line).map_err(|why| why.says())
+}
 
 /// May this tool run now?
 pub fn decide(situation: &Situation<'_>, call: &Call<'_>) -> Ruling {

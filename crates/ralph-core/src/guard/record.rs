@@ -89,6 +89,7 @@ impl Gate {
             plan_path: &self.plan_path,
             plan_hash: &self.plan_hash,
             gates_own_question: self.not_its_question.as_deref().map_or(Ok(()), Err),
+            only_reads: super::only_reads,
         }
     }
 }
@@ -219,6 +220,7 @@ mod tests {
                 plan_path: ".omc/plans/a.md",
                 plan_hash: "0123456789abcdef",
                 gates_own_question: question,
+                only_reads: crate::guard::only_reads,
             };
             let situation = Situation {
                 mode: &Mode::Ralplan,

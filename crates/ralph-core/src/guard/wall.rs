@@ -4,12 +4,12 @@
 //! gate's question or on the command line, takes it away. What is not known to read is refused until
 //! the verdict as well as after it: a tool of another vendor may do anything, and a plan needs none.
 
-use super::{Agent, Call, Cell, reading};
+use super::{Agent, Call, Cell};
 use crate::event::ToolInput;
 use crate::shell::LONGEST;
 
 /// How far consensus planning is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy)]
 pub struct PlanGate<'a> {
     /// False until the critic's verdict, true from then on: the person is to decide.
     pub awaiting_person: bool,
@@ -21,7 +21,13 @@ pub struct PlanGate<'a> {
     pub plan_hash: &'a str,
     /// Whether this call, an AskUserQuestion, asks what the gate has to ask; else why not.
     pub gates_own_question: Result<(), &'a str>,
+    /// What tells whether a command line only reads: [`super::only_reads`]. Handed in, since it would be
+    /// a tenth of a hook that is asked at every call of every session.
+    pub only_reads: Reader,
 }
+
+/// Ok for a command line that only reads; else why it may not, in words.
+pub type Reader = fn(&str) -> Result<(), String>;
 
 /// The agents that plan.
 const PLANNERS: [&str; 4] =
@@ -134,12 +140,9 @@ fn question(gate: &PlanGate<'_>, agent: Agent<'_>) -> Result<(), String> {
 
 fn command(gate: &PlanGate<'_>, input: &ToolInput) -> Result<(), String> {
     let line = input.command.as_deref().unwrap_or_default();
-    reading::only_reads(line).map_err(|why| {
-        format!(
-            "Before the person agreed to the plan a command may only read: {}. {}",
-            why.says(),
-            gate.next()
-        )
+    (gate.only_reads)(line).map_err(|why| {
+        let next = gate.next();
+        format!("Before the person agreed to the plan a command may only read: {why}. {next}")
     })
 }
 

@@ -72,6 +72,7 @@ fn rule(seen: &Seen<'_>, tool: &str, input: &ToolInput) -> Ruling {
             plan_path: ".omc/plans/cache.md",
             plan_hash: "0123456789abcdef0123",
             gates_own_question: seen.question,
+            only_reads: crate::guard::only_reads,
         }),
     };
     let resolved = seen.resolved.or(input.path());
@@ -213,6 +214,7 @@ fn a_plan_is_where_its_path_leads_to() {
             plan_path: "",
             plan_hash: "",
             gates_own_question: Ok(()),
+            only_reads: crate::guard::only_reads,
         };
         let situation = Situation {
             mode: &Mode::Ralplan,
