@@ -139,6 +139,23 @@ fn a_report_that_does_not_hold_goes_back_once() {
 }
 
 #[test]
+fn a_report_to_a_loop_that_rests_is_taken_and_sends_nobody_on() {
+    let mut world = parallel("a, b");
+    let (one, two) = (at_work(&world, "T-1"), at_work(&world, "T-2"));
+    world.prompt("prompt-1", "ralph pause").exit(0);
+    std::fs::write(format!("{one}/made"), "x").unwrap();
+    stops(&world, "T-1", &one, WHOLE).silent();
+    assert_eq!(task(&world, 0), "done met");
+    stops(&world, "T-2", &two, "I have done it.").silent();
+    assert!(
+        task(&world, 1).starts_with("pending a worker got part of the way"),
+        "{}",
+        task(&world, 1)
+    );
+    assert_eq!(world.state()["phase"], "paused");
+}
+
+#[test]
 fn a_worker_that_is_gone_is_named_and_its_task_is_free() {
     let world = parallel("a, b");
     at_work(&world, "T-1");

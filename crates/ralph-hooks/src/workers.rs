@@ -78,7 +78,7 @@ pub(crate) fn started(call: &Call, bound: &Bound<Glance>) -> Result<()> {
 
 /// A worker wants to end. Its tokens are the loop's; the report of one of ours is judged.
 pub(crate) fn stopped(call: &Call, bound: Bound) -> Result<Reply> {
-    if !bound.state.is_running() {
+    if !bound.state.is_live() {
         is_gone(call, &bound.file)?;
         return Ok(Reply::silent());
     }
@@ -87,13 +87,17 @@ pub(crate) fn stopped(call: &Call, bound: Bound) -> Result<Reply> {
     let tree = if is_ours { worktree(call, &bound.state) } else { None };
     let (file, mut position) = (bound.file.clone(), String::new());
     let verdict = bound.update(|state| {
-        stop::count(state, &call.input.agent_transcript_path);
+        if state.is_running() {
+            stop::count(state, &call.input.agent_transcript_path);
+        }
         position = state.position();
         let at = place(state, &call.input.agent_id, task.as_deref())?;
         if !is_ours {
             state.workers.remove(at);
             return None;
         }
+        // A loop that rests sends nobody on: the report is taken for what it is.
+        state.workers[at].sent_back |= !state.is_running();
         Some(judge(state, at, call, tree.as_ref()))
     })?;
     let Some(verdict) = verdict.flatten() else { return Ok(Reply::silent()) };
@@ -166,7 +170,7 @@ pub(crate) fn is_of_loop(call: &Call, file: &LoopFile) -> bool {
     workers.is_empty() || workers.iter().any(is_it)
 }
 
-/// Notes that a worker has ended, or was ended, in a loop that is over or rests.
+/// Notes that a worker has ended, or was ended, in a loop that is over.
 pub(crate) fn is_gone(call: &Call, file: &LoopFile) -> Result<()> {
     let Some(loaded) = file.read()? else { return Ok(()) };
     if place(&loaded.state, &call.input.agent_id, None).is_some() {
