@@ -20,8 +20,8 @@ pub(crate) const TESTS: &[Test] = tests![
 const DIAMOND: [(&str, &[&str]); 4] =
     [("T-1", &[]), ("T-2", &["T-1"]), ("T-3", &["T-1"]), ("T-4", &["T-2", "T-3"])];
 
-/// A world whose project has these tasks planned, and one criterion.
-fn planned(tasks: &[(&str, &[&str])]) -> World {
+/// A world whose project has these tasks planned, and one criterion: that all of it is there.
+pub(crate) fn planned(tasks: &[(&str, &[&str])]) -> World {
     let world = installed();
     let task_graph: Vec<Value> = tasks
         .iter()
@@ -30,9 +30,9 @@ fn planned(tasks: &[(&str, &[&str])]) -> World {
             "completion_condition": format!("test -s {id}"), "files": [id]})
         })
         .collect();
-    let last = tasks.last().unwrap().0;
-    let criteria = json!([{"id": "AC-1", "description": "the last is there",
-        "verification_command": format!("test -s {last}")}]);
+    let all: Vec<String> = tasks.iter().map(|(id, _)| format!("test -s {id}")).collect();
+    let criteria = json!([{"id": "AC-1", "description": "all are there",
+        "verification_command": all.join(" && ")}]);
     let plan =
         json!({"prompt": "Write them", "acceptance_criteria": criteria, "task_graph": task_graph});
     world.run(executables().join("ralph"), &["task", "import", "-"], &plan.to_string()).exits(0);

@@ -1,34 +1,15 @@
 //! `ralph parallel run` with the real client: several at once, each in a worktree of its own.
 
 use ralph::standin::{Gate, Request, Script, StandIn, Turn};
-use serde_json::{Value, json};
+use serde_json::Value;
 use std::thread;
 
 use crate::Test;
-use crate::kept::installed;
-use crate::support::{PATIENCE, Run, World, executables, wait_until};
+use crate::builds::planned;
+use crate::support::{PATIENCE, Run, World, wait_until};
 
 pub(crate) const TESTS: &[Test] =
     tests![two_waves_are_done_two_at_a_time_and_end_complete, a_cancel_ends_four_that_are_at_work,];
-
-/// A world whose project has these tasks planned, and one criterion.
-fn planned(tasks: &[(&str, &[&str])]) -> World {
-    let world = installed();
-    let task_graph: Vec<Value> = tasks
-        .iter()
-        .map(|(id, deps)| {
-            json!({"id": id, "name": format!("write {id}"), "deps": deps,
-            "completion_condition": format!("test -s {id}"), "files": [id]})
-        })
-        .collect();
-    let all: Vec<String> = tasks.iter().map(|(id, _)| format!("test -s {id}")).collect();
-    let criteria = json!([{"id": "AC-1", "description": "all are there",
-        "verification_command": all.join(" && ")}]);
-    let plan =
-        json!({"prompt": "Write them", "acceptance_criteria": criteria, "task_graph": task_graph});
-    world.run(executables().join("ralph"), &["task", "import", "-"], &plan.to_string()).exits(0);
-    world
-}
 
 /// The task that a worker's session was told to do.
 fn task(request: &Request) -> String {
