@@ -3,6 +3,7 @@
 //! Every gate is here and in the guard. What an agent says moves a planning only as far as the role
 //! that the client itself names for it goes, and nothing that an agent says is ever a person's consent.
 
+mod call;
 pub mod formats;
 pub mod gates;
 pub mod mirror;
@@ -10,6 +11,7 @@ mod next;
 pub mod question;
 mod step;
 
+pub use call::may_call;
 pub use next::{Call, Next, next};
 pub use step::{Event, Outcome, PlanSeen, Refusal, begin, step};
 

@@ -60,6 +60,9 @@ pub struct Record {
 pub struct Gate {
     /// Whether the person was to decide.
     pub awaiting_person: bool,
+    /// Whether a planner was planning.
+    #[serde(default)]
+    pub planner_writes: bool,
     /// The project's folder.
     pub project_root: String,
     /// The plan.
@@ -75,6 +78,7 @@ impl Gate {
     fn of(gate: &PlanGate<'_>) -> Gate {
         Gate {
             awaiting_person: gate.awaiting_person,
+            planner_writes: gate.planner_writes,
             project_root: gate.project_root.to_owned(),
             plan_path: gate.plan_path.to_owned(),
             plan_hash: gate.plan_hash.to_owned(),
@@ -85,6 +89,7 @@ impl Gate {
     fn again(&self) -> PlanGate<'_> {
         PlanGate {
             awaiting_person: self.awaiting_person,
+            planner_writes: self.planner_writes,
             project_root: &self.project_root,
             plan_path: &self.plan_path,
             plan_hash: &self.plan_hash,
@@ -216,6 +221,7 @@ mod tests {
         let again = |awaiting_person, question: Result<(), &str>, tool: &str, input: &ToolInput| {
             let gate = PlanGate {
                 awaiting_person,
+                planner_writes: !awaiting_person,
                 project_root: "/p",
                 plan_path: ".omc/plans/a.md",
                 plan_hash: "0123456789abcdef",

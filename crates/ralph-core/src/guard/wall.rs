@@ -13,6 +13,9 @@ use crate::shell::LONGEST;
 pub struct PlanGate<'a> {
     /// False until the critic's verdict, true from then on: the person is to decide.
     pub awaiting_person: bool,
+    /// True while a planner plans. In any other phase nobody writes, not even a planner that still runs:
+    /// the text is what the architect reads and the critic judges.
+    pub planner_writes: bool,
     /// The project's folder, absolute and without symbolic links.
     pub project_root: &'a str,
     /// The plan, as the person is told of it.
@@ -73,6 +76,9 @@ pub(super) fn check(
         Cell::OnlyGatesQuestion => question(gate, agent),
         Cell::OnlyPlanner if call.tool == "Bash" => command(gate, call.input),
         Cell::OnlyReading if call.tool == "Bash" => command(gate, call.input),
+        Cell::OnlyPlanner if !gate.planner_writes => {
+            refuse("The plan is being read, and nobody writes until a planner is called again.")
+        }
         Cell::OnlyPlanner => match (agent, in_plans(gate, call)) {
             (Agent::Subagent(kind), true) if own_name(kind) == "ralplan-planner" => Ok(()),
             (Agent::Subagent(kind), false) if own_name(kind) == "ralplan-planner" => {
@@ -113,14 +119,17 @@ impl PlanGate<'_> {
     /// What is done instead.
     fn next(&self) -> String {
         let (path, hash) = (self.plan_path, self.plan_hash.get(..12).unwrap_or(self.plan_hash));
-        match self.awaiting_person {
-            true => format!(
+        match (self.awaiting_person, self.planner_writes) {
+            (true, _) => format!(
                 "The plan `{path}` ({hash}) waits for the person: ask with AskUserQuestion, one \
                  question that names both, with the options Proceed, Adjust and Discard. Reading is \
                  allowed meanwhile (Read, Grep, Glob, `git log`). Silence is no consent: wait."
             ),
-            false => "The plan is not judged yet: go on with `ralplan-planner`, then \
-                      `ralplan-critic`. Reading is allowed meanwhile (Read, Grep, Glob, `git log`)."
+            (false, true) => "The plan is not judged yet: go on with `ralplan-planner`, then \
+                              `ralplan-critic`. Reading is allowed meanwhile (Read, Grep, Glob, `git log`)."
+                .to_owned(),
+            (false, false) => "The plan is not judged yet: `ralph ralplan status` names the agent that is \
+                               called next. Reading is allowed meanwhile (Read, Grep, Glob, `git log`)."
                 .to_owned(),
         }
     }

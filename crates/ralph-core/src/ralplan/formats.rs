@@ -6,6 +6,7 @@
 
 mod blocks;
 
+use super::SHORT;
 use crate::parallel::report::paths;
 use crate::token;
 use blocks::{Block, blocks, items, paragraph, starts_with_mark};
@@ -49,8 +50,8 @@ pub struct Feedback {
     pub minor: Vec<String>,
     /// What only the architect can say.
     pub questions: Vec<String>,
-    /// The digits of the text that was judged, where the critic names them.
-    pub judged: Option<String>,
+    /// The digits of the text that was judged: at least [`SHORT`], in small letters.
+    pub judged: String,
 }
 
 const QUESTION: (&str, &[&str]) =
@@ -149,7 +150,7 @@ pub fn feedback(message: &str) -> Result<Feedback, Vec<String>> {
     let last = token::last_line(message).and_then(verdict_line);
     let Some(block) = block else {
         return match last {
-            Some(true) => Ok(Feedback { okay: true, ..Feedback::default() }),
+            Some(true) => Err(vec![NO_HASH.to_owned()]),
             Some(false) => Err(vec![
                 "A rejection needs its reasons: write `CRITIC_FEEDBACK:` with `- Verdict: REJECT` \
                  and `- Critical Issues:`."
@@ -198,15 +199,36 @@ pub fn feedback(message: &str) -> Result<Feedback, Vec<String>> {
                 .to_owned(),
         );
     }
-    let judged = block.text(4).split_whitespace().next().map(|hash| bare(hash.to_owned()));
-    match wrong.is_empty() {
-        true => Ok(Feedback { okay, critical, minor: items(block.text(2)), questions, judged }),
-        false => Err(wrong),
+    let judged = judged(&block);
+    if judged.is_none() {
+        wrong.push(NO_HASH.to_owned());
     }
+    match judged.filter(|_| wrong.is_empty()) {
+        Some(judged) => {
+            Ok(Feedback { okay, critical, minor: items(block.text(2)), questions, judged })
+        }
+        None => Err(wrong),
+    }
+}
+
+/// The digits after `Plan hash:`, where there are enough, and no others beside them.
+fn judged(block: &Block) -> Option<String> {
+    let mut all = block.all(4).map(|text| {
+        let word = text.split_whitespace().next().unwrap_or_default();
+        word.trim_matches(['`', '[', ']', '*', '_', '"', '.', ',', ';', '(', ')'])
+            .to_ascii_lowercase()
+    });
+    let first = all.next()?;
+    let is_digest = first.len() >= SHORT && first.chars().all(|letter| letter.is_ascii_hexdigit());
+    (is_digest && all.all(|other| other == first)).then_some(first)
 }
 
 const NO_VERDICT: &str =
     "There is no verdict: write `CRITIC_FEEDBACK:` with `- Verdict: OKAY` or `- Verdict: REJECT`.";
+
+/// It does not say which digits: who judged the text has them from its prompt.
+const NO_HASH: &str = "It is not clear which text was judged: in `CRITIC_FEEDBACK:`, write `- Plan hash:` with the \
+                       digits that your prompt names.";
 
 /// The word of a verdict. Anything beside it may take it back, so it stands alone.
 fn verdict(value: &str) -> Option<bool> {

@@ -134,7 +134,8 @@ fn architect(plan: &Ralplan) -> String {
     )
 }
 
-fn critic(plan: &Ralplan) -> String {
+/// What a critic is told.
+pub(super) fn critic(plan: &Ralplan) -> String {
     let path = &plan.plan_path;
     let hash = short(&plan.ready_hash);
     format!(

@@ -134,6 +134,27 @@ pub enum Refusal {
         /// The text that was to be judged.
         judged: String,
     },
+    /// Another agent's turn, or none's.
+    OutOfTurn {
+        /// The role of the agent that was called.
+        called: Role,
+        /// Whose turn it is.
+        wanted: Option<Role>,
+        /// Where the planning stands.
+        phase: PlanPhase,
+    },
+    /// The plan is no longer the text that its planner reported.
+    ChangedSinceReady {
+        /// The text that was reported.
+        ready: String,
+        /// What it is now.
+        now: String,
+    },
+    /// A critic was called without a word of which text it judges.
+    PromptNamesNoText {
+        /// What it is called with.
+        prompt: String,
+    },
     /// A person said to go on with a text that no critic has judged.
     NotTheJudged {
         /// The judged text.
@@ -190,6 +211,35 @@ impl fmt::Display for Refusal {
                 "the critic judged {} and the plan is {}; call a new `{}`",
                 named(other),
                 named(judged),
+                Role::Critic.agent()
+            ),
+            Refusal::OutOfTurn { called, wanted: Some(wanted), phase } => write!(
+                to,
+                "this planning is in `{phase}`, where the report of `{}` would count for nothing; call `{}`",
+                called.agent(),
+                wanted.agent()
+            ),
+            Refusal::OutOfTurn { wanted: None, phase: PlanPhase::AwaitingUserApproval, .. } => to
+                .write_str(
+                    "the plan waits for the person, and no agent is called until they decided; ask them \
+                     with AskUserQuestion, as `ralph ralplan status` says",
+                ),
+            Refusal::OutOfTurn { wanted: None, phase, .. } => write!(
+                to,
+                "this planning is in `{phase}` and calls no agent; `ralph ralplan status` says what comes next"
+            ),
+            Refusal::ChangedSinceReady { ready, now } => write!(
+                to,
+                "the plan was {} when its planner reported it and is {} now; call `{}`, which reads it as it \
+                 is and reports it again",
+                named(ready),
+                named(now),
+                Role::Planner.agent()
+            ),
+            Refusal::PromptNamesNoText { prompt } => write!(
+                to,
+                "the prompt does not say which text is to be judged; call `{}` with this prompt, word for \
+                 word:\n{prompt}",
                 Role::Critic.agent()
             ),
             Refusal::NotTheJudged { judged, decided } => write!(
@@ -424,11 +474,8 @@ fn critic(
         Ok(said) => said,
         Err(wrong) => return Ok(send_back(plan, agent, wrong)),
     };
-    if let Some(named) = said.judged.as_ref().filter(|named| !names(named, &plan.plan_hash)) {
-        return Err(Refusal::JudgedAnother {
-            named: named.clone(),
-            judged: plan.plan_hash.clone(),
-        });
+    if !plan.plan_hash.starts_with(&said.judged) {
+        return Err(Refusal::JudgedAnother { named: said.judged, judged: plan.plan_hash.clone() });
     }
     log(plan, format!("[RALPLAN] Critic verdict: {}", if said.okay { "OKAY" } else { "REJECT" }));
     plan.verdict = Some(PlanVerdict {
@@ -438,11 +485,6 @@ fn critic(
         issues: said.critical.clone(),
     });
     Ok(if said.okay { approved(plan) } else { rejected(plan, &said) })
-}
-
-/// True where the digits are the beginning of the digest, and enough of them.
-fn names(digits: &str, hash: &str) -> bool {
-    digits.len() >= super::SHORT && hash.starts_with(&digits.to_ascii_lowercase())
 }
 
 fn approved(plan: &mut Ralplan) -> Outcome {

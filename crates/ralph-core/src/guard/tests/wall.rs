@@ -39,6 +39,7 @@ impl May {
 
 struct Seen<'a> {
     awaiting_person: bool,
+    planner_writes: bool,
     agent: Agent<'a>,
     standing: Standing,
     resolved: Option<&'a str>,
@@ -50,6 +51,7 @@ fn seen(awaiting_person: bool, agent: Agent<'_>) -> Seen<'_> {
     let standing = Standing::Running;
     Seen {
         awaiting_person,
+        planner_writes: !awaiting_person,
         agent,
         standing,
         resolved: None,
@@ -68,6 +70,7 @@ fn rule(seen: &Seen<'_>, tool: &str, input: &ToolInput) -> Ruling {
         places: &places,
         ralplan: Some(PlanGate {
             awaiting_person: seen.awaiting_person,
+            planner_writes: seen.planner_writes,
             project_root: "/project",
             plan_path: ".omc/plans/cache.md",
             plan_hash: "0123456789abcdef0123",
@@ -205,11 +208,29 @@ fn the_gates_own_question_is_asked_after_the_verdict_and_by_the_main_conversatio
 }
 
 #[test]
+fn while_the_plan_is_read_nobody_writes_it() {
+    for (tool, input, rule_name, until, _) in cells() {
+        for agent in AGENTS {
+            let seen = Seen { planner_writes: false, ..seen(false, agent) };
+            let is_write = until == Planner;
+            let expected = if !is_write && until.allows(agent) { "allow" } else { rule_name };
+            let found = rule(&seen, tool, &input);
+            assert_eq!(summary(found.clone()), expected, "{tool} {input:?}, {agent:?}");
+            if let (Ruling::Deny { reason, .. }, true) = (found, is_write) {
+                assert!(reason.contains("nobody writes until a planner is called"), "{reason}");
+                assert!(reason.contains("`ralph ralplan status` names the agent"), "{reason}");
+            }
+        }
+    }
+}
+
+#[test]
 fn a_plan_is_where_its_path_leads_to() {
     let check = |path: &str, resolved: Option<&str>, expected: &str| {
         let places = places();
         let gate = PlanGate {
             awaiting_person: false,
+            planner_writes: true,
             project_root: "/project",
             plan_path: "",
             plan_hash: "",

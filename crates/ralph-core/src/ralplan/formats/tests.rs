@@ -7,6 +7,15 @@ const ANSWER_TEXT: &str = "ARCHITECT_ANSWER:\n- Topic: Security\n- Analysis: rea
 const REJECT: &str = "CRITIC_FEEDBACK:\n- Verdict: REJECT\n- Critical Issues:\n  1. T-2 has no test; add one\n  2. `x` is gone\n\
                       - Minor Issues:\n  1. a name\n- Questions for Architect (if any):\n  1. Is a lock needed?";
 
+const HASH: &str = "0123456789ab";
+
+/// The message with the digits in each of its feedbacks.
+fn hashed(message: &str) -> String {
+    let after = |head: &str| format!("{head}\n- Plan hash: {HASH}\n");
+    let message = message.replace("CRITIC_FEEDBACK:\n", &after("CRITIC_FEEDBACK:"));
+    message.replace("**CRITIC_FEEDBACK**\n", &after("**CRITIC_FEEDBACK**"))
+}
+
 fn words(all: &[&str]) -> Vec<String> {
     all.iter().map(|one| (*one).to_owned()).collect()
 }
@@ -82,8 +91,8 @@ fn what_a_question_or_an_answer_lacks_is_named() {
 
 #[track_caller]
 fn verdict_is(message: &str, okay: bool) -> Feedback {
-    let read = feedback(message).unwrap_or_else(|wrong| panic!("{message}: {wrong:?}"));
-    assert_eq!(read.okay, okay, "{message}");
+    let read = feedback(&hashed(message)).unwrap_or_else(|wrong| panic!("{message}: {wrong:?}"));
+    assert_eq!((read.okay, read.judged.as_str()), (okay, HASH), "{message}");
     read
 }
 
@@ -107,24 +116,48 @@ fn an_approval_is_the_one_word() {
         "CRITIC_FEEDBACK:\n- Verdict: OKAY",
         "**CRITIC_FEEDBACK**\n**Verdict:** OKAY\n- Critical Issues: none\n- Minor Issues:\n  1. a name",
         "CRITIC_FEEDBACK:\n- Verdict: okay.\n- Questions for Architect (if any):\n  none",
-        "All of it holds.\n\nOKAY",
-        "All of it holds.\n\n**OKAY**",
-        "VERDICT: OKAY",
-        "Good.\n**Verdict:** OKAY\n",
         "CRITIC_FEEDBACK:\n- Verdict: OKAY\n\nOKAY",
         "CRITIC_FEEDBACK:\n- Verdict: OKAY\n- Strengths: clear\n- Critical Issues: None found.",
         "CRITIC_FEEDBACK:\n- Verdict: OKAY\n\nThe plan is sound.",
     ] {
         verdict_is(message, true);
     }
-    let read = verdict_is("CRITIC_FEEDBACK:\n- Verdict: OKAY\n- Plan hash: `0123456789ab`", true);
-    assert_eq!(read.judged.as_deref(), Some("0123456789ab"));
-    let read =
-        verdict_is("CRITIC_FEEDBACK:\n- Plan hash: 0123456789ab\nVERDICT: OKAY\n\nOKAY", true);
-    assert_eq!(read.judged.as_deref(), Some("0123456789ab"));
-    let read =
-        verdict_is("CRITIC_FEEDBACK:\n- Verdict: OKAY\n- Plan hash: 0123456789ab\nOKAY", true);
-    assert_eq!(read.judged.as_deref(), Some("0123456789ab"));
+}
+
+#[test]
+fn a_verdict_says_which_text_it_is_about() {
+    let whole = HASH.repeat(5);
+    for (said, judged) in [
+        (HASH, HASH),
+        ("`0123456789ab`", HASH),
+        ("**0123456789AB** (.omc/plans/a.md)", HASH),
+        ("0123456789ab.\n- Plan hash: `0123456789ab`", HASH),
+        (&whole, &whole),
+    ] {
+        for message in [
+            format!("CRITIC_FEEDBACK:\n- Verdict: OKAY\n- Plan hash: {said}\n\nOKAY"),
+            format!("**CRITIC_FEEDBACK**\n**Plan hash:** {said}\nVERDICT: OKAY"),
+            format!("{REJECT}\n- Plan hash: {said}\n\nSo much for that."),
+        ] {
+            let read = feedback(&message).unwrap_or_else(|wrong| panic!("{message}: {wrong:?}"));
+            assert_eq!(read.judged, judged, "{message}");
+        }
+    }
+    for said in [
+        "",
+        "- Plan hash:",
+        "- Plan hash: 0123456789a",
+        "- Plan hash: 0123456789ax",
+        "- Plan hash: none",
+        "- Plan hash: 0123456789ab\n- Plan hash: 0123456789ac",
+        "PLAN_READY: .omc/plans/a.md\n- Plan hash: 0123456789ab",
+    ] {
+        lacks(feedback(&format!("CRITIC_FEEDBACK:\n- Verdict: OKAY\n{said}")), &["which text"]);
+        lacks(feedback(&format!("{REJECT}\n{said}")), &["which text"]);
+    }
+    for message in ["Good.\n\nOKAY", "**OKAY**", "VERDICT: OKAY", "Plan hash: 0123456789ab\nOKAY"] {
+        lacks(feedback(message), &["in `CRITIC_FEEDBACK:`, write `- Plan hash:`"]);
+    }
 }
 
 #[test]
@@ -145,7 +178,7 @@ fn what_is_ambiguous_is_no_verdict() {
         "CRITIC_FEEDBACK:\n- Verdict: OKAY\n\nREJECT",
         &format!("{REJECT}\n\nOKAY"),
     ] {
-        lacks(feedback(message), &["not clear"]);
+        lacks(feedback(&hashed(message)), &["The verdict is not clear"]);
     }
     for message in [
         "",
@@ -158,19 +191,21 @@ fn what_is_ambiguous_is_no_verdict() {
         "I would write VERDICT: OKAY",
         "CRITIC_FEEDBACK:\n- Critical Issues:\n  1. x",
     ] {
-        lacks(feedback(message), &["no verdict"]);
+        lacks(feedback(&hashed(message)), &["no verdict"]);
     }
     lacks(feedback("REJECT"), &["needs its reasons"]);
-    lacks(feedback("CRITIC_FEEDBACK:\n- Verdict: REJECT"), &["at least one numbered item"]);
+    let said = |message: &str| feedback(&hashed(message));
+    lacks(said("CRITIC_FEEDBACK:\n- Verdict: REJECT"), &["at least one numbered item"]);
     lacks(
-        feedback(
+        said(
             "CRITIC_FEEDBACK:\n- Verdict: REJECT\n- Critical Issues:\n  1. [Issue with specific fix required]",
         ),
         &["at least one numbered item"],
     );
-    lacks(feedback(&REJECT.replace("REJECT", "OKAY")), &["critical issues do not go"]);
+    lacks(said(&REJECT.replace("REJECT", "OKAY")), &["critical issues do not go"]);
     lacks(
-        feedback("CRITIC_FEEDBACK:\n- Verdict: OKAY\n- Questions for Architect:\n  1. a?"),
+        said("CRITIC_FEEDBACK:\n- Verdict: OKAY\n- Questions for Architect:\n  1. a?"),
         &["questions for the architect do not go"],
     );
+    lacks(feedback("CRITIC_FEEDBACK:\n- Verdict: REJECT"), &["at least one", "which text"]);
 }

@@ -4,8 +4,9 @@ use crate::state::DecidedBy;
 pub(crate) const H1: &str = "1111111111111111111111111111111111111111111111111111111111111111";
 pub(crate) const H2: &str = "2222222222222222222222222222222222222222222222222222222222222222";
 const READY: &str = "PLAN_READY: .omc/plans/a.md";
-const OKAY: &str = "CRITIC_FEEDBACK:\n- Verdict: OKAY";
-pub(crate) const REJECT: &str = "CRITIC_FEEDBACK:\n- Verdict: REJECT\n- Critical Issues:\n  1. T-2 has no test\n- Minor Issues:\n  1. a name";
+const OKAY: &str = "CRITIC_FEEDBACK:\n- Verdict: OKAY\n- Plan hash: 111111111111";
+const OKAY_OF_H2: &str = "CRITIC_FEEDBACK:\n- Verdict: OKAY\n- Plan hash: 222222222222";
+pub(crate) const REJECT: &str = "CRITIC_FEEDBACK:\n- Plan hash: 111111111111\n- Verdict: REJECT\n- Critical Issues:\n  1. T-2 has no test\n- Minor Issues:\n  1. a name";
 const ASKS: &str = "ARCHITECT_QUESTION:\n- Topic: Security\n- Context: login\n- Files to examine: src/a.rs\n\
                     - Specific Question: Who holds the key?";
 const ANSWERS: &str = "ARCHITECT_ANSWER:\n- Topic: Security\n- Analysis: a\n- Recommendation: r\n\
@@ -67,7 +68,7 @@ pub(crate) fn check(plan: &mut Ralplan, event: Event<'_>, expected: &str) {
 }
 
 /// A planning whose plan is before a critic.
-fn in_review(hash: &str) -> Ralplan {
+pub(crate) fn in_review(hash: &str) -> Ralplan {
     let mut plan = planning();
     check(&mut plan, ready("p1", hash), "critic_review | critic_review 0/5");
     check(&mut plan, Event::CriticCalled { hash }, "noted | critic_review 0/5");
@@ -201,13 +202,42 @@ fn a_verdict_counts_only_from_a_critic_and_on_the_frozen_text() {
         "refused: the plan was `111111111111`…is `222222222222` now…critic_review 0/5",
     );
     check(&mut plan, verdict("c1", OKAY, ""), "refused: …is not there now…critic_review 0/5");
-    let other = format!("{OKAY}\n- Plan hash: {}", short(H2));
-    check(&mut plan, verdict("c1", &other, H1), "refused: the critic judged…critic_review 0/5");
-    let few = format!("{OKAY}\n- Plan hash: 1");
-    check(&mut plan, verdict("c1", &few, H1), "refused: the critic judged…critic_review 0/5");
+    let other = verdict("c1", OKAY_OF_H2, H1);
+    check(&mut plan, other, "refused: the critic judged…critic_review 0/5");
+    let longer = format!("{OKAY}2");
+    check(&mut plan, verdict("c1", &longer, H1), "refused: the critic judged…critic_review 0/5");
     assert_eq!((&plan.verdict, plan.iteration), (&None, 0));
-    let same = format!("{OKAY}\n- Plan hash: `{}`", short(H1));
-    check(&mut plan, verdict("c1", &same, H1), "handling_verdict → …awaiting_user_approval 0/5");
+    let whole = format!("CRITIC_FEEDBACK:\n- Verdict: OKAY\n- Plan hash: `{H1}`");
+    check(&mut plan, verdict("c1", &whole, H1), "handling_verdict → …awaiting_user_approval 0/5");
+}
+
+#[test]
+fn a_verdict_that_names_no_text_goes_back_once_and_the_digits_are_not_given_away() {
+    let mut plan = in_review(H1);
+    for bare in ["All is well.\n\nOKAY", "CRITIC_FEEDBACK:\n- Verdict: OKAY\n- Plan hash: 11111"] {
+        let mut plan = plan.clone();
+        let outcome = step(&mut plan, &verdict("c1", bare, H1));
+        let said = in_words(&plan, &outcome);
+        assert!(said.starts_with("sent back: It is not clear which text"), "{said}");
+        assert!(said.contains("your prompt names") && !said.contains("1111"), "{said}");
+        check(&mut plan, verdict("c1", bare, H1), "dropped: …critic_review 0/5");
+        assert_eq!(plan.verdict, None);
+    }
+    let reject = REJECT.replace("- Plan hash: 111111111111\n", "");
+    check(&mut plan, verdict("c1", &reject, H1), "sent back: It is not…critic_review 0/5");
+    assert_eq!((&plan.verdict, plan.iteration), (&None, 0));
+}
+
+#[test]
+fn a_critic_of_an_older_text_never_judges_a_newer_one() {
+    let mut plan = in_review(H1);
+    step(&mut plan, &Event::CriticCalled { hash: H2 });
+    step(&mut plan, &ready("p1", H2));
+    step(&mut plan, &Event::CriticCalled { hash: H2 });
+    check(&mut plan, verdict("c1", OKAY, H2), "refused: the critic judged…critic_review 0/5");
+    check(&mut plan, verdict("c1", REJECT, H2), "refused: the critic judged…critic_review 0/5");
+    let newer = verdict("c2", OKAY_OF_H2, H2);
+    check(&mut plan, newer, "handling_verdict → …awaiting_user_approval 0/5");
 }
 
 #[test]
@@ -361,7 +391,7 @@ fn holds(before: &Ralplan, event: &Event<'_>, outcome: &Outcome, after: &Ralplan
                 (after.plan_hash.as_str(), &after.plan_hash)
             );
             assert!(!after.planners.iter().any(|planner| planner == agent), "{event:?}");
-            assert_eq!(*message == OKAY, !after.forced, "{event:?}");
+            assert_eq!(*message != REJECT, !after.forced, "{event:?}");
         }
     }
     if after.phase == PlanPhase::Complete {
@@ -390,7 +420,7 @@ fn events() -> Vec<Event<'static>> {
         Event::CriticCalled { hash: H1 },
         Event::CriticCalled { hash: H2 },
         verdict("c", OKAY, H1),
-        verdict("c", OKAY, H2),
+        verdict("c", OKAY_OF_H2, H2),
         verdict("p", OKAY, H1),
         verdict("c", REJECT, H1),
         decided(DecisionKind::Proceed, "", H1),

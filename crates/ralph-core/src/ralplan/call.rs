@@ -1,0 +1,139 @@
+//! Which agent may be called now.
+//!
+//! The wall knows who plans; this knows whose turn it is. Out of turn an agent's report would count for
+//! nothing, so it is refused before it costs anything, and the refusal names the one whose turn it is.
+
+use super::next::critic;
+use super::{Refusal, Role, short};
+use crate::state::{PlanPhase, Ralplan};
+
+/// Whether an agent of this role may be called with this prompt, while the plan's file has this digest
+/// (empty where there is none).
+///
+/// Where it refuses with [`Refusal::ChangedSinceReady`], the caller takes
+/// [`Event::CriticCalled`](super::Event::CriticCalled) with the same digest all the same: that brings the
+/// planning back to its planner, and nothing else does.
+///
+/// # Errors
+/// Why not, and who is called instead.
+pub fn may_call(plan: &Ralplan, role: Role, prompt: &str, hash_now: &str) -> Result<(), Refusal> {
+    match (whose_turn(plan), role) {
+        // Asked twice, a gap finder may find more; nothing waits for it a second time.
+        (Some(Role::Planner), Role::Planner | Role::GapFinder) => Ok(()),
+        (Some(Role::Critic), Role::Critic) => may_judge(plan, prompt, hash_now),
+        (Some(turn), role) if turn == role => Ok(()),
+        (wanted, called) => Err(Refusal::OutOfTurn { called, wanted, phase: plan.phase.clone() }),
+    }
+}
+
+/// Whose report the planning waits for.
+fn whose_turn(plan: &Ralplan) -> Option<Role> {
+    match plan.phase {
+        PlanPhase::PlannerPlanning if !plan.consulted_gap_finder => Some(Role::GapFinder),
+        PlanPhase::PlannerPlanning => Some(Role::Planner),
+        PlanPhase::ArchitectConsultation => Some(Role::Architect),
+        PlanPhase::CriticReview => Some(Role::Critic),
+        PlanPhase::HandlingVerdict
+        | PlanPhase::AwaitingUserApproval
+        | PlanPhase::Complete
+        | PlanPhase::Cancelled
+        | PlanPhase::Other(_) => None,
+    }
+}
+
+/// A critic learns from its prompt which text it judges, and says so in its verdict: one that was called
+/// on an older text cannot judge a newer one.
+fn may_judge(plan: &Ralplan, prompt: &str, hash_now: &str) -> Result<(), Refusal> {
+    if hash_now.is_empty() || hash_now != plan.ready_hash {
+        let (ready, now) = (plan.ready_hash.clone(), hash_now.to_owned());
+        return Err(Refusal::ChangedSinceReady { ready, now });
+    }
+    match prompt.contains(&plan.plan_path) && prompt.contains(short(&plan.ready_hash)) {
+        true => Ok(()),
+        false => Err(Refusal::PromptNamesNoText { prompt: critic(plan) }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::step::tests::{H1, H2, REJECT, awaiting, in_review, planning, verdict};
+    use super::super::{Next, begin, next, step};
+    use super::*;
+    use jiff::Timestamp;
+
+    /// Who may be called, with the prompt that the rules themselves write.
+    #[track_caller]
+    fn check(plan: &Ralplan, expected: &[Role]) {
+        let prompt = match next(plan, "ralph:") {
+            Next::Call(call) => call.prompt,
+            _ => String::new(),
+        };
+        for role in Role::ALL {
+            let found = may_call(plan, role, &prompt, H1);
+            assert_eq!(found.is_ok(), expected.contains(&role), "{role:?} {found:?}");
+            let Err(refusal) = found else { continue };
+            let said = refusal.to_string();
+            match next(plan, "") {
+                Next::Call(call) => {
+                    assert!(said.contains(&format!("call `{}`", call.subagent_type)), "{said}");
+                }
+                _ => assert!(!said.contains("call `"), "{said}"),
+            }
+        }
+    }
+
+    #[test]
+    fn each_phase_has_its_agent() {
+        check(&begin("t", Timestamp::UNIX_EPOCH), &[Role::GapFinder]);
+        check(&planning(), &[Role::GapFinder, Role::Planner]);
+        check(&in_review(H1), &[Role::Critic]);
+        let asked = Ralplan { phase: PlanPhase::ArchitectConsultation, ..planning() };
+        check(&asked, &[Role::Architect]);
+        check(&awaiting(), &[]);
+        for phase in [
+            PlanPhase::Complete,
+            PlanPhase::Cancelled,
+            PlanPhase::HandlingVerdict,
+            PlanPhase::Other("of tomorrow".to_owned()),
+        ] {
+            check(&Ralplan { phase, ..awaiting() }, &[]);
+        }
+    }
+
+    #[test]
+    fn after_a_rejection_it_is_the_planners_turn() {
+        let mut plan = in_review(H1);
+        step(&mut plan, &verdict("c1", REJECT, H1));
+        check(&plan, &[Role::GapFinder, Role::Planner]);
+    }
+
+    #[track_caller]
+    fn check_critic(prompt: &str, hash_now: &str, expected: &str) {
+        let said = may_call(&in_review(H1), Role::Critic, prompt, hash_now)
+            .map_or_else(|why| why.to_string(), |()| "may".to_owned());
+        assert!(said.contains(expected), "{said}");
+    }
+
+    #[test]
+    fn a_critics_prompt_names_the_plan_and_its_digits() {
+        check_critic("Judge .omc/plans/a.md (111111111111), please.", H1, "may");
+        check_critic(&format!("`.omc/plans/a.md` {H1}"), H1, "may");
+        for prompt in
+            ["", "Judge .omc/plans/a.md", "Judge 111111111111", ".omc/plans/a.md 11111111111"]
+        {
+            check_critic(prompt, H1, "with this prompt");
+            check_critic(prompt, H1, "`.omc/plans/a.md`. Read the whole file");
+            check_critic(prompt, H1, "`- Plan hash: 111111111111`");
+        }
+    }
+
+    #[test]
+    fn no_critic_is_called_on_a_text_that_was_changed() {
+        for now in [H2, ""] {
+            check_critic(&format!(".omc/plans/a.md {H1} {H2}"), now, "call `ralplan-planner`");
+        }
+        let never_ready = Ralplan { phase: PlanPhase::CriticReview, ..planning() };
+        let refused = may_call(&never_ready, Role::Critic, "", "");
+        assert!(matches!(refused, Err(Refusal::ChangedSinceReady { .. })), "{refused:?}");
+    }
+}
