@@ -80,7 +80,7 @@ fn executed(words: &[Said], depth: usize) -> Result<&[Said], Why> {
 }
 
 /// What Ralph only shows.
-const SHOWS: [&[&str]; 11] = [
+const SHOWS: [&[&str]; 12] = [
     &["status"],
     &["explain"],
     &["context"],
@@ -91,6 +91,7 @@ const SHOWS: [&[&str]; 11] = [
     &["task", "waves"],
     &["task", "graph"],
     &["parallel", "plan"],
+    &["ralplan", "next"],
     &["ralplan", "status"],
 ];
 

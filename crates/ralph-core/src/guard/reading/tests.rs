@@ -736,6 +736,7 @@ const READS: &[&str] = &[
     "ralph context",
     "ralph doctor",
     "ralph parallel plan",
+    "ralph ralplan next",
     "ralph ralplan status",
     "ralph --help",
     "bash -n install.sh",

@@ -110,6 +110,7 @@ fn cells() -> Vec<(&'static str, ToolInput, &'static str, May, May)> {
         ("Write", nothing(), "mutation", Nobody, Nobody),
         ("Write", file(state), "protected_place", Nobody, Nobody),
         ("Bash", bash("git log --oneline"), "mutation", All, All),
+        ("Bash", bash("ralph ralplan next"), "mutation", All, All),
         ("Bash", bash("ralph ralplan status"), "mutation", All, All),
         ("Bash", bash("cat ~/.claude/settings.json"), "mutation", All, All),
         ("Bash", bash("git checkout -b x"), "mutation", Nobody, Nobody),
