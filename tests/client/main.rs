@@ -28,6 +28,7 @@ mod parallel;
 mod parallel_run;
 mod person;
 mod plan_rounds;
+mod planners;
 mod registrations;
 mod rig;
 #[path = "../support/round.rs"]
@@ -102,6 +103,7 @@ fn trials(ignored: bool) -> Vec<Trial> {
         ("person::interrupts", person::interrupts::TESTS),
         ("person::plans", person::plans::TESTS),
         ("plan_rounds", plan_rounds::TESTS),
+        ("planners", planners::TESTS),
         ("builds", builds::TESTS),
         ("parallel_run", parallel_run::TESTS),
         ("loops", loops::TESTS),

@@ -12,11 +12,13 @@ mod commands;
 mod front_matter;
 mod guide;
 mod links;
+mod ralplan;
 mod tasks;
 
 use front_matter::FrontMatter;
 use ralph_core::check::answer::{self, Report};
 use ralph_core::receipt::Standing;
+use ralph_core::registration::COMMANDS;
 use ralph_core::signals::{self, Kind};
 use ralph_core::state::COMPLETION_TOKEN;
 use ralph_core::token::{self, Request};
@@ -86,8 +88,8 @@ fn check_contains(text: &str, words: &[&str]) {
 #[test]
 fn every_skill_is_named_as_its_folder_and_says_what_it_does() {
     let skills = skills();
-    for shipped in ["ralph", "ralph-plan", "ralph-build", "ralph-parallel", "ralph-cancel"] {
-        assert!(skills.contains_key(shipped), "{shipped} is missing");
+    for command in COMMANDS {
+        assert!(skills.contains_key(command), "{command} is missing");
     }
     for (folder, text) in skills {
         let front_matter = FrontMatter::of(&text);
@@ -172,7 +174,7 @@ fn skills_register_only_executables_that_exist() {
 
 #[test]
 fn what_the_person_typed_is_pasted_once_between_tags_and_never_into_a_command() {
-    for name in ["ralph", "ralph-plan", "ralph-parallel"] {
+    for name in ["ralph", "ralph-plan", "ralph-parallel", "ralplan", "rp", "planloop"] {
         let text = skill(name);
         assert_eq!(text.matches("$ARGUMENTS").count(), 1, "{name}");
         check_contains(&text, &["\n<ralph-arguments>\n$ARGUMENTS\n</ralph-arguments>\n"]);

@@ -27,6 +27,7 @@ mod places;
 mod project_bad;
 mod project_facts;
 mod protocol;
+mod ralplan;
 mod receipts;
 mod sessions;
 mod signals;

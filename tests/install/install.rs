@@ -26,7 +26,7 @@ fn hooks_are_registered_by_absolute_path_in_exec_form() {
     assert_eq!(
         *hook,
         json!({
-            "matcher": "^(ralph:)?(ralph|ralph-plan|ralph-build|ralph-parallel|ralph-cancel)$",
+            "matcher": "^(ralph:)?(ralph|ralph-plan|ralph-build|ralph-parallel|ralph-cancel|ralplan|rp|planloop)$",
             "hooks": [{
                 "type": "command",
                 "command": world.path("bin/ralph-user-prompt"),
@@ -178,7 +178,7 @@ fn nothing_temporary_is_left_behind() {
 fn skills_are_copied_and_the_record_is_private() {
     let world = World::new();
     world.ralph(&["install"]).exit(0).says("wrote skills/ralph/SKILL.md");
-    for skill in ["ralph", "ralph-plan", "ralph-build", "ralph-parallel", "ralph-cancel"] {
+    for skill in ralph_core::registration::COMMANDS {
         assert!(world.exists(&format!("home/.claude/skills/{skill}/SKILL.md")), "{skill}");
     }
     assert_eq!(world.mode("state"), 0o700);

@@ -5,11 +5,12 @@
 
 use crate::graph::Graph;
 use crate::progress::Progress;
+use crate::ralplan;
 use crate::receipt::{self, Proof, Standing};
 use crate::refusal;
 use crate::reply::bounded;
 use crate::say;
-use crate::state::{Completion, Criterion, LoopState, Signal, Task, Worker};
+use crate::state::{Completion, Criterion, LoopState, Mode, Signal, Task, Worker};
 use crate::token::Request;
 use jiff::Timestamp;
 use std::fmt::Write;
@@ -46,12 +47,18 @@ pub fn started_line(state: &LoopState) -> String {
 
 /// The line by which the skill knows that its loop goes on.
 pub fn continues_line(state: &LoopState) -> String {
+    if state.mode == Mode::Ralplan {
+        return ralplan::continues_line(state);
+    }
     format!("Ralph loop {} continues at {}", state.loop_id, state.position())
 }
 
 /// The contract under one of the lines above. `steers` is what a person has sent since the start, the
 /// newest first.
 pub fn contract(heading: &str, state: &LoopState, steers: &[String], now: Timestamp) -> String {
+    if state.mode == Mode::Ralplan {
+        return ralplan::contract(heading, state, steers);
+    }
     let mut rest = criteria(state);
     if state.baseline_pending {
         rest.push_str(

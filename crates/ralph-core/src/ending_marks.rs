@@ -1,5 +1,6 @@
 //! What the rows of a transcript say that no event does: a command that waits, a turn that was cut.
 
+use crate::registration::COMMANDS;
 use crate::row::Row;
 use crate::state::PauseCause;
 use jiff::Timestamp;
@@ -61,13 +62,13 @@ fn queue(rows: impl Iterator<Item = Row>) -> Vec<String> {
     queue
 }
 
-/// True for `/ralph`, `/ralph-…` and the same with a plugin's prefix, with or without arguments.
+/// True for `/ralph`, `/ralph-…`, `/ralplan` and the same with a plugin's prefix, with or without arguments.
 pub fn is_our_command(prompt: &str) -> bool {
     let name =
         prompt.trim_start().strip_prefix('/').and_then(|rest| rest.split_whitespace().next());
     name.is_some_and(|name| {
         let name = name.strip_prefix("ralph:").unwrap_or(name);
-        name == "ralph" || name.starts_with("ralph-")
+        COMMANDS.contains(&name) || name.starts_with("ralph-")
     })
 }
 

@@ -202,6 +202,12 @@ pub fn decide(situation: &Situation<'_>, call: &Call<'_>) -> Ruling {
     }
 }
 
+/// True for a tool that is let through in every mode: it changes nothing but what the client keeps for the
+/// conversation itself.
+pub fn only_looks(tool: &str) -> bool {
+    wall::is_reader(tool)
+}
+
 /// True for tools whose ruling depends on where the protected places are: to find them out costs
 /// time that no other call should pay.
 pub fn looks_at_places(tool: &str) -> bool {

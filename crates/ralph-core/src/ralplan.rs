@@ -9,10 +9,13 @@ pub mod gates;
 pub mod mirror;
 mod next;
 pub mod question;
+mod rest;
 mod step;
 
 pub use call::may_call;
 pub use next::{Call, Next, next};
+pub(crate) use rest::at_stop;
+pub use rest::{announcement, continues_line, contract, prefix, started_line, take_up, told};
 pub use step::{Event, Outcome, PlanSeen, Refusal, begin, step};
 
 use crate::state::Ralplan;
@@ -78,6 +81,17 @@ pub fn is_plans_place(path: &str) -> bool {
     let parts_hold = name.split('/').all(|part| !matches!(part, "" | "." | ".."));
     parts_hold && name.len() > ".md".len() && name.ends_with(".md") && !name.contains(['\\', '\0'])
 }
+
+/// The log with these lines at its end; the oldest are left out where it grows too long.
+pub fn log_of(mut before: Vec<String>, lines: &[String]) -> Vec<String> {
+    before.extend_from_slice(lines);
+    let more = before.len().saturating_sub(LOG_KEPT);
+    before.drain(..more);
+    before
+}
+
+/// Lines of the log that are kept.
+const LOG_KEPT: usize = 100;
 
 /// How far the critics have come, for people: `2/5`.
 pub fn position(plan: &Ralplan) -> String {

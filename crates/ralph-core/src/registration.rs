@@ -35,8 +35,17 @@ pub const WAIT: &str = "wait";
 pub const WAIT_TIMEOUT_MS: u32 = 1_860_000;
 
 /// The slash commands whose expansion must not go on without our hook.
-pub const COMMANDS: [&str; 5] =
-    ["ralph", "ralph-plan", "ralph-build", "ralph-parallel", "ralph-cancel"];
+pub const COMMANDS: [&str; 8] = [
+    "ralph",
+    "ralph-plan",
+    "ralph-build",
+    "ralph-parallel",
+    "ralph-cancel",
+    "ralplan",
+    // The same by other names, which are short enough to be somebody else's as well.
+    "rp",
+    "planloop",
+];
 
 /// A way to register; `state::Via` is what a hook makes of the word it was started with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -386,7 +395,7 @@ mod tests {
         let group = &hooks["UserPromptExpansion"][0];
         assert_eq!(
             group["matcher"],
-            "^(ralph:)?(ralph|ralph-plan|ralph-build|ralph-parallel|ralph-cancel)$"
+            "^(ralph:)?(ralph|ralph-plan|ralph-build|ralph-parallel|ralph-cancel|ralplan|rp|planloop)$"
         );
         assert_eq!(group["hooks"][0]["onFailure"], "block");
         let blocking = HOOKS.iter().filter(|hook| hook.on_failure == OnFailure::Block).count();
@@ -424,7 +433,7 @@ mod tests {
           args: [skill]
           timeout: 10
   UserPromptExpansion:
-    - matcher: "^(ralph:)?(ralph|ralph-plan|ralph-build|ralph-parallel|ralph-cancel)$"
+    - matcher: "^(ralph:)?(ralph|ralph-plan|ralph-build|ralph-parallel|ralph-cancel|ralplan|rp|planloop)$"
       hooks:
         - type: command
           command: ralph-user-prompt

@@ -135,6 +135,7 @@ mod tests {
             workers: Vec::new(),
             command_waits: false,
             steer_waits: false,
+            document_gone: false,
             worked: None,
             tree: Some("tree".to_owned()),
             proof: None,

@@ -38,6 +38,7 @@ enum Action {
         cut_turn: bool,
         context: String,
     },
+    Allow(String),
     Withhold(String),
     PassedOn(String),
 }
@@ -150,6 +151,12 @@ impl Reply {
         }
     }
 
+    /// Lets a tool run without asking a person, who has agreed to it before; the reason is for the client's
+    /// own records.
+    pub fn allow(reason: &str) -> Reply {
+        Reply { action: Action::Allow(words(reason, REASON_LIMIT)), message: None }
+    }
+
     /// Answers a request for a person's permission, which is not given; the model reads the reason.
     pub fn withhold(reason: &str) -> Reply {
         Reply { action: Action::Withhold(words(reason, REASON_LIMIT)), message: None }
@@ -169,7 +176,10 @@ impl Reply {
                 *said = words(&format!("{text}\n\n{said}"), CONTEXT_LIMIT);
             }
             Action::Deny { context, .. } => *context = words(text, CONTEXT_LIMIT),
-            Action::KeepFromModel(_) | Action::Withhold(_) | Action::PassedOn(_) => {}
+            Action::PassedOn(rendered) => {
+                self.action = lead_passed_on(rendered, event, text);
+            }
+            Action::KeepFromModel(_) | Action::Allow(_) | Action::Withhold(_) => {}
         }
         self
     }
@@ -191,6 +201,14 @@ impl Reply {
             Action::Nothing | Action::PassedOn(_) => {}
             Action::Context(event, text) => {
                 let output = json!({"hookEventName": event.name(), "additionalContext": text});
+                reply.insert("hookSpecificOutput".to_owned(), output);
+            }
+            Action::Allow(reason) => {
+                let output = json!({
+                    "hookEventName": Event::PreToolUse.name(),
+                    "permissionDecision": "allow",
+                    "permissionDecisionReason": reason,
+                });
                 reply.insert("hookSpecificOutput".to_owned(), output);
             }
             Action::Block(reason) => {
@@ -252,6 +270,22 @@ pub fn bounded(text: &str, limit: usize) -> String {
     }
     kept.push('…');
     kept
+}
+
+/// An answer that another executable rendered, with a text before what it tells the model.
+fn lead_passed_on(rendered: &str, event: Event, text: &str) -> Action {
+    if rendered.trim().is_empty() {
+        return Action::Context(event, words(text, CONTEXT_LIMIT));
+    }
+    let Ok(Value::Object(mut reply)) = serde_json::from_str(rendered) else {
+        return Action::PassedOn(rendered.to_owned());
+    };
+    let output =
+        reply.entry("hookSpecificOutput").or_insert_with(|| json!({"hookEventName": event.name()}));
+    let said = output["additionalContext"].as_str().unwrap_or_default();
+    let led = format!("{text}{BETWEEN}{said}");
+    output["additionalContext"] = json!(words(led.trim_end(), CONTEXT_LIMIT));
+    Action::PassedOn(Value::Object(reply).to_string())
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! What people are told, in one line each.
 
 use crate::receipt::{self, Standing};
-use crate::state::{Criterion, EndingKind, LoopState, PauseCause};
+use crate::state::{Criterion, EndingKind, LoopState, Mode, PauseCause};
 use crate::{graph, refusal};
 use jiff::Timestamp;
 
@@ -22,7 +22,8 @@ pub fn paused(state: &LoopState) -> String {
         _ => (";".to_owned(), String::new()),
     };
     let colon = if what.is_empty() { "" } else { ":" };
-    format!("paused at {}{cause}{colon}{what} /ralph continues", state.position())
+    let command = if state.mode == Mode::Ralplan { "/ralplan" } else { "/ralph" };
+    format!("paused at {}{cause}{colon}{what} {command} continues", state.position())
 }
 
 /// How the loop ended, what was achieved and what not, how long it took, and what to do next.

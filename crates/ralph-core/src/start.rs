@@ -3,7 +3,7 @@
 use crate::arguments::{Options, Request};
 use crate::say;
 use crate::settings::Settings;
-use crate::state::{Completion, Criterion, LoopState, Phase, StartedBy};
+use crate::state::{Completion, Criterion, LoopState, Mode, Phase, StartedBy};
 use jiff::Timestamp;
 
 /// What to do about a request to start.
@@ -41,6 +41,12 @@ pub fn decide(request: &Request, seen: Seen<'_>) -> Start {
         && answered(state, seen.prompt_id)
     {
         return Start::Answered;
+    }
+    if let Some(state) = bound.filter(|state| state.mode == Mode::Ralplan) {
+        return Start::Refuse(format!(
+            "a planning is live in this session ({}): type /ralplan to go on with it, or /ralph-cancel to end it",
+            state.ralplan.as_ref().map_or("its state is broken", |plan| plan.phase.as_str())
+        ));
     }
     match (&request.task, bound) {
         (None, Some(_)) => Start::Continue,

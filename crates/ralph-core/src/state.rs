@@ -276,6 +276,9 @@ impl LoopState {
         self.resume_phase = None;
         self.pause = None;
         self.ending = Some(Ending { kind, at: now, detail: detail.into(), cause: None });
+        if let Some(plan) = &mut self.ralplan {
+            plan.end();
+        }
     }
 }
 

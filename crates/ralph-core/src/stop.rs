@@ -12,9 +12,10 @@ use crate::contract;
 use crate::frozen;
 use crate::graph;
 use crate::progress::{self, Shown};
+use crate::ralplan;
 use crate::receipt::{Proof, Standing};
 use crate::state::{
-    Completion, EndingKind, LoopError, LoopState, PauseCause, Phase, Signal, TaskStatus, Turn,
+    Completion, EndingKind, LoopError, LoopState, Mode, PauseCause, Phase, Signal, TaskStatus, Turn,
 };
 use crate::token::Request;
 use jiff::Timestamp;
@@ -39,6 +40,9 @@ pub struct Seen {
     /// True when the conversation has not heard a STEER of the person yet.
     #[serde(default, skip_serializing_if = "is_false")]
     pub steer_waits: bool,
+    /// True when a planning's own document is not in the project any more: a person removed it.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub document_gone: bool,
     /// Whether the turn called a tool; none where that cannot be known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub worked: Option<bool>,
@@ -97,6 +101,8 @@ pub enum Why {
     Blocked,
     /// The task of this round is closed; `ralph build` begins the next round.
     RoundIsOver,
+    /// A plan waits for a person's decision.
+    AwaitsPerson,
 }
 
 impl Why {
@@ -109,6 +115,7 @@ impl Why {
             Why::CommandWaits => "a command that the person typed is waiting",
             Why::Blocked => "a person must do something first",
             Why::RoundIsOver => "the task of this round is closed",
+            Why::AwaitsPerson => "a person must decide about the plan",
         }
     }
 }
@@ -137,12 +144,15 @@ pub struct Decision {
 
 /// True when the decision will need the fingerprint of the tree: it costs a child process, so it
 /// is taken only then.
-pub fn wants_tree(phase: &Phase) -> bool {
-    phase.is_running()
+pub fn wants_tree(state: &LoopState) -> bool {
+    state.is_running() && state.mode != Mode::Ralplan
 }
 
 /// True when the decision will need proof: the checks are run before it.
 pub fn wants_proof(state: &LoopState, seen: &Seen) -> bool {
+    if state.mode == Mode::Ralplan {
+        return false;
+    }
     let asks = state.is_running() && seen.request == Request::Made && needs_proof(state);
     asks && !seen.steer_waits && may_rest(state, seen).is_none() && state.blocked.is_none()
 }
@@ -155,6 +165,7 @@ pub fn decide(state: &mut LoopState, seen: &Seen) -> Decision {
     let outcome = Outcome::of(&verdict, state);
     let record = Record { before, work, seen: seen.clone(), outcome };
     let says = match verdict {
+        Verdict::GoOn if state.mode == Mode::Ralplan => ralplan::told(state),
         Verdict::GoOn => contract::next_step(state, seen.request, seen.proof.as_ref(), seen.now),
         _ => String::new(),
     };
@@ -192,6 +203,9 @@ fn rule(state: &mut LoopState, work: &Work, seen: &Seen) -> Verdict {
         // Nothing is outstanding now: the person's next prompt reveals no interruption.
         state.turn = None;
         return Verdict::LetGo(why);
+    }
+    if state.mode == Mode::Ralplan {
+        return ralplan::at_stop(state, seen);
     }
     // What the person has just said may be the answer.
     if let Some(blocked) = state.blocked.take_if(|_| !work.is_ready && !seen.steer_waits) {
@@ -295,7 +309,7 @@ pub(crate) fn all_hold(state: &mut LoopState, proof: &Proof) -> bool {
 }
 
 /// Step 7: a bound that is reached.
-fn used_up(state: &LoopState, now: Timestamp) -> Option<(EndingKind, String)> {
+pub(crate) fn used_up(state: &LoopState, now: Timestamp) -> Option<(EndingKind, String)> {
     if state.iteration >= state.max_iterations {
         let detail = format!("went on {} times, as often as it may", state.iteration);
         return Some((EndingKind::MaxIterations, detail));

@@ -102,6 +102,14 @@ impl Usage {
     pub fn total(&self) -> u64 {
         self.tokens.total()
     }
+
+    /// Counts from here on; what was read stays read.
+    pub fn forget(&mut self) {
+        self.tokens = Tokens::default();
+        for source in self.sources.values_mut() {
+            source.counted = Tokens::default();
+        }
+    }
 }
 
 /// Counts one transcript, fed to it piece by piece.

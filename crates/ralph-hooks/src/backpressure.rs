@@ -6,12 +6,11 @@
 use crate::bound::{self, Bound, Said};
 use crate::door::Call;
 use crate::neighbour::{self, Press};
-use crate::signals;
-use crate::workers;
+use crate::{ralplan, signals, workers};
 use anyhow::Result;
 use ralph_core::event::Event;
 use ralph_core::reply::Reply;
-use ralph_core::state::{Document, Glance, Turn};
+use ralph_core::state::{Document, Glance, Mode, Turn};
 use ralph_core::{edited, say};
 use ralph_io::{clock, settings};
 use serde_json::json;
@@ -38,6 +37,13 @@ pub fn answer(call: &Call) -> Result<Reply> {
         // Every registration starts a copy of this; one of them answers.
         Some(bound) if bound.state.outranks(call.via) => Ok(Reply::silent()),
         Some(bound) => {
+            if bound.state.mode == Mode::Ralplan {
+                return match ralplan::wants_to_hear(call) {
+                    true => neighbour::answer(call),
+                    false => Ok(Reply::silent()),
+                }
+                .map(|reply| signals::lead(call, &bound.file, &bound.state, reply));
+            }
             if workers::starts_one(call) {
                 workers::started(call, &bound)?;
             }

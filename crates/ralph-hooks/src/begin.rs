@@ -4,8 +4,9 @@ use anyhow::{Context, Result, bail};
 use jiff::Timestamp;
 use ralph_core::arguments::{Options, Request};
 use ralph_core::event::Event;
+use ralph_core::plan::Plan;
 use ralph_core::start::{self, Facts, Seen, Start};
-use ralph_core::state::{Criterion, EndingKind, LoopState, Phase, StartedBy, Turn, Via};
+use ralph_core::state::{Criterion, EndingKind, LoopError, LoopState, Phase, StartedBy, Turn, Via};
 use ralph_core::{frozen, project};
 use ralph_io::home::Home;
 use ralph_io::lifecycle::{self, Entry};
@@ -206,7 +207,7 @@ fn note_start(file: &LoopFile, asked: &Asked<'_>) {
 
 fn note_problem(state: &mut LoopState, message: String) {
     let at = state.created_at;
-    state.errors.push(ralph_core::state::LoopError { at, message });
+    state.errors.push(LoopError { at, message });
 }
 
 /// The new loop, and what could not be used of its settings or of the project's commands.
@@ -237,6 +238,45 @@ fn options_of<'a>(asked: &'a Asked<'_>) -> Result<&'a Options> {
         );
     }
     Ok(options)
+}
+
+/// A plan that becomes a loop.
+#[derive(Debug)]
+pub struct PlannedFrom<'a> {
+    /// Where Ralph keeps its state.
+    pub home: &'a Home,
+    /// The project's folder.
+    pub root: &'a Path,
+    /// What the loop is for.
+    pub goal: &'a str,
+    /// Who plans it.
+    pub started_by: StartedBy,
+}
+
+/// A planned loop that is not written yet. Without criteria of its own it takes the project's commands.
+///
+/// # Errors
+/// When the project's path cannot be kept.
+pub fn planned_from(from: &PlannedFrom<'_>, mut plan: Plan) -> Result<LoopState> {
+    if plan.criteria.is_empty() {
+        plan.criteria = project::criteria(&project_files::gather(from.root));
+    }
+    let (settings, problems) = settings::read(from.home, from.root);
+    let now = clock::now();
+    let facts = Facts {
+        now,
+        project_root: from
+            .root
+            .to_str()
+            .context("the project's path is not valid UTF-8")?
+            .to_owned(),
+        discovered: Vec::new(),
+        started_by: from.started_by.clone(),
+    };
+    let mut state = start::new_loop(from.goal, &Options::default(), &settings, facts);
+    plan.fill(&mut state);
+    state.errors.extend(problems.into_iter().map(|message| LoopError { at: now, message }));
+    Ok(state)
 }
 
 fn discovered(asked: &Asked<'_>, options: &Options) -> Vec<Criterion> {

@@ -8,10 +8,10 @@ use anyhow::Result;
 use ralph_core::reply::Reply;
 use ralph_core::say;
 use ralph_core::state::{Document, EndingKind, Glance, LoopState};
-use ralph_io::clock;
 use ralph_io::home::Home;
 use ralph_io::lifecycle::{self, Entry};
 use ralph_io::store::LoopFile;
+use ralph_io::{clock, planning};
 use serde_json::Value;
 
 /// Ends a loop by a person's wish and puts it away, leaving a tombstone in its session's manifest
@@ -53,6 +53,8 @@ fn end(
         Some(state.clone())
     })?;
     let Some(state) = ended.flatten() else { return Ok(None) };
+    // The end is written, and what only shows it must not keep it from being put away.
+    let _ = planning::show_the_end(&state);
     let away = lifecycle::put_away(home, file, &state, Entry::KeepAsTombstone)?;
     Ok(Some((state, away.file)))
 }

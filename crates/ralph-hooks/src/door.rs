@@ -90,7 +90,7 @@ fn enter_or_wait(name: &str, hook: Hook, word: &str, waiter: Waiter) {
 
 /// The only way to exit with something else than 0: everywhere else that would block or refuse.
 fn wait(name: &str, waiter: Waiter) {
-    fail_open(name.to_owned());
+    on_a_mistake(name.to_owned(), 0);
     match call(name).and_then(|call| waiter(&call)) {
         Ok(Waited::Silently) => {}
         Ok(Waited::Wake(line)) => {
@@ -104,7 +104,7 @@ fn wait(name: &str, waiter: Waiter) {
 /// Runs a hook for every session.
 #[inline(never)]
 pub fn enter(name: &str, hook: Hook) {
-    fail_open(name.to_owned());
+    on_a_mistake(name.to_owned(), 0);
     let answered = call(name).and_then(|call| {
         if print(&hook(&call)?) {
             signals::delivered(&call);
@@ -116,16 +116,32 @@ pub fn enter(name: &str, hook: Hook) {
     }
 }
 
-/// Makes a mistake of ours end this process as if it had nothing to say: one line instead of a
-/// back trace, and exit code 0.
-fn fail_open(name: String) {
+/// Answers for a hook that has asked `ralph`, its neighbour. `cut` is true where what the hook has read
+/// was not whole. False where there is no answer: the hook decides what that means, so it must not
+/// look like silence.
+pub fn enter_for_a_hook(hook: Hook, cut: bool) -> bool {
+    const NAME: &str = "ralph";
+    on_a_mistake(NAME.to_owned(), 1);
+    let answered = call(NAME).and_then(|call| hook(&Call { cut: cut || call.cut, ..call }));
+    match answered {
+        Ok(reply) => print(&reply),
+        Err(error) => {
+            complain(NAME, &format!("{error:#}"));
+            false
+        }
+    }
+}
+
+/// Makes a mistake of ours end this process with one line instead of a back trace, and this exit code: 0
+/// is that of a hook that has nothing to say.
+fn on_a_mistake(name: String, code: i32) {
     std::panic::set_hook(Box::new(move |panic| {
         let place = panic.location().map(|at| format!(" at {at}")).unwrap_or_default();
         complain(
             &name,
             &format!("an internal error{place}; the session goes on without this hook"),
         );
-        std::process::exit(0);
+        std::process::exit(code);
     }));
 }
 

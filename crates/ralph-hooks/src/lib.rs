@@ -4,6 +4,7 @@
 //! fails open and always exits 0; only `wait`, which the client starts beside the session, may exit
 //! otherwise, since that is how it wakes it.
 
+pub mod answer;
 pub mod backpressure;
 pub mod begin;
 pub mod bound;
@@ -13,6 +14,7 @@ pub mod neighbour;
 mod permission_request;
 pub mod pre_tool_use;
 mod project_facts;
+pub mod ralplan;
 pub mod session_context;
 pub mod signals;
 pub mod stop;

@@ -1,8 +1,10 @@
 //! Asks the `ralph` executable that stands beside this one for what would make a hook large.
 
+use crate::door::Call;
 use anyhow::{Context, Result, bail};
+use ralph_core::event::Event;
 use ralph_core::receipt::Proof;
-use ralph_core::state::Via;
+use ralph_core::reply::Reply;
 use ralph_io::process::{self, Ask, Finished};
 use ralph_io::store::LoopFile;
 use std::path::PathBuf;
@@ -11,21 +13,32 @@ use std::time::Duration;
 /// Shorter than the ten seconds that the client gives the hooks which ask for an answer.
 const TO_ANSWER: Duration = Duration::from_secs(8);
 
+/// Shorter than the five seconds of the hook before a tool: once they are over the client goes on, as if
+/// there had been no objection.
+const BEFORE_A_TOOL: Duration = Duration::from_secs(4);
+
 /// Shorter than the stop hook's own timeout of ten minutes.
 const TO_PROVE: Duration = Duration::from_secs(590);
 
 const LONGEST_ANSWER: usize = 1 << 20;
 
-/// Hands an event over and returns what `ralph` printed.
+/// Hands the event over and returns what `ralph` answers.
 ///
 /// # Errors
-/// When it is not there, fails or takes too long. Then nothing was started, and the person must
-/// hear of it.
-pub fn answer(payload: &[u8], via: Via) -> Result<String> {
+/// When it is not there, fails or takes too long. Then nothing was decided, and the caller says what
+/// that means.
+pub fn answer(call: &Call) -> Result<Reply> {
     let ralph = ralph()?;
-    let ask = Ask { program: &ralph, arguments: &["typed", via.as_str()], input: payload };
-    let finished = usable(process::ask(&ask, TO_ANSWER, LONGEST_ANSWER)?)?;
-    String::from_utf8(finished.stdout).context("the answer of `ralph` is not text")
+    let arguments = ["answer", "--cut", call.via.as_str()];
+    let arguments = if call.cut { &arguments[..] } else { &["answer", call.via.as_str()] };
+    let deadline = match call.input.hook_event_name {
+        Event::PreToolUse | Event::PermissionRequest => BEFORE_A_TOOL,
+        _ => TO_ANSWER,
+    };
+    let ask = Ask { program: &ralph, arguments, input: &call.raw };
+    let finished = usable(process::ask(&ask, deadline, LONGEST_ANSWER)?)?;
+    let answer = String::from_utf8(finished.stdout).context("the answer of `ralph` is not text")?;
+    Ok(Reply::passed_on(answer))
 }
 
 /// Has the acceptance commands run whose receipts do not hold any more, and returns what the

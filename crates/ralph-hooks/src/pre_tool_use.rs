@@ -1,29 +1,29 @@
 //! `ralph-pre-tool-use`: may this tool run now?
 //!
-//! The rule is the guard's table in `ralph-core`. Besides, this is the first moment at which a turn
-//! hears that its loop was cancelled from another terminal: the turn is cut there. It is asked
-//! before every tool, so it only glances at the state and never writes it, but for a call that starts a
-//! worker: who is at work is kept there. A denial is written down
-//! with all that it was made from; an allowed call pays nothing for that.
+//! The rule is the guard's table in `ralph-core`. It is asked before every tool, so it only glances at
+//! the state, and answers by itself what nearly every call needs. The rest is handed to `ralph` beside it:
+//! a turn whose loop was cancelled is cut, a worker is granted, a person's permission is asked for, and
+//! everything that a consensus planning does not simply let through.
+//! A denial is written down with all that it was made from; an allowed call pays nothing for that.
 
 use crate::bound::{self, Bound, Said};
-use crate::cancel;
 use crate::door::Call;
-use crate::permission_request;
-use crate::signals;
-use crate::workers;
+use crate::{cancel, neighbour, permission_request, ralplan, signals, workers};
 use anyhow::Result;
 use ralph_core::event::Event;
 use ralph_core::guard::{self, Agent, Places, Record, Ruling, Situation, Standing};
 use ralph_core::reply::Reply;
-use ralph_core::state::{Document, Glance, Phase};
+use ralph_core::state::{Document, Glance, Mode, Phase};
 use ralph_io::places;
 
 /// Answers a PreToolUse or a PermissionRequest event.
 pub fn answer(call: &Call) -> Result<Reply> {
     match call.input.hook_event_name {
         Event::PreToolUse => before_the_tool(call),
-        Event::PermissionRequest => permission_request::answer(call),
+        Event::PermissionRequest => match Bound::<Glance>::find(call)? {
+            Some(bound) if bound.state.phase.is_running() => neighbour::answer(call),
+            _ => Ok(Reply::silent()),
+        },
         _ => Ok(Reply::silent()),
     }
 }
@@ -31,7 +31,7 @@ pub fn answer(call: &Call) -> Result<Reply> {
 fn before_the_tool(call: &Call) -> Result<Reply> {
     let Some(bound) = Bound::<Glance>::find(call)? else { return Ok(Reply::silent()) };
     let standing = match bound.state.phase {
-        Phase::Ended => return cancel::cut_turn(call, &bound),
+        Phase::Ended => return neighbour::answer(call),
         Phase::Implementation | Phase::Verification if bound.state.baseline_pending => {
             Standing::AwaitingBaseline
         }
@@ -39,9 +39,12 @@ fn before_the_tool(call: &Call) -> Result<Reply> {
         Phase::Paused => Standing::Paused,
         Phase::Planned | Phase::Other(_) => return Ok(Reply::silent()),
     };
+    if bound.state.mode == Mode::Ralplan {
+        return Ok(while_planning(call));
+    }
     Ok(match ruling(call, &bound.state, standing) {
         None if standing == Standing::Running && workers::starts_one(call) => {
-            workers::may_start(call, &bound)?
+            neighbour::answer(call)?
         }
         None => Reply::silent(),
         Some(denial) => {
@@ -58,6 +61,38 @@ fn before_the_tool(call: &Call) -> Result<Reply> {
             }
         }
     })
+}
+
+/// The one place where no answer is a refusal: a person's consent must not depend on whether this
+/// process found another one.
+fn while_planning(call: &Call) -> Reply {
+    if guard::only_looks(&call.input.tool_name) {
+        return Reply::silent();
+    }
+    neighbour::answer(call).unwrap_or_else(|error| {
+        Reply::deny(&format!(
+            "Ralph could not decide about this call ({error:#}), and while a plan waits for a person's \
+             consent only what reads is let through. Tell the person to run `ralph doctor`."
+        ))
+    })
+}
+
+/// What the hook has handed over.
+pub(crate) fn handed_over(call: &Call) -> Result<Reply> {
+    if call.input.hook_event_name == Event::PermissionRequest {
+        return permission_request::answer(call);
+    }
+    let Some(bound) = Bound::<Glance>::find(call)? else { return Ok(Reply::silent()) };
+    match bound.state.phase {
+        Phase::Ended => cancel::cut_turn(call, &bound),
+        Phase::Planned | Phase::Other(_) => Ok(Reply::silent()),
+        _ if bound.state.mode == Mode::Ralplan => ralplan::before_a_tool(call),
+        // The guard's table has let it through.
+        _ if bound.state.phase.is_running() && workers::starts_one(call) => {
+            workers::may_start(call, &bound)
+        }
+        _ => Ok(Reply::silent()),
+    }
 }
 
 /// A tool call that may not be made.

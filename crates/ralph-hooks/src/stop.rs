@@ -13,14 +13,14 @@ use anyhow::Result;
 use ralph_core::event::Event;
 use ralph_core::receipt::Proof;
 use ralph_core::reply::{GoOnForm, Reply};
-use ralph_core::state::{Client, LoopState, PauseCause, Phase};
+use ralph_core::state::{Client, LoopState, Mode, PauseCause, Phase};
 use ralph_core::stop::{self, Decision, Seen, Verdict};
 use ralph_core::token::{self, Request};
 use ralph_core::{ending_marks, progress, say};
 use ralph_io::lifecycle::{self, Entry};
 use ralph_io::mailbox::Mailbox;
 use ralph_io::store::LoopFile;
-use ralph_io::{checks, client, clock, lock, test_files, transcript, tree};
+use ralph_io::{checks, client, clock, lock, planning, test_files, transcript, tree};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -47,12 +47,19 @@ pub fn answer(call: &Call) -> Result<Reply> {
         return Ok(Reply::silent());
     }
     if event == Event::SubagentStop {
-        return workers::stopped(call, bound);
+        return match bound.state.mode {
+            Mode::Ralplan if bound.state.is_live() => neighbour::answer(call),
+            _ => workers::stopped(call, bound),
+        };
     }
     if bound.state.phase == Phase::Ended {
         return cancel::acknowledge(call, &bound);
     }
     match event {
+        // The end of a session that a driver has started as an agent is that agent's report.
+        Event::Stop if bound.state.mode == Mode::Ralplan && client::planning_agent().is_some() => {
+            neighbour::answer(call)
+        }
         Event::Stop => at_stop(call, bound),
         Event::StopFailure => at_failure(call, &bound),
         _ => at_session_end(call, &bound),
@@ -122,6 +129,7 @@ fn gather(call: &Call, bound: &Bound) -> (Seen, Option<Vec<String>>) {
         workers: workers(call),
         command_waits: state.is_running() && transcript::command_waits(transcript),
         steer_waits: state.is_running() && Mailbox::of(&bound.file, state).steer_waits(),
+        document_gone: state.is_running() && planning::is_gone(state),
         worked: worked(state, transcript),
         tree: None,
         proof: None,
@@ -180,7 +188,7 @@ fn project_root(call: &Call, state: &LoopState) -> PathBuf {
 
 /// Starts to look at the project, where the decision will ask for it.
 fn begin_fingerprint(root: &Path, state: &LoopState) -> Option<tree::Pending> {
-    stop::wants_tree(&state.phase).then(|| tree::begin(root).ok().flatten()).flatten()
+    stop::wants_tree(state).then(|| tree::begin(root).ok().flatten()).flatten()
 }
 
 /// A git that fails or hangs is no sign of anything, least of all of a stall.

@@ -1,23 +1,28 @@
-//! A typed `/ralph`, as `ralph` itself answers it for `ralph-user-prompt`.
+//! A typed `/ralph` or `/ralplan`, as `ralph` itself answers it for `ralph-user-prompt`.
 
 use crate::begin::{self, Asked, Begun};
 use crate::bound::Bound;
 use crate::door::Call;
-use crate::signals;
+use crate::{ralplan, signals};
 use anyhow::Result;
 use ralph_core::arguments::Request;
 use ralph_core::event::Event;
 use ralph_core::reply::Reply;
 use ralph_core::state::{LoopState, StartedBy};
-use ralph_core::{arguments, contract, parallel, say, start};
+use ralph_core::{arguments, contract, parallel, ralplan as rules, say, start};
 use ralph_io::{client, clock, lifecycle, project, within};
 use serde_json::json;
 use std::path::{Path, PathBuf};
 
-/// Answers the expansion of a typed `/ralph`.
+/// Answers the expansion of a typed command that begins or continues something.
 pub fn answer(call: &Call) -> Result<Reply> {
+    let name = call.input.command_name.as_str();
+    let answered = match name.strip_prefix("ralph:").unwrap_or(name) {
+        "ralplan" | "rp" | "planloop" => plan_command(call),
+        _ => start_command(call),
+    };
     // The person waits for the answer, and a start that failed must not look like one.
-    start_command(call).or_else(|error| Ok(Reply::block(&say::line(&format!("{error:#}")))))
+    answered.or_else(|error| Ok(Reply::block(&say::line(&format!("{error:#}")))))
 }
 
 fn start_command(call: &Call) -> Result<Reply> {
@@ -26,7 +31,7 @@ fn start_command(call: &Call) -> Result<Reply> {
         Err(refusal) => return Ok(Reply::block(&say::line(&refusal))),
     };
     if call.input.session_id.is_empty() {
-        return Ok(Reply::block(&say::line("the client named no session; nothing was started")));
+        return Ok(Reply::block(&say::line(NO_SESSION)));
     }
     let begun = begin::begin(&Asked {
         home: &call.home,
@@ -43,9 +48,7 @@ fn start_command(call: &Call) -> Result<Reply> {
             journal(call, "refused", &why)?;
             Reply::block(&say::line(&why))
         }
-        Begun::Planned(_) => {
-            Reply::block(&say::line("the client named no session; nothing was started"))
-        }
+        Begun::Planned(_) => Reply::block(&say::line(NO_SESSION)),
         Begun::Started(state) => {
             journal(call, "started", TYPED)?;
             contract(call, &contract::started_line(&state), &state)
@@ -58,6 +61,42 @@ fn start_command(call: &Call) -> Result<Reply> {
                 state.loop_id,
                 state.position()
             )))
+        }
+    })
+}
+
+fn plan_command(call: &Call) -> Result<Reply> {
+    let request = match arguments::parse(&call.input.command_args) {
+        Ok(request) => request,
+        Err(refusal) => return Ok(Reply::block(&say::line(&refusal.to_string()))),
+    };
+    if call.input.session_id.is_empty() {
+        return Ok(Reply::block(&say::line(NO_SESSION)));
+    }
+    let begun = ralplan::begin(&ralplan::Asked {
+        home: &call.home,
+        request: &request,
+        session_id: &call.input.session_id,
+        prompt_id: &call.input.prompt_id,
+        project_root: root(call),
+        via: Some(call.via),
+    })?;
+    Ok(match begun {
+        ralplan::Begun::Answered => Reply::silent(),
+        ralplan::Begun::Refused(why) => {
+            journal(call, "refused", &why)?;
+            Reply::block(&say::line(&why))
+        }
+        ralplan::Begun::Started(state, told) => {
+            journal(call, "started", TYPED)?;
+            let announced = rules::announcement(&state);
+            let announced = [vec![announced], told].concat().join("\n  ");
+            contract(call, &rules::started_line(&state), &state).tell(say::line(&announced))
+        }
+        ralplan::Begun::Continues(state) => {
+            journal(call, "continued", TYPED)?;
+            let line = rules::continues_line(&state);
+            contract(call, &line, &state).tell(say::line(line.trim_start_matches("Ralph ")))
         }
     })
 }
@@ -88,6 +127,8 @@ fn contract(call: &Call, heading: &str, state: &LoopState) -> Reply {
     };
     Reply::context(Event::UserPromptExpansion, &text)
 }
+
+const NO_SESSION: &str = "the client named no session; nothing was started";
 
 const TYPED: &str = "the person typed it";
 

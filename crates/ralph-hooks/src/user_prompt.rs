@@ -12,7 +12,7 @@ use crate::{neighbour, signals};
 use anyhow::Result;
 use ralph_core::event::Event;
 use ralph_core::reply::Reply;
-use ralph_core::state::{LoopState, PauseCause, Phase, Turn};
+use ralph_core::state::{LoopState, PauseCause, Phase, Turn, Via};
 use ralph_core::{build, ending_marks, say};
 use ralph_io::{client, clock, transcript};
 use serde_json::Value;
@@ -31,7 +31,12 @@ pub fn answer(call: &Call) -> Result<Reply> {
 fn command(call: &Call) -> Result<Reply> {
     let name = call.input.command_name.as_str();
     let outcome = match name.strip_prefix("ralph:").unwrap_or(name) {
-        "ralph" | "ralph-parallel" => start_command(call),
+        "ralph" | "ralph-parallel" | "ralplan" => start_command(call),
+        // A plugin's commands have its prefix; names as short as these may be somebody else's without it.
+        "rp" | "planloop" if call.via == Via::Plugin && !name.starts_with("ralph:") => {
+            Ok(Reply::silent())
+        }
+        "rp" | "planloop" => start_command(call),
         "ralph-cancel" => cancel_command(call),
         "ralph-plan" => plan_command(call),
         "ralph-build" => build_command(call),
@@ -47,8 +52,7 @@ fn start_command(call: &Call) -> Result<Reply> {
     if call.cut {
         anyhow::bail!("what was typed is too long; put it into a file and name the file");
     }
-    let answer = neighbour::answer(&call.raw, call.via)?;
-    Ok(Reply::passed_on(answer))
+    neighbour::answer(call)
 }
 
 /// Cancels and answers without a model call. The second copy of a hook that is registered twice

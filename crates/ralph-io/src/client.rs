@@ -24,6 +24,11 @@ pub fn is_plan_round() -> bool {
     variable("RALPH_ROUND").as_deref() == Some("plan")
 }
 
+/// The agent of consensus planning that a headless driver has started this whole session as.
+pub fn planning_agent() -> Option<String> {
+    variable("RALPH_ROUND").filter(|round| round.starts_with("ralplan-"))
+}
+
 /// True for a session without a terminal, in which nobody can answer.
 pub fn is_unattended() -> bool {
     variable("CLAUDE_CODE_SESSION_ATTENDED").as_deref() == Some("0")

@@ -33,6 +33,7 @@ pub mod outside;
 pub mod owned;
 pub mod places;
 mod plain_file;
+pub mod planning;
 pub mod probe;
 pub mod process;
 pub mod programs;

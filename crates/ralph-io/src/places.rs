@@ -27,14 +27,25 @@ pub fn gather(home: &Home) -> Places {
     }
 }
 
+/// Links that lead to links that lead nowhere yet; a person makes none that are longer.
+const LONGEST_CHAIN: usize = 16;
+
 /// The path with its links followed as far as it exists: a link into a protected folder must not
-/// hide where it leads.
+/// hide where it leads, also where what it leads to is yet to be made.
 pub fn resolve(path: &str) -> Option<String> {
-    let path = Path::new(path);
+    resolve_at(Path::new(path), LONGEST_CHAIN).map(|path| path.to_string_lossy().into_owned())
+}
+
+fn resolve_at(path: &Path, links: usize) -> Option<PathBuf> {
     let existing = path.ancestors().find_map(|part| Some((part, part.canonicalize().ok()?)))?;
     let rest = path.strip_prefix(existing.0).ok()?;
-    let resolved = if rest.as_os_str().is_empty() { existing.1 } else { existing.1.join(rest) };
-    Some(resolved.to_string_lossy().into_owned())
+    let mut names = rest.components();
+    let Some(first) = names.next() else { return Some(existing.1) };
+    let next = existing.1.join(first);
+    let Ok(target) = next.read_link() else { return Some(existing.1.join(rest)) };
+    // A link whose target is not there: whoever writes to it makes that.
+    let led = existing.1.join(target).join(names.as_path());
+    resolve_at(&led, links.checked_sub(1)?)
 }
 
 #[cfg(test)]
@@ -53,5 +64,22 @@ mod tests {
             Some(real.join("deep/new.json").display().to_string())
         );
         assert_eq!(resolve(real.to_str().unwrap()), Some(real.display().to_string()));
+    }
+
+    #[test]
+    fn a_link_to_what_is_yet_to_be_made_is_followed_and_a_circle_leads_nowhere() {
+        let folder = tempfile::tempdir().unwrap();
+        let top = folder.path().canonicalize().unwrap();
+        let link = |target: &str, name: &str| {
+            std::os::unix::fs::symlink(target, top.join(name)).unwrap();
+        };
+        link("none/x", "a");
+        link("a", "b");
+        link("c", "c");
+        let resolved = |name: &str| resolve(top.join(name).to_str().unwrap());
+        let expected = |name: &str| Some(top.join(name).display().to_string());
+        assert_eq!(resolved("a"), expected("none/x"));
+        assert_eq!(resolved("b/deep"), expected("none/x/deep"));
+        assert_eq!(resolved("c"), None);
     }
 }

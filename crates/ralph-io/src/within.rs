@@ -39,6 +39,12 @@ pub fn is_file(top: &Path, name: &str) -> bool {
     real(&top, &top.join(name)).is_some_and(|path| path.is_file())
 }
 
+/// True for anything of this name below the top.
+pub fn is_there(top: &Path, name: &str) -> bool {
+    let Ok(top) = top.canonicalize() else { return false };
+    real(&top, &top.join(name)).is_some()
+}
+
 /// The text of a file below the top, which is a path without links; none if there is none, or it is no
 /// regular file, too large, or not UTF-8.
 pub fn text(top: &Path, path: &Path) -> Option<String> {

@@ -4,6 +4,7 @@
 //! what is not known. A glob that could match counts as a match; a part that is wholly unknown
 //! matches nothing by itself, or every `rm "$file"` would be refused.
 
+use crate::registration::COMMANDS;
 use crate::shell::{ONE, STAR, UNKNOWN};
 use serde::{Deserialize, Serialize};
 
@@ -222,9 +223,9 @@ fn is_executable(name: &str) -> bool {
     could_be(name, "ralph") || HOOKS.iter().any(|hook| could_be(name, hook))
 }
 
-/// A name that begins with `ralph`, or a glob that some such name matches.
+/// A name that begins with `ralph` or is a command of ours, or a glob that some such name matches.
 fn is_ours(name: &str) -> bool {
-    name.starts_with("ralph") || could_be(name, "ralph") || could_be(name, "ralph-plan")
+    name.starts_with("ralph") || COMMANDS.iter().any(|command| could_be(name, command))
 }
 
 /// Whether a part of a path, perhaps with globs, could be this name.

@@ -826,6 +826,8 @@ fn an_edit_is_judged_by_the_path_and_by_what_it_resolves_to() {
     check_edit("/opt/plugins/ralph/hooks/hooks.json", None, "protected_place");
     check_edit("/project/hooks/hooks.json", None, "allow");
     check_edit("/project/.claude/skills/ralph-plan/SKILL.md", None, "protected_place");
+    check_edit("/project/.claude/skills/rp/SKILL.md", None, "protected_place");
+    check_edit("/project/.claude/skills/planloop/SKILL.md", None, "protected_place");
     check_edit("/project/.claude/skills/other/SKILL.md", None, "allow");
     check_edit("/project/skills/ralph/SKILL.md", None, "allow");
     check_edit("/project/settings.json", None, "allow");

@@ -264,6 +264,7 @@ mod tests {
             workers: Vec::new(),
             command_waits: false,
             steer_waits: false,
+            document_gone: false,
             worked: None,
             tree: None,
             proof: None,

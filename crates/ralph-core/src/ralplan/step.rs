@@ -10,9 +10,6 @@ use crate::state::{Decision, DecisionKind, PlanPhase, PlanVerdict, Ralplan};
 use jiff::Timestamp;
 use std::fmt;
 
-/// Lines of the log that are kept.
-const LOG_KEPT: usize = 100;
-
 /// UTF-16 units that are kept of a text for the next agent.
 const KEPT: usize = 4_000;
 
@@ -605,9 +602,7 @@ fn go(plan: &mut Ralplan, phases: &[PlanPhase]) -> Outcome {
 }
 
 fn log(plan: &mut Ralplan, line: impl Into<String>) {
-    plan.log.push(line.into());
-    let more = plan.log.len().saturating_sub(LOG_KEPT);
-    plan.log.drain(..more);
+    plan.log = super::log_of(std::mem::take(&mut plan.log), &[line.into()]);
 }
 
 #[cfg(test)]

@@ -73,6 +73,12 @@ pub struct Ralplan {
     /// What the person decided last.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub decision: Option<Decision>,
+    /// How things stood when the session was last told at a stop what comes next; one value.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub told_at: String,
+    /// At how many stops in a row they stood like that, after the first.
+    #[serde(skip_serializing_if = "super::is_zero")]
+    pub still: u32,
     /// What happened, for people; the last lines of it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub log: Vec<String>,
@@ -84,7 +90,7 @@ pub struct Ralplan {
 from_json!(Ralplan {
     phase, iteration, max_iterations, plan_path, task, started_at, ready_hash, plan_hash, planners,
     critics, sent_back, consulted_gap_finder, gaps, failed_gates, questions, answers, feedback,
-    verdict, forced, concerns, decision, log; extra
+    verdict, forced, concerns, decision, told_at, still, log; extra
 });
 
 impl Default for Ralplan {
@@ -111,8 +117,20 @@ impl Default for Ralplan {
             forced: false,
             concerns: Vec::new(),
             decision: None,
+            told_at: String::new(),
+            still: 0,
             log: Vec::new(),
             extra: Extra::new(),
+        }
+    }
+}
+
+impl Ralplan {
+    /// The loop of this planning is over. Without a person's consent it was cancelled, whatever ended it.
+    pub(super) fn end(&mut self) {
+        if !self.phase.is_over() {
+            self.phase = PlanPhase::Cancelled;
+            self.log.push("[RALPLAN] Cancelled".to_owned());
         }
     }
 }

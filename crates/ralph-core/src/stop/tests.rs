@@ -37,6 +37,7 @@ fn seen(message: &str) -> Seen {
         workers: Vec::new(),
         command_waits: false,
         steer_waits: false,
+        document_gone: false,
         worked: None,
         tree: Some("tree".to_owned()),
         proof: None,
@@ -248,7 +249,9 @@ fn the_tree_is_looked_at_only_while_the_loop_runs() {
         ("ended", false),
         ("hibernating", false),
     ] {
-        assert_eq!(wants_tree(&phase.to_owned().into()), wanted, "{phase}");
+        let state = LoopState { phase: phase.to_owned().into(), ..LoopState::default() };
+        assert_eq!(wants_tree(&state), wanted, "{phase}");
+        assert!(!wants_tree(&LoopState { mode: Mode::Ralplan, ..state }), "{phase}");
     }
 }
 

@@ -2,6 +2,7 @@
 
 mod adopt;
 mod allowed;
+mod answer;
 mod blocked;
 mod build;
 mod cancel;
@@ -22,6 +23,7 @@ mod pause;
 mod places;
 mod plan;
 mod press;
+mod ralplan;
 mod replay;
 mod resume;
 mod round;
@@ -36,7 +38,7 @@ mod supervise;
 mod task;
 mod tell;
 mod trust;
-mod typed;
+
 mod uninstall;
 mod verify;
 mod which;
@@ -84,6 +86,9 @@ enum Command {
     /// Carry tasks out side by side, each worker in a worktree of its own
     #[command(subcommand)]
     Parallel(parallel::Command),
+    /// Have a plan made, judged, and agreed to by a person before anything is done
+    #[command(subcommand)]
+    Ralplan(ralplan::Command),
     /// Look at the loop's tasks and change them
     Task(task::Args),
     /// Bring the tasks to what a planner wrote; the same as `ralph task sync`
@@ -104,7 +109,7 @@ enum Command {
     #[command(subcommand)]
     Criteria(criteria::Command),
     #[command(hide = true)]
-    Typed(typed::Args),
+    Answer(answer::Args),
     #[command(hide = true)]
     Supervise,
     #[command(hide = true)]
@@ -141,6 +146,7 @@ impl Command {
             Command::Build(_) => "build",
             Command::Plan(_) => "plan",
             Command::Parallel(command) => command.name(),
+            Command::Ralplan(command) => command.name(),
             Command::Install(_) => "install",
             Command::Uninstall(_) => "uninstall",
             Command::Verify(_) => "verify",
@@ -148,7 +154,7 @@ impl Command {
             Command::Context(_) => "context",
             Command::Blocked(_) => "blocked",
             Command::Criteria(_) => "criteria accept",
-            Command::Typed(_) => "typed",
+            Command::Answer(_) => "answer",
             Command::Supervise => "supervise",
             Command::Settle(_) => "settle",
             Command::Press(_) => "press",
@@ -181,6 +187,7 @@ pub fn run() -> ExitCode {
         Command::PlanSync(args) => task::sync::run(&args),
         Command::Build(args) => build::run(&args),
         Command::Parallel(command) => parallel::run(&command),
+        Command::Ralplan(command) => ralplan::run(&command),
         Command::Plan(args) => plan::run(&args),
         Command::Install(args) => install::run(&args),
         Command::Uninstall(args) => uninstall::run(&args),
@@ -189,7 +196,7 @@ pub fn run() -> ExitCode {
         Command::Context(args) => context::run(&args),
         Command::Blocked(args) => blocked::run(&args),
         Command::Criteria(command) => criteria::run(&command),
-        Command::Typed(args) => typed::run(&args),
+        Command::Answer(args) => answer::run(&args),
         Command::Supervise => supervise::run(),
         Command::Settle(args) => settle::run(&args),
         Command::Press(args) => press::run(&args),

@@ -6,7 +6,8 @@ use super::note::note;
 use super::screen;
 use super::which::{self, Wanted, Which};
 use anyhow::{Context, Result};
-use ralph_core::state::LoopState;
+use ralph_core::ralplan;
+use ralph_core::state::{LoopState, Mode};
 use ralph_io::client;
 
 /// Which loop.
@@ -22,7 +23,10 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
     let found = which::one(&here, &args.which, Wanted::Live)?;
     let resumed = found.file.update(|state| {
         let was_running = state.is_running();
-        state.resume();
+        match state.mode {
+            Mode::Ralplan if !was_running => ralplan::take_up(state, here.now),
+            _ => state.resume(),
+        }
         if !was_running {
             // Nothing is outstanding until the session has a turn of the loop's own.
             state.turn = None;

@@ -2,9 +2,10 @@
 
 use super::Told;
 use ralph_core::frozen;
+use ralph_core::ralplan::position;
 use ralph_core::receipt::{Proof, Standing};
 use ralph_core::refusal;
-use ralph_core::state::{LoopState, Signal};
+use ralph_core::state::{LoopState, Ralplan, Signal};
 use ralph_core::stop::{Record, Seen};
 use ralph_core::token::Request;
 use ralph_io::journal::Entry;
@@ -16,6 +17,9 @@ const MESSAGE: usize = 160;
 pub(super) fn tell(entry: &Entry, record: &Record) -> Told {
     let (what, because) = verdict(entry, record);
     let goes_on = record.outcome.verdict == "go on";
+    if let Some(plan) = &record.before.ralplan {
+        return of_a_planning(entry, record, plan, (what, because));
+    }
     Told {
         what: format!("{} at {}: {what}", entry.event, entry.position),
         rows: vec![
@@ -23,6 +27,27 @@ pub(super) fn tell(entry: &Entry, record: &Record) -> Told {
             ("request", request(&record.before, &record.seen)),
             ("criteria", criteria(record)),
             ("progress", progress(record)),
+            ("workers", workers(&record.seen)),
+            ("budgets", budgets(&record.before, &record.seen)),
+            ("said", message(entry)),
+            ("told", if goes_on { entry.why.clone() } else { String::new() }),
+        ],
+    }
+}
+
+/// A planning asks for no completion and proves nothing; what counts is how far it is.
+fn of_a_planning(
+    entry: &Entry,
+    record: &Record,
+    plan: &Ralplan,
+    (what, because): (String, String),
+) -> Told {
+    let goes_on = record.outcome.verdict == "go on";
+    Told {
+        what: format!("{} at {}: {what}", entry.event, entry.position),
+        rows: vec![
+            ("because", if goes_on { "the planning is not over".to_owned() } else { because }),
+            ("planning", format!("{}, iteration {}", words(plan.phase.as_str()), position(plan))),
             ("workers", workers(&record.seen)),
             ("budgets", budgets(&record.before, &record.seen)),
             ("said", message(entry)),

@@ -23,11 +23,18 @@ macro_rules! shipped {
 /// All of them.
 pub(crate) const SHIPPED: &[Shipped] = shipped![
     "agents/ralph-worker.md",
+    "agents/ralplan-architect.md",
+    "agents/ralplan-critic.md",
+    "agents/ralplan-metis.md",
+    "agents/ralplan-planner.md",
+    "skills/planloop/SKILL.md",
     "skills/ralph/SKILL.md",
     "skills/ralph-build/SKILL.md",
     "skills/ralph-cancel/SKILL.md",
     "skills/ralph-parallel/SKILL.md",
     "skills/ralph-plan/SKILL.md",
+    "skills/ralplan/SKILL.md",
+    "skills/rp/SKILL.md",
 ];
 
 #[cfg(test)]

@@ -6,8 +6,8 @@ use super::looked::Looked;
 use crate::cli::screen::{self, Colour, visible};
 use jiff::Timestamp;
 use ralph_core::progress;
-use ralph_core::state::{LoopState, Phase, Signal};
-use ralph_core::{frozen, graph, say};
+use ralph_core::state::{LoopState, Mode, Phase, PlanPhase, Signal};
+use ralph_core::{frozen, graph, ralplan, say};
 
 /// How much is said of a loop that has ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -75,6 +75,19 @@ pub(super) fn next(one: &Looked) -> String {
     let state = &one.state;
     match state.phase {
         Phase::Planned => "/ralph in Claude Code starts it".to_owned(),
+        Phase::Paused if state.mode == Mode::Ralplan => {
+            "/ralplan in its session goes on with it, as `ralph resume` does".to_owned()
+        }
+        Phase::Implementation if state.mode == Mode::Ralplan => {
+            let awaits = state.ralplan.as_ref().map(|plan| &plan.phase);
+            match awaits == Some(&PlanPhase::AwaitingUserApproval) {
+                true => {
+                    "you decide: in the session, or `ralph ralplan approve`, `adjust` or `discard`"
+                }
+                false => "`ralph ralplan status` shows it whole",
+            }
+            .to_owned()
+        }
         Phase::Paused => "/ralph in its session continues it, as `ralph resume` does".to_owned(),
         Phase::Ended => match say::next_command(state) {
             // That has just been done.
@@ -125,9 +138,11 @@ fn rows(one: &Looked, now: Timestamp) -> Vec<(&'static str, String)> {
             rows.push(("paused", paused.unwrap_or_default()));
             let blocked = state.blocked.as_ref().map(|blocked| blocked.what.clone());
             rows.push(("blocked", blocked.unwrap_or_default()));
+            rows.push(("planning", planning(state)));
             rows.push(("tasks", tasks(state, now)));
             rows.push(("workers", workers(state)));
-            rows.push(("progress", if state.is_running() { moves(state) } else { String::new() }));
+            let is_loop = state.is_running() && state.mode != Mode::Ralplan;
+            rows.push(("progress", if is_loop { moves(state) } else { String::new() }));
             rows.push(("used", used(one, now)));
         }
     }
@@ -139,6 +154,19 @@ fn rows(one: &Looked, now: Timestamp) -> Vec<(&'static str, String)> {
         ("criteria", count(one)),
     ]);
     rows
+}
+
+/// How far a planning is, and which text it is about.
+fn planning(state: &LoopState) -> String {
+    let Some(plan) = &state.ralplan else { return String::new() };
+    let hash = if plan.plan_hash.is_empty() { &plan.ready_hash } else { &plan.plan_hash };
+    let text = match (plan.plan_path.as_str(), hash.as_str()) {
+        ("", _) => String::new(),
+        (path, "") => format!(", {path}"),
+        (path, hash) => format!(", {path} ({})", ralplan::short(hash)),
+    };
+    let warning = if plan.forced { ", WARNING: no critic has approved it" } else { "" };
+    format!("{}, iteration {}{text}{warning}", plan.phase, ralplan::position(plan))
 }
 
 fn with_detail(word: &str, detail: &str) -> String {

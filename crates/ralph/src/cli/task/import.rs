@@ -6,15 +6,12 @@ use super::super::note::note;
 use super::super::screen::{self, visible, visible_lines};
 use super::super::which;
 use super::lint;
-use anyhow::{Context, Result};
-use ralph_core::arguments::Options;
+use anyhow::Result;
 use ralph_core::graph::render::{self, Show};
 use ralph_core::plan::{self, Plan, Problem};
-use ralph_core::project;
-use ralph_core::start::{self, Facts};
-use ralph_core::state::{LoopError, LoopState, StartedBy};
-use ralph_hooks::begin;
-use ralph_io::{given, lifecycle, project_files, settings};
+use ralph_core::state::{LoopState, StartedBy};
+use ralph_hooks::begin::{self, PlannedFrom};
+use ralph_io::{given, lifecycle};
 use std::path::Path;
 
 /// The plan.
@@ -93,31 +90,13 @@ fn nothing_is_live(here: &Here) -> Result<()> {
 }
 
 /// A loop that is not written yet. Without criteria of its own it takes the project's commands.
-pub(super) fn planned(here: &Here, mut plan: Plan) -> Result<LoopState> {
-    if plan.criteria.is_empty() {
-        plan.criteria = project::criteria(&project_files::gather(&here.root));
-    }
-    let (settings, problems) = settings::read(&here.home, &here.root);
+pub(super) fn planned(here: &Here, plan: Plan) -> Result<LoopState> {
     let started_by = match here.session {
         Some(_) => StartedBy::Model,
         None => StartedBy::Person,
     };
-    let facts = Facts {
-        now: here.now,
-        project_root: here
-            .root
-            .to_str()
-            .context("the project's path is not valid UTF-8")?
-            .to_owned(),
-        discovered: Vec::new(),
-        started_by,
-    };
     let goal = "Carry out the tasks of the plan.";
-    let mut state = start::new_loop(goal, &Options::default(), &settings, facts);
-    plan.fill(&mut state);
-    let at = here.now;
-    state.errors.extend(problems.into_iter().map(|message| LoopError { at, message }));
-    Ok(state)
+    begin::planned_from(&PlannedFrom { home: &here.home, root: &here.root, goal, started_by }, plan)
 }
 
 fn describe(state: &LoopState, here: &Here) -> String {

@@ -1,0 +1,95 @@
+//! Consensus planning in a session: who begins it, which tool runs, what a report counts for, and what the
+//! person decided.
+//!
+//! The rules are in `ralph_core::ralplan` and the guard. Here they are given what they need, under the state's
+//! lock, and the project's document is brought to what came of it. None of this is in a hook executable:
+//! they hand these events to `ralph`.
+
+mod begin;
+mod decide;
+mod heard;
+mod report;
+mod tool;
+
+pub use begin::{Asked, Begun, begin};
+pub use decide::{Decided, Said, decide};
+pub use heard::after_a_tool;
+pub use report::reported;
+pub use tool::before_a_tool;
+
+use crate::door::Call;
+use anyhow::Result;
+use ralph_core::ralplan::{self, Role};
+use ralph_core::state::{LoopState, Ralplan};
+use ralph_io::store::LoopFile;
+use ralph_io::{client, planning};
+
+/// True for a call whose result the planning has something to say about.
+pub(crate) fn wants_to_hear(call: &Call) -> bool {
+    !call.input.from_subagent()
+        && matches!(call.input.tool_name.as_str(), "Agent" | "Task" | "AskUserQuestion")
+}
+
+/// Who makes a call, as the planning knows agents: by the type that the client names for a subagent, or
+/// by the mark of the driver that has started this whole session for one.
+pub(crate) struct Who {
+    /// The agent's type; none for a conversation that only orchestrates.
+    pub kind: Option<String>,
+    /// The client's id of the agent, or of the session that is one.
+    pub id: String,
+}
+
+impl Who {
+    pub(crate) fn of(call: &Call) -> Who {
+        let input = &call.input;
+        match input.from_subagent() {
+            true => Who { kind: Some(input.agent_type.clone()), id: input.agent_id.clone() },
+            false => Who { kind: client::planning_agent(), id: input.session_id.clone() },
+        }
+    }
+
+    pub(crate) fn role(&self) -> Option<Role> {
+        self.kind.as_deref().and_then(Role::of)
+    }
+}
+
+/// What a change has done.
+struct Changed<T> {
+    outcome: T,
+    state: LoopState,
+    /// What the log says of it.
+    lines: Vec<String>,
+}
+
+/// Changes a live planning under its lock and shows what came of it; none if it is not live any more.
+fn change<T>(
+    file: &LoopFile,
+    change: impl FnOnce(&mut LoopState) -> T,
+) -> Result<Option<Changed<T>>> {
+    let changed = file.update(|state| {
+        if !state.is_live() || state.ralplan.is_none() {
+            return None;
+        }
+        let before = take_log(state);
+        let outcome = change(state);
+        let lines = take_log(state);
+        if let Some(plan) = &mut state.ralplan {
+            plan.log = ralplan::log_of(before, &lines);
+        }
+        Some(Changed { outcome, state: state.clone(), lines })
+    })?;
+    let Some(changed) = changed.flatten() else { return Ok(None) };
+    match changed.state.ending {
+        None => planning::show(&changed.state)?,
+        Some(_) => planning::show_the_end(&changed.state)?,
+    }
+    Ok(Some(changed))
+}
+
+fn take_log(state: &mut LoopState) -> Vec<String> {
+    state
+        .ralplan
+        .as_mut()
+        .map(|plan: &mut Ralplan| std::mem::take(&mut plan.log))
+        .unwrap_or_default()
+}

@@ -1,0 +1,203 @@
+//! Beginning and continuing a planning: what the typed command and the headless driver have in common.
+
+use anyhow::{Context, Result};
+use jiff::Timestamp;
+use ralph_core::arguments::Request;
+use ralph_core::ralplan::{self, mirror};
+use ralph_core::start::{self, Facts};
+use ralph_core::state::{LoopState, Mode, Phase, Ralplan, StartedBy, Turn, Via};
+use ralph_io::home::Home;
+use ralph_io::lifecycle;
+use ralph_io::store::LoopFile;
+use ralph_io::{client, clock, planning, project, settings};
+use std::path::{Path, PathBuf};
+
+/// A request to plan, and from where it came.
+#[derive(Debug)]
+pub struct Asked<'a> {
+    /// Where Ralph keeps its state.
+    pub home: &'a Home,
+    /// What is to be planned, and the bounds.
+    pub request: &'a Request,
+    /// The session to bind the planning to.
+    pub session_id: &'a str,
+    /// The client's id of the prompt; empty outside a hook.
+    pub prompt_id: &'a str,
+    /// The project's folder.
+    pub project_root: PathBuf,
+    /// The registration of the hook that asks.
+    pub via: Option<Via>,
+}
+
+/// What came of it.
+#[derive(Debug)]
+pub enum Begun {
+    /// Another copy of the hook has answered.
+    Answered,
+    /// A planning was started; with what the person has to know besides.
+    Started(Box<LoopState>, Vec<String>),
+    /// One goes on.
+    Continues(Box<LoopState>),
+    /// Nothing was started, for this reason.
+    Refused(String),
+}
+
+/// Decides what the request means, and carries it out.
+///
+/// # Errors
+/// When the state or the project's document cannot be written. Nothing was started then.
+pub fn begin(asked: &Asked<'_>) -> Result<Begun> {
+    lifecycle::check_session_id(asked.session_id)?;
+    let options = &asked.request.options;
+    if !options.criteria.is_empty() || options.baseline {
+        return Ok(Begun::Refused(
+            "a plan brings its own criteria: leave out --ac and --baseline".to_owned(),
+        ));
+    }
+    // One request at a time: a prompt may start two copies of the hook.
+    let _starting = lifecycle::lock_starts(asked.home)?;
+    let now = clock::now();
+    if let Some((file, state)) = own(asked)? {
+        return go_on(asked, &file, &state, now);
+    }
+    if let Some(other) = of_project(asked) {
+        return Ok(Begun::Refused(format!(
+            "planning {} is live in this project, in session {}: a project has one planning at a time. Go on \
+             there, or end it with `ralph cancel --loop {}`",
+            other.loop_id, other.session_id, other.loop_id
+        )));
+    }
+    create(asked, now)
+}
+
+/// The live loop of this session.
+fn own(asked: &Asked<'_>) -> Result<Option<(LoopFile, LoopState)>> {
+    let Some(file) = lifecycle::of_session(asked.home, asked.session_id)? else { return Ok(None) };
+    let state = file.read()?.map(|loaded| loaded.state);
+    let is_own = |state: &LoopState| state.is_live() && state.session_id == asked.session_id;
+    Ok(state.filter(is_own).map(|state| (file, state)))
+}
+
+/// Another live planning of this project: they would have one document.
+fn of_project(asked: &Asked<'_>) -> Option<LoopState> {
+    let identity = project::identity(&asked.project_root);
+    let is_it = |state: &LoopState| {
+        let is_planning = state.mode == Mode::Ralplan && state.is_live();
+        is_planning && project::identity(Path::new(&state.project_root)) == identity
+    };
+    lifecycle::all(asked.home).into_iter().filter_map(|(_, state)| state.ok()).find(is_it)
+}
+
+fn go_on(asked: &Asked<'_>, file: &LoopFile, state: &LoopState, now: Timestamp) -> Result<Begun> {
+    let is_answered = |state: &LoopState| {
+        let turn = state.turn.as_ref();
+        !asked.prompt_id.is_empty() && turn.is_some_and(|turn| turn.prompt_id == asked.prompt_id)
+    };
+    if is_answered(state) {
+        file.update(|state| state.via = state.via.max(asked.via))?;
+        return Ok(Begun::Answered);
+    }
+    if state.mode != Mode::Ralplan {
+        return Ok(Begun::Refused(format!(
+            "a loop is live in this session at {}: end it with /ralph-cancel before you plan",
+            state.position()
+        )));
+    }
+    if asked.request.task.is_some() {
+        return Ok(Begun::Refused(
+            "a planning is live in this session: type /ralplan to go on with it, or /ralph-cancel to end it \
+             before you plan something else"
+                .to_owned(),
+        ));
+    }
+    if planning::is_gone(state) {
+        return Ok(Begun::Refused(
+            "the document of this planning was removed, which cancels it: /ralph-cancel ends it"
+                .to_owned(),
+        ));
+    }
+    let updated = file.update(|state| {
+        if state.ending.is_some() {
+            return None;
+        }
+        ralplan::take_up(state, now);
+        run(state, asked, now);
+        Some(state.clone())
+    })?;
+    Ok(match updated.flatten() {
+        Some(state) => Begun::Continues(Box::new(state)),
+        None => Begun::Refused("the planning has just ended".to_owned()),
+    })
+}
+
+fn create(asked: &Asked<'_>, now: Timestamp) -> Result<Begun> {
+    let root = &asked.project_root;
+    let (mut told, left) = (Vec::new(), planning::found(root)?);
+    let left = left.map(|text| mirror::read(&text, now));
+    let plan = match (&asked.request.task, left) {
+        (None, Some(Ok(mirror::Found::UnderWay(plan)))) => *plan,
+        (None, Some(Err(why))) => {
+            return Ok(Begun::Refused(format!(
+                "`{}` cannot be taken up: {why}; type /ralplan \"what to plan\"",
+                ralplan::MIRROR
+            )));
+        }
+        (None, _) => {
+            return Ok(Begun::Refused(
+                "nothing is being planned here: type /ralplan \"what to plan\"".to_owned(),
+            ));
+        }
+        (Some(task), left) => {
+            if matches!(left, Some(Ok(mirror::Found::UnderWay(_)) | Err(_))) {
+                let aside = planning::put_aside(root, now)?;
+                told.push(format!(
+                    "the document of another planning is kept in {}",
+                    aside.display()
+                ));
+            }
+            ralplan::begin(task, now)
+        }
+    };
+    let (mut state, problems) = new(asked, plan, now)?;
+    told.extend(problems);
+    planning::prepare(root)?;
+    // The document first: a planning without one counts as cancelled.
+    planning::show(&state)?;
+    lifecycle::create(asked.home, &mut state)?;
+    planning::show(&state)?;
+    Ok(Begun::Started(Box::new(state), told))
+}
+
+fn new(asked: &Asked<'_>, plan: Ralplan, now: Timestamp) -> Result<(LoopState, Vec<String>)> {
+    let (settings, problems) = settings::read(asked.home, &asked.project_root);
+    let facts = Facts {
+        now,
+        project_root: asked
+            .project_root
+            .to_str()
+            .context("the project's path is not valid UTF-8")?
+            .to_owned(),
+        discovered: Vec::new(),
+        started_by: StartedBy::Person,
+    };
+    let mut state = start::new_loop(&plan.task, &asked.request.options, &settings, facts);
+    state.mode = Mode::Ralplan;
+    state.ralplan = Some(plan);
+    run(&mut state, asked, now);
+    Ok((state, problems))
+}
+
+/// Makes a planning run in this session.
+fn run(state: &mut LoopState, asked: &Asked<'_>, now: Timestamp) {
+    state.session_id = asked.session_id.to_owned();
+    state.started_at.get_or_insert(now);
+    if state.phase == Phase::Planned {
+        state.phase = Phase::Implementation;
+    }
+    state.via = asked.via;
+    state.client = client::process();
+    state.turn = match asked.prompt_id {
+        "" => None,
+        id => Some(Turn::new(id, now)),
+    };
+}

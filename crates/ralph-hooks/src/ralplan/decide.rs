@@ -1,0 +1,186 @@
+//! What a person decided about a plan, by the question in the session or on the command line.
+
+use super::change;
+use crate::begin::{self, PlannedFrom};
+use anyhow::{Context, Result};
+use ralph_core::plan;
+use ralph_core::ralplan::{self, Event, Outcome, short, step};
+use ralph_core::state::{
+    DecidedBy, Decision, DecisionKind, EndingKind, LoopState, PlanPhase, StartedBy, Via,
+};
+use ralph_io::home::Home;
+use ralph_io::lifecycle::{self, Entry};
+use ralph_io::store::LoopFile;
+use ralph_io::{clock, planning};
+use std::path::Path;
+
+/// A decision, and from where it came.
+#[derive(Debug)]
+pub struct Said {
+    /// Which way.
+    pub kind: DecisionKind,
+    /// In the person's words; empty where there are none.
+    pub text: String,
+    /// By which way it was said.
+    pub by: DecidedBy,
+    /// The registration of the hook that has heard it; none in a terminal.
+    pub via: Option<Via>,
+}
+
+/// What became of it.
+#[derive(Debug)]
+pub enum Decided {
+    /// The plan is agreed to, and planned as a loop that the person starts; or why that could not be.
+    Approved {
+        /// The planning, as it ended.
+        state: Box<LoopState>,
+        /// Where it is kept.
+        file: LoopFile,
+        /// The loop that `/ralph` starts now.
+        planned: Result<Box<LoopState>>,
+    },
+    /// Back to the planner.
+    Adjusted(Box<LoopState>),
+    /// Over; the plan's file stays.
+    Discarded {
+        /// The planning, as it ended.
+        state: Box<LoopState>,
+        /// Where it is kept.
+        file: LoopFile,
+    },
+    /// It counts for nothing, for this reason.
+    Refused(String),
+}
+
+impl Decided {
+    /// Where the planning is kept that is over.
+    pub fn file(&self) -> Option<&LoopFile> {
+        match self {
+            Decided::Approved { file, .. } | Decided::Discarded { file, .. } => Some(file),
+            Decided::Adjusted(_) | Decided::Refused(_) => None,
+        }
+    }
+
+    /// What was decided in a word, and what came of it in a sentence or two.
+    pub fn describe(&self) -> (&'static str, String) {
+        match self {
+            Decided::Approved { state, planned, .. } => ("approved", approved(state, planned)),
+            Decided::Adjusted(state) => {
+                let plan = state.ralplan.as_ref();
+                let words =
+                    plan.and_then(|plan| plan.decision.as_ref()).map(|one| one.text.as_str());
+                let words =
+                    words.filter(|words| !words.is_empty()).unwrap_or("no words were given");
+                ("adjust", format!("back to the planner: {words}"))
+            }
+            Decided::Discarded { state, .. } => {
+                let path = state.ralplan.as_ref().map_or("", |plan| plan.plan_path.as_str());
+                ("discarded", format!("the person discarded the plan; `{path}` stays as it is."))
+            }
+            Decided::Refused(why) => ("refused", why.clone()),
+        }
+    }
+}
+
+fn approved(state: &LoopState, planned: &Result<Box<LoopState>>) -> String {
+    let Some(plan) = &state.ralplan else { return String::new() };
+    let (path, hash) = (&plan.plan_path, short(&plan.plan_hash));
+    let next = match planned {
+        Ok(planned) => format!(
+            "It is planned as loop {} ({} criteria, {} tasks): the person types /ralph to carry it out.",
+            planned.loop_id,
+            planned.acceptance_criteria.len(),
+            planned.task_graph.len()
+        ),
+        Err(why) => format!(
+            "It could not be planned as a loop ({why:#}): a person runs `ralph task import {path}` in a terminal, \
+             and types /ralph."
+        ),
+    };
+    format!("the person agreed to the plan `{path}` ({hash}). {next}")
+}
+
+/// Takes a person's decision about the plan as its file is now. `entry` is what becomes of the session's
+/// entry where the planning is over by it.
+///
+/// # Errors
+/// When the state cannot be written. Nothing was decided then.
+pub fn decide(home: &Home, file: &LoopFile, said: Said, entry: Entry) -> Result<Decided> {
+    let now = clock::now();
+    let Some(loaded) = file.read()? else {
+        return Ok(Decided::Refused("the planning is gone".into()));
+    };
+    if planning::is_gone(&loaded.state) {
+        let why = "the document of the planning was removed, which cancels it; `ralph cancel` ends it here too";
+        return Ok(Decided::Refused(why.to_owned()));
+    }
+    let root = loaded.state.project_root.clone();
+    let path = loaded.state.ralplan.as_ref().map(|plan| plan.plan_path.clone()).unwrap_or_default();
+    // One text is judged by its digest and taken over: no other can come in between.
+    let text = planning::plan_text(Path::new(&root), &path).unwrap_or_default();
+    let decision = Decision {
+        kind: said.kind,
+        text: said.text,
+        plan_hash: if text.is_empty() { String::new() } else { ralplan::digest(text.as_bytes()) },
+        by: said.by,
+        at: now,
+    };
+    let changed = change(file, |state| {
+        if let Some(via) = said.via {
+            state.note_event(via);
+        }
+        let plan = state.ralplan.as_mut()?;
+        let outcome = step(plan, &Event::Answered(decision));
+        match (&outcome, &plan.phase) {
+            (Outcome::Refused(_), _) => {}
+            (_, PlanPhase::Complete) => {
+                state.end(EndingKind::Approved, "the person agreed to the plan", now);
+            }
+            (_, PlanPhase::Cancelled) => {
+                state.end(EndingKind::Discarded, "the person discarded the plan", now);
+            }
+            _ => ralplan::take_up(state, now),
+        }
+        Some(outcome)
+    })?;
+    let Some(changed) = changed else {
+        return Ok(Decided::Refused("the planning is over".to_owned()));
+    };
+    let state = Box::new(changed.state);
+    Ok(match (changed.outcome, &state.ending) {
+        (Some(Outcome::Refused(why)), _) => Decided::Refused(why.to_string()),
+        (None, _) => Decided::Refused("the state does not say how far the planning is".to_owned()),
+        (_, None) => Decided::Adjusted(state),
+        (_, Some(ending)) => {
+            let is_approved = ending.kind == EndingKind::Approved;
+            // First: what is put away becomes the project's most recent loop, and the planned one must be that.
+            let file = lifecycle::put_away(home, file, &state, entry)?.file;
+            match is_approved {
+                true => {
+                    Decided::Approved { planned: plan_the_loop(home, &state, &text), state, file }
+                }
+                false => Decided::Discarded { state, file },
+            }
+        }
+    })
+}
+
+/// Makes the loop that `/ralph` starts, from the machine-readable part of the plan.
+fn plan_the_loop(home: &Home, planning: &LoopState, text: &str) -> Result<Box<LoopState>> {
+    let about = planning.ralplan.as_ref().context("the planning has no plan")?;
+    let read = plan::parse(text).map_err(|problems| {
+        let told: Vec<String> = problems.iter().map(ToString::to_string).collect();
+        anyhow::anyhow!(told.join("; "))
+    })?;
+    let goal = format!(
+        "{}\nThe plan that the person agreed to: `{}` ({}).",
+        about.task,
+        about.plan_path,
+        short(&about.plan_hash)
+    );
+    let root = Path::new(&planning.project_root);
+    let from = PlannedFrom { home, root, goal: &goal, started_by: StartedBy::Person };
+    let mut state = begin::planned_from(&from, read)?;
+    lifecycle::create(home, &mut state)?;
+    Ok(Box::new(state))
+}

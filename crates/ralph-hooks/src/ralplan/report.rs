@@ -1,0 +1,115 @@
+//! An agent of a planning wants to end: what its report counts for.
+
+use super::tool::said_or;
+use super::{Who, change};
+use crate::bound::{self, Bound};
+use crate::door::Call;
+use crate::{begin, stop};
+use anyhow::Result;
+use ralph_core::event::Event as Hook;
+use ralph_core::plan;
+use ralph_core::ralplan::{Event, Outcome, PlanSeen, Role, formats, step};
+use ralph_core::reply::{GoOnForm, Reply};
+use ralph_core::state::{LoopState, Ralplan};
+use ralph_io::{client, planning};
+use serde_json::json;
+use std::path::Path;
+
+/// Takes the report of a subagent, or of a session that a driver has started as one.
+pub fn reported(call: &Call) -> Result<Reply> {
+    let Some(bound) = Bound::<LoopState>::find(call)? else { return Ok(Reply::silent()) };
+    let who = Who::of(call);
+    if bound.is_outranked(call.via) || !bound.state.is_live() || planning::is_gone(&bound.state) {
+        return Ok(Reply::silent());
+    }
+    let Some(role) = who.role() else { return Ok(Reply::silent()) };
+    let message = call.input.last_assistant_message.as_deref().unwrap_or_default();
+    let root = Path::new(&bound.state.project_root);
+    let seen = if role == Role::Planner { ready(root, message) } else { None };
+    let changed = change(&bound.file, |state| {
+        state.note_event(call.via);
+        let transcript = match call.input.from_subagent() {
+            true => &call.input.agent_transcript_path,
+            false => &call.input.transcript_path,
+        };
+        stop::count(state, transcript);
+        // A planning that rests sends nobody on: the report is taken for what it is.
+        let rests = !state.is_running();
+        let plan = state.ralplan.as_mut()?;
+        if rests && !plan.sent_back.contains(&who.id) {
+            plan.sent_back.push(who.id.clone());
+        }
+        Some(take(plan, role, &who.id, message, seen, root))
+    })?;
+    let Some(changed) = changed else { return Ok(Reply::silent()) };
+    let Some(outcome) = changed.outcome else { return Ok(Reply::silent()) };
+    let (decision, why) = told(&outcome, &changed.lines);
+    let about = json!({"agent": who.id, "kind": who.kind});
+    bound::note(&bound.file, call, &changed.state.position(), decision, &why, about);
+    Ok(match outcome {
+        Outcome::SentBack(_) => {
+            let form = match call.input.hook_event_name {
+                Hook::Stop => GoOnForm::for_client(&client::ai_agent()),
+                _ => GoOnForm::Block,
+            };
+            Reply::go_on(
+                call.input.hook_event_name,
+                form,
+                &format!("Ralph sends this back once:\n{why}"),
+            )
+        }
+        _ => Reply::silent(),
+    })
+}
+
+fn take(
+    plan: &mut Ralplan,
+    role: Role,
+    agent: &str,
+    message: &str,
+    seen: Option<PlanSeen>,
+    root: &Path,
+) -> Outcome {
+    let hash_now;
+    let event = match role {
+        Role::Planner => Event::PlannerReported { agent, message, plan: seen },
+        Role::Architect => Event::ArchitectReported { agent, message },
+        Role::GapFinder => Event::GapFinderReported { message },
+        Role::Critic => {
+            hash_now = planning::plan_hash(root, &plan.plan_path);
+            Event::CriticReported { agent, message, hash_now: &hash_now }
+        }
+    };
+    step(plan, &event)
+}
+
+/// The plan that a planner calls ready, with what keeps it from its critic.
+fn ready(root: &Path, message: &str) -> Option<PlanSeen> {
+    let path = formats::plan_ready(message)?.ok()?;
+    let root_named = format!("{}/", root.display());
+    let path = path.strip_prefix("./").or(path.strip_prefix(&root_named)).unwrap_or(&path);
+    let Some(mut seen) = planning::look(root, path) else {
+        // One that is elsewhere is told so; one that is not there is none.
+        let is_plan = ralph_core::ralplan::is_plans_place(path);
+        return (!is_plan).then(|| PlanSeen { path: path.to_owned(), ..PlanSeen::default() });
+    };
+    let text = planning::plan_text(root, path).unwrap_or_default();
+    if let Ok(plan) = plan::parse(&text) {
+        seen.gates.extend(begin::cannot_start(&plan.criteria, root));
+    }
+    Some(seen)
+}
+
+/// The decision in a word or two, and why.
+fn told(outcome: &Outcome, lines: &[String]) -> (&'static str, String) {
+    match outcome {
+        Outcome::Moved(phases) => {
+            let to = phases.last().map(ToString::to_string).unwrap_or_default();
+            ("report taken", said_or(lines, &format!("now {to}")))
+        }
+        Outcome::Noted => ("report taken", said_or(lines, "noted")),
+        Outcome::SentBack(wrong) => ("report sent back", wrong.join("\n")),
+        Outcome::Dropped(wrong) => ("report dropped", wrong.join("\n")),
+        Outcome::Refused(why) => ("report refused", why.to_string()),
+    }
+}

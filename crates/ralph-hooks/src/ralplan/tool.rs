@@ -1,0 +1,157 @@
+//! Before a tool runs in a session that plans.
+
+use super::{Who, change};
+use crate::bound::{self, Bound, Said};
+use crate::cancel;
+use crate::door::Call;
+use anyhow::{Result, bail};
+use ralph_core::guard::{self, Agent, PlanGate, Record, Ruling, Situation, Standing};
+use ralph_core::ralplan::{self, Event, Outcome, Refusal, Role, question};
+use ralph_core::reply::Reply;
+use ralph_core::state::{LoopState, PlanPhase, Ralplan};
+use ralph_io::{places, planning};
+use serde_json::Value;
+use std::path::Path;
+
+/// May this tool run now? An error is a refusal, too: the hook that asks makes it one.
+pub fn before_a_tool(call: &Call) -> Result<Reply> {
+    let Some(bound) = Bound::<LoopState>::find(call)? else { return Ok(Reply::silent()) };
+    if planning::is_gone(&bound.state) {
+        return removed(call, &bound);
+    }
+    let Some(plan) = &bound.state.ralplan else {
+        bail!("the state does not say how far the planning is")
+    };
+    let who = Who::of(call);
+    if let Some((reason, record)) = ruling(call, &bound.state, plan, &who)? {
+        // Every copy denies, since the client takes the strictest answer; one of them writes.
+        if !bound.is_outranked(call.via) {
+            let why = format!("{}: {reason}", record.rule);
+            let position = bound.state.position();
+            let said = Said {
+                position: &position,
+                decision: "denied",
+                why: &why,
+                seen: bound::tool(call),
+            };
+            bound::keep(&bound.file, call, said, Some(&record));
+        }
+        return Ok(Reply::deny(&reason));
+    }
+    let role = call.input.tool_input.subagent_type.as_deref().and_then(Role::of);
+    match (call.input.tool_name.as_str(), role) {
+        ("Agent" | "Task", Some(role)) => called(call, &bound, role),
+        // The client would ask a person for each line that a planner writes, and in plan mode refuse it. That
+        // it may write there is what they have agreed to by starting this.
+        ("Write" | "Edit" | "MultiEdit", _) => {
+            Ok(Reply::allow("a planner writes its plan below `.omc/plans/`"))
+        }
+        _ => Ok(Reply::silent()),
+    }
+}
+
+/// The person has removed the document. The turn is cut as by any other cancel.
+fn removed(call: &Call, bound: &Bound) -> Result<Reply> {
+    cancel::end_loop(&call.home, &bound.file, "a person removed the planning's document", false)?;
+    match Bound::find(call)? {
+        Some(bound) => cancel::cut_turn(call, &bound),
+        None => Ok(Reply::silent()),
+    }
+}
+
+/// What the guard says, with all that it was made from; none where it lets the call through.
+fn ruling(
+    call: &Call,
+    state: &LoopState,
+    plan: &Ralplan,
+    who: &Who,
+) -> Result<Option<(String, Record)>> {
+    let root = Path::new(&state.project_root).canonicalize()?;
+    let places = places::gather(&call.home);
+    let not_ours = not_its_question(call, plan);
+    let gate = PlanGate {
+        awaiting_person: plan.phase == PlanPhase::AwaitingUserApproval,
+        planner_writes: plan.phase == PlanPhase::PlannerPlanning,
+        project_root: &root.to_string_lossy(),
+        plan_path: &plan.plan_path,
+        plan_hash: &plan.plan_hash,
+        gates_own_question: not_ours.as_deref().map_or(Ok(()), Err),
+        only_reads: guard::only_reads,
+    };
+    let situation = Situation {
+        mode: &state.mode,
+        standing: if state.is_running() { Standing::Running } else { Standing::Paused },
+        agent: who.kind.as_deref().map_or(Agent::Main, Agent::Subagent),
+        session_id: &call.input.session_id,
+        places: &places,
+        ralplan: Some(gate),
+    };
+    let resolved = call.input.tool_input.path().and_then(places::resolve);
+    let tool_call = guard::Call {
+        tool: &call.input.tool_name,
+        input: &call.input.tool_input,
+        cwd: &call.input.cwd,
+        resolved: resolved.as_deref(),
+        cut: call.cut,
+    };
+    Ok(match guard::decide(&situation, &tool_call) {
+        Ruling::Allow => None,
+        Ruling::Deny { rule, reason } => Some((reason, Record::of(&situation, &tool_call, rule))),
+    })
+}
+
+/// Why this is not the question of the gate; none where it is, or is no question at all.
+fn not_its_question(call: &Call, plan: &Ralplan) -> Option<String> {
+    if call.input.tool_name != "AskUserQuestion" {
+        return None;
+    }
+    let Ok(event) = serde_json::from_slice::<Value>(&call.raw) else {
+        return Some("it cannot be read".to_owned());
+    };
+    question::is_ours(plan, &event["tool_input"]).err().map(|why| why.to_string())
+}
+
+/// An agent of ours is called: each in its turn, and the critic on the text that it will judge.
+fn called(call: &Call, bound: &Bound, role: Role) -> Result<Reply> {
+    // The copy that answers keeps the account.
+    if bound.is_outranked(call.via) {
+        return Ok(Reply::silent());
+    }
+    let prompt = call.input.tool_input.prompt.as_deref().unwrap_or_default();
+    let root = Path::new(&bound.state.project_root);
+    let changed = change(&bound.file, |state| {
+        state.note_event(call.via);
+        let plan = state.ralplan.as_mut()?;
+        Some(may_call(plan, role, prompt, root))
+    })?;
+    let Some((Some(refused), changed)) = changed.map(|mut one| (one.outcome.take(), one)) else {
+        return Ok(Reply::silent());
+    };
+    let (decision, why) = match &refused {
+        None => ("called", said_or(&changed.lines, role.agent())),
+        Some(why) => ("denied", why.clone()),
+    };
+    bound::note(&bound.file, call, &changed.state.position(), decision, &why, bound::tool(call));
+    Ok(refused.map_or(Reply::silent(), |why| {
+        Reply::deny(&format!("{why}\n{}", ralplan::told(&changed.state)))
+    }))
+}
+
+/// None where the agent may be called; else why not.
+fn may_call(plan: &mut Ralplan, role: Role, prompt: &str, root: &Path) -> Option<String> {
+    let hash = planning::plan_hash(root, &plan.plan_path);
+    let refused = ralplan::may_call(plan, role, prompt, &hash);
+    let is_critic = role == Role::Critic;
+    if is_critic && matches!(refused, Ok(()) | Err(Refusal::ChangedSinceReady { .. })) {
+        // Freezes the text; or, where that is another one by now, goes back to the planner.
+        if let Outcome::Refused(why) = ralplan::step(plan, &Event::CriticCalled { hash: &hash }) {
+            return Some(why.to_string());
+        }
+    }
+    refused.err().map(|why| why.to_string())
+}
+
+/// What the log says, or else this.
+pub(super) fn said_or(lines: &[String], other: &str) -> String {
+    if lines.is_empty() { other.to_owned() } else { lines.join("; ") }
+}

@@ -1,0 +1,79 @@
+//! `ralph ralplan …`: a plan that a planner writes, a critic judges and a person agrees to.
+
+mod decide;
+mod next;
+mod status;
+
+use super::exit::{Exit, refused};
+use super::here::Here;
+use super::which::{self, Found, Which};
+use anyhow::Result;
+use ralph_core::state::{LoopState, Mode};
+
+/// What to do about a plan.
+#[derive(Debug, clap::Subcommand)]
+pub(crate) enum Command {
+    /// Show how far the planning is, and all that was said
+    Status(status::Args),
+    /// Say what the session that plans does now
+    Next(next::Args),
+    /// Agree to the plan: it becomes the loop that /ralph starts
+    Approve(decide::Args),
+    /// Send the plan back to its planner, with what should change
+    Adjust(decide::Adjust),
+    /// End the planning; the plan's file stays
+    Discard(decide::Args),
+}
+
+impl Command {
+    /// The command as it is typed, without its arguments.
+    pub(crate) fn name(&self) -> &'static str {
+        match self {
+            Command::Status(_) => "ralplan status",
+            Command::Next(_) => "ralplan next",
+            Command::Approve(_) => "ralplan approve",
+            Command::Adjust(_) => "ralplan adjust",
+            Command::Discard(_) => "ralplan discard",
+        }
+    }
+}
+
+/// Does it.
+pub(crate) fn run(command: &Command) -> Result<Exit> {
+    let here = Here::gather()?;
+    match command {
+        Command::Status(args) => status::run(&here, args),
+        Command::Next(args) => next::run(&here, args),
+        Command::Approve(args) => decide::approve(&here, args),
+        Command::Adjust(args) => decide::adjust(&here, args),
+        Command::Discard(args) => decide::discard(&here, args),
+    }
+}
+
+/// The live planning that is meant: the one that is named, the session's own, or the project's.
+fn live(here: &Here, which: &Which) -> Result<Found> {
+    let is_live = |state: &LoopState| state.mode == Mode::Ralplan && state.is_live();
+    if let Some(found) = which::named(here, which)? {
+        return match is_live(&found.state) {
+            true => Ok(found),
+            false => Err(refused(
+                Exit::No,
+                format!("loop {} is no planning that is live", found.state.loop_id),
+            )),
+        };
+    }
+    if let Some(session) = &here.session
+        && let Some(found) = which::of_session(here, session)?
+        && is_live(&found.state)
+    {
+        return Ok(found);
+    }
+    // A project has one planning at a time.
+    which::of_project(here, is_live).pop().ok_or_else(|| {
+        let message = format!(
+            "no planning is live in `{}`; `/ralplan \"what to plan\"` in Claude Code begins one",
+            here.root.display()
+        );
+        refused(Exit::No, message)
+    })
+}

@@ -1,0 +1,80 @@
+//! `ralph ralplan approve`, `adjust` and `discard`: a person's decision about a plan, in a terminal.
+
+use super::super::exit::{Exit, bad_state, refused};
+use super::super::here::Here;
+use super::super::note::note;
+use super::super::screen::{self, visible_lines};
+use super::super::which::Which;
+use anyhow::Result;
+use ralph_core::state::{DecidedBy, DecisionKind, LoopState};
+use ralph_hooks::ralplan::{self, Decided, Said};
+use ralph_io::lifecycle::Entry;
+
+/// Which planning.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    #[command(flatten)]
+    which: Which,
+}
+
+/// What should change.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Adjust {
+    /// What should change, for the planner
+    #[arg(value_name = "TEXT")]
+    text: Vec<String>,
+    #[command(flatten)]
+    which: Which,
+}
+
+pub(super) fn approve(here: &Here, args: &Args) -> Result<Exit> {
+    decide(here, &args.which, DecisionKind::Proceed, "")
+}
+
+pub(super) fn adjust(here: &Here, args: &Adjust) -> Result<Exit> {
+    decide(here, &args.which, DecisionKind::Adjust, &args.text.join(" "))
+}
+
+pub(super) fn discard(here: &Here, args: &Args) -> Result<Exit> {
+    decide(here, &args.which, DecisionKind::Discard, "")
+}
+
+fn decide(here: &Here, which: &Which, kind: DecisionKind, text: &str) -> Result<Exit> {
+    // Whatever session it is: in the shell of any of them it is a model that types.
+    if here.session.is_some() {
+        return Err(refused(
+            Exit::No,
+            "a plan is agreed to by a person: give this in a terminal of your own, outside of Claude Code, or \
+             answer the question in the session",
+        ));
+    }
+    let found = super::live(here, which)?;
+    let command = format!(
+        "ralplan {}",
+        if kind == DecisionKind::Proceed { "approve" } else { kind.as_str() }
+    );
+    let said = Said { kind, text: text.to_owned(), by: DecidedBy::CommandLine, via: None };
+    let decided = ralplan::decide(&here.home, &found.file, said, Entry::KeepAsTombstone);
+    let decided = decided.map_err(bad_state)?;
+    let (decision, why) = decided.describe();
+    let file = decided.file().unwrap_or(&found.file);
+    note(here, file, &found.state, (&command, decision), &why);
+    match &decided {
+        Decided::Refused(why) => Err(refused(Exit::No, format!("nothing was decided: {why}"))),
+        Decided::Adjusted(state) => told(&format!("{why}{}", goes_on(state))),
+        Decided::Approved { .. } | Decided::Discarded { .. } => told(&why),
+    }
+}
+
+fn told(text: &str) -> Result<Exit> {
+    screen::print(&visible_lines(text))?;
+    Ok(Exit::Done)
+}
+
+/// Nothing wakes a session that waits for a person.
+fn goes_on(state: &LoopState) -> String {
+    match state.round {
+        Some(_) => String::new(),
+        None => format!("\nType /ralplan in session {} to go on.", state.session_id),
+    }
+}

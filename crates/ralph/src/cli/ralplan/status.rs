@@ -1,0 +1,100 @@
+//! `ralph ralplan status`: how far a planning is, with everything that agents and the person have said.
+//!
+//! What an agent is told may be cut; here it is whole.
+
+use super::super::exit::Exit;
+use super::super::here::Here;
+use super::super::screen::{self, visible, visible_lines};
+use super::super::which::Which;
+use anyhow::Result;
+use ralph_core::ralplan::{self, position, short};
+use ralph_core::say;
+use ralph_core::state::{LoopState, Ralplan};
+use ralph_io::planning;
+use serde_json::json;
+use std::fmt::Write as _;
+use std::path::Path;
+
+/// How it is shown.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// Print one JSON document
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    which: Which,
+}
+
+pub(super) fn run(here: &Here, args: &Args) -> Result<Exit> {
+    let state = super::live(here, &args.which)?.state;
+    let Some(plan) = &state.ralplan else {
+        screen::print(
+            "the state does not say how far the planning is; end it with `ralph cancel`",
+        )?;
+        return Ok(Exit::No);
+    };
+    let now = planning::plan_hash(Path::new(&state.project_root), &plan.plan_path);
+    let next = ralplan::next(plan, ralplan::prefix(&state));
+    if args.json {
+        let document = json!({
+            "schema_version": 1, "loop_id": state.loop_id, "session_id": state.session_id,
+            "phase": state.phase, "pause": state.pause, "ralplan": plan, "plan_hash_now": now, "next": next,
+        });
+        screen::print_json(&document)?;
+    } else {
+        screen::print(&visible_lines(&told(&state, plan, &now)))?;
+        screen::print(&visible_lines(&format!("\n{next}")))?;
+    }
+    Ok(Exit::Done)
+}
+
+fn told(state: &LoopState, plan: &Ralplan, now: &str) -> String {
+    let mut text = format!(
+        "planning {}  {}  iteration {}",
+        visible(&state.loop_id),
+        visible(plan.phase.as_str()),
+        position(plan)
+    );
+    if state.pause.is_some() {
+        let _ = write!(text, "\n{}", say::paused(state));
+    }
+    let _ = write!(text, "\nTask: {}", plan.task);
+    if !plan.plan_path.is_empty() {
+        let _ = write!(text, "\nPlan: {}{}", plan.plan_path, version(plan, now));
+    }
+    if let Some(verdict) = &plan.verdict {
+        let word = if verdict.okay { "OKAY" } else { "REJECT" };
+        let _ = write!(text, "\nVerdict: {word} on {}", short(&verdict.plan_hash));
+    }
+    for (head, items) in [
+        ("Left open by the critic", &plan.concerns),
+        ("Failed gates", &plan.failed_gates),
+        ("Questions for the architect", &plan.questions),
+        ("Answers of the architect", &plan.answers),
+    ] {
+        for (at, item) in items.iter().enumerate() {
+            let head = if at == 0 { format!("\n{head}:") } else { String::new() };
+            let _ = write!(text, "{head}\n  {}. {item}", at + 1);
+        }
+    }
+    for (head, said) in [("Feedback for the planner", &plan.feedback), ("Gaps", &plan.gaps)] {
+        if !said.is_empty() {
+            let _ = write!(text, "\n{head}:\n  {}", said.replace('\n', "\n  "));
+        }
+    }
+    for (at, line) in plan.log.iter().enumerate() {
+        let _ = write!(text, "{}\n  {line}", if at == 0 { "\nLog:" } else { "" });
+    }
+    text
+}
+
+/// Which text is meant, and whether the file is still that one.
+fn version(plan: &Ralplan, now: &str) -> String {
+    let judged = if plan.plan_hash.is_empty() { &plan.ready_hash } else { &plan.plan_hash };
+    match (judged.as_str(), now) {
+        (_, "") => " (not there)".to_owned(),
+        ("", now) => format!(" ({})", short(now)),
+        (judged, now) if judged == now => format!(" ({})", short(now)),
+        (judged, now) => format!(" ({}; changed since, it is {} now)", short(judged), short(now)),
+    }
+}

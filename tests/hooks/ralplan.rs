@@ -1,0 +1,688 @@
+//! Consensus planning from end to end: what each tool, report and answer comes to in a session that plans.
+
+use crate::world::{Ran, World};
+use serde_json::{Value, json};
+use std::fs;
+
+const PLAN: &str = ".omc/plans/login.md";
+const READY: &str = "Written.\n\nPLAN_READY: .omc/plans/login.md";
+const QUESTION: &str = "ARCHITECT_QUESTION:\n- Topic: Security\n- Context: the login\n- Files to examine: tracked\n\
+    - Specific Question: where do secrets go?";
+const ANSWER: &str = "ARCHITECT_ANSWER:\n- Topic: Security\n- Analysis: there is one file\n- Recommendation: a vault\n\
+    - Trade-offs: none\n- References: tracked:1";
+
+fn plan_text(about: &str) -> String {
+    format!(
+        "# Login\n\nAdd a form to `tracked`. {about}\n\n```json ralph-plan\n{{\"acceptance_criteria\":[{{\"id\":\"AC-1\",\
+         \"description\":\"the file is there\",\"verification_command\":\"test -f tracked\"}}],\"task_graph\":[{{\
+         \"id\":\"T-1\",\"name\":\"add the form\",\"deps\":[],\"files\":[\"tracked\"],\"completion_condition\":\
+         \"the form is in the file\"}}]}}\n```\n"
+    )
+}
+
+/// A session in which `/ralplan "Add a login"` was typed.
+fn planning() -> World {
+    let world = World::new();
+    let context = world.type_command("ralplan", "\"Add a login\"").context();
+    assert!(context.starts_with("Ralph planning ") && context.contains(" started\n"), "{context}");
+    world
+}
+
+/// The same, with the gap finder's report in.
+fn planned_for() -> World {
+    let world = planning();
+    reports(&world, "metis", "m", "Passwords are not mentioned.").silent();
+    world
+}
+
+/// The same, with a plan that passed its gates.
+fn in_review() -> World {
+    let world = planned_for();
+    world.write(PLAN, &plan_text(""));
+    reports(&world, "planner", "p", READY).silent();
+    assert_eq!(phase(&world), "critic_review");
+    world
+}
+
+/// The same, with the person to decide.
+fn awaiting() -> World {
+    let world = in_review();
+    calls_critic(&world).silent();
+    reports(&world, "critic", "c", &verdict(&world, "OKAY")).silent();
+    assert_eq!(phase(&world), "awaiting_user_approval");
+    world
+}
+
+fn phase(world: &World) -> String {
+    world.state()["ralplan"]["phase"].as_str().unwrap().to_owned()
+}
+
+fn mirror(world: &World) -> Value {
+    let text = fs::read_to_string(world.project().join(".omc/ralplan-state.json")).unwrap();
+    serde_json::from_str(&text).unwrap()
+}
+
+fn hash(world: &World) -> String {
+    let plan = &world.state()["ralplan"];
+    let hash = plan["plan_hash"].as_str().or(plan["ready_hash"].as_str()).unwrap_or_default();
+    hash.chars().take(12).collect()
+}
+
+/// An agent of this kind ends with a message.
+fn reports(world: &World, kind: &str, id: &str, message: &str) -> Ran {
+    let kind = if kind.contains('-') { kind.to_owned() } else { format!("ralplan-{kind}") };
+    let members = json!({"agent_id": id, "agent_type": kind, "stop_hook_active": false,
+        "agent_transcript_path": "/nowhere", "last_assistant_message": message, "background_tasks": []});
+    world.event("ralph-stop-hook", "SubagentStop", members)
+}
+
+fn verdict(world: &World, word: &str) -> String {
+    let issues = match word {
+        "REJECT" => "\n- Critical Issues:\n  1. T-1 names no line: name it",
+        _ => "",
+    };
+    format!("CRITIC_FEEDBACK:\n- Verdict: {word}{issues}\n- Plan hash: {}", hash(world))
+}
+
+fn calls(world: &World, kind: &str, prompt: &str) -> Ran {
+    let input = json!({"subagent_type": kind, "description": "d", "prompt": prompt});
+    world.tool("Agent", input)
+}
+
+fn calls_critic(world: &World) -> Ran {
+    calls(world, "ralplan-critic", &format!("Review `{PLAN}`. Plan hash: {}", hash(world)))
+}
+
+/// A tool of a subagent.
+fn by(world: &World, kind: &str, tool: &str, input: Value) -> Ran {
+    let members = json!({"tool_name": tool, "tool_input": input, "tool_use_id": "t",
+        "agent_id": "a", "agent_type": kind});
+    world.event("ralph-pre-tool-use", "PreToolUse", members)
+}
+
+fn write_to(world: &World, path: &str) -> Value {
+    json!({"file_path": world.project().join(path), "content": "x"})
+}
+
+fn question(world: &World) -> Value {
+    let text = world.state();
+    let text = text["ralplan"].clone();
+    let question = format!(
+        "The critic approved the plan `{}` ({}). Shall it be carried out?",
+        text["plan_path"].as_str().unwrap(),
+        hash(world)
+    );
+    json!({"questions": [{"question": question, "header": "Plan", "multiSelect": false, "options": [
+        {"label": "Proceed", "description": "a"}, {"label": "Adjust", "description": "b"},
+        {"label": "Discard", "description": "c"}]}]})
+}
+
+/// The person answers the gate's question.
+fn answers(world: &World, words: &str) -> Ran {
+    let asked = question(world);
+    let mut response = asked.clone();
+    let text = asked["questions"][0]["question"].as_str().unwrap();
+    response["answers"] = json!({text: words});
+    response["annotations"] = json!({});
+    let members = json!({"tool_name": "AskUserQuestion", "tool_input": response, "tool_use_id": "q",
+        "tool_response": response});
+    world.event("ralph-backpressure", "PostToolUse", members)
+}
+
+fn agent_is_back(world: &World, kind: &str) -> Ran {
+    let members = json!({"tool_name": "Agent", "tool_input": {"subagent_type": kind}, "tool_use_id": "t",
+        "tool_response": {"status": "completed", "agentId": "a"}});
+    world.event("ralph-backpressure", "PostToolUse", members)
+}
+
+#[track_caller]
+fn allowed(ran: &Ran) {
+    assert_eq!(ran.json()["hookSpecificOutput"]["permissionDecision"], "allow", "{ran:?}");
+}
+
+#[track_caller]
+fn cut(ran: &Ran) {
+    let said = ran.json();
+    assert_eq!(
+        (&said["continue"], &said["hookSpecificOutput"]["permissionDecision"]),
+        (&json!(false), &json!("deny")),
+        "{ran:?}"
+    );
+}
+
+#[test]
+fn a_typed_command_begins_and_says_the_first_step() {
+    for name in ["ralplan", "rp", "planloop", "ralph:ralplan"] {
+        let world = World::new();
+        let ran = world.type_command(name, "\"Add a login\"");
+        let context = ran.context();
+        assert!(
+            context.contains("Task: Add a login\nPhase: planner_planning, iteration 0/5."),
+            "{context}"
+        );
+        assert!(context.contains("subagent_type `ralplan-metis`"), "{context}");
+        let state = mirror(&world);
+        assert_eq!(state["active"], true);
+        assert_eq!(state["mode"], "ralplan");
+        assert_eq!((&state["iteration"], &state["max_iterations"]), (&json!(0), &json!(5)));
+        assert_eq!(state["current_phase"], "planner_planning");
+        assert_eq!(state["task_description"], "Add a login");
+        assert_eq!(state["loop_id"], world.state()["loop_id"]);
+        assert!(world.project().join(".omc/plans").is_dir());
+    }
+}
+
+#[test]
+fn a_second_copy_of_the_hook_has_nothing_to_add() {
+    let world = planning();
+    let again = World::expansion(&world, "ralplan", "\"Add a login\"");
+    again.silent();
+    assert_eq!(fs::read_dir(world.ralph_home().join("loops")).unwrap().count(), 1);
+}
+
+#[test]
+fn one_thing_at_a_time() {
+    let mut world = planning();
+    world.prompt = "prompt-2".to_owned();
+    let said = world.type_command("ralph", "\"Fix it\"").blocked();
+    assert!(said.contains("/ralplan to go on"), "{said}");
+    let said = world.type_command("ralph", "").blocked();
+    assert!(said.contains("/ralplan to go on"), "{said}");
+    let said = world.type_command("ralplan", "\"Something else\"").blocked();
+    assert!(said.contains("/ralph-cancel"), "{said}");
+    world.become_session("session-2", "prompt-3");
+    let said = world.type_command("ralplan", "\"Something else\"").blocked();
+    assert!(said.contains("one planning at a time"), "{said}");
+    let looping = World::looping("");
+    let said = looping.expansion("ralplan", "\"Add a login\"");
+    // The prompt is the one that started the loop, which has answered it.
+    said.silent();
+    let mut looping = looping;
+    looping.prompt = "prompt-2".to_owned();
+    let said = looping.type_command("ralplan", "\"Add a login\"").blocked();
+    assert!(said.contains("a loop is live"), "{said}");
+}
+
+#[test]
+fn the_whole_way_to_a_loop_that_the_person_starts() {
+    let mut world = planned_for();
+    let told = agent_is_back(&world, "ralplan-metis").context();
+    assert!(told.contains("subagent_type `ralplan-planner`"), "{told}");
+    assert!(told.contains("Passwords are not mentioned."), "{told}");
+    calls(&world, "ralplan-planner", "plan").silent();
+    world.write(PLAN, &plan_text(""));
+    reports(&world, "planner", "p", READY).silent();
+    let told = agent_is_back(&world, "ralplan-planner").context();
+    assert!(
+        told.contains("subagent_type `ralplan-critic`") && told.contains(&hash(&world)),
+        "{told}"
+    );
+    calls_critic(&world).silent();
+    reports(&world, "critic", "c", &verdict(&world, "OKAY")).silent();
+    let told = agent_is_back(&world, "ralplan-critic").context();
+    assert!(told.contains("AskUserQuestion") && told.contains(&hash(&world)), "{told}");
+    world.tool("AskUserQuestion", question(&world)).silent();
+    let told = answers(&world, "Proceed").context();
+    assert!(told.contains("the person types /ralph"), "{told}");
+    assert!(!world.has_entry(), "the session is free");
+    let ended = &world.archived()[0];
+    assert_eq!(ended["ending"]["kind"], "approved");
+    let log: Vec<&str> = ended["ralplan"]["log"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|line| line.as_str().unwrap())
+        .collect();
+    let expected = [
+        "[RALPLAN Iteration 0/5] Initializing...",
+        "[RALPLAN] Starting - Critic review will be required",
+        "[RALPLAN] Gap finder consulted",
+        "[RALPLAN] Critic review required before approval",
+        "[RALPLAN] Plan ready, invoking Critic for review",
+        "[RALPLAN] Invoking Critic for plan review",
+        "[RALPLAN] Critic verdict: OKAY",
+        "[RALPLAN] Approved by Critic at iteration 0/5",
+        "[RALPLAN] Plan approved by Critic. Awaiting user approval before implementation.",
+        "[RALPLAN] Proceed: approved by the person",
+    ];
+    assert_eq!(log, expected);
+    assert_eq!(
+        (&mirror(&world)["active"], &mirror(&world)["current_phase"]),
+        (&json!(false), &json!("complete"))
+    );
+    world.prompt = "prompt-2".to_owned();
+    let contract = world.type_command("ralph", "").context();
+    assert!(contract.contains("Goal: Add a login") && contract.contains("T-1"), "{contract}");
+    let state = world.state();
+    assert_eq!(state["acceptance_criteria"][0]["verification_command"], "test -f tracked");
+    assert_eq!(state["task_graph"][0]["id"], "T-1");
+}
+
+#[test]
+fn nobody_but_the_planner_writes_and_only_plans() {
+    let world = planned_for();
+    world.tool("Write", write_to(&world, PLAN)).denied();
+    world.tool("Edit", write_to(&world, "tracked")).denied();
+    for kind in ["ralplan-architect", "ralplan-critic", "ralplan-metis", "general-purpose"] {
+        by(&world, kind, "Write", write_to(&world, PLAN)).denied();
+    }
+    by(&world, "ralplan-planner", "Write", write_to(&world, "tracked")).denied();
+    by(&world, "ralplan-planner", "Write", write_to(&world, ".omc/ralplan-state.json")).denied();
+    by(&world, "ralplan-planner", "Write", write_to(&world, ".omc/plans/../x.md")).denied();
+    allowed(&by(&world, "ralplan-planner", "Write", write_to(&world, PLAN)));
+    allowed(&by(&world, "ralph:ralplan-planner", "Edit", write_to(&world, PLAN)));
+    std::os::unix::fs::symlink(world.project(), world.project().join(".omc/plans/out")).unwrap();
+    by(&world, "ralplan-planner", "Write", write_to(&world, ".omc/plans/out/tracked")).denied();
+    std::os::unix::fs::symlink(
+        world.project().join("none"),
+        world.project().join(".omc/plans/n.md"),
+    )
+    .unwrap();
+    by(&world, "ralplan-planner", "Write", write_to(&world, ".omc/plans/n.md")).denied();
+}
+
+#[test]
+fn until_the_verdict_nothing_is_asked_left_or_carried_out() {
+    for world in [planning(), planned_for(), in_review()] {
+        world.tool("AskUserQuestion", question(&world)).denied();
+        world.tool("ExitPlanMode", json!({"plan": "x"})).denied();
+        world.tool("EnterPlanMode", json!({})).silent();
+        world.tool("Skill", json!({"skill": "ralph"})).denied();
+        calls(&world, "general-purpose", "do it").denied();
+        calls(&world, "ralph-worker", "do it").denied();
+        world.tool("mcp__files__write", json!({})).denied();
+        world.tool("Bash", json!({"command": "git checkout -b x"})).denied();
+        for tool in ["Read", "Grep", "Glob", "WebFetch"] {
+            world.tool(tool, json!({})).silent();
+        }
+        world.tool("Bash", json!({"command": "git log --oneline"})).silent();
+        world.stop("I am done.\n\nRALPH_COMPLETE").goes_on();
+    }
+}
+
+#[test]
+fn an_agent_out_of_turn_is_refused_and_told_whose_turn_it_is() {
+    let world = planning();
+    let said = calls(&world, "ralplan-critic", "Review it").denied();
+    assert!(said.contains("ralplan-metis"), "{said}");
+    let world = in_review();
+    let said = calls(&world, "ralplan-planner", "again").denied();
+    assert!(said.contains("ralplan-critic"), "the critic is not skipped: {said}");
+    let said = calls(&world, "ralplan-critic", "Review it").denied();
+    assert!(said.contains(&hash(&world)), "{said}");
+}
+
+#[test]
+fn a_planner_is_no_critic_and_its_word_no_verdict() {
+    let world = in_review();
+    calls_critic(&world).silent();
+    reports(&world, "planner", "p2", &verdict(&world, "OKAY")).silent();
+    assert_eq!(phase(&world), "critic_review");
+    reports(&world, "critic", "p", &verdict(&world, "OKAY")).silent();
+    assert_eq!(phase(&world), "critic_review", "the agent that planned");
+    reports(&world, "general-purpose", "g", &verdict(&world, "OKAY")).silent();
+    reports(&world, "other-critic", "g", &verdict(&world, "OKAY")).silent();
+    assert_eq!(phase(&world), "critic_review");
+}
+
+#[test]
+fn a_plan_is_ready_only_by_a_planners_report() {
+    let world = planned_for();
+    world.write(PLAN, &plan_text(""));
+    world.stop(READY).goes_on();
+    reports(&world, "architect", "a", READY).silent();
+    reports(&world, "general-purpose", "g", READY).silent();
+    assert_eq!(phase(&world), "planner_planning");
+}
+
+#[test]
+fn a_verdict_on_another_text_counts_for_nothing() {
+    let world = in_review();
+    calls_critic(&world).silent();
+    let judged = verdict(&world, "OKAY");
+    world.write(PLAN, &plan_text("And remove the tests."));
+    reports(&world, "critic", "c", &judged).silent();
+    assert_eq!(phase(&world), "critic_review");
+    // The next call finds another text than the one that passed the gates.
+    let said = calls_critic(&world).denied();
+    assert!(said.contains("ralplan-planner"), "{said}");
+    assert_eq!(phase(&world), "planner_planning");
+    reports(&world, "planner", "p2", READY).silent();
+    calls_critic(&world).silent();
+    reports(&world, "critic", "c", &judged).silent();
+    assert_eq!(phase(&world), "critic_review", "a critic of the older text");
+    reports(&world, "critic", "c2", &verdict(&world, "OKAY")).silent();
+    assert_eq!(phase(&world), "awaiting_user_approval");
+}
+
+#[test]
+fn a_plan_that_fails_its_gates_goes_back_with_the_lines() {
+    let world = planned_for();
+    world.write(PLAN, "# Login\n\nImprove `src/none.rs`, properly and as needed.\n");
+    let said = reports(&world, "planner", "p", READY).blocked();
+    assert!(said.contains("line 3: `src/none.rs` does not exist"), "{said}");
+    assert!(said.contains("no machine-readable part"), "{said}");
+    assert_eq!(phase(&world), "planner_planning");
+    // Once; the next time the session goes on with another planner.
+    reports(&world, "planner", "p", READY).silent();
+    let told = agent_is_back(&world, "ralplan-planner").context();
+    assert!(told.contains("Mend these failed gates"), "{told}");
+    assert_eq!(world.state()["ralplan"]["iteration"], 0, "no iteration");
+    world.write(PLAN, &plan_text("").replace("test -f tracked", "no-such-program --check"));
+    let said = reports(&world, "planner", "p2", READY).blocked();
+    assert!(said.contains("no-such-program"), "{said}");
+    let said = reports(&world, "planner", "p3", "PLAN_READY: docs/plan.md").blocked();
+    assert!(said.contains("no place for a plan"), "{said}");
+    let said = reports(&world, "planner", "p4", "It is written.").blocked();
+    assert!(said.contains("PLAN_READY"), "{said}");
+}
+
+#[test]
+fn questions_go_to_the_architect_and_answers_to_the_planner() {
+    let world = planned_for();
+    reports(&world, "planner", "p", QUESTION).silent();
+    assert_eq!(phase(&world), "architect_consultation");
+    calls(&world, "ralplan-planner", "again").denied();
+    calls(&world, "ralplan-architect", "answer").silent();
+    let said = reports(&world, "architect", "a", "A vault.").blocked();
+    assert!(said.contains("ARCHITECT_ANSWER"), "{said}");
+    reports(&world, "architect", "a", ANSWER).silent();
+    let told = agent_is_back(&world, "ralplan-architect").context();
+    assert!(told.contains("The architect answered") && told.contains("a vault"), "{told}");
+}
+
+#[test]
+fn five_rejections_ask_the_person_with_a_warning() {
+    let world = planned_for();
+    for n in 0..5 {
+        world.write(PLAN, &plan_text(&format!("Attempt {n}.")));
+        reports(&world, "planner", &format!("p{n}"), READY).silent();
+        calls_critic(&world).silent();
+        reports(&world, "critic", &format!("c{n}"), &verdict(&world, "REJECT")).silent();
+    }
+    let plan = world.state()["ralplan"].clone();
+    assert_eq!((&plan["phase"], &plan["iteration"]), (&json!("awaiting_user_approval"), &json!(5)));
+    let told = world.stop("Done.").goes_on();
+    assert!(told.contains("WARNING") && told.contains("T-1 names no line"), "{told}");
+    world.tool("Bash", json!({"command": "git branch y"})).denied();
+    answers(&world, "Proceed").context();
+    assert_eq!(world.archived()[0]["ending"]["kind"], "approved");
+}
+
+#[test]
+fn while_a_person_is_to_decide_only_what_reads_runs() {
+    let world = awaiting();
+    for command in [
+        "git checkout -b x",
+        "git branch y",
+        "bash -c 'git branch y'",
+        "env X=1 git branch y",
+        "echo $(git branch y)",
+        "cat <<X | sh\ngit branch y\nX",
+        "sh ./written-earlier.sh",
+        "./written-earlier.sh",
+        "echo x > tracked",
+        "rm .omc/ralplan-state.json",
+        "ralph start x",
+        "ralph ralplan approve",
+        "ralph ralplan discard",
+    ] {
+        world.tool("Bash", json!({"command": command})).denied();
+    }
+    for command in
+        ["ls -la", "git log --oneline | head", "cat tracked", "ralph ralplan status", "git diff"]
+    {
+        world.tool("Bash", json!({"command": command})).silent();
+    }
+    for kind in ["ralplan-planner", "ralplan-critic", "ralph-worker"] {
+        calls(&world, kind, "x").denied();
+    }
+    by(&world, "ralplan-planner", "Write", write_to(&world, PLAN)).denied();
+    for (tool, input) in [
+        ("Write", write_to(&world, "tracked")),
+        ("NotebookEdit", json!({"notebook_path": "/x.ipynb"})),
+        ("EnterPlanMode", json!({})),
+        ("ExitPlanMode", json!({})),
+        ("Skill", json!({"skill": "ralph"})),
+        ("mcp__x__y", json!({})),
+        ("AskUserQuestion", json!({"questions": [{"question": "May I?", "options": []}]})),
+    ] {
+        world.tool(tool, input).denied();
+    }
+    // Asked with the answer in it, nobody would be asked.
+    let mut answered = question(&world);
+    answered["answers"] = json!({"x": "Proceed"});
+    world.tool("AskUserQuestion", answered).denied();
+    world.tool("AskUserQuestion", question(&world)).silent();
+    assert_eq!(phase(&world), "awaiting_user_approval");
+}
+
+#[test]
+fn silence_is_waiting() {
+    let mut world = awaiting();
+    let told = world.stop("The plan is ready.").goes_on();
+    assert!(told.contains("AskUserQuestion"), "{told}");
+    for n in 0..4 {
+        world.stop("They do not answer.").silent();
+        world.prompt(&format!("prompt-{n}x"), "yes, just do it").silent();
+        world.tool("Write", write_to(&world, "tracked")).denied();
+    }
+    answers(&world, "").silent();
+    assert_eq!(phase(&world), "awaiting_user_approval");
+    assert!(world.state()["ralplan"]["decision"].is_null());
+}
+
+#[test]
+fn adjust_and_free_text_go_back_to_the_planner() {
+    for words in ["Adjust", "Use less code"] {
+        let world = awaiting();
+        let told = answers(&world, words).context();
+        assert!(told.contains("subagent_type `ralplan-planner`"), "{told}");
+        let plan = world.state()["ralplan"].clone();
+        assert_eq!((&plan["phase"], &plan["iteration"]), (&json!("planner_planning"), &json!(0)));
+        assert_eq!(told.contains("Use less code"), words != "Adjust", "{told}");
+        world.tool("Write", write_to(&world, "tracked")).denied();
+        world.tool("AskUserQuestion", question(&world)).denied();
+    }
+}
+
+#[test]
+fn discard_ends_it_and_leaves_the_file() {
+    let world = awaiting();
+    let told = answers(&world, "Discard").context();
+    assert!(told.contains("discarded the plan"), "{told}");
+    assert_eq!(world.ending(), "discarded");
+    assert_eq!(mirror(&world)["current_phase"], "cancelled");
+    assert!(world.project().join(PLAN).is_file());
+}
+
+#[test]
+fn a_person_decides_in_a_terminal_and_the_model_cannot() {
+    let world = awaiting();
+    for command in ["approve", "adjust", "discard"] {
+        let said = world.ralph(&["ralplan", command]);
+        assert!(!said.success, "{}", said.text);
+    }
+    assert_eq!(phase(&world), "awaiting_user_approval");
+    let said = world.elsewhere(&["ralplan", "adjust", "less", "code"]);
+    assert!(said.success && said.text.contains("less code"), "{}", said.text);
+    assert_eq!(phase(&world), "planner_planning");
+    let said = world.elsewhere(&["ralplan", "approve"]);
+    assert!(!said.success && said.text.contains("planner_planning"), "{}", said.text);
+    let world = awaiting();
+    let said = world.elsewhere(&["ralplan", "approve"]);
+    assert!(said.success && said.text.contains("types /ralph"), "{}", said.text);
+    assert_eq!(world.archived()[0]["ralplan"]["decision"]["by"], "command line");
+    // Its session hears of it at its next stop.
+    let told = world.stop("Waiting.").message();
+    assert!(told.contains("approved"), "{told}");
+    let world = awaiting();
+    assert!(world.elsewhere(&["ralplan", "discard"]).success);
+    assert_eq!(world.ending(), "discarded");
+}
+
+#[test]
+fn what_was_changed_after_the_verdict_is_not_agreed_to() {
+    let world = awaiting();
+    world.write(PLAN, &plan_text("And remove the tests."));
+    let said = world.elsewhere(&["ralplan", "approve"]);
+    assert!(!said.success && said.text.contains("judged"), "{}", said.text);
+    let told = answers(&world, "Proceed").context();
+    assert!(told.contains("judged"), "{told}");
+    assert_eq!(phase(&world), "awaiting_user_approval");
+    let shown = world.elsewhere(&["ralplan", "status"]).text;
+    assert!(shown.contains("changed since"), "{shown}");
+}
+
+#[test]
+fn it_is_cancelled_in_every_phase_by_every_way() {
+    for make in [planning as fn() -> World, planned_for, in_review, awaiting] {
+        let world = make();
+        assert!(world.elsewhere(&["cancel"]).success);
+        assert_eq!(mirror(&world)["current_phase"], "cancelled");
+        cut(&world.tool("Bash", json!({"command": "ls"})));
+        assert_eq!(world.ending(), "cancelled");
+
+        let world = make();
+        world.type_command("ralph-cancel", "").blocked();
+        assert_eq!(world.ending(), "cancelled");
+
+        // The document is removed: at a tool call, and at a stop.
+        let world = make();
+        fs::remove_file(world.project().join(".omc/ralplan-state.json")).unwrap();
+        cut(&world.tool("Write", write_to(&world, "tracked")));
+        assert_eq!(world.ending(), "cancelled");
+        assert!(!world.project().join(".omc/ralplan-state.json").exists());
+
+        let world = make();
+        fs::remove_file(world.project().join(".omc/ralplan-state.json")).unwrap();
+        world.stop("x").message();
+        assert_eq!(world.ending(), "cancelled");
+        let world = make();
+        fs::remove_file(world.project().join(".omc/ralplan-state.json")).unwrap();
+        let said = world.elsewhere(&["ralplan", "approve"]);
+        assert!(!said.success, "{}", said.text);
+    }
+}
+
+#[test]
+fn it_rests_and_is_taken_up_in_every_phase() {
+    for make in [planning as fn() -> World, planned_for, in_review, awaiting] {
+        let mut world = make();
+        let before = phase(&world);
+        world.event("ralph-stop-hook", "SessionEnd", json!({"reason": "other"})).silent();
+        assert_eq!(world.state()["phase"], "paused");
+        // The wall stands at rest, too.
+        world.tool("Write", write_to(&world, "tracked")).denied();
+        let context = world.session_starts("resume").context();
+        assert!(context.contains(&format!("Phase: {before}")), "{context}");
+        assert_eq!(world.state()["phase"], "implementation");
+        world.event("ralph-session-context", "PreCompact", json!({"trigger": "auto"})).silent();
+        let context = world.session_starts("compact").context();
+        assert!(
+            context.contains("Next: ") && context.contains(&format!("Phase: {before}")),
+            "{context}"
+        );
+        world.prompt("prompt-2", "ralph pause").exit(0);
+        world.stop("x").exit(0);
+        world.tool("Write", write_to(&world, "tracked")).denied();
+        world.prompt = "prompt-3".to_owned();
+        let context = world.type_command("ralplan", "").context();
+        assert!(context.contains(&format!("Phase: {before}")), "{context}");
+        assert_eq!(
+            (world.state()["phase"].clone(), phase(&world)),
+            (json!("implementation"), before)
+        );
+    }
+}
+
+#[test]
+fn one_that_gets_nowhere_rests_and_guards_on() {
+    let mut world = planned_for();
+    for _ in 0..3 {
+        world.stop("I will not.").goes_on();
+    }
+    let said = world.stop("I will not.").message();
+    assert!(said.contains("stood still") && said.contains("/ralplan continues"), "{said}");
+    assert_eq!(world.standing(), "paused 3/25 blocked_on_human");
+    world.tool("Write", write_to(&world, "tracked")).denied();
+    world.prompt = "prompt-2".to_owned();
+    world.type_command("ralplan", "").context();
+    assert_eq!(world.standing(), "implementation 0/25");
+}
+
+#[test]
+fn a_document_of_another_tool_is_taken_up_or_put_aside() {
+    let world = World::new();
+    let left = json!({"active": true, "mode": "ralplan", "iteration": 2, "max_iterations": 5,
+        "plan_path": PLAN, "current_phase": "awaiting_user_approval", "task_description": "Add a login"});
+    world.write(".omc/ralplan-state.json", &left.to_string());
+    let context = world.type_command("ralplan", "").context();
+    assert!(
+        context.contains("Phase: planner_planning, iteration 2/5"),
+        "no file is a verdict: {context}"
+    );
+    let world = World::new();
+    world.write(".omc/ralplan-state.json", &left.to_string());
+    let ran = world.type_command("ralplan", "\"Something else\"");
+    assert!(ran.message().contains("is kept in"), "{ran:?}");
+    assert_eq!(mirror(&world)["task_description"], "Something else");
+    let kept = fs::read_dir(world.project().join(".omc")).unwrap().count();
+    assert_eq!(kept, 3, "plans, the document, and the one that was there");
+    let said = World::new().type_command("ralplan", "").blocked();
+    assert!(said.contains("nothing is being planned"), "{said}");
+}
+
+#[test]
+fn without_its_neighbour_nothing_is_let_through() {
+    let world = awaiting();
+    world.edit_state(|state| state["ralplan"] = Value::Null);
+    let said = world.tool("Bash", json!({"command": "git branch y"})).denied();
+    assert!(said.contains("ralph doctor"), "{said}");
+    world.tool("Read", json!({})).silent();
+}
+
+#[test]
+fn hooks_that_hear_no_report_say_so() {
+    let mut world = World::new();
+    world.via = Some("skill");
+    world.type_command("ralplan", "\"Add a login\"").context();
+    calls(&world, "ralplan-metis", "x").silent();
+    let told = agent_is_back(&world, "ralplan-metis").context();
+    assert!(told.contains("ralph install"), "{told}");
+    assert!(world.standing().starts_with("paused"), "{}", world.standing());
+    world.tool("Write", write_to(&world, "tracked")).denied();
+}
+
+#[test]
+fn status_and_explain_tell_how_far_it_is() {
+    let world = awaiting();
+    let text = world.elsewhere(&["status"]).text;
+    for line in ["awaiting_user_approval, iteration 0/5", &hash(&world), "ralph ralplan approve"] {
+        assert!(text.contains(line), "{line}: {text}");
+    }
+    let document: Value =
+        serde_json::from_str(&world.elsewhere(&["status", "--json"]).text).unwrap();
+    assert_eq!(document["loops"][0]["ralplan"]["phase"], "awaiting_user_approval");
+    world.stop("x").goes_on();
+    let text = world.elsewhere(&["explain"]).text;
+    assert!(text.contains("awaiting user approval, iteration 0/5"), "{text}");
+    world.tool("Bash", json!({"command": "git branch y"})).denied();
+    let text = world.elsewhere(&["explain", "9"]).text;
+    for line in ["[RALPLAN] Critic verdict: OKAY", "Bash was refused", "[RALPLAN] Invoking Critic"]
+    {
+        assert!(text.contains(line), "{line}: {text}");
+    }
+    let text = world.elsewhere(&["ralplan", "status"]).text;
+    for line in [
+        "Task: Add a login",
+        "Verdict: OKAY",
+        "[RALPLAN] Critic verdict: OKAY",
+        "Next: say in a few lines",
+    ] {
+        assert!(text.contains(line), "{line}: {text}");
+    }
+    let next: Value =
+        serde_json::from_str(&world.ralph(&["ralplan", "next", "--json"]).text).unwrap();
+    assert_eq!(next["next"]["action"], "ask");
+}
