@@ -2,6 +2,7 @@
 
 mod commands;
 mod hooks;
+mod planning;
 
 use crate::world::World;
 use serde_json::Value;
@@ -63,7 +64,7 @@ const CASE: Case = Case {
 
 /// All of them.
 pub(crate) fn all() -> Vec<&'static Case> {
-    hooks::CASES.iter().chain(commands::CASES).collect()
+    hooks::CASES.iter().chain(planning::CASES).chain(commands::CASES).collect()
 }
 
 /// A hook at an event of the session.

@@ -17,6 +17,9 @@ mod executables;
 #[allow(unreachable_pub)]
 #[path = "../support/journals.rs"]
 mod journals;
+#[allow(dead_code)]
+#[path = "../support/planning.rs"]
+mod planning;
 mod power;
 mod report;
 mod scene;

@@ -24,6 +24,9 @@ mod journal;
 mod journals;
 mod person;
 mod places;
+#[allow(dead_code)]
+#[path = "../support/planning.rs"]
+mod planning;
 mod project_bad;
 mod project_facts;
 mod protocol;

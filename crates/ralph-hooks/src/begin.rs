@@ -1,12 +1,15 @@
 //! Starting and continuing loops: what the typed command and `ralph start` have in common.
 
+use crate::ralplan;
 use anyhow::{Context, Result, bail};
 use jiff::Timestamp;
 use ralph_core::arguments::{Options, Request};
 use ralph_core::event::Event;
 use ralph_core::plan::Plan;
 use ralph_core::start::{self, Facts, Seen, Start};
-use ralph_core::state::{Criterion, EndingKind, LoopError, LoopState, Phase, StartedBy, Turn, Via};
+use ralph_core::state::{
+    Criterion, Ending, EndingKind, LoopError, LoopState, Mode, Phase, StartedBy, Turn, Via,
+};
 use ralph_core::{frozen, project};
 use ralph_io::home::Home;
 use ralph_io::lifecycle::{self, Entry};
@@ -63,7 +66,7 @@ pub fn begin(asked: &Asked<'_>) -> Result<Begun> {
     }
     let _starting = lifecycle::lock_starts(asked.home)?;
     let bound_file = match lifecycle::of_session(asked.home, asked.session_id)? {
-        None => find_lost(asked)?,
+        None => find_lost(asked.home, asked.session_id)?,
         found => found,
     };
     let found = read(bound_file.as_ref())?;
@@ -75,8 +78,17 @@ pub fn begin(asked: &Asked<'_>) -> Result<Begun> {
         )));
     }
     let bound = found.filter(|state| state.session_id == asked.session_id);
-    let project_file = lifecycle::of_project(asked.home, &asked.project_root)?;
-    let project = read(project_file.as_ref())?;
+    let mut project_file = lifecycle::of_project(asked.home, &asked.project_root)?;
+    let mut project = read(project_file.as_ref())?;
+    if let Some(planning) = project.as_ref().filter(|state| is_agreed(state, asked)) {
+        // Whoever took the person's consent died before the loop was planned.
+        if let Err(why) = ralplan::plan_the_loop(asked.home, planning) {
+            let why = format!("the plan that was agreed to cannot be carried out: {why:#}");
+            return Ok(Begun::Refused(why));
+        }
+        project_file = lifecycle::of_project(asked.home, &asked.project_root)?;
+        project = read(project_file.as_ref())?;
+    }
     let seen =
         Seen { bound: bound.as_ref(), project: project.as_ref(), prompt_id: asked.prompt_id };
     match start::decide(asked.request, seen) {
@@ -98,15 +110,15 @@ pub fn begin(asked: &Asked<'_>) -> Result<Begun> {
 
 /// The live loop whose state names the session that has no entry: a process died between writing
 /// the two. It is bound again, which is all that it lacks.
-fn find_lost(asked: &Asked<'_>) -> Result<Option<LoopFile>> {
-    if asked.session_id.is_empty() {
+pub(crate) fn find_lost(home: &Home, session_id: &str) -> Result<Option<LoopFile>> {
+    if session_id.is_empty() {
         return Ok(None);
     }
-    let is_of_session = |state: &LoopState| state.is_live() && state.session_id == asked.session_id;
-    let mut all = lifecycle::all(asked.home).into_iter();
+    let is_of_session = |state: &LoopState| state.is_live() && state.session_id == session_id;
+    let mut all = lifecycle::all(home).into_iter();
     let lost = all.find(|(_, state)| state.as_ref().is_ok_and(is_of_session));
     let Some((file, _)) = lost else { return Ok(None) };
-    lifecycle::bind(asked.home, &file, asked.session_id)?;
+    lifecycle::bind(home, &file, session_id)?;
     Ok(Some(file))
 }
 
@@ -117,6 +129,14 @@ pub fn cannot_start(criteria: &[Criterion], project_root: &Path) -> Vec<String> 
         Some(format!("{}: {why}", criterion.id))
     };
     criteria.iter().filter_map(lacks).collect()
+}
+
+/// True where a plan was agreed to, nothing came after it, and no other task is asked for.
+fn is_agreed(state: &LoopState, asked: &Asked<'_>) -> bool {
+    let is_approved = |ending: &Ending| ending.kind == EndingKind::Approved;
+    asked.request.task.is_none()
+        && state.mode == Mode::Ralplan
+        && state.ending.as_ref().is_some_and(is_approved)
 }
 
 /// True where one manifest file serves all sessions and a loop of another one would lose it.

@@ -12,6 +12,7 @@ mod report;
 mod tool;
 
 pub use begin::{Asked, Begun, begin};
+pub(crate) use decide::plan_the_loop;
 pub use decide::{Decided, Said, decide};
 pub use heard::after_a_tool;
 pub use report::reported;

@@ -44,6 +44,11 @@ pub fn prepare(project_root: &Path) -> Result<()> {
         .mode(0o755)
         .create(&folder)
         .with_context(|| format!("could not make `{}`", folder.display()))?;
+    // What is written there must not be lost with the folder: a planning without its document is cancelled.
+    for made in folder.ancestors().take(2) {
+        atomic::sync_folder(made)
+            .with_context(|| format!("could not sync the folder of `{}`", made.display()))?;
+    }
     let is_inside = |path: &Path| -> Result<bool> {
         let (top, real) = (project_root.canonicalize()?, path.canonicalize()?);
         Ok(real.starts_with(top))

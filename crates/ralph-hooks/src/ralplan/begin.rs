@@ -1,5 +1,6 @@
 //! Beginning and continuing a planning: what the typed command and the headless driver have in common.
 
+use crate::begin::find_lost;
 use anyhow::{Context, Result};
 use jiff::Timestamp;
 use ralph_core::arguments::Request;
@@ -72,7 +73,11 @@ pub fn begin(asked: &Asked<'_>) -> Result<Begun> {
 
 /// The live loop of this session.
 fn own(asked: &Asked<'_>) -> Result<Option<(LoopFile, LoopState)>> {
-    let Some(file) = lifecycle::of_session(asked.home, asked.session_id)? else { return Ok(None) };
+    let found = match lifecycle::of_session(asked.home, asked.session_id)? {
+        None => find_lost(asked.home, asked.session_id)?,
+        found => found,
+    };
+    let Some(file) = found else { return Ok(None) };
     let state = file.read()?.map(|loaded| loaded.state);
     let is_own = |state: &LoopState| state.is_live() && state.session_id == asked.session_id;
     Ok(state.filter(is_own).map(|state| (file, state)))

@@ -2,7 +2,7 @@
 
 use super::change;
 use crate::begin::{self, PlannedFrom};
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use ralph_core::plan;
 use ralph_core::ralplan::{self, Event, Outcome, short, step};
 use ralph_core::state::{
@@ -116,12 +116,10 @@ pub fn decide(home: &Home, file: &LoopFile, said: Said, entry: Entry) -> Result<
     }
     let root = loaded.state.project_root.clone();
     let path = loaded.state.ralplan.as_ref().map(|plan| plan.plan_path.clone()).unwrap_or_default();
-    // One text is judged by its digest and taken over: no other can come in between.
-    let text = planning::plan_text(Path::new(&root), &path).unwrap_or_default();
     let decision = Decision {
         kind: said.kind,
         text: said.text,
-        plan_hash: if text.is_empty() { String::new() } else { ralplan::digest(text.as_bytes()) },
+        plan_hash: planning::plan_hash(Path::new(&root), &path),
         by: said.by,
         at: now,
     };
@@ -156,19 +154,26 @@ pub fn decide(home: &Home, file: &LoopFile, said: Said, entry: Entry) -> Result<
             // First: what is put away becomes the project's most recent loop, and the planned one must be that.
             let file = lifecycle::put_away(home, file, &state, entry)?.file;
             match is_approved {
-                true => {
-                    Decided::Approved { planned: plan_the_loop(home, &state, &text), state, file }
-                }
+                true => Decided::Approved { planned: plan_the_loop(home, &state), state, file },
                 false => Decided::Discarded { state, file },
             }
         }
     })
 }
 
-/// Makes the loop that `/ralph` starts, from the machine-readable part of the plan.
-fn plan_the_loop(home: &Home, planning: &LoopState, text: &str) -> Result<Box<LoopState>> {
+/// Makes the loop that `/ralph` starts, from the machine-readable part of the plan that was agreed to.
+///
+/// # Errors
+/// When the file is not that plan any more, or no loop can be made of it.
+pub(crate) fn plan_the_loop(home: &Home, planning: &LoopState) -> Result<Box<LoopState>> {
     let about = planning.ralplan.as_ref().context("the planning has no plan")?;
-    let read = plan::parse(text).map_err(|problems| {
+    let root = Path::new(&planning.project_root);
+    let text = planning::plan_text(root, &about.plan_path)
+        .with_context(|| format!("`{}` is not there", about.plan_path))?;
+    if ralplan::digest(text.as_bytes()) != about.plan_hash {
+        bail!("`{}` was changed since; `ralph task import` takes it as it is", about.plan_path);
+    }
+    let read = plan::parse(&text).map_err(|problems| {
         let told: Vec<String> = problems.iter().map(ToString::to_string).collect();
         anyhow::anyhow!(told.join("; "))
     })?;
@@ -178,7 +183,6 @@ fn plan_the_loop(home: &Home, planning: &LoopState, text: &str) -> Result<Box<Lo
         about.plan_path,
         short(&about.plan_hash)
     );
-    let root = Path::new(&planning.project_root);
     let from = PlannedFrom { home, root, goal: &goal, started_by: StartedBy::Person };
     let mut state = begin::planned_from(&from, read)?;
     lifecycle::create(home, &mut state)?;

@@ -76,6 +76,7 @@ pub(super) fn at_stop(world: &mut World, call: &Call, message: Option<&str>) -> 
         workers: if client.worker { vec!["worker".to_owned()] } else { Vec::new() },
         command_waits: found.is_running() && client.queued.is_some(),
         steer_waits: false,
+        document_gone: false,
         worked: None,
         tree: None,
         proof: None,

@@ -1,0 +1,165 @@
+//! A session that plans by consensus, at each of its steps.
+
+use crate::world::{Ran, World};
+use serde_json::{Value, json};
+use std::fs;
+
+pub(crate) const PLAN: &str = ".omc/plans/login.md";
+pub(crate) const READY: &str = "Written.\n\nPLAN_READY: .omc/plans/login.md";
+pub(crate) const QUESTION: &str = "ARCHITECT_QUESTION:\n- Topic: Security\n- Context: the login\n- Files to examine: tracked\n\
+    - Specific Question: where do secrets go?";
+pub(crate) const ANSWER: &str = "ARCHITECT_ANSWER:\n- Topic: Security\n- Analysis: there is one file\n- Recommendation: a vault\n\
+    - Trade-offs: none\n- References: tracked:1";
+
+pub(crate) fn plan_text(about: &str) -> String {
+    format!(
+        "# Login\n\nAdd a form to `tracked`. {about}\n\n```json ralph-plan\n{{\"acceptance_criteria\":[{{\"id\":\"AC-1\",\
+         \"description\":\"the file is there\",\"verification_command\":\"test -f tracked\"}}],\"task_graph\":[{{\
+         \"id\":\"T-1\",\"name\":\"add the form\",\"deps\":[],\"files\":[\"tracked\"],\"completion_condition\":\
+         \"the form is in the file\"}}]}}\n```\n"
+    )
+}
+
+/// A session in which `/ralplan "Add a login"` was typed.
+pub(crate) fn planning() -> World {
+    let world = World::new();
+    let context = world.type_command("ralplan", "\"Add a login\"").context();
+    assert!(context.starts_with("Ralph planning ") && context.contains(" started\n"), "{context}");
+    world
+}
+
+/// The same, with the gap finder's report in.
+pub(crate) fn planned_for() -> World {
+    let world = planning();
+    reports(&world, "metis", "m", "Passwords are not mentioned.").silent();
+    world
+}
+
+/// The same, with a plan that passed its gates.
+pub(crate) fn in_review() -> World {
+    let world = planned_for();
+    world.write(PLAN, &plan_text(""));
+    reports(&world, "planner", "p", READY).silent();
+    assert_eq!(phase(&world), "critic_review");
+    world
+}
+
+/// The same, with the person to decide.
+pub(crate) fn awaiting() -> World {
+    let world = in_review();
+    calls_critic(&world).silent();
+    reports(&world, "critic", "c", &verdict(&world, "OKAY")).silent();
+    assert_eq!(phase(&world), "awaiting_user_approval");
+    world
+}
+
+pub(crate) fn phase(world: &World) -> String {
+    world.state()["ralplan"]["phase"].as_str().unwrap().to_owned()
+}
+
+pub(crate) fn mirror(world: &World) -> Value {
+    let text = fs::read_to_string(world.project().join(".omc/ralplan-state.json")).unwrap();
+    serde_json::from_str(&text).unwrap()
+}
+
+pub(crate) fn hash(world: &World) -> String {
+    let plan = &world.state()["ralplan"];
+    let hash = plan["plan_hash"].as_str().or(plan["ready_hash"].as_str()).unwrap_or_default();
+    hash.chars().take(12).collect()
+}
+
+/// An agent of this kind ends with a message.
+pub(crate) fn reports(world: &World, kind: &str, id: &str, message: &str) -> Ran {
+    world.event("ralph-stop-hook", "SubagentStop", report(kind, id, message))
+}
+
+/// What the client says of an agent that ends.
+pub(crate) fn report(kind: &str, id: &str, message: &str) -> Value {
+    let kind = if kind.contains('-') { kind.to_owned() } else { format!("ralplan-{kind}") };
+    json!({"agent_id": id, "agent_type": kind, "stop_hook_active": false,
+        "agent_transcript_path": "/nowhere", "last_assistant_message": message, "background_tasks": []})
+}
+
+pub(crate) fn verdict(world: &World, word: &str) -> String {
+    let issues = match word {
+        "REJECT" => "\n- Critical Issues:\n  1. T-1 names no line: name it",
+        _ => "",
+    };
+    format!("CRITIC_FEEDBACK:\n- Verdict: {word}{issues}\n- Plan hash: {}", hash(world))
+}
+
+pub(crate) fn calls(world: &World, kind: &str, prompt: &str) -> Ran {
+    let input = json!({"subagent_type": kind, "description": "d", "prompt": prompt});
+    world.tool("Agent", input)
+}
+
+pub(crate) fn calls_critic(world: &World) -> Ran {
+    world.event("ralph-pre-tool-use", "PreToolUse", critic_call(world))
+}
+
+pub(crate) fn critic_call(world: &World) -> Value {
+    let prompt = format!("Review `{PLAN}`. Plan hash: {}", hash(world));
+    let input = json!({"subagent_type": "ralplan-critic", "description": "d", "prompt": prompt});
+    json!({"tool_name": "Agent", "tool_input": input, "tool_use_id": "t"})
+}
+
+/// A tool of a subagent.
+pub(crate) fn by(world: &World, kind: &str, tool: &str, input: Value) -> Ran {
+    let members = json!({"tool_name": tool, "tool_input": input, "tool_use_id": "t",
+        "agent_id": "a", "agent_type": kind});
+    world.event("ralph-pre-tool-use", "PreToolUse", members)
+}
+
+pub(crate) fn write_to(world: &World, path: &str) -> Value {
+    json!({"file_path": world.project().join(path), "content": "x"})
+}
+
+pub(crate) fn question(world: &World) -> Value {
+    let text = world.state();
+    let text = text["ralplan"].clone();
+    let question = format!(
+        "The critic approved the plan `{}` ({}). Shall it be carried out?",
+        text["plan_path"].as_str().unwrap(),
+        hash(world)
+    );
+    json!({"questions": [{"question": question, "header": "Plan", "multiSelect": false, "options": [
+        {"label": "Proceed", "description": "a"}, {"label": "Adjust", "description": "b"},
+        {"label": "Discard", "description": "c"}]}]})
+}
+
+/// The person answers the gate's question.
+pub(crate) fn answers(world: &World, words: &str) -> Ran {
+    world.event("ralph-backpressure", "PostToolUse", answer_to(world, words))
+}
+
+/// What the client says of the answer.
+pub(crate) fn answer_to(world: &World, words: &str) -> Value {
+    let asked = question(world);
+    let mut response = asked.clone();
+    let text = asked["questions"][0]["question"].as_str().unwrap();
+    response["answers"] = json!({text: words});
+    response["annotations"] = json!({});
+    json!({"tool_name": "AskUserQuestion", "tool_input": response, "tool_use_id": "q",
+        "tool_response": response})
+}
+
+pub(crate) fn agent_is_back(world: &World, kind: &str) -> Ran {
+    let members = json!({"tool_name": "Agent", "tool_input": {"subagent_type": kind}, "tool_use_id": "t",
+        "tool_response": {"status": "completed", "agentId": "a"}});
+    world.event("ralph-backpressure", "PostToolUse", members)
+}
+
+#[track_caller]
+pub(crate) fn allowed(ran: &Ran) {
+    assert_eq!(ran.json()["hookSpecificOutput"]["permissionDecision"], "allow", "{ran:?}");
+}
+
+#[track_caller]
+pub(crate) fn cut(ran: &Ran) {
+    let said = ran.json();
+    assert_eq!(
+        (&said["continue"], &said["hookSpecificOutput"]["permissionDecision"]),
+        (&json!(false), &json!("deny")),
+        "{ran:?}"
+    );
+}
