@@ -5,7 +5,7 @@
 //! were broken on the way to it. So nothing but what decides the future needs to be part of a state,
 //! and a broken promise is still shown with the path that leads to it.
 
-use stateright::{Checker, Model, Property};
+use stateright::{Checker, Expectation, Model, Property};
 use std::fmt::Debug;
 use std::hash::Hash;
 
@@ -74,13 +74,21 @@ where
         + 'static,
 {
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
-    let properties = model.properties().iter().map(|one| one.name.to_owned()).collect();
+    let properties = model.properties();
     let checker = model.checker().threads(threads).spawn_bfs().join();
-    let failures = checker.discoveries().into_iter().map(|(property, path)| {
+    let mut found = checker.discoveries();
+    let mut failures: Vec<String> = Vec::new();
+    for property in properties.iter().filter(|one| one.expectation == Expectation::Sometimes) {
+        // What is to be found is no failure: what is not found is.
+        if found.remove(property.name).is_none() {
+            failures.push(format!("{name}: \"{}\" is never reached", property.name));
+        }
+    }
+    failures.extend(found.into_iter().map(|(property, path)| {
         let steps: Vec<String> =
             path.into_actions().iter().map(|action| format!("    {action:?}")).collect();
         format!("{name}: \"{property}\" does not hold, after\n{}", steps.join("\n"))
-    });
-    let failures = failures.collect();
+    }));
+    let properties = properties.iter().map(|one| one.name.to_owned()).collect();
     Explored { name: name.to_owned(), states: checker.unique_state_count(), properties, failures }
 }

@@ -6,11 +6,13 @@
 
 pub mod explore;
 pub mod guard;
+pub mod plans;
 pub mod receipts;
 pub mod sessions;
 pub mod turns;
 
 use explore::{Explored, explore};
+use plans::Plans;
 use receipts::{Outcome, Receipts};
 use sessions::Sessions;
 use std::collections::BTreeSet;
@@ -49,9 +51,12 @@ pub fn all(reach: Reach) -> Vec<Named> {
     let sessions = sessions(reach)
         .into_iter()
         .map(|model| -> Named { (model.name, Box::new(move || explore(model.name, model))) });
+    let plans = plans(reach)
+        .into_iter()
+        .map(|model| -> Named { (model.name, Box::new(move || explore(model.name, model))) });
     let wrappings = reach.pick(2, 7);
     let guard: Named = ("guard", Box::new(move || guard::compare(wrappings)));
-    [guard, receipts].into_iter().chain(turns).chain(sessions).collect()
+    [guard, receipts].into_iter().chain(turns).chain(sessions).chain(plans).collect()
 }
 
 /// A loop alone with its model, by what may move.
@@ -117,6 +122,21 @@ fn turns(reach: Reach) -> Vec<Turns> {
             ..Turns::default()
         },
     ]
+}
+
+/// A planning among its agents and its person, by how far it may go.
+fn plans(reach: Reach) -> Vec<Plans> {
+    let one = |name, max_rejections, texts, rests| Plans { name, max_rejections, texts, rests };
+    let mut models =
+        vec![one("plans: two texts", 2, 2, false), one("plans: a loop that rests", 2, 1, true)];
+    if reach == Reach::Full {
+        models.extend([
+            one("plans: two texts and a loop that rests", 2, 2, true),
+            one("plans: three texts", 1, 3, false),
+            one("plans: five rejections", 5, 2, false),
+        ]);
+    }
+    models
 }
 
 /// Explores the models, prints what was found, and fails if anything does not hold.
