@@ -18,6 +18,7 @@ pub(crate) use rest::at_stop;
 pub use rest::{announcement, continues_line, contract, prefix, started_line, take_up, told};
 pub use step::{Event, Outcome, PlanSeen, Refusal, begin, step};
 
+use crate::plain;
 use crate::state::Ralplan;
 use sha2::{Digest, Sha256};
 
@@ -75,11 +76,16 @@ pub fn short(hash: &str) -> &str {
     hash.get(..SHORT).unwrap_or(hash)
 }
 
-/// True for a place where a plan may be: a Markdown file below [`PLANS`], and no way out of there.
+/// True for a place where a plan may be: a Markdown file below [`PLANS`], and no way out of there. A person
+/// has to be able to read its name, or they could not be asked about it.
 pub fn is_plans_place(path: &str) -> bool {
     let Some(name) = path.strip_prefix(PLANS) else { return false };
     let parts_hold = name.split('/').all(|part| !matches!(part, "" | "." | ".."));
-    parts_hold && name.len() > ".md".len() && name.ends_with(".md") && !name.contains(['\\', '\0'])
+    parts_hold
+        && name.len() > ".md".len()
+        && name.ends_with(".md")
+        && !name.contains('\\')
+        && !name.chars().any(plain::acts)
 }
 
 /// The log with these lines at its end; the oldest are left out where it grows too long.
@@ -126,6 +132,9 @@ mod tests {
             ".omc/plans/a.txt",
             "/p/.omc/plans/a.md",
             "src/a.md",
+            ".omc/plans/a\u{202e}.md",
+            ".omc/plans/a\n.md",
+            ".omc/plans/a\\b.md",
             "",
         ] {
             assert!(!is_plans_place(path), "{path}");

@@ -123,12 +123,16 @@ pub fn text(plan: &Ralplan) -> String {
             "WARNING: the critic has not approved the plan `{path}` ({hash}) in {} iterations. Left open: {} \
              Shall it be carried out all the same?",
             position(plan),
-            bounded(
-                &plan.concerns.iter().map(|one| format!("- {one}")).collect::<Vec<_>>().join(" "),
-                600
-            )
+            left_open(plan)
         ),
     }
+}
+
+/// What a critic left open. Letters that a person does not see are shown: with one of them in it the
+/// question would be refused, and nobody could be asked.
+fn left_open(plan: &Ralplan) -> String {
+    let all: Vec<String> = plan.concerns.iter().map(|one| format!("- {one}")).collect();
+    bounded(&plain::visible(&all.join(" ")), 600)
 }
 
 /// Whether this input of the client's question tool is the one question that is allowed.
@@ -347,6 +351,16 @@ mod tests {
         let text = text(&plan);
         assert!(text.starts_with("WARNING: the critic has not approved"), "{text}");
         assert!(text.contains("5/5 iterations. Left open: - T-2 has no test"), "{text}");
+        assert_eq!(is_ours(&plan, &json!({"questions": [question(&text, &LABELS)]})), Ok(()));
+    }
+
+    #[test]
+    fn what_a_critic_hides_is_shown_and_the_person_is_asked_all_the_same() {
+        let mut plan = planning();
+        (0..5).for_each(|_| reject_once(&mut plan, "c"));
+        plan.concerns = vec!["T-2\u{202e} has\u{7} no test\u{200b}".into()];
+        let text = text(&plan);
+        assert!(text.contains(r"- T-2\u{202e} has\u{7} no test\u{200b} Shall"), "{text}");
         assert_eq!(is_ours(&plan, &json!({"questions": [question(&text, &LABELS)]})), Ok(()));
     }
 }
