@@ -128,7 +128,7 @@ fn turns(reach: Reach) -> Vec<Turns> {
 fn plans(reach: Reach) -> Vec<Plans> {
     let one = |name, max_rejections, texts, rests| Plans { name, max_rejections, texts, rests };
     let mut models =
-        vec![one("plans: two texts", 2, 2, false), one("plans: a loop that rests", 2, 1, true)];
+        vec![one("plans: two texts", 1, 2, false), one("plans: a loop that rests", 2, 1, true)];
     if reach == Reach::Full {
         models.extend([
             one("plans: two texts and a loop that rests", 2, 2, true),
