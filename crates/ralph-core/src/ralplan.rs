@@ -4,6 +4,7 @@
 //! that the client itself names for it goes, and nothing that an agent says is ever a person's consent.
 
 mod call;
+pub mod driven;
 pub mod formats;
 pub mod gates;
 pub mod mirror;

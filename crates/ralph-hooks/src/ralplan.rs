@@ -1,12 +1,14 @@
-//! Consensus planning in a session: who begins it, which tool runs, what a report counts for, and what the
-//! person decided.
+//! Consensus planning in a session, or driven by a program: who begins it, which tool runs, what a report
+//! counts for, and what the person decided.
 //!
 //! The rules are in `ralph_core::ralplan` and the guard. Here they are given what they need, under the state's
 //! lock, and the project's document is brought to what came of it. None of this is in a hook executable:
 //! they hand these events to `ralph`.
 
 mod begin;
+mod call;
 mod decide;
+mod drive;
 mod heard;
 mod report;
 mod tool;
@@ -14,6 +16,7 @@ mod tool;
 pub use begin::{Asked, Begun, begin};
 pub(crate) use decide::plan_the_loop;
 pub use decide::{Decided, Said, decide};
+pub use drive::{Round, Step, drive};
 pub use heard::after_a_tool;
 pub use report::reported;
 pub use tool::before_a_tool;

@@ -10,7 +10,7 @@ use anyhow::Result;
 use ralph_core::event::Event;
 use ralph_core::reply::Reply;
 use ralph_core::state::{Bound as Former, LoopState, Pause, PauseCause};
-use ralph_core::{contract, say};
+use ralph_core::{contract, ralplan, say};
 use ralph_io::store::LoopFile;
 use ralph_io::{client, clock, lifecycle, project, settings, transcript};
 use serde_json::{Value, json};
@@ -75,8 +75,21 @@ fn after_compaction(call: &Call) -> Result<Reply> {
 }
 
 fn contract(call: &Call, file: &LoopFile, state: &LoopState) -> Reply {
-    let text = signals::contract(&contract::continues_line(state), file, state);
+    let text = match client::planning_agent() {
+        // It carries one step out and has no part in the others.
+        Some(_) => of_the_agent(state),
+        None => signals::contract(&contract::continues_line(state), file, state),
+    };
     signals::lead(call, file, state, Reply::context(Event::SessionStart, &text))
+}
+
+/// What a session that is an agent of a planning was started with.
+fn of_the_agent(state: &LoopState) -> String {
+    let next = state.ralplan.as_ref().map(|plan| ralplan::next(plan, ""));
+    match next {
+        Some(ralplan::Next::Call(next)) => format!("What you are here for:\n{}", next.prompt),
+        _ => "Your report is taken; end your turn.".to_owned(),
+    }
 }
 
 /// A resumed session is a new process: which hooks are registered there is seen afresh. What no

@@ -31,6 +31,7 @@ pub mod manifest;
 pub mod merge;
 pub mod outside;
 pub mod owned;
+pub mod person;
 pub mod places;
 mod plain_file;
 pub mod planning;

@@ -9,52 +9,59 @@ use super::{next, position, short};
 use crate::reply::{REASON_LIMIT, bounded};
 use crate::state::{EndingKind, LoopState, PauseCause, PlanPhase, Ralplan, Turn, Via};
 use crate::stop::{Seen, Verdict, Why, used_up};
+use jiff::Timestamp;
 use sha2::{Digest, Sha256};
 use std::fmt::Write as _;
 
 /// The rule of a stop, where neither a person's wish nor a background agent lets the turn end.
 pub(crate) fn at_stop(state: &mut LoopState, seen: &Seen) -> Verdict {
-    if seen.document_gone {
+    let verdict = at_step(state, seen.document_gone, seen.now);
+    match &verdict {
+        Verdict::GoOn => state.turn = Some(Turn::new(seen.prompt_id.clone(), seen.now)),
+        Verdict::LetGo(Why::AwaitsPerson) => state.turn = None,
+        _ => {}
+    }
+    verdict
+}
+
+/// Whether the next step is taken: at a stop of the session that plans, and before each round of a driver.
+pub(super) fn at_step(state: &mut LoopState, document_gone: bool, now: Timestamp) -> Verdict {
+    if document_gone {
         let detail = format!("a person removed `{}`", super::MIRROR);
-        state.end(EndingKind::Cancelled, detail, seen.now);
+        state.end(EndingKind::Cancelled, detail, now);
         return Verdict::Ended(EndingKind::Cancelled);
     }
-    let bound = used_up(state, seen.now);
+    let bound = used_up(state, now);
     let limit = state.stall_limit;
     let Some(plan) = &mut state.ralplan else {
-        return rest(
-            state,
-            seen,
-            "its state does not say how far it is; end it with /ralph-cancel",
-        );
+        let why = "its state does not say how far it is; end it with /ralph-cancel";
+        return rest(state, why, now);
     };
-    let now = standing(plan);
-    plan.still = if plan.told_at == now { plan.still + 1 } else { 0 };
-    plan.told_at = now;
+    let stands = standing(plan);
+    plan.still = if plan.told_at == stands { plan.still + 1 } else { 0 };
+    plan.told_at = stands;
     let still = plan.still;
     if plan.phase == PlanPhase::AwaitingUserApproval {
         if still > 0 {
-            state.turn = None;
             return Verdict::LetGo(Why::AwaitsPerson);
         }
     } else if still >= limit {
         let detail = format!("the planning stood still at {limit} stops in a row");
-        return rest(state, seen, &detail);
+        return rest(state, &detail, now);
     } else if let Some((_, detail)) = bound {
-        return rest(state, seen, &format!("the planning {detail}"));
+        return rest(state, &format!("the planning {detail}"), now);
     }
     state.iteration += 1;
-    state.turn = Some(Turn::new(seen.prompt_id.clone(), seen.now));
     Verdict::GoOn
 }
 
-fn rest(state: &mut LoopState, seen: &Seen, why: &str) -> Verdict {
-    state.pause(PauseCause::BlockedOnHuman, why, seen.now);
+fn rest(state: &mut LoopState, why: &str, now: Timestamp) -> Verdict {
+    state.pause(PauseCause::BlockedOnHuman, why, now);
     Verdict::LetGo(Why::Blocked)
 }
 
 /// A planning that a person takes up again: what it has used up before does not count any more.
-pub fn take_up(state: &mut LoopState, now: jiff::Timestamp) {
+pub fn take_up(state: &mut LoopState, now: Timestamp) {
     state.resume();
     state.iteration = 0;
     state.started_at = Some(now);
@@ -153,7 +160,6 @@ mod tests {
     use crate::state::{Mode, Phase};
     use crate::stop::decide;
     use crate::token::Request;
-    use jiff::Timestamp;
 
     fn state(plan: Ralplan) -> LoopState {
         LoopState {

@@ -62,10 +62,16 @@ pub fn begin(asked: &Asked<'_>) -> Result<Begun> {
         return go_on(asked, &file, &state, now);
     }
     if let Some(other) = of_project(asked) {
+        let id = &other.loop_id;
+        let (place, go_on) = match other.client {
+            Some(_) => (format!("in session {}", other.session_id), "Go on there"),
+            None => {
+                ("and has no session".to_owned(), "Go on with `ralph ralplan run` in a terminal")
+            }
+        };
         return Ok(Begun::Refused(format!(
-            "planning {} is live in this project, in session {}: a project has one planning at a time. Go on \
-             there, or end it with `ralph cancel --loop {}`",
-            other.loop_id, other.session_id, other.loop_id
+            "planning {id} is live in this project, {place}: a project has one planning at a time. {go_on}, or end \
+             it with `ralph cancel --loop {id}`"
         )));
     }
     create(asked, now)

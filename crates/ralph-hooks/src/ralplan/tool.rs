@@ -1,12 +1,13 @@
 //! Before a tool runs in a session that plans.
 
+use super::call::may_call;
 use super::{Who, change};
 use crate::bound::{self, Bound, Said};
 use crate::cancel;
 use crate::door::Call;
 use anyhow::{Result, bail};
 use ralph_core::guard::{self, Agent, PlanGate, Record, Ruling, Situation, Standing};
-use ralph_core::ralplan::{self, Event, Outcome, Refusal, Role, question};
+use ralph_core::ralplan::{self, Role, question};
 use ralph_core::reply::Reply;
 use ralph_core::state::{LoopState, PlanPhase, Ralplan};
 use ralph_io::{places, planning};
@@ -135,20 +136,6 @@ fn called(call: &Call, bound: &Bound, role: Role) -> Result<Reply> {
     Ok(refused.map_or(Reply::silent(), |why| {
         Reply::deny(&format!("{why}\n{}", ralplan::told(&changed.state)))
     }))
-}
-
-/// None where the agent may be called; else why not.
-fn may_call(plan: &mut Ralplan, role: Role, prompt: &str, root: &Path) -> Option<String> {
-    let hash = planning::plan_hash(root, &plan.plan_path);
-    let refused = ralplan::may_call(plan, role, prompt, &hash);
-    let is_critic = role == Role::Critic;
-    if is_critic && matches!(refused, Ok(()) | Err(Refusal::ChangedSinceReady { .. })) {
-        // Freezes the text; or, where that is another one by now, goes back to the planner.
-        if let Outcome::Refused(why) = ralplan::step(plan, &Event::CriticCalled { hash: &hash }) {
-            return Some(why.to_string());
-        }
-    }
-    refused.err().map(|why| why.to_string())
 }
 
 /// What the log says, or else this.

@@ -1,0 +1,26 @@
+//! An agent of a planning is about to be called: by the session with its tool, or by a driver as a session
+//! of its own.
+
+use ralph_core::ralplan::{self, Event, Outcome, Refusal, Role};
+use ralph_core::state::Ralplan;
+use ralph_io::planning;
+use std::path::Path;
+
+/// None where the agent may be called; else why not.
+pub(super) fn may_call(
+    plan: &mut Ralplan,
+    role: Role,
+    prompt: &str,
+    root: &Path,
+) -> Option<String> {
+    let hash = planning::plan_hash(root, &plan.plan_path);
+    let refused = ralplan::may_call(plan, role, prompt, &hash);
+    let is_critic = role == Role::Critic;
+    if is_critic && matches!(refused, Ok(()) | Err(Refusal::ChangedSinceReady { .. })) {
+        // Freezes the text; or, where that is another one by now, goes back to the planner.
+        if let Outcome::Refused(why) = ralplan::step(plan, &Event::CriticCalled { hash: &hash }) {
+            return Some(why.to_string());
+        }
+    }
+    refused.err().map(|why| why.to_string())
+}
