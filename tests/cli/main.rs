@@ -11,6 +11,7 @@ mod merging;
 mod parallel;
 mod parallel_run;
 mod plan;
+mod ralplan_run;
 mod replay;
 mod signal;
 mod starting;

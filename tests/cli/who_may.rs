@@ -2,7 +2,7 @@
 
 use crate::world::World;
 
-const REFUSED: [&[&str]; 13] = [
+const REFUSED: [&[&str]; 17] = [
     &["start"],
     &["start", "x"],
     &["start", "--session", "S", "x"],
@@ -16,6 +16,10 @@ const REFUSED: [&[&str]; 13] = [
     &["adopt"],
     &["trust", "--yes"],
     &["checkpoint", "restore", "1"],
+    &["ralplan", "run"],
+    &["ralplan", "approve"],
+    &["ralplan", "adjust", "x"],
+    &["ralplan", "discard"],
 ];
 
 const ALLOWED: [&[&str]; 18] = [

@@ -5,7 +5,7 @@
 
 /// Commands for a person only, each with what the person types in the session instead; an empty
 /// one can be given only in another terminal.
-pub const PERSONS_ONLY: [(&str, &str); 18] = [
+pub const PERSONS_ONLY: [(&str, &str); 19] = [
     ("start", "/ralph"),
     ("task import", "/ralph-plan"),
     ("plan", ""),
@@ -21,6 +21,7 @@ pub const PERSONS_ONLY: [(&str, &str); 18] = [
     ("install", ""),
     ("uninstall", ""),
     ("checkpoint restore", ""),
+    ("ralplan run", ""),
     ("ralplan approve", ""),
     ("ralplan adjust", ""),
     ("ralplan discard", ""),

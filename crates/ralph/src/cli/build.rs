@@ -15,11 +15,10 @@ use crate::verify::{self, Order, Pace, Silent};
 use anyhow::{Context, Result};
 use ralph_core::build::{self, Next};
 use ralph_core::permission::Need;
-use ralph_core::reply::bounded;
 use ralph_core::say;
 use ralph_core::state::{EndingKind, LoopState, PauseCause};
 use ralph_hooks::begin;
-use ralph_io::interrupts::{Asked, Interrupts};
+use ralph_io::interrupts::Interrupts;
 use ralph_io::lifecycle;
 use ralph_io::store::LoopFile;
 use ralph_io::{chance, client, clock, lock, outside};
@@ -44,12 +43,6 @@ pub(crate) struct Args {
     #[command(flatten)]
     client: Client,
 }
-
-/// A client that crashes so often in a row, with nothing done between, is not started again.
-const MOST_CRASHES: u32 = 3;
-
-/// A round's line of the journal is cut here.
-const ROUND_TOLD: usize = 1_000;
 
 /// Works off the tasks.
 pub(crate) fn run(args: &Args) -> Result<Exit> {
@@ -208,7 +201,7 @@ impl<'a> Builder<'a> {
             screen::tell(&screen::visible(&format!("{}: {done}", round.label)));
             self.note_round(number, &done, &came);
             crashes = if matches!(came.outcome, Outcome::Crashed { .. }) { crashes + 1 } else { 0 };
-            if let Some((cause, why)) = self.stops(&came, interrupts, crashes) {
+            if let Some((cause, why)) = rounds::rests(&came, interrupts, crashes) {
                 return self.rest(cause, &why, Exit::MissingProgram);
             }
         }
@@ -271,35 +264,8 @@ impl<'a> Builder<'a> {
     /// no event of its own in every mode. A loop that has ended has its own last line.
     fn note_round(&self, number: u32, done: &str, came: &Came) {
         let Ok(Some(loaded)) = self.file.read() else { return };
-        let denied = came.denials.iter().map(|one| format!("{} {}", one.tool, one.about));
-        let denied = denied.collect::<Vec<_>>();
-        let denied = match denied.is_empty() {
-            true => String::new(),
-            false => format!("; not permitted: {}", denied.join(", ")),
-        };
-        let why = bounded(&format!("round {number}: {done}{denied}"), ROUND_TOLD);
+        let why = rounds::told(number, done, came);
         note(self.here, &self.file, &loaded.state, ("build", "round ended"), &why);
-    }
-
-    /// Why no other round is begun, and as what the loop rests.
-    fn stops(
-        &self,
-        came: &Came,
-        interrupts: &Interrupts,
-        crashes: u32,
-    ) -> Option<(PauseCause, String)> {
-        let cause = match &came.outcome {
-            Outcome::RateLimited { .. } => PauseCause::RateLimited,
-            Outcome::Ended => PauseCause::Person,
-            _ => PauseCause::Crashed,
-        };
-        if interrupts.asked() != Asked::Nothing {
-            return Some((PauseCause::Person, "ended by Ctrl-C".to_owned()));
-        }
-        if crashes >= MOST_CRASHES {
-            return Some((cause, format!("the client crashed {crashes} times in a row")));
-        }
-        rounds::stops(&came.outcome).map(|why| (cause, why))
     }
 
     fn rest(&self, cause: PauseCause, why: &str, exit: Exit) -> Result<Exit> {

@@ -2,6 +2,7 @@
 
 mod decide;
 mod next;
+mod run;
 mod status;
 
 use super::exit::{Exit, refused};
@@ -13,6 +14,8 @@ use ralph_core::state::{LoopState, Mode};
 /// What to do about a plan.
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum Command {
+    /// Have a plan made and judged without a session, one fresh client for each agent
+    Run(run::Args),
     /// Show how far the planning is, and all that was said
     Status(status::Args),
     /// Say what the session that plans does now
@@ -29,6 +32,7 @@ impl Command {
     /// The command as it is typed, without its arguments.
     pub(crate) fn name(&self) -> &'static str {
         match self {
+            Command::Run(_) => "ralplan run",
             Command::Status(_) => "ralplan status",
             Command::Next(_) => "ralplan next",
             Command::Approve(_) => "ralplan approve",
@@ -42,6 +46,7 @@ impl Command {
 pub(crate) fn run(command: &Command) -> Result<Exit> {
     let here = Here::gather()?;
     match command {
+        Command::Run(args) => run::run(&here, args),
         Command::Status(args) => status::run(&here, args),
         Command::Next(args) => next::run(&here, args),
         Command::Approve(args) => decide::approve(&here, args),
@@ -68,12 +73,28 @@ fn live(here: &Here, which: &Which) -> Result<Found> {
     {
         return Ok(found);
     }
-    // A project has one planning at a time.
-    which::of_project(here, is_live).pop().ok_or_else(|| {
+    of_project(here).ok_or_else(|| {
         let message = format!(
             "no planning is live in `{}`; `/ralplan \"what to plan\"` in Claude Code begins one",
             here.root.display()
         );
         refused(Exit::No, message)
     })
+}
+
+/// The project's live planning: it has one at a time.
+fn of_project(here: &Here) -> Option<Found> {
+    which::of_project(here, |state| state.mode == Mode::Ralplan && state.is_live()).pop()
+}
+
+/// Whatever session it is: in the shell of any of them it is a model that types.
+fn is_a_person(here: &Here) -> Result<()> {
+    if here.session.is_none() {
+        return Ok(());
+    }
+    Err(refused(
+        Exit::No,
+        "a plan is agreed to by a person: give this in a terminal of your own, outside of Claude Code, or \
+         answer the question in the session",
+    ))
 }

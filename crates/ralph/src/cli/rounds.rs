@@ -1,5 +1,5 @@
-//! What `ralph plan` and `ralph build` have in common: how many rounds, how the client is called, and
-//! where their logs are.
+//! What `ralph plan`, `ralph build` and `ralph ralplan run` have in common: how many rounds, how the client is
+//! called, where their logs are, and after which round no other is begun.
 
 use super::exit::{Exit, refused};
 use super::here::Here;
@@ -8,6 +8,9 @@ use super::screen;
 use crate::driver::{self, Came, Outcome, Policy};
 use anyhow::Result;
 use ralph_core::permission::Need;
+use ralph_core::reply::bounded;
+use ralph_core::state::PauseCause;
+use ralph_io::interrupts::{Asked, Interrupts};
 use ralph_io::{clock, settings};
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -99,6 +102,45 @@ pub(crate) fn stops(outcome: &Outcome) -> Option<String> {
             Some("the usage limit is reached; try again later".to_owned())
         }
     }
+}
+
+/// A client that crashes so often in a row, with nothing done between, is not started again.
+const MOST_CRASHES: u32 = 3;
+
+/// Why no other round is begun after this one, and as what the loop rests. `crashes` have been so many in
+/// a row, this one included.
+pub(crate) fn rests(
+    came: &Came,
+    interrupts: &Interrupts,
+    crashes: u32,
+) -> Option<(PauseCause, String)> {
+    let cause = match &came.outcome {
+        Outcome::RateLimited { .. } => PauseCause::RateLimited,
+        Outcome::Ended => PauseCause::Person,
+        _ => PauseCause::Crashed,
+    };
+    if interrupts.asked() != Asked::Nothing {
+        return Some((PauseCause::Person, "ended by Ctrl-C".to_owned()));
+    }
+    if crashes >= MOST_CRASHES {
+        return Some((cause, format!("the client crashed {crashes} times in a row")));
+    }
+    stops(&came.outcome).map(|why| (cause, why))
+}
+
+/// A round's line of the journal is cut here.
+const TOLD: usize = 1_000;
+
+/// What came of a round, for the journal; also what its client was not permitted, which has no event of
+/// its own in every mode.
+pub(crate) fn told(number: u32, done: &str, came: &Came) -> String {
+    let denied = came.denials.iter().map(|one| format!("{} {}", one.tool, one.about));
+    let denied = denied.collect::<Vec<_>>();
+    let denied = match denied.is_empty() {
+        true => String::new(),
+        false => format!("; not permitted: {}", denied.join(", ")),
+    };
+    bounded(&format!("round {number}: {done}{denied}"), TOLD)
 }
 
 /// A run that did not get as far as it should.

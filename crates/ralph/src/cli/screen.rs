@@ -135,11 +135,21 @@ pub(crate) fn can_ask() -> bool {
 
 /// Asks, and returns the line that was typed.
 pub(crate) fn ask(question: &str) -> Result<String> {
+    put(question)?;
+    Ok(answer()?.unwrap_or_default())
+}
+
+/// Asks, and leaves the answer to [`answer`].
+pub(crate) fn put(question: &str) -> Result<()> {
     let mut to = std::io::stderr();
-    write!(to, "{question} ").and_then(|()| to.flush()).context("could not ask")?;
+    write!(to, "{} ", harmless(question)).and_then(|()| to.flush()).context("could not ask")
+}
+
+/// The line that was typed; none where nobody will type any more.
+pub(crate) fn answer() -> Result<Option<String>> {
     let mut line = String::new();
-    std::io::stdin().read_line(&mut line).context("could not read the answer")?;
-    Ok(line.trim().to_owned())
+    let n = std::io::stdin().read_line(&mut line).context("could not read the answer")?;
+    Ok((n > 0).then(|| line.trim().to_owned()))
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use super::super::exit::{Exit, bad_state, refused};
 use super::super::here::Here;
 use super::super::note::note;
 use super::super::screen::{self, visible_lines};
-use super::super::which::Which;
+use super::super::which::{Found, Which};
 use anyhow::Result;
 use ralph_core::state::{DecidedBy, DecisionKind, LoopState};
 use ralph_hooks::ralplan::{self, Decided, Said};
@@ -40,25 +40,10 @@ pub(super) fn discard(here: &Here, args: &Args) -> Result<Exit> {
 }
 
 fn decide(here: &Here, which: &Which, kind: DecisionKind, text: &str) -> Result<Exit> {
-    // Whatever session it is: in the shell of any of them it is a model that types.
-    if here.session.is_some() {
-        return Err(refused(
-            Exit::No,
-            "a plan is agreed to by a person: give this in a terminal of your own, outside of Claude Code, or \
-             answer the question in the session",
-        ));
-    }
+    super::is_a_person(here)?;
     let found = super::live(here, which)?;
-    let command = format!(
-        "ralplan {}",
-        if kind == DecisionKind::Proceed { "approve" } else { kind.as_str() }
-    );
-    let said = Said { kind, text: text.to_owned(), by: DecidedBy::CommandLine, via: None };
-    let decided = ralplan::decide(&here.home, &found.file, said, Entry::KeepAsTombstone);
-    let decided = decided.map_err(bad_state)?;
-    let (decision, why) = decided.describe();
-    let file = decided.file().unwrap_or(&found.file);
-    note(here, file, &found.state, (&command, decision), &why);
+    let decided = take(here, &found, kind, text, Entry::KeepAsTombstone)?;
+    let (_, why) = decided.describe();
     match &decided {
         Decided::Refused(why) => Err(refused(Exit::No, format!("nothing was decided: {why}"))),
         Decided::Adjusted(state) => told(&format!("{why}{}", goes_on(state))),
@@ -66,15 +51,33 @@ fn decide(here: &Here, which: &Which, kind: DecisionKind, text: &str) -> Result<
     }
 }
 
+/// Takes a person's decision, and notes it.
+pub(super) fn take(
+    here: &Here,
+    found: &Found,
+    kind: DecisionKind,
+    text: &str,
+    entry: Entry,
+) -> Result<Decided> {
+    let word = if kind == DecisionKind::Proceed { "approve" } else { kind.as_str() };
+    let command = format!("ralplan {word}");
+    let said = Said { kind, text: text.to_owned(), by: DecidedBy::CommandLine, via: None };
+    let decided = ralplan::decide(&here.home, &found.file, said, entry).map_err(bad_state)?;
+    let (decision, why) = decided.describe();
+    let file = decided.file().unwrap_or(&found.file);
+    note(here, file, &found.state, (&command, decision), &why);
+    Ok(decided)
+}
+
 fn told(text: &str) -> Result<Exit> {
     screen::print(&visible_lines(text))?;
     Ok(Exit::Done)
 }
 
-/// Nothing wakes a session that waits for a person.
+/// Nothing wakes a session that waits for a person. One that a driver has or had has no client of its own.
 fn goes_on(state: &LoopState) -> String {
-    match state.round {
-        Some(_) => String::new(),
-        None => format!("\nType /ralplan in session {} to go on.", state.session_id),
+    match state.round.is_some() || state.client.is_none() {
+        true => "\n`ralph ralplan run` goes on with it.".to_owned(),
+        false => format!("\nType /ralplan in session {} to go on.", state.session_id),
     }
 }

@@ -1,0 +1,182 @@
+//! The person decides: here at the terminal, or wherever else they say so.
+//!
+//! Silence is waiting, for as long as it takes. A decision that was given elsewhere is seen in the state.
+
+use super::super::super::exit::bad_state;
+use super::super::super::note::note;
+use super::super::super::screen;
+use super::super::super::which::Found;
+use super::super::decide;
+use super::{Driver, told};
+use anyhow::Result;
+use ralph_core::state::{DecisionKind, LoopState, PlanPhase};
+use ralph_hooks::ralplan::Decided;
+use ralph_io::interrupts::Interrupts;
+use ralph_io::lifecycle::Entry;
+use ralph_io::person::{self, Heard};
+use ralph_io::planning;
+use ralph_io::watch::Watch;
+use std::path::Path;
+
+/// How the waiting ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Passed {
+    /// The planning goes on: back to the planner, or to what became of it.
+    GoesOn,
+    /// It is over.
+    Over,
+    /// The person went away and has decided nothing.
+    Left,
+}
+
+const ASKS: &str = "Proceed, adjust WORDS, discard, or wait?";
+
+const WHAT_SHOULD_CHANGE: &str = "What should change?";
+
+const ELSEWHERE: &str = "It waits for you. In another terminal, in this project: `ralph ralplan approve`, \
+                         `ralph ralplan adjust \"WORDS\"` or `ralph ralplan discard`; Ctrl-C leaves it as it is.";
+
+/// Waits until somebody has decided.
+pub(super) fn wait(driver: &Driver<'_>, interrupts: &Interrupts) -> Result<Passed> {
+    let root = Path::new(&driver.state.project_root);
+    let document = planning::document(root);
+    // Watched before anything is looked at, so that no change falls between.
+    let watch = Watch::begin(&[driver.file.folder(), document.parent().unwrap_or(root)])?;
+    let mut asks = screen::can_ask();
+    let mut shown = false;
+    // Their words for the planner stand in a line of their own.
+    let mut words_come = false;
+    loop {
+        let Some(loaded) = driver.file.read().map_err(bad_state)? else { return Ok(Passed::Over) };
+        let state = loaded.state;
+        if let Some(passed) = moved_on(&state) {
+            return Ok(passed);
+        }
+        if !shown {
+            person::forget_what_was_typed();
+            screen::tell(&screen::visible_lines(&told::plan(&state)));
+            ask(asks, ASKS)?;
+            note(driver.here, &driver.file, &state, ("ralplan run", "asks"), &told::what(&state));
+            shown = true;
+        }
+        match person::wait(interrupts, &watch, asks)? {
+            Heard::Changed => continue,
+            Heard::Interrupted => {
+                screen::tell("");
+                return Ok(Passed::Left);
+            }
+            Heard::Typed => {}
+        }
+        let line = screen::answer()?;
+        let said = match (&line, words_come) {
+            (None, _) => Typed::Wait,
+            (Some(line), true) => Typed::Decided(DecisionKind::Adjust, line.clone()),
+            (Some(line), false) => read(line),
+        };
+        words_come = said == Typed::WordsCome;
+        match said {
+            Typed::Wait => {
+                asks = false;
+                ask(asks, ASKS)?;
+            }
+            Typed::WordsCome => ask(asks, WHAT_SHOULD_CHANGE)?,
+            Typed::Unknown => ask(asks, ASKS)?,
+            Typed::Decided(kind, words) => {
+                let found = Found::seen(driver.file.clone(), state);
+                match decide::take(driver.here, &found, kind, &words, Entry::Remove)? {
+                    Decided::Refused(why) => {
+                        screen::tell(&screen::visible_lines(&format!(
+                            "nothing was decided: {why}"
+                        )));
+                        ask(asks, ASKS)?;
+                    }
+                    decided => return passed(&decided),
+                }
+            }
+        }
+    }
+}
+
+fn ask(asks: bool, question: &str) -> Result<()> {
+    if asks {
+        return screen::put(question);
+    }
+    screen::tell(ELSEWHERE);
+    Ok(())
+}
+
+fn passed(decided: &Decided) -> Result<Passed> {
+    let (_, why) = decided.describe();
+    screen::tell(&screen::visible_lines(&why));
+    Ok(match decided {
+        Decided::Adjusted(_) | Decided::Refused(_) => Passed::GoesOn,
+        Decided::Approved { .. } | Decided::Discarded { .. } => Passed::Over,
+    })
+}
+
+/// None while the person is to decide.
+fn moved_on(state: &LoopState) -> Option<Passed> {
+    let waits = state.ralplan.as_ref().map(|plan| &plan.phase);
+    match waits {
+        _ if state.ending.is_some() => Some(Passed::Over),
+        Some(PlanPhase::AwaitingUserApproval) if !planning::is_gone(state) => None,
+        _ => Some(Passed::GoesOn),
+    }
+}
+
+/// What a typed line means.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Typed {
+    /// A decision, with the person's words.
+    Decided(DecisionKind, String),
+    /// To adjust, and the words come next.
+    WordsCome,
+    /// To be asked no more.
+    Wait,
+    /// Nothing that is a decision. Silence is none either.
+    Unknown,
+}
+
+fn read(line: &str) -> Typed {
+    let line = line.trim();
+    let (word, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
+    match (word.trim_end_matches(':').to_lowercase().as_str(), rest.trim()) {
+        ("proceed" | "p", "") => Typed::Decided(DecisionKind::Proceed, String::new()),
+        ("discard" | "d", "") => Typed::Decided(DecisionKind::Discard, String::new()),
+        ("adjust" | "a", "") => Typed::WordsCome,
+        ("adjust" | "a", words) => Typed::Decided(DecisionKind::Adjust, words.to_owned()),
+        ("wait" | "w", "") => Typed::Wait,
+        _ => Typed::Unknown,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(line: &str, expected: &str) {
+        let said = match read(line) {
+            Typed::Decided(kind, words) => format!("{} {words}", kind.as_str()),
+            other => format!("{other:?}"),
+        };
+        assert_eq!(said.trim(), expected, "{line}");
+    }
+
+    #[test]
+    fn a_decision_is_its_word_and_nothing_else_is() {
+        for line in ["proceed", " Proceed ", "p"] {
+            check(line, "proceed");
+        }
+        check("discard", "discard");
+        check("adjust less code", "adjust less code");
+        check("Adjust: less  code", "adjust less  code");
+        check("adjust", "WordsCome");
+        check("w", "Wait");
+        for line in
+            ["", "yes", "y", "ok", "proceed but first x", "discard it", "proceeding", "\u{1b}"]
+        {
+            check(line, "Unknown");
+        }
+    }
+}
