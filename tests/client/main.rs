@@ -29,6 +29,7 @@ mod parallel_run;
 mod person;
 mod plan_rounds;
 mod planners;
+mod ralplan_run;
 mod registrations;
 mod rig;
 #[path = "../support/round.rs"]
@@ -105,6 +106,7 @@ fn trials(ignored: bool) -> Vec<Trial> {
         ("plan_rounds", plan_rounds::TESTS),
         ("planners", planners::TESTS),
         ("builds", builds::TESTS),
+        ("ralplan_run", ralplan_run::TESTS),
         ("parallel_run", parallel_run::TESTS),
         ("loops", loops::TESTS),
         ("interference", interference::TESTS),

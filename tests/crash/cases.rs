@@ -3,6 +3,7 @@
 mod commands;
 mod hooks;
 mod planning;
+mod ralplan;
 
 use crate::world::World;
 use serde_json::Value;
@@ -64,7 +65,8 @@ const CASE: Case = Case {
 
 /// All of them.
 pub(crate) fn all() -> Vec<&'static Case> {
-    hooks::CASES.iter().chain(planning::CASES).chain(commands::CASES).collect()
+    let hooks = hooks::CASES.iter().chain(planning::CASES);
+    hooks.chain(commands::CASES).chain(ralplan::CASES).collect()
 }
 
 /// A hook at an event of the session.

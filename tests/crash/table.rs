@@ -24,6 +24,8 @@ const READING: &[&str] = &[
     "task lint",
     "parallel plan",
     "parallel next",
+    "ralplan status",
+    "ralplan next",
 ];
 
 pub(crate) const TESTS: &[(&str, fn())] =

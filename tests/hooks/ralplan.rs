@@ -489,6 +489,38 @@ fn a_document_of_another_tool_is_taken_up_or_put_aside() {
 }
 
 #[test]
+fn a_session_that_a_driver_started_as_an_agent_is_that_agent() {
+    let mut world = planning();
+    world.set("RALPH_ROUND", "ralplan-metis");
+    world.stop("Passwords are not mentioned.").silent();
+    assert_eq!(world.state()["ralplan"]["consulted_gap_finder"], true);
+    world.set("RALPH_ROUND", "ralplan-planner");
+    world.tool("Write", write_to(&world, "tracked")).denied();
+    allowed(&world.tool("Write", write_to(&world, PLAN)));
+    // What it is told after a compaction is its own step, and not who else is called.
+    let told = world.session_starts("compact").context();
+    assert!(told.starts_with("What you are here for:\nPlan directly"), "{told}");
+    assert!(!told.contains("Agent tool"), "{told}");
+    let sent_back = world.stop("I think about it.").goes_on();
+    assert!(sent_back.contains("PLAN_READY"), "{sent_back}");
+    world.write(PLAN, &plan_text(""));
+    // The client says of the session that it is another agent.
+    for other in ["general-purpose", "ralplan-critic"] {
+        world.stop_with(json!({"agent_type": other, "last_assistant_message": READY})).silent();
+        let members = json!({"tool_name": "Write", "tool_input": write_to(&world, PLAN),
+            "tool_use_id": "t", "agent_type": other});
+        world.event("ralph-pre-tool-use", "PreToolUse", members).denied();
+        assert_eq!(phase(&world), "planner_planning", "{other}");
+    }
+    let members = json!({"agent_type": "ralplan-planner", "last_assistant_message": READY});
+    world.stop_with(members).silent();
+    assert_eq!(phase(&world), "critic_review");
+    // Its word is worth nothing once its step is done, and the session is no critic.
+    world.stop_with(json!({"last_assistant_message": verdict(&world, "OKAY")})).silent();
+    assert_eq!(phase(&world), "critic_review");
+}
+
+#[test]
 fn without_its_neighbour_nothing_is_let_through() {
     let world = awaiting();
     world.edit_state(|state| state["ralplan"] = Value::Null);

@@ -48,13 +48,19 @@ impl Who {
         let input = &call.input;
         match input.from_subagent() {
             true => Who { kind: Some(input.agent_type.clone()), id: input.agent_id.clone() },
-            false => Who { kind: client::planning_agent(), id: input.session_id.clone() },
+            false => Who { kind: driven_as(&input.agent_type), id: input.session_id.clone() },
         }
     }
 
     pub(crate) fn role(&self) -> Option<Role> {
         self.kind.as_deref().and_then(Role::of)
     }
+}
+
+/// The agent that a driver has started this session as, where the client does not name another for it.
+fn driven_as(named: &str) -> Option<String> {
+    let kind = client::planning_agent()?;
+    (named.is_empty() || Role::of(named) == Role::of(&kind)).then_some(kind)
 }
 
 /// What a change has done.

@@ -206,7 +206,8 @@ fn run(state: &mut LoopState, asked: &Asked<'_>, now: Timestamp) {
         state.phase = Phase::Implementation;
     }
     state.via = asked.via;
-    state.client = client::process();
+    // Outside a hook the client that calls is none that plans.
+    state.client = asked.via.and_then(|_| client::process());
     state.turn = match asked.prompt_id {
         "" => None,
         id => Some(Turn::new(id, now)),
