@@ -64,7 +64,7 @@ fn the_whole_way_to_a_loop_that_the_person_starts() {
     let told = agent_is_back(&world, "ralplan-metis").context();
     assert!(told.contains("subagent_type `ralplan-planner`"), "{told}");
     assert!(told.contains("Passwords are not mentioned."), "{told}");
-    calls(&world, "ralplan-planner", "plan").silent();
+    allowed(&calls(&world, "ralplan-planner", "plan"));
     world.write(PLAN, &plan_text(""));
     reports(&world, "planner", "p", READY).silent();
     let told = agent_is_back(&world, "ralplan-planner").context();
@@ -72,7 +72,7 @@ fn the_whole_way_to_a_loop_that_the_person_starts() {
         told.contains("subagent_type `ralplan-critic`") && told.contains(&hash(&world)),
         "{told}"
     );
-    calls_critic(&world).silent();
+    allowed(&calls_critic(&world));
     reports(&world, "critic", "c", &verdict(&world, "OKAY")).silent();
     let told = agent_is_back(&world, "ralplan-critic").context();
     assert!(told.contains("AskUserQuestion") && told.contains(&hash(&world)), "{told}");
@@ -137,6 +137,34 @@ fn nobody_but_the_planner_writes_and_only_plans() {
 }
 
 #[test]
+fn a_planner_is_permitted_what_plan_mode_asks_a_person_about_and_nobody_else_is() {
+    let asks = |world: &World, kind: &str, path: &str| {
+        let members = json!({"tool_name": "Write", "tool_input": write_to(world, path),
+            "agent_id": "a", "agent_type": kind, "permission_mode": "plan"});
+        world.event("ralph-pre-tool-use", "PermissionRequest", members)
+    };
+    let world = planned_for();
+    for kind in ["ralplan-planner", "ralph:ralplan-planner"] {
+        let said = asks(&world, kind, PLAN).json();
+        let decision = &said["hookSpecificOutput"]["decision"];
+        assert_eq!(decision, &json!({"behavior": "allow"}), "{said}");
+    }
+    for (kind, path) in [
+        ("ralplan-planner", "tracked"),
+        ("ralplan-planner", ".omc/ralplan-state.json"),
+        ("ralplan-critic", PLAN),
+        ("general-purpose", PLAN),
+    ] {
+        asks(&world, kind, path).silent();
+    }
+    fs::remove_file(world.project().join(".omc/ralplan-state.json")).unwrap();
+    asks(&world, "ralplan-planner", PLAN).silent();
+    for world in [in_review(), awaiting()] {
+        asks(&world, "ralplan-planner", PLAN).silent();
+    }
+}
+
+#[test]
 fn until_the_verdict_nothing_is_asked_left_or_carried_out() {
     for world in [planning(), planned_for(), in_review()] {
         world.tool("AskUserQuestion", question(&world)).denied();
@@ -170,7 +198,7 @@ fn an_agent_out_of_turn_is_refused_and_told_whose_turn_it_is() {
 #[test]
 fn a_planner_is_no_critic_and_its_word_no_verdict() {
     let world = in_review();
-    calls_critic(&world).silent();
+    allowed(&calls_critic(&world));
     reports(&world, "planner", "p2", &verdict(&world, "OKAY")).silent();
     assert_eq!(phase(&world), "critic_review");
     reports(&world, "critic", "p", &verdict(&world, "OKAY")).silent();
@@ -193,7 +221,7 @@ fn a_plan_is_ready_only_by_a_planners_report() {
 #[test]
 fn a_verdict_on_another_text_counts_for_nothing() {
     let world = in_review();
-    calls_critic(&world).silent();
+    allowed(&calls_critic(&world));
     let judged = verdict(&world, "OKAY");
     world.write(PLAN, &plan_text("And remove the tests."));
     reports(&world, "critic", "c", &judged).silent();
@@ -203,7 +231,7 @@ fn a_verdict_on_another_text_counts_for_nothing() {
     assert!(said.contains("ralplan-planner"), "{said}");
     assert_eq!(phase(&world), "planner_planning");
     reports(&world, "planner", "p2", READY).silent();
-    calls_critic(&world).silent();
+    allowed(&calls_critic(&world));
     reports(&world, "critic", "c", &judged).silent();
     assert_eq!(phase(&world), "critic_review", "a critic of the older text");
     reports(&world, "critic", "c2", &verdict(&world, "OKAY")).silent();
@@ -238,7 +266,7 @@ fn questions_go_to_the_architect_and_answers_to_the_planner() {
     reports(&world, "planner", "p", QUESTION).silent();
     assert_eq!(phase(&world), "architect_consultation");
     calls(&world, "ralplan-planner", "again").denied();
-    calls(&world, "ralplan-architect", "answer").silent();
+    allowed(&calls(&world, "ralplan-architect", "answer"));
     let said = reports(&world, "architect", "a", "A vault.").blocked();
     assert!(said.contains("ARCHITECT_ANSWER"), "{said}");
     reports(&world, "architect", "a", ANSWER).silent();
@@ -252,7 +280,7 @@ fn five_rejections_ask_the_person_with_a_warning() {
     for n in 0..5 {
         world.write(PLAN, &plan_text(&format!("Attempt {n}.")));
         reports(&world, "planner", &format!("p{n}"), READY).silent();
-        calls_critic(&world).silent();
+        allowed(&calls_critic(&world));
         reports(&world, "critic", &format!("c{n}"), &verdict(&world, "REJECT")).silent();
     }
     let plan = world.state()["ralplan"].clone();
@@ -534,7 +562,7 @@ fn hooks_that_hear_no_report_say_so() {
     let mut world = World::new();
     world.via = Some("skill");
     world.type_command("ralplan", "\"Add a login\"").context();
-    calls(&world, "ralplan-metis", "x").silent();
+    allowed(&calls(&world, "ralplan-metis", "x"));
     let told = agent_is_back(&world, "ralplan-metis").context();
     assert!(told.contains("ralph install"), "{told}");
     assert!(world.standing().starts_with("paused"), "{}", world.standing());

@@ -47,7 +47,7 @@ pub(crate) fn in_review() -> World {
 /// The same, with the person to decide.
 pub(crate) fn awaiting() -> World {
     let world = in_review();
-    calls_critic(&world).silent();
+    allowed(&calls_critic(&world));
     reports(&world, "critic", "c", &verdict(&world, "OKAY")).silent();
     assert_eq!(phase(&world), "awaiting_user_approval");
     world

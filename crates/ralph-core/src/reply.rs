@@ -39,6 +39,7 @@ enum Action {
         context: String,
     },
     Allow(String),
+    Permit,
     Withhold(String),
     PassedOn(String),
 }
@@ -157,6 +158,11 @@ impl Reply {
         Reply { action: Action::Allow(words(reason, REASON_LIMIT)), message: None }
     }
 
+    /// Answers a request for a person's permission, which they have given beforehand.
+    pub fn permit() -> Reply {
+        Reply { action: Action::Permit, message: None }
+    }
+
     /// Answers a request for a person's permission, which is not given; the model reads the reason.
     pub fn withhold(reason: &str) -> Reply {
         Reply { action: Action::Withhold(words(reason, REASON_LIMIT)), message: None }
@@ -179,7 +185,7 @@ impl Reply {
             Action::PassedOn(rendered) => {
                 self.action = lead_passed_on(rendered, event, text);
             }
-            Action::KeepFromModel(_) | Action::Allow(_) | Action::Withhold(_) => {}
+            Action::KeepFromModel(_) | Action::Allow(_) | Action::Permit | Action::Withhold(_) => {}
         }
         self
     }
@@ -218,6 +224,13 @@ impl Reply {
             Action::KeepFromModel(answer) => {
                 reply.insert("continue".to_owned(), json!(false));
                 reply.insert("stopReason".to_owned(), json!(answer));
+            }
+            Action::Permit => {
+                let output = json!({
+                    "hookEventName": Event::PermissionRequest.name(),
+                    "decision": {"behavior": "allow"},
+                });
+                reply.insert("hookSpecificOutput".to_owned(), output);
             }
             Action::Withhold(reason) => {
                 let output = json!({

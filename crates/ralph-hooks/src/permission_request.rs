@@ -1,8 +1,10 @@
 //! The client would ask a person whether a tool may run. Where nobody is there, the answer is no, with
-//! another way; it would otherwise wait for one all night, or say nothing of use.
+//! another way; it would otherwise wait for one all night, or say nothing of use. A planner's own plan is
+//! the exception: whoever started the planning has agreed to that.
 
 use crate::bound::{self, Bound};
 use crate::door::Call;
+use crate::ralplan;
 use anyhow::Result;
 use ralph_core::permission::asked;
 use ralph_core::reply::Reply;
@@ -12,7 +14,14 @@ use ralph_io::client;
 
 pub(crate) fn answer(call: &Call) -> Result<Reply> {
     let Some(bound) = Bound::<LoopState>::find(call)? else { return Ok(Reply::silent()) };
-    if !bound.state.is_running() || bound.is_outranked(call.via) {
+    if !bound.state.is_running() {
+        return Ok(Reply::silent());
+    }
+    // Every copy gives it, since one that is silent would leave the dialog to a person.
+    if ralplan::is_granted(call, &bound.state)? {
+        return Ok(Reply::permit());
+    }
+    if bound.is_outranked(call.via) {
         return Ok(Reply::silent());
     }
     let (tool, input) = (&call.input.tool_name, &call.input.tool_input);

@@ -20,6 +20,7 @@ pub use drive::{Round, Step, drive};
 pub use heard::after_a_tool;
 pub use report::reported;
 pub use tool::before_a_tool;
+pub(crate) use tool::is_granted;
 
 use crate::door::Call;
 use anyhow::Result;

@@ -2,8 +2,8 @@
 
 use super::{CASE, Case, hook};
 use crate::planning::{
-    answer_to, answers, awaiting, calls_critic, critic_call, in_review, mirror, phase, report,
-    reports, verdict,
+    allowed, answer_to, answers, awaiting, calls_critic, critic_call, in_review, mirror, phase,
+    report, reports, verdict,
 };
 use crate::world::World;
 use serde_json::json;
@@ -34,7 +34,7 @@ pub(super) const CASES: &[Case] = &[
         set: in_review,
         act: |w| hook(w, "ralph-pre-tool-use", "PreToolUse", critic_call(w)),
         then: |w, _| {
-            calls_critic(w).silent();
+            allowed(&calls_critic(w));
             reports(w, "critic", "c", &verdict(w, "OKAY")).silent();
             assert_eq!(phase(w), "awaiting_user_approval");
         },
@@ -45,7 +45,7 @@ pub(super) const CASES: &[Case] = &[
         name: "planning: a critic ends",
         set: || {
             let world = in_review();
-            calls_critic(&world).silent();
+            allowed(&calls_critic(&world));
             world
         },
         act: |w| {

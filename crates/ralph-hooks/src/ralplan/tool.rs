@@ -42,13 +42,25 @@ pub fn before_a_tool(call: &Call) -> Result<Reply> {
     let role = call.input.tool_input.subagent_type.as_deref().and_then(Role::of);
     match (call.input.tool_name.as_str(), role) {
         ("Agent" | "Task", Some(role)) => called(call, &bound, role),
-        // The client would ask a person for each line that a planner writes, and in plan mode refuse it. That
-        // it may write there is what they have agreed to by starting this.
-        ("Write" | "Edit" | "MultiEdit", _) => {
-            Ok(Reply::allow("a planner writes its plan below `.omc/plans/`"))
-        }
+        // The client would ask a person for each line that a planner writes. That it may write there is what
+        // they have agreed to by starting this. In plan mode it asks all the same: see `is_granted`.
+        _ if is_edit(call) => Ok(Reply::allow("a planner writes its plan below `.omc/plans/`")),
         _ => Ok(Reply::silent()),
     }
+}
+
+/// Whether a person is asked for what they have agreed to by starting a planning: that its planner writes
+/// the plan. Plan mode refuses every edit that no person permits, whatever was said before the tool.
+pub(crate) fn is_granted(call: &Call, state: &LoopState) -> Result<bool> {
+    let Some(plan) = &state.ralplan else { return Ok(false) };
+    if !is_edit(call) || planning::is_gone(state) {
+        return Ok(false);
+    }
+    Ok(ruling(call, state, plan, &Who::of(call))?.is_none())
+}
+
+fn is_edit(call: &Call) -> bool {
+    matches!(call.input.tool_name.as_str(), "Write" | "Edit" | "MultiEdit")
 }
 
 /// The person has removed the document. The turn is cut as by any other cancel.
@@ -114,7 +126,8 @@ fn not_its_question(call: &Call, plan: &Ralplan) -> Option<String> {
 
 /// An agent of ours is called: each in its turn, and the critic on the text that it will judge.
 fn called(call: &Call, bound: &Bound, role: Role) -> Result<Reply> {
-    // The copy that answers keeps the account.
+    // In plan mode and in auto mode the client asks someone whether an agent may be called at all: whoever
+    // started the planning has said so. The copy that answers keeps the account.
     if bound.is_outranked(call.via) {
         return Ok(Reply::silent());
     }
@@ -133,9 +146,10 @@ fn called(call: &Call, bound: &Bound, role: Role) -> Result<Reply> {
         Some(why) => ("denied", why.clone()),
     };
     bound::note(&bound.file, call, &changed.state.position(), decision, &why, bound::tool(call));
-    Ok(refused.map_or(Reply::silent(), |why| {
-        Reply::deny(&format!("{why}\n{}", ralplan::told(&changed.state)))
-    }))
+    Ok(match refused {
+        None => Reply::allow(&format!("it is the turn of `{}` in this planning", role.agent())),
+        Some(why) => Reply::deny(&format!("{why}\n{}", ralplan::told(&changed.state))),
+    })
 }
 
 /// What the log says, or else this.
