@@ -239,6 +239,21 @@ fn a_verdict_on_another_text_counts_for_nothing() {
 }
 
 #[test]
+fn a_session_that_an_agent_wakes_is_told_what_comes_next() {
+    let mut world = planned_for();
+    let woken = "<task-notification>\n<status>completed</status>\n</task-notification>";
+    world.stop("It works.").goes_on();
+    let told = world.prompt("prompt-2", woken).context();
+    assert!(
+        told.starts_with("Next: call the Agent tool with subagent_type `ralplan-planner`"),
+        "{told}"
+    );
+    world.prompt("prompt-2", "How far is it?").silent();
+    world.prompt("prompt-2", "ralph pause").exit(0);
+    world.prompt("prompt-3", woken).silent();
+}
+
+#[test]
 fn a_plan_that_fails_its_gates_goes_back_with_the_lines() {
     let world = planned_for();
     world.write(PLAN, "# Login\n\nImprove `src/none.rs`, properly and as needed.\n");

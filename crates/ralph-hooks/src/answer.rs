@@ -13,6 +13,7 @@ use ralph_core::reply::Reply;
 pub fn answer(call: &Call) -> Result<Reply> {
     match call.input.hook_event_name {
         Event::UserPromptExpansion => typed::answer(call),
+        Event::UserPromptSubmit => ralplan::woken(call),
         Event::PreToolUse | Event::PermissionRequest => pre_tool_use::handed_over(call),
         Event::PostToolUse | Event::PostToolUseFailure => ralplan::after_a_tool(call),
         Event::SubagentStop | Event::Stop => ralplan::reported(call),

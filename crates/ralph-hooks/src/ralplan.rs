@@ -17,7 +17,7 @@ pub use begin::{Asked, Begun, begin};
 pub(crate) use decide::plan_the_loop;
 pub use decide::{Decided, Said, decide};
 pub use drive::{Round, Step, drive};
-pub use heard::after_a_tool;
+pub use heard::{after_a_tool, woken};
 pub use report::reported;
 pub use tool::before_a_tool;
 pub(crate) use tool::is_granted;

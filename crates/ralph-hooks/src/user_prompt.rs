@@ -12,7 +12,7 @@ use crate::{neighbour, signals};
 use anyhow::Result;
 use ralph_core::event::Event;
 use ralph_core::reply::Reply;
-use ralph_core::state::{LoopState, PauseCause, Phase, Turn, Via};
+use ralph_core::state::{LoopState, Mode, PauseCause, Phase, Turn, Via};
 use ralph_core::{build, ending_marks, say};
 use ralph_io::{client, clock, transcript};
 use serde_json::Value;
@@ -221,9 +221,16 @@ fn other_prompt(call: &Call, bound: &Bound) -> Result<Reply> {
     if state.phase == Phase::Paused {
         return tell_of_pause(call, bound);
     }
-    let heard = || signals::lead(call, &bound.file, state, Reply::silent());
+    let heard = || {
+        let reply = match state.mode {
+            // The conversation was woken by the end of an agent, and what comes next is known already.
+            Mode::Ralplan if call.input.is_task_notification() => neighbour::answer(call)?,
+            _ => Reply::silent(),
+        };
+        Ok(signals::lead(call, &bound.file, state, reply))
+    };
     if prompt_id.is_empty() || drives(state, prompt_id) {
-        return Ok(heard());
+        return heard();
     }
     match &state.turn {
         Some(turn) if reveals_a_cut(call, turn) => {
@@ -245,7 +252,7 @@ fn other_prompt(call: &Call, bound: &Bound) -> Result<Reply> {
                 state.note_event(call.via);
                 state.turn = Some(turn);
             })?;
-            Ok(heard())
+            heard()
         }
     }
 }

@@ -1,4 +1,4 @@
-//! After a tool that moved a planning: the session is told what comes next.
+//! After a tool or an agent that moved a planning: the session is told what comes next.
 
 use super::decide::{Decided, Said, decide};
 use crate::bound::Bound;
@@ -40,6 +40,17 @@ fn deaf(call: &Call, bound: &Bound) -> Result<Reply> {
     bound.note(call, "paused", why, Value::Null);
     let told = format!("{why}. Say so, and end your turn.");
     Ok(Reply::context(call.input.hook_event_name, &told))
+}
+
+/// Answers the end of an agent in the background, where a session in a terminal has every agent, whatever the
+/// call says. Else it would learn what comes next only at its next stop, a whole request later.
+pub fn woken(call: &Call) -> Result<Reply> {
+    let Some(bound) = Bound::<LoopState>::find(call)? else { return Ok(Reply::silent()) };
+    let is_ours = !bound.is_outranked(call.via) && bound.state.is_running();
+    if !is_ours || bound.state.ralplan.is_none() || planning::is_gone(&bound.state) {
+        return Ok(Reply::silent());
+    }
+    Ok(Reply::context(call.input.hook_event_name, &ralplan::told(&bound.state)))
 }
 
 /// The person's answer, from the tool's own response.
