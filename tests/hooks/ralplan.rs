@@ -371,6 +371,14 @@ fn silence_is_waiting() {
 }
 
 #[test]
+fn who_closes_the_question_to_talk_first_is_not_asked_again_at_once() {
+    let world = awaiting();
+    world.tool("AskUserQuestion", question(&world)).silent();
+    world.stop("What is unclear?").silent();
+    assert_eq!(phase(&world), "awaiting_user_approval");
+}
+
+#[test]
 fn adjust_and_free_text_go_back_to_the_planner() {
     for words in ["Adjust", "Use less code"] {
         let world = awaiting();

@@ -16,7 +16,9 @@ mod step;
 pub use call::may_call;
 pub use next::{Call, Next, next};
 pub(crate) use rest::at_stop;
-pub use rest::{announcement, continues_line, contract, prefix, started_line, take_up, told};
+pub use rest::{
+    announcement, asked, continues_line, contract, prefix, started_line, take_up, told,
+};
 pub use step::{Event, Outcome, PlanSeen, Refusal, begin, step};
 
 use crate::plain;

@@ -3,7 +3,7 @@
 use super::{CASE, Case, hook};
 use crate::planning::{
     allowed, answer_to, answers, awaiting, calls_critic, critic_call, in_review, mirror, phase,
-    report, reports, verdict,
+    question, report, reports, verdict,
 };
 use crate::world::World;
 use serde_json::json;
@@ -57,6 +57,22 @@ pub(super) const CASES: &[Case] = &[
             assert_eq!(phase(w), "awaiting_user_approval");
             w.stop("x").goes_on();
             w.tool("Bash", json!({"command": "git branch y"})).denied();
+        },
+        has_family: true,
+        ..CASE
+    },
+    Case {
+        name: "planning: the person is asked",
+        set: awaiting,
+        act: |w| {
+            let members = json!({"tool_name": "AskUserQuestion", "tool_input": question(w), "tool_use_id": "q"});
+            hook(w, "ralph-pre-tool-use", "PreToolUse", members)
+        },
+        then: |w, _| {
+            w.tool("AskUserQuestion", question(w)).silent();
+            w.stop("x").silent();
+            answers(w, "Adjust").context();
+            assert_eq!(phase(w), "planner_planning");
         },
         has_family: true,
         ..CASE

@@ -71,6 +71,12 @@ pub fn take_up(state: &mut LoopState, now: Timestamp) {
     }
 }
 
+/// The person is being asked: whatever becomes of that, the next stop waits for them. Who closes the question to
+/// talk about it first is not to find it on the screen again before they could say a word.
+pub fn asked(plan: &mut Ralplan) {
+    plan.told_at = standing(plan);
+}
+
 /// One value for how far a planning is. Who reported is no part of it: agents that bring nothing new are
 /// no progress, however many there are.
 fn standing(plan: &Ralplan) -> String {
@@ -223,6 +229,13 @@ mod tests {
             check(&mut state, &seen(), "let go: a person must decide about the plan");
             assert!(state.is_running() && state.turn.is_none());
         }
+    }
+
+    #[test]
+    fn who_was_asked_is_not_asked_again_by_a_stop() {
+        let mut state = state(awaiting());
+        asked(state.ralplan.as_mut().unwrap());
+        check(&mut state, &seen(), "let go: a person must decide about the plan");
     }
 
     #[test]

@@ -42,6 +42,12 @@ pub fn before_a_tool(call: &Call) -> Result<Reply> {
     let role = call.input.tool_input.subagent_type.as_deref().and_then(Role::of);
     match (call.input.tool_name.as_str(), role) {
         ("Agent" | "Task", Some(role)) => called(call, &bound, role),
+        ("AskUserQuestion", _) => {
+            if !bound.is_outranked(call.via) {
+                change(&bound.file, |state| state.ralplan.as_mut().map(ralplan::asked))?;
+            }
+            Ok(Reply::silent())
+        }
         // The client would ask a person for each line that a planner writes. That it may write there is what
         // they have agreed to by starting this. In plan mode it asks all the same: see `is_granted`.
         _ if is_edit(call) => Ok(Reply::allow("a planner writes its plan below `.omc/plans/`")),
