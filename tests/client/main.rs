@@ -29,6 +29,7 @@ mod parallel_run;
 mod person;
 mod plan_rounds;
 mod planners;
+mod ralplan;
 mod ralplan_run;
 mod registrations;
 mod rig;
@@ -110,6 +111,11 @@ fn trials(ignored: bool) -> Vec<Trial> {
         ("parallel_run", parallel_run::TESTS),
         ("loops", loops::TESTS),
         ("interference", interference::TESTS),
+        ("ralplan::facts", ralplan::facts::TESTS),
+        ("ralplan::dialog", ralplan::dialog::TESTS),
+        ("ralplan::printed", ralplan::printed::TESTS),
+        ("ralplan::wall", ralplan::wall::TESTS),
+        ("ralplan::ends", ralplan::ends::TESTS),
         ("registrations", registrations::TESTS),
         ("waking", waking::TESTS),
         ("signals", signals::TESTS),

@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 use std::ops::Deref;
 use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use ralph::standin::StandIn;
@@ -92,16 +93,40 @@ impl<'a> Client<'a> {
         self.run()
     }
 
-    fn run(self) -> ClientRun {
+    /// Runs the client with this prompt until `act` is done, and then ends it as a crash does.
+    pub fn killed_after(mut self, prompt: &str, act: impl FnOnce()) {
+        self.args.push(prompt.into());
+        let mut command = self.command();
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        let running = Killed(command.spawn().expect("the client can be started"));
+        act();
+        drop(running);
+    }
+
+    fn command(&self) -> Command {
         let mut command = self.world.command(executable());
         command
             .current_dir(&self.folder)
             .args(&self.args)
             .envs(self.world.client_environment(self.stand_in))
-            .envs(self.env);
+            .envs(self.env.clone());
+        command
+    }
+
+    fn run(self) -> ClientRun {
+        let command = self.command();
         let run = Run::of(command, &self.stdin, self.patience);
         assert!(!run.timed_out, "the client did not end within {:?}: {run:?}", self.patience);
         ClientRun { rows: run.json_lines(), run }
+    }
+}
+
+/// A client that is killed when it goes out of scope, also by a test that fails.
+struct Killed(Child);
+
+impl Drop for Killed {
+    fn drop(&mut self) {
+        drop((self.0.kill(), self.0.wait()));
     }
 }
 

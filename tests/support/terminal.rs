@@ -32,14 +32,25 @@ pub struct Terminal {
 
 impl Terminal {
     pub(super) fn start(world: &World, stand_in: &StandIn, args: &[&str]) -> Terminal {
+        let skipping = ["--dangerously-skip-permissions"];
+        Terminal::start_with(world, stand_in, &[&skipping, args].concat(), READY)
+    }
+
+    /// In another permission mode, whose prompt is there when `ready` is on the screen.
+    pub(super) fn start_with(
+        world: &World,
+        stand_in: &StandIn,
+        args: &[&str],
+        ready: &str,
+    ) -> Terminal {
         let terminal = Terminal { socket: world.root().join("tmux.sock") };
         let mut tmux = world.command("tmux");
         tmux.envs(world.client_environment(stand_in)).arg("-S").arg(&terminal.socket);
         tmux.args(["-f", "/dev/null", "new-session", "-d", "-x", "180", "-y", "50"]);
-        tmux.arg(client::executable()).args(["--dangerously-skip-permissions"]).args(args);
+        tmux.arg(client::executable()).args(args);
         tmux.args([";", "set-option", "-g", "remain-on-exit", "on"]);
         Run::of(tmux, "", PATIENCE).exits(0);
-        terminal.wait_for(READY);
+        terminal.wait_for(ready);
         terminal
     }
 

@@ -182,6 +182,11 @@ impl World {
         Terminal::start(self, stand_in, args)
     }
 
+    /// A session in a terminal in another permission mode, whose prompt is there when `ready` is shown.
+    pub fn terminal_in(&self, stand_in: &StandIn, mode: &str, ready: &str) -> Terminal {
+        Terminal::start_with(self, stand_in, &["--permission-mode", mode], ready)
+    }
+
     /// The rows of all the main transcripts of this world, session by session.
     pub fn transcript(&self) -> Vec<Value> {
         self.transcript_files().iter().flat_map(|path| whole_rows(path)).collect()

@@ -1,0 +1,108 @@
+//! While a plan waits for a person, in every permission mode that the client has.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use ralph::standin::{Script, StandIn, Turn};
+use serde_json::json;
+
+use super::{Cast, START, assert_untouched, obey, phase};
+use crate::Test;
+use crate::kept::installed;
+
+pub(crate) const TESTS: &[Test] = tests![
+    nothing_is_changed_where_edits_need_no_permission,
+    nothing_is_changed_where_nothing_needs_permission,
+    nothing_is_changed_where_a_person_would_be_asked,
+    nothing_is_changed_where_nobody_would_be_asked,
+    nothing_is_changed_in_plan_mode,
+    nothing_is_changed_where_the_client_decides,
+];
+
+/// Commands that would change something, each by another way.
+const CHANGES: [&str; 12] = [
+    "git checkout -b x",
+    "git branch y",
+    "bash -c 'git branch y'",
+    "env X=1 git branch y",
+    "echo $(git branch y)",
+    "sh <<'X'\ngit branch y\nX",
+    "sh ./earlier.sh",
+    "./earlier.sh",
+    "echo x > README.md",
+    "rm -f .omc/ralplan-state.json",
+    "ralph ralplan approve",
+    "ralph start 'Add a login'",
+];
+
+const READS: [&str; 4] =
+    ["git log --oneline", "ls -la", "cat README.md", "git branch --list | head -n 3"];
+
+fn nothing_is_changed_where_edits_need_no_permission() {
+    check("acceptEdits");
+}
+
+fn nothing_is_changed_where_nothing_needs_permission() {
+    check("bypassPermissions");
+}
+
+fn nothing_is_changed_where_a_person_would_be_asked() {
+    check("default");
+}
+
+fn nothing_is_changed_where_nobody_would_be_asked() {
+    check("dontAsk");
+}
+
+fn nothing_is_changed_in_plan_mode() {
+    check("plan");
+}
+
+fn nothing_is_changed_where_the_client_decides() {
+    check("auto");
+}
+
+/// The plan is made and judged in this mode, and the conversation tries all that it may not.
+#[track_caller]
+fn check(mode: &str) {
+    let world = installed();
+    world.write("earlier.sh", "#!/bin/sh\ngit branch y\n");
+    world.run("chmod", &["+x", "earlier.sh"], "").exits(0);
+    world.git(&["add", "-A"]);
+    world.git(&["commit", "-qm", "A script"]);
+    let readme = world.project().join("README.md");
+    let n_stops = AtomicUsize::new(0);
+    let conversation = Script::new().answer_with(move |request| {
+        let news = request.news();
+        match n_stops.load(Ordering::SeqCst) {
+            0 if news.contains("Next: say in a few lines") => {
+                n_stops.store(1, Ordering::SeqCst);
+                let bash = |turn: Turn, command: &&str| {
+                    turn.then_tool("Bash", json!({"command": command}))
+                };
+                let all = READS.iter().chain(&CHANGES).fold(Turn::of(Vec::new()), bash);
+                all.then_tool("Write", json!({"file_path": readme, "content": "Login"})).then_tool(
+                    "Agent",
+                    json!({"subagent_type": "general-purpose", "description": "do it", "prompt": "Do it",
+                        "run_in_background": false}),
+                )
+            }
+            _ => obey(request).unwrap_or_else(|| Turn::text("I wait.")),
+        }
+    });
+    let stand_in = StandIn::start(Cast::default().join(conversation, &world)).unwrap();
+    world.client(&stand_in).args(&["--permission-mode", mode]).prompt(START).result();
+    assert_eq!(phase(&world), "awaiting_user_approval");
+    let results = stand_in.requests().last().unwrap().tool_results();
+    let results = &results[results.len() - READS.len() - CHANGES.len() - 2..];
+    let (reads, changes) = results.split_at(READS.len());
+    for (command, read) in READS.iter().zip(reads) {
+        assert!(!read.is_error, "{mode}: {command}: {}", read.text);
+    }
+    let tries = CHANGES.iter().chain(&["Write", "Agent"]);
+    for (what, change) in tries.zip(changes) {
+        let by_us = change.is_error && change.text.starts_with("PreToolUse:");
+        assert!(by_us, "{mode}: {what}: {}", change.text);
+    }
+    assert_untouched(&world);
+    assert_eq!(stand_in.unscripted(), 0);
+}
