@@ -242,15 +242,18 @@ fn a_verdict_on_another_text_counts_for_nothing() {
 fn a_session_that_an_agent_wakes_is_told_what_comes_next() {
     let mut world = planned_for();
     let woken = "<task-notification>\n<status>completed</status>\n</task-notification>";
-    world.stop("It works.").goes_on();
     let told = world.prompt("prompt-2", woken).context();
     assert!(
         told.starts_with("Next: call the Agent tool with subagent_type `ralplan-planner`"),
         "{told}"
     );
     world.prompt("prompt-2", "How far is it?").silent();
-    world.prompt("prompt-2", "ralph pause").exit(0);
+    // Told by a stop already, it would be taken twice.
+    world.stop("I wait.").goes_on();
     world.prompt("prompt-3", woken).silent();
+    reports(&world, "planner", "p", QUESTION).silent();
+    world.prompt("prompt-3", "ralph pause").exit(0);
+    world.prompt("prompt-4", woken).silent();
 }
 
 #[test]

@@ -17,7 +17,7 @@ pub use call::may_call;
 pub use next::{Call, Next, next};
 pub(crate) use rest::at_stop;
 pub use rest::{
-    announcement, asked, continues_line, contract, prefix, started_line, take_up, told,
+    announcement, asked, continues_line, contract, is_told, prefix, started_line, take_up, told,
 };
 pub use step::{Event, Outcome, PlanSeen, Refusal, begin, step};
 

@@ -77,6 +77,12 @@ pub fn asked(plan: &mut Ralplan) {
     plan.told_at = standing(plan);
 }
 
+/// Whether the session knows its next step from a stop: an agent's end that is heard late tells nothing new, and told
+/// twice the step would be taken twice.
+pub fn is_told(plan: &Ralplan) -> bool {
+    plan.told_at == standing(plan)
+}
+
 /// One value for how far a planning is. Who reported is no part of it: agents that bring nothing new are
 /// no progress, however many there are.
 fn standing(plan: &Ralplan) -> String {

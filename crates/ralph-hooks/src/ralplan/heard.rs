@@ -47,7 +47,8 @@ fn deaf(call: &Call, bound: &Bound) -> Result<Reply> {
 pub fn woken(call: &Call) -> Result<Reply> {
     let Some(bound) = Bound::<LoopState>::find(call)? else { return Ok(Reply::silent()) };
     let is_ours = !bound.is_outranked(call.via) && bound.state.is_running();
-    if !is_ours || bound.state.ralplan.is_none() || planning::is_gone(&bound.state) {
+    let is_news = bound.state.ralplan.as_ref().is_some_and(|plan| !ralplan::is_told(plan));
+    if !is_ours || !is_news || planning::is_gone(&bound.state) {
         return Ok(Reply::silent());
     }
     Ok(Reply::context(call.input.hook_event_name, &ralplan::told(&bound.state)))
