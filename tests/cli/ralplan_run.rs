@@ -433,9 +433,9 @@ fn one_that_is_killed_goes_on_where_it_was() {
     child.kill().unwrap();
     child.wait().unwrap();
     let child = begin(&world, &[]);
-    wait_for("the lock", || {
-        world.ralph(&["ralplan", "run"]).stderr.contains("another `ralph ralplan run` drives")
-    });
+    asks(&world, 2);
+    let said = world.ralph(&["ralplan", "run"]);
+    assert!(said.stderr.contains("another `ralph ralplan run` drives"), "{said:#?}");
     world.ralph(&["ralplan", "approve"]).done();
     let printed = world.finish(child, "");
     assert_eq!(printed.exit, 0, "{printed:#?}");
