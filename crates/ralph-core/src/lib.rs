@@ -36,6 +36,7 @@ pub mod rounds;
 pub mod row;
 pub mod say;
 pub mod secrets;
+pub mod session;
 pub mod settings;
 pub mod shell;
 pub mod signals;

@@ -1,0 +1,187 @@
+//! The four agents of an orchestrated session, and what each can be called for.
+//!
+//! An invocation carries exactly one mode. Two of them are not said as `MODE:` but by the task that
+//! is named: an executor executes, and a reviewer reviews.
+
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// One of the four.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Agent {
+    /// Plans, and breaks the plan into tasks.
+    Planner,
+    /// Asks what is open, and finds answers.
+    Questioner,
+    /// Carries out one task.
+    Executor,
+    /// Judges one task, or the session.
+    Reviewer,
+}
+
+impl Agent {
+    /// All of them.
+    pub const ALL: [Agent; 4] =
+        [Agent::Planner, Agent::Questioner, Agent::Executor, Agent::Reviewer];
+
+    /// The agent's name, without a plugin's prefix.
+    pub fn name(self) -> &'static str {
+        match self {
+            Agent::Planner => "Ralph-v2-Planner",
+            Agent::Questioner => "Ralph-v2-Questioner",
+            Agent::Executor => "Ralph-v2-Executor",
+            Agent::Reviewer => "Ralph-v2-Reviewer",
+        }
+    }
+
+    /// The agent of a name, whether it comes from settings or from a plugin.
+    pub fn of(kind: &str) -> Option<Agent> {
+        let kind = kind.strip_prefix("ralph:").unwrap_or(kind);
+        Agent::ALL.into_iter().find(|agent| agent.name() == kind)
+    }
+}
+
+impl fmt::Display for Agent {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        to.write_str(self.name())
+    }
+}
+
+/// What an agent is called for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub enum Mode {
+    /// Lays out a session: plan, progress, metadata.
+    #[serde(rename = "INITIALIZE")]
+    Initialize,
+    /// Breaks the plan into tasks.
+    #[serde(rename = "TASK_BREAKDOWN")]
+    TaskBreakdown,
+    /// Brings the plan to what a person's feedback asks for.
+    #[serde(rename = "UPDATE")]
+    Update,
+    /// Brings the tasks to the changed plan.
+    #[serde(rename = "REBREAKDOWN")]
+    Rebreakdown,
+    /// Splits one task that is too large.
+    #[serde(rename = "REBREAKDOWN_TASK")]
+    RebreakdownTask,
+    /// Writes how the session stands.
+    #[serde(rename = "UPDATE_METADATA")]
+    UpdateMetadata,
+    /// Mends progress and metadata.
+    #[serde(rename = "REPAIR_STATE")]
+    RepairState,
+    /// Asks what the plan leaves open.
+    #[serde(rename = "brainstorm")]
+    Brainstorm,
+    /// Answers what was asked.
+    #[serde(rename = "research")]
+    Research,
+    /// Asks what a person's feedback leaves open.
+    #[serde(rename = "feedback-analysis")]
+    FeedbackAnalysis,
+    /// Carries out a task.
+    #[serde(rename = "EXECUTE")]
+    Execute,
+    /// Judges a task.
+    #[serde(rename = "TASK_REVIEW")]
+    TaskReview,
+    /// Fails a task whose executor went away.
+    #[serde(rename = "TIMEOUT_FAIL")]
+    TimeoutFail,
+    /// Judges the iteration.
+    #[serde(rename = "SESSION_REVIEW")]
+    SessionReview,
+}
+
+impl Mode {
+    /// All of them.
+    pub const ALL: [Mode; 14] = [
+        Mode::Initialize,
+        Mode::TaskBreakdown,
+        Mode::Update,
+        Mode::Rebreakdown,
+        Mode::RebreakdownTask,
+        Mode::UpdateMetadata,
+        Mode::RepairState,
+        Mode::Brainstorm,
+        Mode::Research,
+        Mode::FeedbackAnalysis,
+        Mode::Execute,
+        Mode::TaskReview,
+        Mode::TimeoutFail,
+        Mode::SessionReview,
+    ];
+
+    /// Its word.
+    pub fn word(self) -> &'static str {
+        match self {
+            Mode::Initialize => "INITIALIZE",
+            Mode::TaskBreakdown => "TASK_BREAKDOWN",
+            Mode::Update => "UPDATE",
+            Mode::Rebreakdown => "REBREAKDOWN",
+            Mode::RebreakdownTask => "REBREAKDOWN_TASK",
+            Mode::UpdateMetadata => "UPDATE_METADATA",
+            Mode::RepairState => "REPAIR_STATE",
+            Mode::Brainstorm => "brainstorm",
+            Mode::Research => "research",
+            Mode::FeedbackAnalysis => "feedback-analysis",
+            Mode::Execute => "EXECUTE",
+            Mode::TaskReview => "TASK_REVIEW",
+            Mode::TimeoutFail => "TIMEOUT_FAIL",
+            Mode::SessionReview => "SESSION_REVIEW",
+        }
+    }
+
+    /// The word for the prompt; none where the task says it.
+    pub fn said(self) -> Option<&'static str> {
+        (!matches!(self, Mode::Execute | Mode::TaskReview)).then(|| self.word())
+    }
+
+    /// Who is called.
+    pub fn agent(self) -> Agent {
+        match self {
+            Mode::Initialize
+            | Mode::TaskBreakdown
+            | Mode::Update
+            | Mode::Rebreakdown
+            | Mode::RebreakdownTask
+            | Mode::UpdateMetadata
+            | Mode::RepairState => Agent::Planner,
+            Mode::Brainstorm | Mode::Research | Mode::FeedbackAnalysis => Agent::Questioner,
+            Mode::Execute => Agent::Executor,
+            Mode::TaskReview | Mode::TimeoutFail | Mode::SessionReview => Agent::Reviewer,
+        }
+    }
+}
+
+impl fmt::Display for Mode {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        to.write_str(self.word())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_agent_is_known_with_and_without_the_plugins_prefix() {
+        for agent in Agent::ALL {
+            assert_eq!(Agent::of(agent.name()), Some(agent));
+            assert_eq!(Agent::of(&format!("ralph:{agent}")), Some(agent));
+        }
+        for other in ["Planner", "other:Ralph-v2-Planner", "ralph-v2-planner", ""] {
+            assert_eq!(Agent::of(other), None, "{other}");
+        }
+    }
+
+    #[test]
+    fn a_mode_is_stored_under_its_word() {
+        for mode in Mode::ALL {
+            let json = serde_json::to_string(&mode).unwrap();
+            assert_eq!(json, format!("\"{mode}\""));
+            assert_eq!(serde_json::from_str::<Mode>(&json).unwrap(), mode);
+        }
+    }
+}

@@ -1,0 +1,227 @@
+//! `progress.md`: the one place where it stands how far each task is.
+//!
+//! People and agents write it by hand. So it is read line by line, and changed line by line: what is
+//! not the entry in question keeps its prose, its order, its comments and its line endings.
+
+mod edit;
+mod lines;
+mod repair;
+mod status;
+
+pub use edit::{NotThere, add_section, mark, new, set_row, start};
+pub use repair::{Repaired, repair};
+pub use status::Status;
+
+use lines::Kind;
+
+/// A progress document as it was read.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Progress {
+    /// True if it has the header `# Progress`.
+    pub has_header: bool,
+    /// The statuses that the legend names; none if there is no legend.
+    pub legend: Option<Vec<Status>>,
+    /// The sections of planning and of implementation, in their order.
+    pub sections: Vec<Section>,
+    /// The table of iterations; none if there is none.
+    pub iterations: Option<Vec<Row>>,
+    /// What could not be read, each with its line.
+    pub damage: Vec<Damage>,
+}
+
+/// What a section is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Part {
+    /// `## Planning Progress (Iteration N)`.
+    Planning,
+    /// `## Implementation Progress (Iteration N)`.
+    Implementation,
+}
+
+impl Part {
+    /// The words of its heading.
+    pub fn heading(self) -> &'static str {
+        match self {
+            Part::Planning => "Planning Progress",
+            Part::Implementation => "Implementation Progress",
+        }
+    }
+}
+
+/// A section with its entries.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Section {
+    /// What it is about.
+    pub part: Part,
+    /// In which iteration.
+    pub iteration: u32,
+    /// The number of its heading's line, counted from 1.
+    pub line: usize,
+    /// Its entries, in their order.
+    pub entries: Vec<Entry>,
+}
+
+/// `- [/] task-1 (Attempt 1, Iteration 1, started: 2026-01-31T12:00:00Z)`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Entry {
+    /// What it is about.
+    pub id: String,
+    /// How far it is.
+    pub status: Status,
+    /// What stands behind the id.
+    pub note: String,
+    /// The number of its line, counted from 1.
+    pub line: usize,
+}
+
+/// A row of the table of iterations.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Row {
+    /// Which iteration.
+    pub iteration: u32,
+    /// How it stands.
+    pub status: String,
+    /// How many tasks are done: `X/Y`.
+    pub tasks: String,
+    /// The feedback that it answers, or `N/A`.
+    pub feedbacks: String,
+    /// The number of its line, counted from 1.
+    pub line: usize,
+}
+
+/// A line that could not be read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Damage {
+    /// Its number, counted from 1.
+    pub line: usize,
+    /// What is wrong with it, and what to write instead.
+    pub what: String,
+}
+
+impl Progress {
+    /// Reads a document. It can always be read: what is wrong is in [`Progress::damage`].
+    pub fn parse(text: &str) -> Progress {
+        let mut progress = Progress::default();
+        for (number, kind) in lines::read(text) {
+            progress.take(number, kind);
+        }
+        progress.damage.extend(doubled(&progress.sections));
+        progress.damage.sort_by_key(|damage| damage.line);
+        progress
+    }
+
+    fn take(&mut self, line: usize, kind: Kind) {
+        match kind {
+            Kind::Header => self.has_header = true,
+            Kind::LegendHeading => {
+                self.legend.get_or_insert_default();
+            }
+            Kind::Legend(status) => self.legend.get_or_insert_default().push(status),
+            Kind::IterationsHeading => {
+                self.iterations.get_or_insert_default();
+            }
+            Kind::SectionHeading { part, iteration } => {
+                self.sections.push(Section { part, iteration, line, entries: Vec::new() });
+            }
+            Kind::Entry { id, status, note } => {
+                if let Some(section) = self.sections.last_mut() {
+                    section.entries.push(Entry { id, status, note, line });
+                }
+            }
+            Kind::Row { iteration, status, tasks, feedbacks } => self
+                .iterations
+                .get_or_insert_default()
+                .push(Row { iteration, status, tasks, feedbacks, line }),
+            Kind::Damaged(what) => self.damage.push(Damage { line, what }),
+            Kind::Other => {}
+        }
+    }
+
+    /// The section of an iteration; of several the first.
+    pub fn section(&self, part: Part, iteration: u32) -> Option<&Section> {
+        self.sections.iter().find(|section| section.part == part && section.iteration == iteration)
+    }
+
+    /// The planning entries of an iteration.
+    pub fn planning(&self, iteration: u32) -> impl Iterator<Item = &Entry> {
+        self.sections
+            .iter()
+            .filter(move |section| section.part == Part::Planning && section.iteration == iteration)
+            .flat_map(|section| &section.entries)
+    }
+
+    /// The entries of all tasks, each task once, in the order of the document.
+    ///
+    /// A task may stand in the sections of several iterations. Then the latest counts, but for one
+    /// that is done: what is done stays done, whatever a later section says.
+    pub fn tasks(&self) -> Vec<&Entry> {
+        let mut tasks: Vec<(u32, &Entry)> = Vec::new();
+        let sections = self.sections.iter().filter(|section| section.part == Part::Implementation);
+        for (iteration, entry) in sections
+            .flat_map(|section| section.entries.iter().map(|entry| (section.iteration, entry)))
+        {
+            match tasks.iter_mut().find(|(_, other)| other.id == entry.id) {
+                None => tasks.push((iteration, entry)),
+                Some((_, other)) if other.status == Status::Done => {}
+                Some(other) if entry.status == Status::Done || iteration > other.0 => {
+                    *other = (iteration, entry);
+                }
+                Some(_) => {}
+            }
+        }
+        tasks.into_iter().map(|(_, entry)| entry).collect()
+    }
+
+    /// The entry of a task that counts.
+    pub fn task(&self, id: &str) -> Option<&Entry> {
+        self.tasks().into_iter().find(|entry| entry.id == id)
+    }
+
+    /// The latest iteration that a section is about; 0 if there is none.
+    pub fn latest_iteration(&self) -> u32 {
+        self.sections.iter().map(|section| section.iteration).max().unwrap_or_default()
+    }
+}
+
+impl Entry {
+    /// What the note says under this name: `started: …`.
+    pub fn said(&self, name: &str) -> Option<&str> {
+        let inner = self.note.split(['(', ')', ',', ';']).map(str::trim);
+        inner.filter_map(|part| part.split_once(':')).find_map(|(key, value)| {
+            key.trim()
+                .eq_ignore_ascii_case(name)
+                .then(|| value.trim())
+                .filter(|text| !text.is_empty())
+        })
+    }
+
+    /// Which cycle of questions it is about, if the note says so: `(CYCLE=2)`, `(Cycle 2)`.
+    pub fn cycle(&self) -> Option<u32> {
+        let lower = self.note.to_ascii_lowercase();
+        let (_, rest) = lower.split_once("cycle")?;
+        let digits = rest.trim_start_matches([' ', '=', ':']);
+        let end = digits.find(|letter: char| !letter.is_ascii_digit()).unwrap_or(digits.len());
+        digits[..end].parse().ok()
+    }
+}
+
+fn doubled(sections: &[Section]) -> Vec<Damage> {
+    let mut found = Vec::new();
+    for section in sections.iter().filter(|section| section.part == Part::Implementation) {
+        for (at, entry) in section.entries.iter().enumerate() {
+            if let Some(first) = section.entries[..at].iter().find(|other| other.id == entry.id) {
+                found.push(Damage {
+                    line: entry.line,
+                    what: format!(
+                        "{} stands in line {} as well; leave one of the two",
+                        entry.id, first.line
+                    ),
+                });
+            }
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,107 @@
+//! What of a damaged progress document can be put right without guessing.
+//!
+//! A mark in the other case, a bullet that is missing, a section that is not there: what was meant
+//! is plain. A mark that is no status is not: only a person or an agent knows which was meant.
+
+use super::{Damage, Part, Progress, Status, add_section};
+use std::fmt::Write;
+
+/// What was put right.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Repaired {
+    /// The line, counted from 1, as it was; none for what was added.
+    pub line: Option<usize>,
+    /// What was done.
+    pub what: String,
+}
+
+/// The document with all put right that can be, for a session in this iteration with these planning
+/// tasks; what was done; and what remains.
+pub fn repair(
+    text: &str,
+    iteration: u32,
+    planning: &[&str],
+) -> (String, Vec<Repaired>, Vec<Damage>) {
+    let mut done = Vec::new();
+    let mut text = entries(text, &mut done);
+    let progress = Progress::parse(&text);
+    if !progress.has_header {
+        text = format!("# Progress\n\n{text}");
+        done.push(added("the header `# Progress`"));
+    }
+    text = legend(text, &mut done);
+    for (part, ids) in [(Part::Planning, planning), (Part::Implementation, &[])] {
+        if Progress::parse(&text).section(part, iteration).is_none() {
+            text = add_section(&text, part, iteration, ids);
+            done.push(added(&format!("the section `{} (Iteration {iteration})`", part.heading())));
+        }
+    }
+    let damage = Progress::parse(&text).damage;
+    (text, done, damage)
+}
+
+fn added(what: &str) -> Repaired {
+    Repaired { line: None, what: format!("added {what}") }
+}
+
+/// Only lines that are damaged are touched, and only if that mends them.
+fn entries(text: &str, done: &mut Vec<Repaired>) -> String {
+    let mut lines: Vec<String> = text.split('\n').map(str::to_owned).collect();
+    for Damage { line, .. } in Progress::parse(text).damage {
+        let Some(old) = line.checked_sub(1).and_then(|at| lines.get(at)) else { continue };
+        let Some(new) = entry(old) else { continue };
+        let mut tried = lines.clone();
+        tried[line - 1] = new.clone();
+        let mended = Progress::parse(&tried.join("\n")).damage.iter().all(|left| left.line != line);
+        if mended {
+            let what = format!("`{}` became `{}`", old.trim(), new.trim());
+            done.push(Repaired { line: Some(line), what });
+            lines = tried;
+        }
+    }
+    lines.join("\n")
+}
+
+fn entry(line: &str) -> Option<String> {
+    let indent = &line[..line.len() - line.trim_start().len()];
+    let start = line.trim_start();
+    let rest = start.strip_prefix(['-', '*', '+']).unwrap_or(start).trim_start();
+    let (mark, rest) = rest.strip_prefix('[')?.split_once(']')?;
+    let status = match mark.trim() {
+        "" => Status::Open,
+        "X" | "✓" | "✔" => Status::Done,
+        "p" => Status::ReviewPending,
+        "f" => Status::Failed,
+        "c" => Status::Cancelled,
+        other => Status::of(other)?,
+    };
+    Some(format!("{indent}- {status} {}", rest.trim_start()))
+}
+
+fn legend(text: String, done: &mut Vec<Repaired>) -> String {
+    let legend = Progress::parse(&text).legend;
+    let named = legend.clone().unwrap_or_default();
+    let missing: Vec<Status> =
+        Status::ALL.into_iter().filter(|status| !named.contains(status)).collect();
+    if missing.is_empty() {
+        return text;
+    }
+    let mut block = String::new();
+    for status in &missing {
+        let _ = writeln!(block, "- `{status}` {}", status.words());
+    }
+    let heading = |words: &str| text.split('\n').position(|line| line.trim_end() == words);
+    done.push(added("what the legend did not name"));
+    match (heading("## Legend"), heading("# Progress")) {
+        (Some(at), _) => behind(&text, at + 1, &block),
+        (None, Some(at)) => behind(&text, at + 1, &format!("\n## Legend\n{block}")),
+        (None, None) => format!("{text}\n## Legend\n{block}"),
+    }
+}
+
+fn behind(text: &str, lines: usize, block: &str) -> String {
+    let end: usize = text.split_inclusive('\n').take(lines).map(str::len).sum();
+    let (before, after) = text.split_at(end);
+    let gap = if before.ends_with('\n') { "" } else { "\n" };
+    format!("{before}{gap}{block}{after}")
+}

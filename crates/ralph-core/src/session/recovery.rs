@@ -1,0 +1,156 @@
+//! What follows a call that timed out or failed: the same call again, later and later, and then less.
+//!
+//! The waits are data, and the time is given: nobody sleeps here. This count is not the one of a task
+//! that was carried out and judged as failed; that one is a guardrail of the session.
+
+use super::invocation::Key;
+use jiff::{SignedDuration, Timestamp};
+use serde::{Deserialize, Serialize};
+
+/// How long is waited before the call is made again: after the first failure, the second, and so on.
+/// After one failure more than there are waits the call is given up.
+pub const WAITS: [SignedDuration; 4] = [
+    SignedDuration::ZERO,
+    SignedDuration::from_secs(30),
+    SignedDuration::from_secs(60),
+    SignedDuration::from_secs(60),
+];
+
+/// What follows a failure.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Recovery {
+    /// The same call now.
+    Again,
+    /// The same call, not before this moment.
+    NotBefore(Timestamp),
+    /// Not this call any more: a task is split, anything else is for a person.
+    GiveUp,
+}
+
+/// What follows so many failures in a row, of which the last was then.
+pub fn after(failures: u32, last: Timestamp, now: Timestamp) -> Recovery {
+    let Some(place) = failures.checked_sub(1) else { return Recovery::Again };
+    let Some(wait) = usize::try_from(place).ok().and_then(|place| WAITS.get(place)) else {
+        return Recovery::GiveUp;
+    };
+    match last.checked_add(*wait) {
+        Ok(moment) if moment > now => Recovery::NotBefore(moment),
+        _ => Recovery::Again,
+    }
+}
+
+/// How calls went, for as long as it matters.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Tries(Vec<Try>);
+
+/// How one call went.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Try {
+    /// Which.
+    pub key: Key,
+    /// How often in a row it timed out, failed, or ended without what it was made for.
+    pub failures: u32,
+    /// How often it ended with it.
+    pub ends: u32,
+    /// When it ended last.
+    pub last: Timestamp,
+}
+
+/// How a call ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ended {
+    /// With what it was made for.
+    Met,
+    /// It timed out, failed, or ended without.
+    Failed,
+}
+
+impl Tries {
+    /// How this call went so far.
+    pub fn get(&self, key: &Key) -> Option<&Try> {
+        self.0.iter().find(|one| one.key == *key)
+    }
+
+    /// Notes an end.
+    pub fn ended(&mut self, key: &Key, how: Ended, now: Timestamp) {
+        let place = self.0.iter().position(|one| one.key == *key).unwrap_or_else(|| {
+            self.0.push(Try { key: key.clone(), failures: 0, ends: 0, last: now });
+            self.0.len() - 1
+        });
+        let one = &mut self.0[place];
+        one.last = now;
+        match how {
+            Ended::Met => (one.failures, one.ends) = (0, one.ends.saturating_add(1)),
+            Ended::Failed => one.failures = one.failures.saturating_add(1),
+        }
+    }
+
+    /// What follows for this call.
+    pub fn recovery(&self, key: &Key, now: Timestamp) -> Recovery {
+        self.get(key).map_or(Recovery::Again, |one| after(one.failures, one.last, now))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::agents::Mode;
+    use super::*;
+
+    fn at(seconds: i64) -> Timestamp {
+        Timestamp::from_second(1_800_000_000 + seconds).unwrap()
+    }
+
+    fn key(task: &str) -> Key {
+        Key { mode: Mode::Execute, task: task.to_owned(), iteration: 1, cycle: 0 }
+    }
+
+    #[track_caller]
+    fn check(failures: u32, seconds_since: i64, expected: Recovery) {
+        assert_eq!(after(failures, at(0), at(seconds_since)), expected);
+    }
+
+    #[test]
+    fn the_waits_are_none_thirty_sixty_and_sixty_seconds_and_then_it_is_given_up() {
+        check(0, 0, Recovery::Again);
+        check(1, 0, Recovery::Again);
+        check(2, 0, Recovery::NotBefore(at(30)));
+        check(2, 29, Recovery::NotBefore(at(30)));
+        check(2, 30, Recovery::Again);
+        for failures in [3, 4] {
+            check(failures, 30, Recovery::NotBefore(at(60)));
+            check(failures, 60, Recovery::Again);
+        }
+        for failures in [5, 6, u32::MAX] {
+            check(failures, 100_000, Recovery::GiveUp);
+        }
+    }
+
+    #[test]
+    fn a_clock_that_was_set_back_only_makes_it_wait() {
+        check(2, -3_600, Recovery::NotBefore(at(30)));
+    }
+
+    #[test]
+    fn failures_count_in_a_row_and_each_call_for_itself() {
+        let mut tries = Tries::default();
+        for second in 0..3 {
+            tries.ended(&key("task-1"), Ended::Failed, at(second));
+        }
+        assert_eq!(tries.recovery(&key("task-1"), at(3)), Recovery::NotBefore(at(62)));
+        assert_eq!(tries.recovery(&key("task-2"), at(3)), Recovery::Again);
+        tries.ended(&key("task-1"), Ended::Met, at(4));
+        tries.ended(&key("task-1"), Ended::Failed, at(5));
+        assert_eq!(tries.recovery(&key("task-1"), at(5)), Recovery::Again);
+        let one = tries.get(&key("task-1")).unwrap();
+        assert_eq!((one.failures, one.ends, one.last), (1, 1, at(5)));
+    }
+
+    #[test]
+    fn what_is_noted_can_be_stored() {
+        let mut tries = Tries::default();
+        tries.ended(&key("task-1"), Ended::Failed, at(0));
+        let json = serde_json::to_string(&tries).unwrap();
+        assert_eq!(serde_json::from_str::<Tries>(&json).unwrap(), tries);
+    }
+}
