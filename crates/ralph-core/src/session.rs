@@ -1,5 +1,7 @@
 //! Orchestrated sessions: the router as code.
 pub mod agents;
+#[cfg(feature = "session-files")]
+pub mod feedback;
 pub mod finding;
 #[cfg(feature = "session-files")]
 pub mod guardrails;
@@ -10,6 +12,13 @@ pub mod metadata;
 pub mod place;
 pub mod progress;
 pub mod recovery;
+#[cfg(feature = "session-files")]
+pub mod report;
+pub mod signal;
+#[cfg(feature = "session-files")]
+pub mod snapshot;
 pub mod state;
+#[cfg(feature = "session-files")]
+pub mod task;
 #[cfg(feature = "session-files")]
 pub mod yaml;

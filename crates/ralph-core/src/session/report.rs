@@ -1,0 +1,118 @@
+//! Reports and reviews: which attempt comes next, and what a reviewer says of an iteration.
+//!
+//! A report that is there is never written over: the next attempt has a number that no report has.
+
+use super::yaml::{Yaml, front_matter};
+
+/// A report of a task.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Report {
+    /// Which attempt, counted from 1.
+    pub attempt: u32,
+    /// In which iteration it was written; none if it does not say.
+    pub iteration: Option<u32>,
+}
+
+impl Report {
+    /// Reads what a report says of itself.
+    pub fn parse(attempt: u32, text: Option<&str>) -> Report {
+        let yaml = text.and_then(front_matter).and_then(|(yaml, _)| Yaml::parse(yaml).ok());
+        Report { attempt, iteration: yaml.and_then(|yaml| yaml.number(&["iteration"])) }
+    }
+}
+
+/// The number of the next attempt: one more than there are reports, and than any of them has.
+pub fn next_attempt(reports: &[Report]) -> u32 {
+    let highest = reports.iter().map(|report| report.attempt).max().unwrap_or_default();
+    let count = u32::try_from(reports.len()).unwrap_or(u32::MAX - 1);
+    highest.max(count).saturating_add(1)
+}
+
+/// How many attempts of an iteration left a report. One that does not say counts for every
+/// iteration: a task is rather failed than tried without end.
+pub fn attempts_in(reports: &[Report], iteration: u32) -> u32 {
+    let of = |report: &&Report| report.iteration.is_none_or(|other| other == iteration);
+    u32::try_from(reports.iter().filter(of).count()).unwrap_or(u32::MAX)
+}
+
+/// True if the review of an iteration says that it is complete: in its front matter, as
+/// `assessment: Complete`, or under `## Overall Assessment`, as `**Status**: Complete`.
+pub fn is_complete(review: &str) -> bool {
+    let in_front = front_matter(review)
+        .and_then(|(yaml, _)| Yaml::parse(yaml).ok())
+        .and_then(|yaml| yaml.text(&["assessment"]).map(str::to_owned));
+    let said = in_front.or_else(|| overall(review));
+    said.is_some_and(|said| {
+        // A line with all the words is the template, not a judgement.
+        said.trim_start_matches(|letter: char| !letter.is_ascii_alphanumeric()).trim() == "Complete"
+    })
+}
+
+fn overall(review: &str) -> Option<String> {
+    let section = review.lines().skip_while(|line| {
+        !line.strip_prefix("## ").is_some_and(|words| words.trim() == "Overall Assessment")
+    });
+    let within = section.skip(1).take_while(|line| !line.starts_with("## "));
+    within.map(|line| line.replace(['*', '`', '_'], "")).find_map(|line| {
+        let (name, value) = line.trim_start().trim_start_matches("- ").split_once(':')?;
+        matches!(name.trim(), "Status" | "Assessment" | "assessment")
+            .then(|| value.trim().to_owned())
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn reports(of: &[(u32, Option<u32>)]) -> Vec<Report> {
+        of.iter()
+            .map(|(attempt, iteration)| Report { attempt: *attempt, iteration: *iteration })
+            .collect()
+    }
+
+    #[test]
+    fn the_next_attempt_writes_over_no_report() {
+        for (of, expected) in [
+            (&[][..], 1),
+            (&[(1, None)], 2),
+            (&[(1, None), (2, None)], 3),
+            (&[(2, None)], 3),
+            (&[(1, None), (7, None)], 8),
+        ] {
+            assert_eq!(next_attempt(&reports(of)), expected, "{of:?}");
+        }
+    }
+
+    #[test]
+    fn attempts_are_counted_for_each_iteration() {
+        let reports = reports(&[(1, Some(1)), (2, Some(1)), (3, Some(2)), (4, None)]);
+        assert_eq!([1, 2, 3].map(|iteration| attempts_in(&reports, iteration)), [3, 2, 1]);
+        let text = "---\ntask_id: task-1\niteration: 2\n---\n# Task Report\n";
+        assert_eq!(Report::parse(1, Some(text)).iteration, Some(2));
+        assert_eq!(Report::parse(1, Some("# Task Report")).iteration, None);
+        assert_eq!(Report::parse(1, None).iteration, None);
+    }
+
+    #[test]
+    fn only_complete_is_complete() {
+        for text in [
+            "# R\n## Overall Assessment\n**Status**: ✅ Complete\n## Next",
+            "## Overall Assessment\n\n- Status: Complete\n",
+            "---\nassessment: Complete\n---\n",
+        ] {
+            assert!(is_complete(text), "{text}");
+        }
+        for text in [
+            "",
+            "Complete",
+            "**Status**: Complete",
+            "## Overall Assessment\n**Status**: ✅ Complete | ⚠️ Gaps Identified | ❌ Incomplete",
+            "## Overall Assessment\n**Status**: ⚠️ Gaps Identified",
+            "## Overall Assessment\n**Status**: ❌ Incomplete",
+            "## Overall Assessment\n## Other\n**Status**: Complete",
+            "---\nassessment: Gaps Identified\n---\n## Overall Assessment\n**Status**: Complete\n",
+        ] {
+            assert!(!is_complete(text), "{text}");
+        }
+    }
+}

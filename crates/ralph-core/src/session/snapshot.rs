@@ -1,0 +1,170 @@
+//! The folder of a session as it was found: names and texts, and what they mean together.
+//!
+//! [`Snapshot`] is what somebody has read. [`Picture`] is what the router sees in it; it borrows
+//! nothing and is made anew after each change.
+
+use super::feedback::{self, Feedback};
+use super::finding::Finding;
+use super::guardrails::Guardrails;
+use super::id::SessionId;
+use super::invocation::Running;
+use super::metadata::{IterationMetadata, SessionMetadata};
+use super::place::{self, Place};
+use super::progress::Progress;
+use super::recovery::Tries;
+use super::report::{self, Report};
+use super::signal::Signal;
+use super::task::TaskFile;
+use std::collections::BTreeMap;
+
+/// A session as it was found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Snapshot {
+    /// Its name.
+    pub id: SessionId,
+    /// Every file of its folder under its path from there, with its text where that was read.
+    pub files: BTreeMap<String, Option<String>>,
+    /// The text of `<SESSION_ID>.instructions.md`, if there is one.
+    pub instructions: Option<String>,
+    /// What the person asked for.
+    pub request: String,
+    /// The calls that are under way; none where nobody knows.
+    pub running: Option<Vec<Running>>,
+    /// How calls went so far.
+    pub tries: Tries,
+    /// What the person said and nobody has heard, oldest first.
+    pub signals: Vec<Signal>,
+}
+
+impl Snapshot {
+    /// A session of which there is nothing yet.
+    pub fn new(id: SessionId, request: &str) -> Snapshot {
+        Snapshot {
+            id,
+            files: BTreeMap::new(),
+            instructions: None,
+            request: request.to_owned(),
+            running: None,
+            tries: Tries::default(),
+            signals: Vec::new(),
+        }
+    }
+
+    /// The text of a file; empty if it was not read.
+    pub fn text(&self, place: Place<'_>) -> Option<&str> {
+        self.files.get(&place.to_string()).map(|text| text.as_deref().unwrap_or_default())
+    }
+
+    /// True if there is such a file.
+    pub fn has(&self, place: Place<'_>) -> bool {
+        self.files.contains_key(&place.to_string())
+    }
+}
+
+/// What the router sees.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Picture {
+    /// `.ralph-sessions/<SESSION_ID>/`.
+    pub path: String,
+    /// The bounds.
+    pub rails: Guardrails,
+    /// The progress document; none if there is none.
+    pub progress: Option<Progress>,
+    /// The metadata; none if there are none.
+    pub metadata: Option<SessionMetadata>,
+    /// The tasks that have a file, in the order of their ids.
+    pub tasks: Vec<TaskFile>,
+    /// The reports of each task.
+    pub reports: BTreeMap<String, Vec<Report>>,
+    /// The folders of feedback that ask for something, for each iteration.
+    pub feedbacks: BTreeMap<u32, Vec<String>>,
+    /// The reviews: true for an iteration that is complete.
+    pub reviews: BTreeMap<u32, bool>,
+    /// The latest iteration that has a folder; 0 if there is none.
+    pub latest_iteration: u32,
+    /// What is wrong, worst first.
+    pub findings: Vec<Finding>,
+}
+
+impl Picture {
+    /// Reads a snapshot.
+    pub fn of(seen: &Snapshot) -> Picture {
+        let mut findings = Vec::new();
+        let (rails, found) = Guardrails::parse(seen.instructions.as_deref().unwrap_or_default());
+        findings.extend(found);
+        let metadata = seen.text(Place::Metadata).map(|text| {
+            let (metadata, found) = SessionMetadata::parse(text, &seen.id);
+            findings.extend(found);
+            metadata
+        });
+        let mut picture = Picture {
+            path: place::folder(&seen.id),
+            rails,
+            progress: seen.text(Place::Progress).map(Progress::parse),
+            metadata,
+            tasks: Vec::new(),
+            reports: BTreeMap::new(),
+            feedbacks: BTreeMap::new(),
+            reviews: BTreeMap::new(),
+            latest_iteration: 0,
+            findings,
+        };
+        for (path, text) in &seen.files {
+            if let Some(place) = Place::of(path) {
+                picture.take(place, text.as_deref());
+            }
+        }
+        picture.tasks.sort_by(|one, other| in_order(&one.id).cmp(&in_order(&other.id)));
+        picture
+    }
+
+    fn take(&mut self, place: Place<'_>, text: Option<&str>) {
+        let content = text.unwrap_or_default();
+        match place {
+            Place::Task(id) => {
+                let (task, found) = TaskFile::parse(id, content);
+                self.tasks.push(task);
+                self.findings.extend(found);
+            }
+            Place::Report { task, attempt } => {
+                let report = Report::parse(attempt, text);
+                self.reports.entry(task.to_owned()).or_default().push(report);
+            }
+            Place::IterationMetadata(iteration) => {
+                self.findings.extend(IterationMetadata::parse(content, iteration).1);
+            }
+            Place::Review(iteration) => {
+                self.reviews.insert(iteration, report::is_complete(content));
+            }
+            Place::Feedback { iteration, stamp, file: feedback::FILE } => {
+                let (feedback, found) = Feedback::parse(iteration, stamp, content);
+                self.findings.extend(found);
+                if feedback.says_something() {
+                    self.feedbacks.entry(iteration).or_default().push(stamp.to_owned());
+                }
+            }
+            _ => {}
+        }
+        if let Place::IterationMetadata(iteration) | Place::Review(iteration) = place {
+            self.latest_iteration = self.latest_iteration.max(iteration);
+        }
+    }
+
+    /// The task of an id.
+    pub fn task(&self, id: &str) -> Option<&TaskFile> {
+        self.tasks.iter().find(|task| task.id == id)
+    }
+
+    /// The reports of a task.
+    pub fn reports_of(&self, id: &str) -> &[Report] {
+        self.reports.get(id).map_or(&[], Vec::as_slice)
+    }
+}
+
+/// `task-2` comes before `task-10`.
+fn in_order(id: &str) -> (String, u64, String) {
+    let start = id.find(|letter: char| letter.is_ascii_digit()).unwrap_or(id.len());
+    let (word, rest) = id.split_at(start);
+    let end = rest.find(|letter: char| !letter.is_ascii_digit()).unwrap_or(rest.len());
+    (word.to_owned(), rest[..end].parse().unwrap_or_default(), id.to_owned())
+}
