@@ -1,5 +1,43 @@
-//! Orchestrated sessions: the router as code.
+//! Orchestrated sessions: the router as code, and the rules around it.
+//!
+//! A planner, a questioner, executors and reviewers work in a folder of files. What comes next is told
+//! from these files alone: no conversation remembers it, and nobody has to be trusted to.
+//! [`machine::next`] answers, [`change::apply`] says what is written first, and [`rules`] keep each
+//! agent to its own. Nothing here opens a file: a [`snapshot::Snapshot`] comes in, texts go out.
+//!
+//! Where each rule is:
+//!
+//! | rule | where |
+//! |---|---|
+//! | a session is named `<YYMMDD>-<hhmmss>`, without separators or dots | [`id`] |
+//! | the artefacts, their paths and their owners | [`place`] |
+//! | `progress.md` alone holds statuses: marks, sections, table of iterations | [`progress`], [`validate`] |
+//! | `metadata.yaml`, `iterations/<N>/metadata.yaml`: members, timing | [`metadata`] |
+//! | both are changed together or not at all | [`change::apply`] |
+//! | guardrails and their defaults | [`guardrails`] |
+//! | state and iteration from the metadata, else inferred | `machine/resolve.rs` |
+//! | feedback for the next iteration begins it, in any state | `machine/resolve.rs`, [`feedback`] |
+//! | what is malformed goes to REPAIR_STATE, with its lines | [`validate`], `machine/resolve.rs` |
+//! | INITIALIZING; PLANNING, cycles, `planning.max_cycles` | `machine/planning.rs` |
+//! | REPLANNING: analysis, research, update, rebreakdown; `[F]` is open again | `machine/replanning.rs` |
+//! | BATCHING: waves from `depends_on`; circles and missing files | [`waves`], `machine/batches.rs` |
+//! | EXECUTING_BATCH: limits, stale `[/]`, dependencies, attempt numbers | `machine/batches.rs`, [`report`] |
+//! | REVIEWING_BATCH: one task for each reviewer; rework in the next batch | `machine/batches.rs` |
+//! | a failed task is tried again as often as the guardrails let; then those behind it are skipped | [`waves`] |
+//! | SESSION_REVIEW: assessment to status; COMPLETE: success or feedback | `machine/closing.rs` |
+//! | every iteration's plan is kept, and never again changed | [`change::Change::KeepPlan`], [`rules`] |
+//! | timeouts: again, 30 s, 60 s, 60 s, then split or give up | [`recovery`], `machine/give.rs` |
+//! | signals: four words, and where the router listens | [`signal`] |
+//! | one mode or one task for each call; the prompt is the one that was given | [`invocation`], [`rules`] |
+//! | the orchestrator writes nothing; task files, plans as they were | [`rules`] |
+//! | input and output of the router | [`snapshot`], [`machine::Output`] |
+//!
+//! What reads YAML is behind the feature `session-files`: a hook needs names, rules and the calls that
+//! were given, and links no parser for it.
+
 pub mod agents;
+#[cfg(feature = "session-files")]
+pub mod change;
 #[cfg(feature = "session-files")]
 pub mod feedback;
 pub mod finding;
@@ -8,12 +46,15 @@ pub mod guardrails;
 pub mod id;
 pub mod invocation;
 #[cfg(feature = "session-files")]
+pub mod machine;
+#[cfg(feature = "session-files")]
 pub mod metadata;
 pub mod place;
 pub mod progress;
 pub mod recovery;
 #[cfg(feature = "session-files")]
 pub mod report;
+pub mod rules;
 pub mod signal;
 #[cfg(feature = "session-files")]
 pub mod snapshot;
@@ -21,4 +62,11 @@ pub mod state;
 #[cfg(feature = "session-files")]
 pub mod task;
 #[cfg(feature = "session-files")]
+pub mod validate;
+#[cfg(feature = "session-files")]
+pub mod waves;
+#[cfg(feature = "session-files")]
 pub mod yaml;
+
+#[cfg(test)]
+mod fixture;

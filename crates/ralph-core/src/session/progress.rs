@@ -96,6 +96,8 @@ pub struct Damage {
     pub line: usize,
     /// What is wrong with it, and what to write instead.
     pub what: String,
+    /// False in the table of iterations, on which nothing depends.
+    pub matters: bool,
 }
 
 impl Progress {
@@ -132,7 +134,8 @@ impl Progress {
                 .iterations
                 .get_or_insert_default()
                 .push(Row { iteration, status, tasks, feedbacks, line }),
-            Kind::Damaged(what) => self.damage.push(Damage { line, what }),
+            Kind::Damaged(what) => self.damage.push(Damage { line, what, matters: true }),
+            Kind::DamagedRow(what) => self.damage.push(Damage { line, what, matters: false }),
             Kind::Other => {}
         }
     }
@@ -216,6 +219,7 @@ fn doubled(sections: &[Section]) -> Vec<Damage> {
                         "{} stands in line {} as well; leave one of the two",
                         entry.id, first.line
                     ),
+                    matters: true,
                 });
             }
         }

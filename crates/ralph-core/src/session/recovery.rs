@@ -86,6 +86,11 @@ impl Tries {
         }
     }
 
+    /// How many calls that hold ended with what they were made for.
+    pub fn met(&self, holds: impl Fn(&Key) -> bool) -> usize {
+        self.0.iter().filter(|one| one.ends > 0 && holds(&one.key)).count()
+    }
+
     /// What follows for this call.
     pub fn recovery(&self, key: &Key, now: Timestamp) -> Recovery {
         self.get(key).map_or(Recovery::Again, |one| after(one.failures, one.last, now))

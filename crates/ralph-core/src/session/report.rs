@@ -9,15 +9,18 @@ use super::yaml::{Yaml, front_matter};
 pub struct Report {
     /// Which attempt, counted from 1.
     pub attempt: u32,
-    /// In which iteration it was written; none if it does not say.
-    pub iteration: Option<u32>,
+    /// In which iteration it was written; the first if it does not say.
+    pub iteration: u32,
+    /// True if a reviewer has said what it is worth.
+    pub is_judged: bool,
 }
 
 impl Report {
     /// Reads what a report says of itself.
     pub fn parse(attempt: u32, text: Option<&str>) -> Report {
         let yaml = text.and_then(front_matter).and_then(|(yaml, _)| Yaml::parse(yaml).ok());
-        Report { attempt, iteration: yaml.and_then(|yaml| yaml.number(&["iteration"])) }
+        let iteration = yaml.and_then(|yaml| yaml.number(&["iteration"])).unwrap_or(1);
+        Report { attempt, iteration, is_judged: text.is_some_and(is_judged) }
     }
 }
 
@@ -28,10 +31,20 @@ pub fn next_attempt(reports: &[Report]) -> u32 {
     highest.max(count).saturating_add(1)
 }
 
-/// How many attempts of an iteration left a report. One that does not say counts for every
-/// iteration: a task is rather failed than tried without end.
+/// A verdict behind the heading of the second part; the executor leaves that part empty.
+fn is_judged(text: &str) -> bool {
+    let behind =
+        text.lines().skip_while(|line| !(line.starts_with('#') && line.contains("PART 2")));
+    behind.map(|line| line.replace(['*', '`'], "")).any(|line| {
+        let said =
+            line.trim_start().trim_start_matches("- ").strip_prefix("Status:").map(str::trim);
+        matches!(said, Some("Qualified" | "Failed"))
+    })
+}
+
+/// How many attempts of an iteration left a report.
 pub fn attempts_in(reports: &[Report], iteration: u32) -> u32 {
-    let of = |report: &&Report| report.iteration.is_none_or(|other| other == iteration);
+    let of = |report: &&Report| report.iteration == iteration;
     u32::try_from(reports.iter().filter(of).count()).unwrap_or(u32::MAX)
 }
 
@@ -64,20 +77,23 @@ fn overall(review: &str) -> Option<String> {
 mod tests {
     use super::*;
 
-    fn reports(of: &[(u32, Option<u32>)]) -> Vec<Report> {
-        of.iter()
-            .map(|(attempt, iteration)| Report { attempt: *attempt, iteration: *iteration })
-            .collect()
+    fn reports(of: &[(u32, u32)]) -> Vec<Report> {
+        let report = |(attempt, iteration): &(u32, u32)| Report {
+            attempt: *attempt,
+            iteration: *iteration,
+            is_judged: true,
+        };
+        of.iter().map(report).collect()
     }
 
     #[test]
     fn the_next_attempt_writes_over_no_report() {
         for (of, expected) in [
             (&[][..], 1),
-            (&[(1, None)], 2),
-            (&[(1, None), (2, None)], 3),
-            (&[(2, None)], 3),
-            (&[(1, None), (7, None)], 8),
+            (&[(1, 1)], 2),
+            (&[(1, 1), (2, 1)], 3),
+            (&[(2, 1)], 3),
+            (&[(1, 1), (7, 1)], 8),
         ] {
             assert_eq!(next_attempt(&reports(of)), expected, "{of:?}");
         }
@@ -85,12 +101,50 @@ mod tests {
 
     #[test]
     fn attempts_are_counted_for_each_iteration() {
-        let reports = reports(&[(1, Some(1)), (2, Some(1)), (3, Some(2)), (4, None)]);
-        assert_eq!([1, 2, 3].map(|iteration| attempts_in(&reports, iteration)), [3, 2, 1]);
+        let reports = reports(&[(1, 1), (2, 1), (3, 2)]);
+        assert_eq!([1, 2, 3].map(|iteration| attempts_in(&reports, iteration)), [2, 1, 0]);
         let text = "---\ntask_id: task-1\niteration: 2\n---\n# Task Report\n";
-        assert_eq!(Report::parse(1, Some(text)).iteration, Some(2));
-        assert_eq!(Report::parse(1, Some("# Task Report")).iteration, None);
-        assert_eq!(Report::parse(1, None).iteration, None);
+        assert_eq!(Report::parse(1, Some(text)).iteration, 2);
+        assert_eq!(Report::parse(1, Some("# Task Report")).iteration, 1);
+        assert_eq!(Report::parse(1, None).iteration, 1);
+    }
+
+    #[test]
+    fn a_report_is_judged_when_its_second_part_says_so() {
+        let report = |rest: &str| {
+            format!(
+                "## PART 1
+**Status**: Failed
+## PART 2: REVIEW REPORT
+{rest}"
+            )
+        };
+        for (rest, expected) in [
+            (
+                "*(To be appended)*
+[Leave empty]
+",
+                false,
+            ),
+            (
+                "**Status**: Qualified | Failed
+",
+                false,
+            ),
+            (
+                "### Recommendation
+**Status**: Failed
+",
+                true,
+            ),
+            (
+                "- Status: Qualified
+",
+                true,
+            ),
+        ] {
+            assert_eq!(Report::parse(1, Some(&report(rest))).is_judged, expected, "{rest}");
+        }
     }
 
     #[test]

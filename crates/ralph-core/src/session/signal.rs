@@ -83,10 +83,15 @@ pub struct Heard {
     pub held: Option<(Word, String)>,
 }
 
-/// Listens, oldest first. A STEER or INFO after a PAUSE ends it: the person is there again.
+/// Listens, oldest first. Whatever follows a PAUSE ends it: the person is there again.
 pub fn listen(state: State, signals: &[Signal]) -> Heard {
     let mut heard = Heard::default();
-    for signal in signals.iter().filter(|signal| is_heard(state, signal.word)) {
+    for signal in signals {
+        if !is_heard(state, signal.word) {
+            // It waits for a place where it counts, and yet the person is there again.
+            heard.held = None;
+            continue;
+        }
         match signal.word {
             Word::Stop => {
                 heard.names.push(signal.name.clone());
@@ -157,6 +162,9 @@ mod tests {
     fn a_reviewer_is_not_steered_and_other_states_do_not_listen() {
         let all = signals(&["STEER: a", "INFO: b"]);
         assert_eq!(listen(State::ReviewingBatch, &all), Heard::default());
+        let all = signals(&["PAUSE", "STEER: a"]);
+        let heard = listen(State::ReviewingBatch, &all);
+        assert_eq!((heard.held, heard.names.len()), (None, 1));
         let all = signals(&["STOP"]);
         for state in State::ALL {
             let listens = POLLING.iter().any(|(at, _)| *at == state);

@@ -14,6 +14,7 @@ pub(super) enum Kind {
     IterationsHeading,
     Row { iteration: u32, status: String, tasks: String, feedbacks: String },
     Damaged(String),
+    DamagedRow(String),
     Other,
 }
 
@@ -210,8 +211,8 @@ fn row(line: &str) -> Kind {
             tasks: (*tasks).to_owned(),
             feedbacks: (*feedbacks).to_owned(),
         },
-        _ => {
-            Kind::Damaged("not a row of the table; write `| 1 | Planning | 0/0 | N/A |`".to_owned())
-        }
+        _ => Kind::DamagedRow(
+            "not a row of the table; write `| 1 | Planning | 0/0 | N/A |`".to_owned(),
+        ),
     }
 }

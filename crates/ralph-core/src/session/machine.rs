@@ -1,0 +1,186 @@
+//! The router: what comes next in a session, from its folder alone.
+//!
+//! Nothing is remembered between two questions. A state is left by a change that is written first, so
+//! whoever is killed between two steps finds the session where it was. A state that moves on without a
+//! call moves on within one question; the changes of the way are given together.
+
+mod batches;
+mod closing;
+mod give;
+mod met;
+mod planning;
+mod replanning;
+mod resolve;
+mod step;
+
+pub use met::met;
+pub use step::{Act, Output, Step, output};
+
+pub(super) use resolve::resolve;
+
+use super::change::{Change, advance};
+use super::finding::Finding;
+use super::invocation::Invocation;
+use super::progress::Progress;
+use super::signal::{Heard, Word, listen};
+use super::snapshot::{Picture, Snapshot};
+use super::state::State;
+use super::validate::{findings, is_invalid};
+use jiff::Timestamp;
+
+/// More than any way from one call to the next has states.
+const MOST_MOVES: usize = 64;
+
+/// What a state comes to.
+enum Turn {
+    /// Something is written, and then it is asked again.
+    Move(Vec<Change>),
+    /// This is to be done.
+    Act(Act),
+    /// This is to be done once something is written.
+    MoveAndAct(Vec<Change>, Act),
+}
+
+/// What a state is decided from.
+struct View<'a> {
+    seen: &'a Snapshot,
+    picture: &'a Picture,
+    progress: &'a Progress,
+    iteration: u32,
+    now: Timestamp,
+}
+
+impl View<'_> {
+    /// A call that says where the session is and nothing else yet.
+    fn call(&self, mode: super::agents::Mode) -> Invocation {
+        Invocation::new(mode, &self.picture.path, self.iteration)
+    }
+
+    fn enter(&self, state: State) -> Change {
+        Change::Enter { state, iteration: self.iteration, wave: None }
+    }
+
+    /// Where a person's feedback for this iteration is; empty if there is none.
+    fn feedback_paths(&self) -> Vec<String> {
+        let stamps = self.picture.feedbacks.get(&self.iteration).map_or(&[][..], Vec::as_slice);
+        let iteration = self.iteration;
+        stamps.iter().map(|stamp| format!("iterations/{iteration}/feedbacks/{stamp}/")).collect()
+    }
+
+    /// Listens to the person; a held session does nothing else.
+    fn listen(&self, state: State) -> Result<Heard, Turn> {
+        let heard = listen(state, &self.seen.signals);
+        match &heard.held {
+            Some((Word::Stop, text)) => {
+                Err(Turn::MoveAndAct(vec![Change::Heard(heard.names)], Act::Stopped(text.clone())))
+            }
+            Some((_, text)) => Err(Turn::Act(Act::Paused(text.clone()))),
+            None => Ok(heard),
+        }
+    }
+
+    /// A call that is made, and after which what was heard counts as told.
+    fn told(&self, turn: Turn, heard: Heard) -> Turn {
+        match turn {
+            Turn::Act(act @ Act::Invoke(_)) if !heard.names.is_empty() => {
+                Turn::MoveAndAct(vec![Change::Heard(heard.names)], act)
+            }
+            turn => turn,
+        }
+    }
+}
+
+/// What comes next.
+pub fn next(seen: &Snapshot, now: Timestamp) -> Step {
+    let mut changes = Vec::new();
+    let mut current = seen.clone();
+    let mut told: Option<Vec<Finding>> = None;
+    for _ in 0..MOST_MOVES {
+        let picture = Picture::of(&current);
+        let found = findings(&current, &picture);
+        let (state, iteration) = resolve(&picture);
+        let wave = picture.metadata.and_then(|metadata| metadata.wave);
+        let step = |state, changes, act, findings| Step {
+            state,
+            iteration,
+            wave: matches!(state, State::ExecutingBatch | State::ReviewingBatch)
+                .then_some(wave)
+                .flatten(),
+            changes,
+            act,
+            findings,
+        };
+        let told = told.get_or_insert_with(|| found.clone());
+        let (state, turn) = match &picture.progress {
+            None if state == State::Initializing => {
+                let view = View {
+                    seen: &current,
+                    picture: &picture,
+                    progress: &Progress::default(),
+                    iteration,
+                    now,
+                };
+                (state, planning::initializing(&view))
+            }
+            progress => {
+                let progress = progress.clone().unwrap_or_default();
+                let view =
+                    View { seen: &current, picture: &picture, progress: &progress, iteration, now };
+                let state = match state != State::Initializing && is_invalid(&found) {
+                    true => State::RepairState,
+                    false => state,
+                };
+                (state, turn(&view, state, &found))
+            }
+        };
+        let (more, act) = match turn {
+            Turn::Move(more) => (more, None),
+            Turn::Act(act) => return step(state, changes, act, std::mem::take(told)),
+            Turn::MoveAndAct(more, act) => (more, Some(act)),
+        };
+        match advance(&current, &more, now) {
+            Ok(after) => current = after,
+            Err(why) => return step(state, changes, Act::Failed(why), std::mem::take(told)),
+        }
+        changes.extend(more);
+        if let Some(act) = act {
+            return step(state, changes, act, std::mem::take(told));
+        }
+    }
+    // No test has seen it; a state that is asked for ever would hold whoever asks.
+    let (state, iteration) = resolve(&Picture::of(&current));
+    let act = Act::Failed(format!("could not leave {state}; run `ralph session validate`"));
+    Step {
+        state,
+        iteration,
+        wave: None,
+        changes: Vec::new(),
+        act,
+        findings: told.unwrap_or_default(),
+    }
+}
+
+fn turn(view: &View<'_>, state: State, found: &[Finding]) -> Turn {
+    if state == State::RepairState {
+        return resolve::repair(view, found);
+    }
+    if let Some(turn) = resolve::before_any_state(view, state) {
+        return turn;
+    }
+    match state {
+        State::Initializing => planning::initializing(view),
+        State::Planning => planning::planning(view),
+        State::Replanning => replanning::replanning(view),
+        State::Batching => batches::batching(view),
+        State::ExecutingBatch => batches::executing(view),
+        State::ReviewingBatch => batches::reviewing(view),
+        State::SessionReview => closing::session_review(view),
+        State::Complete => closing::complete(view),
+        State::RepairState => resolve::repair(view, found),
+    }
+}
+
+#[cfg(test)]
+mod explored;
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,88 @@
+//! Which of the calls that are wanted can be made now.
+//!
+//! A call that is under way is not made again, one that failed waits as the recovery says, and one
+//! that is given up becomes the splitting of its task, or the end.
+
+use super::super::agents::Mode;
+use super::super::invocation::{Invocation, Key};
+use super::super::recovery::Recovery;
+use super::View;
+use super::step::Act;
+use jiff::Timestamp;
+
+/// How many tasks of an iteration are split. A planner whose small tasks fail as the large ones did
+/// would go on splitting for ever.
+const MOST_SPLITS: usize = 8;
+
+/// The calls that can be made, as many as the limit lets; else what is waited for. None if nothing was
+/// wanted.
+pub(super) fn give(view: &View<'_>, wanted: Vec<Invocation>, limit: usize) -> Option<Act> {
+    let is_running = |key: &Key| {
+        let running = view.seen.running.as_deref().unwrap_or_default();
+        running.iter().any(|one| one.key == *key)
+    };
+    let (mut ready, mut busy, mut until) = (Vec::new(), false, None::<Timestamp>);
+    for call in wanted {
+        let call = match recovery(view, &call) {
+            Recovery::GiveUp if may_be_split(&call) => {
+                let splits = view.seen.tries.met(|key| {
+                    key.mode == Mode::RebreakdownTask && key.iteration == view.iteration
+                });
+                if splits >= MOST_SPLITS {
+                    return Some(Act::Failed(given_up(&call)));
+                }
+                split(view, &call)
+            }
+            _ => call,
+        };
+        if is_running(&call.key) {
+            busy = true;
+            continue;
+        }
+        match recovery(view, &call) {
+            Recovery::Again => ready.push(call),
+            Recovery::NotBefore(moment) => {
+                until = Some(until.map_or(moment, |other| other.min(moment)));
+            }
+            Recovery::GiveUp => return Some(Act::Failed(given_up(&call))),
+        }
+    }
+    if !ready.is_empty() && limit > 0 {
+        ready.truncate(limit);
+        return Some(Act::Invoke(ready));
+    }
+    if !ready.is_empty() || busy {
+        let why = "for a call that is under way".to_owned();
+        return Some(Act::Wait { until, why });
+    }
+    until.map(|moment| Act::Wait {
+        until: Some(moment),
+        why: "before a call is made again".to_owned(),
+    })
+}
+
+fn recovery(view: &View<'_>, call: &Invocation) -> Recovery {
+    view.seen.tries.recovery(&call.key, view.now)
+}
+
+fn may_be_split(call: &Invocation) -> bool {
+    !call.key.task.is_empty() && call.mode != Mode::RebreakdownTask
+}
+
+fn split(view: &View<'_>, call: &Invocation) -> Invocation {
+    let reason = format!("`{}` timed out or failed again and again", call.agent());
+    view.call(Mode::RebreakdownTask).task(&call.key.task).with("REASON", &reason).in_iteration()
+}
+
+fn given_up(call: &Invocation) -> String {
+    let about = match call.key.task.as_str() {
+        "" => String::new(),
+        task => format!(" for {task}"),
+    };
+    format!(
+        "could not carry out {}{about}: `{}` timed out or failed again and again; reduce the scope of what is \
+         asked for, then go on",
+        call.mode,
+        call.agent()
+    )
+}

@@ -1,0 +1,434 @@
+//! The answers of each state, word for word.
+
+use super::super::agents::Mode;
+use super::super::change::{apply, writes};
+use super::super::fixture::{Session, feedback, later, now, report, review};
+use super::super::invocation::{Key, Running};
+use super::super::progress::Status;
+use super::super::recovery::Ended;
+use super::super::signal::Signal;
+use super::super::state::State;
+use super::*;
+
+fn prompts(session: &Session) -> Vec<String> {
+    match next(&session.seen, now()).act {
+        Act::Invoke(calls) => calls.iter().map(Invocation::prompt).collect(),
+        other => panic!("{other}"),
+    }
+}
+
+#[track_caller]
+fn check(session: &Session, state: State, expected: &[&str]) {
+    let step = next(&session.seen, now());
+    assert_eq!(step.state, state, "{}", step.act);
+    let path = "SESSION_PATH: .ralph-sessions/260131-120000/\n";
+    let expected: Vec<String> = expected.iter().map(|rest| format!("{path}{rest}")).collect();
+    assert_eq!(prompts(session), expected);
+}
+
+/// Writes what the router would.
+fn step(session: &mut Session) -> Step {
+    let step = next(&session.seen, now());
+    session.seen = apply(&session.seen, &step.changes, now()).unwrap();
+    step
+}
+
+fn act(session: &Session) -> String {
+    next(&session.seen, now()).act.to_string()
+}
+
+#[test]
+fn a_session_begins_with_the_persons_request() {
+    let mut session = Session::empty();
+    let prompt = "MODE: INITIALIZE\nUSER_REQUEST: Build a door\nITERATION: 1";
+    check(&session, State::Initializing, &[prompt]);
+    session.file("plan.md", "half");
+    check(&session, State::Initializing, &[prompt]);
+    let mut session = Session::initialized();
+    session.mark_planning("plan-init", "[ ]");
+    session.seen.files.remove("metadata.yaml");
+    check(&session, State::Initializing, &[prompt]);
+}
+
+#[test]
+fn planning_goes_through_its_cycles_and_ends_with_the_tasks() {
+    let mut session = Session::initialized();
+    check(&session, State::Planning, &["MODE: brainstorm\nCYCLE: 1\nITERATION: 1"]);
+    session.edit("progress.md", "[ ] plan-brainstorm", "[x] plan-brainstorm (CYCLE=1)");
+    check(&session, State::Planning, &["MODE: research\nCYCLE: 1\nITERATION: 1"]);
+    session.edit("progress.md", "[ ] plan-research", "[x] plan-research\n- [ ] plan-brainstorm");
+    check(&session, State::Planning, &["MODE: brainstorm\nCYCLE: 2\nITERATION: 1"]);
+    session.edit(
+        "progress.md",
+        "[ ] plan-brainstorm",
+        "[x] plan-brainstorm\n- [ ] plan-research (CYCLE=3)",
+    );
+    check(&session, State::Planning, &["MODE: TASK_BREAKDOWN\nITERATION: 1"]);
+    let step = step(&mut session);
+    assert!(matches!(step.changes[..], [Change::MarkPlanning { status: Status::Cancelled, .. }]));
+    assert!(session.text("progress.md").contains(
+        "- [C] plan-research (cycle 3, skipped: planning.max_cycles is 2)\n- [ ] plan-breakdown"
+    ));
+}
+
+#[test]
+fn the_guardrails_bound_the_cycles() {
+    let mut session = Session::initialized();
+    session.seen.instructions = Some("---\nplanning:\n  max_cycles: 0\n---\n".to_owned());
+    check(&session, State::Planning, &["MODE: TASK_BREAKDOWN\nITERATION: 1"]);
+}
+
+#[test]
+fn planning_without_a_task_is_an_error() {
+    let session = Session::planned(&[]);
+    let mut planning = session;
+    planning.state(State::Planning);
+    assert!(act(&planning).starts_with("planning ended without a task"));
+}
+
+const WAVES: &[(&str, &[&str])] = &[("task-1", &[]), ("task-2", &["task-1"]), ("task-3", &[])];
+
+#[test]
+fn a_wave_is_carried_out_side_by_side_and_then_judged() {
+    let mut session = Session::planned(WAVES);
+    let call =
+        |id: &str, attempt: u32| format!("TASK_ID: {id}\nATTEMPT_NUMBER: {attempt}\nITERATION: 1");
+    check(&session, State::ExecutingBatch, &[&call("task-1", 1), &call("task-3", 1)]);
+    assert_eq!(step(&mut session).wave, Some(1));
+    assert!(
+        session.text("metadata.yaml").contains("  state: EXECUTING_BATCH\n  current_wave: 1\n")
+    );
+    for id in ["task-1", "task-3"] {
+        session.mark(id, "[P]");
+        session.file(&format!("reports/{id}-report.md"), &report(id, 1, None));
+    }
+    let review_of = |id: &str, path: &str| {
+        format!("TASK_ID: {id}\nREPORT_PATH: reports/{path}.md\nITERATION: 1")
+    };
+    check(
+        &session,
+        State::ReviewingBatch,
+        &[&review_of("task-1", "task-1-report"), &review_of("task-3", "task-3-report")],
+    );
+    session.mark("task-3", "[x]");
+    session.mark("task-1", "[F]");
+    session.file("reports/task-1-report.md", &report("task-1", 1, Some("Failed")));
+    // The rework belongs to the next batch, before the second wave.
+    check(&session, State::ExecutingBatch, &[&call("task-1", 2)]);
+    session.mark("task-1", "[P]");
+    session.file("reports/task-1-report-r2.md", &report("task-1", 1, None));
+    check(&session, State::ReviewingBatch, &[&review_of("task-1", "task-1-report-r2")]);
+    session.mark("task-1", "[x]");
+    step(&mut session);
+    check(&session, State::ExecutingBatch, &[&call("task-2", 1)]);
+    assert_eq!(next(&session.seen, now()).wave, Some(2));
+}
+
+#[test]
+fn no_more_run_side_by_side_than_the_guardrails_let() {
+    let many: Vec<(String, Vec<&str>)> = (1..=6).map(|at| (format!("t{at}"), vec![])).collect();
+    let tasks: Vec<(&str, &[&str])> = many.iter().map(|(id, on)| (id.as_str(), &on[..])).collect();
+    let mut session = Session::planned(&tasks);
+    assert_eq!(prompts(&session).len(), 4);
+    session.seen.instructions = Some("- max_parallel_executors: 2\n".to_owned());
+    assert_eq!(prompts(&session).len(), 2);
+    session.noted("t1", "[/]", Some("started: 2026-01-31T11:59:00Z"));
+    assert_eq!(prompts(&session).len(), 1);
+    let key =
+        |task: &str| Key { mode: Mode::Execute, task: task.to_owned(), iteration: 1, cycle: 0 };
+    let running = |task: &str| Running { key: key(task), since: now() };
+    session.seen.running = Some(vec![running("t1"), running("t2")]);
+    assert!(act(&session).starts_with("wait for a call"));
+}
+
+#[test]
+fn what_is_under_way_for_too_long_is_failed_by_a_reviewer() {
+    let mut session = Session::planned(WAVES);
+    session.noted("task-1", "[/]", Some("Attempt 1, started: 2026-01-31T12:00:00+0200"));
+    check(
+        &session,
+        State::ExecutingBatch,
+        &[
+            "MODE: TIMEOUT_FAIL\nTASK_ID: task-1\nREASON: in progress since 2026-01-31T12:00:00+0200, longer \
+           than 60 minutes\nITERATION: 1",
+        ],
+    );
+    session.noted("task-1", "[/]", Some("started: 2026-01-31T11:00:00Z"));
+    session.noted("task-3", "[x]", None);
+    assert_eq!(act(&session), "wait until 2026-01-31T12:00:00Z for the tasks that are under way");
+}
+
+#[test]
+fn what_does_not_say_since_when_says_it_from_now_on() {
+    let mut session = Session::planned(&WAVES[..1]);
+    session.mark("task-1", "[/]");
+    step(&mut session);
+    assert!(
+        session
+            .text("progress.md")
+            .contains("[/] task-1 (Iteration 1, started: 2026-01-31T12:00:00Z)")
+    );
+    assert!(matches!(next(&session.seen, later(60)).act, Act::Wait { .. }));
+    assert!(matches!(next(&session.seen, later(61)).act, Act::Invoke(_)));
+}
+
+#[test]
+fn an_executor_that_is_known_to_be_gone_is_called_again_with_the_same_number() {
+    let mut session = Session::planned(&WAVES[..1]);
+    session.noted("task-1", "[/]", Some("started: 2026-01-31T11:59:00Z"));
+    session.file("reports/task-1-report.md", &report("task-1", 1, None));
+    assert!(matches!(next(&session.seen, now()).act, Act::Wait { .. }));
+    session.seen.running = Some(Vec::new());
+    let prompt = "TASK_ID: task-1\nATTEMPT_NUMBER: 1\nITERATION: 1";
+    check(&session, State::ExecutingBatch, &[prompt]);
+}
+
+#[test]
+fn a_call_that_fails_is_made_again_later_and_then_its_task_is_split() {
+    let mut session = Session::planned(&WAVES[..1]);
+    let key = Key { mode: Mode::Execute, task: "task-1".to_owned(), iteration: 1, cycle: 0 };
+    let fail = |session: &mut Session| session.seen.tries.ended(&key, Ended::Failed, now());
+    fail(&mut session);
+    assert_eq!(prompts(&session).len(), 1);
+    fail(&mut session);
+    assert_eq!(act(&session), "wait until 2026-01-31T12:00:30Z before a call is made again");
+    fail(&mut session);
+    assert_eq!(act(&session), "wait until 2026-01-31T12:01:00Z before a call is made again");
+    fail(&mut session);
+    fail(&mut session);
+    check(
+        &session,
+        State::ExecutingBatch,
+        &[
+            "MODE: REBREAKDOWN_TASK\nTASK_ID: task-1\nREASON: `Ralph-v2-Executor` timed out or failed again and \
+           again\nITERATION: 1",
+        ],
+    );
+    for at in 0..8 {
+        let task = format!("task-1-{at}");
+        let key = Key { mode: Mode::RebreakdownTask, task, ..key.clone() };
+        session.seen.tries.ended(&key, Ended::Met, now());
+    }
+    assert!(act(&session).contains("reduce the scope"), "{}", act(&session));
+}
+
+#[test]
+fn a_call_about_no_task_that_is_given_up_ends_the_session_with_an_error() {
+    let mut session = Session::empty();
+    let key = Key { mode: Mode::Initialize, task: String::new(), iteration: 1, cycle: 0 };
+    (0..5).for_each(|_| session.seen.tries.ended(&key, Ended::Failed, now()));
+    assert_eq!(
+        act(&session),
+        "could not carry out INITIALIZE: `Ralph-v2-Planner` timed out or failed again and again; reduce the \
+         scope of what is asked for, then go on"
+    );
+}
+
+#[test]
+fn a_task_without_a_file_fails_and_those_behind_it_are_skipped() {
+    let mut session = Session::planned(WAVES);
+    session.seen.files.remove("tasks/task-1.md");
+    let calls = prompts(&session);
+    assert_eq!(calls.len(), 1, "{calls:?}");
+    assert!(calls[0].contains("task-3"));
+    step(&mut session);
+    assert!(session.text("progress.md").contains("[F] task-1 (blocker: Task definition missing)"));
+    session.mark("task-3", "[x]");
+    let step = step(&mut session);
+    assert_eq!(step.state, State::SessionReview);
+    assert!(step.findings.iter().any(|one| one.what.contains("task-1 has no file")));
+}
+
+#[test]
+fn a_circle_is_told_and_the_others_go_on() {
+    let session = Session::planned(&[("a", &["b"]), ("b", &["a"]), ("c", &[])]);
+    let step = next(&session.seen, now());
+    assert!(step.findings.iter().any(|one| one.what.contains("in a circle")));
+    assert_eq!(prompts(&session).len(), 1);
+}
+
+fn failed_for_good() -> Session {
+    let mut session = Session::planned(WAVES);
+    session.mark("task-1", "[F]");
+    session.mark("task-3", "[x]");
+    for attempt in ["", "-r2"] {
+        let path = format!("reports/task-1-report{attempt}.md");
+        session.file(&path, &report("task-1", 1, Some("Failed")));
+    }
+    session
+}
+
+#[test]
+fn what_failed_too_often_waits_for_a_person() {
+    let mut session = failed_for_good();
+    check(&session, State::SessionReview, &["MODE: SESSION_REVIEW\nITERATION: 1"]);
+    session.file("iterations/1/review.md", &review("✅ Complete"));
+    check(&session, State::SessionReview, &["MODE: UPDATE_METADATA\nSTATUS: awaiting_feedback"]);
+    session.edit("metadata.yaml", "in_progress #", "awaiting_feedback #");
+    let step = step(&mut session);
+    let told = "task-1 failed; task-2 depends on task-1, which failed";
+    assert_eq!(
+        step.act.to_string(),
+        format!("give feedback with `ralph session feedback new`: {told}")
+    );
+    assert_eq!(step.state, State::Complete);
+    assert!(session.text("plan.iteration-1.md").contains("a door"));
+    assert!(
+        session.text("iterations/1/metadata.yaml").contains("completed_at: 2026-01-31T12:00:00Z")
+    );
+    assert!(session.text("progress.md").contains("| 1 | Complete | 1/3 | N/A |"));
+    let output = output(&session.seen, &step);
+    let json = serde_json::to_value(&output).unwrap();
+    assert_eq!(
+        json,
+        serde_json::json!({
+            "status": "awaiting_feedback",
+            "session_id": "260131-120000",
+            "iteration": 1,
+            "current_state": "COMPLETE",
+            "current_wave": 0,
+            "tasks_summary": {"total": 3, "completed": 1, "failed": 1, "pending": 1, "cancelled": 0},
+            "next_action": step.act.to_string(),
+        })
+    );
+}
+
+#[test]
+fn all_done_and_a_review_that_says_so_is_complete_and_gaps_are_not() {
+    for (status, standing, expected) in [
+        ("Complete", "completed", "nothing: all tasks are done"),
+        ("Gaps Identified", "awaiting_feedback", "names gaps"),
+    ] {
+        let mut session = Session::planned(&WAVES[..1]);
+        session.mark("task-1", "[x]");
+        session.file("iterations/1/review.md", &review(status));
+        session.edit("metadata.yaml", "in_progress #", &format!("{standing} #"));
+        assert!(act(&session).contains(expected), "{}", act(&session));
+    }
+}
+
+#[test]
+fn feedback_begins_the_next_iteration_and_opens_what_failed() {
+    let mut session = failed_for_good();
+    session.state(State::Complete);
+    session.file("iterations/2/feedbacks/20260201-120000/feedbacks.md", &feedback(2));
+    let folder = "iterations/2/feedbacks/20260201-120000/";
+    check(
+        &session,
+        State::Replanning,
+        &[&format!(
+            "MODE: feedback-analysis\nCYCLE: 1\nITERATION: 2\nFEEDBACK_PATHS: {folder}\nOUTPUT: \
+             iterations/2/questions/feedback-driven.md"
+        )],
+    );
+    step(&mut session);
+    assert!(session.text("progress.md").contains("| 2 | Replanning | 0/0 | 20260201-120000 |"));
+    session.mark_planning("plan-rebrainstorm", "[x]");
+    check(
+        &session,
+        State::Replanning,
+        &["MODE: research\nCYCLE: 1\nITERATION: 2\nQUESTION_CATEGORY: feedback-driven"],
+    );
+    session.mark_planning("plan-reresearch", "[x]");
+    check(
+        &session,
+        State::Replanning,
+        &[
+            "MODE: UPDATE\nITERATION: 2\nFEEDBACK_SOURCES: iterations/2/feedbacks/*/\nPLAN_SNAPSHOT: \
+           plan.iteration-1.md",
+        ],
+    );
+    assert!(session.text("plan.iteration-1.md").contains("a door"));
+    session.mark_planning("plan-update", "[x]");
+    check(&session, State::Replanning, &["MODE: REBREAKDOWN\nITERATION: 2\nFAILED_TASKS: task-1"]);
+    session.mark_planning("plan-rebreakdown", "[x]");
+    check(
+        &session,
+        State::ExecutingBatch,
+        &[&format!("TASK_ID: task-1\nATTEMPT_NUMBER: 3\nITERATION: 2\nFEEDBACK_CONTEXT: {folder}")],
+    );
+    step(&mut session);
+    assert_eq!(session.status("task-1"), Status::Open);
+    assert!(session.text("progress.md").contains("- [ ] task-1 (Iteration 2)"));
+}
+
+#[test]
+fn feedback_that_asks_for_nothing_yet_begins_nothing() {
+    let mut session = failed_for_good();
+    let text = super::super::feedback::template(2, "x", now());
+    session.file("iterations/2/feedbacks/x/feedbacks.md", &text);
+    assert_eq!(next(&session.seen, now()).iteration, 1);
+}
+
+#[test]
+fn what_cannot_be_read_is_repaired_before_anything_else() {
+    let mut session = Session::planned(WAVES);
+    session.edit("progress.md", "- [ ] task-1", "- [?] task-1");
+    let before = session.seen.clone();
+    check(
+        &session,
+        State::RepairState,
+        &[
+            "MODE: REPAIR_STATE\nFINDINGS: progress.md:18: `[?]` is no status; write one of `[ ]`, `[/]`, `[P]`, \
+           `[x]`, `[F]`, `[C]`\nITERATION: 1",
+        ],
+    );
+    step(&mut session);
+    assert_eq!(session.seen, before, "nothing is written");
+}
+
+#[test]
+fn a_state_that_is_missing_is_inferred_and_written() {
+    let infer = |change: &dyn Fn(&mut Session)| {
+        let mut session = Session::planned(WAVES);
+        change(&mut session);
+        session.seen.files.remove("metadata.yaml");
+        let state = resolve(&Picture::of(&session.seen)).0;
+        step(&mut session);
+        (state, session.seen.files.contains_key("metadata.yaml"))
+    };
+    assert_eq!(infer(&|_| ()), (State::Batching, true));
+    assert_eq!(infer(&|s| s.mark("task-1", "[P]")), (State::ReviewingBatch, true));
+    assert_eq!(
+        infer(&|s| s.noted("task-1", "[/]", Some("started: 2026-01-31T12:00:00Z"))),
+        (State::ExecutingBatch, true)
+    );
+    assert_eq!(infer(&|s| s.mark_planning("plan-breakdown", "[ ]")), (State::Planning, true));
+    assert_eq!(
+        infer(&|s| s.file("iterations/1/review.md", &review("Complete"))),
+        (State::SessionReview, true)
+    );
+    let mut session = Session::planned(WAVES);
+    session.edit("metadata.yaml", "  state: BATCHING\n", "");
+    step(&mut session);
+    assert!(session.text("metadata.yaml").contains("  state: EXECUTING_BATCH\n"));
+}
+
+#[test]
+fn the_person_is_heard_where_the_router_listens() {
+    let mut session = Session::planned(WAVES);
+    session.seen.signals = vec![Signal::read("1", "STEER: use oak")];
+    let calls = prompts(&session);
+    assert!(calls.iter().all(|prompt| prompt.ends_with("\nSIGNAL: STEER: use oak")), "{calls:?}");
+    step(&mut session);
+    assert_eq!(session.seen.signals, []);
+    session.seen.signals = vec![Signal::read("2", "PAUSE: lunch")];
+    assert_eq!(step(&mut session).act, Act::Paused("lunch".to_owned()));
+    assert_eq!(session.seen.signals.len(), 1);
+    session.seen.signals.push(Signal::read("3", "STOP"));
+    let stopped = step(&mut session);
+    assert_eq!((stopped.act.status(), stopped.act.is_end()), ("blocked", true));
+    assert_eq!(session.seen.signals, []);
+}
+
+#[test]
+fn asking_twice_writes_nothing_the_second_time() {
+    for session in [Session::planned(WAVES), failed_for_good()] {
+        let mut session = session;
+        let first = step(&mut session);
+        let again = next(&session.seen, now());
+        let after = apply(&session.seen, &again.changes, now()).unwrap();
+        assert_eq!(writes(&session.seen, &after), []);
+        assert_eq!(first.act, again.act);
+    }
+}

@@ -1,0 +1,238 @@
+//! Everything that is wrong with a session's folder, each with its file and line.
+//!
+//! Only what keeps progress or metadata from being read is invalid and sends the session to be
+//! repaired. What blocks a task is told as long as it does, and the others go on.
+
+use super::finding::{Finding, Weight};
+use super::machine::resolve;
+use super::place::Place;
+use super::progress::{Part, Progress, Status};
+use super::snapshot::{Picture, Snapshot};
+use super::state::State;
+use super::waves::Wanted;
+
+/// Looks at everything; worst first, then by file and line.
+pub fn validate(seen: &Snapshot) -> Vec<Finding> {
+    findings(seen, &Picture::of(seen))
+}
+
+pub(super) fn findings(seen: &Snapshot, picture: &Picture) -> Vec<Finding> {
+    let mut found = picture.findings.clone();
+    let (state, iteration) = resolve(picture);
+    if state != State::Initializing {
+        if picture.metadata.is_none() {
+            let what = "it is missing; where the session is, is inferred from the other files";
+            found.push(Finding::new(Place::Metadata, 0, what));
+        }
+        if !seen.has(Place::Plan) {
+            found.push(Finding::new(Place::Plan, 0, "it is missing; write what is to be done"));
+        }
+        match &picture.progress {
+            None => found.push(Finding::invalid(Place::Progress, 0, "it is missing")),
+            Some(progress) => {
+                found.extend(of_progress(progress, iteration));
+                found.extend(of_tasks(picture, progress));
+                found.extend(marks_elsewhere(seen, progress));
+            }
+        }
+        found.extend((1..iteration).filter(|old| !seen.has(Place::PlanSnapshot(*old))).map(
+            |old| {
+                let what = "it is missing; nobody can tell any more what the plan was";
+                Finding::new(Place::PlanSnapshot(old), 0, what)
+            },
+        ));
+    }
+    found.sort_by(|one, other| {
+        other
+            .weight
+            .cmp(&one.weight)
+            .then_with(|| (&one.file, one.line).cmp(&(&other.file, other.line)))
+    });
+    found.dedup();
+    found
+}
+
+/// True if the session has to be repaired before anything else.
+pub fn is_invalid(findings: &[Finding]) -> bool {
+    findings.iter().any(|finding| finding.weight == Weight::Invalid)
+}
+
+fn of_progress(progress: &Progress, iteration: u32) -> Vec<Finding> {
+    let invalid = |line, what: String| Finding::invalid(Place::Progress, line, what);
+    let mut found = Vec::new();
+    if !progress.has_header {
+        found.push(invalid(0, "the header `# Progress` is missing".to_owned()));
+    }
+    let named = progress.legend.as_deref().unwrap_or_default();
+    let missing: Vec<String> = Status::ALL
+        .into_iter()
+        .filter(|status| !named.contains(status))
+        .map(|status| format!("`{status}`"))
+        .collect();
+    match (&progress.legend, missing.is_empty()) {
+        (None, _) => found.push(invalid(0, "the section `## Legend` is missing".to_owned())),
+        (Some(_), false) => {
+            found.push(invalid(0, format!("the legend does not name {}", missing.join(", "))));
+        }
+        (Some(_), true) => {}
+    }
+    for part in [Part::Planning, Part::Implementation] {
+        if progress.section(part, iteration).is_none() {
+            let what =
+                format!("the section `## {} (Iteration {iteration})` is missing", part.heading());
+            found.push(invalid(0, what));
+        }
+    }
+    found.extend(progress.damage.iter().map(|damage| match damage.matters {
+        true => invalid(damage.line, damage.what.clone()),
+        false => Finding::new(Place::Progress, damage.line, damage.what.clone()),
+    }));
+    found
+}
+
+fn of_tasks(picture: &Picture, progress: &Progress) -> Vec<Finding> {
+    let mut found = Vec::new();
+    for entry in progress.tasks() {
+        let mut tell = |what: String| {
+            found.push(Finding::blocks(Place::Progress, entry.line, what));
+        };
+        if picture.task(&entry.id).is_none() && !entry.status.is_settled() {
+            tell(format!("{} has no file; write `tasks/{}.md`", entry.id, entry.id));
+        }
+        if entry.status == Status::InProgress && entry.said("started").is_none() {
+            let what = format!("{} does not say since when; write `(started: …)`", entry.id);
+            found.push(Finding::new(Place::Progress, entry.line, what));
+        } else if entry.status == Status::ReviewPending && picture.reports_of(&entry.id).is_empty()
+        {
+            let what = format!("{} is to be reviewed and has no report", entry.id);
+            found.push(Finding::new(Place::Progress, entry.line, what));
+        }
+    }
+    for task in picture.tasks.iter().filter(|task| progress.task(&task.id).is_none()) {
+        let what = format!("{} does not stand in `progress.md`; it counts as open", task.id);
+        found.push(Finding::new(Place::Task(&task.id), 0, what));
+    }
+    let wanted = Wanted::of(picture, progress);
+    found.extend(
+        wanted.flaws().into_iter().map(|(id, what)| Finding::blocks(Place::Task(&id), 0, what)),
+    );
+    found
+}
+
+/// A mark before the id of a task anywhere else: two places of status are one too many.
+fn marks_elsewhere(seen: &Snapshot, progress: &Progress) -> Vec<Finding> {
+    let ids: Vec<String> = progress.tasks().iter().map(|entry| entry.id.clone()).collect();
+    let mut found = Vec::new();
+    for (path, text) in &seen.files {
+        let Some(place @ (Place::Plan | Place::Task(_) | Place::Questions(_))) = Place::of(path)
+        else {
+            continue;
+        };
+        for (at, line) in text.as_deref().unwrap_or_default().lines().enumerate() {
+            let Some(rest) = line.trim_start().strip_prefix(['-', '*', '+']) else { continue };
+            let Some((mark, rest)) = rest.trim_start().split_at_checked(3) else { continue };
+            let word = rest.trim_start().split([' ', ':', '(']).next().unwrap_or_default();
+            if mark.starts_with('[')
+                && Status::of(mark).is_some()
+                && ids.iter().any(|id| id == word)
+            {
+                let what = format!("the status of {word} stands in `progress.md` and nowhere else");
+                found.push(Finding::new(place, at + 1, what));
+            }
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::fixture::{Session, task};
+    use super::*;
+
+    #[track_caller]
+    fn check(session: &Session, expected: &[&str]) {
+        let told: Vec<String> = validate(&session.seen).iter().map(ToString::to_string).collect();
+        assert_eq!(told, expected);
+    }
+
+    #[test]
+    fn a_session_as_it_should_be_has_no_findings() {
+        check(&Session::planned(&[("task-1", &[]), ("task-2", &["task-1"])]), &[]);
+        check(&Session::empty(), &[]);
+    }
+
+    #[test]
+    fn what_keeps_progress_from_being_read_is_invalid() {
+        let mut session = Session::planned(&[("task-1", &[])]);
+        session.edit("progress.md", "- `[P]` Pending review\n", "");
+        session.edit("progress.md", "- [ ] task-1", "- [?] task-1");
+        session.edit("progress.md", "## Planning Progress (Iteration 1)", "## Planning");
+        check(
+            &session,
+            &[
+                "progress.md: the legend does not name `[P]`",
+                "progress.md: the section `## Planning Progress (Iteration 1)` is missing",
+                "progress.md:17: `[?]` is no status; write one of `[ ]`, `[/]`, `[P]`, `[x]`, `[F]`, `[C]`",
+                "tasks/task-1.md: task-1 does not stand in `progress.md`; it counts as open",
+            ],
+        );
+        assert!(is_invalid(&validate(&session.seen)));
+        session.seen.files.remove("progress.md");
+        assert!(
+            validate(&session.seen)
+                .iter()
+                .any(|one| one.to_string() == "progress.md: it is missing")
+        );
+    }
+
+    #[test]
+    fn what_blocks_a_task_is_told_with_its_place() {
+        let mut session = Session::planned(&[
+            ("task-1", &["task-2"]),
+            ("task-2", &["task-1"]),
+            ("task-3", &["task-9"]),
+            ("task-4", &["task-5"]),
+            ("task-5", &[]),
+        ]);
+        session.mark("task-5", "[C]");
+        session.seen.files.remove("tasks/task-3.md");
+        session.file("tasks/task-6.md", &task("task-6", &["task-7"]));
+        let found = validate(&session.seen);
+        assert!(!is_invalid(&found));
+        let told: Vec<String> = found.iter().map(ToString::to_string).collect();
+        assert_eq!(
+            told,
+            [
+                "progress.md:20: task-3 has no file; write `tasks/task-3.md`",
+                "tasks/task-1.md: task-1 → task-2 → task-1 depend on each other in a circle; leave one out",
+                "tasks/task-4.md: task-4 depends on task-5, which is cancelled; write it anew without",
+                "tasks/task-6.md: task-6 depends on task-7, which does not exist; add it or leave it out",
+                "tasks/task-6.md: task-6 does not stand in `progress.md`; it counts as open",
+            ]
+        );
+    }
+
+    #[test]
+    fn a_status_that_stands_elsewhere_is_told() {
+        let mut session = Session::planned(&[("task-1", &[])]);
+        session.file("plan.md", "# Plan\n- [ ] a criterion\n- [x] task-1: done\n");
+        check(
+            &session,
+            &["plan.md:3: the status of task-1 stands in `progress.md` and nowhere else"],
+        );
+    }
+
+    #[test]
+    fn what_is_under_way_says_since_when_and_what_is_reviewed_has_a_report() {
+        let mut session = Session::planned(&[("task-1", &[]), ("task-2", &[])]);
+        session.mark("task-1", "[/]");
+        session.mark("task-2", "[P]");
+        check(
+            &session,
+            &[
+                "progress.md:18: task-1 does not say since when; write `(started: …)`",
+                "progress.md:19: task-2 is to be reviewed and has no report",
+            ],
+        );
+    }
+}
