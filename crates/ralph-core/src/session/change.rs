@@ -168,11 +168,11 @@ fn edit(
 fn one(seen: &mut Snapshot, change: &Change, now: Timestamp) -> Result<(), String> {
     match change {
         Change::Enter { state, iteration, wave } => {
-            let new = SessionMetadata::new(&seen.id, *state, *iteration, now);
+            let new = SessionMetadata::first(&seen.id, *state, *iteration, now);
             edit(seen, Place::Metadata, &new, |text| set_state(text, *state, *iteration, *wave))?;
         }
         Change::Metadata { state, iteration } => {
-            let text = SessionMetadata::new(&seen.id, *state, *iteration, now);
+            let text = SessionMetadata::first(&seen.id, *state, *iteration, now);
             write(seen, Place::Metadata, text);
         }
         Change::Begin { iteration, feedbacks } => begin(seen, *iteration, feedbacks, now)?,
@@ -215,13 +215,13 @@ fn one(seen: &mut Snapshot, change: &Change, now: Timestamp) -> Result<(), Strin
         Change::Planned(iteration) => {
             let tasks =
                 Progress::parse(seen.text(Place::Progress).unwrap_or_default()).tasks().len();
-            let new = IterationMetadata::new(*iteration, now);
+            let new = IterationMetadata::first(*iteration, now);
             edit(seen, Place::IterationMetadata(*iteration), &new, |text| {
                 planned(text, tasks, now)
             })?;
         }
         Change::Completed(iteration) => {
-            let new = IterationMetadata::new(*iteration, now);
+            let new = IterationMetadata::first(*iteration, now);
             edit(seen, Place::IterationMetadata(*iteration), &new, |text| {
                 IterationMetadata::completed(text, now)
             })?;
@@ -255,7 +255,7 @@ fn begin(
     write(seen, Place::Progress, text);
     let place = Place::IterationMetadata(iteration);
     if !seen.has(place) {
-        write(seen, place, IterationMetadata::new(iteration, now));
+        write(seen, place, IterationMetadata::first(iteration, now));
     }
     // What the last iteration came to is no longer how the session stands.
     edit(seen, Place::Metadata, "", |text| {

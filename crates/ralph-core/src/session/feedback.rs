@@ -86,7 +86,7 @@ fn items(text: &str, heading: &str) -> Vec<String> {
     let mut comment = false;
     let section = text
         .lines()
-        .skip_while(|line| !line.strip_prefix("## ").is_some_and(|words| words.trim() == heading));
+        .skip_while(|line| line.strip_prefix("## ").is_none_or(|words| words.trim() != heading));
     let within =
         section.skip(1).take_while(|line| !line.starts_with("## ") && !line.starts_with("# "));
     let mut items = Vec::new();

@@ -63,7 +63,7 @@ pub fn is_complete(review: &str) -> bool {
 
 fn overall(review: &str) -> Option<String> {
     let section = review.lines().skip_while(|line| {
-        !line.strip_prefix("## ").is_some_and(|words| words.trim() == "Overall Assessment")
+        line.strip_prefix("## ").is_none_or(|words| words.trim() != "Overall Assessment")
     });
     let within = section.skip(1).take_while(|line| !line.starts_with("## "));
     within.map(|line| line.replace(['*', '`', '_'], "")).find_map(|line| {

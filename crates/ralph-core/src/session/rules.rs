@@ -7,6 +7,7 @@ use super::agents::{Agent, Mode};
 use super::invocation::Invocation;
 use super::place::{Owner, Place};
 use super::progress::{Progress, Status};
+use std::collections::BTreeSet;
 
 /// Who wants to write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -131,6 +132,7 @@ fn report(
 /// The first entry that is not, and what is allowed instead.
 pub fn may_mark(mode: Mode, task: &str, before: &str, after: &str) -> Result<(), Refusal> {
     let (before, after) = (Progress::parse(before), Progress::parse(after));
+    planning_is_own(mode, &before, &after)?;
     for old in before.tasks() {
         let id = &old.id;
         let new = after.task(id).map(|entry| entry.status);
@@ -169,6 +171,47 @@ pub fn may_mark(mode: Mode, task: &str, before: &str, after: &str) -> Result<(),
         }
         _ => Ok(()),
     }
+}
+
+/// The planning tasks that a call is for. Each says of itself that it was done, and of no other.
+fn own_planning(mode: Mode) -> &'static [&'static str] {
+    match mode {
+        Mode::Initialize => &["plan-init"],
+        Mode::Brainstorm => &["plan-brainstorm"],
+        Mode::Research => &["plan-research", "plan-reresearch"],
+        Mode::TaskBreakdown => &["plan-breakdown"],
+        Mode::FeedbackAnalysis => &["plan-rebrainstorm"],
+        Mode::Update => &["plan-update"],
+        Mode::Rebreakdown => &["plan-rebreakdown"],
+        _ => &[],
+    }
+}
+
+fn planning_is_own(mode: Mode, before: &Progress, after: &Progress) -> Result<(), Refusal> {
+    if mode == Mode::RepairState {
+        return Ok(());
+    }
+    let own = own_planning(mode);
+    for iteration in 1..=before.latest_iteration() {
+        let ids: BTreeSet<&str> =
+            before.planning(iteration).map(|entry| entry.id.as_str()).collect();
+        for id in ids.into_iter().filter(|id| !own.contains(id)) {
+            let statuses = |progress: &Progress| -> Vec<Status> {
+                let entries = progress.planning(iteration).filter(|entry| entry.id == id);
+                entries.map(|entry| entry.status).collect()
+            };
+            let (old, new) = (statuses(before), statuses(after));
+            // A questioner may add a cycle; what stood there stays as it stood.
+            if !new.starts_with(&old) {
+                let own = if own.is_empty() { "none".to_owned() } else { own.join(" or ") };
+                return Err(Refusal(format!(
+                    "{} may not mark {id}; called for {mode} it marks {own} of the planning tasks",
+                    mode.agent()
+                )));
+            }
+        }
+    }
+    Ok(())
 }
 
 /// The marks that a call may set, of its own task and of others.
@@ -349,6 +392,32 @@ mod tests {
         check_mark(Mode::Execute, "b", "[F] d\n", "[F] d\n- [ ] e\n", Some("added by the planner"));
         check_mark(Mode::TaskBreakdown, "", "[F] d\n", "[F] d\n- [ ] e\n", None);
         check_mark(Mode::Execute, "b", "- [ ] b\n", "", Some("mark it `[C]`"));
+    }
+
+    #[test]
+    fn an_agent_marks_the_planning_task_that_it_was_called_for() {
+        let before = "## Planning Progress (Iteration 1)\n- [x] plan-init\n- [ ] plan-brainstorm\n\
+                      - [ ] plan-research\n- [ ] plan-breakdown\n";
+        let marked = |id: &str| before.replace(&format!("[ ] {id}"), &format!("[x] {id}"));
+        for (mode, own) in [
+            (Mode::Brainstorm, Some("plan-brainstorm")),
+            (Mode::Research, Some("plan-research")),
+            (Mode::TaskBreakdown, Some("plan-breakdown")),
+            (Mode::Execute, None),
+            (Mode::TaskReview, None),
+        ] {
+            for id in ["plan-brainstorm", "plan-research", "plan-breakdown"] {
+                let result = may_mark(mode, "a", before, &marked(id));
+                assert_eq!(result.is_ok(), own == Some(id), "{mode} {id}: {result:?}");
+            }
+        }
+        let more =
+            before.replace("- [ ] plan-breakdown", "- [ ] plan-research\n- [ ] plan-breakdown");
+        assert_eq!(may_mark(Mode::Brainstorm, "", before, &more), Ok(()));
+        let without = before.replace("- [ ] plan-breakdown\n", "");
+        let Refusal(told) = may_mark(Mode::Execute, "a", before, &without).unwrap_err();
+        assert!(told.contains("marks none of the planning tasks"), "{told}");
+        assert_eq!(may_mark(Mode::RepairState, "", before, &without), Ok(()));
     }
 
     #[test]

@@ -114,7 +114,7 @@ impl Picture {
                 picture.take(place, text.as_deref());
             }
         }
-        picture.tasks.sort_by(|one, other| in_order(&one.id).cmp(&in_order(&other.id)));
+        picture.tasks.sort_by_key(|task| in_order(&task.id));
         picture
     }
 

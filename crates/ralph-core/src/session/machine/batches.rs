@@ -25,7 +25,7 @@ pub(super) fn batching(view: &View<'_>) -> Turn {
     let outlooks = wanted.outlooks(view.picture, &view.seen.tries, view.iteration);
     let moves = |id: &&str| outlooks.iter().any(|(other, outlook)| other == id && outlook.moves());
     // What is under way may be in no wave, or have no file any more; it must end all the same.
-    let place = wanted.waves().iter().position(|wave| wave.iter().any(|id| moves(&id)));
+    let place = wanted.waves().iter().position(|wave| wave.iter().any(moves));
     let in_no_wave = view
         .progress
         .tasks()

@@ -265,7 +265,7 @@ fn results(seen: &Snapshot, call: &Invocation, bounds: &Bounds) -> Vec<Snapshot>
             let (text, _, _) = progress::repair(text, iteration, planning_of(iteration));
             session.file("progress.md", &text.replace("[?]", "[ ]"));
             if session.seen.text(Place::Metadata).is_some_and(|text| text.contains('[')) {
-                let text = SessionMetadata::new(&seen.id, State::Planning, iteration, now());
+                let text = SessionMetadata::first(&seen.id, State::Planning, iteration, now());
                 session.file("metadata.yaml", &text);
             }
             all.push(session);
@@ -330,6 +330,12 @@ fn planning_entry(session: &mut Session, id: &str, cycle: u32) {
     session.file("progress.md", &text);
 }
 
+/// As often as a failed task is tried again: not at all.
+fn once(mut session: Session) -> Session {
+    session.seen.instructions = Some("- max_subagent_retries: 0\n".to_owned());
+    session
+}
+
 fn known(mut session: Session, knows: bool) -> Snapshot {
     session.seen.running = knows.then(Vec::new);
     session.seen
@@ -349,9 +355,12 @@ fn every_way_from_the_request_to_the_tasks_ends() {
 
 #[test]
 fn every_way_through_the_waves_ends_also_when_tasks_fail() {
-    for (knows, tasks) in [(false, CHAIN), (true, &CHAIN[..2])] {
+    for (knows, tasks, start) in [
+        (false, CHAIN, once(Session::planned(CHAIN))),
+        (true, &CHAIN[..2], Session::planned(&CHAIN[..2])),
+    ] {
         let bounds = Bounds { silent: &[], careless: true, knows, feedback: false, tasks };
-        let found = explore(known(Session::planned(tasks), knows), &bounds);
+        let found = explore(known(start, knows), &bounds);
         assert!(found.states > 100, "{}", found.states);
         assert_eq!(found.ends, BTreeSet::from(["awaiting feedback", "complete"]));
         for state in [State::ExecutingBatch, State::ReviewingBatch, State::SessionReview] {
@@ -413,7 +422,9 @@ fn every_way_of_an_executor_that_vanishes_ends() {
         let tasks: &[(&str, &[&str])] = &[("a", &[])];
         let bounds =
             Bounds { silent: &[Mode::Execute], careless: true, knows, feedback: false, tasks };
-        let found = explore(known(Session::planned(tasks), knows), &bounds);
+        let start = Session::planned(tasks);
+        let start = if knows { once(start) } else { start };
+        let found = explore(known(start, knows), &bounds);
         assert!(found.modes.contains(&Mode::TimeoutFail), "{:?}", found.modes);
         assert!(found.modes.contains(&Mode::RebreakdownTask), "{:?}", found.modes);
         assert!(found.states > 100, "{}", found.states);

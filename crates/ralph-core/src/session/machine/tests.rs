@@ -432,3 +432,56 @@ fn asking_twice_writes_nothing_the_second_time() {
         assert_eq!(first.act, again.act);
     }
 }
+
+#[test]
+fn feedback_waits_for_the_calls_that_are_known_to_be_under_way() {
+    let mut session = failed_for_good();
+    session.file("iterations/2/feedbacks/x/feedbacks.md", &feedback(2));
+    let key = Key { mode: Mode::SessionReview, task: String::new(), iteration: 1, cycle: 0 };
+    session.seen.running = Some(vec![Running { key, since: now() }]);
+    assert!(
+        act(&session).starts_with("wait for the calls that are under way"),
+        "{}",
+        act(&session)
+    );
+    session.seen.running = Some(Vec::new());
+    assert_eq!(next(&session.seen, now()).state, State::Replanning);
+}
+
+/// Texts damaged at random, the same at each run: there is always an answer, and what is done is
+/// never given to anybody.
+#[test]
+fn whatever_a_hand_has_damaged_there_is_an_answer() {
+    let mut seed = 0x2545_f491_4f6c_dd1d_u64;
+    let mut random = |below: usize| {
+        seed ^= seed << 13;
+        seed ^= seed >> 7;
+        seed ^= seed << 17;
+        usize::try_from(seed % u64::try_from(below.max(1)).unwrap()).unwrap()
+    };
+    let pieces = [
+        "", "\n", "- [x] ", "[", "]", ": ", "  ", "é", "```\n", "---\n", "task-1", "|", "<!--",
+        "\r\n", "{", "#",
+    ];
+    for _ in 0..400 {
+        let mut session = failed_for_good();
+        session.file("iterations/2/feedbacks/x/feedbacks.md", &feedback(2));
+        let paths: Vec<String> = session.seen.files.keys().cloned().collect();
+        for _ in 0..=random(3) {
+            let path = &paths[random(paths.len())];
+            let letters: Vec<char> = session.text(path).chars().collect();
+            let (from, length) = (random(letters.len()), random(12));
+            let head: String = letters[..from].iter().collect();
+            let tail: String = letters[(from + length).min(letters.len())..].iter().collect();
+            session.file(path, &format!("{head}{}{tail}", pieces[random(pieces.len())]));
+        }
+        let step = next(&session.seen, now());
+        assert!(!step.act.to_string().starts_with("could not leave"), "{}", step.act);
+        let Ok(after) = apply(&session.seen, &step.changes, now()) else { continue };
+        let Act::Invoke(calls) = &step.act else { continue };
+        let progress = Picture::of(&after).progress.unwrap_or_default();
+        for call in calls.iter().filter(|call| call.mode == Mode::Execute) {
+            assert_ne!(progress.task(&call.key.task).unwrap().status, Status::Done);
+        }
+    }
+}

@@ -46,7 +46,7 @@ impl IterationMetadata {
     }
 
     /// A new document.
-    pub fn new(iteration: u32, now: Timestamp) -> String {
+    pub fn first(iteration: u32, now: Timestamp) -> String {
         format!(
             "version: 1\niteration: {iteration}\nstarted_at: {now:.0}\nplanning_complete: false\n\
              planning_completed_at: null\ncompleted_at: null\ntasks_defined: 0\n"

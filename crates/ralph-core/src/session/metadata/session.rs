@@ -126,7 +126,7 @@ impl SessionMetadata {
     }
 
     /// A new document.
-    pub fn new(id: &SessionId, state: State, iteration: u32, now: Timestamp) -> String {
+    pub fn first(id: &SessionId, state: State, iteration: u32, now: Timestamp) -> String {
         format!(
             "version: 1\nsession_id: {id}\ncreated_at: {now:.0}\nupdated_at: {now:.0}\n\
              status: in_progress # in_progress | completed | awaiting_feedback\niteration: {iteration}\n\
