@@ -2,8 +2,8 @@
 //!
 //! A planner, a questioner, executors and reviewers work in a folder of files. What comes next is told
 //! from these files alone: no conversation remembers it, and nobody has to be trusted to.
-//! [`machine::next`] answers, [`change::apply`] says what is written first, and [`rules`] keep each
-//! agent to its own. Nothing here opens a file: a [`snapshot::Snapshot`] comes in, texts go out.
+//! `machine::next` answers, `change::apply` says what is written first, and [`rules`] keep each
+//! agent to its own. Nothing here opens a file: a `snapshot::Snapshot` comes in, texts go out.
 //!
 //! Where each rule is:
 //!
@@ -11,26 +11,27 @@
 //! |---|---|
 //! | a session is named `<YYMMDD>-<hhmmss>`, without separators or dots | [`id`] |
 //! | the artefacts, their paths and their owners | [`place`] |
-//! | `progress.md` alone holds statuses: marks, sections, table of iterations | [`progress`], [`validate`] |
-//! | `metadata.yaml`, `iterations/<N>/metadata.yaml`: members, timing | [`metadata`] |
-//! | both are changed together or not at all | [`change::apply`] |
-//! | guardrails and their defaults | [`guardrails`] |
+//! | `progress.md` alone holds statuses: marks, sections, table of iterations | [`progress`], `validate` |
+//! | `metadata.yaml`, `iterations/<N>/metadata.yaml`: members, timing | `metadata` |
+//! | both are changed together or not at all | `change::apply` |
+//! | guardrails and their defaults | `guardrails` |
 //! | state and iteration from the metadata, else inferred | `machine/resolve.rs` |
-//! | feedback for the next iteration begins it, in any state | `machine/resolve.rs`, [`feedback`] |
-//! | what is malformed goes to REPAIR_STATE, with its lines | [`validate`], `machine/resolve.rs` |
+//! | feedback for the next iteration begins it, in any state | `machine/resolve.rs`, `feedback` |
+//! | what is malformed goes to REPAIR_STATE, with its lines | `validate`, `machine/resolve.rs` |
+//! | what the program mends by itself, and what it leaves | `repair`, [`progress::repair`] |
 //! | INITIALIZING; PLANNING, cycles, `planning.max_cycles` | `machine/planning.rs` |
 //! | REPLANNING: analysis, research, update, rebreakdown; `[F]` is open again | `machine/replanning.rs` |
-//! | BATCHING: waves from `depends_on`; circles and missing files | [`waves`], `machine/batches.rs` |
-//! | EXECUTING_BATCH: limits, stale `[/]`, dependencies, attempt numbers | `machine/batches.rs`, [`report`] |
+//! | BATCHING: waves from `depends_on`; circles and missing files | `waves`, `machine/batches.rs` |
+//! | EXECUTING_BATCH: limits, stale `[/]`, dependencies, attempt numbers | `machine/batches.rs`, `report` |
 //! | REVIEWING_BATCH: one task for each reviewer; rework in the next batch | `machine/batches.rs` |
-//! | a failed task is tried again as often as the guardrails let; then those behind it are skipped | [`waves`] |
+//! | a failed task is tried again as often as the guardrails let; then those behind it are skipped | `waves` |
 //! | SESSION_REVIEW: assessment to status; COMPLETE: success or feedback | `machine/closing.rs` |
-//! | every iteration's plan is kept, and never again changed | [`change::Change::KeepPlan`], [`rules`] |
+//! | every iteration's plan is kept, and never again changed | `change::Change::KeepPlan`, [`rules`] |
 //! | timeouts: again, 30 s, 60 s, 60 s, then split or give up | [`recovery`], `machine/give.rs` |
 //! | signals: four words, and where the router listens | [`signal`] |
 //! | one mode or one task for each call; the prompt is the one that was given | [`invocation`], [`rules`] |
 //! | the orchestrator writes nothing; task files, plans as they were | [`rules`] |
-//! | input and output of the router | [`snapshot`], [`machine::Output`] |
+//! | input and output of the router | `snapshot`, `machine::Output` |
 //!
 //! What reads YAML is behind the feature `session-files`: a hook needs names, rules and the calls that
 //! were given, and links no parser for it.
@@ -52,6 +53,8 @@ pub mod metadata;
 pub mod place;
 pub mod progress;
 pub mod recovery;
+#[cfg(feature = "session-files")]
+pub mod repair;
 #[cfg(feature = "session-files")]
 pub mod report;
 pub mod rules;

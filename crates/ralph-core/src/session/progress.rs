@@ -13,6 +13,7 @@ pub use repair::{Repaired, repair};
 pub use status::Status;
 
 use lines::Kind;
+use std::collections::HashMap;
 
 /// A progress document as it was read.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -159,17 +160,19 @@ impl Progress {
     /// that is done: what is done stays done, whatever a later section says.
     pub fn tasks(&self) -> Vec<&Entry> {
         let mut tasks: Vec<(u32, &Entry)> = Vec::new();
-        let sections = self.sections.iter().filter(|section| section.part == Part::Implementation);
-        for (iteration, entry) in sections
-            .flat_map(|section| section.entries.iter().map(|entry| (section.iteration, entry)))
-        {
-            match tasks.iter_mut().find(|(_, other)| other.id == entry.id) {
-                None => tasks.push((iteration, entry)),
-                Some((_, other)) if other.status == Status::Done => {}
-                Some(other) if entry.status == Status::Done || iteration > other.0 => {
-                    *other = (iteration, entry);
+        let mut places: HashMap<&str, usize> = HashMap::new();
+        for section in self.sections.iter().filter(|section| section.part == Part::Implementation) {
+            for entry in &section.entries {
+                let Some(place) = places.get(entry.id.as_str()) else {
+                    places.insert(&entry.id, tasks.len());
+                    tasks.push((section.iteration, entry));
+                    continue;
+                };
+                let (iteration, other) = &mut tasks[*place];
+                let is_later = section.iteration > *iteration || entry.status == Status::Done;
+                if other.status != Status::Done && is_later {
+                    (*iteration, *other) = (section.iteration, entry);
                 }
-                Some(_) => {}
             }
         }
         tasks.into_iter().map(|(_, entry)| entry).collect()

@@ -11,8 +11,17 @@ pub struct Report {
     pub attempt: u32,
     /// In which iteration it was written; the first if it does not say.
     pub iteration: u32,
-    /// True if a reviewer has said what it is worth.
-    pub is_judged: bool,
+    /// What a reviewer has said of it; none as long as none has.
+    pub verdict: Option<Verdict>,
+}
+
+/// What a reviewer says of an attempt.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Verdict {
+    /// The task is done.
+    Qualified,
+    /// It is not.
+    Failed,
 }
 
 impl Report {
@@ -20,7 +29,7 @@ impl Report {
     pub fn parse(attempt: u32, text: Option<&str>) -> Report {
         let yaml = text.and_then(front_matter).and_then(|(yaml, _)| Yaml::parse(yaml).ok());
         let iteration = yaml.and_then(|yaml| yaml.number(&["iteration"])).unwrap_or(1);
-        Report { attempt, iteration, is_judged: text.is_some_and(is_judged) }
+        Report { attempt, iteration, verdict: text.and_then(verdict) }
     }
 }
 
@@ -31,15 +40,19 @@ pub fn next_attempt(reports: &[Report]) -> u32 {
     highest.max(count).saturating_add(1)
 }
 
-/// A verdict behind the heading of the second part; the executor leaves that part empty.
-fn is_judged(text: &str) -> bool {
+/// The last verdict behind the heading of the second part; the executor leaves that part empty.
+fn verdict(text: &str) -> Option<Verdict> {
     let behind =
         text.lines().skip_while(|line| !(line.starts_with('#') && line.contains("PART 2")));
-    behind.map(|line| line.replace(['*', '`'], "")).any(|line| {
-        let said =
-            line.trim_start().trim_start_matches("- ").strip_prefix("Status:").map(str::trim);
-        matches!(said, Some("Qualified" | "Failed"))
-    })
+    let verdicts = behind.map(|line| line.replace(['*', '`'], "")).filter_map(|line| {
+        let line = line.trim_start().trim_start_matches("- ");
+        match line.strip_prefix("Status:")?.trim() {
+            "Qualified" => Some(Verdict::Qualified),
+            "Failed" => Some(Verdict::Failed),
+            _ => None,
+        }
+    });
+    verdicts.last()
 }
 
 /// How many attempts of an iteration left a report.
@@ -81,7 +94,7 @@ mod tests {
         let report = |(attempt, iteration): &(u32, u32)| Report {
             attempt: *attempt,
             iteration: *iteration,
-            is_judged: true,
+            verdict: Some(Verdict::Failed),
         };
         of.iter().map(report).collect()
     }
@@ -111,39 +124,15 @@ mod tests {
 
     #[test]
     fn a_report_is_judged_when_its_second_part_says_so() {
-        let report = |rest: &str| {
-            format!(
-                "## PART 1
-**Status**: Failed
-## PART 2: REVIEW REPORT
-{rest}"
-            )
-        };
+        let part_1 = "## PART 1\n**Status**: Failed\n## PART 2: REVIEW REPORT\n";
         for (rest, expected) in [
-            (
-                "*(To be appended)*
-[Leave empty]
-",
-                false,
-            ),
-            (
-                "**Status**: Qualified | Failed
-",
-                false,
-            ),
-            (
-                "### Recommendation
-**Status**: Failed
-",
-                true,
-            ),
-            (
-                "- Status: Qualified
-",
-                true,
-            ),
+            ("*(To be appended)*\n[Leave empty]\n", None),
+            ("**Status**: Qualified | Failed\n", None),
+            ("### Recommendation\n**Status**: Failed\n", Some(Verdict::Failed)),
+            ("- Status: Qualified\n", Some(Verdict::Qualified)),
         ] {
-            assert_eq!(Report::parse(1, Some(&report(rest))).is_judged, expected, "{rest}");
+            let text = format!("{part_1}{rest}");
+            assert_eq!(Report::parse(1, Some(&text)).verdict, expected, "{rest}");
         }
     }
 

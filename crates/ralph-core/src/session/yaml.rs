@@ -10,7 +10,7 @@ use std::fmt;
 const DEEPEST: usize = 16;
 
 /// Of all values together: these documents have a dozen.
-const MOST: usize = 10_000;
+const MOST: usize = 1_000;
 
 /// A document as it was read.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

@@ -219,7 +219,7 @@ fn execute(view: &View<'_>, entry: &Entry, told: &str) -> Invocation {
     let again = view.seen.tries.get(&call.key).is_some_and(|one| one.failures > 0)
         || entry.status == Status::InProgress;
     let unjudged =
-        reports.iter().max_by_key(|report| report.attempt).filter(|last| !last.is_judged);
+        reports.iter().max_by_key(|report| report.attempt).filter(|last| last.verdict.is_none());
     let attempt = match unjudged {
         Some(last) if again && entry.status != Status::Failed => last.attempt,
         _ => next_attempt(reports),
