@@ -144,6 +144,13 @@ mod tests {
     }
 
     #[test]
+    fn what_stands_in_a_comment_asks_for_nothing() {
+        let text =
+            "## New Requirements\n<!--\n- A back door\n-->\n<!-- - one\n- two -->\n- A bell\n";
+        assert_eq!(Feedback::parse(2, "s", text).0.requirements, ["A bell"]);
+    }
+
+    #[test]
     fn a_batch_for_another_iteration_is_told() {
         let text = template(2, "s", now()).replace("## Artifacts", "- A back door\n## Artifacts");
         let (_, found) = Feedback::parse(3, "s", &text);

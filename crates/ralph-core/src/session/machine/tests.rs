@@ -125,6 +125,18 @@ fn a_wave_is_carried_out_side_by_side_and_then_judged() {
 }
 
 #[test]
+fn what_failed_waits_until_its_batch_is_judged() {
+    let mut session = Session::planned(WAVES);
+    step(&mut session);
+    session.mark("task-1", "[F]");
+    session.mark("task-3", "[P]");
+    session.file("reports/task-3-report.md", &report("task-3", 1, None));
+    assert_eq!(next(&session.seen, now()).state, State::ReviewingBatch);
+    session.mark("task-3", "[x]");
+    assert_eq!(next(&session.seen, now()).state, State::ExecutingBatch);
+}
+
+#[test]
 fn no_more_run_side_by_side_than_the_guardrails_let() {
     let many: Vec<(String, Vec<&str>)> = (1..=6).map(|at| (format!("t{at}"), vec![])).collect();
     let tasks: Vec<(&str, &[&str])> = many.iter().map(|(id, on)| (id.as_str(), &on[..])).collect();
