@@ -158,7 +158,7 @@ fn the_whole_way_with_a_word_in_another_terminal() {
     let printed = world.finish(child, "");
     assert_eq!(printed.exit, 0, "{printed:#?}");
     assert!(printed.stdout.contains("ended approved at"), "{printed:#?}");
-    assert!(printed.stdout.contains("carried out by /ralph in Claude Code"), "{printed:#?}");
+    assert!(printed.stdout.contains("/ralph in Claude Code carries the plan out"), "{printed:#?}");
     for words in [
         "Task: Add a login",
         "round 1, ralplan-metis: [RALPLAN] Gap finder consulted",

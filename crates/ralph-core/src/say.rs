@@ -1,5 +1,6 @@
 //! What people are told, in one line each.
 
+use crate::ralplan;
 use crate::receipt::{self, Standing};
 use crate::state::{Criterion, EndingKind, LoopState, Mode, PauseCause};
 use crate::{graph, refusal};
@@ -23,7 +24,16 @@ pub fn paused(state: &LoopState) -> String {
     };
     let colon = if what.is_empty() { "" } else { ":" };
     let command = if state.mode == Mode::Ralplan { "/ralplan" } else { "/ralph" };
-    format!("paused at {}{cause}{colon}{what} {command} continues", state.position())
+    let (_, position) = what_and_where(state);
+    format!("paused at {position}{cause}{colon}{what} {command} continues")
+}
+
+/// What it is called, and how far it came in its own count: a planning counts rejections.
+pub fn what_and_where(state: &LoopState) -> (&'static str, String) {
+    match &state.ralplan {
+        Some(plan) => ("planning", ralplan::position(plan)),
+        None => ("loop", state.position()),
+    }
 }
 
 /// How the loop ended, what was achieved and what not, how long it took, and what to do next.
@@ -35,10 +45,10 @@ pub fn ended(state: &LoopState) -> String {
     };
     let detail =
         if ending.detail.is_empty() { String::new() } else { format!(": {}", ending.detail) };
+    let (what, position) = what_and_where(state);
     let mut text = line(&format!(
-        "loop {} ended {kind} at {} after {}{detail}.",
+        "{what} {} ended {kind} at {position} after {}{detail}.",
         state.loop_id,
-        state.position(),
         lasted(state, ending.at)
     ));
     for part in [achieved(state), warnings(state), next_command(state)] {
@@ -132,6 +142,9 @@ pub fn next_command(state: &LoopState) -> String {
             "`ralph explain 3 --loop {id}` tells the last decisions; /ralph \"…\" with a higher \
              bound starts again."
         ),
+        EndingKind::Approved => {
+            "/ralph in Claude Code carries the plan out, or `ralph build` in a terminal.".to_owned()
+        }
         EndingKind::Stalled => format!(
             "`ralph explain 3 --loop {id}` tells the last decisions; change the task before \
              starting again."

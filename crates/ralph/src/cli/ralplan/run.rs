@@ -309,18 +309,10 @@ impl Driver<'_> {
         }
         let is_approved =
             state.ending.as_ref().is_some_and(|ending| ending.kind == EndingKind::Approved);
-        let mut text = say::ended(&state);
-        if is_approved {
-            text.push_str(CARRY_OUT);
-        }
-        screen::print(&screen::visible_lines(&text))?;
+        screen::print(&screen::visible_lines(&say::ended(&state)))?;
         Ok(if is_approved { Exit::Done } else { Exit::No })
     }
 }
 
 const UNHEARD: &str = "no hook of Ralph was called in this round; `ralph install` registers them, and \
                        `ralph doctor` says what is missing";
-
-/// How what was agreed to is begun.
-const CARRY_OUT: &str =
-    "\nThe plan is carried out by /ralph in Claude Code, or by `ralph build` in a terminal.";

@@ -21,11 +21,12 @@ pub(super) enum Form {
 /// One loop.
 pub(super) fn describe(one: &Looked, form: Form, now: Timestamp) -> String {
     let state = &one.state;
+    let (what, position) = say::what_and_where(state);
+    let phase = if what == "planning" && state.is_running() { what } else { state.phase.as_str() };
     let mut text = format!(
-        "{}  {}  {}",
+        "{}  {}  {position}",
         visible(&state.loop_id),
-        screen::coloured(&visible(state.phase.as_str()), colour(state)),
-        state.position()
+        screen::coloured(&visible(phase), colour(state)),
     );
     for (label, value) in rows(one, now) {
         if !value.is_empty() {
@@ -76,7 +77,8 @@ pub(super) fn next(one: &Looked) -> String {
     match state.phase {
         Phase::Planned => "/ralph in Claude Code starts it".to_owned(),
         Phase::Paused if state.mode == Mode::Ralplan => {
-            "/ralplan in its session goes on with it, as `ralph resume` does".to_owned()
+            "/ralplan in its session goes on with it, or `ralph ralplan run` in a terminal"
+                .to_owned()
         }
         Phase::Implementation if state.mode == Mode::Ralplan => {
             let awaits = state.ralplan.as_ref().map(|plan| &plan.phase);
