@@ -59,6 +59,11 @@ impl Home {
         self.root.join("archive")
     }
 
+    /// The folder of what is known of orchestrated sessions beside their files.
+    pub fn sessions(&self) -> PathBuf {
+        self.root.join("sessions")
+    }
+
     /// Makes the folders, private to their owner.
     ///
     /// # Errors

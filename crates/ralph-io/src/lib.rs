@@ -43,6 +43,8 @@ pub mod project_files;
 pub mod receipts;
 pub mod repository;
 mod scratch;
+#[cfg(feature = "session-files")]
+pub mod sessions;
 pub mod settings;
 pub mod stdin;
 pub mod store;

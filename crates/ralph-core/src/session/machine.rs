@@ -16,7 +16,7 @@ mod step;
 pub use met::met;
 pub use step::{Act, Output, Step, output};
 
-pub(super) use resolve::resolve;
+pub use resolve::resolve;
 
 use super::change::{Change, advance};
 use super::finding::Finding;

@@ -10,7 +10,7 @@ use super::recovery::Tries;
 use super::report::attempts_in;
 use super::snapshot::Picture;
 use crate::graph::{self, Flaw};
-use crate::state::Task;
+use crate::state::{Task, TaskStatus};
 use std::collections::BTreeMap;
 
 /// The tasks as a graph, with their statuses.
@@ -80,6 +80,19 @@ impl Wanted {
     /// The status of a task.
     pub fn status(&self, id: &str) -> Option<Status> {
         self.statuses.get(id).copied()
+    }
+
+    /// The tasks for a drawing. What is reviewed is under way, and what is cancelled is not to be waited for.
+    pub fn drawn(&self) -> Vec<Task> {
+        let status = |id: &str| match self.status(id) {
+            None | Some(Status::Open) => TaskStatus::Pending,
+            Some(Status::InProgress | Status::ReviewPending) => TaskStatus::InProgress,
+            Some(Status::Done) => TaskStatus::Done,
+            Some(Status::Failed) => TaskStatus::Failed,
+            Some(Status::Cancelled) => TaskStatus::Blocked,
+        };
+        let drawn = |task: &Task| Task { status: status(&task.id), ..task.clone() };
+        self.tasks.iter().map(drawn).collect()
     }
 
     /// The waves, each with the ids of its tasks.

@@ -12,7 +12,7 @@ use super::step::Act;
 use super::{Turn, View};
 
 /// The state and the iteration.
-pub(in super::super) fn resolve(picture: &Picture) -> (State, u32) {
+pub fn resolve(picture: &Picture) -> (State, u32) {
     let metadata = picture.metadata.unwrap_or_default();
     let iteration = metadata.iteration.unwrap_or_else(|| {
         let by_progress =

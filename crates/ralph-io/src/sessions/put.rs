@@ -1,0 +1,81 @@
+//! What a person puts into a session: a word while it works, or a batch of feedback.
+
+use super::{Sessions, target};
+use crate::clock;
+use anyhow::{Result, bail};
+use jiff::Timestamp;
+use ralph_core::session::feedback;
+use ralph_core::session::id::SessionId;
+use ralph_core::session::place::{Place, folder};
+use ralph_core::session::signal::Word;
+
+impl Sessions {
+    /// Sends a signal, and gives the path of its file; none if there is no such session.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn send(
+        &self,
+        id: &SessionId,
+        (word, text): (Word, &str),
+        at: Timestamp,
+    ) -> Result<Option<String>> {
+        let content = match text.trim() {
+            "" => format!("{}\n", word.as_str()),
+            text => format!("{}: {text}\n", word.as_str()),
+        };
+        let second = clock::compact(at).replace('Z', "");
+        self.put(id, &content, |number| {
+            // Those of one moment are heard in the order in which they were sent.
+            let nano = at.subsec_nanosecond().saturating_add(number);
+            Place::SignalInput(&format!("{second}.{nano:09}Z")).to_string()
+        })
+    }
+
+    /// Lays out a batch of feedback for an iteration, and gives the path of its file; none if there is no
+    /// such session.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn feedback(
+        &self,
+        id: &SessionId,
+        iteration: u32,
+        at: Timestamp,
+    ) -> Result<Option<String>> {
+        for later in 0..60 {
+            // A folder is one batch: the next of the same second is a second later.
+            let at = at + jiff::SignedDuration::from_secs(later);
+            let stamp = clock::compact(at).replace('T', "-").replace('Z', "");
+            let place = Place::Feedback { iteration, stamp: &stamp, file: "" };
+            if self.folder(id).join(place.to_string()).exists() {
+                continue;
+            }
+            let text = feedback::template(iteration, &stamp, at);
+            let place = Place::Feedback { iteration, stamp: &stamp, file: feedback::FILE };
+            return self.put(id, &text, |_| place.to_string());
+        }
+        bail!("there is a batch of feedback for each second of the last minute; try again later")
+    }
+
+    /// Writes a new file at the first of the places at which there is none.
+    fn put(
+        &self,
+        id: &SessionId,
+        text: &str,
+        place: impl Fn(i32) -> String,
+    ) -> Result<Option<String>> {
+        if !self.is_there(id)? {
+            return Ok(None);
+        }
+        let _held = self.lock(id)?;
+        for number in 0..1_000 {
+            let name = format!("{}{}", folder(id), place(number));
+            if self.top.join(&name).symlink_metadata().is_err() {
+                target::write(&self.top, &name, text)?;
+                return Ok(Some(name));
+            }
+        }
+        bail!("could not find a free name for it; try again")
+    }
+}
