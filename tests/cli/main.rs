@@ -13,6 +13,7 @@ mod parallel_run;
 mod plan;
 mod ralplan_run;
 mod replay;
+mod session;
 mod signal;
 mod starting;
 mod status;

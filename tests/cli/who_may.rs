@@ -81,6 +81,9 @@ fn every_command_of_the_list_that_exists_is_refused() {
             "task import" => vec!["task", "import", "-"],
             "checkpoint restore" => vec!["checkpoint", "restore", "1"],
             "signal" => vec!["signal", "steer", "x"],
+            "session new" => vec!["session", "new", "x"],
+            "session signal" => vec!["session", "signal", "info", "x"],
+            "session feedback" => vec!["session", "feedback", "new"],
             _ => words,
         };
         let printed = world.in_session("S", &given, "");

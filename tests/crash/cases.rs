@@ -4,6 +4,7 @@ mod commands;
 mod hooks;
 mod planning;
 mod ralplan;
+mod sessions;
 
 use crate::world::World;
 use serde_json::Value;
@@ -66,7 +67,7 @@ const CASE: Case = Case {
 /// All of them.
 pub(crate) fn all() -> Vec<&'static Case> {
     let hooks = hooks::CASES.iter().chain(planning::CASES);
-    hooks.chain(commands::CASES).chain(ralplan::CASES).collect()
+    hooks.chain(commands::CASES).chain(ralplan::CASES).chain(sessions::CASES).collect()
 }
 
 /// A hook at an event of the session.

@@ -26,6 +26,11 @@ const READING: &[&str] = &[
     "parallel next",
     "ralplan status",
     "ralplan next",
+    "session list",
+    "session waves",
+    "session validate",
+    "session status",
+    "session graph",
 ];
 
 pub(crate) const TESTS: &[(&str, fn())] =

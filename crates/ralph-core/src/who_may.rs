@@ -5,7 +5,7 @@
 
 /// Commands for a person only, each with what the person types in the session instead; an empty
 /// one can be given only in another terminal.
-pub const PERSONS_ONLY: [(&str, &str); 19] = [
+pub const PERSONS_ONLY: [(&str, &str); 22] = [
     ("start", "/ralph"),
     ("task import", "/ralph-plan"),
     ("plan", ""),
@@ -17,6 +17,10 @@ pub const PERSONS_ONLY: [(&str, &str); 19] = [
     ("resume", "/ralph"),
     ("adopt", ""),
     ("trust", ""),
+    // Before `signal`: in a text that is no command line the first that fits is named.
+    ("session new", ""),
+    ("session signal", ""),
+    ("session feedback", ""),
     ("signal", ""),
     ("install", ""),
     ("uninstall", ""),
@@ -78,6 +82,9 @@ mod tests {
             "parallel merge",
             "parallel next",
             "parallel clean",
+            "session next",
+            "session mark",
+            "session repair",
         ]) {
             assert_eq!(refusal(command), None, "{command}");
         }

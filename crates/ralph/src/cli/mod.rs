@@ -29,6 +29,7 @@ mod resume;
 mod round;
 pub(crate) mod rounds;
 pub(crate) mod screen;
+mod session;
 mod session_id;
 mod settle;
 mod signal;
@@ -89,6 +90,9 @@ enum Command {
     /// Have a plan made, judged, and agreed to by a person before anything is done
     #[command(subcommand)]
     Ralplan(ralplan::Command),
+    /// Route a planner, a questioner, executors and reviewers through a job, iteration by iteration
+    #[command(subcommand)]
+    Session(session::Command),
     /// Look at the loop's tasks and change them
     Task(task::Args),
     /// Bring the tasks to what a planner wrote; the same as `ralph task sync`
@@ -147,6 +151,7 @@ impl Command {
             Command::Plan(_) => "plan",
             Command::Parallel(command) => command.name(),
             Command::Ralplan(command) => command.name(),
+            Command::Session(command) => command.name(),
             Command::Install(_) => "install",
             Command::Uninstall(_) => "uninstall",
             Command::Verify(_) => "verify",
@@ -188,6 +193,7 @@ pub fn run() -> ExitCode {
         Command::Build(args) => build::run(&args),
         Command::Parallel(command) => parallel::run(&command),
         Command::Ralplan(command) => ralplan::run(&command),
+        Command::Session(command) => session::run(&command),
         Command::Plan(args) => plan::run(&args),
         Command::Install(args) => install::run(&args),
         Command::Uninstall(args) => uninstall::run(&args),

@@ -8,6 +8,8 @@ mod lint;
 mod show;
 pub(super) mod sync;
 
+pub(super) use show::{Format, in_format};
+
 use super::exit::{Exit, bad_state, refused};
 use super::here::Here;
 use super::note::note_at;

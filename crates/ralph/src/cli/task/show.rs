@@ -5,6 +5,7 @@ use super::super::here::Here;
 use super::super::screen::{self, visible, visible_lines};
 use super::super::which::{self, Wanted, Which};
 use anyhow::Result;
+use jiff::Timestamp;
 use ralph_core::graph::render::{self, Show};
 use ralph_core::graph::{self, Graph, Refused, draw};
 use ralph_core::state::Task;
@@ -60,7 +61,7 @@ pub(crate) struct Drawing {
 
 /// The languages that a graph is drawn in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-enum Format {
+pub(crate) enum Format {
     Text,
     Dot,
     Mermaid,
@@ -128,11 +129,21 @@ pub(super) fn drawing(here: &Here, args: &Drawing) -> Result<Exit> {
 
 /// A drawing of these tasks.
 pub(super) fn drawn(here: &Here, args: &Drawing, tasks: &[Task], none: &str) -> Result<Exit> {
-    match args.format {
-        Format::Text => draw(tasks, &draw::text(tasks, here.now), none),
+    in_format(args.format, tasks, here.now, none)
+}
+
+/// A drawing in one of the languages.
+pub(crate) fn in_format(
+    format: Format,
+    tasks: &[Task],
+    now: Timestamp,
+    none: &str,
+) -> Result<Exit> {
+    match format {
+        Format::Text => draw(tasks, &draw::text(tasks, now), none),
         // What reads these languages reads an empty graph, too.
-        Format::Dot => print(&draw::dot(tasks, here.now)),
-        Format::Mermaid => print(&draw::mermaid(tasks, here.now)),
+        Format::Dot => print(&draw::dot(tasks, now)),
+        Format::Mermaid => print(&draw::mermaid(tasks, now)),
     }
 }
 

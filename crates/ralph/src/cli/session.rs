@@ -1,0 +1,167 @@
+//! `ralph session …`: an orchestrated session, whose router is this program. It says which agent is called
+//! next and with what; a model, a script or a person carries that out.
+
+mod list;
+mod mark;
+mod mend;
+mod new;
+mod next;
+mod put;
+mod waves;
+
+use super::exit::{Exit, bad_state, refused};
+use super::here::Here;
+use anyhow::Result;
+use ralph_core::session::id::{REFUSED, SessionId};
+use ralph_core::session::snapshot::{Picture, Snapshot};
+use ralph_core::session::state::Standing;
+use ralph_io::sessions::{Changed, Sessions};
+
+/// What to do about a session.
+#[derive(Debug, clap::Subcommand)]
+pub(crate) enum Command {
+    /// Begin a session
+    New(new::Args),
+    /// List the sessions of the project
+    List,
+    /// Say which agents are called now, and with what; what comes before that is written
+    Next(next::Args),
+    /// Set the status of a task in `progress.md`
+    Mark(mark::Args),
+    /// Show the waves in which the tasks are carried out
+    Waves(waves::Waves),
+    /// Say something to a session while it works
+    Signal(put::Signal),
+    /// Say what the next iteration is to do
+    #[command(subcommand)]
+    Feedback(put::Feedback),
+    /// Say what is wrong with the files of a session
+    Validate(mend::Validate),
+    /// Put right what of a damaged session can be
+    Repair(mend::Repair),
+    /// Say where a session stands; nothing is written
+    Status(next::Args),
+    /// Draw the tasks and what depends on what
+    Graph(waves::Drawing),
+}
+
+impl Command {
+    /// The command as it is typed, without its arguments.
+    pub(crate) fn name(&self) -> &'static str {
+        match self {
+            Command::New(_) => "session new",
+            Command::List => "session list",
+            Command::Next(_) => "session next",
+            Command::Mark(_) => "session mark",
+            Command::Waves(_) => "session waves",
+            Command::Signal(_) => "session signal",
+            Command::Feedback(_) => "session feedback",
+            Command::Validate(_) => "session validate",
+            Command::Repair(_) => "session repair",
+            Command::Status(_) => "session status",
+            Command::Graph(_) => "session graph",
+        }
+    }
+}
+
+/// Does it.
+pub(crate) fn run(command: &Command) -> Result<Exit> {
+    let here = Here::gather()?;
+    let sessions = Sessions::of(&here.root, &here.home)?;
+    let place = Place { here, sessions };
+    match command {
+        Command::New(args) => new::run(&place, args),
+        Command::List => list::run(&place),
+        Command::Next(args) => next::next(&place, args),
+        Command::Mark(args) => mark::run(&place, args),
+        Command::Waves(args) => waves::waves(&place, args),
+        Command::Signal(args) => put::signal(&place, args),
+        Command::Feedback(put::Feedback::New(args)) => put::feedback(&place, args),
+        Command::Validate(args) => mend::validate(&place, args),
+        Command::Repair(args) => mend::repair(&place, args),
+        Command::Status(args) => next::status(&place, args),
+        Command::Graph(args) => waves::drawing(&place, args),
+    }
+}
+
+/// Which session.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Which {
+    /// The session's name [default: the only one that is not completed]
+    #[arg(long, value_name = "ID")]
+    id: Option<String>,
+}
+
+/// Where the command was given, and the sessions there.
+#[derive(Debug)]
+struct Place {
+    here: Here,
+    sessions: Sessions,
+}
+
+impl Place {
+    /// The session that is meant.
+    fn find(&self, which: &Which) -> Result<SessionId> {
+        if let Some(name) = &which.id {
+            return named(name);
+        }
+        let all = self.sessions.list();
+        let mut open = Vec::new();
+        for id in &all {
+            if !is_completed(&self.read(id)?) {
+                open.push(id.clone());
+            }
+        }
+        let names = |ids: &[SessionId]| -> String {
+            let names: Vec<String> = ids.iter().map(|id| format!("`--id {id}`")).collect();
+            names.join(" or ")
+        };
+        match (open.as_slice(), all.as_slice()) {
+            ([one], _) | ([], [one]) => Ok(one.clone()),
+            ([], []) => Err(refused(Exit::No, NONE)),
+            ([], all) => Err(refused(
+                Exit::No,
+                format!("all sessions are completed; say which is meant: {}", names(all)),
+            )),
+            (open, _) => Err(refused(
+                Exit::No,
+                format!("there are {} sessions; say which is meant: {}", open.len(), names(open)),
+            )),
+        }
+    }
+
+    fn read(&self, id: &SessionId) -> Result<Snapshot> {
+        self.sessions.read(id).map_err(bad_state)?.ok_or_else(|| missing(id))
+    }
+
+    /// Reads, decides and writes in one step.
+    fn update<T>(
+        &self,
+        id: &SessionId,
+        decide: impl FnMut(&Snapshot) -> Result<(Snapshot, T)>,
+    ) -> Result<Changed<T>> {
+        // What was refused says so itself; anything else is a file.
+        let as_bad_state = |error: anyhow::Error| match error.is::<super::exit::Refused>() {
+            true => error,
+            false => bad_state(error),
+        };
+        self.sessions.update(id, decide).map_err(as_bad_state)?.ok_or_else(|| missing(id))
+    }
+}
+
+/// What is said where there is none.
+const NONE: &str = "there is no session here; `ralph session new TASK` begins one";
+
+fn named(name: &str) -> Result<SessionId> {
+    SessionId::parse(name).map_err(|_| refused(Exit::Usage, REFUSED))
+}
+
+fn missing(id: &SessionId) -> anyhow::Error {
+    let what = format!("there is no session {id}; `ralph session new --id {id} TASK` begins it");
+    refused(Exit::No, what)
+}
+
+fn is_completed(seen: &Snapshot) -> bool {
+    let metadata = Picture::of(seen).metadata;
+    metadata.and_then(|metadata| metadata.standing) == Some(Standing::Completed)
+}

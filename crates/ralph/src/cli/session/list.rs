@@ -1,0 +1,28 @@
+//! `ralph session list`: the sessions of the project, each on a line.
+
+use super::super::exit::Exit;
+use super::super::screen::{self, visible};
+use super::{NONE, Place};
+use anyhow::Result;
+use ralph_core::session::machine;
+
+pub(super) fn run(place: &Place) -> Result<Exit> {
+    let mut lines = Vec::new();
+    for id in place.sessions.list() {
+        // One that cannot be read does not hide the others.
+        lines.push(match place.read(&id) {
+            Ok(seen) => {
+                let step = machine::next(&seen, place.here.now);
+                let said = machine::output(&seen, &step);
+                let tasks = said.tasks_summary;
+                format!(
+                    "{id}  {}  iteration {}  {} of {} tasks done  {}",
+                    said.current_state, said.iteration, tasks.completed, tasks.total, said.status
+                )
+            }
+            Err(error) => format!("{id}  {}", visible(&format!("{error:#}"))),
+        });
+    }
+    screen::print(if lines.is_empty() { NONE.to_owned() } else { lines.join("\n") }.as_str())?;
+    Ok(Exit::Done)
+}

@@ -1,0 +1,64 @@
+//! `ralph session new`: a folder for a session, and what it is asked for.
+
+use super::super::exit::{Exit, bad_state, refused};
+use super::super::screen;
+use super::{Place, named};
+use anyhow::Result;
+use jiff::{SignedDuration, Timestamp};
+use ralph_core::session::id::SessionId;
+use ralph_core::session::place::folder;
+use ralph_io::{clock, given};
+
+/// What is asked for.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// What is to be done; `-` reads it from standard input
+    #[arg(required = true)]
+    task: Vec<String>,
+    /// Its name, <YYMMDD>-<hhmmss> [default: the time, in UTC]
+    #[arg(long, value_name = "ID")]
+    id: Option<String>,
+}
+
+pub(super) fn run(place: &Place, args: &Args) -> Result<Exit> {
+    let task = match args.task.as_slice() {
+        [dash] if dash == "-" => given::stdin()?,
+        words => words.join(" "),
+    };
+    if task.trim().is_empty() {
+        return Err(refused(Exit::Usage, "the task is missing; say it in words"));
+    }
+    let id = match &args.id {
+        Some(name) => {
+            let id = named(name)?;
+            if !place.sessions.begin(&id, task.trim()).map_err(bad_state)? {
+                let what =
+                    format!("there is a session {id}; `ralph session next --id {id}` goes on");
+                return Err(refused(Exit::No, what));
+            }
+            id
+        }
+        None => begin(place, task.trim())?,
+    };
+    let next =
+        format!("session {id} begun in `{}`\n`ralph session next` says what to do", folder(&id));
+    screen::print(&next)?;
+    Ok(Exit::Done)
+}
+
+/// Under the name of this second, or of the next that is free.
+fn begin(place: &Place, task: &str) -> Result<SessionId> {
+    for later in 0..60 {
+        let id = of_second(place.here.now + SignedDuration::from_secs(later))?;
+        if place.sessions.begin(&id, task).map_err(bad_state)? {
+            return Ok(id);
+        }
+    }
+    Err(refused(Exit::No, "each second of this minute has a session; say a name with `--id ID`"))
+}
+
+fn of_second(at: Timestamp) -> Result<SessionId> {
+    let stamp = clock::compact(at).replace('T', "-").replace('Z', "");
+    // The century is not part of the name.
+    named(stamp.get(2..).unwrap_or_default())
+}

@@ -1,0 +1,107 @@
+//! `ralph session next` and `status`: what the router says. The one writes what comes before the calls,
+//! the other only looks.
+
+use super::super::exit::{Exit, refused};
+use super::super::screen::{self, visible_lines};
+use super::{Place, Which};
+use anyhow::Result;
+use ralph_core::session::change::apply;
+use ralph_core::session::finding::Weight;
+use ralph_core::session::invocation::Invocation;
+use ralph_core::session::machine::{self, Act, Step};
+use ralph_core::session::snapshot::Snapshot;
+use serde_json::{Map, Value, json};
+use std::fmt::Write;
+
+/// Which session, and how it is shown.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// Print one JSON document
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    which: Which,
+}
+
+pub(super) fn next(place: &Place, args: &Args) -> Result<Exit> {
+    let id = place.find(&args.which)?;
+    let changed = place.update(&id, |seen| decided(place, seen))?;
+    show(&changed.after, &changed.what, args.json)
+}
+
+pub(super) fn status(place: &Place, args: &Args) -> Result<Exit> {
+    let id = place.find(&args.which)?;
+    let (after, step) = decided(place, &place.read(&id)?)?;
+    show(&after, &step, args.json)
+}
+
+fn decided(place: &Place, seen: &Snapshot) -> Result<(Snapshot, Step)> {
+    let step = machine::next(seen, place.here.now);
+    let after =
+        apply(seen, &step.changes, place.here.now).map_err(|why| refused(Exit::BadState, why))?;
+    Ok((after, step))
+}
+
+fn show(after: &Snapshot, step: &Step, as_json: bool) -> Result<Exit> {
+    match as_json {
+        true => screen::print_json(&document(after, step)?)?,
+        false => screen::print(&visible_lines(&text(after, step)))?,
+    }
+    // A script that only looks at the code stops where a person is needed.
+    Ok(if step.act.status() == "blocked" { Exit::No } else { Exit::Done })
+}
+
+/// The members of the contract, and what a program needs to carry the step out.
+fn document(after: &Snapshot, step: &Step) -> Result<Value> {
+    let mut document = serde_json::to_value(machine::output(after, step))?;
+    let calls: Vec<Value> = calls(step).iter().map(call).collect();
+    let until = match &step.act {
+        Act::Wait { until, .. } => until.map(|until| format!("{until:.0}")),
+        _ => None,
+    };
+    let findings: Vec<String> = step.findings.iter().map(ToString::to_string).collect();
+    if let Some(members) = document.as_object_mut() {
+        members.insert("invocations".to_owned(), Value::from(calls));
+        members.insert("wait_until".to_owned(), Value::from(until));
+        members.insert("findings".to_owned(), Value::from(findings));
+    }
+    Ok(document)
+}
+
+fn calls(step: &Step) -> &[Invocation] {
+    match &step.act {
+        Act::Invoke(calls) => calls,
+        _ => &[],
+    }
+}
+
+fn call(call: &Invocation) -> Value {
+    let inputs: Map<String, Value> =
+        call.inputs.iter().map(|(name, said)| ((*name).to_owned(), json!(said))).collect();
+    json!({
+        "agent": call.agent().name(), "mode": call.mode.word(), "inputs": inputs, "prompt": call.prompt(),
+    })
+}
+
+fn text(after: &Snapshot, step: &Step) -> String {
+    let said = machine::output(after, step);
+    let mut text = format!(
+        "session {}: {}, iteration {}",
+        said.session_id, said.current_state, said.iteration
+    );
+    // Writing to a string cannot fail.
+    if said.current_wave > 0 {
+        let _ = write!(text, ", wave {}", said.current_wave);
+    }
+    let tasks = said.tasks_summary;
+    let _ = writeln!(text, ", {} of {} tasks done", tasks.completed, tasks.total);
+    let _ = writeln!(text, "{}", said.next_action);
+    for call in calls(step) {
+        let _ = writeln!(text, "\n`{}` is told:\n{}", call.agent(), call.prompt());
+    }
+    let matters = step.findings.iter().filter(|finding| finding.weight != Weight::Notice);
+    for finding in matters {
+        let _ = write!(text, "\n{finding}");
+    }
+    text
+}

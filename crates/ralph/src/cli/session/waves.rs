@@ -1,0 +1,57 @@
+//! `ralph session waves` and `graph`: the tasks in the order in which they are carried out, and drawn.
+
+use super::super::exit::Exit;
+use super::super::screen::{self, visible_lines};
+use super::super::task::{Format, in_format};
+use super::{Place, Which};
+use anyhow::Result;
+use ralph_core::session::snapshot::Picture;
+use ralph_core::session::waves::Wanted;
+
+/// Which session.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Waves {
+    #[command(flatten)]
+    which: Which,
+}
+
+/// How to draw.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Drawing {
+    /// As text, for Graphviz, or for Mermaid
+    #[arg(long, value_enum, default_value_t = Format::Text, value_name = "FORMAT")]
+    format: Format,
+    #[command(flatten)]
+    which: Which,
+}
+
+const NO_TASKS: &str = "there are no tasks yet; the planner writes them";
+
+pub(super) fn waves(place: &Place, args: &Waves) -> Result<Exit> {
+    let wanted = wanted(place, &args.which)?;
+    let with_mark = |id: &&str| match wanted.status(id) {
+        Some(status) => format!("{status} {id}"),
+        None => (*id).to_owned(),
+    };
+    let waves = wanted.waves();
+    let rows = waves.iter().enumerate().map(|(at, wave)| {
+        let tasks: Vec<String> = wave.iter().map(with_mark).collect();
+        format!("wave {}: {}", at + 1, tasks.join(", "))
+    });
+    let mut rows: Vec<String> = rows.collect();
+    rows.extend(wanted.flaws().into_iter().map(|(task, flaw)| format!("tasks/{task}.md: {flaw}")));
+    let text = if rows.is_empty() { NO_TASKS.to_owned() } else { rows.join("\n") };
+    screen::print(&visible_lines(&text))?;
+    Ok(Exit::Done)
+}
+
+pub(super) fn drawing(place: &Place, args: &Drawing) -> Result<Exit> {
+    let tasks = wanted(place, &args.which)?.drawn();
+    in_format(args.format, &tasks, place.here.now, NO_TASKS)
+}
+
+fn wanted(place: &Place, which: &Which) -> Result<Wanted> {
+    let picture = Picture::of(&place.read(&place.find(which)?)?);
+    let progress = picture.progress.clone().unwrap_or_default();
+    Ok(Wanted::of(&picture, &progress))
+}
