@@ -80,7 +80,7 @@ fn executed(words: &[Said], depth: usize) -> Result<&[Said], Why> {
 }
 
 /// What Ralph only shows.
-const SHOWS: [&[&str]; 12] = [
+const SHOWS: [&[&str]; 17] = [
     &["status"],
     &["explain"],
     &["context"],
@@ -93,6 +93,11 @@ const SHOWS: [&[&str]; 12] = [
     &["parallel", "plan"],
     &["ralplan", "next"],
     &["ralplan", "status"],
+    &["session", "list"],
+    &["session", "status"],
+    &["session", "waves"],
+    &["session", "graph"],
+    &["session", "validate"],
 ];
 
 pub(super) fn ralph(arguments: &[Said]) -> Result<(), Why> {
@@ -101,7 +106,7 @@ pub(super) fn ralph(arguments: &[Said]) -> Result<(), Why> {
     while let Some(word) = rest.next() {
         match word.literal().ok_or_else(|| computed("ralph", word))? {
             "--json" | "--all" | "--markdown" | "--help" | "-h" | "--version" | "-V" => {}
-            "--session" | "--loop" | "--format"
+            "--session" | "--loop" | "--id" | "--format"
                 if rest.as_slice().first().is_some_and(|value| value.literal().is_some()) =>
             {
                 rest.next();

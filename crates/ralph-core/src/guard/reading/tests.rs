@@ -738,6 +738,8 @@ const READS: &[&str] = &[
     "ralph parallel plan",
     "ralph ralplan next",
     "ralph ralplan status",
+    "ralph session status --json",
+    "ralph session waves --id 260131-120000",
     "ralph --help",
     "bash -n install.sh",
     "sh -c 'ls; git log'",

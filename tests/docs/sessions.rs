@@ -1,0 +1,41 @@
+//! `docs/sessions.md` holds what `ralph session` does.
+
+use super::{check_contains, read, root};
+use ralph_core::session::agents::Agent;
+use ralph_core::session::guardrails::Guardrails;
+use ralph_core::session::progress::Status;
+use ralph_core::session::state::State;
+
+fn text() -> String {
+    read(&root().join("docs/sessions.md"))
+}
+
+#[test]
+fn every_command_of_a_session_is_in_its_document() {
+    let help = read(&root().join("tests/cli/help/ralph-session.txt"));
+    let (_, list) = help.split_once("Commands:\n").unwrap();
+    let names = list.lines().map_while(|line| line.strip_prefix("  ")?.split(' ').next());
+    let names: Vec<&str> = names.filter(|name| !["", "help"].contains(name)).collect();
+    assert!(names.len() > 9, "{names:?}");
+    for name in names {
+        check_contains(&text(), &[&format!("ralph session {name}")]);
+    }
+}
+
+#[test]
+fn its_words_are_those_of_the_code() {
+    let text = text();
+    Agent::ALL.iter().for_each(|agent| check_contains(&text, &[agent.name()]));
+    State::ALL.iter().for_each(|state| check_contains(&text, &[&format!("`{}`", state.word())]));
+    Status::ALL.iter().for_each(|status| check_contains(&text, &[&format!("| `{status}` |")]));
+    let rails = Guardrails::default();
+    for (name, default) in [
+        ("planning.max_cycles", rails.max_cycles),
+        ("retries.max_subagent_retries", rails.max_subagent_retries),
+        ("timeouts.task_wip_minutes", rails.task_wip_minutes),
+        ("concurrency.max_parallel_executors", rails.max_parallel_executors),
+        ("concurrency.max_parallel_reviewers", rails.max_parallel_reviewers),
+    ] {
+        check_contains(&text, &[&format!("| `{name}` | {default} |")]);
+    }
+}
