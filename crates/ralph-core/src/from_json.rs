@@ -32,7 +32,8 @@ impl Mistake {
     }
 }
 
-fn mistake<T>(wanted: &'static str) -> Result<T, Mistake> {
+/// That a value has another shape than this one.
+pub(crate) fn mistake<T>(wanted: &'static str) -> Result<T, Mistake> {
     Err(Mistake { at: String::new(), wanted })
 }
 

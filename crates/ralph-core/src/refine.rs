@@ -4,3 +4,23 @@
 //! beside it. Neither is believed alone: refinement is over when both have become small.
 
 pub mod contract;
+pub mod measure;
+mod settings;
+
+pub use settings::{MOST_IN_FOREGROUND, Settings};
+
+#[cfg(test)]
+pub(crate) mod tests {
+    /// Chance that is the same at each run.
+    pub(crate) struct Dice(pub(crate) u64);
+
+    impl Dice {
+        /// A number below `sides`.
+        pub(crate) fn roll(&mut self, sides: usize) -> usize {
+            self.0 ^= self.0 << 13;
+            self.0 ^= self.0 >> 7;
+            self.0 ^= self.0 << 17;
+            usize::try_from(self.0 % sides as u64).unwrap()
+        }
+    }
+}
