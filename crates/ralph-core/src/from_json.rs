@@ -25,7 +25,7 @@ impl fmt::Display for Mistake {
 impl Mistake {
     /// The same, of a member of this name.
     #[inline(never)]
-    fn inside(mut self, name: &str) -> Mistake {
+    pub(crate) fn inside(mut self, name: &str) -> Mistake {
         let dot = if self.at.is_empty() { "" } else { "." };
         self.at = format!("{name}{dot}{}", self.at);
         self

@@ -4,10 +4,19 @@
 //! beside it. Neither is believed alone: refinement is over when both have become small.
 
 pub mod contract;
+mod meanwhile;
 pub mod measure;
+mod plateau;
 mod settings;
+pub mod state;
+mod step;
+mod words;
 
+pub use meanwhile::{Meanwhile, meanwhile};
+pub use plateau::{Look, Plateau, look};
 pub use settings::{MOST_IN_FOREGROUND, Settings};
+pub use step::{Event, Outcome, Refusal, step};
+pub use words::{Mode, PlanAfter, RoundEnd, Status};
 
 #[cfg(test)]
 pub(crate) mod tests {
