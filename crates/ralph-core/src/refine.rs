@@ -4,9 +4,11 @@
 //! beside it. Neither is believed alone: refinement is over when both have become small.
 
 pub mod contract;
+pub mod ideas;
 mod meanwhile;
 pub mod measure;
 mod plateau;
+pub mod prompt;
 mod settings;
 pub mod state;
 mod step;
