@@ -114,8 +114,8 @@ fn changes(lines: &[&str]) -> Result<u32, Flaw> {
     }
     let last = number(last).ok_or_else(|| Flaw::NoNumber(last.to_owned()))?;
     // What is no number does not contradict one: a message may show the form that it then fills in.
-    let others = values.iter().filter_map(|text| number(bare(text)));
-    match others.filter(|other| *other != last).last() {
+    let mut others = values.iter().filter_map(|text| number(bare(text)));
+    match others.rfind(|other| *other != last) {
         Some(before) => Err(Flaw::Contradicts { before, last }),
         None => Ok(last),
     }

@@ -66,9 +66,9 @@ impl FromJson for Measured {
     fn from_json(value: Value) -> Result<Self, Mistake> {
         // Without one of its members it is no change of nothing: it is not known.
         let has = |name: &&str| value.get(name).is_some();
-        if ["lines", "sections"].iter().all(|name| has(name)) {
+        if ["lines", "sections"].iter().all(has) {
             PlanChange::from_json(value).map(Measured::Plan)
-        } else if ["added", "changed", "closed", "removed"].iter().all(|name| has(name)) {
+        } else if ["added", "changed", "closed", "removed"].iter().all(has) {
             BeadChange::from_json(value).map(Measured::Beads)
         } else {
             mistake("the change of a plan or of beads")

@@ -7,6 +7,7 @@ use super::contract;
 use super::measure::Measured;
 use super::state::{Entry, Open, Session};
 use super::{Mode, PlanAfter, Plateau, RoundEnd, Status, look};
+use crate::plain::plain;
 use crate::reply::bounded;
 use jiff::Timestamp;
 use std::fmt;
@@ -200,6 +201,7 @@ fn begun(session: &mut Session, artefact: &str, now: Timestamp) -> Result<Outcom
 }
 
 fn cut(why: &str, measured: Option<Measured>) -> Entry {
+    let why = plain(why);
     let why: Vec<&str> = why.split_whitespace().collect();
     Entry {
         summary: bounded(&why.join(" "), KEPT),

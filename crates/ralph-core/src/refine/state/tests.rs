@@ -170,7 +170,8 @@ fn a_document_that_cannot_be_read_is_reported() {
 #[test]
 fn a_session_that_cannot_be_read_is_reported_and_not_written_over() {
     let sound = value(EXAMPLE)["sessions"]["refine-myproject"].clone();
-    let broken: [(&str, &dyn Fn(&mut Value)); 7] = [
+    type Break<'a> = (&'a str, &'a dyn Fn(&mut Value));
+    let broken: [Break; 7] = [
         ("`history` is not there", &|one| drop(one.as_object_mut().unwrap().remove("history"))),
         ("`mode` is not there", &|one| drop(one.as_object_mut().unwrap().remove("mode"))),
         ("`status` is not there", &|one| drop(one.as_object_mut().unwrap().remove("status"))),

@@ -31,7 +31,11 @@ fn end(session: &mut Session, message: &str, measured: Option<Measured>) -> Outc
 }
 
 fn cut(session: &mut Session) -> Result<Outcome, Refusal> {
-    step(session, Event::Cut { why: "the client\nwent  away", measured: None, artefact: "x" }, NOW)
+    step(
+        session,
+        Event::Cut { why: "the \u{1b}[1mclient\nwent  away", measured: None, artefact: "x" },
+        NOW,
+    )
 }
 
 /// A whole round that says this number, of which as many beads are measured.
