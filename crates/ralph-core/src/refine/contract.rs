@@ -167,6 +167,7 @@ fn number(text: &str) -> Option<u32> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::refine::tests::Dice;
 
     #[track_caller]
     fn reads(message: &str, changes: u32, summary: &str) {
@@ -256,6 +257,28 @@ mod tests {
         lacks(&twice("3", "2"), &["once as 3 and once as 2"]);
         lacks(&twice("0", "2"), &["once as 0 and once as 2"]);
         lacks(&twice("2", "{number}"), &["not `number`"]);
+    }
+
+    #[test]
+    fn whatever_is_written_a_number_is_only_one_that_stands_there() {
+        const PIECES: [&str; 22] = [
+            "CHANGES:", "CHANGES", "Changes:", "SUMMARY:", ":", " ", "\n", "\n", "```", "~~~",
+            "````\n", "```\n", "> ", "- ", "**", "_", "0", "7", "{number}", "-", "é", "a",
+        ];
+        let mut dice = Dice(0xc0de);
+        let mut read_any = 0;
+        for _ in 0..40_000 {
+            let length = dice.roll(16);
+            let message: String = (0..length).map(|_| PIECES[dice.roll(PIECES.len())]).collect();
+            let said = read(&message);
+            if let Ok(number) = said.changes {
+                read_any += 1;
+                assert!(message.contains(&number.to_string()), "{message:?}");
+                assert!(message.to_ascii_uppercase().contains(CHANGES), "{message:?}");
+            }
+            assert!(said.summary.is_err() || message.contains("SUMMARY"), "{message:?}");
+        }
+        assert!(read_any > 50, "{read_any}");
     }
 
     #[test]

@@ -207,6 +207,11 @@ mod tests {
         check(&[("\"status\":\"open\",", "")], [0; 4]);
         check(&[("\"issue_type\":\"task\",", "")], [0; 4]);
         check(&[("[\"a\",\"b\"]", "[\"b\",\"a\"]")], [0; 4]);
+        let (one, two) = (
+            r#"{"issue_id":"bd-2","depends_on_id":"bd-1","type":"blocks"}"#,
+            r#"{"issue_id":"bd-2","depends_on_id":"bd-9","type":"related"}"#,
+        );
+        check(&[(one, "ONE"), (two, one), ("ONE", two)], [0; 4]);
         let mut turned = pieces(BEADS);
         turned.reverse();
         assert_eq!(beads(&pieces(BEADS), &turned), BeadChange::default());

@@ -1,4 +1,5 @@
 use super::*;
+use crate::refine::tests::Dice;
 use crate::refine::{contract, ideas};
 
 fn text(prompt: Prompt) -> &'static str {
@@ -31,6 +32,31 @@ fn a_value_is_text_whatever_it_holds() {
         let given = [("A", value), ("B", "other")];
         assert_eq!(reads("1 ${A} 2 ${A}$", &given), format!("1 {value} 2 {value}$"));
         assert_eq!(reads("${A}${B}", &given), format!("{value}other"));
+    }
+}
+
+#[test]
+fn any_order_of_texts_and_variables_is_filled_in_once() {
+    // What stands in a template, and what comes of it.
+    const PIECES: [(&str, &str); 10] = [
+        ("${A}", "${B}|&"),
+        ("${B}", "$${A}\n$"),
+        ("$${", "${"),
+        ("}", "}"),
+        ("{{", "{{"),
+        ("\n", "\n"),
+        ("A", "A"),
+        ("é", "é"),
+        ("|", "|"),
+        ("& ", "& "),
+    ];
+    let given = [("A", "${B}|&"), ("B", "$${A}\n$")];
+    let mut dice = Dice(0xface);
+    for _ in 0..20_000 {
+        let pieces: Vec<_> = (0..dice.roll(12)).map(|_| PIECES[dice.roll(PIECES.len())]).collect();
+        let template: String = pieces.iter().map(|(written, _)| *written).collect();
+        let expected: String = pieces.iter().map(|(_, comes)| *comes).collect();
+        assert_eq!(reads(&template, &given), expected, "{template:?}");
     }
 }
 
