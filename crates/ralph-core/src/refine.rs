@@ -4,6 +4,7 @@
 //! beside it. Neither is believed alone: refinement is over when both have become small.
 
 pub mod contract;
+mod difference;
 pub mod ideas;
 mod meanwhile;
 pub mod measure;
@@ -16,6 +17,7 @@ pub mod state;
 mod step;
 mod words;
 
+pub use difference::unified;
 pub use meanwhile::{Meanwhile, meanwhile};
 pub use plateau::{Look, Plateau, look};
 pub use settings::{MOST_IN_FOREGROUND, Settings};
