@@ -26,6 +26,12 @@ const READING: &[&str] = &[
     "parallel next",
     "ralplan status",
     "ralplan next",
+    "refine status",
+    "refine list",
+    "refine history",
+    "refine diff",
+    "refine peek",
+    "refine attach",
 ];
 
 pub(crate) const TESTS: &[(&str, fn())] =

@@ -13,6 +13,7 @@ mod front_matter;
 mod guide;
 mod links;
 mod ralplan;
+mod refine;
 mod tasks;
 
 use front_matter::FrontMatter;

@@ -15,6 +15,7 @@ mod doctor;
 pub(crate) mod exit;
 mod explain;
 pub(crate) mod here;
+mod ideate;
 pub(crate) mod install;
 pub(crate) mod note;
 mod number;
@@ -24,6 +25,7 @@ mod places;
 mod plan;
 mod press;
 mod ralplan;
+mod refine;
 mod replay;
 mod resume;
 mod round;
@@ -41,7 +43,7 @@ mod trust;
 
 mod uninstall;
 mod verify;
-mod which;
+pub(crate) mod which;
 
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
@@ -89,6 +91,11 @@ enum Command {
     /// Have a plan made, judged, and agreed to by a person before anything is done
     #[command(subcommand)]
     Ralplan(ralplan::Command),
+    /// Go over a plan or the tasks, round by round, until they no longer change
+    #[command(subcommand)]
+    Refine(refine::Command),
+    /// Have one client look for ideas, and print them as tasks for `ralph plan-sync`
+    Ideate(ideate::Args),
     /// Look at the loop's tasks and change them
     Task(task::Args),
     /// Bring the tasks to what a planner wrote; the same as `ralph task sync`
@@ -147,6 +154,8 @@ impl Command {
             Command::Plan(_) => "plan",
             Command::Parallel(command) => command.name(),
             Command::Ralplan(command) => command.name(),
+            Command::Refine(command) => command.name(),
+            Command::Ideate(_) => "ideate",
             Command::Install(_) => "install",
             Command::Uninstall(_) => "uninstall",
             Command::Verify(_) => "verify",
@@ -188,6 +197,8 @@ pub fn run() -> ExitCode {
         Command::Build(args) => build::run(&args),
         Command::Parallel(command) => parallel::run(&command),
         Command::Ralplan(command) => ralplan::run(&command),
+        Command::Refine(command) => refine::run(&command),
+        Command::Ideate(args) => ideate::run(&args),
         Command::Plan(args) => plan::run(&args),
         Command::Install(args) => install::run(&args),
         Command::Uninstall(args) => uninstall::run(&args),

@@ -67,6 +67,8 @@ impl fmt::Display for Damaged {
     }
 }
 
+impl std::error::Error for Damaged {}
+
 impl Document {
     /// Reads a document.
     ///
