@@ -202,7 +202,7 @@ mod tests {
     fn whatever_the_texts_are_the_difference_makes_one_of_the_other() {
         let mut dice = Dice(7);
         for _ in 0..500 {
-            let mut text = |dice: &mut Dice| {
+            let text = |dice: &mut Dice| {
                 let lines: Vec<&str> =
                     (0..dice.roll(30)).map(|_| ["a", "b", "c", "d"][dice.roll(4)]).collect();
                 lines.join("\n")

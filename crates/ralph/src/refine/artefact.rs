@@ -135,7 +135,13 @@ impl Artefact {
     /// When it cannot be read.
     pub(crate) fn look(&self) -> Result<Before> {
         Ok(match self {
-            Artefact::Plan(plan) => Before::Plan(outside::find(&plan.real)?),
+            Artefact::Plan(plan) => {
+                let found = outside::find(&plan.real)?;
+                if found.text.is_none() {
+                    return Err(refused(Exit::No, format!("the plan `{}` is gone", plan.name)));
+                }
+                Before::Plan(found)
+            }
             Artefact::Beads(bd) => Before::Pieces(measure::of_beads(&bd.list()?)),
             Artefact::Tasks(here) => Before::Pieces(measure::of_tasks(&tasks(here)?)),
         })
@@ -188,7 +194,8 @@ impl Artefact {
         }
         plan.copy.remove()?;
         let measured = made.map(|made| Measured::Plan(measure::plan(found, &made)));
-        Ok(After { measured, plan: PlanAfter::Applied, digest: digest(&self.look()?) })
+        let now = digest(&Before::Plan(outside::find(&plan.real)?));
+        Ok(After { measured, plan: PlanAfter::Applied, digest: now })
     }
 
     /// As [`Artefact::leave`], for a round whose driver is gone: only the session knows of it.
@@ -248,9 +255,11 @@ fn take_plan(
             // The person may have edited the plan while they were asked.
             now = outside::find(&plan.real)?;
             if is_taken(&now) == (Meanwhile::Take { write: true })
-                && outside::replace(&now, &made).is_err()
+                && let Err(error) = outside::replace(&now, &made)
+                // Another edit in this very moment is no failure.
+                && text(&outside::find(&plan.real)?) == before
             {
-                now = outside::find(&plan.real)?;
+                return Err(error);
             }
         }
     }
