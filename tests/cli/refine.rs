@@ -204,7 +204,7 @@ fn a_client_that_only_crashes_is_not_started_for_ever_and_the_session_goes_on_la
     let world = world("case $n in 1|5|6|7) lines 1; ended 1;; *) exit 3;; esac");
     let printed = refine(&world, &[]);
     assert_eq!((printed.exit, n_called(&world)), (4, 4), "{printed:?}");
-    assert!(printed.stderr.contains("`ralph refine loop --session 'plan'` goes on"), "{printed:?}");
+    assert!(printed.stderr.contains("`ralph refine loop --session plan` goes on"), "{printed:?}");
     assert_eq!(session(&world, "plan")["status"], "interrupted");
     world.ralph(&["refine", "loop", "--session", "plan"]).done();
     assert_eq!((n_called(&world), session(&world, "plan")["plateau_at"].as_u64()), (7, Some(4)));

@@ -157,3 +157,44 @@ fn a_session_of_tmux_that_is_not_ours_is_left_alone() {
     assert!(server.tmux(&["has-session", "-t", "=refine-plan"]).2);
     assert_eq!(session(&server.0, "plan")["status"], "cancelled");
 }
+
+#[test]
+fn a_person_is_asked_before_a_plan_changes_and_the_terminal_rings_at_the_end() {
+    let Some(server) = with_tmux("case $n in 1|2) lines 1; ended 1;; *) ended 0;; esac") else {
+        return;
+    };
+    let seen = server.0.path("seen");
+    let text = |name: &str| server.0.path(name).to_str().unwrap().to_owned();
+    let env: Vec<String> = [("HOME", "home"), ("RALPH_HOME", "ralph"), ("PATH", "bin")]
+        .map(|(name, path)| format!("{name}={}", text(path)))
+        .to_vec();
+    let mut words: Vec<&str> = vec!["new-session", "-d", "-x", "150", "-s", "person", "-c"];
+    let (project, ralph, pipe) =
+        (text("project"), text("bin/ralph"), format!("cat > {}", seen.display()));
+    words.extend([project.as_str(), "env"]);
+    words.extend(env.iter().map(String::as_str));
+    words.extend([&ralph, "refine", "loop", "--plan", "plan.md", "--confirm"]);
+    words.extend([";", "pipe-pane", "-t", "=person:", pipe.as_str()]);
+    let started = server.tmux(&words);
+    assert!(started.2, "{started:?}");
+    let asked = |number: usize| {
+        server.until("the question", |it| {
+            let (shown, ..) = it.tmux(&["capture-pane", "-p", "-S", "-", "-t", "=person:"]);
+            shown.matches("make this the plan `plan.md`? [y/N]").count() >= number
+        });
+    };
+    asked(1);
+    assert_eq!(plan(&server.0).lines().count(), 40, "nothing changes before the answer");
+    server.tmux(&["send-keys", "-t", "=person:", "n", "Enter"]);
+    asked(2);
+    server.tmux(&["send-keys", "-t", "=person:", "y", "Enter"]);
+    server.until("the end", |it| !it.tmux(&["has-session", "-t", "=person"]).2);
+    assert!(plan(&server.0).ends_with("39\ncall 2 line 0\n"), "{}", plan(&server.0));
+    let session = session(&server.0, "plan");
+    assert_eq!(session["history"][0]["plan"], "declined");
+    let seen = std::fs::read_to_string(seen).unwrap();
+    assert!(seen.contains("+call 1 line 0"), "{seen:?}");
+    let rung =
+        "\u{1b}]9;ralph refine: plan: plateau at round 3: the plan no longer changes\u{7}\u{7}";
+    assert!(seen.contains(rung), "{seen:?}");
+}

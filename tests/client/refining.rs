@@ -14,6 +14,7 @@ pub(crate) const TESTS: &[Test] = tests![
     a_client_that_is_killed_in_round_three_makes_that_round_once_more,
     what_a_person_writes_in_the_middle_of_a_round_stands,
     ideas_become_tasks,
+    the_typed_command_has_agents_of_the_conversation_refine_the_plan,
 ];
 
 fn world() -> World {
@@ -170,4 +171,60 @@ fn ideas_become_tasks() {
         (&tasks["tasks"][1]["id"], &tasks["tasks"][1]["deps"]),
         (&json!("T-2"), &json!(["T-1"]))
     );
+}
+
+/// The session's model plays the skill: it opens a round, calls the agent as it is told, hands the answer
+/// over, and goes on for as long as it is told to.
+fn orchestrates(request: &Request) -> Turn {
+    let results = request.tool_results();
+    let Some(last) = results.last() else {
+        return Turn::bash("ralph refine begin --plan plan.md");
+    };
+    if let Some((_, prompt)) = last.text.split_once("\n----\n") {
+        let input = json!({"description": "One round", "subagent_type": "general-purpose",
+            "model": "opus", "run_in_background": false, "prompt": prompt});
+        return Turn::tool("Agent", input);
+    }
+    if last.text.contains("ralph refine begin --session plan` opens") {
+        return Turn::bash("ralph refine begin --session plan");
+    }
+    if last.text.contains("Begin no other round") {
+        return Turn::text("It has settled.");
+    }
+    let says =
+        last.text.split("CHANGES: ").nth(1).and_then(|rest| rest.chars().next()).unwrap_or('?');
+    Turn::bash(&format!(
+        "ralph refine end --session plan <<'RALPH_ANSWER'\nDone.\n\nCHANGES: {says}\nSUMMARY: better\nRALPH_ANSWER"
+    ))
+}
+
+fn the_typed_command_has_agents_of_the_conversation_refine_the_plan() {
+    let world = world();
+    let agents = Script::new().answer_with(|request| {
+        let makes = [2, 1, 1].get(round(request) - 1).copied().unwrap_or_default();
+        match request.tool_results().len() {
+            0 => {
+                let file = told(request, "\nPlan: `", "`\n");
+                Turn::bash(&format!("for line in $(seq {makes}); do echo better >> {file}; done"))
+            }
+            _ => Turn::text(&ended(makes)),
+        }
+    });
+    let script =
+        Script::new().answer_with(orchestrates).subagent("# One round over the plan", agents);
+    let stand_in = StandIn::start(script).unwrap();
+    world.client(&stand_in).prompt("/refine plan.md").result();
+    let first = &stand_in.requests()[0];
+    assert!(first.all_text().contains("# Refine until it no longer changes"));
+    assert_eq!(told(first, "<ralph-arguments>\n", "\n</ralph-arguments>"), "plan.md");
+    let session = session(&world);
+    assert_eq!(
+        (&session["plateau_at"], &session["total_changes"]),
+        (&json!(3), &json!(4)),
+        "{session}"
+    );
+    assert_eq!(session["history"][2]["measured"]["lines"], 1);
+    assert_eq!(plan(&world).matches("better\n").count(), 4);
+    let last = stand_in.requests().last().unwrap().all_text();
+    assert!(last.contains("the plateau came early (round 3)"), "{last}");
 }

@@ -26,6 +26,8 @@ const READING: &[&str] = &[
     "parallel next",
     "ralplan status",
     "ralplan next",
+    "refine prompt",
+    "refine ideas",
     "refine status",
     "refine list",
     "refine history",

@@ -15,7 +15,7 @@ fn every_command_of_refinement_is_in_its_document() {
     let (_, list) = help.split_once("Commands:\n").unwrap();
     let names = list.lines().map_while(|line| line.strip_prefix("  ")?.split(' ').next());
     let names: Vec<&str> = names.filter(|name| !["", "help"].contains(name)).collect();
-    assert!(names.len() == 10, "{names:?}");
+    assert!(names.len() == 14, "{names:?}");
     for name in names {
         assert!(guide().contains(&format!("ralph refine {name}")), "`ralph refine {name}`");
     }
@@ -45,4 +45,26 @@ fn the_two_lines_that_the_guide_shows_are_read() {
     for status in ["plateau", "max_iterations", "interrupted", "cancelled"] {
         assert!(guide.contains(&format!("\n| `{status}` |")), "{status}");
     }
+}
+
+#[test]
+fn the_skills_call_the_commands_that_there_are() {
+    for (skill, commands) in [
+        (
+            "refine",
+            &["ralph refine begin", "ralph refine end --session NAME <<'", "at most 5 rounds"][..],
+        ),
+        (
+            "ideate",
+            &["ralph refine prompt idea-wizard", "ralph refine ideas <<'", "| ralph plan-sync"],
+        ),
+        ("plan-refinery", &["context-loader", "post-context", "synthesizer", "robot-mode"]),
+    ] {
+        super::check_contains(&super::skill(skill), commands);
+    }
+    for name in ["context-loader", "post-context", "synthesizer", "robot-mode"] {
+        let help = read(&root().join("crates/ralph/prompts").join(format!("{name}.md")));
+        assert!(help.contains(contract::FORM), "{name}");
+    }
+    assert_eq!(refine::MOST_IN_FOREGROUND, 5);
 }

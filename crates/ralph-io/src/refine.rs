@@ -112,6 +112,22 @@ impl Place {
         Versions::at(self.folder.join(short(session.as_bytes())))
     }
 
+    /// Keeps what a round of this session found, for whoever ends it in another process.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn remember(&self, session: &str, found: &str) -> Result<()> {
+        let folder = self.folder.join(short(session.as_bytes()));
+        outside::make_folders(&folder, 0o700)?;
+        atomic::write(&folder.join("found.json"), found.as_bytes())
+    }
+
+    /// What was kept of it; none if that is gone.
+    pub fn remembered(&self, session: &str) -> Option<String> {
+        let path = self.folder.join(short(session.as_bytes())).join("found.json");
+        plain_file::text(&path, LARGEST).ok().flatten()
+    }
+
     /// What a round of this session writes on in place of the plan.
     pub fn copy(&self, session: &str, plan: &Path) -> Copy {
         let name = plan.file_name().map_or_else(|| "plan.md".into(), ToOwned::to_owned);

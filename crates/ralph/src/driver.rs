@@ -13,6 +13,7 @@ mod preflight;
 pub(crate) mod shown;
 pub(crate) mod wire;
 
+pub(crate) use command::quoted;
 pub use command::{LONGEST_PROMPT, client, command_line, fit};
 pub use preflight::{Preflight, preflight};
 

@@ -1,11 +1,13 @@
 //! Refinement: whatever a round was in the middle of, the plan is one that stood there whole, and the
 //! next round goes on.
 
-use super::{CASE, Case, person};
-use crate::world::World;
+use super::{Act, CASE, Case, model, person};
+use crate::world::{World, executable};
 use serde_json::Value;
 use std::fs;
+use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
+use std::process::Stdio;
 
 pub(super) const CASES: &[Case] = &[
     Case {
@@ -57,6 +59,44 @@ pub(super) const CASES: &[Case] = &[
                 (done..=done + 1).contains(&n) && plan(w).starts_with("one\nmore\n"),
                 "{n} of {done}"
             );
+        },
+        ..CASE
+    },
+    Case {
+        name: "ralph refine begin",
+        command: Some("refine begin"),
+        set: || with_client(REFINES),
+        act: |_| model(&["refine", "begin", "--plan", "plan.md"]),
+        then: |w, answered| {
+            // One that was not heard of is opened once more, and the one before it is cut.
+            if !answered {
+                let said = w.elsewhere(&["refine", "begin", "--plan", "plan.md"]);
+                assert!(said.success, "{}", said.text);
+            }
+            write_on_copy(w);
+            end(w);
+            assert_eq!((plan(w).as_str(), session(w).get("round")), ("one\nmore\n", None));
+        },
+        ..CASE
+    },
+    Case {
+        name: "ralph refine end",
+        command: Some("refine end"),
+        set: || {
+            let world = with_client(REFINES);
+            assert!(world.elsewhere(&["refine", "begin", "--plan", "plan.md"]).success);
+            write_on_copy(&world);
+            world
+        },
+        act: |_| Act { stdin: LINES.to_owned(), ..model(&["refine", "end"]) },
+        then: |w, answered| {
+            let is_open = session(w).get("round").is_some();
+            assert!(!(is_open && answered));
+            if is_open {
+                end(w);
+            }
+            // What the agent wrote was where it had been, or in the plan already.
+            assert_eq!((plan(w).as_str(), session(w).get("round")), ("one\nmore\n", None));
         },
         ..CASE
     },
@@ -131,6 +171,24 @@ fn with_client(script: &str) -> World {
     world.set("TMUX_TMPDIR", world.root().to_str().unwrap());
     world.write("plan.md", "one\n");
     world
+}
+
+const LINES: &str = "CHANGES: 1\nSUMMARY: y\n";
+
+/// As an agent does.
+fn write_on_copy(world: &World) {
+    let folder =
+        fs::read_dir(world.project().join(".omc/refine")).unwrap().next().unwrap().unwrap();
+    fs::write(folder.path().join("plan.md"), "one\nmore\n").unwrap();
+}
+
+fn end(world: &World) {
+    let script = format!("exec {} refine end", executable("ralph"));
+    let mut command = world.wrapped(&["/bin/sh", "-c", &script]);
+    command.stdin(Stdio::piped()).stdout(Stdio::null());
+    let mut child = command.spawn().unwrap();
+    child.stdin.take().unwrap().write_all(LINES.as_bytes()).unwrap();
+    assert!(child.wait().unwrap().success());
 }
 
 fn plan(world: &World) -> String {

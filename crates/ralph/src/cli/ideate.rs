@@ -14,9 +14,8 @@ use anyhow::Result;
 use ralph_core::permission::Need;
 use ralph_core::plan::{Problem, lines};
 use ralph_core::refine::ideas;
-use ralph_core::refine::prompt::{Prompt, Tracker, variable};
+use ralph_core::refine::prompt::{Prompt, variable};
 use ralph_core::state::Task;
-use ralph_io::beads::{self, Bd};
 use ralph_io::interrupts::Interrupts;
 use ralph_io::{chance, outside};
 use std::path::Path;
@@ -116,8 +115,7 @@ fn round(here: &Here, args: &Args, logs: &Path) -> Result<Round> {
     let wish = if wish.trim().is_empty() { "nothing in particular" } else { wish.trim() };
     let session =
         here.root.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
-    let is_beads = beads::has_store(&here.root) && Bd::find().is_ok();
-    let tracker = if is_beads { Tracker::Beads } else { Tracker::TaskGraph };
+    let tracker = super::refine::prompt::tracker(here);
     let given = [
         (variable::SESSION_NAME, session.as_str()),
         (variable::TASKS, tracker.how()),

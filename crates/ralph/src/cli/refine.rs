@@ -1,8 +1,10 @@
 //! `ralph refine …`: a plan or the tasks, gone over in rounds until they no longer change.
 
 mod background;
+mod inside;
 mod look;
 mod notice;
+pub(crate) mod prompt;
 mod run;
 mod session;
 mod versions;
@@ -19,6 +21,14 @@ pub(crate) enum Command {
     Once(run::Once),
     /// Make rounds until nothing changes any more, or there were enough
     Loop(run::Loop),
+    /// Open a round that an agent of this conversation makes, and say what it is told
+    Begin(inside::Begin),
+    /// Take what that agent has done, with its last words on standard input
+    End(inside::End),
+    /// Print one of the prompts, with its variables in place
+    Prompt(prompt::Args),
+    /// Read ideas from standard input, and print them as tasks for `ralph plan-sync`
+    Ideas,
     /// Show how a session stands: each round with what it says and what was measured
     Status(look::Status),
     /// List the sessions of this project
@@ -49,6 +59,10 @@ impl Command {
         match self {
             Command::Once(_) => "refine once",
             Command::Loop(_) => "refine loop",
+            Command::Begin(_) => "refine begin",
+            Command::End(_) => "refine end",
+            Command::Prompt(_) => "refine prompt",
+            Command::Ideas => "refine ideas",
             Command::Status(_) => "refine status",
             Command::List(_) => "refine list",
             Command::History(_) => "refine history",
@@ -71,6 +85,10 @@ pub(crate) fn run(command: &Command) -> Result<Exit> {
     match command {
         Command::Once(args) => run::once(&here, args),
         Command::Loop(args) => run::all(&here, args),
+        Command::Begin(args) => inside::begin(&here, args),
+        Command::End(args) => inside::end(&here, args),
+        Command::Prompt(args) => prompt::run(&here, args),
+        Command::Ideas => prompt::ideas(&here),
         Command::Status(args) => look::status(&here, args),
         Command::List(args) => look::list(&here, args),
         Command::History(args) => versions::history(&here, args),

@@ -213,7 +213,7 @@ impl Artefact {
     }
 
     /// The plan as the open round found it, where that was kept.
-    fn found(&self, session: &Session) -> Result<Option<Before>> {
+    pub(crate) fn found(&self, session: &Session) -> Result<Option<Before>> {
         let Artefact::Plan(plan) = self else { return Ok(None) };
         for version in plan.versions.list()?.iter().rev() {
             if version.sha256 == session.artefact {

@@ -78,7 +78,7 @@ impl Refiner<'_> {
         let mut extra_args = vec!["--model".into(), self.model.into()];
         extra_args.extend(self.client.args.iter().cloned());
         Round {
-            prompt: self.prompt(&iteration.to_string(), &most.to_string()),
+            prompt: prompt(&self.name, &self.artefact, iteration, most),
             session_id: Some(chance::uuid()),
             env: vec![("RALPH_ROUND".to_owned(), "refine".to_owned())],
             extra_args,
@@ -88,25 +88,6 @@ impl Refiner<'_> {
             label: format!("round {iteration}/{most}"),
             ..Round::default()
         }
-    }
-
-    fn prompt(&self, round: &str, most: &str) -> String {
-        let common = [
-            (variable::SESSION_NAME, self.name.as_str()),
-            (variable::ROUND, round),
-            (variable::MAX_ROUNDS, most),
-        ];
-        let (prompt, own) = match &self.artefact {
-            Artefact::Plan(plan) => (Prompt::PlanImprover, (variable::PLAN_FILE, plan.copy.name())),
-            tasks => {
-                let how =
-                    tasks.tracker().map(|tracker| tracker.how().to_owned()).unwrap_or_default();
-                (Prompt::BeadRefiner, (variable::TASKS, how))
-            }
-        };
-        let given: Vec<(&str, &str)> =
-            common.into_iter().chain([(own.0, own.1.as_str())]).collect();
-        super::prompt(prompt, &given)
     }
 
     fn take(
@@ -125,7 +106,7 @@ impl Refiner<'_> {
                 return Ok(Rounded::Cut { why, stops: rounds::stops(other) });
             }
         };
-        let message = match self.asks_again(&message)? {
+        let message = match asks_again(&self.place, &self.name, &message)? {
             Some(question) => self.ask(round, &came, question, interrupts)?,
             None => message,
         };
@@ -139,22 +120,6 @@ impl Refiner<'_> {
         })?;
         tell(&session);
         Ok(Rounded::Ended(outcome))
-    }
-
-    /// What the client is asked about its last lines, if they cannot be read.
-    fn asks_again(&self, message: &str) -> Result<Option<String>> {
-        // Taken into the session only where it asks: an end needs to know what changed.
-        let document = self.place.document()?;
-        let Some(mut session) = document.session(&self.name)? else { return Ok(None) };
-        let ended =
-            || Event::Ended { message, measured: None, plan: Default::default(), artefact: "" };
-        match step(&mut session, ended(), clock::now()) {
-            Ok(Outcome::AskAgain(_)) => match self.step(ended())?.0 {
-                Outcome::AskAgain(question) => Ok(Some(question)),
-                _ => Ok(None),
-            },
-            _ => Ok(None),
-        }
     }
 
     /// Asks in the same conversation; what is no answer says nothing, and that is recorded so.
@@ -212,6 +177,42 @@ impl Refiner<'_> {
         screen::tell(&screen::visible_lines(&shown));
         let answer = screen::ask(&format!("make this the plan `{plan}`? [y/N]"))?;
         Ok(matches!(answer.to_ascii_lowercase().as_str(), "y" | "yes"))
+    }
+}
+
+/// What a round is told.
+pub(crate) fn prompt(name: &str, artefact: &Artefact, iteration: u32, most: u32) -> String {
+    let (round, most) = (iteration.to_string(), most.to_string());
+    let (prompt, own) = match artefact {
+        Artefact::Plan(plan) => (Prompt::PlanImprover, (variable::PLAN_FILE, plan.copy.name())),
+        tasks => {
+            let how = tasks.tracker().map(|tracker| tracker.how().to_owned());
+            (Prompt::BeadRefiner, (variable::TASKS, how.unwrap_or_default()))
+        }
+    };
+    let given = [
+        (variable::SESSION_NAME, name),
+        (variable::ROUND, &round),
+        (variable::MAX_ROUNDS, &most),
+        (own.0, &own.1),
+    ];
+    super::prompt(prompt, &given)
+}
+
+/// What is asked about last lines that cannot be read; none where they can, or were asked for before.
+///
+/// # Errors
+/// When the document cannot be read or written.
+pub(crate) fn asks_again(place: &Place, name: &str, message: &str) -> Result<Option<String>> {
+    // Taken into the session only where it asks: an end needs to know what changed.
+    let Some(mut session) = place.document()?.session(name)? else { return Ok(None) };
+    let ended = || Event::Ended { message, measured: None, plan: Default::default(), artefact: "" };
+    if !matches!(step(&mut session, ended(), clock::now()), Ok(Outcome::AskAgain(_))) {
+        return Ok(None);
+    }
+    match record(place, name, ended())?.0 {
+        Outcome::AskAgain(question) => Ok(Some(question)),
+        _ => Ok(None),
     }
 }
 

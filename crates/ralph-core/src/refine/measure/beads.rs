@@ -6,12 +6,13 @@
 use super::BeadChange;
 use crate::beads::Bead;
 use crate::state::{Task, TaskStatus};
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 
 /// A bead or a task, as far as refinement looks at it.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Piece {
     id: String,
     is_closed: bool,

@@ -44,10 +44,11 @@ pub(super) fn start(place: &Place, name: &str) -> Result<bool> {
         command: &command,
     };
     tmux.start(&job).map_err(|error| refused(Exit::MissingProgram, format!("{error:#}")))?;
-    let name = visible(name);
     screen::print(&format!(
-        "`{name}` goes on in the tmux session {session}; `ralph refine peek '{name}'` shows it, \
-         `attach` joins it, `kill` ends it"
+        "`{}` goes on in the tmux session {session}; `ralph refine peek {}` shows it, `attach` joins \
+         it, `kill` ends it",
+        visible(name),
+        session::word(name)
     ))?;
     Ok(true)
 }
@@ -167,9 +168,10 @@ fn there(here: &Here, args: &Name) -> Result<(Tmux, String)> {
     match of(&place, &name) {
         Some(session) => Ok((tmux, session)),
         None => {
-            let name = visible(&name);
             let message = format!(
-                "`{name}` does not run in the background; `ralph refine status --session '{name}'` says how it stands"
+                "`{}` does not run in the background; `ralph refine status --session {}` says how it stands",
+                visible(&name),
+                session::word(&name)
             );
             Err(refused(Exit::No, message))
         }

@@ -22,9 +22,9 @@ use ralph_io::refine::Place;
 use ralph_io::{outside, settings};
 use std::path::PathBuf;
 
-/// What is refined, and how the client is called.
+/// What is refined.
 #[derive(Debug, clap::Args)]
-pub(crate) struct Run {
+pub(crate) struct Subject {
     /// What is refined [default: `plan` with --plan, else `beads`]
     #[arg(long, value_enum)]
     mode: Option<What>,
@@ -33,7 +33,14 @@ pub(crate) struct Run {
     plan: Option<PathBuf>,
     /// The session's name, by which it goes on later [default: after the plan or the project]
     #[arg(long, value_name = "NAME", allow_hyphen_values = true)]
-    session: Option<String>,
+    pub(super) session: Option<String>,
+}
+
+/// How it is refined, and how the client is called.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Run {
+    #[command(flatten)]
+    subject: Subject,
     /// Rounds after which it ends in any case [default: the settings, else 10]
     #[arg(long, value_name = "N", value_parser = number::max_iterations, allow_hyphen_values = true)]
     max_iterations: Option<u32>,
@@ -118,34 +125,7 @@ struct Start<'a> {
 impl<'a> Start<'a> {
     fn prepare(here: &'a Here, args: &'a Run) -> Result<Start<'a>> {
         let place = Place::of(&here.home, &here.root);
-        args.session.as_deref().map_or(Ok(()), session::sound)?;
-        let document = session::document(&place)?;
-        // A session that is named and nothing else goes on with what it refines.
-        let named = match &args.session {
-            Some(name) => document.session(name).map_err(|why| session::told(why.into()))?,
-            None => None,
-        };
-        let (name, artefact) = match (named, &args.session) {
-            (Some(found), Some(name)) if args.mode.is_none() && args.plan.is_none() => {
-                (name.clone(), session::artefact(here, &place, name, &found)?)
-            }
-            _ => {
-                let plan_file = match args.plan()? {
-                    Some(path) => Some((Plan::find(&place, "", path)?.name, path)),
-                    None => None,
-                };
-                let mode = if plan_file.is_some() { Mode::Plan } else { Mode::Beads };
-                let what = (&mode, plan_file.as_ref().map_or("", |(name, _)| name.as_str()));
-                let name = args.session.clone().unwrap_or_else(|| {
-                    session::unnamed(&place, &document, what, args.max_iterations)
-                });
-                let artefact = match plan_file {
-                    Some((_, path)) => Artefact::Plan(Plan::find(&place, &name, path)?),
-                    None => Artefact::tasks(here)?,
-                };
-                (name, artefact)
-            }
-        };
+        let (name, artefact) = args.subject.find(here, &place, args.max_iterations)?;
         args.can_confirm(&artefact)?;
         Ok(Start { here, args, place, name, artefact })
     }
@@ -190,38 +170,13 @@ impl<'a> Start<'a> {
         end(&refiner, notifies, done)
     }
 
-    /// The session as it is, or a new one.
     fn open(&self) -> Result<Session> {
-        let (mode, plan_file) = (self.artefact.mode(), self.artefact.plan_file());
-        self.place.update(|document| {
-            let found = document.session(&self.name)?;
-            let mut session = match found {
-                Some(found) if !found.shares_artefact(&mode, plan_file) => {
-                    let message = format!(
-                        "the session `{}` refines {}; take another name: `--session NAME`",
-                        self.name,
-                        match found.mode {
-                            Mode::Plan => format!("`{}`", found.plan_file),
-                            _ => "the tasks".to_owned(),
-                        }
-                    );
-                    return Err(refused(Exit::No, message));
-                }
-                Some(found) => found,
-                None => self.new_session(),
-            };
-            if let Some(most) = self.args.max_iterations {
-                session.settings.max_iterations = most;
-            }
-            document.put(&self.name, session.clone())?;
-            Ok(session)
-        })
+        let most = self.args.max_iterations;
+        session::open(&self.place, &self.name, &self.artefact, most, || self.new_session())
     }
 
     fn new_session(&self) -> Session {
-        let (settings, problems) = settings::read(&self.here.home, &self.here.root);
-        problems.iter().for_each(|problem| screen::tell(&visible(problem)));
-        let mut bounds = settings.refine().bounds();
+        let mut bounds = bounds(self.here);
         bounds.max_iterations = self.args.max_iterations.unwrap_or(bounds.max_iterations);
         Session::new(self.artefact.mode(), self.artefact.plan_file(), bounds, self.here.now)
     }
@@ -251,7 +206,47 @@ impl<'a> Start<'a> {
     }
 }
 
-impl Run {
+/// What the settings say of a new session.
+pub(super) fn bounds(here: &Here) -> ralph_core::refine::Settings {
+    let (settings, problems) = settings::read(&here.home, &here.root);
+    problems.iter().for_each(|problem| screen::tell(&visible(problem)));
+    settings.refine().bounds()
+}
+
+impl Subject {
+    /// The session's name, and what it refines.
+    pub(super) fn find(
+        &self,
+        here: &Here,
+        place: &Place,
+        max_iterations: Option<u32>,
+    ) -> Result<(String, Artefact)> {
+        self.session.as_deref().map_or(Ok(()), session::sound)?;
+        let document = session::document(place)?;
+        // A session that is named and nothing else goes on with what it refines.
+        if let Some(name) =
+            self.session.as_ref().filter(|_| self.mode.is_none() && self.plan.is_none())
+            && let Some(found) = document.session(name).map_err(|why| session::told(why.into()))?
+        {
+            return Ok((name.clone(), session::artefact(here, place, name, &found)?));
+        }
+        let plan_file = match self.plan()? {
+            Some(path) => Some((Plan::find(place, "", path)?.name, path)),
+            None => None,
+        };
+        let mode = if plan_file.is_some() { Mode::Plan } else { Mode::Beads };
+        let what = (&mode, plan_file.as_ref().map_or("", |(name, _)| name.as_str()));
+        let name = self
+            .session
+            .clone()
+            .unwrap_or_else(|| session::unnamed(place, &document, what, max_iterations));
+        let artefact = match plan_file {
+            Some((_, path)) => Artefact::Plan(Plan::find(place, &name, path)?),
+            None => Artefact::tasks(here)?,
+        };
+        Ok((name, artefact))
+    }
+
     /// The plan's file, in the mode `plan`.
     fn plan(&self) -> Result<Option<&PathBuf>> {
         match (self.mode, &self.plan) {
@@ -266,7 +261,9 @@ impl Run {
             (_, plan) => Ok(plan.as_ref()),
         }
     }
+}
 
+impl Run {
     fn can_confirm(&self, artefact: &Artefact) -> Result<()> {
         let why = match artefact {
             _ if !self.confirm || self.client.dry_run => return Ok(()),
@@ -343,7 +340,7 @@ fn end(refiner: &Refiner<'_>, notifies: bool, done: Result<Done>) -> Result<Exit
             notice::give(&title, text);
         }
     };
-    let goes_on = format!("`ralph refine loop --session '{}'` goes on", visible(&refiner.name));
+    let goes_on = format!("`ralph refine loop --session {}` goes on", session::word(&refiner.name));
     match done {
         Err(error) => {
             tell(&format!("{error:#}"));

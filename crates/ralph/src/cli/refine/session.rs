@@ -3,6 +3,7 @@
 use crate::cli::exit::{Exit, bad_state, refused};
 use crate::cli::here::Here;
 use crate::cli::screen::visible;
+use crate::driver::quoted;
 use crate::refine::artefact::{Artefact, Plan};
 use anyhow::Result;
 use ralph_core::refine::state::{Document, Session, refused_name};
@@ -115,6 +116,37 @@ pub(super) fn unnamed(
     std::iter::once(word.to_owned()).chain(numbered).find(goes_on).unwrap_or_default()
 }
 
+/// The session as it is, or a new one; with as many rounds as are asked for.
+pub(super) fn open(
+    place: &Place,
+    name: &str,
+    artefact: &Artefact,
+    most: Option<u32>,
+    new: impl FnOnce() -> Session,
+) -> Result<Session> {
+    place.update(|document| {
+        let mut session = match document.session(name)? {
+            Some(found) if !found.shares_artefact(&artefact.mode(), artefact.plan_file()) => {
+                let what = match found.mode {
+                    Mode::Plan => format!("`{}`", found.plan_file),
+                    _ => "the tasks".to_owned(),
+                };
+                let message = format!(
+                    "the session `{name}` refines {what}; take another name: `--session NAME`"
+                );
+                return Err(refused(Exit::No, message));
+            }
+            Some(found) => found,
+            None => new(),
+        };
+        if let Some(most) = most {
+            session.settings.max_iterations = most;
+        }
+        document.put(name, session.clone())?;
+        Ok(session)
+    })
+}
+
 /// Refuses to work beside another on the same thing.
 pub(super) fn taken(document: &Document, name: &str, artefact: &Artefact) -> anyhow::Error {
     let (mode, plan_file) = (artefact.mode(), artefact.plan_file());
@@ -138,6 +170,11 @@ pub(super) fn taken(document: &Document, name: &str, artefact: &Artefact) -> any
             "{whose} on {on}; nothing was changed: wait for it, or end it with Ctrl-C or `ralph refine kill`"
         ),
     )
+}
+
+/// The name as a shell reads it back: whoever copies a command gets that name and nothing else.
+pub(super) fn word(name: &str) -> String {
+    visible(&quoted(name))
 }
 
 /// True if somebody works on what a session refines.
