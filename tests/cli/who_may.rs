@@ -80,6 +80,7 @@ fn every_command_of_the_list_that_exists_is_refused() {
         let given: Vec<&str> = match command {
             "task import" => vec!["task", "import", "-"],
             "checkpoint restore" => vec!["checkpoint", "restore", "1"],
+            "refine restore" => vec!["refine", "restore", "1"],
             "signal" => vec!["signal", "steer", "x"],
             "session new" => vec!["session", "new", "x"],
             "session signal" => vec!["session", "signal", "info", "x"],

@@ -31,6 +31,7 @@ mod plan_rounds;
 mod planners;
 mod ralplan;
 mod ralplan_run;
+mod refining;
 mod registrations;
 mod rig;
 #[path = "../support/round.rs"]
@@ -108,6 +109,7 @@ fn trials(ignored: bool) -> Vec<Trial> {
         ("planners", planners::TESTS),
         ("builds", builds::TESTS),
         ("ralplan_run", ralplan_run::TESTS),
+        ("refining", refining::TESTS),
         ("parallel_run", parallel_run::TESTS),
         ("loops", loops::TESTS),
         ("interference", interference::TESTS),

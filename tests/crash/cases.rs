@@ -4,6 +4,7 @@ mod commands;
 mod hooks;
 mod planning;
 mod ralplan;
+mod refining;
 mod sessions;
 
 use crate::world::World;
@@ -67,7 +68,8 @@ const CASE: Case = Case {
 /// All of them.
 pub(crate) fn all() -> Vec<&'static Case> {
     let hooks = hooks::CASES.iter().chain(planning::CASES);
-    hooks.chain(commands::CASES).chain(ralplan::CASES).chain(sessions::CASES).collect()
+    let commands = commands::CASES.iter().chain(ralplan::CASES).chain(refining::CASES);
+    hooks.chain(commands).chain(sessions::CASES).collect()
 }
 
 /// A hook at an event of the session.

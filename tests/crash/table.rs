@@ -31,6 +31,14 @@ const READING: &[&str] = &[
     "session validate",
     "session status",
     "session graph",
+    "refine prompt",
+    "refine ideas",
+    "refine status",
+    "refine list",
+    "refine history",
+    "refine diff",
+    "refine peek",
+    "refine attach",
 ];
 
 pub(crate) const TESTS: &[(&str, fn())] =

@@ -8,8 +8,14 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Not for people, and so in no help; what is said about how things work may name them.
-const HIDDEN: [&str; 5] =
-    ["ralph answer", "ralph press", "ralph round", "ralph settle", "ralph supervise"];
+const HIDDEN: [&str; 6] = [
+    "ralph answer",
+    "ralph press",
+    "ralph refine within",
+    "ralph round",
+    "ralph settle",
+    "ralph supervise",
+];
 
 /// One line for each command that does not exist: the document, then the command.
 pub(crate) fn unknown(root: &Path, documents: &[PathBuf]) -> Vec<String> {

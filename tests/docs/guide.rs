@@ -122,6 +122,7 @@ fn the_settings_are_shown_whole_and_with_their_defaults() {
         // They have guides of their own.
         backpressure: None,
         context: None,
+        refine: None,
         // Shown by itself, below.
         client: None,
     } = settings

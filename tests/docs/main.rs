@@ -13,6 +13,7 @@ mod front_matter;
 mod guide;
 mod links;
 mod ralplan;
+mod refine;
 mod sessions;
 mod tasks;
 
@@ -175,7 +176,8 @@ fn skills_register_only_executables_that_exist() {
 
 #[test]
 fn what_the_person_typed_is_pasted_once_between_tags_and_never_into_a_command() {
-    for name in ["ralph", "ralph-plan", "ralph-parallel", "ralplan", "rp", "planloop"] {
+    let typed = ["ralph", "ralph-plan", "ralph-parallel", "ralplan", "rp", "planloop"];
+    for name in typed.into_iter().chain(["refine", "ideate", "plan-refinery"]) {
         let text = skill(name);
         assert_eq!(text.matches("$ARGUMENTS").count(), 1, "{name}");
         check_contains(&text, &["\n<ralph-arguments>\n$ARGUMENTS\n</ralph-arguments>\n"]);

@@ -126,6 +126,7 @@ fn round(order: &Value) -> Round {
     Round {
         prompt: text("prompt").unwrap(),
         session_id: text("session_id"),
+        resume: text("resume"),
         env: order["env"].as_array().unwrap().iter().filter_map(pair).collect(),
         extra_args: order["args"]
             .as_array()

@@ -45,6 +45,10 @@ pub struct Bead {
     pub dependencies: Option<Vec<Dependency>>,
     /// How many there are.
     pub dependency_count: Option<u64>,
+    /// How urgent it is; only compared, and so of any shape.
+    pub priority: Option<Value>,
+    /// Its labels; only compared, too.
+    pub labels: Option<Value>,
 }
 
 /// What a bead depends on: a record of two ids (`bd list`), or the other bead itself (`bd show`).

@@ -25,14 +25,15 @@ impl fmt::Display for Mistake {
 impl Mistake {
     /// The same, of a member of this name.
     #[inline(never)]
-    fn inside(mut self, name: &str) -> Mistake {
+    pub(crate) fn inside(mut self, name: &str) -> Mistake {
         let dot = if self.at.is_empty() { "" } else { "." };
         self.at = format!("{name}{dot}{}", self.at);
         self
     }
 }
 
-fn mistake<T>(wanted: &'static str) -> Result<T, Mistake> {
+/// That a value has another shape than this one.
+pub(crate) fn mistake<T>(wanted: &'static str) -> Result<T, Mistake> {
     Err(Mistake { at: String::new(), wanted })
 }
 

@@ -28,6 +28,7 @@ pub mod project;
 pub mod ralplan;
 pub mod receipt;
 pub mod redact;
+pub mod refine;
 pub mod refusal;
 pub mod registration;
 pub mod replay;

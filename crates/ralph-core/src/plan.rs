@@ -8,6 +8,7 @@ pub mod lines;
 mod read;
 
 pub use read::{Block, block};
+pub(crate) use read::{closes, opening};
 
 use crate::graph::{self, Flaw};
 use crate::state::{Criterion, Extra, LoopState, Task, TaskStatus};

@@ -5,12 +5,14 @@
 //! the person did not.
 
 mod client;
+mod refine;
 
 use crate::arguments::Number;
 use crate::check::choice::Choice;
 use crate::facts;
 use crate::state::{Completion, LoopState};
 pub use client::Client;
+pub use refine::Refine;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::time::Duration;
@@ -57,6 +59,9 @@ pub struct Settings {
     /// The section `[client]`, as it was written, for the same reason. [`Settings::client`] reads it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub client: Option<Value>,
+    /// The section `[refine]`, as it was written; [`Settings::refine`] reads it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub refine: Option<Value>,
 }
 
 impl Settings {
@@ -74,10 +79,15 @@ impl Settings {
             (Some(_), Some(_)) => serde_json::to_value(self.client().over(below.client())).ok(),
             (ours, theirs) => ours.clone().or_else(|| theirs.clone()),
         };
+        let refine = match (&self.refine, &below.refine) {
+            (Some(_), Some(_)) => written(&self.refine().over(below.refine())),
+            (ours, theirs) => ours.clone().or_else(|| theirs.clone()),
+        };
         Settings {
             backpressure,
             context,
             client,
+            refine,
             max_iterations: self.max_iterations.or(below.max_iterations),
             max_minutes: self.max_minutes.or(below.max_minutes),
             stall_limit: self.stall_limit.or(below.stall_limit),
@@ -105,6 +115,11 @@ impl Settings {
     /// What is said of the client in headless loops; nothing where it cannot be read.
     pub fn client(&self) -> Client {
         Client::deserialize(self.client.clone().unwrap_or_default()).unwrap_or_default()
+    }
+
+    /// What is said of refinement; nothing where it cannot be read.
+    pub fn refine(&self) -> Refine {
+        Refine::deserialize(self.refine.clone().unwrap_or_default()).unwrap_or_default()
     }
 
     /// What a project's own file may say without its owner's trust: bounds may be lowered or
@@ -147,10 +162,15 @@ impl Settings {
             Ok(choice) => choice.refused(),
             Err(error) => Some(format!("`[context]`: {error}")),
         };
-        checks.or_else(context).or_else(|| match self.client.as_ref().map(Client::deserialize)? {
+        let client = || match self.client.as_ref().map(Client::deserialize)? {
             Ok(client) => client.refused(),
             Err(error) => Some(format!("`[client]`: {error}")),
-        })
+        };
+        let refine = || match self.refine.as_ref().map(Refine::deserialize)? {
+            Ok(refine) => refine.refused(),
+            Err(error) => Some(format!("`[refine]`: {error}")),
+        };
+        checks.or_else(context).or_else(client).or_else(refine)
     }
 
     /// The settings that were frozen into a loop.
@@ -185,8 +205,8 @@ impl Settings {
         if let Some(completion) = &self.completion {
             state.completion = completion.clone();
         }
-        // What a session is told is no loop's matter.
-        let frozen = Settings { context: None, ..self.clone() };
+        // What a session is told is no loop's matter, nor is a refinement, which keeps its own.
+        let frozen = Settings { context: None, refine: None, ..self.clone() };
         state.settings = serde_json::to_value(frozen).unwrap_or_default();
     }
 }
@@ -272,6 +292,26 @@ mod tests {
         assert_eq!(refused(json!({"off": ["x"]})), "");
         assert!(refused(json!({"of": ["x"]})).starts_with("`[backpressure]`: unknown field `of`"));
         assert!(refused(json!({"budget_seconds": 0})).contains("from 1 to 600"));
+    }
+
+    #[test]
+    fn a_refinement_is_bounded_by_numbers_of_both_files() {
+        let set = |section: Value| Settings { refine: Some(section), ..Settings::default() };
+        let project = set(json!({"plateau_threshold": 3, "lines": 9}));
+        let user = set(json!({"plateau_threshold": 1, "max_iterations": 4}));
+        let merged = project.clone().of_untrusted_project().over(user.clone());
+        let bounds = merged.refine().bounds();
+        assert_eq!((bounds.plateau_threshold, bounds.max_iterations), (3, 4));
+        assert_eq!((bounds.lines, bounds.beads, bounds.min_iterations), (9, 1, 3));
+        assert_eq!(project.clone().over(Settings::default()), project);
+        assert_eq!(Settings::default().over(user.clone()), user);
+        let refused = |section| set(section).refused().unwrap_or_default();
+        assert_eq!(refused(json!({"lines": 0})), "");
+        assert!(refused(json!({"line": 1})).starts_with("`[refine]`: unknown field `line`"));
+        assert!(refused(json!({"min_iterations": 0})).contains("from 1 to 10000"));
+        let mut state = LoopState::default();
+        merged.apply(&mut state);
+        assert_eq!(state.settings.get("refine"), None);
     }
 
     #[test]

@@ -11,6 +11,7 @@ mod worker;
 
 pub use glance::{Document, Glance, GlanceEnding, GlancePlan, GlanceTurn};
 pub use ralplan::{Decision, MAX_REJECTIONS, PlanVerdict, Ralplan};
+pub(crate) use words::words;
 pub use words::{
     Completion, DecidedBy, DecisionKind, EndingKind, Mode, PauseCause, Phase, PlanPhase, Signal,
     StartedBy, TaskStatus, WorkerStanding,

@@ -5,12 +5,17 @@
 
 /// Commands for a person only, each with what the person types in the session instead; an empty
 /// one can be given only in another terminal.
-pub const PERSONS_ONLY: [(&str, &str); 22] = [
+pub const PERSONS_ONLY: [(&str, &str); 27] = [
     ("start", "/ralph"),
     ("task import", "/ralph-plan"),
     ("plan", ""),
     ("build", ""),
     ("parallel run", ""),
+    ("refine once", ""),
+    ("refine loop", ""),
+    ("refine restore", ""),
+    ("refine kill", ""),
+    ("ideate", ""),
     ("criteria accept", ""),
     ("cancel", "/ralph-cancel"),
     ("pause", "ralph pause"),

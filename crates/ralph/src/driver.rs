@@ -13,6 +13,7 @@ mod preflight;
 pub(crate) mod shown;
 pub(crate) mod wire;
 
+pub(crate) use command::quoted;
 pub use command::{LONGEST_PROMPT, client, command_line, fit};
 pub use preflight::{Preflight, preflight};
 
@@ -44,6 +45,9 @@ pub struct Round {
     pub prompt: String,
     /// The id that the session is to have, a UUID that no session has yet; the client's own if none.
     pub session_id: Option<String>,
+    /// The session that is taken up, in place of a new one.
+    #[serde(default)]
+    pub resume: Option<String>,
     /// Variables on top of ours.
     pub env: Vec<(String, String)>,
     /// Arguments after ours.
@@ -239,7 +243,8 @@ fn outcome(showed: Showed, attempts: u32, sum: &Sum, env: &[(String, String)]) -
 impl Round {
     /// The session that a later attempt takes up, and what it is told there.
     fn again(&self, so_far: &Sum) -> Option<(String, &str)> {
-        let session_id = so_far.session_id.clone().filter(|_| so_far.n_attempts > 0)?;
+        let known = so_far.session_id.clone().filter(|_| so_far.n_attempts > 0);
+        let session_id = known.or_else(|| self.resume.clone())?;
         Some((session_id, if so_far.has_worked { GO_ON } else { &self.prompt }))
     }
 

@@ -8,5 +8,6 @@ pub mod driver;
 #[cfg(fuzzing)]
 pub mod fuzzing;
 mod parallel;
+mod refine;
 pub mod standin;
 mod verify;

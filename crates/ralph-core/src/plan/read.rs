@@ -67,14 +67,15 @@ pub fn block(text: &str) -> Option<Block> {
 }
 
 /// The marks of a fence and the words after them.
-fn opening(line: &str) -> Option<(&str, &str)> {
+pub(crate) fn opening(line: &str) -> Option<(&str, &str)> {
     let line = line.trim();
     let mark = line.chars().next().filter(|mark| matches!(mark, '`' | '~'))?;
     let (fence, rest) = line.split_at(line.len() - line.trim_start_matches(mark).len());
     (fence.len() >= 3).then_some((fence, rest))
 }
 
-fn closes(line: &str, fence: &str) -> bool {
+/// True for the line that ends a fence of these marks.
+pub(crate) fn closes(line: &str, fence: &str) -> bool {
     let line = line.trim();
     line.starts_with(fence) && line.chars().all(|mark| fence.starts_with(mark))
 }

@@ -57,6 +57,8 @@ macro_rules! words {
     };
 }
 
+pub(crate) use words;
+
 words! {
     /// Which rules drive a loop.
     #[derive(Default)]

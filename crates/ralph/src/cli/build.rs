@@ -147,6 +147,7 @@ fn round(here: &Here, client: &Client, logs: &Path, (number, session): (u32, &st
     Round {
         prompt: "/ralph-build".to_owned(),
         session_id: Some(session.to_owned()),
+        resume: None,
         env: vec![("RALPH_ROUND".to_owned(), "build".to_owned())],
         extra_args: client.args.clone(),
         permission_mode: client.permission_mode(here),

@@ -15,6 +15,7 @@ mod doctor;
 pub(crate) mod exit;
 mod explain;
 pub(crate) mod here;
+mod ideate;
 pub(crate) mod install;
 pub(crate) mod note;
 mod number;
@@ -24,6 +25,7 @@ mod places;
 mod plan;
 mod press;
 mod ralplan;
+mod refine;
 mod replay;
 mod resume;
 mod round;
@@ -42,7 +44,7 @@ mod trust;
 
 mod uninstall;
 mod verify;
-mod which;
+pub(crate) mod which;
 
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
@@ -93,6 +95,11 @@ enum Command {
     /// Route a planner, a questioner, executors and reviewers through a job, iteration by iteration
     #[command(subcommand)]
     Session(session::Command),
+    /// Go over a plan or the tasks, round by round, until they no longer change
+    #[command(subcommand)]
+    Refine(refine::Command),
+    /// Have one client look for ideas, and print them as tasks for `ralph plan-sync`
+    Ideate(ideate::Args),
     /// Look at the loop's tasks and change them
     Task(task::Args),
     /// Bring the tasks to what a planner wrote; the same as `ralph task sync`
@@ -152,6 +159,8 @@ impl Command {
             Command::Parallel(command) => command.name(),
             Command::Ralplan(command) => command.name(),
             Command::Session(command) => command.name(),
+            Command::Refine(command) => command.name(),
+            Command::Ideate(_) => "ideate",
             Command::Install(_) => "install",
             Command::Uninstall(_) => "uninstall",
             Command::Verify(_) => "verify",
@@ -194,6 +203,8 @@ pub fn run() -> ExitCode {
         Command::Parallel(command) => parallel::run(&command),
         Command::Ralplan(command) => ralplan::run(&command),
         Command::Session(command) => session::run(&command),
+        Command::Refine(command) => refine::run(&command),
+        Command::Ideate(args) => ideate::run(&args),
         Command::Plan(args) => plan::run(&args),
         Command::Install(args) => install::run(&args),
         Command::Uninstall(args) => uninstall::run(&args),

@@ -50,6 +50,15 @@ pub(crate) fn tell(text: &str) {
     let _ = writeln!(std::io::stderr(), "{}", harmless(text));
 }
 
+/// Rings the terminal, and shows the text as a notification where it knows how (OSC 9); nothing where
+/// nobody looks at one.
+pub(crate) fn ring(text: &str) {
+    let mut to = std::io::stderr();
+    if to.is_terminal() {
+        let _ = write!(to, "\u{1b}]9;{}\u{7}\u{7}", visible(text)).and_then(|()| to.flush());
+    }
+}
+
 /// The text with our own colours, and with nothing else that acts on a terminal.
 pub(crate) fn harmless(text: &str) -> Cow<'_, str> {
     match text.contains('\u{1b}') && std::io::stdout().is_terminal() {

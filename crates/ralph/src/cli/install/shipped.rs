@@ -27,6 +27,8 @@ pub(crate) const SHIPPED: &[Shipped] = shipped![
     "agents/ralplan-critic.md",
     "agents/ralplan-metis.md",
     "agents/ralplan-planner.md",
+    "skills/ideate/SKILL.md",
+    "skills/plan-refinery/SKILL.md",
     "skills/planloop/SKILL.md",
     "skills/ralph/SKILL.md",
     "skills/ralph-build/SKILL.md",
@@ -34,6 +36,7 @@ pub(crate) const SHIPPED: &[Shipped] = shipped![
     "skills/ralph-parallel/SKILL.md",
     "skills/ralph-plan/SKILL.md",
     "skills/ralplan/SKILL.md",
+    "skills/refine/SKILL.md",
     "skills/rp/SKILL.md",
 ];
 

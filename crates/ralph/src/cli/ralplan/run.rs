@@ -188,6 +188,7 @@ fn of_agent(here: &Here, client: &Client, logs: &Path, call: &Call, about: &Abou
     Round {
         prompt: call.prompt.clone(),
         session_id: Some(about.session.to_owned()),
+        resume: None,
         // By this the hooks take all that the session says for that agent's.
         env: vec![("RALPH_ROUND".to_owned(), agent.to_owned())],
         extra_args,

@@ -69,6 +69,7 @@ fn round(plan: &Plan<'_>, place: &Place, task: &str, (number, session): (u32, &s
     Round {
         prompt: "/ralph-build".to_owned(),
         session_id: Some(session.to_owned()),
+        resume: None,
         env: vec![("RALPH_ROUND".to_owned(), "build".to_owned())],
         extra_args,
         permission_mode: plan.client.permission_mode(plan.here),

@@ -1,0 +1,150 @@
+//! What a person is told of a round and of an end.
+
+use super::picture::count;
+use super::state::{Entry, Session};
+use super::{Mode, Outcome, PlanAfter, RoundEnd};
+
+/// A round in one line, and one more for each thing about it that a person should know.
+pub fn round(session: &Session, entry: &Entry) -> Vec<String> {
+    let (at, most) = (entry.iteration, session.settings.max_iterations);
+    let measured = match &entry.measured {
+        Some(measured) => format!("measured: {measured}"),
+        None => "what changed could not be measured".to_owned(),
+    };
+    let said = match (&entry.end, entry.changes) {
+        (RoundEnd::Interrupted, _) => {
+            format!("round {at} of {most} was cut: {}; it will be made once more", entry.summary)
+        }
+        (_, Some(changes)) => {
+            let changes = count(changes.into(), "change");
+            let summary = match entry.summary.as_str() {
+                "" => String::new(),
+                summary => format!(" ({summary})"),
+            };
+            format!("round {at} of {most}: {changes}{summary}; {measured}")
+        }
+        (_, None) => {
+            format!("round {at} of {most}: it did not say how much it changed; {measured}")
+        }
+    };
+    let mut lines = vec![said];
+    let what = artefact(session);
+    if entry.edited_before {
+        lines.push(format!(
+            "{what} changed between this round and the one before; the count towards a plateau begins anew"
+        ));
+    }
+    match &entry.plan {
+        PlanAfter::KeptEdit => lines.push(format!(
+            "{what} was edited by somebody else while round {at} ran: that edit stands, and what the \
+             round wrote is kept as a version"
+        )),
+        PlanAfter::Declined => {
+            lines.push("its changes were declined: the plan is as it was before".to_owned());
+        }
+        PlanAfter::Applied | PlanAfter::Other(_) => {}
+    }
+    lines
+}
+
+/// How it ended, in a line or two; nothing while it goes on.
+pub fn ending(session: &Session, outcome: &Outcome) -> Vec<String> {
+    let what = artefact(session);
+    match outcome {
+        Outcome::Plateau(plateau) => {
+            let at = plateau.at;
+            let mut lines = vec![format!("plateau at round {at}: {what} no longer changes")];
+            if plateau.is_early {
+                lines.push(format!(
+                    "the plateau came early (round {at}): a fresh session may see more. Open one and \
+                     type `/plan-refinery context`, then `/plan-refinery review`"
+                ));
+            }
+            lines
+        }
+        Outcome::Cap { at } => vec![format!(
+            "ended after {}, as many as it may have, and {what} has not settled",
+            count((*at).into(), "round")
+        )],
+        Outcome::Interrupted { iteration } => {
+            vec![format!("interrupted in round {iteration}; going on makes that round once more")]
+        }
+        Outcome::Cancelled => vec!["cancelled by a person".to_owned()],
+        Outcome::Begin { .. } | Outcome::AskAgain(_) | Outcome::Next { .. } => Vec::new(),
+    }
+}
+
+fn artefact(session: &Session) -> &'static str {
+    if session.mode == Mode::Plan { "the plan" } else { "the list of tasks" }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::measure::{Measured, PlanChange};
+    use super::super::{Plateau, Settings};
+    use super::*;
+    use jiff::Timestamp;
+
+    fn session() -> Session {
+        Session::new(Mode::Plan, "p.md", Settings::default(), Timestamp::UNIX_EPOCH)
+    }
+
+    #[track_caller]
+    fn check(change: impl Fn(&mut Entry), expected: &[&str]) {
+        let plan = PlanChange { lines: 4, sections: 1, ..PlanChange::default() };
+        let mut entry = Entry {
+            iteration: 3,
+            changes: Some(2),
+            summary: "clearer steps".to_owned(),
+            measured: Some(Measured::Plan(plan)),
+            ..Entry::default()
+        };
+        change(&mut entry);
+        let lines = round(&session(), &entry);
+        assert_eq!(lines.len(), expected.len(), "{lines:?}");
+        for (line, words) in lines.iter().zip(expected) {
+            assert!(line.contains(words), "{line}");
+        }
+    }
+
+    #[test]
+    fn a_round_says_both_numbers() {
+        check(
+            |_| (),
+            &["round 3 of 10: 2 changes (clearer steps); measured: 4 lines in 1 section"],
+        );
+        check(|entry| entry.changes = Some(1), &["1 change (clearer"]);
+        check(
+            |entry| (entry.changes, entry.measured) = (None, None),
+            &["it did not say how much it changed; what changed could not be measured"],
+        );
+    }
+
+    #[test]
+    fn what_others_did_to_the_plan_is_told() {
+        check(|entry| entry.edited_before = true, &["round 3", "the plan changed between"]);
+        check(
+            |entry| entry.plan = PlanAfter::KeptEdit,
+            &["round 3", "edited by somebody else while round 3 ran: that edit stands"],
+        );
+        check(|entry| entry.plan = PlanAfter::Declined, &["round 3", "declined"]);
+        check(
+            |entry| entry.end = RoundEnd::Interrupted,
+            &["round 3 of 10 was cut: clearer steps; it will be made once more"],
+        );
+    }
+
+    #[test]
+    fn an_early_plateau_brings_the_advice_and_a_late_one_does_not() {
+        let of = |at, is_early| ending(&session(), &Outcome::Plateau(Plateau { at, is_early }));
+        let early = of(4, true).join("\n");
+        assert!(
+            early.contains("early (round 4)") && early.contains("`/plan-refinery context`"),
+            "{early}"
+        );
+        assert_eq!(of(5, false), ["plateau at round 5: the plan no longer changes"]);
+        let cap = ending(&session(), &Outcome::Cap { at: 10 });
+        assert!(cap[0].starts_with("ended after 10 rounds"), "{cap:?}");
+        assert!(ending(&session(), &Outcome::Next { iteration: 2 }).is_empty());
+    }
+}

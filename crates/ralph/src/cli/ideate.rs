@@ -1,0 +1,144 @@
+//! `ralph ideate`: one client looks for ideas, and they come out as tasks for `ralph plan-sync`.
+//!
+//! Standard output holds the tasks that are there and behind them the ideas, one on each line: brought
+//! to these lines, the tasks have gained the ideas and lost nothing. Nothing is changed here.
+
+use super::exit::{Exit, refused};
+use super::here::Here;
+use super::rounds::{self, Client};
+use super::screen::{self, visible};
+use crate::driver::{self, Came, Outcome, Round};
+use crate::refine;
+use crate::refine::artefact;
+use anyhow::Result;
+use ralph_core::permission::Need;
+use ralph_core::plan::{Problem, lines};
+use ralph_core::refine::ideas;
+use ralph_core::refine::prompt::{Prompt, variable};
+use ralph_core::state::Task;
+use ralph_io::interrupts::Interrupts;
+use ralph_io::{chance, outside};
+use std::path::Path;
+
+/// What the ideas are for, and how the client is called.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// What the ideas are to be about
+    #[arg(value_name = "WISH")]
+    wish: Vec<String>,
+    /// The model, as the client's own `--model`
+    #[arg(long, value_name = "MODEL", default_value = "opus")]
+    model: String,
+    #[command(flatten)]
+    client: Client,
+}
+
+/// Has them found, and prints them.
+pub(crate) fn run(args: &Args) -> Result<Exit> {
+    let here = Here::gather()?;
+    let logs = rounds::logs(&here, "ideate");
+    if args.client.dry_run {
+        let round = round(&here, args, &logs)?;
+        screen::print(&screen::visible_lines(&driver::command_line(&round)?))?;
+        return Ok(Exit::Done);
+    }
+    driver::client()?;
+    args.client.tell(&here, &[Need::Bash("ralph task list --all --markdown".to_owned())])?;
+    outside::make_folders(&logs, 0o700)?;
+    let round = round(&here, args, &logs)?;
+    let found = look(&round, args, &Interrupts::catch()?)?;
+    // As they are now: somebody may have worked on them meanwhile.
+    let tasks = artefact::tasks(&artefact::in_no_session(&here))?;
+    let all = ideas::behind(&tasks, &found);
+    for idea in &all[tasks.len()..] {
+        screen::tell(&visible(&format!("{}: {}", idea.id, idea.name)));
+    }
+    screen::tell("nothing is changed yet; `ralph ideate | ralph plan-sync` adds them to the tasks");
+    screen::print(&lines::render(&all))?;
+    Ok(Exit::Done)
+}
+
+/// One that cannot be read is asked for once more, in the same conversation.
+fn look(round: &Round, args: &Args, interrupts: &Interrupts) -> Result<Vec<Task>> {
+    let came = driver::run(round, interrupts, &args.client.policy())?;
+    let problems = match read(round, &came)? {
+        Ok(found) => return Ok(found),
+        Err(problems) => problems,
+    };
+    let session_id = came.session_id.clone().or_else(|| round.session_id.clone());
+    screen::tell("the ideas cannot be read; asking once more");
+    let again = Round {
+        prompt: ask_again(&problems),
+        session_id: None,
+        resume: session_id,
+        label: format!("{}, asked again", round.label),
+        ..round.clone()
+    };
+    let came = driver::run(&again, interrupts, &args.client.policy())?;
+    read(&again, &came)?.map_err(|problems| {
+        let shown: Vec<String> = problems.iter().map(|it| visible(&it.to_string())).collect();
+        let log = visible(&round.log.display().to_string());
+        rounds::broke_off(format!(
+            "the ideas cannot be read: {}; they are in {log}",
+            shown.join("; ")
+        ))
+    })
+}
+
+fn read(round: &Round, came: &Came) -> Result<Result<Vec<Task>, Vec<Problem>>> {
+    rounds::tell(&round.label, came);
+    match &came.outcome {
+        Outcome::Finished { result, is_error: false } => Ok(ideas::read(result)),
+        Outcome::Finished { result, .. } => {
+            Err(rounds::broke_off(format!("the client failed: {result}")))
+        }
+        Outcome::Crashed { why } => Err(rounds::broke_off(format!("the client broke off: {why}"))),
+        other => {
+            let why = rounds::stops(other).unwrap_or_else(|| "it was ended".to_owned());
+            Err(rounds::broke_off(format!("there are no ideas: {why}")))
+        }
+    }
+}
+
+fn ask_again(problems: &[Problem]) -> String {
+    let problems: Vec<String> = problems.iter().map(|problem| format!("- {problem}\n")).collect();
+    format!(
+        "Your ideas cannot be read:\n\n{}\nChange nothing. Answer with the whole block of ideas, one JSON \
+         object on each line between ```jsonl and ```, and after it the lines CHANGES and SUMMARY as \
+         before.",
+        problems.concat()
+    )
+}
+
+fn round(here: &Here, args: &Args, logs: &Path) -> Result<Round> {
+    let wish = args.wish.join(" ");
+    let wish = if wish.trim().is_empty() { "nothing in particular" } else { wish.trim() };
+    let session =
+        here.root.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
+    let tracker = super::refine::prompt::tracker(here);
+    let given = [
+        (variable::SESSION_NAME, session.as_str()),
+        (variable::TASKS, tracker.how()),
+        (variable::WISH, wish),
+    ];
+    let prompt = refine::prompt(Prompt::IdeaWizard, &given);
+    if prompt.len() > driver::LONGEST_PROMPT {
+        return Err(refused(
+            Exit::Usage,
+            "the wish is too long; write it into a file and name that",
+        ));
+    }
+    let mut extra_args = vec!["--model".into(), args.model.clone().into()];
+    extra_args.extend(args.client.args.iter().cloned());
+    Ok(Round {
+        prompt,
+        session_id: Some(chance::uuid()),
+        env: vec![("RALPH_ROUND".to_owned(), "ideate".to_owned())],
+        extra_args,
+        permission_mode: args.client.permission_mode(here),
+        log: logs.join("round-1.jsonl"),
+        folder: Some(here.root.clone()),
+        label: "ideas".to_owned(),
+        ..Round::default()
+    })
+}

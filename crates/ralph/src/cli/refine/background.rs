@@ -1,0 +1,253 @@
+//! Sessions in the background: `--background`, `peek`, `attach` and `kill`, by tmux.
+
+use super::session;
+use crate::cli::exit::{Exit, refused};
+use crate::cli::here::Here;
+use crate::cli::screen::{self, visible, visible_lines};
+use crate::refine::{close_what_was_left, record};
+use anyhow::{Context, Result};
+use ralph_core::refine::state::Session;
+use ralph_core::refine::{Event, Mode};
+use ralph_io::refine::Place;
+use ralph_io::tmux::{self, Job, Missing, Tmux};
+use ralph_io::{digest, outside};
+use std::ffi::{OsStr, OsString};
+use std::time::Duration;
+
+/// How long a client may take to end, and its round to be recorded.
+const GRACE: Duration = Duration::from_secs(30);
+
+/// Which session.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Name {
+    /// The session's name [default: the only one that runs in the background]
+    #[arg(value_name = "NAME", allow_hyphen_values = true)]
+    name: Option<String>,
+}
+
+/// Starts this very command in tmux; false where a person would rather have it here.
+pub(super) fn start(place: &Place, name: &str) -> Result<bool> {
+    let tmux = match Tmux::find() {
+        Ok(tmux) => tmux,
+        Err(missing) => return offer(missing),
+    };
+    let exe = std::env::current_exe().context("could not find the running executable")?;
+    let folder = std::env::current_dir().context("could not find the current folder")?;
+    let session = tmux_name(name);
+    let command = command(exe.clone().into_os_string(), std::env::args_os().skip(1), name);
+    let owner = owner(place);
+    let job = Job {
+        name: &session,
+        owner: &owner,
+        folder: &folder,
+        taker: &[exe.as_os_str(), OsStr::new("refine"), OsStr::new("within")],
+        command: &command,
+    };
+    tmux.start(&job).map_err(|error| refused(Exit::MissingProgram, format!("{error:#}")))?;
+    screen::print(&format!(
+        "`{}` goes on in the tmux session {session}; `ralph refine peek {}` shows it, `attach` joins \
+         it, `kill` ends it",
+        visible(name),
+        session::word(name)
+    ))?;
+    Ok(true)
+}
+
+fn offer(missing: Missing) -> Result<bool> {
+    let here = "leave out --background to work in this terminal";
+    let question = format!("{missing}, or work in this terminal. Begin here? [y/N]");
+    match screen::can_ask() && matches!(screen::ask(&question)?.as_str(), "y" | "Y" | "yes") {
+        true => Ok(false),
+        false => Err(refused(Exit::MissingProgram, format!("{missing}, or {here}"))),
+    }
+}
+
+/// The command as it was typed, in the foreground and with the session's name.
+fn command(exe: OsString, typed: impl Iterator<Item = OsString>, name: &str) -> Vec<OsString> {
+    let mut words = vec![exe];
+    let (mut is_ours, mut has_name) = (true, false);
+    for word in typed {
+        is_ours &= word != "--";
+        if is_ours && word == "--background" {
+            continue;
+        }
+        has_name |= is_ours && word.to_str().is_some_and(|word| word.starts_with("--session"));
+        words.push(word);
+    }
+    if !has_name {
+        // Behind `refine loop`, where its options stand.
+        words.insert(3.min(words.len()), format!("--session={name}").into());
+    }
+    words
+}
+
+pub(super) fn peek(here: &Here, args: &Name) -> Result<Exit> {
+    let (tmux, session) = there(here, args)?;
+    let shown = tmux.peek(&session)?;
+    screen::print(&visible_lines(shown.trim_end()))?;
+    Ok(Exit::Done)
+}
+
+pub(super) fn attach(here: &Here, args: &Name) -> Result<Exit> {
+    let (tmux, session) = there(here, args)?;
+    if !screen::can_ask() {
+        let message =
+            format!("there is no terminal to show it in; `tmux attach -t {session}` in one does");
+        return Err(refused(Exit::No, message));
+    }
+    Err(tmux.attach(&session))
+}
+
+pub(super) fn kill(here: &Here, args: &Name) -> Result<Exit> {
+    let place = Place::of(&here.home, &here.root);
+    let in_tmux = |name: &str| of(&place, name);
+    let (name, found) = match &args.name {
+        Some(name) => session::one(&place, Some(name), |_| true)?,
+        None => {
+            let names: Vec<String> = running(&place)?;
+            let [name] = names.as_slice() else { return Err(not_one(&names)) };
+            session::one(&place, Some(name), |_| true)?
+        }
+    };
+    if found.status.is_over() && in_tmux(&name).is_none() {
+        let message =
+            format!("the session `{}` is over already ({})", visible(&name), found.status);
+        return Err(refused(Exit::No, message));
+    }
+    place.prepare(&here.home)?;
+    if let (Some(session), Ok(tmux)) = (in_tmux(&name), Tmux::find()) {
+        tmux.end(&session, GRACE)?;
+    }
+    let Some(_held) = place.hold(&found.mode, &found.plan_file)? else {
+        let message =
+            format!("`{}` runs in a terminal: Ctrl-C there, twice, ends it", visible(&name));
+        return Err(refused(Exit::No, message));
+    };
+    let (name, found) = session::one(&place, Some(&name), |_| true)?;
+    forget(here, &place, &name, &found);
+    if !found.status.is_over() {
+        record(&place, &name, Event::Cancelled)?;
+    }
+    screen::print(&visible(&format!("`{name}` is ended; what it did stays")))?;
+    Ok(Exit::Done)
+}
+
+/// What a round has left that its driver could not put away: best effort, since what it refines may be
+/// gone, and the session is ended all the same.
+fn forget(here: &Here, place: &Place, name: &str, found: &Session) {
+    if found.mode == Mode::Plan
+        && let Ok(artefact) = session::artefact(here, place, name, found)
+        && let Err(error) = close_what_was_left(place, name, &artefact, found)
+    {
+        screen::tell(&visible(&format!("{error:#}")));
+    }
+}
+
+/// The tmux session in which a session runs; none if it does not.
+pub(super) fn of(place: &Place, name: &str) -> Option<String> {
+    let session = tmux_name(name);
+    let listed = Tmux::find().ok()?.list(&owner(place)).ok()?;
+    listed.contains(&session).then_some(session)
+}
+
+fn there(here: &Here, args: &Name) -> Result<(Tmux, String)> {
+    let tmux = Tmux::find().map_err(|missing| {
+        refused(
+            Exit::MissingProgram,
+            format!("{missing}: nothing runs in the background without it"),
+        )
+    })?;
+    let place = Place::of(&here.home, &here.root);
+    let name = match &args.name {
+        Some(name) => name.clone(),
+        None => match running(&place)?.as_slice() {
+            [name] => name.clone(),
+            names => return Err(not_one(names)),
+        },
+    };
+    match of(&place, &name) {
+        Some(session) => Ok((tmux, session)),
+        None => {
+            let message = format!(
+                "`{}` does not run in the background; `ralph refine status --session {}` says how it stands",
+                visible(&name),
+                session::word(&name)
+            );
+            Err(refused(Exit::No, message))
+        }
+    }
+}
+
+/// The sessions of this project that run in tmux.
+fn running(place: &Place) -> Result<Vec<String>> {
+    let Ok(tmux) = Tmux::find() else { return Ok(Vec::new()) };
+    let listed = tmux.list(&owner(place))?;
+    let document = session::document(place)?;
+    let names = document.sessions().map(|(name, _)| name.to_owned());
+    Ok(names.filter(|name| listed.contains(&tmux_name(name))).collect())
+}
+
+fn not_one(names: &[String]) -> anyhow::Error {
+    let names: Vec<String> = names.iter().map(|name| format!("`{}`", visible(name))).collect();
+    match names.is_empty() {
+        true => refused(
+            Exit::No,
+            "nothing of this project runs in the background; `ralph refine list` shows all",
+        ),
+        false => refused(
+            Exit::No,
+            format!("several run in the background: {}; say which", names.join(", ")),
+        ),
+    }
+}
+
+fn owner(place: &Place) -> String {
+    // Of the folder's name only what no format of tmux could split.
+    let root = outside::real(place.root()).unwrap_or_else(|| place.root().to_owned());
+    digest::of_bytes(root.as_os_str().as_encoded_bytes()).replace(':', "-")
+}
+
+/// `refine-NAME`; a name that tmux would change gets a form of its own, which no other has.
+fn tmux_name(name: &str) -> String {
+    let plain = format!("refine-{name}");
+    if tmux::is_name(&plain) {
+        return plain;
+    }
+    let fits = |letter: char| if letter.is_ascii_alphanumeric() { letter } else { '-' };
+    let letters: String = name.chars().map(fits).collect();
+    let digits = digest::of_bytes(name.as_bytes());
+    format!("refine-{letters}-{}", &digits[digits.len() - 8..])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words(typed: &[&str]) -> Vec<String> {
+        let typed = typed.iter().map(OsString::from);
+        let words = command("ralph".into(), typed, "a|b");
+        words.into_iter().map(|word| word.into_string().unwrap()).collect()
+    }
+
+    #[test]
+    fn the_command_is_repeated_in_the_foreground_and_under_its_name() {
+        assert_eq!(
+            words(&["refine", "loop", "--background", "--plan", "p.md", "--", "--background"]),
+            ["ralph", "refine", "loop", "--session=a|b", "--plan", "p.md", "--", "--background"]
+        );
+        for named in [&["--session", "a|b"][..], &["--session=a|b"]] {
+            let typed: Vec<&str> = ["refine", "loop"].iter().chain(named).copied().collect();
+            assert_eq!(words(&typed)[1..], typed);
+        }
+    }
+
+    #[test]
+    fn each_name_has_a_session_of_tmux_of_its_own() {
+        assert_eq!(tmux_name("api"), "refine-api");
+        let odd = ["a|b", "a&b", "a.b", "a:b", "é"].map(tmux_name);
+        for (at, name) in odd.iter().enumerate() {
+            assert!(tmux::is_name(name), "{name}");
+            assert!(!odd[at + 1..].contains(name), "{name}");
+        }
+    }
+}

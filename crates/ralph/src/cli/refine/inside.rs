@@ -1,0 +1,159 @@
+//! `ralph refine begin` and `ralph refine end`: a round that an agent of the conversation makes.
+//!
+//! The conversation calls the agent; what is measured, and whether another round follows, is decided here
+//! as for any other. A conversation has room for a few rounds only, and no more are opened.
+
+use super::run::{self, Subject};
+use super::session;
+use crate::cli::exit::{Exit, bad_state, refused};
+use crate::cli::here::Here;
+use crate::cli::screen::{self, visible, visible_lines};
+use crate::refine::artefact::{self, Artefact, Before};
+use crate::refine::{asks_again, close_what_was_left, of_round, record};
+use anyhow::{Context, Result};
+use ralph_core::refine::state::Session;
+use ralph_core::refine::{Event, MOST_IN_FOREGROUND, Outcome, picture, say};
+use ralph_io::given;
+use ralph_io::refine::Place;
+
+/// What is refined.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Begin {
+    #[command(flatten)]
+    subject: Subject,
+}
+
+/// Which session.
+#[derive(Debug, clap::Args)]
+pub(crate) struct End {
+    /// The session's name [default: the only one with a round under way]
+    #[arg(long, value_name = "NAME", allow_hyphen_values = true)]
+    session: Option<String>,
+}
+
+pub(super) fn begin(here: &Here, args: &Begin) -> Result<Exit> {
+    let place = Place::of(&here.home, &here.root);
+    let (name, artefact) = args.subject.find(here, &place, None)?;
+    place.prepare(&here.home)?;
+    let document = session::document(&place)?;
+    let taken = || session::taken(&document, &name, &artefact);
+    let Some(_held) = place.hold(&artefact.mode(), artefact.plan_file())? else {
+        return Err(taken());
+    };
+    // Nobody holds a lock for an agent of another conversation; the open round says that there is one.
+    let rivals = document.rivals(&name, &artefact.mode(), artefact.plan_file());
+    let is_open = |rival: &&str| {
+        document.session(rival).is_ok_and(|found| found.is_some_and(|it| it.round.is_some()))
+    };
+    if rivals.iter().any(is_open) {
+        return Err(taken());
+    }
+    let new = || {
+        let bounds = run::bounds(here).in_foreground();
+        Session::new(artefact.mode(), artefact.plan_file(), bounds, here.now)
+    };
+    let known = document.session(&name).map_err(|why| session::told(why.into()))?;
+    if known.is_some_and(|known| known.iterations_completed >= MOST_IN_FOREGROUND) {
+        let message = format!(
+            "a conversation has room for {MOST_IN_FOREGROUND} rounds, and `{}` has had them; a person can \
+             go on in a terminal: `ralph refine loop --session {} --max-iterations 10`",
+            visible(&name),
+            session::word(&name)
+        );
+        return Err(refused(Exit::No, message));
+    }
+    let stands = session::open(&place, &name, &artefact, None, new).map_err(session::told)?;
+    close_what_was_left(&place, &name, &artefact, &stands)?;
+    let before = artefact.look()?;
+    if let Before::Pieces(pieces) = &before {
+        place
+            .remember(&name, &serde_json::to_string(pieces).context("could not keep the tasks")?)?;
+    }
+    let event = Event::Begun { artefact: &artefact::digest(&before) };
+    let (begun, stands) = record(&place, &name, event).map_err(session::told)?;
+    let Outcome::Begin { iteration, .. } = begun else {
+        unreachable!("a round that is begun begins")
+    };
+    artefact.lay_out(&before, iteration)?;
+    let most = stands.settings.max_iterations;
+    let prompt = of_round(&name, &artefact, iteration, most);
+    let (session, word) = (visible(&name), session::word(&name));
+    screen::print(&visible_lines(&format!(
+        "Round {iteration} of {most} of `{session}` is open. Call the Agent tool once: subagent_type \
+         general-purpose, model opus, run_in_background false, and as its prompt exactly what stands below \
+         the line. Then hand its whole answer to `ralph refine end --session {word}` on standard \
+         input.\n----\n{prompt}"
+    )))?;
+    Ok(Exit::Done)
+}
+
+pub(super) fn end(here: &Here, args: &End) -> Result<Exit> {
+    let place = Place::of(&here.home, &here.root);
+    let (name, stands) =
+        session::one(&place, args.session.as_deref(), |session| session.round.is_some())?;
+    let Some(open) = &stands.round else {
+        let message = format!(
+            "no round of `{}` is under way; `ralph refine begin` opens one",
+            visible(&name)
+        );
+        return Err(refused(Exit::No, message));
+    };
+    let artefact = session::artefact(here, &place, &name, &stands)?;
+    let Some(_held) = place.hold(&stands.mode, &stands.plan_file)? else {
+        return Err(session::taken(&session::document(&place)?, &name, &artefact));
+    };
+    let message = given::stdin()?;
+    if let Some(question) = asks_again(&place, &name, &message).map_err(session::told)? {
+        screen::print(&visible_lines(&format!(
+            "Send this to the same agent with the SendMessage tool, and hand its answer to the same \
+             command. If it cannot be asked any more, hand over an empty text: that counts as unknown.\n\
+             ----\n{question}"
+        )))?;
+        return Ok(Exit::Done);
+    }
+    let round = open.iteration;
+    let (measured, plan, digest) = match before(&place, &name, &artefact, &stands)? {
+        Some(before) => {
+            let after = artefact.take(&before, round, |_, _| Ok(true))?;
+            (after.measured, after.plan, after.digest)
+        }
+        // What is not known is never nothing.
+        None => (None, Default::default(), artefact::digest(&artefact.look()?)),
+    };
+    let event = Event::Ended { message: &message, measured, plan, artefact: &digest };
+    let (outcome, stands) = record(&place, &name, event).map_err(session::told)?;
+    show(&name, &stands, &outcome)
+}
+
+fn before(
+    place: &Place,
+    name: &str,
+    artefact: &Artefact,
+    stands: &Session,
+) -> Result<Option<Before>> {
+    if let Artefact::Plan(_) = artefact {
+        return artefact.found(stands).map_err(bad_state);
+    }
+    let pieces = place.remembered(name).and_then(|text| serde_json::from_str(&text).ok());
+    Ok(pieces.map(Before::Pieces))
+}
+
+fn show(name: &str, stands: &Session, outcome: &Outcome) -> Result<Exit> {
+    let round = stands.history.last().map(|entry| say::round(stands, entry));
+    let mut lines: Vec<String> = round.into_iter().flatten().collect();
+    lines.extend(picture::lines(stands));
+    lines.extend(say::ending(stands, outcome));
+    lines.push(match outcome {
+        Outcome::Next { iteration } => {
+            format!(
+                "`ralph refine begin --session {}` opens round {iteration}",
+                session::word(name)
+            )
+        }
+        _ => "Begin no other round: tell the person how it ended".to_owned(),
+    });
+    for line in lines {
+        screen::print(&visible(&line))?;
+    }
+    Ok(Exit::Done)
+}

@@ -1,0 +1,12 @@
+//! Tells a person who looks elsewhere that a refinement is over.
+
+use crate::cli::screen;
+use ralph_io::notify;
+
+/// By the desktop, else by the terminal: its own notification, and the bell.
+pub(super) fn give(title: &str, text: &str) {
+    let (title, text) = (screen::visible(title), screen::visible(text));
+    if !notify::desktop(&title, &text) {
+        screen::ring(&format!("{title}: {text}"));
+    }
+}

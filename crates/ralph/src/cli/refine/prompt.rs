@@ -1,0 +1,102 @@
+//! `ralph refine prompt` and `ralph refine ideas`: what a skill needs of the prompts and of what comes back.
+
+use crate::cli::exit::{Exit, refused};
+use crate::cli::here::Here;
+use crate::cli::screen::{self, visible, visible_lines};
+use crate::refine;
+use crate::refine::artefact;
+use anyhow::Result;
+use ralph_core::plan::lines;
+use ralph_core::refine::ideas;
+use ralph_core::refine::prompt::{Prompt, Tracker, variable};
+use ralph_io::beads::{self, Bd};
+use ralph_io::given;
+
+/// Which prompt, and what stands in it.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// Its name
+    #[arg(value_name = "NAME", value_parser = named)]
+    prompt: Prompt,
+    /// The plan's file
+    #[arg(long, value_name = "FILE")]
+    plan: Option<String>,
+    /// Another plan, for `synthesizer`; may be given more than once
+    #[arg(long = "with", value_name = "FILE")]
+    others: Vec<String>,
+}
+
+/// What the person typed stands in the conversation, and comes through no shell.
+const WISH: &str = "(what the person typed with the command, if anything)";
+
+fn named(text: &str) -> Result<Prompt, String> {
+    let found = Prompt::ALL.into_iter().find(|prompt| prompt.name() == text);
+    found.ok_or_else(|| {
+        let names: Vec<&str> =
+            Prompt::ALL.into_iter().filter(|it| !is_of_round(*it)).map(Prompt::name).collect();
+        format!("there are {}", names.join(", "))
+    })
+}
+
+fn is_of_round(prompt: Prompt) -> bool {
+    matches!(prompt, Prompt::BeadRefiner | Prompt::PlanImprover)
+}
+
+pub(super) fn run(here: &Here, args: &Args) -> Result<Exit> {
+    if is_of_round(args.prompt) {
+        return Err(refused(
+            Exit::Usage,
+            "`ralph refine begin` opens a round and prints its prompt",
+        ));
+    }
+    let wants = |name| args.prompt.variables().contains(&name);
+    if wants(variable::PLAN_FILE) && args.plan.is_none() {
+        let message =
+            format!("`{}` works on a plan: say which with `--plan FILE`", args.prompt.name());
+        return Err(refused(Exit::Usage, message));
+    }
+    if wants(variable::OTHER_PLANS) && args.others.is_empty() {
+        return Err(refused(
+            Exit::Usage,
+            "`synthesizer` makes one plan of several: name the others by `--with FILE`",
+        ));
+    }
+    let name =
+        here.root.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
+    let plan = args.plan.clone().unwrap_or_default();
+    let subject = match plan.as_str() {
+        "" => format!("What you review: the tasks of this project. {}", tracker(here).how()),
+        plan => format!("What you review: the plan `{plan}`."),
+    };
+    let others = args.others.join("\n");
+    let all = [
+        (variable::SESSION_NAME, name.as_str()),
+        (variable::PLAN_FILE, &plan),
+        (variable::OTHER_PLANS, &others),
+        (variable::SUBJECT, &subject),
+        (variable::TASKS, tracker(here).how()),
+        (variable::WISH, WISH),
+    ];
+    let given: Vec<(&str, &str)> = all.into_iter().filter(|(name, _)| wants(name)).collect();
+    screen::print(&visible_lines(&refine::prompt(args.prompt, &given)))?;
+    Ok(Exit::Done)
+}
+
+/// Who keeps the tasks.
+pub(crate) fn tracker(here: &Here) -> Tracker {
+    let is_beads = beads::has_store(&here.root) && Bd::find().is_ok();
+    if is_beads { Tracker::Beads } else { Tracker::TaskGraph }
+}
+
+pub(super) fn ideas(here: &Here) -> Result<Exit> {
+    let found = ideas::read(&given::stdin()?).map_err(|problems| {
+        problems.iter().for_each(|problem| screen::tell(&visible(&problem.to_string())));
+        refused(
+            Exit::No,
+            "the ideas cannot be read; hand over the whole answer, with its block of ideas",
+        )
+    })?;
+    let tasks = artefact::tasks(&artefact::in_no_session(here))?;
+    screen::print(&lines::render(&ideas::behind(&tasks, &found)))?;
+    Ok(Exit::Done)
+}

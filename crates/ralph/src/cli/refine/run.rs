@@ -1,0 +1,372 @@
+//! `ralph refine once` and `ralph refine loop`: the rounds of a session, one after another.
+//!
+//! What ends them is decided by the session from what was said and what was measured; here it is only
+//! carried out. A session that was interrupted goes on where it was, by its name.
+
+use super::{background, notice, session};
+use crate::cli::exit::{Exit, refused};
+use crate::cli::here::Here;
+use crate::cli::number;
+use crate::cli::rounds::{self, Client};
+use crate::cli::screen::{self, visible};
+use crate::driver;
+use crate::refine::artefact::{Artefact, Plan};
+use crate::refine::{Refiner, Rounded, close_what_was_left};
+use anyhow::Result;
+use ralph_core::permission::Need;
+use ralph_core::refine::prompt::Tracker;
+use ralph_core::refine::state::Session;
+use ralph_core::refine::{Mode, Outcome, picture, say};
+use ralph_io::interrupts::{Asked, Interrupts};
+use ralph_io::refine::Place;
+use ralph_io::{outside, settings};
+use std::path::PathBuf;
+
+/// What is refined.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Subject {
+    /// What is refined [default: `plan` with --plan, else `beads`]
+    #[arg(long, value_enum)]
+    mode: Option<What>,
+    /// The plan's file
+    #[arg(long, value_name = "FILE")]
+    plan: Option<PathBuf>,
+    /// The session's name, by which it goes on later [default: after the plan or the project]
+    #[arg(long, value_name = "NAME", allow_hyphen_values = true)]
+    pub(super) session: Option<String>,
+}
+
+/// How it is refined, and how the client is called.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Run {
+    #[command(flatten)]
+    subject: Subject,
+    /// Rounds after which it ends in any case [default: the settings, else 10]
+    #[arg(long, value_name = "N", value_parser = number::max_iterations, allow_hyphen_values = true)]
+    max_iterations: Option<u32>,
+    /// The model of each round, as the client's own `--model`
+    #[arg(long, value_name = "MODEL", default_value = "opus")]
+    model: String,
+    /// Show what a round changed in the plan, and ask before it counts
+    #[arg(long)]
+    confirm: bool,
+    /// No notification at the end
+    #[arg(long)]
+    no_notify: bool,
+    #[command(flatten)]
+    client: Client,
+}
+
+/// One round.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Once {
+    #[command(flatten)]
+    run: Run,
+}
+
+/// As many as it takes.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Loop {
+    #[command(flatten)]
+    run: Run,
+    /// Work in a tmux session `refine-NAME`, and come back at once
+    #[arg(long)]
+    background: bool,
+}
+
+/// What may be refined.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum What {
+    /// The project's beads, where `bd` keeps them; else its own tasks
+    Beads,
+    /// A plan in a file
+    Plan,
+}
+
+/// A client that crashes so often in a row is not started again.
+const MOST_CRASHES: u32 = 3;
+
+/// One round and no more.
+pub(super) fn once(here: &Here, args: &Once) -> Result<Exit> {
+    Start::prepare(here, &args.run)?.run(Rounds::One)
+}
+
+/// Until it is over.
+pub(super) fn all(here: &Here, args: &Loop) -> Result<Exit> {
+    let start = Start::prepare(here, &args.run)?;
+    if !args.background || args.run.client.dry_run {
+        return start.run(Rounds::All);
+    }
+    driver::client()?;
+    start.is_free()?;
+    args.run.client.tell(here, &needs(&start.artefact))?;
+    if background::start(&start.place, &start.name)? {
+        return Ok(Exit::Done);
+    }
+    start.run(Rounds::All)
+}
+
+/// How many are wanted.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Rounds {
+    One,
+    All,
+}
+
+/// Everything that is known before anything is written.
+struct Start<'a> {
+    here: &'a Here,
+    args: &'a Run,
+    place: Place,
+    name: String,
+    artefact: Artefact,
+}
+
+impl<'a> Start<'a> {
+    fn prepare(here: &'a Here, args: &'a Run) -> Result<Start<'a>> {
+        let place = Place::of(&here.home, &here.root);
+        let (name, artefact) = args.subject.find(here, &place, args.max_iterations)?;
+        args.can_confirm(&artefact)?;
+        Ok(Start { here, args, place, name, artefact })
+    }
+
+    /// Refused where somebody else works on it.
+    fn is_free(&self) -> Result<()> {
+        match self.place.is_held(&self.artefact.mode(), self.artefact.plan_file()) {
+            true => {
+                Err(session::taken(&session::document(&self.place)?, &self.name, &self.artefact))
+            }
+            false => Ok(()),
+        }
+    }
+
+    fn run(self, wanted: Rounds) -> Result<Exit> {
+        if self.args.client.dry_run {
+            return self.show();
+        }
+        driver::client()?;
+        self.place.prepare(&self.here.home)?;
+        let held = self.place.hold(&self.artefact.mode(), self.artefact.plan_file())?;
+        let Some(_held) = held else {
+            return Err(session::taken(
+                &session::document(&self.place)?,
+                &self.name,
+                &self.artefact,
+            ));
+        };
+        self.args.client.tell(self.here, &needs(&self.artefact))?;
+        let stands = self.open().map_err(session::told)?;
+        close_what_was_left(&self.place, &self.name, &self.artefact, &stands)?;
+        let notifies = wanted == Rounds::All && !self.args.no_notify;
+        let refiner = self.refiner();
+        outside::make_folders(&refiner.logs, 0o700)?;
+        screen::tell(&visible(&format!(
+            "refining {} as `{}`; logs in {}",
+            on(&refiner.artefact),
+            refiner.name,
+            refiner.logs.display()
+        )));
+        let done = rounds_of(&refiner, wanted, &Interrupts::catch()?);
+        end(&refiner, notifies, done)
+    }
+
+    fn open(&self) -> Result<Session> {
+        let most = self.args.max_iterations;
+        session::open(&self.place, &self.name, &self.artefact, most, || self.new_session())
+    }
+
+    fn new_session(&self) -> Session {
+        let mut bounds = bounds(self.here);
+        bounds.max_iterations = self.args.max_iterations.unwrap_or(bounds.max_iterations);
+        Session::new(self.artefact.mode(), self.artefact.plan_file(), bounds, self.here.now)
+    }
+
+    fn refiner(self) -> Refiner<'a> {
+        Refiner {
+            here: self.here,
+            client: &self.args.client,
+            model: &self.args.model,
+            logs: rounds::logs(self.here, "refine"),
+            place: self.place,
+            name: self.name,
+            artefact: self.artefact,
+            confirms: self.args.confirm,
+        }
+    }
+
+    /// The command of the next round.
+    fn show(self) -> Result<Exit> {
+        let document = session::document(&self.place)?;
+        let found = document.session(&self.name).map_err(|why| session::told(why.into()))?;
+        let session = found.unwrap_or_else(|| self.new_session());
+        let refiner = self.refiner();
+        let round = refiner.order(&session, session.iterations_completed + 1);
+        screen::print(&screen::visible_lines(&driver::command_line(&round)?))?;
+        Ok(Exit::Done)
+    }
+}
+
+/// What the settings say of a new session.
+pub(super) fn bounds(here: &Here) -> ralph_core::refine::Settings {
+    let (settings, problems) = settings::read(&here.home, &here.root);
+    problems.iter().for_each(|problem| screen::tell(&visible(problem)));
+    settings.refine().bounds()
+}
+
+impl Subject {
+    /// The session's name, and what it refines.
+    pub(super) fn find(
+        &self,
+        here: &Here,
+        place: &Place,
+        max_iterations: Option<u32>,
+    ) -> Result<(String, Artefact)> {
+        self.session.as_deref().map_or(Ok(()), session::sound)?;
+        let document = session::document(place)?;
+        // A session that is named and nothing else goes on with what it refines.
+        if let Some(name) =
+            self.session.as_ref().filter(|_| self.mode.is_none() && self.plan.is_none())
+            && let Some(found) = document.session(name).map_err(|why| session::told(why.into()))?
+        {
+            return Ok((name.clone(), session::artefact(here, place, name, &found)?));
+        }
+        let plan_file = match self.plan()? {
+            Some(path) => Some((Plan::find(place, "", path)?.name, path)),
+            None => None,
+        };
+        let mode = if plan_file.is_some() { Mode::Plan } else { Mode::Beads };
+        let what = (&mode, plan_file.as_ref().map_or("", |(name, _)| name.as_str()));
+        let name = self
+            .session
+            .clone()
+            .unwrap_or_else(|| session::unnamed(place, &document, what, max_iterations));
+        let artefact = match plan_file {
+            Some((_, path)) => Artefact::Plan(Plan::find(place, &name, path)?),
+            None => Artefact::tasks(here)?,
+        };
+        Ok((name, artefact))
+    }
+
+    /// The plan's file, in the mode `plan`.
+    fn plan(&self) -> Result<Option<&PathBuf>> {
+        match (self.mode, &self.plan) {
+            (Some(What::Plan), None) => Err(refused(
+                Exit::Usage,
+                "`--mode plan` refines a file: say which with `--plan FILE`",
+            )),
+            (Some(What::Beads), Some(_)) => Err(refused(
+                Exit::Usage,
+                "`--plan` names a plan, and `--mode beads` refines the tasks; leave one of them out",
+            )),
+            (_, plan) => Ok(plan.as_ref()),
+        }
+    }
+}
+
+impl Run {
+    fn can_confirm(&self, artefact: &Artefact) -> Result<()> {
+        let why = match artefact {
+            _ if !self.confirm || self.client.dry_run => return Ok(()),
+            Artefact::Plan(_) if screen::can_ask() => return Ok(()),
+            Artefact::Plan(_) => {
+                "`--confirm` asks a person, and there is no terminal; leave it out"
+            }
+            _ => "`--confirm` is for plans: what a round does to tasks is done; leave it out",
+        };
+        Err(refused(Exit::Usage, why))
+    }
+}
+
+/// What every round will call.
+fn needs(artefact: &Artefact) -> Vec<Need> {
+    match artefact.tracker() {
+        None => vec![Need::Edits("Edit".to_owned())],
+        Some(Tracker::Beads) => vec![Need::Bash("bd update b-1 --description x".to_owned())],
+        Some(Tracker::TaskGraph) => vec![Need::Bash(
+            "ralph plan-sync <<'RALPH_TASKS'\n{\"id\":\"T-1\"}\nRALPH_TASKS".to_owned(),
+        )],
+    }
+}
+
+fn on(artefact: &Artefact) -> String {
+    match artefact {
+        Artefact::Plan(plan) => format!("`{}`", plan.name),
+        Artefact::Beads(_) => "the beads of this project".to_owned(),
+        Artefact::Tasks(_) => "the tasks of this project".to_owned(),
+    }
+}
+
+/// How the rounds ended.
+enum Done {
+    /// The session says what follows.
+    Said(Outcome),
+    /// It goes on when it is asked to; why it does not now.
+    Rests(String),
+}
+
+fn rounds_of(refiner: &Refiner<'_>, wanted: Rounds, interrupts: &Interrupts) -> Result<Done> {
+    let mut crashes = 0;
+    loop {
+        let is_asked = |interrupts: &Interrupts| {
+            (interrupts.asked() != Asked::Nothing).then(|| "as you asked".to_owned())
+        };
+        match refiner.round(interrupts).map_err(session::told)? {
+            Rounded::Ended(outcome @ Outcome::Next { .. }) => {
+                crashes = 0;
+                if wanted == Rounds::One {
+                    return Ok(Done::Said(outcome));
+                }
+                if let Some(why) = is_asked(interrupts) {
+                    return Ok(Done::Rests(why));
+                }
+            }
+            Rounded::Ended(outcome) => return Ok(Done::Said(outcome)),
+            Rounded::Cut { why, stops } => {
+                crashes += 1;
+                let enough = wanted == Rounds::One || crashes >= MOST_CRASHES;
+                let enough = enough.then(|| why.clone());
+                if let Some(why) = stops.or_else(|| is_asked(interrupts)).or(enough) {
+                    return Ok(Done::Rests(why));
+                }
+            }
+        }
+    }
+}
+
+fn end(refiner: &Refiner<'_>, notifies: bool, done: Result<Done>) -> Result<Exit> {
+    let title = format!("ralph refine: {}", refiner.name);
+    let tell = |text: &str| {
+        if notifies {
+            notice::give(&title, text);
+        }
+    };
+    let goes_on = format!("`ralph refine loop --session {}` goes on", session::word(&refiner.name));
+    match done {
+        Err(error) => {
+            tell(&format!("{error:#}"));
+            Err(error)
+        }
+        Ok(Done::Rests(why)) => {
+            tell(&format!("it rests: {why}"));
+            Err(rounds::broke_off(format!("refinement rests: {why}; {goes_on}")))
+        }
+        Ok(Done::Said(outcome)) => {
+            let document = session::document(&refiner.place)?;
+            let session =
+                document.session(&refiner.name).map_err(|why| session::told(why.into()))?;
+            let Some(session) = session else { return Ok(Exit::Done) };
+            let ending = say::ending(&session, &outcome);
+            tell(ending.first().map_or("", String::as_str));
+            let mut lines = picture::lines(&session);
+            lines.extend(ending);
+            if matches!(outcome, Outcome::Next { .. }) {
+                lines.push(goes_on);
+            }
+            for line in &lines {
+                screen::print(&visible(line))?;
+            }
+            // As many rounds as it may have, and not settled: the answer is no.
+            Ok(if matches!(outcome, Outcome::Cap { .. }) { Exit::No } else { Exit::Done })
+        }
+    }
+}

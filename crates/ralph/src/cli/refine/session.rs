@@ -1,0 +1,188 @@
+//! Which session a command means, and what it refines.
+
+use crate::cli::exit::{Exit, bad_state, refused};
+use crate::cli::here::Here;
+use crate::cli::screen::visible;
+use crate::driver::quoted;
+use crate::refine::artefact::{Artefact, Plan};
+use anyhow::Result;
+use ralph_core::refine::state::{Document, Session, refused_name};
+use ralph_core::refine::{Mode, Status};
+use ralph_io::refine::{self as kept, Place};
+
+/// The session that is named, else the project's only one that fits.
+///
+/// # Errors
+/// When there is none, several, or one that cannot be read.
+pub(super) fn one(
+    place: &Place,
+    name: Option<&str>,
+    fits: impl Fn(&Session) -> bool,
+) -> Result<(String, Session)> {
+    let document = document(place)?;
+    if let Some(name) = name {
+        let found = document.session(name).map_err(|damaged| bad_state(damaged.into()))?;
+        let found = found.map(|session| (name.to_owned(), session));
+        return found.ok_or_else(|| {
+            refused(
+                Exit::No,
+                format!("there is no session `{}`; {}", visible(name), there_are(&document)),
+            )
+        });
+    }
+    let mut found: Vec<(String, Session)> = document
+        .sessions()
+        .filter_map(|(name, session)| Some((name.to_owned(), session.ok()?)))
+        .filter(|(_, session)| fits(session))
+        .collect();
+    match found.len() {
+        1 => Ok(found.remove(0)),
+        0 => Err(refused(Exit::No, format!("no session fits; {}", there_are(&document)))),
+        _ => {
+            let names: Vec<String> = found.iter().map(|(name, _)| visible(name)).collect();
+            let message =
+                format!("several sessions fit: {}; say which: `--session NAME`", names.join(", "));
+            Err(refused(Exit::No, message))
+        }
+    }
+}
+
+/// All sessions; a document that cannot be read is reported as such.
+pub(super) fn document(place: &Place) -> Result<Document> {
+    place.document().map_err(bad_state)
+}
+
+fn there_are(document: &Document) -> String {
+    let names: Vec<String> =
+        document.sessions().map(|(name, _)| format!("`{}`", visible(name))).collect();
+    match names.is_empty() {
+        true => "`ralph refine loop` begins one".to_owned(),
+        false => format!("there are {}", names.join(", ")),
+    }
+}
+
+/// What a session refines.
+///
+/// # Errors
+/// When it is gone.
+pub(super) fn artefact(
+    here: &Here,
+    place: &Place,
+    name: &str,
+    session: &Session,
+) -> Result<Artefact> {
+    match session.mode {
+        // An absolute name stands for itself.
+        Mode::Plan => {
+            Ok(Artefact::Plan(Plan::find(place, name, &place.root().join(&session.plan_file))?))
+        }
+        _ => Artefact::tasks(here),
+    }
+}
+
+/// A name that can be one.
+///
+/// # Errors
+/// When it cannot, with what can.
+pub(super) fn sound(name: &str) -> Result<()> {
+    refused_name(name).map_or(Ok(()), |why| Err(refused(Exit::Usage, visible(&why))))
+}
+
+/// The name of a session that nobody named: after the plan or the project, and with a number behind it
+/// where the one of that name is over or refines something else.
+pub(super) fn unnamed(
+    place: &Place,
+    document: &Document,
+    (mode, plan_file): (&Mode, &str),
+    max_iterations: Option<u32>,
+) -> String {
+    let from = if *mode == Mode::Plan { std::path::Path::new(plan_file) } else { place.root() };
+    let word = match mode {
+        Mode::Plan => from.file_stem(),
+        _ => from.file_name(),
+    };
+    let word = word.and_then(|word| word.to_str()).filter(|word| refused_name(word).is_none());
+    let word = word.unwrap_or("project");
+    let goes_on = |name: &String| match document.session(name) {
+        Ok(None) => true,
+        Ok(Some(session)) => {
+            let has_more = session.status == Status::MaxIterations
+                && max_iterations.is_some_and(|most| most > session.iterations_completed);
+            session.shares_artefact(mode, plan_file) && (!session.status.is_over() || has_more)
+        }
+        Err(_) => false,
+    };
+    let numbered = (2..).map(|number: u32| format!("{word}-{number}"));
+    std::iter::once(word.to_owned()).chain(numbered).find(goes_on).unwrap_or_default()
+}
+
+/// The session as it is, or a new one; with as many rounds as are asked for.
+pub(super) fn open(
+    place: &Place,
+    name: &str,
+    artefact: &Artefact,
+    most: Option<u32>,
+    new: impl FnOnce() -> Session,
+) -> Result<Session> {
+    place.update(|document| {
+        let mut session = match document.session(name)? {
+            Some(found) if !found.shares_artefact(&artefact.mode(), artefact.plan_file()) => {
+                let what = match found.mode {
+                    Mode::Plan => format!("`{}`", found.plan_file),
+                    _ => "the tasks".to_owned(),
+                };
+                let message = format!(
+                    "the session `{name}` refines {what}; take another name: `--session NAME`"
+                );
+                return Err(refused(Exit::No, message));
+            }
+            Some(found) => found,
+            None => new(),
+        };
+        if let Some(most) = most {
+            session.settings.max_iterations = most;
+        }
+        document.put(name, session.clone())?;
+        Ok(session)
+    })
+}
+
+/// Refuses to work beside another on the same thing.
+pub(super) fn taken(document: &Document, name: &str, artefact: &Artefact) -> anyhow::Error {
+    let (mode, plan_file) = (artefact.mode(), artefact.plan_file());
+    let mut names: Vec<&str> = document.rivals(name, &mode, plan_file);
+    let is_own = document.session(name).is_ok_and(|own| own.is_some_and(|own| own.round.is_some()));
+    if names.is_empty() && is_own {
+        names.push(name);
+    }
+    let whose = match names.first() {
+        Some(name) => format!("the session `{}` is at work", visible(name)),
+        None => "another `ralph refine` is at work".to_owned(),
+    };
+    let on = if plan_file.is_empty() {
+        "the tasks".to_owned()
+    } else {
+        format!("`{}`", visible(plan_file))
+    };
+    refused(
+        Exit::No,
+        format!(
+            "{whose} on {on}; nothing was changed: wait for it, or end it with Ctrl-C or `ralph refine kill`"
+        ),
+    )
+}
+
+/// The name as a shell reads it back: whoever copies a command gets that name and nothing else.
+pub(super) fn word(name: &str) -> String {
+    visible(&quoted(name))
+}
+
+/// True if somebody works on what a session refines.
+pub(super) fn is_held(place: &Place, session: &Session) -> bool {
+    place.is_held(&session.mode, &session.plan_file)
+}
+
+/// An error of the document, as scripts are told of it.
+pub(super) fn told(error: anyhow::Error) -> anyhow::Error {
+    if kept::is_damaged(&error) { bad_state(error) } else { error }
+}

@@ -1,0 +1,155 @@
+//! `ralph refine history`, `diff` and `restore`: the versions of a plan.
+
+use super::session;
+use crate::cli::exit::{Exit, bad_state, refused};
+use crate::cli::here::Here;
+use crate::cli::number;
+use crate::cli::screen::{self, visible, visible_lines};
+use crate::refine::artefact::{Artefact, Plan, at};
+use anyhow::Result;
+use ralph_core::refine::state::Session;
+use ralph_core::refine::{Mode, picture, say, unified};
+use ralph_io::outside;
+use ralph_io::refine::{Kept, Place, Version, What};
+
+/// Which session.
+#[derive(Debug, clap::Args)]
+pub(crate) struct History {
+    /// The session's name [default: the only one]
+    #[arg(long, value_name = "NAME")]
+    session: Option<String>,
+}
+
+/// Which versions.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Diff {
+    /// The older one, by its number in `history` [default: the one before the last]
+    #[arg(value_name = "VERSION", value_parser = number::count)]
+    from: Option<u32>,
+    /// The newer one [default: the plan as it is]
+    #[arg(value_name = "VERSION", value_parser = number::count)]
+    to: Option<u32>,
+    /// The session's name [default: the only one on a plan]
+    #[arg(long, value_name = "NAME")]
+    session: Option<String>,
+}
+
+/// Which version.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Restore {
+    /// Its number in `history`
+    #[arg(value_name = "VERSION", value_parser = number::count)]
+    version: u32,
+    /// The session's name [default: the only one on a plan]
+    #[arg(long, value_name = "NAME")]
+    session: Option<String>,
+}
+
+pub(super) fn history(here: &Here, args: &History) -> Result<Exit> {
+    let place = Place::of(&here.home, &here.root);
+    let (name, found) = session::one(&place, args.session.as_deref(), |_| true)?;
+    for entry in &found.history {
+        for line in say::round(&found, entry) {
+            screen::print(&visible(&line))?;
+        }
+    }
+    for line in picture::lines(&found) {
+        screen::print(&visible(&line))?;
+    }
+    for version in place.versions(&name).list().map_err(bad_state)? {
+        let what = match version.what {
+            What::Found => format!("the plan before round {}", version.round),
+            What::Round => format!("the plan after round {}", version.round),
+            What::Aside => format!("what round {} wrote, which is not the plan", version.round),
+            What::Replaced => "the plan before a version was restored".to_owned(),
+            What::Other => "of a newer version of ralph".to_owned(),
+        };
+        screen::print(&format!("version {}  {}  {what}", version.number, at(version.at)))?;
+    }
+    Ok(Exit::Done)
+}
+
+pub(super) fn diff(here: &Here, args: &Diff) -> Result<Exit> {
+    let place = Place::of(&here.home, &here.root);
+    let (name, found) = of_plan(&place, args.session.as_deref())?;
+    let versions = place.versions(&name);
+    let list = versions.list().map_err(bad_state)?;
+    let text = |version: &Version| versions.text(version).map_err(bad_state);
+    let named = |version: &Version| format!("{} (version {})", found.plan_file, version.number);
+    let (from, to) = match (args.from, args.to) {
+        (None, _) => match list.as_slice() {
+            [.., before, last] => (before, Some(last)),
+            _ => return Err(refused(Exit::No, "there are no two versions yet")),
+        },
+        (Some(from), to) => (numbered(&list, from)?, to.map(|to| numbered(&list, to)).transpose()?),
+    };
+    let (now, is) = match to {
+        Some(to) => (text(to)?, named(to)),
+        None => {
+            let plan = plan(here, &place, &name, &found)?;
+            (outside::find(&plan.real)?.text.unwrap_or_default(), found.plan_file.clone())
+        }
+    };
+    let shown = unified((&visible(&named(from)), &text(from)?), (&visible(&is), &now));
+    if !shown.is_empty() {
+        screen::print(&visible_lines(&shown))?;
+    }
+    Ok(Exit::Done)
+}
+
+pub(super) fn restore(here: &Here, args: &Restore) -> Result<Exit> {
+    let place = Place::of(&here.home, &here.root);
+    let (name, found) = of_plan(&place, args.session.as_deref())?;
+    let plan = plan(here, &place, &name, &found)?;
+    let list = plan.versions.list().map_err(bad_state)?;
+    let version = numbered(&list, args.version)?;
+    let text = plan.versions.text(version).map_err(bad_state)?;
+    let held = place.hold(&found.mode, &found.plan_file)?;
+    let Some(_held) = held else {
+        let artefact = Artefact::Plan(plan);
+        return Err(session::taken(&session::document(&place)?, &name, &artefact));
+    };
+    let now = outside::find(&plan.real)?;
+    let before = now.text.as_deref().unwrap_or_default();
+    if before == text {
+        screen::print(&format!("the plan is version {} already", version.number))?;
+        return Ok(Exit::Done);
+    }
+    let kept = Kept { text: before, round: 0, what: What::Replaced, at: here.now };
+    let number = plan.versions.keep(&kept)?;
+    outside::replace(&now, &text)?;
+    screen::print(&visible(&format!(
+        "`{}` is version {} again; what it was is version {number}",
+        found.plan_file, version.number
+    )))?;
+    Ok(Exit::Done)
+}
+
+fn of_plan(place: &Place, name: Option<&str>) -> Result<(String, Session)> {
+    let (name, found) = session::one(place, name, |session| session.mode == Mode::Plan)?;
+    match found.mode {
+        Mode::Plan => Ok((name, found)),
+        _ => Err(refused(
+            Exit::No,
+            format!("`{}` refines tasks, of which no versions are kept", visible(&name)),
+        )),
+    }
+}
+
+fn plan(here: &Here, place: &Place, name: &str, found: &Session) -> Result<Plan> {
+    match session::artefact(here, place, name, found)? {
+        Artefact::Plan(plan) => Ok(plan),
+        _ => Err(refused(Exit::No, "the session refines tasks")),
+    }
+}
+
+fn numbered(list: &[Version], number: u32) -> Result<&Version> {
+    let found = list.iter().find(|version| version.number == number);
+    found.ok_or_else(|| {
+        let most = list.last().map_or(0, |last| last.number);
+        refused(
+            Exit::No,
+            format!("there is no version {number}; `ralph refine history` lists {most}"),
+        )
+    })
+}

@@ -1,0 +1,307 @@
+//! What is refined: a plan in a file, the beads of `bd`, or the project's own tasks.
+//!
+//! It is looked at before a round and after it, so that what really changed is known whatever the round
+//! says. On a plan a round writes into a copy: what a person writes into the plan meanwhile stands.
+
+use crate::cli::exit::{Exit, bad_state, refused};
+use crate::cli::here::Here;
+use crate::cli::which::{self, Which};
+use anyhow::Result;
+use jiff::Timestamp;
+use ralph_core::refine::measure::{self, Measured, Piece};
+use ralph_core::refine::prompt::Tracker;
+use ralph_core::refine::state::Session;
+use ralph_core::refine::{Meanwhile, Mode, PlanAfter, meanwhile};
+use ralph_core::state::Task;
+use ralph_io::beads::{self, Bd};
+use ralph_io::outside::{self, Found};
+use ralph_io::refine::{Copy, Kept, Place, Versions, What};
+use ralph_io::{clock, refine};
+use std::path::{Path, PathBuf};
+
+/// What is refined.
+#[derive(Debug)]
+pub(crate) enum Artefact {
+    /// A plan.
+    Plan(Plan),
+    /// The beads of `bd`.
+    Beads(Bd),
+    /// The tasks of the project's planned loop.
+    Tasks(Here),
+}
+
+/// A plan in a file.
+#[derive(Debug)]
+pub(crate) struct Plan {
+    /// As the document names it.
+    pub(crate) name: String,
+    /// The file itself.
+    pub(crate) real: PathBuf,
+    /// What a round writes on.
+    pub(crate) copy: Copy,
+    /// What was kept of it.
+    pub(crate) versions: Versions,
+}
+
+/// It, as a round finds it.
+#[derive(Debug)]
+pub(crate) enum Before {
+    /// The plan's file.
+    Plan(Found),
+    /// The beads or tasks.
+    Pieces(Vec<Piece>),
+}
+
+/// What a round made of it.
+#[derive(Debug)]
+pub(crate) struct After {
+    /// What changed; none where that is not known.
+    pub(crate) measured: Option<Measured>,
+    /// What became of the plan.
+    pub(crate) plan: PlanAfter,
+    /// Digest of what is there now.
+    pub(crate) digest: String,
+}
+
+impl Plan {
+    /// The plan of a session.
+    ///
+    /// # Errors
+    /// When there is no such file, or it is no text.
+    pub(crate) fn find(place: &Place, session: &str, path: &Path) -> Result<Plan> {
+        let (name, real) =
+            refine::plan(place, path).map_err(|error| refused(Exit::No, format!("{error:#}")))?;
+        let (copy, versions) = (place.copy(session, &real), place.versions(session));
+        Ok(Plan { name, real, copy, versions })
+    }
+
+    fn keep(&self, text: &str, round: u32, what: What) -> Result<u32> {
+        self.versions.keep(&Kept { text, round, what, at: clock::now() })
+    }
+}
+
+impl Artefact {
+    /// The project's beads where `bd` keeps them, else its own tasks.
+    ///
+    /// # Errors
+    /// When there is neither.
+    pub(crate) fn tasks(here: &Here) -> Result<Artefact> {
+        let lacks = match beads::has_store(&here.root) {
+            true => match Bd::find() {
+                Ok(bd) => return Ok(Artefact::Beads(bd)),
+                Err(error) => Some(error),
+            },
+            false => None,
+        };
+        let here = in_no_session(here);
+        match (tasks(&here)?.is_empty(), lacks) {
+            (false, _) => Ok(Artefact::Tasks(here)),
+            (true, Some(error)) => Err(refused(
+                Exit::MissingProgram,
+                format!("the project has `.beads/`, and {error:#}"),
+            )),
+            (true, None) => Err(refused(
+                Exit::No,
+                "there are no tasks to refine; `ralph plan` or `ralph ideate | ralph plan-sync` makes \
+                 some, and `--mode plan --plan FILE` refines a plan",
+            )),
+        }
+    }
+
+    pub(crate) fn mode(&self) -> Mode {
+        match self {
+            Artefact::Plan(_) => Mode::Plan,
+            Artefact::Beads(_) | Artefact::Tasks(_) => Mode::Beads,
+        }
+    }
+
+    /// The plan's name; empty for tasks.
+    pub(crate) fn plan_file(&self) -> &str {
+        if let Artefact::Plan(plan) = self { &plan.name } else { "" }
+    }
+
+    /// Who keeps the tasks; a plan has none.
+    pub(crate) fn tracker(&self) -> Option<Tracker> {
+        match self {
+            Artefact::Plan(_) => None,
+            Artefact::Beads(_) => Some(Tracker::Beads),
+            Artefact::Tasks(_) => Some(Tracker::TaskGraph),
+        }
+    }
+
+    /// As it is now.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub(crate) fn look(&self) -> Result<Before> {
+        Ok(match self {
+            Artefact::Plan(plan) => {
+                let found = outside::find(&plan.real)?;
+                if found.text.is_none() {
+                    return Err(refused(Exit::No, format!("the plan `{}` is gone", plan.name)));
+                }
+                Before::Plan(found)
+            }
+            Artefact::Beads(bd) => Before::Pieces(measure::of_beads(&bd.list()?)),
+            Artefact::Tasks(here) => Before::Pieces(measure::of_tasks(&tasks(here)?)),
+        })
+    }
+
+    /// Keeps it as it was found, and lays out what the round writes on.
+    ///
+    /// # Errors
+    /// When that cannot be written.
+    pub(crate) fn lay_out(&self, before: &Before, round: u32) -> Result<()> {
+        let (Artefact::Plan(plan), Before::Plan(found)) = (self, before) else { return Ok(()) };
+        let text = text(found);
+        plan.keep(text, round, What::Found)?;
+        plan.copy.make(text)
+    }
+
+    /// Takes what the round made. `wants` is asked about a plan that would become the plan, with what it
+    /// is in place of; a person may not want it.
+    ///
+    /// # Errors
+    /// When the plan cannot be read or written.
+    pub(crate) fn take(
+        &self,
+        before: &Before,
+        round: u32,
+        wants: impl FnOnce(&str, &str) -> Result<bool>,
+    ) -> Result<After> {
+        match (self, before) {
+            (Artefact::Plan(plan), Before::Plan(found)) => take_plan(plan, found, round, wants),
+            (_, Before::Pieces(pieces)) => Ok(self.pieces_after(pieces)),
+            (_, Before::Plan(_)) => unreachable!("a plan is looked at by the one who refines it"),
+        }
+    }
+
+    /// What a round came to that was cut: what it wrote is kept, and the plan is left alone.
+    ///
+    /// # Errors
+    /// When it cannot be kept.
+    pub(crate) fn leave(&self, before: &Before, round: u32) -> Result<After> {
+        let (Artefact::Plan(plan), Before::Plan(found)) = (self, before) else {
+            let Before::Pieces(pieces) = before else {
+                unreachable!("a plan has a plan before it")
+            };
+            return Ok(self.pieces_after(pieces));
+        };
+        let found = text(found);
+        let made = plan.copy.text();
+        if let Some(made) = made.as_deref().filter(|made| *made != found) {
+            plan.keep(made, round, What::Aside)?;
+        }
+        plan.copy.remove()?;
+        let measured = made.map(|made| Measured::Plan(measure::plan(found, &made)));
+        let now = digest(&Before::Plan(outside::find(&plan.real)?));
+        Ok(After { measured, plan: PlanAfter::Applied, digest: now })
+    }
+
+    /// As [`Artefact::leave`], for a round whose driver is gone: only the session knows of it.
+    ///
+    /// # Errors
+    /// When what is there cannot be read or kept.
+    pub(crate) fn leave_behind(&self, session: &Session, round: u32) -> Result<After> {
+        let now = self.look()?;
+        let digest = digest(&now);
+        let before = self.found(session)?;
+        match (before, &now) {
+            (Some(before), _) => self.leave(&before, round).map(|after| After { digest, ..after }),
+            (None, _) => Ok(After { measured: None, plan: PlanAfter::Applied, digest }),
+        }
+    }
+
+    /// The plan as the open round found it, where that was kept.
+    pub(crate) fn found(&self, session: &Session) -> Result<Option<Before>> {
+        let Artefact::Plan(plan) = self else { return Ok(None) };
+        for version in plan.versions.list()?.iter().rev() {
+            if version.sha256 == session.artefact {
+                let text = Some(plan.versions.text(version)?);
+                return Ok(Some(Before::Plan(Found { real: plan.real.clone(), text })));
+            }
+        }
+        Ok(None)
+    }
+
+    fn pieces_after(&self, before: &[Piece]) -> After {
+        // What cannot be listed is not known, and no change of nothing.
+        let Ok(Before::Pieces(now)) = self.look() else {
+            return After { measured: None, plan: PlanAfter::Applied, digest: String::new() };
+        };
+        let measured = Some(Measured::Beads(measure::beads(before, &now)));
+        After { measured, plan: PlanAfter::Applied, digest: measure::digest(&now) }
+    }
+}
+
+fn take_plan(
+    plan: &Plan,
+    found: &Found,
+    round: u32,
+    wants: impl FnOnce(&str, &str) -> Result<bool>,
+) -> Result<After> {
+    let before = text(found);
+    let made = plan.copy.text();
+    // A copy that is gone says nothing of the plan.
+    let measured = made.as_deref().map(|made| Measured::Plan(measure::plan(before, made)));
+    let made = made.unwrap_or_else(|| before.to_owned());
+    let is_taken = |now: &Found| meanwhile(before, &made, text(now));
+    let mut now = outside::find(&plan.real)?;
+    let mut after = PlanAfter::Applied;
+    if is_taken(&now) == (Meanwhile::Take { write: true }) {
+        if !wants(before, &made)? {
+            after = PlanAfter::Declined;
+        } else {
+            // The person may have edited the plan while they were asked.
+            now = outside::find(&plan.real)?;
+            if is_taken(&now) == (Meanwhile::Take { write: true })
+                && let Err(error) = outside::replace(&now, &made)
+                // Another edit in this very moment is no failure.
+                && text(&outside::find(&plan.real)?) == before
+            {
+                return Err(error);
+            }
+        }
+    }
+    if after == PlanAfter::Applied {
+        now = outside::find(&plan.real)?;
+        if text(&now) != made {
+            after = PlanAfter::KeptEdit;
+        }
+    }
+    if made != before {
+        let what = if after == PlanAfter::Applied { What::Round } else { What::Aside };
+        plan.keep(&made, round, what)?;
+    }
+    plan.copy.remove()?;
+    Ok(After { measured, plan: after, digest: digest(&Before::Plan(now)) })
+}
+
+/// By which an artefact is recognised later.
+pub(crate) fn digest(before: &Before) -> String {
+    match before {
+        Before::Plan(found) => outside::digest(text(found)),
+        Before::Pieces(pieces) => measure::digest(pieces),
+    }
+}
+
+/// A plan that is gone has no lines.
+fn text(found: &Found) -> &str {
+    found.text.as_deref().unwrap_or_default()
+}
+
+/// The same place without a session: a client of its own means the project's planned loop.
+pub(crate) fn in_no_session(here: &Here) -> Here {
+    Here { session: None, home: here.home.clone(), root: here.root.clone(), now: here.now }
+}
+
+/// The tasks of the project's planned loop; none where nothing is planned.
+pub(crate) fn tasks(here: &Here) -> Result<Vec<Task>> {
+    let found = which::to_plan(here, &Which::default()).map_err(bad_state)?;
+    Ok(found.map(|found| found.state.task_graph).unwrap_or_default())
+}
+
+/// When something was kept, as a person reads it.
+pub(crate) fn at(when: Timestamp) -> String {
+    when.to_zoned(jiff::tz::TimeZone::system()).strftime("%F %H:%M").to_string()
+}

@@ -1,0 +1,271 @@
+//! One round: the session opens it, a fresh client works, and what came of it is taken and recorded.
+//!
+//! Each step is in the project's document before the next begins. Whoever is killed leaves a round that
+//! is open, and the next one who refines this session records it as cut.
+
+use super::artefact::{self, Artefact, Before};
+use crate::cli::exit::{Exit, refused};
+use crate::cli::here::Here;
+use crate::cli::rounds::{self, Client};
+use crate::cli::screen::{self, visible};
+use crate::driver::{self, Came, Outcome as Ended, Round};
+use anyhow::{Context, Result};
+use ralph_core::refine::prompt::{Prompt, variable};
+use ralph_core::refine::state::Session;
+use ralph_core::refine::{Event, Outcome, picture, say, step, unified};
+use ralph_io::interrupts::Interrupts;
+use ralph_io::refine::Place;
+use ralph_io::{chance, clock};
+use std::path::PathBuf;
+
+/// Who makes the rounds of a session.
+pub(crate) struct Refiner<'a> {
+    pub(crate) here: &'a Here,
+    pub(crate) client: &'a Client,
+    pub(crate) model: &'a str,
+    pub(crate) place: Place,
+    /// The session's name.
+    pub(crate) name: String,
+    pub(crate) artefact: Artefact,
+    pub(crate) logs: PathBuf,
+    /// True if a person is asked before a plan is changed.
+    pub(crate) confirms: bool,
+}
+
+/// What came of a round.
+pub(crate) enum Rounded {
+    /// It ended by itself; what follows.
+    Ended(Outcome),
+    /// It was cut: why, and why no other is begun, if none is.
+    Cut { why: String, stops: Option<String> },
+}
+
+impl Refiner<'_> {
+    /// The session as it stands, changed by an event.
+    ///
+    /// # Errors
+    /// When the session is gone, or the event belongs elsewhere.
+    fn step(&self, event: Event<'_>) -> Result<(Outcome, Session)> {
+        record(&self.place, &self.name, event)
+    }
+
+    /// Makes the next round.
+    ///
+    /// # Errors
+    /// When the client cannot be started, or something cannot be read or written.
+    pub(crate) fn round(&self, interrupts: &Interrupts) -> Result<Rounded> {
+        let before = self.artefact.look()?;
+        let (begun, session) = self.step(Event::Begun { artefact: &artefact::digest(&before) })?;
+        let Outcome::Begin { iteration, .. } = begun else {
+            unreachable!("a round that is begun begins")
+        };
+        let done = self.artefact.lay_out(&before, iteration).and_then(|()| {
+            let round = self.order(&session, iteration);
+            let came = driver::run(&round, interrupts, &self.client.policy())?;
+            rounds::tell(&round.label, &came);
+            self.take(&before, &round, came, iteration, interrupts)
+        });
+        if done.is_err() {
+            // Best effort: what stands open is recorded as cut by the next one all the same.
+            let _ = self.cut(&before, iteration, "it could not be carried out");
+        }
+        done
+    }
+
+    /// The round as it is put to the client.
+    pub(crate) fn order(&self, session: &Session, iteration: u32) -> Round {
+        let most = session.settings.max_iterations;
+        let mut extra_args = vec!["--model".into(), self.model.into()];
+        extra_args.extend(self.client.args.iter().cloned());
+        Round {
+            prompt: prompt(&self.name, &self.artefact, iteration, most),
+            session_id: Some(chance::uuid()),
+            env: vec![("RALPH_ROUND".to_owned(), "refine".to_owned())],
+            extra_args,
+            permission_mode: self.client.permission_mode(self.here),
+            log: self.logs.join(format!("round-{iteration}.jsonl")),
+            folder: Some(self.here.root.clone()),
+            label: format!("round {iteration}/{most}"),
+            ..Round::default()
+        }
+    }
+
+    fn take(
+        &self,
+        before: &Before,
+        round: &Round,
+        came: Came,
+        iteration: u32,
+        interrupts: &Interrupts,
+    ) -> Result<Rounded> {
+        let message = match &came.outcome {
+            Ended::Finished { result, is_error: false } => result.clone(),
+            other => {
+                let why = why(other);
+                self.cut(before, iteration, &why)?;
+                return Ok(Rounded::Cut { why, stops: rounds::stops(other) });
+            }
+        };
+        let message = match asks_again(&self.place, &self.name, &message)? {
+            Some(question) => self.ask(round, &came, question, interrupts)?,
+            None => message,
+        };
+        let after =
+            self.artefact.take(before, iteration, |before, made| self.wants(before, made))?;
+        let (outcome, session) = self.step(Event::Ended {
+            message: &message,
+            measured: after.measured,
+            plan: after.plan,
+            artefact: &after.digest,
+        })?;
+        tell(&session);
+        Ok(Rounded::Ended(outcome))
+    }
+
+    /// Asks in the same conversation; what is no answer says nothing, and that is recorded so.
+    fn ask(
+        &self,
+        round: &Round,
+        came: &Came,
+        question: String,
+        interrupts: &Interrupts,
+    ) -> Result<String> {
+        let session_id = came.session_id.clone().or_else(|| round.session_id.clone());
+        let Some(session_id) = session_id else { return Ok(String::new()) };
+        self.note_client(&session_id)?;
+        screen::tell(&format!("{}: its last lines cannot be read; asking once more", round.label));
+        let again = Round {
+            prompt: question,
+            session_id: None,
+            resume: Some(session_id),
+            label: format!("{}, asked again", round.label),
+            ..round.clone()
+        };
+        let came = driver::run(&again, interrupts, &self.client.policy())?;
+        rounds::tell(&again.label, &came);
+        Ok(match came.outcome {
+            Ended::Finished { result, is_error: false } => result,
+            _ => String::new(),
+        })
+    }
+
+    fn note_client(&self, session_id: &str) -> Result<()> {
+        self.place.update(|document| {
+            let Some(mut session) = document.session(&self.name)? else { return Ok(()) };
+            if let Some(open) = session.round.as_mut() {
+                session_id.clone_into(&mut open.client_session);
+                document.put(&self.name, session)?;
+            }
+            Ok(())
+        })
+    }
+
+    fn cut(&self, before: &Before, iteration: u32, why: &str) -> Result<()> {
+        let after = self.artefact.leave(before, iteration)?;
+        let event = Event::Cut { why, measured: after.measured, artefact: &after.digest };
+        let (_, session) = self.step(event)?;
+        tell(&session);
+        Ok(())
+    }
+
+    fn wants(&self, before: &str, made: &str) -> Result<bool> {
+        if !self.confirms {
+            return Ok(true);
+        }
+        let plan = visible(self.artefact.plan_file());
+        let shown = unified((&plan, before), (&format!("{plan} (this round)"), made));
+        screen::tell(&screen::visible_lines(&shown));
+        let answer = screen::ask(&format!("make this the plan `{plan}`? [y/N]"))?;
+        Ok(matches!(answer.to_ascii_lowercase().as_str(), "y" | "yes"))
+    }
+}
+
+/// What a round is told.
+pub(crate) fn prompt(name: &str, artefact: &Artefact, iteration: u32, most: u32) -> String {
+    let (round, most) = (iteration.to_string(), most.to_string());
+    let (prompt, own) = match artefact {
+        Artefact::Plan(plan) => (Prompt::PlanImprover, (variable::PLAN_FILE, plan.copy.name())),
+        tasks => {
+            let how = tasks.tracker().map(|tracker| tracker.how().to_owned());
+            (Prompt::BeadRefiner, (variable::TASKS, how.unwrap_or_default()))
+        }
+    };
+    let given = [
+        (variable::SESSION_NAME, name),
+        (variable::ROUND, &round),
+        (variable::MAX_ROUNDS, &most),
+        (own.0, &own.1),
+    ];
+    super::prompt(prompt, &given)
+}
+
+/// What is asked about last lines that cannot be read; none where they can, or were asked for before.
+///
+/// # Errors
+/// When the document cannot be read or written.
+pub(crate) fn asks_again(place: &Place, name: &str, message: &str) -> Result<Option<String>> {
+    // Taken into the session only where it asks: an end needs to know what changed.
+    let Some(mut session) = place.document()?.session(name)? else { return Ok(None) };
+    let ended = || Event::Ended { message, measured: None, plan: Default::default(), artefact: "" };
+    if !matches!(step(&mut session, ended(), clock::now()), Ok(Outcome::AskAgain(_))) {
+        return Ok(None);
+    }
+    match record(place, name, ended())?.0 {
+        Outcome::AskAgain(question) => Ok(Some(question)),
+        _ => Ok(None),
+    }
+}
+
+/// Takes an event into a session of the document, and returns what follows and how it stands.
+///
+/// # Errors
+/// When the session is gone, or the event belongs elsewhere.
+pub(crate) fn record(place: &Place, name: &str, event: Event<'_>) -> Result<(Outcome, Session)> {
+    place.update(|document| {
+        let session = document.session(name)?;
+        let mut session =
+            session.with_context(|| format!("the session `{name}` is gone from the document"))?;
+        let outcome = step(&mut session, event, clock::now())
+            .map_err(|refusal| refused(Exit::No, format!("`{name}`: {refusal}")))?;
+        document.put(name, session.clone())?;
+        Ok((outcome, session))
+    })
+}
+
+/// Records a round that was left open by somebody who is gone.
+///
+/// # Errors
+/// When what it left cannot be read or kept.
+pub(crate) fn close_what_was_left(
+    place: &Place,
+    name: &str,
+    artefact: &Artefact,
+    session: &Session,
+) -> Result<()> {
+    let Some(open) = &session.round else { return Ok(()) };
+    let after = artefact.leave_behind(session, open.iteration)?;
+    let why = "whoever ran it is gone";
+    let event = Event::Cut { why, measured: after.measured, artefact: &after.digest };
+    let (_, session) = record(place, name, event)?;
+    tell(&session);
+    Ok(())
+}
+
+/// Says what the last round came to, and how the session stands.
+fn tell(session: &Session) {
+    let round = session.history.last().map(|entry| say::round(session, entry));
+    for line in round.into_iter().flatten().chain(picture::lines(session)) {
+        screen::tell(&visible(&line));
+    }
+}
+
+/// Why a round did not come to its end, in words.
+fn why(outcome: &Ended) -> String {
+    match outcome {
+        Ended::Finished { result, .. } => format!("the client failed: {result}"),
+        Ended::RateLimited { .. } => "the usage limit was reached".to_owned(),
+        Ended::Overloaded { .. } => "the API did not answer".to_owned(),
+        Ended::Crashed { why } => why.clone(),
+        Ended::Ended => "ended by Ctrl-C".to_owned(),
+    }
+}

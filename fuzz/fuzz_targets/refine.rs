@@ -1,0 +1,77 @@
+//! What a round of refinement says, the ideas of an agent, the project's document of sessions, prompts, and
+//! two versions of a plan.
+#![no_main]
+
+use jiff::Timestamp;
+use libfuzzer_sys::fuzz_target;
+use ralph_core::refine::measure::plan;
+use ralph_core::refine::prompt::render;
+use ralph_core::refine::state::{Document, refused_name};
+use ralph_core::refine::{Event, Outcome, Settings, contract, ideas, picture, say, step, unified};
+use ralph_core::refine::{Mode, state::Session};
+
+/// A message is read in the same way each time; what cannot be read is asked for once, and then unknown.
+fn message(text: &str) {
+    let said = contract::read(text);
+    assert_eq!(said, contract::read(text));
+    let mut session = Session::new(Mode::Plan, "p", Settings::default(), Timestamp::UNIX_EPOCH);
+    step(&mut session, Event::Begun { artefact: "a" }, Timestamp::UNIX_EPOCH).expect("it begins");
+    for _ in 0..2 {
+        let event =
+            Event::Ended { message: text, measured: None, plan: Default::default(), artefact: "b" };
+        let outcome = step(&mut session, event, Timestamp::UNIX_EPOCH).expect("a round is open");
+        if !matches!(outcome, Outcome::AskAgain(_)) {
+            break;
+        }
+        assert!(!said.flaws().is_empty());
+    }
+    let entry = session.history.last().expect("asked twice at most");
+    assert_eq!(entry.changes, said.changes.ok(), "what is unknown is no number");
+    assert!(!say::round(&session, entry).is_empty() && !picture::lines(&session).is_empty());
+    if let Ok(found) = ideas::read(text) {
+        let all = ideas::behind(&found, &found);
+        assert_eq!((all.len(), &all[..found.len()]), (2 * found.len(), &found[..]));
+    }
+}
+
+/// What can be read is written back as it was, and a second time no other.
+fn document(text: &str) {
+    let Ok(document) = Document::parse(text) else { return };
+    let again = Document::parse(&document.render()).expect("what was written reads back");
+    assert_eq!(again.render(), document.render());
+    for (name, session) in document.sessions() {
+        let Ok(mut session) = session else { continue };
+        assert!(!picture::lines(&session).is_empty());
+        let mut other = document.clone();
+        other.put(name, session.clone()).expect("it could be read");
+        let before = session.clone();
+        if step(&mut session, Event::Cancelled, Timestamp::UNIX_EPOCH).is_err() {
+            assert_eq!(session, before, "a refused event changes nothing");
+        }
+    }
+}
+
+/// The lines that stay and the new ones are the later text, those that stay and the old ones the earlier.
+fn difference(before: &str, after: &str) {
+    let shown = unified(("a", before), ("b", after));
+    let change = plan(before, after);
+    assert_eq!(shown.is_empty(), change.lines == 0, "both see a change, or neither does");
+    let marked = |mark: char| shown.lines().skip(2).filter(|line| line.starts_with(mark)).count() as u64;
+    assert!(marked('+') + marked('-') >= change.lines, "no fewer than the least number");
+}
+
+fuzz_target!(|data: &[u8]| {
+    let text = String::from_utf8_lossy(data);
+    message(&text);
+    document(&text);
+    let half = (0..=text.len() / 2).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
+    let (before, after) = text.split_at(half);
+    difference(before, after);
+    let given = [("A", after), ("B", "${A}")];
+    if let Ok(rendered) = render(before, &given) {
+        assert!(before.contains("${") || rendered == before);
+    }
+    if refused_name(&text).is_none() {
+        assert!(!text.starts_with('-') && !text.contains(['\n', '\u{1b}']));
+    }
+});
