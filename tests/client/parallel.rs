@@ -305,7 +305,7 @@ fn a_cancel_while_four_work_ends_them_all() {
     terminal.submit("/ralph-parallel");
     let four_wait = || {
         let waiting = stand_in.subagent_requests();
-        waiting.iter().filter(|request| request.tool_results().len() == 1).count() == 4
+        waiting.iter().filter(|request| request.tool_results().len() == 1).count() >= 4
     };
     assert!(wait_until(PATIENCE, four_wait), "{}", stand_in.subagent_requests().len());
     assert_eq!(the_live(&world).state["workers"].as_array().unwrap().len(), 4);

@@ -62,7 +62,8 @@ pub fn decide(request: &Request, seen: Seen<'_>) -> Start {
     }
 }
 
-fn answered(state: &LoopState, prompt_id: &str) -> bool {
+/// True where this very prompt has begun or continued the loop: another copy of the hook has answered it.
+pub fn answered(state: &LoopState, prompt_id: &str) -> bool {
     !prompt_id.is_empty() && state.turn.as_ref().is_some_and(|turn| turn.prompt_id == prompt_id)
 }
 

@@ -211,7 +211,7 @@ fn create(asked: &Asked<'_>, task: &str) -> Result<Begun> {
     if is_bound {
         let now = clock::now();
         freeze(&mut state, &asked.project_root, now);
-        run(&mut state, asked, now);
+        run(&mut state, (asked.session_id, asked.prompt_id), asked.via, now);
     }
     let file = lifecycle::create(asked.home, &mut state)?;
     if is_bound {
@@ -233,18 +233,12 @@ fn note_problem(state: &mut LoopState, message: String) {
 /// The new loop, and what could not be used of its settings or of the project's commands.
 fn plan(asked: &Asked<'_>, task: &str) -> Result<(LoopState, Vec<String>)> {
     let (settings, mut problems) = settings::read(asked.home, &asked.project_root);
-    let project_root =
-        asked.project_root.to_str().context("the project's path is not valid UTF-8")?;
     let options = options_of(asked)?;
     let discovered = discovered(asked, options);
     // Nobody asked for these commands, so a missing program is no reason to refuse the task.
     problems.extend(cannot_start(&discovered, &asked.project_root));
-    let facts = Facts {
-        now: clock::now(),
-        project_root: project_root.to_owned(),
-        discovered,
-        started_by: asked.started_by.clone(),
-    };
+    let started_by = asked.started_by.clone();
+    let facts = facts(&asked.project_root, discovered, started_by, clock::now())?;
     Ok((start::new_loop(task, options, &settings, facts), problems))
 }
 
@@ -258,6 +252,17 @@ fn options_of<'a>(asked: &'a Asked<'_>) -> Result<&'a Options> {
         );
     }
     Ok(options)
+}
+
+/// What a new loop is made of besides what was asked for.
+pub(crate) fn facts(
+    root: &Path,
+    discovered: Vec<Criterion>,
+    started_by: StartedBy,
+    now: Timestamp,
+) -> Result<Facts> {
+    let project_root = root.to_str().context("the project's path is not valid UTF-8")?.to_owned();
+    Ok(Facts { now, project_root, discovered, started_by })
 }
 
 /// A plan that becomes a loop.
@@ -283,16 +288,7 @@ pub fn planned_from(from: &PlannedFrom<'_>, mut plan: Plan) -> Result<LoopState>
     }
     let (settings, problems) = settings::read(from.home, from.root);
     let now = clock::now();
-    let facts = Facts {
-        now,
-        project_root: from
-            .root
-            .to_str()
-            .context("the project's path is not valid UTF-8")?
-            .to_owned(),
-        discovered: Vec::new(),
-        started_by: from.started_by.clone(),
-    };
+    let facts = facts(from.root, Vec::new(), from.started_by.clone(), now)?;
     let mut state = start::new_loop(from.goal, &Options::default(), &settings, facts);
     plan.fill(&mut state);
     state.errors.extend(problems.into_iter().map(|message| LoopError { at: now, message }));
@@ -317,15 +313,20 @@ pub fn freeze(state: &mut LoopState, root: &Path, now: Timestamp) {
 }
 
 /// Makes a loop run in this session.
-fn run(state: &mut LoopState, asked: &Asked<'_>, now: Timestamp) {
-    state.session_id = asked.session_id.to_owned();
+pub(crate) fn run(
+    state: &mut LoopState,
+    (session_id, prompt_id): (&str, &str),
+    via: Option<Via>,
+    now: Timestamp,
+) {
+    state.session_id = session_id.to_owned();
     state.started_at.get_or_insert(now);
     if state.phase == Phase::Planned {
         state.phase = state.resume_phase.take().unwrap_or(Phase::Implementation);
     }
-    state.via = asked.via;
+    state.via = via;
     state.client = client::process();
-    state.turn = match asked.prompt_id {
+    state.turn = match prompt_id {
         "" => None,
         id => Some(Turn::new(id, now)),
     };
@@ -355,7 +356,7 @@ fn take_up(asked: &Asked<'_>, file: Option<&LoopFile>, is_planned: bool) -> Resu
         state.baseline_pending |= wants_baseline(state, options);
         // A plain /ralph takes the tasks up itself.
         state.parallel = asked.request.parallel.is_some() || (state.parallel && was_begun);
-        run(state, asked, now);
+        run(state, (asked.session_id, asked.prompt_id), asked.via, now);
         Some((state.clone(), was_begun))
     })?;
     let Some((state, was_begun)) = taken.flatten() else {

@@ -54,7 +54,7 @@ fn end(
     })?;
     let Some(state) = ended.flatten() else { return Ok(None) };
     // The end is written, and what only shows it must not keep it from being put away.
-    let _ = planning::show_the_end(&state);
+    let _ = planning::show_change(&state);
     let away = lifecycle::put_away(home, file, &state, Entry::KeepAsTombstone)?;
     Ok(Some((state, away.file)))
 }

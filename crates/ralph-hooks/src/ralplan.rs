@@ -90,10 +90,7 @@ fn change<T>(
         Some(Changed { outcome, state: state.clone(), lines })
     })?;
     let Some(changed) = changed.flatten() else { return Ok(None) };
-    match changed.state.ending {
-        None => planning::show(&changed.state)?,
-        Some(_) => planning::show_the_end(&changed.state)?,
-    }
+    planning::show_change(&changed.state)?;
     Ok(Some(changed))
 }
 

@@ -73,11 +73,12 @@ pub fn show(state: &LoopState) -> Result<()> {
     atomic::write(&document(root), text.as_bytes())
 }
 
-/// As [`show`], where the planning is over: a document that a person has removed stays away.
+/// As [`show`], where the document has been made: one that a person has removed since stays away, also where
+/// they did so a moment ago, since that is how they cancel.
 ///
 /// # Errors
 /// When it cannot be written.
-pub fn show_the_end(state: &LoopState) -> Result<()> {
+pub fn show_change(state: &LoopState) -> Result<()> {
     if is_gone(state) { Ok(()) } else { show(state) }
 }
 
@@ -146,10 +147,11 @@ mod tests {
         show(&state).unwrap();
         assert_eq!(document(&at.root()).metadata().unwrap().modified().unwrap(), before);
         state.ralplan = Some(Ralplan { phase: PlanPhase::Cancelled, ..Ralplan::default() });
-        show_the_end(&state).unwrap();
+        show_change(&state).unwrap();
         assert!(found(&at.root()).unwrap().unwrap().contains("\"active\": false"));
         std::fs::remove_file(document(&at.root())).unwrap();
-        show_the_end(&state).unwrap();
+        show_change(&state).unwrap();
+        show_change(&planning(&at)).unwrap();
         assert!(is_gone(&state), "what a person removed is not made again");
     }
 

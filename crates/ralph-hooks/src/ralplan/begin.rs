@@ -1,16 +1,16 @@
 //! Beginning and continuing a planning: what the typed command and the headless driver have in common.
 
-use crate::begin::find_lost;
-use anyhow::{Context, Result};
+use crate::begin::{facts, find_lost, run};
+use anyhow::Result;
 use jiff::Timestamp;
 use ralph_core::arguments::Request;
 use ralph_core::ralplan::{self, mirror};
-use ralph_core::start::{self, Facts};
-use ralph_core::state::{LoopState, Mode, Phase, Ralplan, StartedBy, Turn, Via};
+use ralph_core::start;
+use ralph_core::state::{LoopState, Mode, Ralplan, StartedBy, Via};
 use ralph_io::home::Home;
 use ralph_io::lifecycle;
 use ralph_io::store::LoopFile;
-use ralph_io::{client, clock, planning, project, settings};
+use ralph_io::{clock, planning, project, settings};
 use std::path::{Path, PathBuf};
 
 /// A request to plan, and from where it came.
@@ -100,11 +100,7 @@ fn of_project(asked: &Asked<'_>) -> Option<LoopState> {
 }
 
 fn go_on(asked: &Asked<'_>, file: &LoopFile, state: &LoopState, now: Timestamp) -> Result<Begun> {
-    let is_answered = |state: &LoopState| {
-        let turn = state.turn.as_ref();
-        !asked.prompt_id.is_empty() && turn.is_some_and(|turn| turn.prompt_id == asked.prompt_id)
-    };
-    if is_answered(state) {
+    if start::answered(state, asked.prompt_id) {
         file.update(|state| state.via = state.via.max(asked.via))?;
         return Ok(Begun::Answered);
     }
@@ -132,7 +128,7 @@ fn go_on(asked: &Asked<'_>, file: &LoopFile, state: &LoopState, now: Timestamp) 
             return None;
         }
         ralplan::take_up(state, now);
-        run(state, asked, now);
+        run(state, (asked.session_id, asked.prompt_id), asked.via, now);
         Some(state.clone())
     })?;
     Ok(match updated.flatten() {
@@ -181,35 +177,10 @@ fn create(asked: &Asked<'_>, now: Timestamp) -> Result<Begun> {
 
 fn new(asked: &Asked<'_>, plan: Ralplan, now: Timestamp) -> Result<(LoopState, Vec<String>)> {
     let (settings, problems) = settings::read(asked.home, &asked.project_root);
-    let facts = Facts {
-        now,
-        project_root: asked
-            .project_root
-            .to_str()
-            .context("the project's path is not valid UTF-8")?
-            .to_owned(),
-        discovered: Vec::new(),
-        started_by: StartedBy::Person,
-    };
+    let facts = facts(&asked.project_root, Vec::new(), StartedBy::Person, now)?;
     let mut state = start::new_loop(&plan.task, &asked.request.options, &settings, facts);
     state.mode = Mode::Ralplan;
     state.ralplan = Some(plan);
-    run(&mut state, asked, now);
+    run(&mut state, (asked.session_id, asked.prompt_id), asked.via, now);
     Ok((state, problems))
-}
-
-/// Makes a planning run in this session.
-fn run(state: &mut LoopState, asked: &Asked<'_>, now: Timestamp) {
-    state.session_id = asked.session_id.to_owned();
-    state.started_at.get_or_insert(now);
-    if state.phase == Phase::Planned {
-        state.phase = Phase::Implementation;
-    }
-    state.via = asked.via;
-    // Outside a hook the client that calls is none that plans.
-    state.client = asked.via.and_then(|_| client::process());
-    state.turn = match asked.prompt_id {
-        "" => None,
-        id => Some(Turn::new(id, now)),
-    };
 }

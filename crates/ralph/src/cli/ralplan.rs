@@ -17,15 +17,25 @@ pub(crate) enum Command {
     /// Have a plan made and judged without a session, one fresh client for each agent
     Run(run::Args),
     /// Show how far the planning is, and all that was said
-    Status(status::Args),
+    Status(Shown),
     /// Say what the session that plans does now
-    Next(next::Args),
+    Next(Shown),
     /// Agree to the plan: it becomes the loop that /ralph starts
     Approve(decide::Args),
     /// Send the plan back to its planner, with what should change
     Adjust(decide::Adjust),
     /// End the planning; the plan's file stays
     Discard(decide::Args),
+}
+
+/// Which planning, and how it is shown.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Shown {
+    /// Print one JSON document
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    which: Which,
 }
 
 impl Command {

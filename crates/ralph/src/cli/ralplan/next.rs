@@ -3,22 +3,12 @@
 use super::super::exit::Exit;
 use super::super::here::Here;
 use super::super::screen::{self, visible_lines};
-use super::super::which::Which;
+use super::Shown;
 use anyhow::Result;
 use ralph_core::ralplan;
 use serde_json::json;
 
-/// How it is shown.
-#[derive(Debug, clap::Args)]
-pub(crate) struct Args {
-    /// Print one JSON document
-    #[arg(long)]
-    json: bool,
-    #[command(flatten)]
-    which: Which,
-}
-
-pub(super) fn run(here: &Here, args: &Args) -> Result<Exit> {
+pub(super) fn run(here: &Here, args: &Shown) -> Result<Exit> {
     let state = super::live(here, &args.which)?.state;
     let prefix = ralplan::prefix(&state);
     let plan = state.ralplan.unwrap_or_default();

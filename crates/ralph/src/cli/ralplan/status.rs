@@ -5,7 +5,7 @@
 use super::super::exit::Exit;
 use super::super::here::Here;
 use super::super::screen::{self, visible, visible_lines};
-use super::super::which::Which;
+use super::Shown;
 use anyhow::Result;
 use ralph_core::ralplan::{self, position, short};
 use ralph_core::say;
@@ -15,17 +15,7 @@ use serde_json::json;
 use std::fmt::Write as _;
 use std::path::Path;
 
-/// How it is shown.
-#[derive(Debug, clap::Args)]
-pub(crate) struct Args {
-    /// Print one JSON document
-    #[arg(long)]
-    json: bool,
-    #[command(flatten)]
-    which: Which,
-}
-
-pub(super) fn run(here: &Here, args: &Args) -> Result<Exit> {
+pub(super) fn run(here: &Here, args: &Shown) -> Result<Exit> {
     let state = super::live(here, &args.which)?.state;
     let Some(plan) = &state.ralplan else {
         screen::print(
