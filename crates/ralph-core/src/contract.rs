@@ -10,6 +10,7 @@ use crate::receipt::{self, Proof, Standing};
 use crate::refusal;
 use crate::reply::bounded;
 use crate::say;
+use crate::session::conversation;
 use crate::state::{Completion, Criterion, LoopState, Mode, Signal, Task, Worker};
 use crate::token::Request;
 use jiff::Timestamp;
@@ -50,6 +51,9 @@ pub fn continues_line(state: &LoopState) -> String {
     if state.mode == Mode::Ralplan {
         return ralplan::continues_line(state);
     }
+    if state.mode == Mode::Session {
+        return conversation::continues_line(state);
+    }
     format!("Ralph loop {} continues at {}", state.loop_id, state.position())
 }
 
@@ -58,6 +62,9 @@ pub fn continues_line(state: &LoopState) -> String {
 pub fn contract(heading: &str, state: &LoopState, steers: &[String], now: Timestamp) -> String {
     if state.mode == Mode::Ralplan {
         return ralplan::contract(heading, state, steers);
+    }
+    if state.mode == Mode::Session {
+        return conversation::contract(heading, state, steers);
     }
     let mut rest = criteria(state);
     if state.baseline_pending {

@@ -136,6 +136,7 @@ mod tests {
             command_waits: false,
             steer_waits: false,
             document_gone: false,
+            session: None,
             worked: None,
             tree: Some("tree".to_owned()),
             proof: None,

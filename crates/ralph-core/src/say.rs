@@ -23,7 +23,11 @@ pub fn paused(state: &LoopState) -> String {
         _ => (";".to_owned(), String::new()),
     };
     let colon = if what.is_empty() { "" } else { ":" };
-    let command = if state.mode == Mode::Ralplan { "/ralplan" } else { "/ralph" };
+    let command = match state.mode {
+        Mode::Ralplan => "/ralplan",
+        Mode::Session => "/ralph-v2",
+        _ => "/ralph",
+    };
     let (_, position) = what_and_where(state);
     format!("paused at {position}{cause}{colon}{what} {command} continues")
 }
@@ -149,6 +153,13 @@ pub fn next_command(state: &LoopState) -> String {
             "`ralph explain 3 --loop {id}` tells the last decisions; change the task before \
              starting again."
         ),
+        EndingKind::AwaitingFeedback => {
+            let session = state.session.as_ref().map_or("", |session| session.id.as_str());
+            format!(
+                "`ralph session feedback new --id {session}` takes what the next iteration is to do; then \
+                 /ralph-v2 {session} goes on."
+            )
+        }
         _ => format!("`ralph status --loop {id}` shows it."),
     }
 }

@@ -30,6 +30,7 @@
 //! | timeouts: again, 30 s, 60 s, 60 s, then split or give up | [`recovery`], `machine/give.rs` |
 //! | signals: four words, and where the router listens | [`signal`] |
 //! | one mode or one task for each call; the prompt is the one that was given | [`invocation`], [`rules`] |
+//! | what ends it; what a conversation that orchestrates is told | [`conversation`] |
 //! | the orchestrator writes nothing; task files, plans as they were | [`rules`] |
 //! | input and output of the router | `snapshot`, `machine::Output` |
 //!
@@ -39,6 +40,7 @@
 pub mod agents;
 #[cfg(feature = "session-files")]
 pub mod change;
+pub mod conversation;
 #[cfg(feature = "session-files")]
 pub mod feedback;
 pub mod finding;

@@ -48,6 +48,13 @@ pub fn decide(request: &Request, seen: Seen<'_>) -> Start {
             state.ralplan.as_ref().map_or("its state is broken", |plan| plan.phase.as_str())
         ));
     }
+    if let Some(state) = bound.filter(|state| state.mode == Mode::Session) {
+        return Start::Refuse(format!(
+            "the orchestrated session {} is live in this session: type /ralph-v2 to go on with it, or /ralph-cancel to \
+             end it",
+            state.session.as_ref().map_or("", |session| session.id.as_str())
+        ));
+    }
     match (&request.task, bound) {
         (None, Some(_)) => Start::Continue,
         (None, None) => planned(seen.project),

@@ -14,6 +14,7 @@ use crate::graph;
 use crate::progress::{self, Shown};
 use crate::ralplan;
 use crate::receipt::{Proof, Standing};
+use crate::session::conversation::{self, Routed};
 use crate::state::{
     Completion, EndingKind, LoopError, LoopState, Mode, PauseCause, Phase, Signal, TaskStatus, Turn,
 };
@@ -43,6 +44,9 @@ pub struct Seen {
     /// True when a planning's own document is not in the project any more: a person removed it.
     #[serde(default, skip_serializing_if = "is_false")]
     pub document_gone: bool,
+    /// What the router of an orchestrated session says; none in every other mode.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session: Option<Routed>,
     /// Whether the turn called a tool; none where that cannot be known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub worked: Option<bool>,
@@ -145,13 +149,16 @@ pub struct Decision {
 /// True when the decision will need the fingerprint of the tree: it costs a child process, so it
 /// is taken only then.
 pub fn wants_tree(state: &LoopState) -> bool {
-    state.is_running() && state.mode != Mode::Ralplan
+    state.is_running() && !matches!(state.mode, Mode::Ralplan | Mode::Session)
 }
 
 /// True when the decision will need proof: the checks are run before it.
 pub fn wants_proof(state: &LoopState, seen: &Seen) -> bool {
     if state.mode == Mode::Ralplan {
         return false;
+    }
+    if let (Mode::Session, Some(routed)) = (&state.mode, &seen.session) {
+        return may_rest(state, seen).is_none() && conversation::wants_proof(state, routed);
     }
     let asks = state.is_running() && seen.request == Request::Made && needs_proof(state);
     asks && !seen.steer_waits && may_rest(state, seen).is_none() && state.blocked.is_none()
@@ -160,12 +167,16 @@ pub fn wants_proof(state: &LoopState, seen: &Seen) -> bool {
 /// Decides, and writes into the state what the decision changes.
 pub fn decide(state: &mut LoopState, seen: &Seen) -> Decision {
     let work = work(state, seen.now);
-    let before = record::slim(state, seen.request);
+    let before = record::slim(state, asks_criteria(state, seen));
     let verdict = rule(state, &work, seen);
     let outcome = Outcome::of(&verdict, state);
     let record = Record { before, work, seen: seen.clone(), outcome };
     let says = match verdict {
         Verdict::GoOn if state.mode == Mode::Ralplan => ralplan::told(state),
+        Verdict::GoOn if state.mode == Mode::Session && state.context_lost => {
+            conversation::contract(&conversation::continues_line(state), state, &[])
+        }
+        Verdict::GoOn if state.mode == Mode::Session => conversation::told(state),
         Verdict::GoOn => contract::next_step(state, seen.request, seen.proof.as_ref(), seen.now),
         _ => String::new(),
     };
@@ -173,6 +184,13 @@ pub fn decide(state: &mut LoopState, seen: &Seen) -> Decision {
         state.context_lost = false;
     }
     Decision { verdict, says, record }
+}
+
+/// True where the criteria have a part in the decision.
+fn asks_criteria(state: &LoopState, seen: &Seen) -> bool {
+    let router = seen.session.as_ref();
+    seen.request == Request::Made
+        || router.is_some_and(|routed| conversation::wants_proof(state, routed))
 }
 
 fn work(state: &LoopState, now: Timestamp) -> Work {
@@ -207,6 +225,10 @@ fn rule(state: &mut LoopState, work: &Work, seen: &Seen) -> Verdict {
     if state.mode == Mode::Ralplan {
         return ralplan::at_stop(state, seen);
     }
+    if state.mode == Mode::Session && seen.document_gone {
+        let detail = "a person removed the session's folder".to_owned();
+        return end(state, EndingKind::Cancelled, detail, seen.now);
+    }
     // What the person has just said may be the answer.
     if let Some(blocked) = state.blocked.take_if(|_| !work.is_ready && !seen.steer_waits) {
         state.pause(PauseCause::BlockedOnHuman, blocked.what, seen.now);
@@ -215,6 +237,9 @@ fn rule(state: &mut LoopState, work: &Work, seen: &Seen) -> Verdict {
     }
     // Said too early: there is other work to do, and the loop was told so.
     state.blocked = None;
+    if state.mode == Mode::Session {
+        return conversation::at_stop(state, seen);
+    }
     if work.all_done && state.phase == Phase::Implementation {
         state.phase = Phase::Verification;
     }
@@ -348,7 +373,12 @@ fn tokens_used_up(state: &LoopState) -> Option<String> {
     (used >= most).then(|| format!("used {used} of at most {most} tokens"))
 }
 
-fn end(state: &mut LoopState, kind: EndingKind, detail: String, now: Timestamp) -> Verdict {
+pub(crate) fn end(
+    state: &mut LoopState,
+    kind: EndingKind,
+    detail: String,
+    now: Timestamp,
+) -> Verdict {
     if !matches!(kind, EndingKind::Complete | EndingKind::CompleteUnverified) {
         state.errors.push(LoopError { at: now, message: format!("{kind}: {detail}") });
     }

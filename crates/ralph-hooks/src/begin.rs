@@ -221,7 +221,7 @@ fn create(asked: &Asked<'_>, task: &str) -> Result<Begun> {
 }
 
 /// Writes down what the checks after an edit compare with. Without it they compare with `HEAD`.
-fn note_start(file: &LoopFile, asked: &Asked<'_>) {
+pub(crate) fn note_start(file: &LoopFile, asked: &Asked<'_>) {
     let _ = checks::note_start(file.folder(), &asked.project_root);
 }
 
@@ -243,7 +243,7 @@ fn plan(asked: &Asked<'_>, task: &str) -> Result<(LoopState, Vec<String>)> {
 }
 
 /// Criteria are a person's: what the model passes on cannot carry any.
-fn options_of<'a>(asked: &'a Asked<'_>) -> Result<&'a Options> {
+pub(crate) fn options_of<'a>(asked: &'a Asked<'_>) -> Result<&'a Options> {
     let options = &asked.request.options;
     if asked.started_by == StartedBy::Model && !options.criteria.is_empty() {
         bail!(
@@ -302,7 +302,7 @@ fn discovered(asked: &Asked<'_>, options: &Options) -> Vec<Criterion> {
     }
 }
 
-fn wants_baseline(state: &LoopState, options: &Options) -> bool {
+pub(crate) fn wants_baseline(state: &LoopState, options: &Options) -> bool {
     options.baseline && !state.acceptance_criteria.is_empty()
 }
 

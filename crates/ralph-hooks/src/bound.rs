@@ -5,7 +5,7 @@ use anyhow::Result;
 use ralph_core::state::{Document, LoopState, Via};
 use ralph_io::journal::Entry;
 use ralph_io::store::{Loaded, LoopFile};
-use ralph_io::{clock, digest, lifecycle};
+use ralph_io::{client, clock, digest, lifecycle};
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -48,7 +48,8 @@ impl<S: Document> Bound<S> {
         }
         let (Some(loaded), file) = found else { return Ok(None) };
         // A single manifest file names one loop for all sessions; only its own may be touched.
-        let ours = loaded.state.is_of(session_id);
+        let ours =
+            loaded.state.is_of(session_id) || loaded.state.is_of_driven(client::session_call);
         let Loaded { state, warning, text } = loaded;
         Ok(ours.then_some(Bound { file, state, warning, text }))
     }

@@ -15,6 +15,8 @@ mod permission_request;
 pub mod pre_tool_use;
 mod project_facts;
 pub mod ralplan;
+#[cfg(feature = "session-files")]
+pub mod session;
 pub mod session_context;
 pub mod signals;
 pub mod stop;

@@ -13,6 +13,7 @@ use anyhow::Result;
 use ralph_core::event::Event;
 use ralph_core::receipt::Proof;
 use ralph_core::reply::{GoOnForm, Reply};
+use ralph_core::session::conversation::Routed;
 use ralph_core::state::{Client, LoopState, Mode, PauseCause, Phase};
 use ralph_core::stop::{self, Decision, Seen, Verdict};
 use ralph_core::token::{self, Request};
@@ -60,14 +61,15 @@ pub fn answer(call: &Call) -> Result<Reply> {
         Event::Stop if bound.state.mode == Mode::Ralplan && client::planning_agent().is_some() => {
             neighbour::answer(call)
         }
-        Event::Stop => at_stop(call, bound),
+        Event::Stop => at_stop(call, bound, None),
         Event::StopFailure => at_failure(call, &bound),
         _ => at_session_end(call, &bound),
     }
 }
 
-fn at_stop(call: &Call, bound: Bound) -> Result<Reply> {
-    let (seen, changed_tests) = gather(call, &bound);
+/// The decision about a turn that wants to end. `routed` is what the router of an orchestrated session says.
+pub(crate) fn at_stop(call: &Call, bound: Bound, routed: Option<Routed>) -> Result<Reply> {
+    let (seen, changed_tests) = gather(call, &bound, routed);
     let (file, warning) = (bound.file.clone(), bound.warning.clone());
     let mailbox = Mailbox::of(&file, &bound.state);
     let decided = bound.update(|state| {
@@ -115,7 +117,7 @@ struct Decided {
 }
 
 /// What the rules decide from, and the test files that changed where any were recorded.
-fn gather(call: &Call, bound: &Bound) -> (Seen, Option<Vec<String>>) {
+fn gather(call: &Call, bound: &Bound, routed: Option<Routed>) -> (Seen, Option<Vec<String>>) {
     let state = &bound.state;
     let root = project_root(call, state);
     // Git is the longest part of a stop: it runs while the rest is gathered.
@@ -130,6 +132,7 @@ fn gather(call: &Call, bound: &Bound) -> (Seen, Option<Vec<String>>) {
         command_waits: state.is_running() && transcript::command_waits(transcript),
         steer_waits: state.is_running() && Mailbox::of(&bound.file, state).steer_waits(),
         document_gone: state.is_running() && planning::is_gone(state),
+        session: routed,
         worked: worked(state, transcript),
         tree: None,
         proof: None,

@@ -29,6 +29,12 @@ pub fn planning_agent() -> Option<String> {
     variable("RALPH_ROUND").filter(|round| round.starts_with("ralplan-"))
 }
 
+/// The call of an orchestrated session that a driver has started this whole session of the client for: the key of
+/// the call as JSON, and the session's name as `session_id`.
+pub fn session_call() -> Option<String> {
+    variable("RALPH_SESSION_CALL")
+}
+
 /// True for a session without a terminal, in which nobody can answer.
 pub fn is_unattended() -> bool {
     variable("CLAUDE_CODE_SESSION_ATTENDED").as_deref() == Some("0")

@@ -84,6 +84,24 @@ impl Sessions {
         Ok(true)
     }
 
+    /// Begins a session under the name of this second, or of the next that is free.
+    ///
+    /// # Errors
+    /// When its folder cannot be made, or a whole minute has no free name.
+    pub fn begin_now(&self, request: &str, now: jiff::Timestamp) -> Result<SessionId> {
+        for later in 0..60 {
+            let stamp = crate::clock::compact(now + jiff::SignedDuration::from_secs(later));
+            let stamp = stamp.replace('T', "-").replace('Z', "");
+            // The century is not part of the name.
+            let name = stamp.get(2..).unwrap_or_default();
+            let Ok(id) = SessionId::parse(name) else { bail!("the clock shows no time: {stamp}") };
+            if self.begin(&id, request)? {
+                return Ok(id);
+            }
+        }
+        bail!("each second of this minute has a session; say a name with `--id ID`")
+    }
+
     /// The session as it is; none if there is none of this name.
     ///
     /// # Errors

@@ -192,6 +192,7 @@ mod tests {
             command_waits: false,
             steer_waits: false,
             document_gone: false,
+            session: None,
             worked: None,
             tree: None,
             proof: None,

@@ -133,6 +133,11 @@ impl Mode {
         }
     }
 
+    /// The mode of a word.
+    pub fn of(word: &str) -> Option<Mode> {
+        Mode::ALL.into_iter().find(|mode| mode.word() == word)
+    }
+
     /// The word for the prompt; none where the task says it.
     pub fn said(self) -> Option<&'static str> {
         (!matches!(self, Mode::Execute | Mode::TaskReview)).then(|| self.word())

@@ -11,6 +11,7 @@ mod met;
 mod planning;
 mod replanning;
 mod resolve;
+mod routed;
 mod step;
 
 pub use met::met;

@@ -39,6 +39,16 @@ pub struct Glance {
     pub document: String,
     /// As in [`LoopState`].
     pub ralplan: Option<GlancePlan>,
+    /// As in [`LoopState`].
+    pub session: Option<GlanceSession>,
+}
+
+/// An orchestrated session, at a glance.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default)]
+pub struct GlanceSession {
+    /// As in [`super::Orchestrated`].
+    pub id: String,
 }
 
 /// What is absent is as in the whole document.
@@ -60,6 +70,7 @@ impl Default for Glance {
             project_root: String::new(),
             document: String::new(),
             ralplan: None,
+            session: None,
         }
     }
 }
@@ -107,11 +118,21 @@ pub trait Document: serde::de::DeserializeOwned {
     /// The folder of the project's own document, for a mode that has one. No name leads out of the
     /// project.
     fn document(&self) -> Option<PathBuf>;
+    /// The name of the orchestrated session that the loop drives.
+    fn orchestrated(&self) -> Option<&str>;
 
     /// True when the loop is bound to this session. A session without a name has no loop, whatever
     /// the document says.
     fn is_of(&self, session_id: &str) -> bool {
         !session_id.is_empty() && self.session_id() == session_id
+    }
+
+    /// True when it drives the orchestrated session that a client was started for, as its environment says: of several
+    /// such clients at once none is the session that the loop is bound to.
+    fn is_of_driven(&self, call: impl FnOnce() -> Option<String>) -> bool {
+        let Some(id) = self.orchestrated() else { return false };
+        // The document is ours: the name stands in it once.
+        !id.is_empty() && call().is_some_and(|call| call.contains(&format!("\"{id}\"")))
     }
 
     /// True when a registration of higher rank has been seen: its copy answers, this one is silent.
@@ -137,6 +158,10 @@ macro_rules! document {
 
             fn via(&self) -> Option<Via> {
                 self.via
+            }
+
+            fn orchestrated(&self) -> Option<&str> {
+                self.session.as_ref().map(|session| session.id.as_str())
             }
 
             fn document(&self) -> Option<PathBuf> {

@@ -5,7 +5,6 @@
 
 use super::{Seen, Verdict, Work, rule};
 use crate::state::{LoopState, Phase, Signal};
-use crate::token::Request;
 use serde::{Deserialize, Serialize};
 
 /// A decision and all that it was made from.
@@ -61,7 +60,7 @@ impl Record {
 }
 
 /// The state without its bulk: tasks, texts and, unless completion was requested, receipts.
-pub(super) fn slim(state: &mut LoopState, request: Request) -> LoopState {
+pub(super) fn slim(state: &mut LoopState, is_asked: bool) -> LoopState {
     let bulk = LoopState {
         task_graph: std::mem::take(&mut state.task_graph),
         context_report: std::mem::take(&mut state.context_report),
@@ -74,7 +73,10 @@ pub(super) fn slim(state: &mut LoopState, request: Request) -> LoopState {
     let mut slim = state.clone();
     // How far each transcript was read decides nothing; the sum does.
     slim.usage.sources.clear();
-    if request == Request::Made {
+    if let Some(session) = &mut slim.session {
+        (session.given, session.calls) = (Vec::new(), Vec::new());
+    }
+    if is_asked {
         slim.acceptance_criteria.clone_from(&bulk.acceptance_criteria);
         for receipt in slim.acceptance_criteria.iter_mut().filter_map(|one| one.receipt.as_mut()) {
             receipt.tail.clear();

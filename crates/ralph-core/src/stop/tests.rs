@@ -38,6 +38,7 @@ fn seen(message: &str) -> Seen {
         command_waits: false,
         steer_waits: false,
         document_gone: false,
+        session: None,
         worked: None,
         tree: Some("tree".to_owned()),
         proof: None,
@@ -361,9 +362,9 @@ fn what_a_record_takes_out_of_the_state_it_gives_back() {
     state.usage.sources.insert("t.jsonl".to_owned(), Source::default());
     let whole = state.clone();
 
-    let quiet = record::slim(&mut state, Request::None);
+    let quiet = record::slim(&mut state, false);
     assert_eq!(state, whole);
-    let slim = record::slim(&mut state, Request::Made);
+    let slim = record::slim(&mut state, true);
     assert_eq!(state, whole);
 
     let criteria = std::mem::take(&mut state.acceptance_criteria);

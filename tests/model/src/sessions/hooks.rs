@@ -77,6 +77,7 @@ pub(super) fn at_stop(world: &mut World, call: &Call, message: Option<&str>) -> 
         command_waits: found.is_running() && client.queued.is_some(),
         steer_waits: false,
         document_gone: false,
+        session: None,
         worked: None,
         tree: None,
         proof: None,

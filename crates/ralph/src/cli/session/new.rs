@@ -4,10 +4,8 @@ use super::super::exit::{Exit, bad_state, refused};
 use super::super::screen;
 use super::{Place, named};
 use anyhow::Result;
-use jiff::{SignedDuration, Timestamp};
-use ralph_core::session::id::SessionId;
 use ralph_core::session::place::folder;
-use ralph_io::{clock, given};
+use ralph_io::given;
 
 /// What is asked for.
 #[derive(Debug, clap::Args)]
@@ -38,27 +36,10 @@ pub(super) fn run(place: &Place, args: &Args) -> Result<Exit> {
             }
             id
         }
-        None => begin(place, task.trim())?,
+        None => place.sessions.begin_now(task.trim(), place.here.now).map_err(bad_state)?,
     };
     let next =
         format!("session {id} begun in `{}`\n`ralph session next` says what to do", folder(&id));
     screen::print(&next)?;
     Ok(Exit::Done)
-}
-
-/// Under the name of this second, or of the next that is free.
-fn begin(place: &Place, task: &str) -> Result<SessionId> {
-    for later in 0..60 {
-        let id = of_second(place.here.now + SignedDuration::from_secs(later))?;
-        if place.sessions.begin(&id, task).map_err(bad_state)? {
-            return Ok(id);
-        }
-    }
-    Err(refused(Exit::No, "each second of this minute has a session; say a name with `--id ID`"))
-}
-
-fn of_second(at: Timestamp) -> Result<SessionId> {
-    let stamp = clock::compact(at).replace('T', "-").replace('Z', "");
-    // The century is not part of the name.
-    named(stamp.get(2..).unwrap_or_default())
 }

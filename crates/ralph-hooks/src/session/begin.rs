@@ -1,0 +1,403 @@
+//! Beginning and going on with a session: what the typed command and the headless driver have in common.
+//!
+//! A session is a folder, and a loop drives it: the loop has the bounds, the criteria and the budgets. When a loop has
+//! ended, the folder is still there, and another loop can go on with it.
+
+use crate::begin::{
+    Asked, Begun, cannot_start, facts, find_lost, freeze, note_start, options_of, run,
+    wants_baseline,
+};
+use anyhow::Result;
+use jiff::Timestamp;
+use ralph_core::project as commands;
+use ralph_core::session::conversation;
+use ralph_core::session::id::{REFUSED, SessionId};
+use ralph_core::session::place::{SESSIONS, folder};
+use ralph_core::session::snapshot::Picture;
+use ralph_core::session::state::Standing;
+use ralph_core::start::{self, answered};
+use ralph_core::state::{Bound as Former, Criterion, LoopError, LoopState, Mode, Orchestrated};
+use ralph_io::sessions::Sessions;
+use ralph_io::store::LoopFile;
+use ralph_io::{client, clock, lifecycle, project, project_files, settings};
+use std::path::Path;
+
+/// What was asked for.
+enum Wanted {
+    /// A session for this task.
+    New(String),
+    /// The session of this name.
+    Named(SessionId),
+    /// The one that there is.
+    Any,
+}
+
+/// Decides what the request means, and carries it out. Without a session of the client the loop is begun all the
+/// same: whoever drives it binds each client that it starts.
+///
+/// # Errors
+/// When the state or the session's folder cannot be written. Nothing was started then.
+pub fn begin(asked: &Asked<'_>) -> Result<Begun> {
+    lifecycle::check_session_id(asked.session_id)?;
+    let lacking = cannot_start(&options_of(asked)?.criteria, &asked.project_root);
+    if !lacking.is_empty() {
+        return Ok(Begun::Refused(format!("{}; nothing was started", lacking.join("; "))));
+    }
+    let wanted = match wanted(asked.request.task.as_deref()) {
+        Ok(wanted) => wanted,
+        Err(why) => return Ok(Begun::Refused(why)),
+    };
+    // One request at a time: a prompt may start two copies of the hook.
+    let _starting = lifecycle::lock_starts(asked.home)?;
+    let sessions = Sessions::of(&asked.project_root, asked.home)?;
+    let now = clock::now();
+    if let Some((file, state)) = own(asked)? {
+        return go_on_with_own(asked, &wanted, (&file, &state), now);
+    }
+    let (id, task) = match wanted {
+        Wanted::New(task) => (sessions.begin_now(&task, now)?, task),
+        Wanted::Named(id) => match sessions.read(&id)? {
+            Some(seen) => (id, seen.request),
+            None => return Ok(Begun::Refused(no_such(&id))),
+        },
+        Wanted::Any => match only(&sessions)? {
+            Ok(found) => found,
+            Err(why) => return Ok(Begun::Refused(why)),
+        },
+    };
+    if let Some((file, state)) = of_session(asked, &id) {
+        let driver_lives = state.client.as_ref().is_some_and(client::is_alive);
+        return match driver_lives {
+            true => Ok(Begun::Refused(format!(
+                "session {id} is driven by another conversation or program already (loop {}): go on there, or end \
+                 that with `ralph cancel --loop {}`",
+                state.loop_id, state.loop_id
+            ))),
+            false => take_up(asked, &file, &state, now),
+        };
+    }
+    create(asked, &id, &task, now)
+}
+
+/// One word of digits and dashes is a name, or would be one; all else is a task.
+fn wanted(task: Option<&str>) -> Result<Wanted, String> {
+    let Some(task) = task.map(str::trim).filter(|task| !task.is_empty()) else {
+        return Ok(Wanted::Any);
+    };
+    let of_name = |letter: char| letter.is_ascii_digit() || "-_./:".contains(letter);
+    let name = task.trim_start_matches(SESSIONS);
+    let is_name = name.chars().all(of_name) && name.contains(|one: char| one.is_ascii_digit());
+    match (is_name, SessionId::parse(name.trim_end_matches('/'))) {
+        (true, Ok(id)) => Ok(Wanted::Named(id)),
+        (true, Err(_)) => Err(REFUSED.to_owned()),
+        (false, _) => Ok(Wanted::New(task.to_owned())),
+    }
+}
+
+fn no_such(id: &SessionId) -> String {
+    format!(
+        "there is no session {id} here: type /ralph-v2 \"what to do\" to begin one; `ralph session list` shows those that there are"
+    )
+}
+
+/// The only session that is not completed, with what it was asked for.
+fn only(sessions: &Sessions) -> Result<Result<(SessionId, String), String>> {
+    let (mut open, mut all) = (Vec::new(), Vec::new());
+    for id in sessions.list() {
+        let Some(seen) = sessions.read(&id)? else { continue };
+        let standing = Picture::of(&seen).metadata.and_then(|metadata| metadata.standing);
+        if standing != Some(Standing::Completed) {
+            open.push((id.clone(), seen.request.clone()));
+        }
+        all.push((id, seen.request));
+    }
+    let names = |all: &[(SessionId, String)]| -> String {
+        let names: Vec<String> = all.iter().map(|(id, _)| format!("/ralph-v2 {id}")).collect();
+        names.join(" or ")
+    };
+    Ok(match (open.as_slice(), all.as_slice()) {
+        ([one], _) | ([], [one]) => Ok(one.clone()),
+        ([], []) => Err("there is no session here: type /ralph-v2 \"what to do\"".to_owned()),
+        ([], all) => Err(format!("all sessions are completed; say which is meant: {}", names(all))),
+        (open, _) => {
+            Err(format!("there are {} sessions; say which is meant: {}", open.len(), names(open)))
+        }
+    })
+}
+
+/// The live loop of this session of the client.
+fn own(asked: &Asked<'_>) -> Result<Option<(LoopFile, LoopState)>> {
+    if asked.session_id.is_empty() {
+        return Ok(None);
+    }
+    let found = match lifecycle::of_session(asked.home, asked.session_id)? {
+        None => find_lost(asked.home, asked.session_id)?,
+        found => found,
+    };
+    let Some(file) = found else { return Ok(None) };
+    let state = file.read()?.map(|loaded| loaded.state);
+    let is_own = |state: &LoopState| state.is_live() && state.session_id == asked.session_id;
+    Ok(state.filter(is_own).map(|state| (file, state)))
+}
+
+/// The live loop that drives a session already.
+fn of_session(asked: &Asked<'_>, id: &SessionId) -> Option<(LoopFile, LoopState)> {
+    let identity = project::identity(&asked.project_root);
+    let is_it = |state: &LoopState| {
+        let drives = state.mode == Mode::Session && conversation::id(state) == id.as_str();
+        let is_here = || project::identity(Path::new(&state.project_root)) == identity;
+        drives && state.is_live() && is_here()
+    };
+    let all = lifecycle::all(asked.home).into_iter();
+    all.filter_map(|(file, state)| Some((file, state.ok()?))).find(|(_, state)| is_it(state))
+}
+
+fn go_on_with_own(
+    asked: &Asked<'_>,
+    wanted: &Wanted,
+    (file, state): (&LoopFile, &LoopState),
+    now: Timestamp,
+) -> Result<Begun> {
+    if answered(state, asked.prompt_id) {
+        file.update(|state| state.via = state.via.max(asked.via))?;
+        return Ok(Begun::Answered);
+    }
+    if state.mode != Mode::Session {
+        return Ok(Begun::Refused(format!(
+            "a loop is live in this session at {}: end it with /ralph-cancel before you begin a session",
+            state.position()
+        )));
+    }
+    let id = conversation::id(state);
+    let is_other = match wanted {
+        Wanted::New(_) => true,
+        Wanted::Named(other) => other.as_str() != id,
+        Wanted::Any => false,
+    };
+    if is_other {
+        return Ok(Begun::Refused(format!(
+            "session {id} is live here: type /ralph-v2 to go on with it, or /ralph-cancel to end it before you begin \
+             another"
+        )));
+    }
+    take_up(asked, file, state, now)
+}
+
+/// A loop that is there goes on: here, wherever it was before.
+fn take_up(
+    asked: &Asked<'_>,
+    file: &LoopFile,
+    before: &LoopState,
+    now: Timestamp,
+) -> Result<Begun> {
+    let options = options_of(asked)?;
+    let process = client::process();
+    let updated = file.update(|state| {
+        if state.ending.is_some() {
+            return None;
+        }
+        conversation::take_up(state, now);
+        options.fill(state);
+        if !options.criteria.is_empty() {
+            freeze(state, &asked.project_root, now);
+        }
+        state.baseline_pending |= wants_baseline(state, options);
+        if let Some(session) = &mut state.session {
+            // What a client has started that is gone, is gone with it.
+            session.calls.retain(|call| call.client == process);
+        }
+        if state.session_id != asked.session_id && !state.session_id.is_empty() {
+            let why = "another session goes on with it".to_owned();
+            state.lineage.push(Former { session_id: state.session_id.clone(), until: now, why });
+        }
+        run(state, (asked.session_id, asked.prompt_id), asked.via, now);
+        Some(state.clone())
+    })?;
+    let Some(state) = updated.flatten() else {
+        return Ok(Begun::Refused("the session's loop has just ended".to_owned()));
+    };
+    lifecycle::bind(asked.home, file, asked.session_id)?;
+    if before.session_id != asked.session_id {
+        lifecycle::release(asked.home, file, &before.session_id)?;
+    }
+    Ok(Begun::Continues(state))
+}
+
+fn create(asked: &Asked<'_>, id: &SessionId, task: &str, now: Timestamp) -> Result<Begun> {
+    let options = options_of(asked)?;
+    let (settings, mut problems) = settings::read(asked.home, &asked.project_root);
+    let earlier = if options.criteria.is_empty() { agreed_before(asked, id) } else { Vec::new() };
+    let discovered = match (options.criteria.is_empty(), earlier.is_empty()) {
+        (true, true) => commands::criteria(&project_files::gather(&asked.project_root)),
+        _ => earlier,
+    };
+    // Nobody asked for these commands, so a missing program is no reason to refuse the task.
+    problems.extend(cannot_start(&discovered, &asked.project_root));
+    let facts = facts(&asked.project_root, discovered, asked.started_by.clone(), now)?;
+    let mut state = start::new_loop(task, options, &settings, facts);
+    state.errors.extend(problems.into_iter().map(|message| LoopError { at: now, message }));
+    state.mode = Mode::Session;
+    state.document = folder(id).trim_end_matches('/').to_owned();
+    state.session = Some(Orchestrated { id: id.to_string(), ..Orchestrated::default() });
+    state.baseline_pending = wants_baseline(&state, options);
+    freeze(&mut state, &asked.project_root, now);
+    run(&mut state, (asked.session_id, asked.prompt_id), asked.via, now);
+    let file = lifecycle::create(asked.home, &mut state)?;
+    note_start(&file, asked);
+    Ok(Begun::Started(state))
+}
+
+/// What the person agreed to when the session was driven before: another loop that goes on with it is measured
+/// by the same.
+fn agreed_before(asked: &Asked<'_>, id: &SessionId) -> Vec<Criterion> {
+    let root = asked.project_root.to_string_lossy();
+    let is_it =
+        |state: &LoopState| conversation::id(state) == id.as_str() && state.project_root == root;
+    let ended = lifecycle::ended(asked.home).into_iter().filter_map(|(_, state)| state.ok());
+    let last = ended.filter(is_it).last();
+    let criteria = last.map(|state| state.acceptance_criteria).unwrap_or_default();
+    let anew = |criterion: Criterion| Criterion { verified: false, receipt: None, ..criterion };
+    criteria.into_iter().map(anew).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::session::{Ended, ends};
+    use ralph_core::arguments;
+    use ralph_core::session::machine;
+    use ralph_core::state::{EndingKind, Phase, StartedBy, Via};
+    use ralph_io::home::Home;
+    use std::fs;
+
+    struct World {
+        folder: tempfile::TempDir,
+        home: Home,
+    }
+
+    fn world() -> World {
+        let folder = tempfile::tempdir().unwrap();
+        let home = Home::at(folder.path().join("home"));
+        fs::create_dir(folder.path().join("project")).unwrap();
+        World { folder, home }
+    }
+
+    impl World {
+        fn root(&self) -> std::path::PathBuf {
+            self.folder.path().join("project").canonicalize().unwrap()
+        }
+
+        fn begin(&self, typed: &str, session_id: &str, prompt_id: &str) -> Begun {
+            let request = arguments::parse(typed).unwrap();
+            begin(&Asked {
+                home: &self.home,
+                request: &request,
+                session_id,
+                prompt_id,
+                project_root: self.root(),
+                started_by: StartedBy::Person,
+                via: (!prompt_id.is_empty()).then_some(Via::Settings),
+            })
+            .unwrap()
+        }
+
+        #[track_caller]
+        fn refused(&self, typed: &str, session_id: &str, prompt_id: &str, words: &str) {
+            match self.begin(typed, session_id, prompt_id) {
+                Begun::Refused(why) => assert!(why.contains(words), "{why}"),
+                other => panic!("{typed}: {other:?}"),
+            }
+        }
+    }
+
+    #[test]
+    fn a_task_begins_a_folder_and_a_loop_that_points_to_it() {
+        let world = world();
+        let Begun::Started(state) = world.begin("\"Build a door\" --max-iterations 9", "s", "p")
+        else {
+            panic!("not started")
+        };
+        let id = conversation::id(&state).to_owned();
+        assert_eq!(state.mode, Mode::Session);
+        assert_eq!(state.document, format!(".ralph-sessions/{id}"));
+        assert_eq!((state.phase, state.max_iterations), (Phase::Implementation, 9));
+        assert!(world.root().join(&state.document).join("signals/inputs").is_dir());
+        let sessions = Sessions::of(&world.root(), &world.home).unwrap();
+        let seen = sessions.read(&SessionId::parse(&id).unwrap()).unwrap().unwrap();
+        assert_eq!(seen.request, "Build a door");
+        assert!(matches!(world.begin("\"Build a door\"", "s", "p"), Begun::Answered));
+        assert_eq!(sessions.list().len(), 1, "a second copy of the hook begins nothing");
+        world.refused("\"Build a house\"", "s", "p2", "is live here");
+        world.refused("260131-120000", "s", "p2", "is live here");
+        assert!(matches!(world.begin("", "s", "p2"), Begun::Continues(_)));
+        assert!(matches!(world.begin(&id, "s", "p3"), Begun::Continues(_)));
+    }
+
+    #[test]
+    fn a_name_of_another_form_or_of_no_session_begins_nothing() {
+        let world = world();
+        for name in ["260131-1200", "2026-01-31", "../260131-120000", "20260131-120000"] {
+            world.refused(name, "s", "p", REFUSED);
+        }
+        world.refused("260131-120000", "s", "p", "there is no session 260131-120000");
+        world.refused("", "s", "p", "there is no session here");
+        assert!(!world.root().join(".ralph-sessions").exists());
+    }
+
+    #[test]
+    fn a_session_whose_driver_lives_is_left_to_it_and_else_taken_up() {
+        let world = world();
+        let Begun::Started(state) = world.begin("\"Build\"", "", "") else { panic!("not started") };
+        assert!(state.session_id.is_empty() && state.is_running());
+        let file = lifecycle::by_id(&world.home, &state.loop_id).unwrap();
+        file.update(|state| state.client = Some(client::this_process())).unwrap();
+        world.refused("", "s", "p", "driven by another conversation");
+        file.update(|state| state.client = None).unwrap();
+        let Begun::Continues(taken) = world.begin("", "s", "p") else { panic!("not taken up") };
+        assert_eq!((taken.loop_id, taken.session_id.as_str()), (state.loop_id, "s"));
+        assert_eq!(lifecycle::of_session(&world.home, "s").unwrap(), Some(file));
+    }
+
+    #[test]
+    fn another_loop_has_to_end_before_a_session_begins() {
+        let world = world();
+        let request = arguments::parse("task").unwrap();
+        let asked = Asked {
+            home: &world.home,
+            request: &request,
+            session_id: "s",
+            prompt_id: "p0",
+            project_root: world.root(),
+            started_by: StartedBy::Person,
+            via: Some(Via::Settings),
+        };
+        crate::begin::begin(&asked).unwrap();
+        world.refused("\"Build\"", "s", "p", "a loop is live in this session");
+    }
+
+    #[test]
+    fn a_loop_that_goes_on_with_a_session_is_measured_by_what_was_agreed_to() {
+        let world = world();
+        let Begun::Started(state) =
+            world.begin("\"Build\" --ac 'it is there=test -e door'", "s", "p")
+        else {
+            panic!("not started")
+        };
+        let id = conversation::id(&state).to_owned();
+        let file = lifecycle::by_id(&world.home, &state.loop_id).unwrap();
+        let sessions = Sessions::of(&world.root(), &world.home).unwrap();
+        let seen = sessions.read(&SessionId::parse(&id).unwrap()).unwrap().unwrap();
+        let mut step = machine::next(&seen, clock::now());
+        assert!(matches!(ends(&world.home, &file, &step, &seen).unwrap(), Ended::GoesOn));
+        step.act = machine::Act::AwaitingFeedback(vec!["task-1 failed".to_owned()]);
+        let Ended::Over(over, away) = ends(&world.home, &file, &step, &seen).unwrap() else {
+            panic!("it goes on")
+        };
+        assert_eq!(over.ending.unwrap().kind, EndingKind::AwaitingFeedback);
+        assert!(lifecycle::is_put_away(&world.home, &away));
+        assert!(lifecycle::of_session(&world.home, "s").unwrap().is_none());
+        let Begun::Started(again) = world.begin(&id, "s", "p2") else { panic!("not started") };
+        assert_eq!(again.acceptance_criteria[0].verification_command, "test -e door");
+        assert_eq!(again.prompt, "Build");
+    }
+}

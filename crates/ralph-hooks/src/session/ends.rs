@@ -1,0 +1,58 @@
+//! Whether a step of the router ends its session, for a program that drives it. A conversation is told at its stop, by
+//! the same rule.
+
+use crate::neighbour;
+use anyhow::Result;
+use ralph_core::receipt::Proof;
+use ralph_core::session::conversation::{self, Ends};
+use ralph_core::session::machine::Step;
+use ralph_core::session::snapshot::Snapshot;
+use ralph_core::state::LoopState;
+use ralph_core::stop;
+use ralph_io::clock;
+use ralph_io::home::Home;
+use ralph_io::lifecycle::{self, Entry};
+use ralph_io::store::LoopFile;
+
+/// What a step came to.
+#[derive(Debug)]
+pub enum Ended {
+    /// The session goes on with the step.
+    GoesOn,
+    /// It rests now, or rested already.
+    Rests(Box<LoopState>),
+    /// It is over, and its loop put away there.
+    Over(Box<LoopState>, LoopFile),
+}
+
+/// Ends or rests the loop of a session where the step says so, or a bound does; for a session that says it is
+/// complete, once its criteria were run. `after` is the session with the step's changes made.
+///
+/// # Errors
+/// When the state cannot be read or written.
+pub fn ends(home: &Home, file: &LoopFile, step: &Step, after: &Snapshot) -> Result<Ended> {
+    let routed = step.routed(after);
+    let Some(loaded) = file.read()? else { anyhow::bail!("the loop of the session is gone") };
+    let wants = loaded.state.is_running() && conversation::wants_proof(&loaded.state, &routed);
+    let proof = wants.then(|| {
+        neighbour::prove(file)
+            .unwrap_or_else(|error| Proof { problem: format!("{error:#}"), ..Proof::default() })
+    });
+    let now = clock::now();
+    let updated = file.update(|state| {
+        if state.is_running() {
+            match conversation::ends(state, &routed, proof.as_ref()) {
+                Ends::GoesOn => drop(stop::may_go_on(state, now)),
+                Ends::Rests(cause, detail) => state.pause(cause, detail, now),
+                Ends::Ended(kind, detail) => state.end(kind, detail, now),
+            }
+        }
+        state.clone()
+    })?;
+    let Some(state) = updated else { anyhow::bail!("the loop of the session is gone") };
+    if state.ending.is_some() {
+        let away = lifecycle::put_away(home, file, &state, Entry::Remove)?;
+        return Ok(Ended::Over(Box::new(state), away.file));
+    }
+    Ok(if state.is_running() { Ended::GoesOn } else { Ended::Rests(Box::new(state)) })
+}
