@@ -27,6 +27,7 @@ fn rule(command: &str) -> Option<guard::Rule> {
         session_id: "s",
         places: &PLACES,
         ralplan: None,
+        session: None,
     };
     let cwd = "/home/p/work";
     let call = Call { tool: "Bash", input: &input, cwd, resolved: None, cut: false };

@@ -10,6 +10,7 @@ mod places;
 mod ralph_command;
 mod reading;
 mod record;
+mod session;
 mod wall;
 
 use crate::event::ToolInput;
@@ -17,7 +18,8 @@ use crate::state::Mode;
 use serde::{Deserialize, Serialize};
 
 pub use places::Places;
-pub use record::{Gate, Record};
+pub use record::{Gate, Record, SessionSeen};
+pub use session::SessionGate;
 pub use wall::{PlanGate, Reader};
 
 /// What the guard knows about the session.
@@ -36,6 +38,9 @@ pub struct Situation<'a> {
     /// How far consensus planning is, in the mode that plans. Without it that mode counts as one of
     /// the others, so whoever reads the state and finds none must refuse by itself.
     pub ralplan: Option<PlanGate<'a>>,
+    /// What an orchestrated session has to say about the call, in the mode that orchestrates. Without it that
+    /// mode counts as one of the others.
+    pub session: Option<SessionGate<'a>>,
 }
 
 /// How a live loop stands.
@@ -109,6 +114,8 @@ pub enum Rule {
     Baseline,
     /// An edit of a place that belongs to Ralph or registers its hooks.
     ProtectedPlace,
+    /// A change of what belongs to an orchestrated session.
+    Artefact,
     /// A `ralph` command that only a person may give.
     RefusedCommand,
     /// A command line that is not whole and so cannot be read.
@@ -128,6 +135,7 @@ impl Rule {
             Rule::OtherTool => "other_tool",
             Rule::Baseline => "baseline",
             Rule::ProtectedPlace => "protected_place",
+            Rule::Artefact => "artefact",
             Rule::RefusedCommand => "refused_command",
             Rule::CutCommand => "cut_command",
         }
@@ -150,6 +158,10 @@ enum Cell {
     OnlyPlanningAgents,
     /// The skills that plan.
     OnlyPlanningSkills,
+    /// The agent that owns what would be written.
+    OnlyOwner,
+    /// The call that comes next, by the main conversation.
+    OnlyNext,
 }
 
 /// The columns of the table.
@@ -159,27 +171,30 @@ enum Column {
     Other,
     UntilVerdict,
     AwaitingPerson,
+    SessionMain,
+    SessionAgent,
 }
 
 use Cell::{
-    Allowed, DeniedWhileLive, DeniedWhileRunning, OnlyGatesQuestion, OnlyPlanner,
-    OnlyPlanningAgents, OnlyPlanningSkills, OnlyReading,
+    Allowed, DeniedWhileLive, DeniedWhileRunning, OnlyGatesQuestion, OnlyNext, OnlyOwner,
+    OnlyPlanner, OnlyPlanningAgents, OnlyPlanningSkills, OnlyReading,
 };
 
 /// Mode × tool. A mode whose own rules are not in the table yet gets the column `Other`.
 #[rustfmt::skip]
-const TABLE: [(Rule, [Cell; 4]); 10] = [
-    //                      loop, refine        other modes         until the verdict   awaiting the person
-    (Rule::Question,       [DeniedWhileRunning, DeniedWhileRunning, DeniedWhileLive,    OnlyGatesQuestion]),
-    (Rule::EnterPlan,      [DeniedWhileRunning, DeniedWhileRunning, Allowed,            DeniedWhileLive]),
-    (Rule::ExitPlan,       [Allowed,            Allowed,            DeniedWhileLive,    DeniedWhileLive]),
-    (Rule::Mutation,       [Allowed,            Allowed,            OnlyPlanner,        OnlyReading]),
-    (Rule::Agent,          [Allowed,            Allowed,            OnlyPlanningAgents, DeniedWhileLive]),
-    (Rule::Skill,          [Allowed,            Allowed,            OnlyPlanningSkills, OnlyPlanningSkills]),
-    (Rule::OtherTool,      [Allowed,            Allowed,            DeniedWhileLive,    DeniedWhileLive]),
-    (Rule::ProtectedPlace, [DeniedWhileLive,    DeniedWhileLive,    DeniedWhileLive,    DeniedWhileLive]),
-    (Rule::RefusedCommand, [DeniedWhileLive,    DeniedWhileLive,    DeniedWhileLive,    DeniedWhileLive]),
-    (Rule::CutCommand,     [DeniedWhileLive,    DeniedWhileLive,    DeniedWhileLive,    DeniedWhileLive]),
+const TABLE: [(Rule, [Cell; 6]); 11] = [
+    //                      loop, refine        other modes         until the verdict   awaiting the person session, main       session, agent
+    (Rule::Question,       [DeniedWhileRunning, DeniedWhileRunning, DeniedWhileLive,    OnlyGatesQuestion,  DeniedWhileRunning, DeniedWhileRunning]),
+    (Rule::EnterPlan,      [DeniedWhileRunning, DeniedWhileRunning, Allowed,            DeniedWhileLive,    DeniedWhileRunning, DeniedWhileRunning]),
+    (Rule::ExitPlan,       [Allowed,            Allowed,            DeniedWhileLive,    DeniedWhileLive,    Allowed,            Allowed]),
+    (Rule::Mutation,       [Allowed,            Allowed,            OnlyPlanner,        OnlyReading,        Allowed,            Allowed]),
+    (Rule::Agent,          [Allowed,            Allowed,            OnlyPlanningAgents, DeniedWhileLive,    OnlyNext,           DeniedWhileLive]),
+    (Rule::Skill,          [Allowed,            Allowed,            OnlyPlanningSkills, OnlyPlanningSkills, Allowed,            Allowed]),
+    (Rule::OtherTool,      [Allowed,            Allowed,            DeniedWhileLive,    DeniedWhileLive,    Allowed,            Allowed]),
+    (Rule::Artefact,       [Allowed,            Allowed,            Allowed,            OnlyReading,        DeniedWhileRunning, OnlyOwner]),
+    (Rule::ProtectedPlace, [DeniedWhileLive,    DeniedWhileLive,    DeniedWhileLive,    DeniedWhileLive,    DeniedWhileLive,    DeniedWhileLive]),
+    (Rule::RefusedCommand, [DeniedWhileLive,    DeniedWhileLive,    DeniedWhileLive,    DeniedWhileLive,    DeniedWhileLive,    DeniedWhileLive]),
+    (Rule::CutCommand,     [DeniedWhileLive,    DeniedWhileLive,    DeniedWhileLive,    DeniedWhileLive,    DeniedWhileLive,    DeniedWhileLive]),
 ];
 
 /// Whether a command line only reads, whatever its variables, files and commands hold.
@@ -226,23 +241,39 @@ fn denied(
     rule: Rule,
     reason: String,
 ) -> Option<String> {
-    let column = match (situation.ralplan, situation.mode) {
-        (Some(PlanGate { awaiting_person: true, .. }), _) => Column::AwaitingPerson,
-        (Some(_), _) => Column::UntilVerdict,
-        (None, Mode::Loop | Mode::Refine) => Column::Loop,
-        (None, _) => Column::Other,
+    let column = match (situation.ralplan, situation.session, situation.mode) {
+        (Some(PlanGate { awaiting_person: true, .. }), ..) => Column::AwaitingPerson,
+        (Some(_), ..) => Column::UntilVerdict,
+        (None, Some(_), _) => match situation.agent {
+            Agent::Main => Column::SessionMain,
+            Agent::Subagent(_) => Column::SessionAgent,
+        },
+        (None, None, Mode::Loop | Mode::Refine) => Column::Loop,
+        (None, None, _) => Column::Other,
     };
     let (_, cells) = TABLE.iter().find(|(row, _)| *row == rule)?;
-    match (cells[column as usize], situation.ralplan) {
-        (Allowed, _) => None,
-        (DeniedWhileRunning, _) if situation.standing == Standing::Paused => None,
-        (_, None) => Some(reason),
-        (cell, Some(gate)) => match rule {
+    let cell = cells[column as usize];
+    // Whoever rests is there for the person: what they want of an agent or a file then is theirs to say.
+    let rests = situation.standing == Standing::Paused;
+    match (cell, situation.ralplan, situation.session) {
+        (Allowed, ..) => None,
+        (DeniedWhileRunning | OnlyNext, ..) if rests => None,
+        (_, None, None) => Some(reason),
+        (_, None, Some(_)) if is_everywheres(rule) => Some(reason),
+        (cell, None, Some(gate)) => {
+            session::check(cell, &gate, situation.agent, call, reason).err()
+        }
+        (cell, Some(gate), _) => match rule {
             Rule::ProtectedPlace | Rule::RefusedCommand => Some(reason),
             Rule::CutCommand => Some(wall::cut(&gate)),
             _ => wall::check(cell, &gate, situation.agent, call).err(),
         },
     }
+}
+
+/// True for the rows whose words are the same in every mode.
+fn is_everywheres(rule: Rule) -> bool {
+    matches!(rule, Rule::ProtectedPlace | Rule::RefusedCommand | Rule::CutCommand)
 }
 
 /// The row that a call falls into, with what its denial would say.
@@ -261,12 +292,15 @@ fn touched(situation: &Situation<'_>, call: &Call<'_>) -> Option<(Rule, String)>
 }
 
 fn edited(situation: &Situation<'_>, call: &Call<'_>) -> (Rule, String) {
+    if let Some(judged) = situation.session.and_then(|gate| gate.artefact) {
+        return (Rule::Artefact, judged.err().unwrap_or_default().to_owned());
+    }
     let place = [call.input.path(), call.resolved]
         .into_iter()
         .flatten()
         .find_map(|path| situation.places.protected(path, call.cwd));
     match place {
-        Some(place) => (Rule::ProtectedPlace, places::refusal(place)),
+        Some(place) => places::row(place),
         None => (Rule::Mutation, String::new()),
     }
 }

@@ -3,14 +3,24 @@
 //! A hook is asked at every event of every session and stays small; what needs the whole state, the
 //! project's files or a parser is asked for here, where it is rare.
 
+#[cfg(feature = "session-files")]
+use crate::bound::Bound;
 use crate::door::Call;
+#[cfg(feature = "session-files")]
+use crate::session;
 use crate::{pre_tool_use, ralplan, typed};
 use anyhow::Result;
 use ralph_core::event::Event;
 use ralph_core::reply::Reply;
+#[cfg(feature = "session-files")]
+use ralph_core::state::{Glance, Mode};
 
 /// Answers an event that a hook has handed over.
 pub fn answer(call: &Call) -> Result<Reply> {
+    #[cfg(feature = "session-files")]
+    if let Some(reply) = of_a_session(call)? {
+        return Ok(reply);
+    }
     match call.input.hook_event_name {
         Event::UserPromptExpansion => typed::answer(call),
         Event::UserPromptSubmit => ralplan::woken(call),
@@ -19,4 +29,21 @@ pub fn answer(call: &Call) -> Result<Reply> {
         Event::SubagentStop | Event::Stop => ralplan::reported(call),
         _ => Ok(Reply::silent()),
     }
+}
+
+/// The answer of an orchestrated session; none where none is live here, or the event is answered alike in all
+/// modes.
+#[cfg(feature = "session-files")]
+fn of_a_session(call: &Call) -> Result<Option<Reply>> {
+    let hook: fn(&Call) -> Result<Reply> = match call.input.hook_event_name {
+        Event::UserPromptSubmit => session::woken,
+        Event::PreToolUse => session::before_a_tool,
+        Event::PostToolUse | Event::PostToolUseFailure => session::after_a_tool,
+        Event::SubagentStop => session::reported,
+        Event::Stop => session::stopped,
+        _ => return Ok(None),
+    };
+    let bound = Bound::<Glance>::find(call)?;
+    let is_one = bound.is_some_and(|bound| bound.state.mode == Mode::Session);
+    if is_one { hook(call).map(Some) } else { Ok(None) }
 }

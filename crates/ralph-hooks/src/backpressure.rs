@@ -25,7 +25,8 @@ pub fn answer(call: &Call) -> Result<Reply> {
         return Ok(Reply::silent());
     }
     let bound = Bound::<Glance>::find(call)?;
-    if let Some(bound) = bound.as_ref().filter(|bound| is_news(call, &bound.state)) {
+    let news = |bound: &&Bound<Glance>| !bound.is_driven() && is_news(call, &bound.state);
+    if let Some(bound) = bound.as_ref().filter(news) {
         catch_up(call, bound)?;
     }
     let files = match event {
@@ -44,7 +45,11 @@ pub fn answer(call: &Call) -> Result<Reply> {
                 }
                 .map(|reply| signals::lead(call, &bound.file, &bound.state, reply));
             }
-            if workers::starts_one(call) {
+            if bound.state.mode == Mode::Session {
+                if workers::starts_one(call) {
+                    return neighbour::answer(call);
+                }
+            } else if workers::starts_one(call) {
                 workers::started(call, &bound)?;
             }
             let checked = in_loop(call, &bound, &files);

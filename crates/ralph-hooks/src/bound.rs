@@ -54,6 +54,12 @@ impl<S: Document> Bound<S> {
         Ok(ours.then_some(Bound { file, state, warning, text }))
     }
 
+    /// True in a client that a driver has started for one call of an orchestrated session: its conversation is that
+    /// agent, and what becomes of the loop its driver knows.
+    pub fn is_driven(&self) -> bool {
+        self.state.orchestrated().is_some() && client::session_call().is_some()
+    }
+
     /// True when a registration of higher rank has been seen: its copy answers, this one is silent.
     pub fn is_outranked(&self, via: Via) -> bool {
         self.state.outranks(via)

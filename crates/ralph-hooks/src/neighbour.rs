@@ -33,6 +33,8 @@ pub fn answer(call: &Call) -> Result<Reply> {
     let arguments = if call.cut { &arguments[..] } else { &["answer", call.via.as_str()] };
     let deadline = match call.input.hook_event_name {
         Event::PreToolUse | Event::PermissionRequest => BEFORE_A_TOOL,
+        // The end of an orchestrated session runs its criteria.
+        Event::Stop => TO_PROVE,
         _ => TO_ANSWER,
     };
     let ask = Ask { program: &ralph, arguments, input: &call.raw };

@@ -18,7 +18,12 @@ pub(crate) fn answer(call: &Call) -> Result<Reply> {
         return Ok(Reply::silent());
     }
     // Every copy gives it, since one that is silent would leave the dialog to a person.
-    if ralplan::is_granted(call, &bound.state)? {
+    #[cfg(feature = "session-files")]
+    let of_session =
+        bound.state.session.is_some() && crate::session::is_granted(call, &bound.state)?;
+    #[cfg(not(feature = "session-files"))]
+    let of_session = false;
+    if of_session || ralplan::is_granted(call, &bound.state)? {
         return Ok(Reply::permit());
     }
     if bound.is_outranked(call.via) {

@@ -39,8 +39,11 @@ fn before_the_tool(call: &Call) -> Result<Reply> {
         Phase::Paused => Standing::Paused,
         Phase::Planned | Phase::Other(_) => return Ok(Reply::silent()),
     };
-    if bound.state.mode == Mode::Ralplan {
-        return Ok(while_planning(call));
+    match bound.state.mode {
+        Mode::Ralplan => return Ok(while_planning(call)),
+        Mode::Session if guard::only_looks(&call.input.tool_name) => return Ok(Reply::silent()),
+        Mode::Session => return neighbour::answer(call),
+        _ => {}
     }
     Ok(match ruling(call, &bound.state, standing) {
         None if standing == Standing::Running && workers::starts_one(call) => {
@@ -126,6 +129,7 @@ fn ruling(call: &Call, state: &Glance, standing: Standing) -> Option<Denial> {
         session_id: &call.input.session_id,
         places: &places,
         ralplan: None,
+        session: None,
     };
     let path = call.input.tool_input.path().filter(|_| guard::looks_at_places(tool));
     let resolved = path.and_then(places::resolve);

@@ -5,8 +5,19 @@
 //! state and that of the session's folder, always in this order. None of this is in a hook executable: they hand
 //! these events to `ralph`.
 
+mod after;
+mod artefact;
 mod begin;
 mod ends;
+mod look;
+mod stop;
+mod tool;
+mod who;
 
+pub(crate) use after::first_look;
+pub use after::{after_a_tool, reported, woken};
 pub use begin::begin;
 pub use ends::{Ended, ends};
+pub use stop::stopped;
+pub use tool::before_a_tool;
+pub(crate) use tool::is_granted;

@@ -75,6 +75,9 @@ fn after_compaction(call: &Call) -> Result<Reply> {
 }
 
 fn contract(call: &Call, file: &LoopFile, state: &LoopState) -> Reply {
+    if state.session.is_some() && client::session_call().is_some() {
+        return signals::lead(call, file, state, Reply::silent());
+    }
     let text = match client::planning_agent() {
         // It carries one step out and has no part in the others.
         Some(_) => of_the_agent(state),
@@ -121,6 +124,10 @@ fn after_resume(call: &Call) -> Result<Reply> {
             state.pause(cause, "the session ended without a word", now);
         }
         state.turn = None;
+        if let Some(session) = &mut state.session {
+            // What the client had started is gone with it.
+            session.calls.clear();
+        }
         let by_itself = state.pause.as_ref().is_some_and(|pause| pause.cause.resumes_by_itself());
         if by_itself {
             state.resume();

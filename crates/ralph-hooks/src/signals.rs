@@ -8,9 +8,9 @@ use crate::door::Call;
 use ralph_core::reply::Reply;
 use ralph_core::state::{Document, LoopState};
 use ralph_core::{contract, say, signals};
-use ralph_io::clock;
 use ralph_io::mailbox::{Mailbox, Recipient, Taken};
 use ralph_io::store::LoopFile;
+use ralph_io::{client, clock};
 use serde_json::json;
 
 /// The texts that one answer carries, in bytes; one is always carried.
@@ -36,7 +36,22 @@ pub struct Outgoing {
 /// The answer of a running loop, led by what waits for whoever made this call. Not for a copy that is
 /// outranked: it answers nothing. A mailbox that cannot be read now is looked at by the next hook.
 pub fn lead<S: Document>(call: &Call, file: &LoopFile, state: &S, reply: Reply) -> Reply {
+    if state.orchestrated().is_some() {
+        return lead_agent(call, file, state, reply);
+    }
     lead_from(call, &Mailbox::of(file, state), state.position(), reply)
+}
+
+/// In an orchestrated session its agents hear a person while they work. Its conversation does not: the router
+/// listens for it, and says what it heard with the next calls.
+fn lead_agent<S: Document>(call: &Call, file: &LoopFile, state: &S, reply: Reply) -> Reply {
+    let recipient = match call.input.from_subagent() {
+        true => &call.input.agent_id,
+        false if client::session_call().is_some() => &call.input.session_id,
+        false => return reply,
+    };
+    let mailbox = Mailbox::of(file, state);
+    deliver(call, &mailbox, Recipient::Worker(recipient), state.position(), reply)
 }
 
 /// As [`lead`], where the state has been written and is not at hand any more.
@@ -45,6 +60,16 @@ pub fn lead_from(call: &Call, mailbox: &Mailbox, position: String, reply: Reply)
         true => Recipient::Worker(&call.input.agent_id),
         false => Recipient::Main,
     };
+    deliver(call, mailbox, recipient, position, reply)
+}
+
+fn deliver(
+    call: &Call,
+    mailbox: &Mailbox,
+    recipient: Recipient<'_>,
+    position: String,
+    reply: Reply,
+) -> Reply {
     let taken = mailbox.take(recipient, ROOM);
     let Ok(Some(taken)) = taken else { return reply };
     let reply = reply.led_by(call.input.hook_event_name, &signals::told(&taken.signals));

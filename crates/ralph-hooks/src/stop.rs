@@ -49,9 +49,12 @@ pub fn answer(call: &Call) -> Result<Reply> {
     }
     if event == Event::SubagentStop {
         return match bound.state.mode {
-            Mode::Ralplan if bound.state.is_live() => neighbour::answer(call),
+            Mode::Ralplan | Mode::Session if bound.state.is_live() => neighbour::answer(call),
             _ => workers::stopped(call, bound),
         };
+    }
+    if bound.is_driven() {
+        return Ok(Reply::silent());
     }
     if bound.state.phase == Phase::Ended {
         return cancel::acknowledge(call, &bound);
@@ -59,6 +62,10 @@ pub fn answer(call: &Call) -> Result<Reply> {
     match event {
         // The end of a session that a driver has started as an agent is that agent's report.
         Event::Stop if bound.state.mode == Mode::Ralplan && client::planning_agent().is_some() => {
+            neighbour::answer(call)
+        }
+        // What comes next in an orchestrated session is told from its files, which no hook reads.
+        Event::Stop if bound.state.mode == Mode::Session && bound.state.is_running() => {
             neighbour::answer(call)
         }
         Event::Stop => at_stop(call, bound, None),
@@ -88,6 +95,7 @@ pub(crate) fn at_stop(call: &Call, bound: Bound, routed: Option<Routed>) -> Resu
             gone,
             untold: tell_of_pause(state),
             position: state.position(),
+            is_session: state.mode == Mode::Session,
             mailbox,
             ended: state.ending.is_some().then(|| Box::new(state.clone())),
         }
@@ -111,6 +119,8 @@ struct Decided {
     /// What became of the tasks whose workers are gone.
     gone: Vec<String>,
     position: String,
+    /// True in an orchestrated session, whose router listens for the conversation.
+    is_session: bool,
     mailbox: Mailbox,
     untold: Option<String>,
     ended: Option<Box<LoopState>>,
@@ -241,6 +251,9 @@ fn carry_out(call: &Call, file: &LoopFile, decided: &Decided) -> Result<Reply> {
             let says = workers::before(&decided.gone, says);
             let reply = Reply::go_on(Event::Stop, form, &says);
             let position = decided.position.clone();
+            if decided.is_session {
+                return Ok(reply);
+            }
             Ok(signals::lead_from(call, &decided.mailbox, position, reply))
         }
         (Verdict::Ended(_), Some(state)) => {

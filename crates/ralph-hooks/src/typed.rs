@@ -8,6 +8,8 @@ use anyhow::Result;
 use ralph_core::arguments::Request;
 use ralph_core::event::Event;
 use ralph_core::reply::Reply;
+#[cfg(feature = "session-files")]
+use ralph_core::session::conversation;
 use ralph_core::state::{LoopState, StartedBy};
 use ralph_core::{arguments, contract, parallel, ralplan as rules, say, start};
 use ralph_io::{client, clock, lifecycle, project, within};
@@ -19,6 +21,8 @@ pub fn answer(call: &Call) -> Result<Reply> {
     let name = call.input.command_name.as_str();
     let answered = match name.strip_prefix("ralph:").unwrap_or(name) {
         "ralplan" | "rp" | "planloop" => plan_command(call),
+        #[cfg(feature = "session-files")]
+        "ralph-v2" => session_command(call),
         _ => start_command(call),
     };
     // The person waits for the answer, and a start that failed must not look like one.
@@ -96,6 +100,46 @@ fn plan_command(call: &Call) -> Result<Reply> {
         ralplan::Begun::Continues(state) => {
             journal(call, "continued", TYPED)?;
             let line = rules::continues_line(&state);
+            contract(call, &line, &state).tell(say::line(line.trim_start_matches("Ralph ")))
+        }
+    })
+}
+
+#[cfg(feature = "session-files")]
+fn session_command(call: &Call) -> Result<Reply> {
+    let request = match arguments::parse(&call.input.command_args) {
+        Ok(request) => request,
+        Err(refusal) => return Ok(Reply::block(&say::line(&refusal.to_string()))),
+    };
+    if call.input.session_id.is_empty() {
+        return Ok(Reply::block(&say::line(NO_SESSION)));
+    }
+    let begun = crate::session::begin(&Asked {
+        home: &call.home,
+        request: &request,
+        session_id: &call.input.session_id,
+        prompt_id: &call.input.prompt_id,
+        project_root: root(call),
+        started_by: StartedBy::Person,
+        via: Some(call.via),
+    })?;
+    Ok(match begun {
+        Begun::Answered => Reply::silent(),
+        Begun::Refused(why) => {
+            journal(call, "refused", &why)?;
+            Reply::block(&say::line(&why))
+        }
+        Begun::Planned(_) => Reply::block(&say::line(NO_SESSION)),
+        Begun::Started(_) => {
+            journal(call, "started", TYPED)?;
+            let state = crate::session::first_look(call)?;
+            contract(call, &conversation::started_line(&state), &state)
+                .tell(say::line(&conversation::announcement(&state)))
+        }
+        Begun::Continues(_) => {
+            journal(call, "continued", TYPED)?;
+            let state = crate::session::first_look(call)?;
+            let line = conversation::continues_line(&state);
             contract(call, &line, &state).tell(say::line(line.trim_start_matches("Ralph ")))
         }
     })

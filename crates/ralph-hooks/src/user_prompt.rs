@@ -31,7 +31,7 @@ pub fn answer(call: &Call) -> Result<Reply> {
 fn command(call: &Call) -> Result<Reply> {
     let name = call.input.command_name.as_str();
     let outcome = match name.strip_prefix("ralph:").unwrap_or(name) {
-        "ralph" | "ralph-parallel" | "ralplan" => start_command(call),
+        "ralph" | "ralph-parallel" | "ralph-v2" | "ralplan" => start_command(call),
         // A plugin's commands have its prefix; names as short as these may be somebody else's without it.
         "rp" | "planloop" if call.via == Via::Plugin && !name.starts_with("ralph:") => {
             Ok(Reply::silent())
@@ -148,7 +148,7 @@ fn plan_command(call: &Call) -> Result<Reply> {
 
 fn prompt(call: &Call) -> Result<Reply> {
     let Some(bound) = Bound::<LoopState>::find(call)? else { return Ok(Reply::silent()) };
-    if bound.is_outranked(call.via) {
+    if bound.is_outranked(call.via) || bound.is_driven() {
         return Ok(Reply::silent());
     }
     if bound.state.phase == Phase::Ended {
@@ -224,7 +224,9 @@ fn other_prompt(call: &Call, bound: &Bound) -> Result<Reply> {
     let heard = || {
         let reply = match state.mode {
             // The conversation was woken by the end of an agent, and what comes next is known already.
-            Mode::Ralplan if call.input.is_task_notification() => neighbour::answer(call)?,
+            Mode::Ralplan | Mode::Session if call.input.is_task_notification() => {
+                neighbour::answer(call)?
+            }
             _ => Reply::silent(),
         };
         Ok(signals::lead(call, &bound.file, state, reply))

@@ -12,6 +12,7 @@ use crate::store::LoopFile;
 use crate::{atomic, clock, owned, plain_file};
 use anyhow::{Context, Result};
 use jiff::Timestamp;
+use ralph_core::session::signal::is_for_router;
 use ralph_core::signals::{self, Kind, Signal};
 use ralph_core::state::Document;
 use std::fs::DirBuilder;
@@ -37,6 +38,8 @@ pub struct Mailbox {
     /// Whose it is.
     pub file: LoopFile,
     folder: PathBuf,
+    /// Where it is noted who has heard what, and where the locks are: never in a work tree.
+    own: PathBuf,
     /// In a work tree, to which files come from elsewhere too, only what is younger than the loop was
     /// said to it.
     since: Option<SystemTime>,
@@ -80,11 +83,12 @@ impl Mailbox {
         match state.document() {
             Some(document) => {
                 let since = file.folder().metadata().and_then(|about| about.created()).ok();
-                Mailbox { file: file.clone(), folder: document.join("signals"), since }
+                let own = file.folder().join("signals");
+                Mailbox { file: file.clone(), folder: document.join("signals"), own, since }
             }
             None => {
                 let folder = file.folder().join("signals");
-                Mailbox { file: file.clone(), folder, since: None }
+                Mailbox { file: file.clone(), own: folder.clone(), folder, since: None }
             }
         }
     }
@@ -107,11 +111,11 @@ impl Mailbox {
     /// # Errors
     /// When it cannot be written, or the loop has been put away.
     pub fn send(&self, kind: Kind, text: &str) -> Result<String> {
-        for folder in [&self.folder, &self.inputs(), &self.processed()] {
+        for folder in [&self.own, &self.folder, &self.inputs(), &self.processed()] {
             make(folder)?;
         }
         // One after the other, so that each has a name of its own.
-        let _held = lock::take(&self.folder.join("send"), lock::DEADLINE)?;
+        let _held = lock::take(&self.own.join("send"), lock::DEADLINE)?;
         let name = self.free_name(clock::now());
         atomic::write(&self.inputs().join(&name), signals::file(kind, text).as_bytes())?;
         Ok(name)
@@ -203,7 +207,7 @@ impl Mailbox {
     }
 
     fn take_for_main(&self, room: usize) -> Result<Option<Taken>> {
-        let Some(held) = lock_if_free(&self.folder.join("main"))? else { return Ok(None) };
+        let Some(held) = lock_if_free(&self.own.join("main"))? else { return Ok(None) };
         let mut taken = Taken::new(&self.folder, held);
         for name in self.waiting() {
             let claimed = self.inputs().join(format!("{name}{CLAIMED}"));
@@ -224,17 +228,23 @@ impl Mailbox {
             return Ok(None);
         }
         let all = self.all();
-        let place = self.folder.join("heard").join(id);
+        let place = self.own.join("heard").join(id);
         if all.iter().all(|name| heard(&place, &all).contains(name)) {
             return Ok(None);
         }
-        make(&self.folder.join("heard"))?;
+        make(&self.own)?;
+        make(&self.own.join("heard"))?;
         let Some(held) = lock_if_free(&place)? else { return Ok(None) };
         let before = heard(&place, &all);
         let mut taken = Taken::new(&self.folder, held);
         for name in all.iter().filter(|name| !before.contains(name)) {
             let folders = [&self.inputs(), &self.processed()];
             let Some(signal) = self.read(name, &folders.map(PathBuf::as_path)) else { continue };
+            if self.since.is_some() && is_for_router(&signal.text) {
+                // It holds the session, and is nothing for an agent to act upon.
+                taken.names.push(name.clone());
+                continue;
+            }
             if !taken.add(name.clone(), signal, room) {
                 break;
             }

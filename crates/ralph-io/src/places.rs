@@ -24,6 +24,7 @@ pub fn gather(home: &Home) -> Places {
             .collect(),
         plugin_root: variable("CLAUDE_PLUGIN_ROOT"),
         home: home_folder,
+        sessions: Vec::new(),
     }
 }
 

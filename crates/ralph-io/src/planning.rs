@@ -4,7 +4,7 @@
 use crate::{atomic, plain_file, within};
 use anyhow::{Context, Result, bail};
 use ralph_core::ralplan::{self, MIRROR, PLANS, PlanSeen, gates, mirror};
-use ralph_core::state::{LoopState, Mode};
+use ralph_core::state::{Document, LoopState, Mode};
 use std::fs::DirBuilder;
 use std::io::ErrorKind;
 use std::os::unix::fs::DirBuilderExt;
@@ -20,9 +20,14 @@ pub fn document(project_root: &Path) -> PathBuf {
 
 /// True where this is a planning whose document is not there any more.
 pub fn is_gone(state: &LoopState) -> bool {
-    let path = document(Path::new(&state.project_root));
-    let missing = || path.symlink_metadata().is_err_and(|why| why.kind() == ErrorKind::NotFound);
-    state.mode == Mode::Ralplan && missing()
+    let path = match state.mode {
+        Mode::Ralplan => Some(document(Path::new(&state.project_root))),
+        Mode::Session => state.document(),
+        _ => None,
+    };
+    let missing =
+        |path: PathBuf| path.symlink_metadata().is_err_and(|why| why.kind() == ErrorKind::NotFound);
+    path.is_some_and(missing)
 }
 
 /// The text of the document; none if there is none.

@@ -74,6 +74,7 @@ fn places() -> Places {
         executables: vec!["/home/u/.local/bin".into()],
         plugin_root: Some("/opt/ralph".into()),
         home: "/home/u".into(),
+        sessions: Vec::new(),
     }
 }
 

@@ -18,6 +18,7 @@ pub(super) fn row(situation: &Situation<'_>, call: &Call<'_>) -> Row {
     let known = known_variables(places, call.cwd);
     let reading = shell::read(command, &known);
     commands_row(&reading, situation)
+        .or_else(|| judged(situation))
         .or_else(|| places_row(&reading, places, call.cwd))
         .or_else(|| opaque_row(&reading, command, places))
         .unwrap_or((Rule::Mutation, String::new()))
@@ -51,12 +52,18 @@ fn known_variables<'a>(places: &'a Places, cwd: &'a str) -> Vec<(&'a str, &'a st
     known
 }
 
+/// What whoever asks has judged already, of a session's artefacts.
+fn judged(situation: &Situation<'_>) -> Option<Row> {
+    let refused = situation.session?.artefact?.err()?;
+    Some((Rule::Artefact, refused.to_owned()))
+}
+
 fn refuse((command, typed): (String, &str)) -> Row {
     (Rule::RefusedCommand, ralph_command::refusal(&command, typed))
 }
 
 fn protect(place: Place) -> Row {
-    (Rule::ProtectedPlace, places::refusal(place))
+    places::row(place)
 }
 
 /// Refused commands of Ralph, also inside the scripts of other interpreters.

@@ -4,6 +4,8 @@
 //! what is not known. A glob that could match counts as a match; a part that is wholly unknown
 //! matches nothing by itself, or every `rm "$file"` would be refused.
 
+use super::Rule;
+use super::session::BY_COMMAND;
 use crate::registration::COMMANDS;
 use crate::shell::{ONE, STAR, UNKNOWN};
 use serde::{Deserialize, Serialize};
@@ -24,6 +26,10 @@ pub struct Places {
     pub plugin_root: Option<String>,
     /// The user's home.
     pub home: String,
+    /// While an orchestrated session is live: the folder of sessions, and paths on this command line that lead
+    /// there without saying so.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub sessions: Vec<String>,
 }
 
 /// What a protected place is.
@@ -36,6 +42,7 @@ pub(super) enum Place {
     PluginHooks,
     Executable,
     Skill,
+    Session,
 }
 
 pub(super) const HOOKS: [&str; 5] = [
@@ -46,8 +53,19 @@ pub(super) const HOOKS: [&str; 5] = [
     "ralph-session-context",
 ];
 
+/// How the folder of sessions is named in a script.
+const SESSIONS: &str = ".ralph-sessions";
+
 const CLIENT_SETTINGS: [&str; 3] =
     ["settings.json", "settings.local.json", "managed-settings.json"];
+
+/// The row that a change of the place falls into, with what its denial says.
+pub(super) fn row(place: Place) -> (Rule, String) {
+    match place {
+        Place::Session => (Rule::Artefact, BY_COMMAND.to_owned()),
+        place => (Rule::ProtectedPlace, refusal(place)),
+    }
+}
 
 /// The text of a denial.
 pub(super) fn refusal(place: Place) -> String {
@@ -57,6 +75,7 @@ pub(super) fn refusal(place: Place) -> String {
         Place::HookSettings | Place::PluginHooks => "the registration of hooks",
         Place::Executable => "an installed executable of Ralph",
         Place::Skill => "one of Ralph's skills",
+        Place::Session => "the folder of a session",
     };
     format!(
         "This would change {what}, and while a loop is live only a person may do that: they can \
@@ -91,7 +110,10 @@ impl Places {
         if self.executables.iter().any(|place| is_exactly(folder, place)) && is_executable(last) {
             return Some(Place::Executable);
         }
-        self.is_skill(&path).then_some(Place::Skill)
+        if self.is_skill(&path) {
+            return Some(Place::Skill);
+        }
+        self.sessions.iter().any(|place| is_under(&path, place)).then_some(Place::Session)
     }
 
     /// Whether removing this path would take a protected place with it.
@@ -122,6 +144,9 @@ impl Places {
         }
         if self.executables.iter().any(|place| holds(place)) {
             return Some(Place::Executable);
+        }
+        if self.sessions.iter().any(|place| holds(place)) {
+            return Some(Place::Session);
         }
         match path.as_slice() {
             [folder @ .., plugins] if plugins == "plugins" && self.is_client_folder(folder) => {
@@ -155,6 +180,9 @@ impl Places {
         }
         if names(&self.user_config) || text.contains("ralph.toml") {
             return Some(Place::UserSettings);
+        }
+        if !self.sessions.is_empty() && text.contains(SESSIONS) {
+            return Some(Place::Session);
         }
         let settings = [".claude/settings", "managed-settings.json"];
         let custom =

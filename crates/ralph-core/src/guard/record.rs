@@ -3,7 +3,7 @@
 //! By it a denial can be explained, and made again by the rules of another day. Where things stood
 //! is part of it: a terminal does not know which plugin a hook was started from.
 
-use super::{Agent, Call, Places, PlanGate, Rule, Ruling, Situation, Standing};
+use super::{Agent, Call, Places, PlanGate, Rule, Ruling, SessionGate, Situation, Standing};
 use crate::event::ToolInput;
 use crate::state::Mode;
 use serde::{Deserialize, Serialize};
@@ -47,6 +47,9 @@ pub struct Record {
     /// How far consensus planning was, in a session that plans.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ralplan: Option<Gate>,
+    /// What an orchestrated session had to say, in one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session: Option<SessionSeen>,
     /// Agent: the type that was called.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub called: Option<String>,
@@ -72,6 +75,37 @@ pub struct Gate {
     /// Why the question was not the gate's own; none when it was.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub not_its_question: Option<String>,
+}
+
+/// [`SessionGate`], kept.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SessionSeen {
+    /// True where the call would write an artefact in a way that can be judged.
+    pub writes_artefact: bool,
+    /// Why that is not its writer's to do.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub not_its_own: Option<String>,
+    /// Why the call is none that comes next.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub not_next: Option<String>,
+}
+
+impl SessionSeen {
+    fn of(gate: &SessionGate<'_>) -> SessionSeen {
+        SessionSeen {
+            writes_artefact: gate.artefact.is_some(),
+            not_its_own: gate.artefact.and_then(Result::err).map(str::to_owned),
+            not_next: gate.next_call.err().map(str::to_owned),
+        }
+    }
+
+    fn again(&self) -> SessionGate<'_> {
+        let artefact = self.not_its_own.as_deref().map_or(Ok(()), Err);
+        SessionGate {
+            artefact: self.writes_artefact.then_some(artefact),
+            next_call: self.not_next.as_deref().map_or(Ok(()), Err),
+        }
+    }
 }
 
 impl Gate {
@@ -131,6 +165,7 @@ impl Record {
             session_id: situation.session_id.to_owned(),
             places: situation.places.clone(),
             ralplan: situation.ralplan.as_ref().map(Gate::of),
+            session: situation.session.as_ref().map(SessionSeen::of),
             called,
             skill,
         }
@@ -156,6 +191,7 @@ impl Record {
             session_id: &self.session_id,
             places: &self.places,
             ralplan: self.ralplan.as_ref().map(Gate::again),
+            session: self.session.as_ref().map(SessionSeen::again),
         };
         let call = Call {
             tool: &self.tool,
@@ -182,6 +218,7 @@ mod tests {
             session_id: "s",
             places: &places,
             ralplan: None,
+            session: None,
         };
         let call = Call { tool, input, cwd: "/p", resolved: None, cut };
         let Ruling::Deny { rule, .. } = super::super::decide(&situation, &call) else {
@@ -235,6 +272,7 @@ mod tests {
                 session_id: "s",
                 places: &places,
                 ralplan: Some(gate),
+                session: None,
             };
             let call = Call { tool, input, cwd: "/p", resolved: None, cut: false };
             let before = super::super::decide(&situation, &call);

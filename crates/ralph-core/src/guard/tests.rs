@@ -1,6 +1,7 @@
 //! Every cell of the table, and Bash commands by the hundred.
 
 mod reasons;
+mod session;
 mod wall;
 
 use super::*;
@@ -14,6 +15,7 @@ fn places() -> Places {
         executables: vec!["/home/u/.local/bin".into()],
         plugin_root: Some("/opt/plugins/ralph".into()),
         home: "/home/u".into(),
+        sessions: Vec::new(),
     }
 }
 
@@ -36,6 +38,7 @@ fn ruling(mode: Mode, standing: Standing, tool: &str, input: &ToolInput) -> Ruli
         session_id: "s-1",
         places: &places,
         ralplan: None,
+        session: None,
     };
     decide(&situation, &Call { tool, input, cwd: "/project", resolved: None, cut: false })
 }
@@ -125,6 +128,7 @@ fn running(places: &Places) -> Situation<'_> {
         session_id: "s-1",
         places,
         ralplan: None,
+        session: None,
     }
 }
 
@@ -808,6 +812,7 @@ fn check_edit(path: &str, resolved: Option<&str>, expected: &str) {
         session_id: "s-1",
         places: &places,
         ralplan: None,
+        session: None,
     };
     let call = Call { tool: "Edit", input: &file(path), cwd: "/project", resolved, cut: false };
     assert_eq!(summary(decide(&situation, &call)), expected, "{path}");

@@ -72,6 +72,19 @@ impl Invocation {
         self.with("ITERATION", &iteration)
     }
 
+    /// The call of this key, told what a prompt says of it: as much as is asked when it has ended.
+    pub fn again(key: Key, prompt: &str) -> Invocation {
+        let status = prompt.lines().find_map(|line| line.strip_prefix("STATUS: "));
+        let call = Invocation { mode: key.mode, key, inputs: Vec::new() };
+        call.with("STATUS", status.unwrap_or_default().trim())
+    }
+
+    /// What a prompt passes on of what the person said; empty if nothing.
+    pub fn signal_of(prompt: &str) -> String {
+        let said = prompt.split_once("\nSIGNAL: ").map_or("", |(_, said)| said);
+        said.replace("\n  ", "\n")
+    }
+
     /// Who is called.
     pub fn agent(&self) -> Agent {
         self.mode.agent()
@@ -96,6 +109,11 @@ impl Invocation {
         }
         text.truncate(text.trim_end().len());
         text
+    }
+
+    /// True if two texts are one prompt, whatever white space is around their lines' ends.
+    pub fn are_same(one: &str, other: &str) -> bool {
+        same(one, other)
     }
 
     /// True if the text is the prompt, whatever white space is around its lines' ends.
@@ -144,6 +162,18 @@ mod tests {
             let call = Invocation::new(mode, "p/", 2).task("task-1").in_iteration();
             assert_eq!(call.prompt(), "SESSION_PATH: p/\nTASK_ID: task-1\nITERATION: 2");
         }
+    }
+
+    #[test]
+    fn what_a_prompt_says_is_found_in_it_again() {
+        let call = Invocation::new(Mode::Execute, "p/", 2).task("task-1").in_iteration();
+        let prompt = call.clone().with("SIGNAL", "STEER: use oak\nINFO: paint").prompt();
+        assert_eq!(Invocation::signal_of(&prompt), "STEER: use oak\nINFO: paint");
+        assert_eq!(Invocation::signal_of(&call.prompt()), "");
+        let call = Invocation::new(Mode::UpdateMetadata, "p/", 1).with("STATUS", "completed");
+        let again = Invocation::again(call.key.clone(), &call.prompt());
+        assert_eq!((again.key, again.inputs.len()), (call.key, 1));
+        assert_eq!(again.inputs[0], ("STATUS", "completed".to_owned()));
     }
 
     #[test]

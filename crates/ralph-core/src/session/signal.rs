@@ -117,6 +117,23 @@ pub fn listen(state: State, signals: &[Signal]) -> Heard {
     heard
 }
 
+/// What holds a session wherever it is: between the places where the router listens, nothing new is begun all the
+/// same. The first STOP, else the last PAUSE that nothing followed; with the names of those that said so.
+pub fn held(signals: &[Signal]) -> Option<(Word, String, Vec<String>)> {
+    let of = |word: Word| signals.iter().filter(move |signal| signal.word == word);
+    let names = |word| of(word).map(|signal| signal.name.clone()).collect();
+    if let Some(stop) = of(Word::Stop).next() {
+        return Some((Word::Stop, stop.text.clone(), names(Word::Stop)));
+    }
+    let last = signals.last().filter(|signal| signal.word == Word::Pause)?;
+    Some((Word::Pause, last.text.clone(), names(Word::Pause)))
+}
+
+/// True for a text that is for the router and for no agent.
+pub fn is_for_router(content: &str) -> bool {
+    matches!(Signal::read("", content).word, Word::Pause | Word::Stop)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -145,6 +162,20 @@ mod tests {
         let heard = listen(State::Planning, &signals(&["STEER: a", "STOP: enough", "STEER: b"]));
         assert_eq!(heard.names, ["0", "1"]);
         assert_eq!(heard.held, Some((Word::Stop, "enough".to_owned())));
+    }
+
+    #[test]
+    fn a_pause_or_a_stop_holds_wherever_the_session_is() {
+        let held = |texts: &[&str]| {
+            super::held(&signals(texts)).map(|(word, text, names)| (word, text, names.len()))
+        };
+        assert_eq!(held(&["STEER: a", "PAUSE: lunch"]), Some((Word::Pause, "lunch".to_owned(), 1)));
+        assert_eq!(held(&["PAUSE", "INFO: go on"]), None);
+        assert_eq!(held(&["STOP: enough", "INFO: x"]), Some((Word::Stop, "enough".to_owned(), 1)));
+        assert_eq!(held(&[]), None);
+        assert!(
+            is_for_router("PAUSE\n") && is_for_router("stop: x") && !is_for_router("INFO: stop")
+        );
     }
 
     #[test]

@@ -104,6 +104,7 @@ fn ruling(
         session_id: &call.input.session_id,
         places: &places,
         ralplan: Some(gate),
+        session: None,
     };
     let resolved = call.input.tool_input.path().and_then(places::resolve);
     let tool_call = guard::Call {

@@ -58,6 +58,23 @@ impl Sessions {
         bail!("there is a batch of feedback for each second of the last minute; try again later")
     }
 
+    /// Keeps the file of a task as it is, before an agent replaces it, and gives the path of the copy; none if
+    /// there is no such file.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn keep_task(&self, id: &SessionId, iteration: u32, task: &str) -> Result<Option<String>> {
+        let path = self.folder(id).join(Place::Task(task).to_string());
+        let Some(text) = crate::within::text(&self.top, &path) else { return Ok(None) };
+        self.put(id, &text, |number| {
+            let file = match number {
+                0 => format!("replaced/{task}.md"),
+                number => format!("replaced/{task}-{}.md", number + 1),
+            };
+            Place::Replanning { iteration, file: &file }.to_string()
+        })
+    }
+
     /// Writes a new file at the first of the places at which there is none.
     fn put(
         &self,

@@ -369,6 +369,7 @@ pub(super) fn before_tool(
         session_id: &id,
         places: &Places::default(),
         ralplan: None,
+        session: None,
     };
     let call = guard::Call { tool, input, cwd: "/p", resolved: None, cut: false };
     match guard::decide(&situation, &call) {

@@ -10,6 +10,7 @@ fn places() -> Places {
         executables: Vec::new(),
         plugin_root: None,
         home: "/home/u".into(),
+        sessions: Vec::new(),
     }
 }
 

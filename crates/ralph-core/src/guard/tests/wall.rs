@@ -77,6 +77,7 @@ fn rule(seen: &Seen<'_>, tool: &str, input: &ToolInput) -> Ruling {
             gates_own_question: seen.question,
             only_reads: crate::guard::only_reads,
         }),
+        session: None,
     };
     let resolved = seen.resolved.or(input.path());
     decide(&situation, &Call { tool, input, cwd: "/project", resolved, cut: seen.cut })
@@ -245,6 +246,7 @@ fn a_plan_is_where_its_path_leads_to() {
             session_id: "s-1",
             places: &places,
             ralplan: Some(gate),
+            session: None,
         };
         let call =
             Call { tool: "Write", input: &file(path), cwd: "/project", resolved, cut: false };

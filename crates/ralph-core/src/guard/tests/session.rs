@@ -1,0 +1,169 @@
+//! Every cell of the two columns of an orchestrated session.
+
+use super::*;
+
+const EXECUTOR: Agent<'static> = Agent::Subagent("Ralph-v2-Executor");
+const WORDS: &str = "the words of the rule";
+
+struct Seen {
+    standing: Standing,
+    agent: Agent<'static>,
+    artefact: Option<Result<(), &'static str>>,
+    next_call: Result<(), &'static str>,
+}
+
+fn seen(agent: Agent<'static>) -> Seen {
+    Seen { standing: Standing::Running, agent, artefact: None, next_call: Err(WORDS) }
+}
+
+fn rule(seen: &Seen, tool: &str, input: &ToolInput) -> Ruling {
+    let places =
+        Places { sessions: vec!["/project/.ralph-sessions".to_owned()], ..super::places() };
+    let situation = Situation {
+        mode: &Mode::Session,
+        standing: seen.standing,
+        agent: seen.agent,
+        session_id: "s-1",
+        places: &places,
+        ralplan: None,
+        session: Some(SessionGate { artefact: seen.artefact, next_call: seen.next_call }),
+    };
+    let call = Call { tool, input, cwd: "/project", resolved: None, cut: false };
+    let ruling = decide(&situation, &call);
+    if let Ruling::Deny { rule, .. } = &ruling {
+        let text = serde_json::to_string(&Record::of(&situation, &call, *rule)).unwrap();
+        let record: Record = serde_json::from_str(&text).unwrap();
+        assert_eq!(record.decide_again(), Some(ruling.clone()), "{tool}: decided again");
+    }
+    ruling
+}
+
+#[track_caller]
+fn check(seen: &Seen, tool: &str, input: &ToolInput, expected: &str) {
+    let what = format!("{tool} by {:?}, {:?}", seen.agent, seen.standing);
+    assert_eq!(summary(rule(seen, tool, input)), expected, "{what}");
+}
+
+/// Tool, input; for the conversation while it runs and while it rests, for an agent alike.
+fn rows() -> Vec<(&'static str, ToolInput, [&'static str; 4])> {
+    let nothing = ToolInput::default;
+    let state = "/home/u/.local/state/ralph/loops/1/state.json";
+    let all = |word: &'static str| [word; 4];
+    vec![
+        ("AskUserQuestion", nothing(), ["question", "allow", "question", "allow"]),
+        ("EnterPlanMode", nothing(), ["enter_plan", "allow", "enter_plan", "allow"]),
+        ("ExitPlanMode", nothing(), all("allow")),
+        ("Write", file("/project/src/a.rs"), all("allow")),
+        ("Edit", file("/project/src/a.rs"), all("allow")),
+        ("MultiEdit", file("/project/src/a.rs"), all("allow")),
+        ("Bash", bash("cargo test > out.txt"), all("allow")),
+        ("Agent", nothing(), ["agent", "allow", "agent", "agent"]),
+        ("Task", nothing(), ["agent", "allow", "agent", "agent"]),
+        ("Skill", nothing(), all("allow")),
+        ("Read", file("/project/.ralph-sessions/1/progress.md"), all("allow")),
+        ("mcp__x__y", nothing(), all("allow")),
+        ("Bash", bash("cat .ralph-sessions/1/progress.md"), all("allow")),
+        ("Bash", bash("ralph session next"), all("allow")),
+        (
+            "Bash",
+            bash("echo x > .ralph-sessions/1/progress.md"),
+            ["artefact", "allow", "artefact", "artefact"],
+        ),
+        ("Write", file(state), all("protected_place")),
+        ("Bash", bash("ralph cancel"), all("refused_command")),
+        ("Bash", bash("ralph session signal stop"), all("refused_command")),
+    ]
+}
+
+#[test]
+fn every_cell_of_the_conversation_and_of_an_agent() {
+    for (tool, input, expected) in rows() {
+        let columns = [
+            (Agent::Main, Standing::Running),
+            (Agent::Main, Standing::Paused),
+            (EXECUTOR, Standing::Running),
+            (EXECUTOR, Standing::Paused),
+        ];
+        for ((agent, standing), expected) in columns.into_iter().zip(expected) {
+            check(&Seen { standing, ..seen(agent) }, tool, &input, expected);
+        }
+    }
+}
+
+#[test]
+fn an_artefact_is_its_owners_and_never_the_conversations() {
+    let input = file("/project/.ralph-sessions/1/progress.md");
+    for tool in ["Write", "Edit", "MultiEdit", "NotebookEdit"] {
+        let own = Seen { artefact: Some(Ok(())), ..seen(EXECUTOR) };
+        check(&own, tool, &input, "allow");
+        let others = Seen { artefact: Some(Err(WORDS)), ..seen(EXECUTOR) };
+        check(&others, tool, &input, "artefact");
+        let main = Seen { artefact: Some(Err(WORDS)), ..seen(Agent::Main) };
+        check(&main, tool, &input, "artefact");
+        let Ruling::Deny { reason, .. } = rule(&main, tool, &input) else { panic!() };
+        assert_eq!(reason, WORDS);
+        let rests = Seen { standing: Standing::Paused, ..main };
+        check(&rests, tool, &input, "allow");
+    }
+}
+
+#[test]
+fn a_mark_by_a_command_is_judged_like_an_edit() {
+    let input = bash("ralph session mark task-1 done");
+    check(&Seen { artefact: Some(Ok(())), ..seen(EXECUTOR) }, "Bash", &input, "allow");
+    for agent in [Agent::Main, EXECUTOR] {
+        check(&Seen { artefact: Some(Err(WORDS)), ..seen(agent) }, "Bash", &input, "artefact");
+    }
+}
+
+#[test]
+fn who_is_called_is_who_comes_next_and_the_conversation_calls() {
+    for tool in ["Agent", "Task"] {
+        let input = ToolInput::default();
+        check(&Seen { next_call: Ok(()), ..seen(Agent::Main) }, tool, &input, "allow");
+        check(&Seen { next_call: Ok(()), ..seen(EXECUTOR) }, tool, &input, "agent");
+        let Ruling::Deny { reason, .. } = rule(&seen(Agent::Main), tool, &input) else { panic!() };
+        assert_eq!(reason, WORDS);
+    }
+}
+
+#[test]
+fn no_command_changes_the_folder_of_sessions() {
+    for command in [
+        "rm -rf .ralph-sessions",
+        "rm -rf .ralph-sessions/1",
+        "mv .ralph-sessions/1/plan.md x",
+        "cd .ralph-sessions/1 && echo x > progress.md",
+        "cd .ralph-sessions && rm 1/progress.md",
+        "sed -i s/a/b/ .ralph-sessions/1/progress.md",
+        "tee .ralph-sessions/1/tasks/a.md < x",
+        "cp x .ralph-sessions/1/plan.md",
+        "python3 -c \"open('.ralph-sessions/1/progress.md','w')\"",
+        "bash -c 'echo x >> .ralph-sessions/1/progress.md'",
+        "find .ralph-sessions -name '*.md' -delete",
+        "ln -s .ralph-sessions/1 x",
+        "echo x > /project/.ralph-sessions/1/progress.md",
+        "echo x > \"$PWD/.ralph-sessions/1/progress.md\"",
+        "echo x > .ralph-session?/1/progress.md",
+        "git checkout -- .ralph-sessions/1/progress.md",
+    ] {
+        for agent in [Agent::Main, EXECUTOR] {
+            check(&seen(agent), "Bash", &bash(command), "artefact");
+        }
+    }
+    for command in
+        ["ls -R .ralph-sessions", "grep -rn x .ralph-sessions/1", "git status", "mkdir src"]
+    {
+        check(&seen(Agent::Main), "Bash", &bash(command), "allow");
+    }
+}
+
+#[test]
+fn a_refused_command_names_what_is_allowed() {
+    let Ruling::Deny { reason, .. } =
+        rule(&seen(EXECUTOR), "Bash", &bash("rm .ralph-sessions/1/plan.md"))
+    else {
+        panic!()
+    };
+    assert!(reason.contains("Write or Edit") && reason.contains("ralph session mark"), "{reason}");
+}

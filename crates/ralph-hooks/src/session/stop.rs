@@ -1,0 +1,61 @@
+//! The conversation of an orchestrated session wants to end its turn.
+
+use super::after::note_ends;
+use super::look::{self, Writes, look};
+use crate::bound::Bound;
+use crate::door::Call;
+use crate::stop;
+use anyhow::Result;
+use ralph_core::reply::Reply;
+use ralph_core::session::agents::Agent;
+use ralph_core::session::conversation::Routed;
+use ralph_core::state::{LoopState, Orchestrated, SessionCall};
+use ralph_io::{clock, planning, transcript};
+use std::path::Path;
+
+/// Decides, on what the router says. Where a client is one call that a driver has made, its driver decides.
+pub fn stopped(call: &Call) -> Result<Reply> {
+    let Some(bound) = Bound::<LoopState>::find(call)? else { return Ok(Reply::silent()) };
+    if bound.is_driven() || bound.is_outranked(call.via) {
+        return Ok(Reply::silent());
+    }
+    let routed = routed(call, &bound)?;
+    match Bound::<LoopState>::find(call)? {
+        Some(bound) => stop::at_stop(call, bound, routed),
+        None => Ok(Reply::silent()),
+    }
+}
+
+/// What the router says; none where the stop is decided without it.
+fn routed(call: &Call, bound: &Bound) -> Result<Option<Routed>> {
+    let state = &bound.state;
+    if !state.is_running() || planning::is_gone(state) {
+        return Ok(None);
+    }
+    let now = clock::now();
+    let at_work = |session: &Orchestrated, one: &SessionCall| is_at_work(call, session, one);
+    let ends = bound.file.update(|state| {
+        let Some(session) = state.session.clone() else { return Ok(Vec::new()) };
+        look::ended(&call.home, state, |one| !at_work(&session, one), now)
+    })?;
+    note_ends(call, bound, &ends.transpose()?.unwrap_or_default());
+    // What is heard of the person now has to have its effect now.
+    let waits = call.input.background_tasks.iter().any(|task| task.is_subagent())
+        || transcript::command_waits(Path::new(&call.input.transcript_path));
+    if waits || state.blocked.is_some() {
+        let still = bound.file.update(|state| look(&call.home, state, now, Writes::ForCalls))?;
+        return Ok(still.transpose()?.flatten().map(|looked| looked.routed));
+    }
+    let looked = bound.file.update(|state| look(&call.home, state, now, Writes::Always))?;
+    Ok(looked.transpose()?.flatten().map(|looked| looked.routed))
+}
+
+/// True where the client still knows the agent of this call: by its id; else one of its kind that no other call has.
+fn is_at_work(call: &Call, session: &Orchestrated, one: &SessionCall) -> bool {
+    let mut tasks = call.input.background_tasks.iter().filter(|task| task.is_subagent());
+    if !one.agent.is_empty() {
+        return tasks.any(|task| task.id == one.agent);
+    }
+    let is_anothers = |id: &str| session.calls.iter().any(|other| other.agent == id);
+    tasks.any(|task| Agent::of(&task.agent_type) == one.agent() && !is_anothers(&task.id))
+}
