@@ -22,6 +22,9 @@ mod journal;
 #[allow(unreachable_pub)]
 #[path = "../support/journals.rs"]
 mod journals;
+#[allow(dead_code)]
+#[path = "../support/orchestrated.rs"]
+mod orchestrated;
 mod person;
 mod places;
 #[allow(dead_code)]
@@ -32,6 +35,7 @@ mod project_facts;
 mod protocol;
 mod ralplan;
 mod receipts;
+mod session;
 mod sessions;
 mod signals;
 mod stall;
