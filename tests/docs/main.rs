@@ -12,6 +12,7 @@ mod commands;
 mod front_matter;
 mod guide;
 mod links;
+mod orchestrated;
 mod ralplan;
 mod refine;
 mod sessions;
@@ -176,7 +177,7 @@ fn skills_register_only_executables_that_exist() {
 
 #[test]
 fn what_the_person_typed_is_pasted_once_between_tags_and_never_into_a_command() {
-    let typed = ["ralph", "ralph-plan", "ralph-parallel", "ralplan", "rp", "planloop"];
+    let typed = ["ralph", "ralph-plan", "ralph-parallel", "ralph-v2", "ralplan", "rp", "planloop"];
     for name in typed.into_iter().chain(["refine", "ideate", "plan-refinery"]) {
         let text = skill(name);
         assert_eq!(text.matches("$ARGUMENTS").count(), 1, "{name}");

@@ -189,7 +189,8 @@ fn six_tasks_in_three_waves_with_a_failure_rework_feedback_and_a_second_iteratio
     assert!(said.success, "{}", said.text);
     let path = said.text.split('`').nth(1).unwrap().to_owned();
     let feedback = fs::read_to_string(play.world.project().join(&path)).unwrap();
-    let feedback = format!("{feedback}\n## Critical Issues\n- [ ] **ISS-001**: It squeaks\n");
+    let heading = "## Critical Issues\n";
+    let feedback = feedback.replace(heading, &format!("{heading}- [ ] **ISS-001**: It squeaks\n"));
     fs::write(play.world.project().join(&path), feedback).unwrap();
     play.called.clear();
     play.world.prompt = "prompt-2".to_owned();

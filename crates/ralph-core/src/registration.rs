@@ -35,12 +35,13 @@ pub const WAIT: &str = "wait";
 pub const WAIT_TIMEOUT_MS: u32 = 1_860_000;
 
 /// The slash commands whose expansion must not go on without our hook.
-pub const COMMANDS: [&str; 8] = [
+pub const COMMANDS: [&str; 9] = [
     "ralph",
     "ralph-plan",
     "ralph-build",
     "ralph-parallel",
     "ralph-cancel",
+    "ralph-v2",
     "ralplan",
     // The same by other names, which are short enough to be somebody else's as well.
     "rp",
@@ -395,7 +396,7 @@ mod tests {
         let group = &hooks["UserPromptExpansion"][0];
         assert_eq!(
             group["matcher"],
-            "^(ralph:)?(ralph|ralph-plan|ralph-build|ralph-parallel|ralph-cancel|ralplan|rp|planloop)$"
+            "^(ralph:)?(ralph|ralph-plan|ralph-build|ralph-parallel|ralph-cancel|ralph-v2|ralplan|rp|planloop)$"
         );
         assert_eq!(group["hooks"][0]["onFailure"], "block");
         let blocking = HOOKS.iter().filter(|hook| hook.on_failure == OnFailure::Block).count();
@@ -433,7 +434,7 @@ mod tests {
           args: [skill]
           timeout: 10
   UserPromptExpansion:
-    - matcher: "^(ralph:)?(ralph|ralph-plan|ralph-build|ralph-parallel|ralph-cancel|ralplan|rp|planloop)$"
+    - matcher: "^(ralph:)?(ralph|ralph-plan|ralph-build|ralph-parallel|ralph-cancel|ralph-v2|ralplan|rp|planloop)$"
       hooks:
         - type: command
           command: ralph-user-prompt

@@ -22,6 +22,10 @@ macro_rules! shipped {
 
 /// All of them.
 pub(crate) const SHIPPED: &[Shipped] = shipped![
+    "agents/Ralph-v2-Executor.md",
+    "agents/Ralph-v2-Planner.md",
+    "agents/Ralph-v2-Questioner.md",
+    "agents/Ralph-v2-Reviewer.md",
     "agents/ralph-worker.md",
     "agents/ralplan-architect.md",
     "agents/ralplan-critic.md",
@@ -35,6 +39,7 @@ pub(crate) const SHIPPED: &[Shipped] = shipped![
     "skills/ralph-cancel/SKILL.md",
     "skills/ralph-parallel/SKILL.md",
     "skills/ralph-plan/SKILL.md",
+    "skills/ralph-v2/SKILL.md",
     "skills/ralplan/SKILL.md",
     "skills/refine/SKILL.md",
     "skills/rp/SKILL.md",
