@@ -7,6 +7,7 @@ use super::screen;
 use super::which::{self, Wanted, Which};
 use anyhow::{Context, Result};
 use ralph_core::ralplan;
+use ralph_core::session::conversation;
 use ralph_core::state::{LoopState, Mode};
 use ralph_io::client;
 
@@ -25,6 +26,7 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
         let was_running = state.is_running();
         match state.mode {
             Mode::Ralplan if !was_running => ralplan::take_up(state, here.now),
+            Mode::Session if !was_running => conversation::take_up(state, here.now),
             _ => state.resume(),
         }
         if !was_running {

@@ -65,6 +65,12 @@ fn of_loop(one: &Looked, now: Timestamp) -> Value {
             "plan_hash": plan.plan_hash,
             "forced": plan.forced,
         })),
+        "session": state.session.as_ref().map(|session| json!({
+            "id": session.id,
+            "calls": session.calls.iter().map(|call| json!({
+                "mode": call.mode, "task": call.task, "iteration": call.iteration, "since": call.since,
+            })).collect::<Vec<_>>(),
+        })),
         "pause": state.pause,
         "ending": state.ending,
         "next": text::next(one),

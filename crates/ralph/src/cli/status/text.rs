@@ -80,6 +80,12 @@ pub(super) fn next(one: &Looked) -> String {
             "/ralplan in its session goes on with it, or `ralph ralplan run` in a terminal"
                 .to_owned()
         }
+        Phase::Paused if state.mode == Mode::Session => {
+            "/ralph-v2 in its session goes on with it, as `ralph resume` does".to_owned()
+        }
+        Phase::Implementation if state.mode == Mode::Session => {
+            "`ralph session status` shows it whole".to_owned()
+        }
         Phase::Implementation if state.mode == Mode::Ralplan => {
             let awaits = state.ralplan.as_ref().map(|plan| &plan.phase);
             match awaits == Some(&PlanPhase::AwaitingUserApproval) {
@@ -141,9 +147,11 @@ fn rows(one: &Looked, now: Timestamp) -> Vec<(&'static str, String)> {
             let blocked = state.blocked.as_ref().map(|blocked| blocked.what.clone());
             rows.push(("blocked", blocked.unwrap_or_default()));
             rows.push(("planning", planning(state)));
+            rows.push(("orchestrates", orchestrates(state)));
             rows.push(("tasks", tasks(state, now)));
             rows.push(("workers", workers(state)));
-            let is_loop = state.is_running() && state.mode != Mode::Ralplan;
+            let is_loop =
+                state.is_running() && !matches!(state.mode, Mode::Ralplan | Mode::Session);
             rows.push(("progress", if is_loop { moves(state) } else { String::new() }));
             rows.push(("used", used(one, now)));
         }
@@ -156,6 +164,17 @@ fn rows(one: &Looked, now: Timestamp) -> Vec<(&'static str, String)> {
         ("criteria", count(one)),
     ]);
     rows
+}
+
+/// Which session it drives, and who is at work in it.
+fn orchestrates(state: &LoopState) -> String {
+    let Some(session) = &state.session else { return String::new() };
+    let calls = session.calls.iter().map(|call| format!("{} {}", call.mode, call.task));
+    let calls: Vec<String> = calls.map(|call| call.trim().to_owned()).collect();
+    match calls.is_empty() {
+        true => session.id.clone(),
+        false => format!("{}, at work: {}", session.id, calls.join(", ")),
+    }
 }
 
 /// How far a planning is, and which text it is about.
