@@ -32,6 +32,7 @@ mod project_facts;
 mod protocol;
 mod ralplan;
 mod receipts;
+mod refine;
 mod sessions;
 mod signals;
 mod stall;

@@ -6,11 +6,13 @@
 mod glance;
 mod ralplan;
 mod read;
+mod refine;
 mod words;
 mod worker;
 
 pub use glance::{Document, Glance, GlanceEnding, GlancePlan, GlanceTurn};
 pub use ralplan::{Decision, MAX_REJECTIONS, PlanVerdict, Ralplan};
+pub use refine::Refining;
 pub(crate) use words::words;
 pub use words::{
     Completion, DecidedBy, DecisionKind, EndingKind, Mode, PauseCause, Phase, PlanPhase, Signal,
@@ -156,6 +158,9 @@ pub struct LoopState {
     /// For consensus planning: the plan, and what planner, critic and person said of it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ralplan: Option<Ralplan>,
+    /// For refinement in a conversation: which one, and what the conversation has done for it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub refine: Option<Refining>,
     /// Members that this version does not know.
     #[serde(flatten)]
     pub extra: Extra,
@@ -211,6 +216,7 @@ impl Default for LoopState {
             workers: Vec::new(),
             parent: None,
             ralplan: None,
+            refine: None,
             extra: Extra::new(),
         }
     }

@@ -14,6 +14,7 @@ use crate::graph;
 use crate::progress::{self, Shown};
 use crate::ralplan;
 use crate::receipt::{Proof, Standing};
+use crate::refine::foreground;
 use crate::state::{
     Completion, EndingKind, LoopError, LoopState, Mode, PauseCause, Phase, Signal, TaskStatus, Turn,
 };
@@ -145,12 +146,17 @@ pub struct Decision {
 /// True when the decision will need the fingerprint of the tree: it costs a child process, so it
 /// is taken only then.
 pub fn wants_tree(state: &LoopState) -> bool {
-    state.is_running() && state.mode != Mode::Ralplan
+    state.is_running() && !has_own_rules(state)
+}
+
+/// True for a mode to which neither the tree nor a criterion says anything.
+fn has_own_rules(state: &LoopState) -> bool {
+    matches!(state.mode, Mode::Ralplan | Mode::Refine)
 }
 
 /// True when the decision will need proof: the checks are run before it.
 pub fn wants_proof(state: &LoopState, seen: &Seen) -> bool {
-    if state.mode == Mode::Ralplan {
+    if has_own_rules(state) {
         return false;
     }
     let asks = state.is_running() && seen.request == Request::Made && needs_proof(state);
@@ -166,6 +172,7 @@ pub fn decide(state: &mut LoopState, seen: &Seen) -> Decision {
     let record = Record { before, work, seen: seen.clone(), outcome };
     let says = match verdict {
         Verdict::GoOn if state.mode == Mode::Ralplan => ralplan::told(state),
+        Verdict::GoOn if state.mode == Mode::Refine => foreground::told(state),
         Verdict::GoOn => contract::next_step(state, seen.request, seen.proof.as_ref(), seen.now),
         _ => String::new(),
     };
@@ -206,6 +213,9 @@ fn rule(state: &mut LoopState, work: &Work, seen: &Seen) -> Verdict {
     }
     if state.mode == Mode::Ralplan {
         return ralplan::at_stop(state, seen);
+    }
+    if state.mode == Mode::Refine {
+        return foreground::at_stop(state, seen);
     }
     // What the person has just said may be the answer.
     if let Some(blocked) = state.blocked.take_if(|_| !work.is_ready && !seen.steer_waits) {

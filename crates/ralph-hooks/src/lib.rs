@@ -15,6 +15,7 @@ mod permission_request;
 pub mod pre_tool_use;
 mod project_facts;
 pub mod ralplan;
+pub mod refine;
 pub mod session_context;
 pub mod signals;
 pub mod stop;

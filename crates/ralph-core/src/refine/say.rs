@@ -2,7 +2,7 @@
 
 use super::picture::count;
 use super::state::{Entry, Session};
-use super::{Mode, Outcome, PlanAfter, RoundEnd};
+use super::{Mode, Outcome, PlanAfter, Plateau, RoundEnd, Status};
 
 /// A round in one line, and one more for each thing about it that a person should know.
 pub fn round(session: &Session, entry: &Entry) -> Vec<String> {
@@ -72,6 +72,20 @@ pub fn ending(session: &Session, outcome: &Outcome) -> Vec<String> {
         Outcome::Cancelled => vec!["cancelled by a person".to_owned()],
         Outcome::Begin { .. } | Outcome::AskAgain(_) | Outcome::Next { .. } => Vec::new(),
     }
+}
+
+/// How a session that is over has ended, from what it says of itself; nothing while it goes on.
+pub fn of_status(session: &Session) -> Vec<String> {
+    let at = session.iterations_completed;
+    let outcome = match (&session.status, super::look(&session.history, &session.settings).plateau)
+    {
+        (Status::Plateau, Some(plateau)) => Outcome::Plateau(plateau),
+        (Status::Plateau, None) => Outcome::Plateau(Plateau { at, is_early: false }),
+        (Status::MaxIterations, _) => Outcome::Cap { at },
+        (Status::Cancelled, _) => Outcome::Cancelled,
+        (Status::Running | Status::Interrupted | Status::Other(_), _) => return Vec::new(),
+    };
+    ending(session, &outcome)
 }
 
 fn artefact(session: &Session) -> &'static str {

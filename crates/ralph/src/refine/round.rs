@@ -132,7 +132,7 @@ impl Refiner<'_> {
     ) -> Result<String> {
         let session_id = came.session_id.clone().or_else(|| round.session_id.clone());
         let Some(session_id) = session_id else { return Ok(String::new()) };
-        self.note_client(&session_id)?;
+        note_client(&self.place, &self.name, &session_id)?;
         screen::tell(&format!("{}: its last lines cannot be read; asking once more", round.label));
         let again = Round {
             prompt: question,
@@ -146,17 +146,6 @@ impl Refiner<'_> {
         Ok(match came.outcome {
             Ended::Finished { result, is_error: false } => result,
             _ => String::new(),
-        })
-    }
-
-    fn note_client(&self, session_id: &str) -> Result<()> {
-        self.place.update(|document| {
-            let Some(mut session) = document.session(&self.name)? else { return Ok(()) };
-            if let Some(open) = session.round.as_mut() {
-                session_id.clone_into(&mut open.client_session);
-                document.put(&self.name, session)?;
-            }
-            Ok(())
         })
     }
 
@@ -197,6 +186,21 @@ pub(crate) fn prompt(name: &str, artefact: &Artefact, iteration: u32, most: u32)
         (own.0, &own.1),
     ];
     super::prompt(prompt, &given)
+}
+
+/// Notes in the open round in which session of the client it is made.
+///
+/// # Errors
+/// When the document cannot be read or written.
+pub(crate) fn note_client(place: &Place, name: &str, session_id: &str) -> Result<()> {
+    place.update(|document| {
+        let Some(mut session) = document.session(name)? else { return Ok(()) };
+        if let Some(open) = session.round.as_mut() {
+            session_id.clone_into(&mut open.client_session);
+            document.put(name, session)?;
+        }
+        Ok(())
+    })
 }
 
 /// What is asked about last lines that cannot be read; none where they can, or were asked for before.

@@ -3,7 +3,7 @@
 //! What ends them is decided by the session from what was said and what was measured; here it is only
 //! carried out. A session that was interrupted goes on where it was, by its name.
 
-use super::{background, notice, session};
+use super::{background, conversation, notice, session};
 use crate::cli::exit::{Exit, refused};
 use crate::cli::here::Here;
 use crate::cli::number;
@@ -16,7 +16,7 @@ use anyhow::Result;
 use ralph_core::permission::Need;
 use ralph_core::refine::prompt::Tracker;
 use ralph_core::refine::state::Session;
-use ralph_core::refine::{Mode, Outcome, picture, say};
+use ralph_core::refine::{Event, Mode, Outcome, picture, say, step};
 use ralph_io::interrupts::{Asked, Interrupts};
 use ralph_io::refine::Place;
 use ralph_io::{outside, settings};
@@ -132,12 +132,17 @@ impl<'a> Start<'a> {
 
     /// Refused where somebody else works on it.
     fn is_free(&self) -> Result<()> {
+        self.is_in_no_conversation()?;
         match self.place.is_held(&self.artefact.mode(), self.artefact.plan_file()) {
             true => {
                 Err(session::taken(&session::document(&self.place)?, &self.name, &self.artefact))
             }
             false => Ok(()),
         }
+    }
+
+    fn is_in_no_conversation(&self) -> Result<()> {
+        conversation::none_beside(self.here, &session::document(&self.place)?, &self.artefact)
     }
 
     fn run(self, wanted: Rounds) -> Result<Exit> {
@@ -154,6 +159,7 @@ impl<'a> Start<'a> {
                 &self.artefact,
             ));
         };
+        self.is_in_no_conversation()?;
         self.args.client.tell(self.here, &needs(&self.artefact))?;
         let stands = self.open().map_err(session::told)?;
         close_what_was_left(&self.place, &self.name, &self.artefact, &stands)?;
@@ -203,6 +209,18 @@ impl<'a> Start<'a> {
         let round = refiner.order(&session, session.iterations_completed + 1);
         screen::print(&screen::visible_lines(&driver::command_line(&round)?))?;
         Ok(Exit::Done)
+    }
+}
+
+/// Refused where the session has no other round, before anything is made for one.
+///
+/// # Errors
+/// The refusal.
+pub(super) fn may_begin(name: &str, stands: &Session) -> Result<()> {
+    let mut tried = Session { round: None, ..stands.clone() };
+    match step(&mut tried, Event::Begun { artefact: "" }, stands.started_at) {
+        Ok(_) => Ok(()),
+        Err(refusal) => Err(refused(Exit::No, visible(&format!("`{name}`: {refusal}")))),
     }
 }
 

@@ -65,6 +65,11 @@ fn of_loop(one: &Looked, now: Timestamp) -> Value {
             "plan_hash": plan.plan_hash,
             "forced": plan.forced,
         })),
+        "refine": state.refine.as_ref().map(|refining| json!({
+            "session": refining.name,
+            "open": refining.open,
+            "agents_called": refining.calls.len(),
+        })),
         "pause": state.pause,
         "ending": state.ending,
         "next": text::next(one),
