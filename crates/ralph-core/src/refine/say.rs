@@ -3,6 +3,10 @@
 use super::picture::count;
 use super::state::{Entry, Session};
 use super::{Mode, Outcome, PlanAfter, Plateau, RoundEnd, Status};
+use crate::reply::bounded;
+
+/// UTF-16 units of a commit's subject.
+const SUBJECT: usize = 72;
 
 /// A round in one line, and one more for each thing about it that a person should know.
 pub fn round(session: &Session, entry: &Entry) -> Vec<String> {
@@ -72,6 +76,30 @@ pub fn ending(session: &Session, outcome: &Outcome) -> Vec<String> {
         Outcome::Cancelled => vec!["cancelled by a person".to_owned()],
         Outcome::Begin { .. } | Outcome::AskAgain(_) | Outcome::Next { .. } => Vec::new(),
     }
+}
+
+/// The message of the commit that holds a round's change of the plan: its summary, and what is known of it.
+pub fn commit(name: &str, session: &Session, entry: &Entry) -> String {
+    let file = &session.plan_file;
+    let line = match entry.summary.as_str() {
+        "" => format!("Refine {file}"),
+        summary => summary.to_owned(),
+    };
+    let (subject, rest) = match line.char_indices().nth(SUBJECT) {
+        None => (line.clone(), String::new()),
+        // A subject that is cut stands whole below it.
+        Some(_) => (bounded(&line, SUBJECT), format!("{line}\n\n")),
+    };
+    let said = match entry.changes {
+        Some(changes) => count(changes.into(), "change"),
+        None => "it did not say how much it changed".to_owned(),
+    };
+    let measured = entry.measured.as_ref().map(|it| format!("; measured: {it}"));
+    format!(
+        "{subject}\n\n{rest}Round {} of the refinement {name} of {file}: {said}{}.\n",
+        entry.iteration,
+        measured.unwrap_or_default()
+    )
 }
 
 /// How a session that is over has ended, from what it says of itself; nothing while it goes on.
@@ -146,6 +174,23 @@ mod tests {
             |entry| entry.end = RoundEnd::Interrupted,
             &["round 3 of 10 was cut: clearer steps; it will be made once more"],
         );
+    }
+
+    #[test]
+    fn a_commit_has_the_summary_and_what_is_known_of_the_round() {
+        let of = |summary: &str, changes| {
+            let summary = summary.to_owned();
+            commit("api", &session(), &Entry { iteration: 3, changes, summary, ..Entry::default() })
+        };
+        assert_eq!(
+            of("clearer steps", Some(2)),
+            "clearer steps\n\nRound 3 of the refinement api of p.md: 2 changes.\n"
+        );
+        assert!(of("", None).starts_with("Refine p.md\n\nRound 3"), "{}", of("", None));
+        let long = of(&"word ".repeat(30), None);
+        let (subject, body) = long.split_once("\n\n").unwrap();
+        assert!(subject.chars().count() <= SUBJECT && subject.ends_with('…'), "{subject}");
+        assert!(body.starts_with("word word"), "what was cut stands below: {body}");
     }
 
     #[test]

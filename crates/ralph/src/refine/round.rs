@@ -3,7 +3,7 @@
 //! Each step is in the project's document before the next begins. Whoever is killed leaves a round that
 //! is open, and the next one who refines this session records it as cut.
 
-use super::artefact::{self, Artefact, Before};
+use super::artefact::{self, Artefact, Before, Plan};
 use crate::cli::exit::{Exit, refused};
 use crate::cli::here::Here;
 use crate::cli::rounds::{self, Client};
@@ -11,11 +11,12 @@ use crate::cli::screen::{self, visible};
 use crate::driver::{self, Came, Outcome as Ended, Round};
 use anyhow::{Context, Result};
 use ralph_core::refine::prompt::{Prompt, variable};
-use ralph_core::refine::state::Session;
-use ralph_core::refine::{Event, Outcome, picture, say, step, unified};
+use ralph_core::refine::state::{Entry, Session};
+use ralph_core::refine::{Event, Outcome, PlanAfter, picture, say, step, unified};
 use ralph_io::interrupts::Interrupts;
-use ralph_io::refine::Place;
+use ralph_io::refine::{Commits, Place};
 use ralph_io::{chance, clock};
+use std::cell::Cell;
 use std::path::PathBuf;
 
 /// Who makes the rounds of a session.
@@ -30,6 +31,10 @@ pub(crate) struct Refiner<'a> {
     pub(crate) logs: PathBuf,
     /// True if a person is asked before a plan is changed.
     pub(crate) confirms: bool,
+    /// True if a plan is committed after each round that changed it.
+    pub(crate) commits: bool,
+    /// True once a round was to be committed and could not be.
+    pub(crate) lacks_commit: Cell<bool>,
 }
 
 /// What came of a round.
@@ -119,7 +124,31 @@ impl Refiner<'_> {
             artefact: &after.digest,
         })?;
         tell(&session);
+        if self.commits {
+            self.commit(before, &session);
+        }
         Ok(Rounded::Ended(outcome))
+    }
+
+    /// Commits what the last round made of the plan. What cannot be committed is told and stays as it is: the
+    /// round has been made.
+    fn commit(&self, before: &Before, session: &Session) {
+        let (Artefact::Plan(plan), Some(entry)) = (&self.artefact, session.history.last()) else {
+            return;
+        };
+        if entry.plan != PlanAfter::Applied {
+            return;
+        }
+        let shown = visible(&plan.name);
+        match commit(plan, before, &self.name, session, entry) {
+            Ok(None) => {}
+            Ok(Some(id)) => screen::tell(&format!("committed `{shown}` as {id}")),
+            Err(error) => {
+                self.lacks_commit.set(true);
+                let why = format!("round {} is not committed: {error:#}", entry.iteration);
+                screen::tell(&visible(&why));
+            }
+        }
     }
 
     /// Asks in the same conversation; what is no answer says nothing, and that is recorded so.
@@ -167,6 +196,24 @@ impl Refiner<'_> {
         let answer = screen::ask(&format!("make this the plan `{plan}`? [y/N]"))?;
         Ok(matches!(answer.to_ascii_lowercase().as_str(), "y" | "yes"))
     }
+}
+
+/// The commit's short id; none where the round left the plan as it was.
+fn commit(
+    plan: &Plan,
+    before: &Before,
+    name: &str,
+    session: &Session,
+    entry: &Entry,
+) -> Result<Option<String>> {
+    let (before, made) = (before.text(), plan.versions.of_round(entry.iteration)?);
+    let Some(made) = made.filter(|made| made != before) else { return Ok(None) };
+    let commits = Commits::of(&plan.real)?;
+    if let Some(why) = commits.obstacle(before)? {
+        anyhow::bail!("{why}");
+    }
+    let message = say::commit(name, session, entry);
+    commits.commit(&made, &message).map(Some)
 }
 
 /// What a round is told.

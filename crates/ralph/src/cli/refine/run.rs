@@ -18,8 +18,9 @@ use ralph_core::refine::prompt::Tracker;
 use ralph_core::refine::state::Session;
 use ralph_core::refine::{Event, Mode, Outcome, picture, say, step};
 use ralph_io::interrupts::{Asked, Interrupts};
-use ralph_io::refine::Place;
+use ralph_io::refine::{Commits, Place};
 use ralph_io::{outside, settings};
+use std::cell::Cell;
 use std::path::PathBuf;
 
 /// What is refined.
@@ -50,6 +51,9 @@ pub(crate) struct Run {
     /// Show what a round changed in the plan, and ask before it counts
     #[arg(long)]
     confirm: bool,
+    /// Commit the plan after each round that became the plan: that file alone, with the round's summary
+    #[arg(long)]
+    commit: bool,
     /// No notification at the end
     #[arg(long)]
     no_notify: bool,
@@ -127,6 +131,7 @@ impl<'a> Start<'a> {
         let place = Place::of(&here.home, &here.root);
         let (name, artefact) = args.subject.find(here, &place, args.max_iterations)?;
         args.can_confirm(&artefact)?;
+        args.can_commit(&artefact)?;
         Ok(Start { here, args, place, name, artefact })
     }
 
@@ -197,6 +202,8 @@ impl<'a> Start<'a> {
             name: self.name,
             artefact: self.artefact,
             confirms: self.args.confirm,
+            commits: self.args.commit,
+            lacks_commit: Cell::new(false),
         }
     }
 
@@ -295,6 +302,26 @@ impl Run {
     }
 }
 
+impl Run {
+    /// Refused where a commit would hold more than the round's work.
+    fn can_commit(&self, artefact: &Artefact) -> Result<()> {
+        if !self.commit || self.client.dry_run {
+            return Ok(());
+        }
+        let Artefact::Plan(plan) = artefact else {
+            let why =
+                "`--commit` is for plans: tasks are in no file of the repository; leave it out";
+            return Err(refused(Exit::Usage, why));
+        };
+        let text = outside::find(&plan.real)?.text.unwrap_or_default();
+        let obstacle = Commits::of(&plan.real).and_then(|commits| commits.obstacle(&text));
+        match obstacle.map_err(|error| refused(Exit::No, visible(&format!("{error:#}"))))? {
+            Some(why) => Err(refused(Exit::No, visible(&why))),
+            None => Ok(()),
+        }
+    }
+}
+
 /// What every round will call.
 fn needs(artefact: &Artefact) -> Vec<Need> {
     match artefact.tracker() {
@@ -383,8 +410,9 @@ fn end(refiner: &Refiner<'_>, notifies: bool, done: Result<Done>) -> Result<Exit
             for line in &lines {
                 screen::print(&visible(line))?;
             }
-            // As many rounds as it may have, and not settled: the answer is no.
-            Ok(if matches!(outcome, Outcome::Cap { .. }) { Exit::No } else { Exit::Done })
+            // As many rounds as it may have, and not settled; or not all in a commit that was asked for.
+            let is_no = matches!(outcome, Outcome::Cap { .. }) || refiner.lacks_commit.get();
+            Ok(if is_no { Exit::No } else { Exit::Done })
         }
     }
 }
