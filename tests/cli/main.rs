@@ -14,6 +14,7 @@ mod parallel_run;
 mod plan;
 mod ralplan_run;
 mod refine;
+mod refine_commit;
 mod refine_inside;
 mod refine_tmux;
 mod replay;

@@ -111,11 +111,11 @@ fn a_persons_edit_stands_and_tasks_are_measured_across_two_commands() {
     assert_eq!(plan(&world), "mine\n");
 
     world.run("", &["plan-sync"], "{\"id\":\"T-1\",\"name\":\"one\"}\n").done();
-    let told = world.in_session("S", &["refine", "begin", "--mode", "beads"], "").done();
+    let told = world.in_session("T", &["refine", "begin", "--mode", "beads"], "").done();
     assert!(told.stdout.contains("`ralph plan-sync`"), "{told:?}");
     let two = "{\"id\":\"T-1\",\"name\":\"one\"}\n{\"id\":\"T-2\",\"name\":\"two\"}\n";
-    world.in_session("S", &["plan-sync"], two).done();
-    end(&world, &lines(1)).done();
+    world.in_session("T", &["plan-sync"], two).done();
+    world.in_session("T", &["refine", "end"], &lines(1)).done();
     let session = session(&world, "project");
     assert_eq!(
         session["history"][0]["measured"],

@@ -32,12 +32,16 @@ mod planners;
 mod ralplan;
 mod ralplan_run;
 mod refining;
+mod refining_beside;
+mod refining_typed;
 mod registrations;
 mod rig;
 #[path = "../support/round.rs"]
 #[allow(dead_code, unreachable_pub)]
 mod round;
 mod signals;
+#[path = "../beads/stand_in.rs"]
+mod stand_in_bd;
 #[path = "../support/mod.rs"]
 mod support;
 #[allow(dead_code)]
@@ -47,6 +51,7 @@ mod usage;
 mod waking;
 mod worktree_base;
 
+use std::path::Path;
 use std::process::ExitCode;
 
 use libtest_mimic::{Arguments, Failed, Trial};
@@ -60,6 +65,10 @@ type Test = (&'static str, fn());
 fn main() -> ExitCode {
     if round::carried_out() {
         return ExitCode::SUCCESS;
+    }
+    let own_name = std::env::args().next().unwrap_or_default();
+    if Path::new(&own_name).file_name().is_some_and(|name| name == "bd") {
+        return stand_in_bd::run();
     }
     let mut arguments = Arguments::from_args();
     arguments.test_threads = arguments.test_threads.or(Some(N_THREADS));
@@ -110,6 +119,8 @@ fn trials(ignored: bool) -> Vec<Trial> {
         ("builds", builds::TESTS),
         ("ralplan_run", ralplan_run::TESTS),
         ("refining", refining::TESTS),
+        ("refining_beside", refining_beside::TESTS),
+        ("refining_typed", refining_typed::TESTS),
         ("parallel_run", parallel_run::TESTS),
         ("loops", loops::TESTS),
         ("interference", interference::TESTS),

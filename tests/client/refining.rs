@@ -17,42 +17,42 @@ pub(crate) const TESTS: &[Test] = tests![
     the_typed_command_has_agents_of_the_conversation_refine_the_plan,
 ];
 
-fn world() -> World {
+pub(crate) fn world() -> World {
     let world = installed();
     let plan: String = (0..40).map(|line| format!("line {line}.\n")).collect();
     fs::write(world.project().join("plan.md"), plan).unwrap();
     world
 }
 
-fn refine(world: &World, stand_in: &StandIn, args: &[&str]) -> Run {
+pub(crate) fn refine(world: &World, stand_in: &StandIn, args: &[&str]) -> Run {
     let mut all = vec!["refine", "loop", "--plan", "plan.md", "--permission-mode", "acceptEdits"];
     all.extend_from_slice(args);
     world.ralph_with_client(stand_in, &all)
 }
 
-fn session(world: &World) -> Value {
+pub(crate) fn session(world: &World) -> Value {
     let text = fs::read(world.project().join(".claude/refine-sessions.json")).unwrap();
     let document: Value = serde_json::from_slice(&text).unwrap();
     document["sessions"]["plan"].clone()
 }
 
-fn plan(world: &World) -> String {
+pub(crate) fn plan(world: &World) -> String {
     fs::read_to_string(world.project().join("plan.md")).unwrap()
 }
 
 /// What stands between these in the prompt of the round.
-fn told(request: &Request, before: &str, after: &str) -> String {
+pub(crate) fn told(request: &Request, before: &str, after: &str) -> String {
     let text = request.all_text();
     let (_, rest) = text.split_once(before).expect("the prompt says it");
     rest.split_once(after).unwrap().0.to_owned()
 }
 
-fn round(request: &Request) -> usize {
+pub(crate) fn round(request: &Request) -> usize {
     told(request, "Round: ", " of").parse().unwrap()
 }
 
 /// A model that reads the plan, replaces so many of its lines, and says what it says.
-fn edits(request: &Request, root: &str, makes: usize, says: &str) -> Turn {
+pub(crate) fn edits(request: &Request, root: &str, makes: usize, says: &str) -> Turn {
     let file = format!("{root}/{}", told(request, "\nPlan: `", "`\n"));
     let number = round(request);
     let lines = |word: &str| {
@@ -69,7 +69,7 @@ fn edits(request: &Request, root: &str, makes: usize, says: &str) -> Turn {
     }
 }
 
-fn ended(changes: usize) -> String {
+pub(crate) fn ended(changes: usize) -> String {
     format!("I looked at it.\n\n```\nCHANGES: {changes}\nSUMMARY: it is better\n```")
 }
 

@@ -35,6 +35,7 @@ mod project_facts;
 mod protocol;
 mod ralplan;
 mod receipts;
+mod refine;
 mod session;
 mod sessions;
 mod signals;

@@ -7,6 +7,7 @@ use crate::graph::Graph;
 use crate::progress::Progress;
 use crate::ralplan;
 use crate::receipt::{self, Proof, Standing};
+use crate::refine::foreground;
 use crate::refusal;
 use crate::reply::bounded;
 use crate::say;
@@ -65,6 +66,9 @@ pub fn contract(heading: &str, state: &LoopState, steers: &[String], now: Timest
     }
     if state.mode == Mode::Session {
         return conversation::contract(heading, state, steers);
+    }
+    if state.mode == Mode::Refine {
+        return foreground::contract(heading, state, steers);
     }
     let mut rest = criteria(state);
     if state.baseline_pending {

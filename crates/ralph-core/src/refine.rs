@@ -5,6 +5,7 @@
 
 pub mod contract;
 mod difference;
+pub mod foreground;
 pub mod ideas;
 mod meanwhile;
 pub mod measure;

@@ -34,9 +34,10 @@ pub fn paused(state: &LoopState) -> String {
 
 /// What it is called, and how far it came in its own count: a planning counts rejections.
 pub fn what_and_where(state: &LoopState) -> (&'static str, String) {
-    match &state.ralplan {
-        Some(plan) => ("planning", ralplan::position(plan)),
-        None => ("loop", state.position()),
+    match (&state.ralplan, &state.refine) {
+        (Some(plan), _) => ("planning", ralplan::position(plan)),
+        (None, Some(_)) => ("refinement", state.position()),
+        (None, None) => ("loop", state.position()),
     }
 }
 
@@ -138,6 +139,9 @@ pub fn warnings(state: &LoopState) -> String {
 pub fn next_command(state: &LoopState) -> String {
     let id = &state.loop_id;
     let Some(ending) = &state.ending else { return String::new() };
+    if let Some(refining) = &state.refine {
+        return of_refinement(&refining.word, &ending.kind);
+    }
     match ending.kind {
         EndingKind::CompleteUnverified => {
             format!("Check the work yourself; `ralph explain --loop {id}` tells the last decision.")
@@ -161,6 +165,18 @@ pub fn next_command(state: &LoopState) -> String {
             )
         }
         _ => format!("`ralph status --loop {id}` shows it."),
+    }
+}
+
+fn of_refinement(word: &str, kind: &EndingKind) -> String {
+    match kind {
+        EndingKind::Plateau => format!("`ralph refine history --session {word}` shows its rounds."),
+        EndingKind::MaxIterations => {
+            format!(
+                "`ralph refine loop --session {word} --max-iterations 10` goes on in a terminal."
+            )
+        }
+        _ => format!("`ralph refine loop --session {word}` goes on in a terminal."),
     }
 }
 

@@ -55,8 +55,13 @@ pub fn decide(request: &Request, seen: Seen<'_>) -> Start {
             state.session.as_ref().map_or("", |session| session.id.as_str())
         ));
     }
+    let is_refining = |state: &LoopState| state.mode == Mode::Refine;
     match (&request.task, bound) {
         (None, Some(_)) => Start::Continue,
+        (Some(_), Some(state)) if is_refining(state) => Start::Refuse(format!(
+            "a refinement is live in this session at {}: type /ralph to go on with it, or /ralph-cancel to end it",
+            state.position()
+        )),
         (None, None) => planned(seen.project),
         (Some(task), None) => Start::New(task.clone()),
         (Some(task), Some(state)) if !state.touched => Start::Replace(task.clone()),

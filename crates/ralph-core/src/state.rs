@@ -6,12 +6,14 @@
 mod glance;
 mod ralplan;
 mod read;
+mod refine;
 mod session;
 mod words;
 mod worker;
 
 pub use glance::{Document, Glance, GlanceEnding, GlancePlan, GlanceSession, GlanceTurn};
 pub use ralplan::{Decision, MAX_REJECTIONS, PlanVerdict, Ralplan};
+pub use refine::Refining;
 pub use session::{Orchestrated, SessionCall};
 pub(crate) use words::words;
 pub use words::{
@@ -161,6 +163,9 @@ pub struct LoopState {
     /// For an orchestrated session: which one, and its calls.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub session: Option<Orchestrated>,
+    /// For refinement in a conversation: which one, and what the conversation has done for it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub refine: Option<Refining>,
     /// Members that this version does not know.
     #[serde(flatten)]
     pub extra: Extra,
@@ -217,6 +222,7 @@ impl Default for LoopState {
             parent: None,
             ralplan: None,
             session: None,
+            refine: None,
             extra: Extra::new(),
         }
     }

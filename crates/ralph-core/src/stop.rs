@@ -14,6 +14,7 @@ use crate::graph;
 use crate::progress::{self, Shown};
 use crate::ralplan;
 use crate::receipt::{Proof, Standing};
+use crate::refine::foreground;
 use crate::session::conversation::{self, Routed};
 use crate::state::{
     Completion, EndingKind, LoopError, LoopState, Mode, PauseCause, Phase, Signal, TaskStatus, Turn,
@@ -149,12 +150,17 @@ pub struct Decision {
 /// True when the decision will need the fingerprint of the tree: it costs a child process, so it
 /// is taken only then.
 pub fn wants_tree(state: &LoopState) -> bool {
-    state.is_running() && !matches!(state.mode, Mode::Ralplan | Mode::Session)
+    state.is_running() && state.mode != Mode::Session && !has_own_rules(state)
+}
+
+/// True for a mode to which neither the tree nor a criterion says anything.
+fn has_own_rules(state: &LoopState) -> bool {
+    matches!(state.mode, Mode::Ralplan | Mode::Refine)
 }
 
 /// True when the decision will need proof: the checks are run before it.
 pub fn wants_proof(state: &LoopState, seen: &Seen) -> bool {
-    if state.mode == Mode::Ralplan {
+    if has_own_rules(state) {
         return false;
     }
     if let (Mode::Session, Some(routed)) = (&state.mode, &seen.session) {
@@ -177,6 +183,7 @@ pub fn decide(state: &mut LoopState, seen: &Seen) -> Decision {
             conversation::contract(&conversation::continues_line(state), state, &[])
         }
         Verdict::GoOn if state.mode == Mode::Session => conversation::told(state),
+        Verdict::GoOn if state.mode == Mode::Refine => foreground::told(state),
         Verdict::GoOn => contract::next_step(state, seen.request, seen.proof.as_ref(), seen.now),
         _ => String::new(),
     };
@@ -228,6 +235,9 @@ fn rule(state: &mut LoopState, work: &Work, seen: &Seen) -> Verdict {
     if state.mode == Mode::Session && seen.document_gone {
         let detail = "a person removed the session's folder".to_owned();
         return end(state, EndingKind::Cancelled, detail, seen.now);
+    }
+    if state.mode == Mode::Refine {
+        return foreground::at_stop(state, seen);
     }
     // What the person has just said may be the answer.
     if let Some(blocked) = state.blocked.take_if(|_| !work.is_ready && !seen.steer_waits) {

@@ -15,6 +15,7 @@ mod permission_request;
 pub mod pre_tool_use;
 mod project_facts;
 pub mod ralplan;
+pub mod refine;
 #[cfg(feature = "session-files")]
 pub mod session;
 pub mod session_context;

@@ -8,7 +8,7 @@
 
 use crate::bound::{self, Bound, Said};
 use crate::door::Call;
-use crate::{cancel, neighbour, permission_request, ralplan, signals, workers};
+use crate::{cancel, neighbour, permission_request, ralplan, refine, signals, workers};
 use anyhow::Result;
 use ralph_core::event::Event;
 use ralph_core::guard::{self, Agent, Places, Record, Ruling, Situation, Standing};
@@ -91,6 +91,12 @@ pub(crate) fn handed_over(call: &Call) -> Result<Reply> {
         Phase::Planned | Phase::Other(_) => Ok(Reply::silent()),
         _ if bound.state.mode == Mode::Ralplan => ralplan::before_a_tool(call),
         // The guard's table has let it through.
+        _ if bound.state.mode == Mode::Refine
+            && bound.state.phase.is_running()
+            && workers::starts_one(call) =>
+        {
+            refine::may_call(call, &bound)
+        }
         _ if bound.state.phase.is_running() && workers::starts_one(call) => {
             workers::may_start(call, &bound)
         }

@@ -11,7 +11,7 @@ use crate::store::{Loaded, LoopFile};
 use crate::{archive, atomic, clock, journal};
 use anyhow::{Context, Result};
 use jiff::Timestamp;
-use ralph_core::state::LoopState;
+use ralph_core::state::{LoopState, Mode, Phase};
 use serde::Serialize;
 use std::fs::DirBuilder;
 use std::os::unix::fs::DirBuilderExt;
@@ -251,8 +251,16 @@ pub fn point_project_at(home: &Home, file: &LoopFile, project_root: &str) -> Res
 fn point_projects_at(home: &Home, file: &LoopFile, state: &LoopState) -> Result<()> {
     match state.parent {
         Some(_) => Ok(()),
+        // What is planned is what `/ralph` starts next, also while its tasks are refined.
+        None if state.mode == Mode::Refine && is_planned(home, &state.project_root) => Ok(()),
         None => point_project_at(home, file, &state.project_root),
     }
+}
+
+fn is_planned(home: &Home, project_root: &str) -> bool {
+    let file = of_project(home, Path::new(project_root)).ok().flatten();
+    let loaded = file.and_then(|file| file.read().ok().flatten());
+    loaded.is_some_and(|loaded| loaded.state.phase == Phase::Planned)
 }
 
 /// A folder of its own for the loop; its name is the loop's id.

@@ -7,7 +7,7 @@ pub(crate) mod artefact;
 mod round;
 
 pub(crate) use round::{
-    Refiner, Rounded, asks_again, close_what_was_left, prompt as of_round, record,
+    Refiner, Rounded, asks_again, close_what_was_left, note_client, prompt as of_round, record,
 };
 
 use ralph_core::refine::prompt::{Prompt, render};

@@ -70,12 +70,13 @@ pub(super) const CASES: &[Case] = &[
         then: |w, answered| {
             // One that was not heard of is opened once more, and the one before it is cut.
             if !answered {
-                let said = w.elsewhere(&["refine", "begin", "--plan", "plan.md"]);
-                assert!(said.success, "{}", said.text);
+                begin(w);
             }
+            assert_eq!(of_loop(w), (0, 1), "its loop knows of the round");
             write_on_copy(w);
             end(w);
             assert_eq!((plan(w).as_str(), session(w).get("round")), ("one\nmore\n", None));
+            assert_eq!(of_loop(w), (1, 0));
         },
         ..CASE
     },
@@ -84,7 +85,7 @@ pub(super) const CASES: &[Case] = &[
         command: Some("refine end"),
         set: || {
             let world = with_client(REFINES);
-            assert!(world.elsewhere(&["refine", "begin", "--plan", "plan.md"]).success);
+            begin(&world);
             write_on_copy(&world);
             world
         },
@@ -97,7 +98,64 @@ pub(super) const CASES: &[Case] = &[
             }
             // What the agent wrote was where it had been, or in the plan already.
             assert_eq!((plan(w).as_str(), session(w).get("round")), ("one\nmore\n", None));
+            // What the loop has not heard of, it hears of with the next round.
+            begin(w);
+            assert_eq!(of_loop(w), (1, 2));
         },
+        ..CASE
+    },
+    Case {
+        name: "ralph refine end, of the last round",
+        command: Some("refine end"),
+        set: || {
+            let world = with_client(REFINES);
+            world.write(".claude/ralph.toml", "[refine]\nmax_iterations = 1\n");
+            begin(&world);
+            write_on_copy(&world);
+            world
+        },
+        act: |_| Act { stdin: LINES.to_owned(), ..model(&["refine", "end"]) },
+        then: |w, answered| {
+            if session(w).get("round").is_some() {
+                assert!(!answered);
+                end(w);
+            }
+            // Whoever was to end the loop may be gone: the next one who asks for a round ends it.
+            let said = w.ralph(&["refine", "begin", "--session", "plan"]);
+            assert!(!said.success, "{}", said.text);
+            assert_eq!((w.ending().as_str(), plan(w).as_str()), ("max_iterations", "one\nmore\n"));
+        },
+        ..CASE
+    },
+    Case {
+        name: "ralph refine once --commit",
+        command: Some("refine once"),
+        set: || {
+            let world = with_client(REFINES);
+            world.git("add plan.md");
+            world.git("commit -q -m plan");
+            world.write("staged", "of somebody\n");
+            world.git("add staged");
+            world
+        },
+        act: |_| person(&["refine", "once", "--plan", "plan.md", "--commit"]),
+        then: |w, answered| {
+            let committed = w.git_says("show HEAD:plan.md");
+            assert!(
+                committed == "one\n" && !answered || committed == "one\nmore\n",
+                "{committed:?}"
+            );
+            assert_eq!(w.git_says("show --name-only --format= HEAD"), "plan.md\n");
+            assert_eq!(w.git_says("status --porcelain staged"), "A  staged\n");
+            // A round that is in the plan and in no commit is a change like any other.
+            if plan(w) != committed {
+                w.git("commit -q -m theirs plan.md");
+            }
+            let said = w.elsewhere(&["refine", "once", "--plan", "plan.md", "--commit"]);
+            assert!(said.success && said.text.contains("committed `plan.md`"), "{}", said.text);
+            assert_eq!(w.git_says("show HEAD:plan.md"), plan(w));
+        },
+        moves_branch: true,
         ..CASE
     },
     Case {
@@ -171,6 +229,18 @@ fn with_client(script: &str) -> World {
     world.set("TMUX_TMPDIR", world.root().to_str().unwrap());
     world.write("plan.md", "one\n");
     world
+}
+
+#[track_caller]
+fn begin(world: &World) {
+    let said = world.ralph(&["refine", "begin", "--plan", "plan.md"]);
+    assert!(said.success, "{}", said.text);
+}
+
+/// What the conversation's loop knows: rounds that are done, and the one that is open.
+fn of_loop(world: &World) -> (u64, u64) {
+    let state = world.state();
+    (state["iteration"].as_u64().unwrap(), state["refine"]["open"].as_u64().unwrap())
 }
 
 const LINES: &str = "CHANGES: 1\nSUMMARY: y\n";

@@ -203,8 +203,15 @@ fn rule(mode: &Mode, standing: Standing, agent: Agent<'_>, sample: &Sample) -> R
         _ => ToolInput { file_path: text, ..ToolInput::default() },
     };
     let places = places();
-    let situation =
-        Situation { mode, standing, agent, session_id: SESSION, places: &places, ralplan: None };
+    let situation = Situation {
+        mode,
+        standing,
+        agent,
+        session_id: SESSION,
+        places: &places,
+        ralplan: None,
+        session: None,
+    };
     let cut = sample.touches == Touches::Cut;
     let call = Call { tool: sample.tool, input: &input, cwd: sample.cwd, resolved: None, cut };
     guard::decide(&situation, &call)

@@ -2,7 +2,11 @@
 
 use super::picture::count;
 use super::state::{Entry, Session};
-use super::{Mode, Outcome, PlanAfter, RoundEnd};
+use super::{Mode, Outcome, PlanAfter, Plateau, RoundEnd, Status};
+use crate::reply::bounded;
+
+/// UTF-16 units of a commit's subject.
+const SUBJECT: usize = 72;
 
 /// A round in one line, and one more for each thing about it that a person should know.
 pub fn round(session: &Session, entry: &Entry) -> Vec<String> {
@@ -74,6 +78,44 @@ pub fn ending(session: &Session, outcome: &Outcome) -> Vec<String> {
     }
 }
 
+/// The message of the commit that holds a round's change of the plan: its summary, and what is known of it.
+pub fn commit(name: &str, session: &Session, entry: &Entry) -> String {
+    let file = &session.plan_file;
+    let line = match entry.summary.as_str() {
+        "" => format!("Refine {file}"),
+        summary => summary.to_owned(),
+    };
+    let (subject, rest) = match line.char_indices().nth(SUBJECT) {
+        None => (line.clone(), String::new()),
+        // A subject that is cut stands whole below it.
+        Some(_) => (bounded(&line, SUBJECT), format!("{line}\n\n")),
+    };
+    let said = match entry.changes {
+        Some(changes) => count(changes.into(), "change"),
+        None => "it did not say how much it changed".to_owned(),
+    };
+    let measured = entry.measured.as_ref().map(|it| format!("; measured: {it}"));
+    format!(
+        "{subject}\n\n{rest}Round {} of the refinement {name} of {file}: {said}{}.\n",
+        entry.iteration,
+        measured.unwrap_or_default()
+    )
+}
+
+/// How a session that is over has ended, from what it says of itself; nothing while it goes on.
+pub fn of_status(session: &Session) -> Vec<String> {
+    let at = session.iterations_completed;
+    let outcome = match (&session.status, super::look(&session.history, &session.settings).plateau)
+    {
+        (Status::Plateau, Some(plateau)) => Outcome::Plateau(plateau),
+        (Status::Plateau, None) => Outcome::Plateau(Plateau { at, is_early: false }),
+        (Status::MaxIterations, _) => Outcome::Cap { at },
+        (Status::Cancelled, _) => Outcome::Cancelled,
+        (Status::Running | Status::Interrupted | Status::Other(_), _) => return Vec::new(),
+    };
+    ending(session, &outcome)
+}
+
 fn artefact(session: &Session) -> &'static str {
     if session.mode == Mode::Plan { "the plan" } else { "the list of tasks" }
 }
@@ -132,6 +174,23 @@ mod tests {
             |entry| entry.end = RoundEnd::Interrupted,
             &["round 3 of 10 was cut: clearer steps; it will be made once more"],
         );
+    }
+
+    #[test]
+    fn a_commit_has_the_summary_and_what_is_known_of_the_round() {
+        let of = |summary: &str, changes| {
+            let summary = summary.to_owned();
+            commit("api", &session(), &Entry { iteration: 3, changes, summary, ..Entry::default() })
+        };
+        assert_eq!(
+            of("clearer steps", Some(2)),
+            "clearer steps\n\nRound 3 of the refinement api of p.md: 2 changes.\n"
+        );
+        assert!(of("", None).starts_with("Refine p.md\n\nRound 3"), "{}", of("", None));
+        let long = of(&"word ".repeat(30), None);
+        let (subject, body) = long.split_once("\n\n").unwrap();
+        assert!(subject.chars().count() <= SUBJECT && subject.ends_with('…'), "{subject}");
+        assert!(body.starts_with("word word"), "what was cut stands below: {body}");
     }
 
     #[test]

@@ -104,6 +104,16 @@ impl Versions {
         Ok(number)
     }
 
+    /// The text that this round made, where it became the plan.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub fn of_round(&self, round: u32) -> Result<Option<String>> {
+        let list = self.list()?;
+        let made = list.iter().rev().find(|one| one.what == What::Round && one.round == round);
+        made.map(|made| self.text(made)).transpose()
+    }
+
     /// The text of a version.
     ///
     /// # Errors

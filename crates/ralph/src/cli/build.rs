@@ -47,7 +47,7 @@ pub(crate) struct Args {
 /// Works off the tasks.
 pub(crate) fn run(args: &Args) -> Result<Exit> {
     let here = Here::gather()?;
-    let found = which::one(&here, &args.which, Wanted::LiveOrPlanned)?;
+    let found = which::one(&here, &args.which, Wanted::WithTasks)?;
     nobody_works(&found.state)?;
     let logs = rounds::logs(&here, "build");
     if args.client.dry_run {

@@ -1,6 +1,7 @@
 //! `ralph refine …`: a plan or the tasks, gone over in rounds until they no longer change.
 
 mod background;
+mod conversation;
 mod inside;
 mod look;
 mod notice;

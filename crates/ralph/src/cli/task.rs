@@ -111,7 +111,7 @@ fn of_loop(here: &Here, command: Command) -> Result<Exit> {
 }
 
 fn find(here: &Here, which: &Which) -> Result<Found> {
-    which::one(here, which, Wanted::LiveOrPlanned)
+    which::one(here, which, Wanted::WithTasks)
 }
 
 /// Changes the tasks of a loop in one step, and notes it if a person did it.

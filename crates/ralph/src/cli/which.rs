@@ -6,7 +6,7 @@ use super::exit::{Exit, bad_state, refused};
 use super::here::Here;
 use super::screen;
 use anyhow::{Context, Result};
-use ralph_core::state::{LoopState, Phase};
+use ralph_core::state::{LoopState, Mode, Phase};
 use ralph_io::store::{Loaded, LoopFile};
 use ralph_io::{lifecycle, project};
 use std::path::Path;
@@ -77,13 +77,30 @@ pub(crate) enum Wanted {
     Live,
     /// Running or paused; where there is none, the project's planned one.
     LiveOrPlanned,
+    /// The same, for its tasks: a refinement has none of its own.
+    WithTasks,
+}
+
+impl Wanted {
+    fn is_meant(self, state: &LoopState) -> bool {
+        match self {
+            Wanted::Live => state.is_live(),
+            Wanted::LiveOrPlanned => state.is_live() || state.phase == Phase::Planned,
+            Wanted::WithTasks => has_tasks(state) || state.phase == Phase::Planned,
+        }
+    }
+}
+
+/// True for a live loop whose tasks are its own. One that refines works on those of the project.
+pub(crate) fn has_tasks(state: &LoopState) -> bool {
+    state.is_live() && state.mode != Mode::Refine
 }
 
 /// The loop that is meant.
 pub(crate) fn one(here: &Here, which: &Which, wanted: Wanted) -> Result<Found> {
     let what = match wanted {
         Wanted::Live => "no loop is live",
-        Wanted::LiveOrPlanned => "no loop is live or planned",
+        Wanted::LiveOrPlanned | Wanted::WithTasks => "no loop is live or planned",
     };
     if_any(here, which, wanted)?.ok_or_else(|| refused(Exit::No, nothing(here, what)))
 }
@@ -96,14 +113,12 @@ pub(crate) fn if_any(here: &Here, which: &Which, wanted: Wanted) -> Result<Optio
     if let Some(session) = &here.session
         && let Some(found) = of_session(here, session)?
         && found.state.is_live()
+        && wanted.is_meant(&found.state)
     {
         return Ok(Some(found));
     }
-    let is_planned = |state: &LoopState| state.phase == Phase::Planned;
     // Looked for together: with ten thousand tasks, to read a loop twice would be most of the work.
-    let found = of_project(here, |state| {
-        state.is_live() || wanted == Wanted::LiveOrPlanned && is_planned(state)
-    });
+    let found = of_project(here, |state| wanted.is_meant(state));
     let (mut live, planned): (Vec<_>, Vec<_>) =
         found.into_iter().partition(|found| found.state.is_live());
     match live.len() {
@@ -121,7 +136,7 @@ pub(crate) fn to_plan(here: &Here, which: &Which) -> Result<Option<Found>> {
     }
     if let Some(session) = &here.session
         && let Some(found) = of_session(here, session)?
-        && found.state.is_live()
+        && has_tasks(&found.state)
     {
         return Ok(Some(found));
     }
@@ -226,7 +241,7 @@ fn all_loaded(here: &Here) -> Vec<(LoopFile, Result<Loaded>)> {
 
 fn usable(found: Found, wanted: Wanted) -> Result<Found> {
     let state = &found.state;
-    if state.is_live() || (wanted == Wanted::LiveOrPlanned && state.phase == Phase::Planned) {
+    if state.is_live() || (wanted != Wanted::Live && state.phase == Phase::Planned) {
         return Ok(found);
     }
     let phase = screen::visible(state.phase.as_str());

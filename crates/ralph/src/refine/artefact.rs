@@ -277,6 +277,16 @@ fn take_plan(
     Ok(After { measured, plan: after, digest: digest(&Before::Plan(now)) })
 }
 
+impl Before {
+    /// The plan's text; empty for tasks.
+    pub(crate) fn text(&self) -> &str {
+        match self {
+            Before::Plan(found) => text(found),
+            Before::Pieces(_) => "",
+        }
+    }
+}
+
 /// By which an artefact is recognised later.
 pub(crate) fn digest(before: &Before) -> String {
     match before {

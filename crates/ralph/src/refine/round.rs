@@ -3,7 +3,7 @@
 //! Each step is in the project's document before the next begins. Whoever is killed leaves a round that
 //! is open, and the next one who refines this session records it as cut.
 
-use super::artefact::{self, Artefact, Before};
+use super::artefact::{self, Artefact, Before, Plan};
 use crate::cli::exit::{Exit, refused};
 use crate::cli::here::Here;
 use crate::cli::rounds::{self, Client};
@@ -11,11 +11,12 @@ use crate::cli::screen::{self, visible};
 use crate::driver::{self, Came, Outcome as Ended, Round};
 use anyhow::{Context, Result};
 use ralph_core::refine::prompt::{Prompt, variable};
-use ralph_core::refine::state::Session;
-use ralph_core::refine::{Event, Outcome, picture, say, step, unified};
+use ralph_core::refine::state::{Entry, Session};
+use ralph_core::refine::{Event, Outcome, PlanAfter, picture, say, step, unified};
 use ralph_io::interrupts::Interrupts;
-use ralph_io::refine::Place;
+use ralph_io::refine::{Commits, Place};
 use ralph_io::{chance, clock};
+use std::cell::Cell;
 use std::path::PathBuf;
 
 /// Who makes the rounds of a session.
@@ -30,6 +31,10 @@ pub(crate) struct Refiner<'a> {
     pub(crate) logs: PathBuf,
     /// True if a person is asked before a plan is changed.
     pub(crate) confirms: bool,
+    /// True if a plan is committed after each round that changed it.
+    pub(crate) commits: bool,
+    /// True once a round was to be committed and could not be.
+    pub(crate) lacks_commit: Cell<bool>,
 }
 
 /// What came of a round.
@@ -119,7 +124,31 @@ impl Refiner<'_> {
             artefact: &after.digest,
         })?;
         tell(&session);
+        if self.commits {
+            self.commit(before, &session);
+        }
         Ok(Rounded::Ended(outcome))
+    }
+
+    /// Commits what the last round made of the plan. What cannot be committed is told and stays as it is: the
+    /// round has been made.
+    fn commit(&self, before: &Before, session: &Session) {
+        let (Artefact::Plan(plan), Some(entry)) = (&self.artefact, session.history.last()) else {
+            return;
+        };
+        if entry.plan != PlanAfter::Applied {
+            return;
+        }
+        let shown = visible(&plan.name);
+        match commit(plan, before, &self.name, session, entry) {
+            Ok(None) => {}
+            Ok(Some(id)) => screen::tell(&format!("committed `{shown}` as {id}")),
+            Err(error) => {
+                self.lacks_commit.set(true);
+                let why = format!("round {} is not committed: {error:#}", entry.iteration);
+                screen::tell(&visible(&why));
+            }
+        }
     }
 
     /// Asks in the same conversation; what is no answer says nothing, and that is recorded so.
@@ -132,7 +161,7 @@ impl Refiner<'_> {
     ) -> Result<String> {
         let session_id = came.session_id.clone().or_else(|| round.session_id.clone());
         let Some(session_id) = session_id else { return Ok(String::new()) };
-        self.note_client(&session_id)?;
+        note_client(&self.place, &self.name, &session_id)?;
         screen::tell(&format!("{}: its last lines cannot be read; asking once more", round.label));
         let again = Round {
             prompt: question,
@@ -146,17 +175,6 @@ impl Refiner<'_> {
         Ok(match came.outcome {
             Ended::Finished { result, is_error: false } => result,
             _ => String::new(),
-        })
-    }
-
-    fn note_client(&self, session_id: &str) -> Result<()> {
-        self.place.update(|document| {
-            let Some(mut session) = document.session(&self.name)? else { return Ok(()) };
-            if let Some(open) = session.round.as_mut() {
-                session_id.clone_into(&mut open.client_session);
-                document.put(&self.name, session)?;
-            }
-            Ok(())
         })
     }
 
@@ -180,6 +198,24 @@ impl Refiner<'_> {
     }
 }
 
+/// The commit's short id; none where the round left the plan as it was.
+fn commit(
+    plan: &Plan,
+    before: &Before,
+    name: &str,
+    session: &Session,
+    entry: &Entry,
+) -> Result<Option<String>> {
+    let (before, made) = (before.text(), plan.versions.of_round(entry.iteration)?);
+    let Some(made) = made.filter(|made| made != before) else { return Ok(None) };
+    let commits = Commits::of(&plan.real)?;
+    if let Some(why) = commits.obstacle(before)? {
+        anyhow::bail!("{why}");
+    }
+    let message = say::commit(name, session, entry);
+    commits.commit(&made, &message).map(Some)
+}
+
 /// What a round is told.
 pub(crate) fn prompt(name: &str, artefact: &Artefact, iteration: u32, most: u32) -> String {
     let (round, most) = (iteration.to_string(), most.to_string());
@@ -197,6 +233,21 @@ pub(crate) fn prompt(name: &str, artefact: &Artefact, iteration: u32, most: u32)
         (own.0, &own.1),
     ];
     super::prompt(prompt, &given)
+}
+
+/// Notes in the open round in which session of the client it is made.
+///
+/// # Errors
+/// When the document cannot be read or written.
+pub(crate) fn note_client(place: &Place, name: &str, session_id: &str) -> Result<()> {
+    place.update(|document| {
+        let Some(mut session) = document.session(name)? else { return Ok(()) };
+        if let Some(open) = session.round.as_mut() {
+            session_id.clone_into(&mut open.client_session);
+            document.put(name, session)?;
+        }
+        Ok(())
+    })
 }
 
 /// What is asked about last lines that cannot be read; none where they can, or were asked for before.

@@ -153,6 +153,7 @@ fn rule((awaiting_person, planner_writes, looped, who, tool, text, ours): Seen) 
             gates_own_question: if ours { Ok(()) } else { Err("it is another") },
             only_reads: guard::only_reads,
         }),
+        session: None,
     };
     let resolved = input.path().filter(|path| !path.contains(".."));
     let call = Call { tool, input: &input, cwd: "/project", resolved, cut: false };

@@ -219,6 +219,7 @@ fn end_turn(state: &mut State, says: Says, checks: Checks, worked: Option<bool>)
         command_waits: false,
         steer_waits: false,
         document_gone: false,
+        session: None,
         worked,
         tree: stop::wants_tree(&state.looped).then(|| tree_name(state)),
         proof: None,

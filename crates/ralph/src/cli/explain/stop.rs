@@ -5,7 +5,7 @@ use ralph_core::frozen;
 use ralph_core::ralplan::position;
 use ralph_core::receipt::{Proof, Standing};
 use ralph_core::refusal;
-use ralph_core::state::{LoopState, Ralplan, Signal};
+use ralph_core::state::{LoopState, Ralplan, Refining, Signal};
 use ralph_core::stop::{Record, Seen};
 use ralph_core::token::Request;
 use ralph_io::journal::Entry;
@@ -19,6 +19,9 @@ pub(super) fn tell(entry: &Entry, record: &Record) -> Told {
     let goes_on = record.outcome.verdict == "go on";
     if let Some(plan) = &record.before.ralplan {
         return of_a_planning(entry, record, plan, (what, because));
+    }
+    if let Some(refining) = &record.before.refine {
+        return of_a_refinement(entry, record, refining, (what, because));
     }
     Told {
         what: format!("{} at {}: {what}", entry.event, entry.position),
@@ -48,6 +51,37 @@ fn of_a_planning(
         rows: vec![
             ("because", if goes_on { "the planning is not over".to_owned() } else { because }),
             ("planning", format!("{}, iteration {}", words(plan.phase.as_str()), position(plan))),
+            ("workers", workers(&record.seen)),
+            ("budgets", budgets(&record.before, &record.seen)),
+            ("said", message(entry)),
+            ("told", if goes_on { entry.why.clone() } else { String::new() }),
+        ],
+    }
+}
+
+/// Nor does a refinement.
+fn of_a_refinement(
+    entry: &Entry,
+    record: &Record,
+    refining: &Refining,
+    (what, because): (String, String),
+) -> Told {
+    let goes_on = record.outcome.verdict == "go on";
+    let open = match refining.open {
+        0 => "no round is open".to_owned(),
+        round => format!("round {round} is open"),
+    };
+    let stands = format!(
+        "`{}`, {} rounds done, {open}, agents called: {}",
+        refining.name,
+        record.before.position(),
+        refining.calls.len()
+    );
+    Told {
+        what: format!("{} at {}: {what}", entry.event, entry.position),
+        rows: vec![
+            ("because", if goes_on { "the refinement is not over".to_owned() } else { because }),
+            ("refining", stands),
             ("workers", workers(&record.seen)),
             ("budgets", budgets(&record.before, &record.seen)),
             ("said", message(entry)),

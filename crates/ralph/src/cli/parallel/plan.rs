@@ -24,7 +24,7 @@ pub(crate) struct Args {
 const NAMED: usize = 20;
 
 pub(super) fn run(here: &Here, args: &Args) -> Result<Exit> {
-    let state = which::one(here, &args.which, Wanted::LiveOrPlanned)?.state;
+    let state = which::one(here, &args.which, Wanted::WithTasks)?.state;
     let plan = parallel::plan(&state);
     if args.json {
         let most = state.limits.max_workers;

@@ -44,7 +44,7 @@ const ONE_AFTER_ANOTHER: &str = "or let `ralph build` do the tasks one after ano
 /// Works off the tasks.
 pub(crate) fn run(args: &Args) -> Result<Exit> {
     let here = Here::gather()?;
-    let found = which::one(&here, &args.which, Wanted::LiveOrPlanned)?;
+    let found = which::one(&here, &args.which, Wanted::WithTasks)?;
     build::nobody_works(&found.state)?;
     let base = worker_base::look(&here.root)?;
     let base = base.map_err(|why| refused(Exit::No, format!("{why}; {ONE_AFTER_ANOTHER}")))?;

@@ -1,6 +1,6 @@
 //! Sessions in the background: `--background`, `peek`, `attach` and `kill`, by tmux.
 
-use super::session;
+use super::{conversation, session};
 use crate::cli::exit::{Exit, refused};
 use crate::cli::here::Here;
 use crate::cli::screen::{self, visible, visible_lines};
@@ -128,6 +128,7 @@ pub(super) fn kill(here: &Here, args: &Name) -> Result<Exit> {
     if !found.status.is_over() {
         record(&place, &name, Event::Cancelled)?;
     }
+    conversation::cancel(here, &name)?;
     screen::print(&visible(&format!("`{name}` is ended; what it did stays")))?;
     Ok(Exit::Done)
 }

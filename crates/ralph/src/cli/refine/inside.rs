@@ -4,12 +4,12 @@
 //! as for any other. A conversation has room for a few rounds only, and no more are opened.
 
 use super::run::{self, Subject};
-use super::session;
+use super::{conversation, session};
 use crate::cli::exit::{Exit, bad_state, refused};
 use crate::cli::here::Here;
 use crate::cli::screen::{self, visible, visible_lines};
 use crate::refine::artefact::{self, Artefact, Before};
-use crate::refine::{asks_again, close_what_was_left, of_round, record};
+use crate::refine::{asks_again, close_what_was_left, note_client, of_round, record};
 use anyhow::{Context, Result};
 use ralph_core::refine::state::Session;
 use ralph_core::refine::{Event, MOST_IN_FOREGROUND, Outcome, picture, say};
@@ -40,10 +40,12 @@ pub(super) fn begin(here: &Here, args: &Begin) -> Result<Exit> {
     let Some(_held) = place.hold(&artefact.mode(), artefact.plan_file())? else {
         return Err(taken());
     };
-    // Nobody holds a lock for an agent of another conversation; the open round says that there is one.
+    conversation::none_beside(here, &document, &artefact)?;
+    // A round that was opened in a terminal has no loop; that it is open says that somebody is at work.
     let rivals = document.rivals(&name, &artefact.mode(), artefact.plan_file());
     let is_open = |rival: &&str| {
-        document.session(rival).is_ok_and(|found| found.is_some_and(|it| it.round.is_some()))
+        let found = document.session(rival).ok().flatten();
+        found.and_then(|it| it.round).is_some_and(|open| open.client_session.is_empty())
     };
     if rivals.iter().any(is_open) {
         return Err(taken());
@@ -53,16 +55,21 @@ pub(super) fn begin(here: &Here, args: &Begin) -> Result<Exit> {
         Session::new(artefact.mode(), artefact.plan_file(), bounds, here.now)
     };
     let known = document.session(&name).map_err(|why| session::told(why.into()))?;
+    if let Some(known) = &known {
+        // The end of its loop may have been lost.
+        conversation::follow(here, &name, known)?;
+    }
     if known.is_some_and(|known| known.iterations_completed >= MOST_IN_FOREGROUND) {
         let message = format!(
-            "a conversation has room for {MOST_IN_FOREGROUND} rounds, and `{}` has had them; a person can \
-             go on in a terminal: `ralph refine loop --session {} --max-iterations 10`",
+            "a conversation has room for {MOST_IN_FOREGROUND} rounds, and `{}` has had them; {}",
             visible(&name),
-            session::word(&name)
+            conversation::how_to_go_on(&name)
         );
         return Err(refused(Exit::No, message));
     }
     let stands = session::open(&place, &name, &artefact, None, new).map_err(session::told)?;
+    run::may_begin(&name, &stands)?;
+    let of_loop = conversation::enter(here, &name, &stands)?;
     close_what_was_left(&place, &name, &artefact, &stands)?;
     let before = artefact.look()?;
     if let Before::Pieces(pieces) = &before {
@@ -74,7 +81,11 @@ pub(super) fn begin(here: &Here, args: &Begin) -> Result<Exit> {
     let Outcome::Begin { iteration, .. } = begun else {
         unreachable!("a round that is begun begins")
     };
+    if let (Some(_), Some(conversation)) = (&of_loop, &here.session) {
+        note_client(&place, &name, conversation)?;
+    }
     artefact.lay_out(&before, iteration)?;
+    conversation::follow(here, &name, &stands)?;
     let most = stands.settings.max_iterations;
     let prompt = of_round(&name, &artefact, iteration, most);
     let (session, word) = (visible(&name), session::word(&name));
@@ -92,6 +103,7 @@ pub(super) fn end(here: &Here, args: &End) -> Result<Exit> {
     let (name, stands) =
         session::one(&place, args.session.as_deref(), |session| session.round.is_some())?;
     let Some(open) = &stands.round else {
+        conversation::follow(here, &name, &stands)?;
         let message = format!(
             "no round of `{}` is under way; `ralph refine begin` opens one",
             visible(&name)
@@ -102,6 +114,16 @@ pub(super) fn end(here: &Here, args: &End) -> Result<Exit> {
     let Some(_held) = place.hold(&stands.mode, &stands.plan_file)? else {
         return Err(session::taken(&session::document(&place)?, &name, &artefact));
     };
+    if !open.client_session.is_empty() && conversation::live(here, &name).is_none() {
+        close_what_was_left(&place, &name, &artefact, &stands)?;
+        let message = format!(
+            "the refinement of this conversation was ended while round {} ran: what it wrote is no part of the \
+             plan; `ralph refine loop --session {}` makes the round once more",
+            open.iteration,
+            session::word(&name)
+        );
+        return Err(refused(Exit::No, message));
+    }
     let message = given::stdin()?;
     if let Some(question) = asks_again(&place, &name, &message).map_err(session::told)? {
         screen::print(&visible_lines(&format!(
@@ -122,7 +144,8 @@ pub(super) fn end(here: &Here, args: &End) -> Result<Exit> {
     };
     let event = Event::Ended { message: &message, measured, plan, artefact: &digest };
     let (outcome, stands) = record(&place, &name, event).map_err(session::told)?;
-    show(&name, &stands, &outcome)
+    let is_full = conversation::follow(here, &name, &stands)?;
+    show(&name, &stands, &outcome, is_full)
 }
 
 fn before(
@@ -138,19 +161,22 @@ fn before(
     Ok(pieces.map(Before::Pieces))
 }
 
-fn show(name: &str, stands: &Session, outcome: &Outcome) -> Result<Exit> {
+fn show(name: &str, stands: &Session, outcome: &Outcome, is_full: Option<String>) -> Result<Exit> {
     let round = stands.history.last().map(|entry| say::round(stands, entry));
     let mut lines: Vec<String> = round.into_iter().flatten().collect();
     lines.extend(picture::lines(stands));
     lines.extend(say::ending(stands, outcome));
-    lines.push(match outcome {
-        Outcome::Next { iteration } => {
+    const NO_OTHER: &str = "Begin no other round: tell the person how it ended";
+    lines.push(match (outcome, is_full) {
+        (Outcome::Next { .. }, Some(why)) => format!("{why}. {NO_OTHER}"),
+        (Outcome::Next { iteration }, None) => {
             format!(
                 "`ralph refine begin --session {}` opens round {iteration}",
                 session::word(name)
             )
         }
-        _ => "Begin no other round: tell the person how it ended".to_owned(),
+        (Outcome::Cap { .. }, _) => format!("{NO_OTHER}; {}", conversation::how_to_go_on(name)),
+        _ => NO_OTHER.to_owned(),
     });
     for line in lines {
         screen::print(&visible(&line))?;

@@ -1,6 +1,6 @@
 //! `ralph refine status` and `ralph refine list`: how sessions stand.
 
-use super::{background, session};
+use super::{background, conversation, session};
 use crate::cli::exit::{Exit, bad_state};
 use crate::cli::here::Here;
 use crate::cli::screen::{self, visible};
@@ -33,10 +33,10 @@ pub(super) fn status(here: &Here, args: &Status) -> Result<Exit> {
     let place = Place::of(&here.home, &here.root);
     let (name, found) = session::one(&place, args.session.as_deref(), |_| true)?;
     if args.json {
-        screen::print_json(&as_json(&place, &name, &found))?;
+        screen::print_json(&as_json(here, &place, &name, &found))?;
         return Ok(Exit::Done);
     }
-    screen::print(&visible(&format!("{name}  {}", standing(&place, &name, &found))))?;
+    screen::print(&visible(&format!("{name}  {}", standing(here, &place, &name, &found))))?;
     for entry in &found.history {
         for line in say::round(&found, entry) {
             screen::print(&visible(&line))?;
@@ -63,14 +63,15 @@ pub(super) fn list(here: &Here, args: &List) -> Result<Exit> {
         }
     }
     if args.json {
-        let all: Vec<_> = sessions.iter().map(|(name, it)| as_json(&place, name, it)).collect();
+        let all: Vec<_> =
+            sessions.iter().map(|(name, it)| as_json(here, &place, name, it)).collect();
         screen::print_json(&json!({"schema_version": 1, "sessions": all}))?;
     } else if sessions.is_empty() && broken.is_none() {
         screen::print("no session; `ralph refine loop` begins one")?;
     } else {
         for (name, it) in &sessions {
             let bars = picture::bars(&picture::said(it));
-            let line = format!("{name}  {}  {bars}", standing(&place, name, it));
+            let line = format!("{name}  {}  {bars}", standing(here, &place, name, it));
             screen::print(visible(&line).trim_end())?;
         }
     }
@@ -78,33 +79,36 @@ pub(super) fn list(here: &Here, args: &List) -> Result<Exit> {
 }
 
 /// What it refines, where it stands, and who is at it.
-fn standing(place: &Place, name: &str, found: &Session) -> String {
+fn standing(here: &Here, place: &Place, name: &str, found: &Session) -> String {
     let what = match found.mode {
         Mode::Plan => found.plan_file.clone(),
         _ => found.mode.to_string(),
     };
     let (done, most) = (found.iterations_completed, found.settings.max_iterations);
-    format!("{what}  {} {done}/{most}", word(place, name, found))
+    format!("{what}  {} {done}/{most}", word(here, place, name, found))
 }
 
 /// Running is said of one that somebody runs; who was killed could not say so any more.
-fn word(place: &Place, name: &str, found: &Session) -> String {
+fn word(here: &Here, place: &Place, name: &str, found: &Session) -> String {
     match (&found.status, session::is_held(place, found)) {
         (Standing::Running, true) => match background::of(place, name) {
             Some(tmux) => format!("running in tmux {tmux}"),
             None => "running".to_owned(),
         },
+        (Standing::Running, false) if let Some(of) = conversation::standing(here, name) => {
+            of.to_owned()
+        }
         (Standing::Running, false) if found.round.is_some() => "interrupted".to_owned(),
         (Standing::Running, false) => "resting".to_owned(),
         (status, _) => status.to_string(),
     }
 }
 
-fn as_json(place: &Place, name: &str, found: &Session) -> serde_json::Value {
+fn as_json(here: &Here, place: &Place, name: &str, found: &Session) -> serde_json::Value {
     json!({
         "schema_version": 1,
         "name": name,
-        "standing": word(place, name, found),
+        "standing": word(here, place, name, found),
         "left": found.left(),
         "tmux": background::of(place, name),
         "session": found,

@@ -3,7 +3,7 @@
 //! What ends them is decided by the session from what was said and what was measured; here it is only
 //! carried out. A session that was interrupted goes on where it was, by its name.
 
-use super::{background, notice, session};
+use super::{background, conversation, notice, session};
 use crate::cli::exit::{Exit, refused};
 use crate::cli::here::Here;
 use crate::cli::number;
@@ -16,10 +16,11 @@ use anyhow::Result;
 use ralph_core::permission::Need;
 use ralph_core::refine::prompt::Tracker;
 use ralph_core::refine::state::Session;
-use ralph_core::refine::{Mode, Outcome, picture, say};
+use ralph_core::refine::{Event, Mode, Outcome, picture, say, step};
 use ralph_io::interrupts::{Asked, Interrupts};
-use ralph_io::refine::Place;
+use ralph_io::refine::{Commits, Place};
 use ralph_io::{outside, settings};
+use std::cell::Cell;
 use std::path::PathBuf;
 
 /// What is refined.
@@ -50,6 +51,9 @@ pub(crate) struct Run {
     /// Show what a round changed in the plan, and ask before it counts
     #[arg(long)]
     confirm: bool,
+    /// Commit the plan after each round that became the plan: that file alone, with the round's summary
+    #[arg(long)]
+    commit: bool,
     /// No notification at the end
     #[arg(long)]
     no_notify: bool,
@@ -127,17 +131,23 @@ impl<'a> Start<'a> {
         let place = Place::of(&here.home, &here.root);
         let (name, artefact) = args.subject.find(here, &place, args.max_iterations)?;
         args.can_confirm(&artefact)?;
+        args.can_commit(&artefact)?;
         Ok(Start { here, args, place, name, artefact })
     }
 
     /// Refused where somebody else works on it.
     fn is_free(&self) -> Result<()> {
+        self.is_in_no_conversation()?;
         match self.place.is_held(&self.artefact.mode(), self.artefact.plan_file()) {
             true => {
                 Err(session::taken(&session::document(&self.place)?, &self.name, &self.artefact))
             }
             false => Ok(()),
         }
+    }
+
+    fn is_in_no_conversation(&self) -> Result<()> {
+        conversation::none_beside(self.here, &session::document(&self.place)?, &self.artefact)
     }
 
     fn run(self, wanted: Rounds) -> Result<Exit> {
@@ -154,6 +164,7 @@ impl<'a> Start<'a> {
                 &self.artefact,
             ));
         };
+        self.is_in_no_conversation()?;
         self.args.client.tell(self.here, &needs(&self.artefact))?;
         let stands = self.open().map_err(session::told)?;
         close_what_was_left(&self.place, &self.name, &self.artefact, &stands)?;
@@ -191,6 +202,8 @@ impl<'a> Start<'a> {
             name: self.name,
             artefact: self.artefact,
             confirms: self.args.confirm,
+            commits: self.args.commit,
+            lacks_commit: Cell::new(false),
         }
     }
 
@@ -203,6 +216,18 @@ impl<'a> Start<'a> {
         let round = refiner.order(&session, session.iterations_completed + 1);
         screen::print(&screen::visible_lines(&driver::command_line(&round)?))?;
         Ok(Exit::Done)
+    }
+}
+
+/// Refused where the session has no other round, before anything is made for one.
+///
+/// # Errors
+/// The refusal.
+pub(super) fn may_begin(name: &str, stands: &Session) -> Result<()> {
+    let mut tried = Session { round: None, ..stands.clone() };
+    match step(&mut tried, Event::Begun { artefact: "" }, stands.started_at) {
+        Ok(_) => Ok(()),
+        Err(refusal) => Err(refused(Exit::No, visible(&format!("`{name}`: {refusal}")))),
     }
 }
 
@@ -274,6 +299,26 @@ impl Run {
             _ => "`--confirm` is for plans: what a round does to tasks is done; leave it out",
         };
         Err(refused(Exit::Usage, why))
+    }
+}
+
+impl Run {
+    /// Refused where a commit would hold more than the round's work.
+    fn can_commit(&self, artefact: &Artefact) -> Result<()> {
+        if !self.commit || self.client.dry_run {
+            return Ok(());
+        }
+        let Artefact::Plan(plan) = artefact else {
+            let why =
+                "`--commit` is for plans: tasks are in no file of the repository; leave it out";
+            return Err(refused(Exit::Usage, why));
+        };
+        let text = outside::find(&plan.real)?.text.unwrap_or_default();
+        let obstacle = Commits::of(&plan.real).and_then(|commits| commits.obstacle(&text));
+        match obstacle.map_err(|error| refused(Exit::No, visible(&format!("{error:#}"))))? {
+            Some(why) => Err(refused(Exit::No, visible(&why))),
+            None => Ok(()),
+        }
     }
 }
 
@@ -365,8 +410,9 @@ fn end(refiner: &Refiner<'_>, notifies: bool, done: Result<Done>) -> Result<Exit
             for line in &lines {
                 screen::print(&visible(line))?;
             }
-            // As many rounds as it may have, and not settled: the answer is no.
-            Ok(if matches!(outcome, Outcome::Cap { .. }) { Exit::No } else { Exit::Done })
+            // As many rounds as it may have, and not settled; or not all in a commit that was asked for.
+            let is_no = matches!(outcome, Outcome::Cap { .. }) || refiner.lacks_commit.get();
+            Ok(if is_no { Exit::No } else { Exit::Done })
         }
     }
 }

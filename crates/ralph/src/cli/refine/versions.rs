@@ -1,6 +1,6 @@
 //! `ralph refine history`, `diff` and `restore`: the versions of a plan.
 
-use super::session;
+use super::{conversation, session};
 use crate::cli::exit::{Exit, bad_state, refused};
 use crate::cli::here::Here;
 use crate::cli::number;
@@ -109,6 +109,9 @@ pub(super) fn restore(here: &Here, args: &Restore) -> Result<Exit> {
         let artefact = Artefact::Plan(plan);
         return Err(session::taken(&session::document(&place)?, &name, &artefact));
     };
+    let artefact = Artefact::Plan(plan);
+    conversation::none_beside(here, &session::document(&place)?, &artefact)?;
+    let Artefact::Plan(plan) = artefact else { unreachable!("it was made one above") };
     let now = outside::find(&plan.real)?;
     let before = now.text.as_deref().unwrap_or_default();
     if before == text {

@@ -71,6 +71,11 @@ fn of_loop(one: &Looked, now: Timestamp) -> Value {
                 "mode": call.mode, "task": call.task, "iteration": call.iteration, "since": call.since,
             })).collect::<Vec<_>>(),
         })),
+        "refine": state.refine.as_ref().map(|refining| json!({
+            "session": refining.name,
+            "open": refining.open,
+            "agents_called": refining.calls.len(),
+        })),
         "pause": state.pause,
         "ending": state.ending,
         "next": text::next(one),

@@ -6,6 +6,7 @@ use super::looked::Looked;
 use crate::cli::screen::{self, Colour, visible};
 use jiff::Timestamp;
 use ralph_core::progress;
+use ralph_core::refine::MOST_IN_FOREGROUND;
 use ralph_core::state::{LoopState, Mode, Phase, PlanPhase, Signal};
 use ralph_core::{frozen, graph, ralplan, say};
 
@@ -22,7 +23,7 @@ pub(super) enum Form {
 pub(super) fn describe(one: &Looked, form: Form, now: Timestamp) -> String {
     let state = &one.state;
     let (what, position) = say::what_and_where(state);
-    let phase = if what == "planning" && state.is_running() { what } else { state.phase.as_str() };
+    let phase = if what != "loop" && state.is_running() { what } else { state.phase.as_str() };
     let mut text = format!(
         "{}  {}  {position}",
         visible(&state.loop_id),
@@ -96,6 +97,9 @@ pub(super) fn next(one: &Looked) -> String {
             }
             .to_owned()
         }
+        Phase::Implementation | Phase::Verification if let Some(refining) = &state.refine => {
+            format!("`ralph refine status --session {}` shows its rounds", refining.word)
+        }
         Phase::Paused => "/ralph in its session continues it, as `ralph resume` does".to_owned(),
         Phase::Ended => match say::next_command(state) {
             // That has just been done.
@@ -148,10 +152,10 @@ fn rows(one: &Looked, now: Timestamp) -> Vec<(&'static str, String)> {
             rows.push(("blocked", blocked.unwrap_or_default()));
             rows.push(("planning", planning(state)));
             rows.push(("orchestrates", orchestrates(state)));
+            rows.push(("refining", refining(state)));
             rows.push(("tasks", tasks(state, now)));
             rows.push(("workers", workers(state)));
-            let is_loop =
-                state.is_running() && !matches!(state.mode, Mode::Ralplan | Mode::Session);
+            let is_loop = state.is_running() && state.mode == Mode::Loop;
             rows.push(("progress", if is_loop { moves(state) } else { String::new() }));
             rows.push(("used", used(one, now)));
         }
@@ -188,6 +192,17 @@ fn planning(state: &LoopState) -> String {
     };
     let warning = if plan.forced { ", WARNING: no critic has approved it" } else { "" };
     format!("{}, iteration {}{text}{warning}", plan.phase, ralplan::position(plan))
+}
+
+/// How far a refinement is in its conversation.
+fn refining(state: &LoopState) -> String {
+    let Some(refining) = &state.refine else { return String::new() };
+    let round = match refining.open {
+        0 => "no round is open".to_owned(),
+        round => format!("round {round} is open"),
+    };
+    let (called, most) = (refining.calls.len(), MOST_IN_FOREGROUND);
+    format!("`{}`, {round}, {called} of {most} agents called", refining.name)
 }
 
 fn with_detail(word: &str, detail: &str) -> String {

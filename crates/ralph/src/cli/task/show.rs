@@ -95,7 +95,7 @@ pub(super) fn listed(here: &Here, args: &List, tasks: &[Task], none: &str) -> Re
 /// The whole graph as a planner reads it, before the first round, too: where nothing is planned
 /// nothing is printed, not a line feed.
 fn whole(here: &Here, which: &Which) -> Result<Exit> {
-    let found = which::if_any(here, which, Wanted::LiveOrPlanned)?;
+    let found = which::if_any(here, which, Wanted::WithTasks)?;
     for_planner(here, &found.map(|found| found.state.task_graph).unwrap_or_default())
 }
 

@@ -81,7 +81,7 @@ fn nobody_elses(here: &Here, found: Option<&Found>, which: &Which) -> Result<()>
     if here.session.is_some() || which.is_named() || found.is_some_and(|it| it.state.is_live()) {
         return Ok(());
     }
-    let live = which::of_project(here, LoopState::is_live);
+    let live = which::of_project(here, which::has_tasks);
     live.first().map_or(Ok(()), |live| {
         let (id, position) = (visible(&live.state.loop_id), live.state.position());
         let message = format!(

@@ -1,0 +1,188 @@
+//! The loop of a conversation that refines: begun with its first round, ended with its last.
+//!
+//! The project's document says what was refined and how far. The loop is what the hooks know of it: it holds
+//! the bound of agents, keeps the turn going, and is what a person cancels.
+
+use super::session;
+use crate::cli::exit::{Exit, refused};
+use crate::cli::here::Here;
+use crate::cli::note::note;
+use crate::cli::screen::{self, visible};
+use crate::cli::which::{self, Found};
+use crate::refine::artefact::Artefact;
+use anyhow::Result;
+use ralph_core::refine::state::{Document, Session};
+use ralph_core::refine::{MOST_IN_FOREGROUND, Mode, Status, foreground, say};
+use ralph_core::state::{EndingKind, LoopState, Mode as LoopMode};
+use ralph_hooks::{cancel, refine};
+use ralph_io::client;
+use ralph_io::store::LoopFile;
+
+/// The live loop in which this session is refined.
+pub(super) fn live(here: &Here, name: &str) -> Option<Found> {
+    all(here).into_iter().find(|found| name_of(&found.state) == Some(name))
+}
+
+fn all(here: &Here) -> Vec<Found> {
+    which::of_project(here, |state| state.mode == LoopMode::Refine && state.is_live())
+}
+
+fn name_of(state: &LoopState) -> Option<&str> {
+    state.refine.as_ref().map(|refining| refining.name.as_str())
+}
+
+/// How a conversation stands that refines this session; none where there is none.
+pub(super) fn standing(here: &Here, name: &str) -> Option<&'static str> {
+    live(here, name).map(|found| match found.state.is_running() {
+        true => "running in a conversation",
+        false => "paused in a conversation",
+    })
+}
+
+/// Refused where another conversation refines this thing, under whatever name.
+///
+/// # Errors
+/// The refusal.
+pub(super) fn none_beside(here: &Here, document: &Document, artefact: &Artefact) -> Result<()> {
+    let (mode, plan_file) = (artefact.mode(), artefact.plan_file());
+    let shares = |found: &Found| {
+        let session = name_of(&found.state).and_then(|name| document.session(name).ok().flatten());
+        session.is_some_and(|session| session.shares_artefact(&mode, plan_file))
+    };
+    let is_other = |found: &Found| {
+        let is_own = here.session.as_ref() == Some(&found.state.session_id);
+        // A client that is gone refines nothing any more.
+        !is_own && found.state.client.as_ref().is_none_or(client::is_alive)
+    };
+    let Some(found) = all(here).into_iter().find(|found| is_other(found) && shares(found)) else {
+        return Ok(());
+    };
+    let what = if mode == Mode::Plan { format!("`{plan_file}`") } else { "the tasks".to_owned() };
+    Err(refused(
+        Exit::No,
+        visible(&format!(
+            "the session `{}` is at work on {what} in a conversation ({}); nothing was changed: wait for it, or \
+             end it with /ralph-cancel there or `ralph cancel --loop {}`",
+            name_of(&found.state).unwrap_or_default(),
+            found.state.session_id,
+            found.state.loop_id
+        )),
+    ))
+}
+
+/// The loop of this conversation for a round of this session; none in a terminal, which no hook watches.
+///
+/// # Errors
+/// When there can be none, or it has called as many agents as it may.
+pub(super) fn enter(here: &Here, name: &str, stands: &Session) -> Result<Option<LoopFile>> {
+    let Some(session_id) = &here.session else { return Ok(None) };
+    let what = match stands.mode {
+        Mode::Plan => stands.plan_file.as_str(),
+        _ => "the tasks",
+    };
+    let begun = refine::begin(&refine::Asked {
+        home: &here.home,
+        root: &here.root,
+        session_id,
+        name,
+        word: &session::word(name),
+        what,
+        done: stands.iterations_completed,
+        most: stands.settings.max_iterations,
+    })?;
+    let (file, state) = match begun {
+        refine::Begun::Refused(why) => return Err(refused(Exit::No, visible(&why))),
+        refine::Begun::Own(file, state) => (file, state),
+        refine::Begun::Made(file, state) => {
+            note(here, &file, &state, ("refine begin", "started"), "a conversation refines");
+            screen::tell(&visible(&format!(
+                "loop {} refines {what} in this conversation: at most {MOST_IN_FOREGROUND} agents; Esc pauses it, \
+                 /ralph-cancel ends it",
+                state.loop_id
+            )));
+            (file, state)
+        }
+    };
+    match &state.refine {
+        Some(refining) if foreground::is_full(refining) => {
+            let why = foreground::full(refining);
+            if refining.open == 0 {
+                end(here, &file, &EndingKind::MaxIterations, FULL, stands)?;
+            }
+            Err(refused(Exit::No, visible(&why)))
+        }
+        _ => Ok(Some(file)),
+    }
+}
+
+const FULL: &str = "a conversation has room for no more agents";
+
+/// Brings the loop to how the session stands. Returns why it is over, where only the conversation is.
+///
+/// # Errors
+/// When the state cannot be read or written.
+pub(super) fn follow(here: &Here, name: &str, stands: &Session) -> Result<Option<String>> {
+    let Some(found) = live(here, name) else { return Ok(None) };
+    if let Some(kind) = kind(&stands.status) {
+        end(here, &found.file, &kind, &ending(stands), stands)?;
+        return Ok(None);
+    }
+    let open = stands.round.as_ref().map_or(0, |open| open.iteration);
+    let done = stands.iterations_completed;
+    let Some(state) = refine::note_round(&found.file, done, open)? else { return Ok(None) };
+    let is_full = state.refine.as_ref().is_some_and(foreground::is_full);
+    if open == 0 && (is_full || done >= MOST_IN_FOREGROUND) {
+        end(here, &found.file, &EndingKind::MaxIterations, FULL, stands)?;
+        return Ok(Some(format!("{FULL}: {}", how_to_go_on(name))));
+    }
+    Ok(None)
+}
+
+/// What a person does to go on where a conversation cannot.
+pub(super) fn how_to_go_on(name: &str) -> String {
+    format!(
+        "a person can go on in a terminal: `ralph refine loop --session {} --max-iterations 10`",
+        session::word(name)
+    )
+}
+
+fn kind(status: &Status) -> Option<EndingKind> {
+    match status {
+        Status::Plateau => Some(EndingKind::Plateau),
+        Status::MaxIterations => Some(EndingKind::MaxIterations),
+        Status::Cancelled => Some(EndingKind::Cancelled),
+        Status::Running | Status::Interrupted | Status::Other(_) => None,
+    }
+}
+
+fn ending(stands: &Session) -> String {
+    let said = say::of_status(stands);
+    said.first().cloned().unwrap_or_default()
+}
+
+fn end(
+    here: &Here,
+    file: &LoopFile,
+    kind: &EndingKind,
+    detail: &str,
+    stands: &Session,
+) -> Result<()> {
+    let ended = refine::end(&here.home, file, kind, detail, stands.iterations_completed)?;
+    if let Some((state, away)) = ended {
+        note(here, &away, &state, ("refine", "ended"), &format!("{kind}: {detail}"));
+    }
+    Ok(())
+}
+
+/// Ends the loop by a person's wish, as `ralph cancel` does: its conversation hears of it.
+///
+/// # Errors
+/// When the state cannot be written.
+pub(super) fn cancel(here: &Here, name: &str) -> Result<()> {
+    let Some(found) = live(here, name) else { return Ok(()) };
+    let ended = cancel::end_loop(&here.home, &found.file, "by `ralph refine kill`", false)?;
+    if let Some((state, away)) = ended {
+        note(here, &away, &state, ("refine kill", "ended"), "a person ended the refinement");
+    }
+    Ok(())
+}
