@@ -101,6 +101,22 @@ pub fn access(path: &Path) -> Option<Access> {
     })
 }
 
+/// Changes the permission bits of something of ours: what `add` has is added, what `take` has is taken.
+///
+/// # Errors
+/// When it is someone else's, or a link: what that leads to was not looked at.
+pub fn change_mode(path: &Path, add: u32, take: u32) -> Result<()> {
+    let shown = path.display();
+    let found =
+        fs::symlink_metadata(path).with_context(|| format!("could not look at `{shown}`"))?;
+    if found.is_symlink() || found.uid() != rustix::process::geteuid().as_raw() {
+        bail!("`{shown}` is a link or belongs to someone else; it was left alone");
+    }
+    let mode = (found.mode() & 0o7777 | add) & !take;
+    fs::set_permissions(path, fs::Permissions::from_mode(mode))
+        .with_context(|| format!("could not change the permissions of `{shown}`"))
+}
+
 /// The names in a folder, sorted; none if it cannot be listed.
 pub fn names(folder: &Path) -> Vec<String> {
     let Ok(listing) = fs::read_dir(folder) else { return Vec::new() };

@@ -173,6 +173,7 @@ impl Command {
             Command::Settle(_) => "settle",
             Command::Press(_) => "press",
             Command::Round => "round",
+            Command::Doctor(args) if args.writes() => "doctor --fix",
             Command::Doctor(_) => "doctor",
             Command::Demo(_) => "demo",
         }
