@@ -14,6 +14,7 @@ mod guide;
 mod links;
 mod orchestrated;
 mod ralplan;
+mod reference;
 mod refine;
 mod sessions;
 mod tasks;

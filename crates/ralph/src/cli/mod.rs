@@ -180,6 +180,11 @@ impl Command {
     }
 }
 
+/// The table of commands, for what is written from it.
+pub fn command() -> clap::Command {
+    <Cli as clap::CommandFactory>::command()
+}
+
 /// Reads the command line, does what it says and tells the caller how it went.
 pub fn run() -> ExitCode {
     let command = match Cli::try_parse() {
