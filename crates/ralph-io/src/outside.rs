@@ -69,6 +69,21 @@ pub fn remove(found: &Found) -> Result<()> {
         .with_context(|| format!("could not remove `{}`", found.real.display()))
 }
 
+/// Removes a file, a link or a folder with all that is in it. A link goes, and not what it leads to.
+///
+/// # Errors
+/// When it is someone else's, or the disk refuses.
+pub fn remove_all(path: &Path) -> Result<()> {
+    let shown = path.display();
+    let found =
+        fs::symlink_metadata(path).with_context(|| format!("could not look at `{shown}`"))?;
+    if found.uid() != rustix::process::geteuid().as_raw() {
+        bail!("`{shown}` belongs to someone else; it was left alone");
+    }
+    let removed = if found.is_dir() { fs::remove_dir_all(path) } else { fs::remove_file(path) };
+    removed.with_context(|| format!("could not remove `{shown}`"))
+}
+
 /// Makes a folder and those above it; returns the ones that were not there, outermost first.
 pub fn make_folders(path: &Path, mode: u32) -> Result<Vec<PathBuf>> {
     let mut missing: Vec<PathBuf> =
