@@ -72,16 +72,11 @@ pub(super) fn remove(places: &Places, known: Option<&Install>, dry_run: bool) ->
         }
     }
     if !dry_run {
-        let of_prefix = [Some(places.executables.as_path()), places.executables.parent()];
-        let of_state = [Some(root.join("archive")), Some(root.to_owned())];
-        of_prefix
-            .into_iter()
-            .flatten()
-            .for_each(|folder| drop(outside::remove_empty_folder(folder)));
-        of_state
-            .into_iter()
-            .flatten()
-            .for_each(|folder| drop(outside::remove_empty_folder(&folder)));
+        let archive = root.join("archive");
+        let prefix = places.executables.parent().unwrap_or(root);
+        for folder in [&places.executables, prefix, &archive, root] {
+            outside::remove_empty_folder(folder);
+        }
     }
     Ok(())
 }
