@@ -66,8 +66,13 @@ impl Machine {
         for name in ["settings.json", "skills", "agents"] {
             collect(&self.world.config().join(name), &mut found);
         }
-        let clients = [".cache", ".npm", ".claude.json"].map(|name| self.world.home().join(name));
-        found.retain(|path, _| !clients.iter().any(|theirs| path.starts_with(theirs)));
+        // What the client makes for itself when it is started in a terminal.
+        let home = self.world.home();
+        let clients = [".cache", ".npm", ".claude.json", ".config/mimeapps.list", ".local/share"];
+        found.retain(|path, _| !clients.iter().any(|name| path.starts_with(home.join(name))));
+        for folder in [".config", ".local"] {
+            found.remove(&home.join(folder));
+        }
         found
     }
 }
