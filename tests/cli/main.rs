@@ -9,6 +9,7 @@ mod help;
 mod ideate;
 mod loops;
 mod merging;
+mod migration;
 mod parallel;
 mod parallel_run;
 mod plan;

@@ -19,6 +19,7 @@ mod demo;
 mod driver;
 mod evidence;
 mod facts;
+mod first_minutes;
 mod install;
 mod interference;
 mod isolation;
@@ -106,6 +107,7 @@ fn trials(ignored: bool) -> Vec<Trial> {
     let groups: &[(&str, &[Test])] = &[
         ("rig", rig::TESTS),
         ("facts", facts::TESTS),
+        ("first_minutes", first_minutes::TESTS),
         ("checks", checks::TESTS),
         ("context", context::TESTS),
         ("demo", demo::TESTS),

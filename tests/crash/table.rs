@@ -11,7 +11,6 @@ const READING: &[&str] = &[
     "context",
     "explain",
     "replay",
-    "doctor",
     "demo",
     "checkpoint list",
     "checkpoint show",

@@ -6,6 +6,8 @@
 #[path = "../support/mod.rs"]
 mod support;
 
+mod picture;
+
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
@@ -64,19 +66,6 @@ impl Place {
         command.env("CLAUDE_CODE_SESSION_ID", "someone-elses").env("RALPH_MANIFEST", "/nowhere");
         Run::of(command, "", PATIENCE)
     }
-}
-
-/// The part of the account that the README shows.
-fn shown_in_the_readme() -> &'static str {
-    let readme = include_str!("../../README.md");
-    let (_, after) = readme.split_once("<!-- demo account -->\n```\n").expect("the marker");
-    after.split_once("```").expect("the end of the block").0
-}
-
-#[test]
-fn the_readme_shows_what_the_demo_prints() {
-    let run = Place::new().demo(&[]).exits(0);
-    assert!(run.stdout.contains(shown_in_the_readme()), "{}", run.stdout);
 }
 
 fn is_empty(folder: &Path) -> bool {

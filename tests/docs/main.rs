@@ -9,11 +9,14 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 mod commands;
+mod comparison;
 mod front_matter;
 mod guide;
+mod guides;
 mod links;
 mod orchestrated;
 mod ralplan;
+mod reference;
 mod refine;
 mod sessions;
 mod tasks;
@@ -326,7 +329,7 @@ fn every_command_in_a_document_exists() {
 }
 
 #[test]
-fn every_relative_link_in_a_document_leads_to_a_file() {
+fn every_relative_link_in_a_document_leads_to_a_file_and_a_heading() {
     let broken = links::broken(&root());
     assert!(broken.is_empty(), "{}", broken.join("\n"));
 }

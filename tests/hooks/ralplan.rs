@@ -543,6 +543,19 @@ fn a_document_of_another_tool_is_taken_up_or_put_aside() {
 }
 
 #[test]
+fn the_document_as_its_own_tool_writes_it_becomes_a_planning_at_the_planner() {
+    let world = World::new();
+    let sample = include_str!("../fixtures/migration/ralplan-state.json");
+    world.write(".omc/ralplan-state.json", sample);
+    let context = world.type_command("ralplan", "").context();
+    assert!(context.contains("limit login attempts"), "{context}");
+    assert!(context.contains("Phase: planner_planning, iteration 1/5"), "{context}");
+    assert_eq!(mirror(&world)["plan_path"], ".omc/plans/login-limit.md");
+    // Nothing but the planner's own file can be written from now on.
+    world.tool("Write", write_to(&world, "tracked")).denied();
+}
+
+#[test]
 fn a_session_that_a_driver_started_as_an_agent_is_that_agent() {
     let mut world = planning();
     world.set("RALPH_ROUND", "ralplan-metis");

@@ -237,7 +237,7 @@ fn a_hook_that_crashes_is_named() {
 fn hooks_that_are_switched_off_are_named() {
     let world = installed();
     world.write("project/.claude/settings.local.json", "{\"disableAllHooks\": true}");
-    fails(&world, "FAIL  hooks enabled: `disableAllHooks` is true in `")
+    fails(&world, "FAIL  hooks enabled: `disableAllHooks` is true in the local settings `")
         .says("settings.local.json`");
 }
 
@@ -290,12 +290,14 @@ fn the_block_cap_is_shown() {
     let world = installed();
     world.ralph(&["doctor"]).says("ok    block cap: CLAUDE_CODE_STOP_HOOK_BLOCK_CAP is not set");
     world.ralph(&["install", "--block-cap", "30"]).exit(0);
-    world.ralph(&["doctor"]).says("ok    block cap: CLAUDE_CODE_STOP_HOOK_BLOCK_CAP is 30");
+    world
+        .ralph(&["doctor"])
+        .says("ok    block cap: CLAUDE_CODE_STOP_HOOK_BLOCK_CAP is 30 in the user settings");
     world.ralph(&["install", "--block-cap", "1"]).exit(0);
     world
         .ralph(&["doctor"])
         .exit(0)
-        .says("warn  block cap: CLAUDE_CODE_STOP_HOOK_BLOCK_CAP is 1: ");
+        .says("warn  block cap: CLAUDE_CODE_STOP_HOOK_BLOCK_CAP is 1 in the user settings: ");
 }
 
 #[test]
@@ -340,6 +342,288 @@ fn work_trees_that_workers_have_left_are_named() {
     let said = said.says(": agent-1, agent-2, agent-3, agent-4, agent-5 and 1 more; look at each");
     let folder = world.path("project/.claude/worktrees");
     said.says(&format!("`git worktree remove '{}/NAME'`", folder.display()));
+}
+
+#[test]
+fn of_the_work_trees_that_are_left_those_that_are_merged_are_taken_away() {
+    let world = installed();
+    world.git(&["init", "-q"]);
+    world.git(&["commit", "-q", "--allow-empty", "-m", "first"]);
+    let worker = |name: &str| {
+        let branch = format!("worktree-{name}");
+        let folder = format!(".claude/worktrees/{name}");
+        world.git(&["worktree", "add", "-q", "-b", &branch, &folder]);
+        world.write(&format!("project/{folder}/{name}.txt"), "work");
+        world.git(&["-C", &folder, "add", "-A"]);
+        world.git(&["-C", &folder, "commit", "-q", "-m", name]);
+        let head = world.path(&format!("project/.git/refs/heads/{branch}"));
+        let commit = fs::read_to_string(head).unwrap().trim().to_owned();
+        json!({"call": name, "kind": "ralph-worker", "task": name, "standing": "done",
+            "worktree": world.path(&format!("project/{folder}")), "branch": branch,
+            "files": [format!("{name}.txt")], "commit": commit, "merged": ""})
+    };
+    let (mut merged, left) = (worker("agent-1"), worker("agent-2"));
+    world.git(&["merge", "-q", "--no-ff", "-m", "merge", "worktree-agent-1"]);
+    merged["merged"] = merged["commit"].clone();
+    change_state(&world, "loop-1", |state| state["workers"] = json!([merged, left]));
+    let said = world.ralph(&["doctor"]).exit(0);
+    said.says("workers have left 2 in `").says("(`ralph doctor --fix` does it)");
+    let said = world.ralph(&["doctor", "--fix"]).exit(0);
+    let said =
+        said.says("fixed work trees: removed what is merged: ").says("workers have left 1 in `");
+    said.says(": agent-2; look at it").does_not_say("agent-2 (`ralph doctor");
+    assert!(!world.exists("project/.claude/worktrees/agent-1"));
+    assert!(world.exists("project/.claude/worktrees/agent-2/agent-2.txt"));
+}
+
+/// A process that has ended, as a state names the client.
+fn gone() -> Value {
+    json!({"pid": 4_000_000, "started": "1"})
+}
+
+/// Makes the state of a loop say something else.
+fn change_state(world: &World, loop_id: &str, change: impl FnOnce(&mut Value)) {
+    let path = format!("state/loops/{loop_id}/state.json");
+    let mut state: Value = serde_json::from_str(&world.read(&path)).unwrap();
+    change(&mut state);
+    world.write(&path, &state.to_string());
+}
+
+fn phase(world: &World, loop_id: &str) -> Value {
+    let text = world.read(&format!("state/loops/{loop_id}/state.json"));
+    serde_json::from_str::<Value>(&text).unwrap()["phase"].clone()
+}
+
+#[test]
+fn a_fix_says_what_it_did_and_a_second_has_nothing_to_do() {
+    let world = installed();
+    world.chmod("state", 0o755);
+    world.ralph(&["doctor"]).exit(1).says("(`ralph doctor --fix` does it)");
+    let said = world.ralph(&["doctor", "--fix"]).exit(0);
+    let said = said.says("fixed state folder: `").says("is its owner's alone now");
+    assert!(said.stdout.ends_with("all is well\n"), "{}", said.stdout);
+    assert_eq!(world.mode("state"), 0o700);
+    world.ralph(&["doctor", "--fix"]).exit(0).does_not_say("fixed");
+}
+
+#[test]
+fn where_all_is_well_a_fix_changes_nothing() {
+    let world = installed();
+    let before = world.snapshot("");
+    world.ralph(&["doctor", "--fix"]).exit(0).does_not_say("fixed");
+    assert_eq!(world.snapshot(""), before);
+}
+
+#[test]
+fn what_others_can_write_is_taken_from_them() {
+    let world = installed();
+    world.chmod("state/manifest", 0o777);
+    let said = world.ralph(&["doctor", "--fix"]).exit(0);
+    said.says("fixed state folder: others can write `").says("state/manifest` no more");
+    assert_eq!(world.mode("state/manifest"), 0o755);
+}
+
+#[test]
+fn an_executable_that_anyone_can_write_is_named_and_mended() {
+    let world = installed();
+    fs::remove_file(world.path("bin/ralph-stop-hook")).unwrap();
+    fs::copy(fixture("quiet-hook"), world.path("bin/ralph-stop-hook")).unwrap();
+    world.chmod("bin/ralph-stop-hook", 0o777);
+    fails(&world, "FAIL  executables: `").says("ralph-stop-hook` can be written by anyone");
+    world.ralph(&["doctor", "--fix"]).says("fixed executables: others can write `");
+    assert_eq!(world.mode("bin/ralph-stop-hook"), 0o755);
+}
+
+#[test]
+fn a_folder_of_executables_that_anyone_can_write_is_a_persons_to_mend() {
+    let world = installed();
+    world.chmod("bin", 0o777);
+    fails(&world, "bin` can be written by anyone; run `chmod go-w ").does_not_say("--fix");
+    world.ralph(&["doctor", "--fix"]).exit(1).does_not_say("fixed");
+    assert_eq!(world.mode("bin"), 0o777);
+    world.chmod("bin", 0o1777);
+    world.ralph(&["doctor"]).exit(0);
+}
+
+#[test]
+fn a_broken_state_is_mended_from_its_good_copy_and_kept() {
+    let world = installed();
+    let good = world.read("state/loops/loop-1/state.json");
+    world.write("state/loops/loop-1/state.json", &good[..40]);
+    // Without a good copy there is nothing to mend it from.
+    world.ralph(&["doctor", "--fix"]).exit(1).does_not_say("fixed");
+    world.write("state/loops/loop-1/state.json.last-good", &good);
+    let said = world.ralph(&["doctor", "--fix"]).exit(0);
+    said.says("fixed loops: loop loop-1 has its last good state again");
+    assert_eq!(phase(&world, "loop-1"), "implementation");
+    let kept = fs::read_dir(world.path("state/loops/loop-1")).unwrap();
+    let mut names = kept.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    assert!(names.any(|name| name.contains(".broken-")));
+}
+
+#[test]
+fn an_entry_that_leads_nowhere_is_removed_and_one_that_cannot_be_read_is_not() {
+    let world = installed();
+    world.write("state/manifest/session-2", "/nowhere/state.json\n");
+    world.write("state/manifest/session-3", "no path\n");
+    world.chmod("state/manifest/session-2", 0o600);
+    world.chmod("state/manifest/session-3", 0o600);
+    let said = world.ralph(&["doctor", "--fix"]).exit(0);
+    said.says("fixed loops: removed the entry of session session-2").says("session-3` leads to no");
+    assert!(!world.exists("state/manifest/session-2") && world.exists("state/manifest/session-3"));
+    assert!(world.exists("state/manifest/session-1"));
+}
+
+#[test]
+fn a_hook_that_was_taken_out_is_registered_again_where_we_had_installed() {
+    let world = installed();
+    let whole = world.read("home/.claude/settings.json");
+    let mut settings: Value = serde_json::from_str(&whole).unwrap();
+    settings["hooks"].as_object_mut().unwrap().remove("PreToolUse");
+    settings["model"] = json!("theirs");
+    world.write("home/.claude/settings.json", &settings.to_string());
+    let said = world.ralph(&["doctor", "--fix"]).exit(0);
+    said.says("fixed registration: the hooks are registered as they should be");
+    let mended: Value = serde_json::from_str(&world.read("home/.claude/settings.json")).unwrap();
+    assert_eq!(mended["model"], "theirs");
+    assert!(mended["hooks"]["PreToolUse"].is_array());
+}
+
+#[test]
+fn a_registration_that_is_not_ours_is_left_to_a_person() {
+    let world = installed();
+    let mut settings: Value =
+        serde_json::from_str(&world.read("home/.claude/settings.json")).unwrap();
+    settings["hooks"].as_object_mut().unwrap().remove("PreToolUse");
+    world.write("project/.claude/settings.json", &settings.to_string());
+    let before = world.read("project/.claude/settings.json");
+    world.ralph(&["doctor", "--fix"]).exit(1).does_not_say("fixed");
+    assert_eq!(world.read("project/.claude/settings.json"), before);
+}
+
+#[test]
+fn a_hook_that_has_too_little_time_is_named() {
+    let world = installed();
+    let text = world.read("home/.claude/settings.json");
+    let short = text.replacen("\"timeout\": 600", "\"timeout\": 15", 1);
+    assert_ne!(short, text);
+    world.write("home/.claude/settings.json", &short);
+    fails(&world, "Stop (ralph-stop-hook) has 15 s and needs 600 s");
+    world.ralph(&["doctor", "--fix"]).exit(0).says("fixed registration: ");
+    assert!(world.read("home/.claude/settings.json").contains("\"timeout\": 600"));
+}
+
+#[test]
+fn a_start_that_would_go_on_without_its_hook_is_named() {
+    let world = installed();
+    let text = world.read("home/.claude/settings.json");
+    let open = text.replacen("\"onFailure\": \"block\"", "\"onFailure\": \"continue\"", 1);
+    assert_ne!(open, text);
+    world.write("home/.claude/settings.json", &open);
+    fails(&world, "UserPromptExpansion (ralph-user-prompt) is registered without `\"onFailure\"");
+}
+
+#[test]
+fn a_loop_whose_client_is_gone_is_named_with_the_way_on_and_paused() {
+    let world = installed();
+    change_state(&world, "loop-1", |state| state["client"] = gone());
+    let said = world.ralph(&["doctor"]).exit(0);
+    let said =
+        said.says("warn  orphans: loop loop-1 counts as running at 1/5, and its client is gone");
+    said.says("run `ralph adopt --loop loop-1`, then type /ralph in any session");
+    assert_eq!(phase(&world, "loop-1"), "implementation");
+    let said = world.ralph(&["doctor", "--fix"]).exit(0);
+    let said = said.says("fixed orphans: loop loop-1 is paused at 1/5");
+    said.says("warn  orphans: loop loop-1 rests at 1/5, and its conversation is gone");
+    assert_eq!(phase(&world, "loop-1"), "paused");
+    let journal = world.read("state/loops/loop-1/journal.jsonl");
+    assert!(
+        journal.contains("ralph doctor") && journal.contains("its client went away"),
+        "{journal}"
+    );
+    world.ralph(&["adopt", "--loop", "loop-1"]).exit(0);
+    world.ralph(&["doctor"]).exit(0).says("ok    orphans: ");
+}
+
+#[test]
+fn a_loop_that_can_be_resumed_is_told_by_its_session() {
+    let world = installed();
+    change_state(&world, "loop-1", |state| state["client"] = gone());
+    world.write("home/.claude/projects/-project/session-1.jsonl", "{}\n");
+    let said = world.ralph(&["doctor", "--fix"]).exit(0);
+    // It goes on by itself when the session is resumed: nothing is left to say.
+    said.says("fixed orphans: ").says("ok    orphans: ");
+    change_state(&world, "loop-1", |state| state["phase"] = json!("implementation"));
+    world
+        .ralph(&["doctor"])
+        .says("run `claude --resume session-1`, or `ralph adopt --loop loop-1`");
+}
+
+#[test]
+fn a_loop_whose_client_runs_is_no_orphan() {
+    let world = installed();
+    let stat = fs::read_to_string("/proc/self/stat").unwrap();
+    let started = stat.rsplit_once(')').unwrap().1.split_whitespace().nth(19).unwrap();
+    let client = json!({"pid": std::process::id(), "started": started});
+    change_state(&world, "loop-1", |state| state["client"] = client);
+    world.ralph(&["doctor", "--fix"]).exit(0).says("ok    orphans: ").does_not_say("fixed");
+    assert_eq!(phase(&world, "loop-1"), "implementation");
+}
+
+#[test]
+fn a_loop_whose_project_is_gone_is_named() {
+    let world = installed();
+    change_state(&world, "loop-1", |state| state["project_root"] = json!("/nowhere/at-all"));
+    let said = world.ralph(&["doctor"]).exit(0);
+    said.says(
+        "the project of loop loop-1, `/nowhere/at-all`, is gone; run `ralph cancel --loop loop-1`",
+    );
+    world.ralph(&["cancel", "--loop", "loop-1"]).exit(0);
+    world.ralph(&["doctor"]).exit(0).says("ok    orphans: ");
+}
+
+#[test]
+fn another_ralph_on_the_path_is_named() {
+    let world = installed();
+    world.ralph(&["doctor"]).says("ok    path: `ralph` on PATH is the one in `");
+    world.write("older/ralph", "");
+    world.chmod("older/ralph", 0o755);
+    let path = format!("{}:{}", world.path("older").display(), world.path("bin").display());
+    let world = world.env("PATH", &path);
+    let said = world.ralph(&["doctor"]).exit(0);
+    said.says("warn  path: `ralph` on PATH is `").says("older/ralph`, not the one in `");
+    let world = world.env("PATH", "/nowhere");
+    world.ralph(&["doctor"]).says("warn  path: `ralph` is not on PATH").says("export PATH=\"");
+}
+
+#[test]
+fn a_rule_that_denies_the_model_its_commands_is_named() {
+    let world = installed();
+    world.ralph(&["doctor"]).says("ok    permissions: ");
+    let denied = r#"{"permissions": {"deny": ["Bash(ralph *)"]}}"#;
+    world.write("project/.claude/settings.local.json", denied);
+    let said = world.ralph(&["doctor"]).exit(0);
+    said.says("warn  permissions: the rule `Bash(ralph *)` denies the model `ralph verify`");
+}
+
+#[test]
+fn the_strongest_settings_decide_whether_hooks_run() {
+    let world = installed();
+    world.write("project/.claude/settings.json", "{\"disableAllHooks\": true}");
+    fails(&world, "`disableAllHooks` is true in the project settings `");
+    world.write("project/.claude/settings.local.json", "{\"disableAllHooks\": false}");
+    let said = world.ralph(&["doctor"]).exit(0);
+    said.says("ok    hooks enabled: `disableAllHooks` is false in the local settings");
+}
+
+#[test]
+fn only_a_person_mends() {
+    let world = installed().env("CLAUDE_CODE_SESSION_ID", "session-1");
+    world.chmod("state/manifest", 0o777);
+    world.ralph(&["doctor"]).exit(1);
+    let said = world.ralph(&["doctor", "--fix"]).exit(1);
+    said.says("`ralph doctor --fix` is for a person only");
+    assert_eq!(world.mode("state/manifest"), 0o777);
 }
 
 #[test]

@@ -138,3 +138,70 @@ fn it_names_the_checkpoints_that_stay_and_the_command_that_removes_them() {
     }
     world.ralph(&["uninstall"]).exit(0).does_not_say("refs/ralph");
 }
+
+#[test]
+fn all_of_it_goes_but_the_archive() {
+    let world = World::new().with_settings("{\n  \"model\": \"opus\"\n}\n");
+    let before = world.snapshot("home");
+    world.ralph(&["install"]).exit(0);
+    for name in ["trust/a", "checks/b/c", "rounds/d", "archive/old/state.json", "refine/p/1.md"] {
+        world.write(&format!("state/{name}"), "{}");
+    }
+    world.chmod("state", 0o700);
+    world.write("state/notes.txt", "somebody's own");
+    let all = world.snapshot("");
+    let said = world.ralph(&["uninstall", "--all", "--dry-run"]).exit(0);
+    said.says("  remove `").says("ralph uninstall --all");
+    assert_eq!(world.snapshot(""), all, "a dry run changes nothing");
+    let said = world.ralph(&["uninstall", "--all"]).exit(0);
+    said.says("bin/ralph-stop-hook`").says("state/archive` (ended loops, plans)");
+    assert_eq!(world.snapshot("home"), before);
+    let left: Vec<String> = world
+        .snapshot("state")
+        .into_iter()
+        .filter(|(_, what)| what != "folder")
+        .map(|(path, _)| path.strip_prefix(world.path("state")).unwrap().display().to_string())
+        .collect();
+    assert_eq!(left, ["archive/old/state.json", "notes.txt", "refine/p/1.md"]);
+    let names: Vec<_> = std::fs::read_dir(world.path("bin")).unwrap().collect();
+    assert_eq!(names.len(), 1, "the client is not ours");
+}
+
+#[test]
+fn with_nothing_to_keep_nothing_is_left() {
+    let world = World::new();
+    world.ralph(&["install"]).exit(0);
+    std::fs::remove_file(world.path("bin/claude")).unwrap();
+    world.ralph(&["uninstall", "--all"]).exit(0).says("nothing is left");
+    assert!(!world.exists("state") && !world.exists("bin"));
+}
+
+#[test]
+fn a_loop_that_has_not_ended_or_another_installation_keeps_all_of_it() {
+    let world = World::new();
+    world.ralph(&["install"]).exit(0);
+    world.ralph(&["install", "--project", "."]).exit(0);
+    let before = world.snapshot("");
+    let said = world.ralph(&["uninstall", "--all"]).exit(1);
+    said.says("Ralph is installed in `").says("project/.claude/settings.json` as well");
+    assert_eq!(world.snapshot(""), before);
+    world.ralph(&["uninstall", "--project", "."]).exit(0);
+    crate::doctor::put_state(&world, "loop-1", "session-1", "planned");
+    let before = world.snapshot("");
+    let said = world.ralph(&["uninstall", "--all"]).exit(1);
+    said.says("loop loop-1 has not ended; `ralph cancel --loop loop-1` puts it into the archive");
+    assert_eq!(world.snapshot(""), before);
+    world.ralph(&["cancel", "--loop", "loop-1"]).exit(0);
+    world.ralph(&["uninstall", "--all"]).exit(0);
+    assert!(!world.exists("home/.claude/settings.json"));
+}
+
+#[test]
+fn a_link_to_an_executable_goes_and_what_it_leads_to_stays() {
+    let world = World::new();
+    world.ralph(&["install"]).exit(0);
+    // The hooks of this world are links to a file of the repository.
+    world.ralph(&["uninstall", "--all"]).exit(0);
+    assert!(!world.exists("bin/ralph-stop-hook"));
+    assert!(crate::world::fixture("quiet-hook").is_file());
+}

@@ -153,6 +153,11 @@ impl World {
         command
     }
 
+    /// The client under test, for one who starts it by its path.
+    pub fn client_path(&self) -> PathBuf {
+        super::client::executable()
+    }
+
     /// Runs a hook executable in the project with `payload` on its stdin.
     pub fn hook_run(&self, executable: &str, args: &[&str], payload: &str) -> Run {
         self.run(executables().join(executable), args, payload)

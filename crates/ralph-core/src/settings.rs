@@ -34,7 +34,7 @@ pub struct Settings {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_workers: Option<u32>,
     /// Minutes without news after which a session that waits for background workers is woken; at
-    /// most [`crate::waiting::LONGEST_MINUTES`].
+    /// most half an hour.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub background_minutes: Option<u64>,
     /// Which rule decides completion.

@@ -5,7 +5,7 @@
 
 /// Commands for a person only, each with what the person types in the session instead; an empty
 /// one can be given only in another terminal.
-pub const PERSONS_ONLY: [(&str, &str); 27] = [
+pub const PERSONS_ONLY: [(&str, &str); 28] = [
     ("start", "/ralph"),
     ("task import", "/ralph-plan"),
     ("plan", ""),
@@ -29,6 +29,7 @@ pub const PERSONS_ONLY: [(&str, &str); 27] = [
     ("signal", ""),
     ("install", ""),
     ("uninstall", ""),
+    ("doctor --fix", ""),
     ("checkpoint restore", ""),
     ("ralplan run", ""),
     ("ralplan approve", ""),

@@ -56,6 +56,11 @@ pub fn permissions(project_root: &Path) -> Permissions {
     read(&Files::of(project_root))
 }
 
+/// The file of what holds for everyone on this machine.
+pub fn managed() -> PathBuf {
+    PathBuf::from(MANAGED)
+}
+
 /// What work trees that the client makes for a session in this folder begin from.
 pub fn worktree_base(project_root: &Path) -> WorktreeBase {
     read_worktree_base(&Files::of(project_root))
@@ -77,7 +82,7 @@ impl Files {
             None => (home.join(".claude"), home.join(".claude.json")),
         };
         let project_root = project_root.to_owned();
-        Files { managed: PathBuf::from(MANAGED), config, memory, project_root }
+        Files { managed: managed(), config, memory, project_root }
     }
 
     /// From the strongest to the weakest: the first that says something is the one that counts.

@@ -69,6 +69,21 @@ pub fn remove(found: &Found) -> Result<()> {
         .with_context(|| format!("could not remove `{}`", found.real.display()))
 }
 
+/// Removes a file, a link or a folder with all that is in it. A link goes, and not what it leads to.
+///
+/// # Errors
+/// When it is someone else's, or the disk refuses.
+pub fn remove_all(path: &Path) -> Result<()> {
+    let shown = path.display();
+    let found =
+        fs::symlink_metadata(path).with_context(|| format!("could not look at `{shown}`"))?;
+    if found.uid() != rustix::process::geteuid().as_raw() {
+        bail!("`{shown}` belongs to someone else; it was left alone");
+    }
+    let removed = if found.is_dir() { fs::remove_dir_all(path) } else { fs::remove_file(path) };
+    removed.with_context(|| format!("could not remove `{shown}`"))
+}
+
 /// Makes a folder and those above it; returns the ones that were not there, outermost first.
 pub fn make_folders(path: &Path, mode: u32) -> Result<Vec<PathBuf>> {
     let mut missing: Vec<PathBuf> =
@@ -99,6 +114,22 @@ pub fn access(path: &Path) -> Option<Access> {
         is_folder: found.is_dir(),
         is_file: found.is_file(),
     })
+}
+
+/// Changes the permission bits of something of ours: what `add` has is added, what `take` has is taken.
+///
+/// # Errors
+/// When it is someone else's, or a link: what that leads to was not looked at.
+pub fn change_mode(path: &Path, add: u32, take: u32) -> Result<()> {
+    let shown = path.display();
+    let found =
+        fs::symlink_metadata(path).with_context(|| format!("could not look at `{shown}`"))?;
+    if found.is_symlink() || found.uid() != rustix::process::geteuid().as_raw() {
+        bail!("`{shown}` is a link or belongs to someone else; it was left alone");
+    }
+    let mode = (found.mode() & 0o7777 | add) & !take;
+    fs::set_permissions(path, fs::Permissions::from_mode(mode))
+        .with_context(|| format!("could not change the permissions of `{shown}`"))
 }
 
 /// The names in a folder, sorted; none if it cannot be listed.

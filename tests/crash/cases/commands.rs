@@ -69,6 +69,19 @@ pub(super) const CASES: &[Case] = &[
         ..CASE
     },
     Case {
+        name: "ralph doctor --fix",
+        command: Some("doctor"),
+        set: left_by_its_client,
+        act: |_| person(&["doctor", "--fix"]),
+        then: |w, answered| {
+            assert!(!answered || w.standing() == "paused 1/25 crashed", "{}", w.standing());
+            // Nothing is installed here, so not all can be well; what can be mended is.
+            w.elsewhere(&["doctor", "--fix"]);
+            assert_eq!(w.standing(), "paused 1/25 crashed");
+        },
+        ..CASE
+    },
+    Case {
         name: "ralph resume",
         command: Some("resume"),
         set: paused,
@@ -538,6 +551,12 @@ fn one_stop() -> World {
     let world = World::looping("");
     world.working_stop("x").goes_on();
     world.write("more", "work");
+    world
+}
+
+fn left_by_its_client() -> World {
+    let world = one_stop();
+    world.edit_state(|state| state["client"] = json!({"pid": 4_000_000, "started": "1"}));
     world
 }
 

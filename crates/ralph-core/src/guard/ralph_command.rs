@@ -79,6 +79,10 @@ pub(super) fn refused(simple: &Simple, session_id: &str) -> Option<(String, &'st
     };
     let second = plain.next();
     let is_second = |only: &str| match second {
+        // An option may stand anywhere.
+        _ if only.starts_with("--") => {
+            simple.fed || words.iter().any(|word| *word == only || is_computed(word))
+        }
         Some(word) => word == only || is_computed(word),
         None => simple.fed,
     };

@@ -4,6 +4,7 @@
 //! was. While its client may still run it is left alone, since two sessions would drive one loop.
 
 mod old_file;
+mod plugin_file;
 
 use super::exit::{Exit, bad_state, refused};
 use super::here::Here;
@@ -20,7 +21,8 @@ use std::path::PathBuf;
 /// What a person may say about taking over.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// An old manifest (one line with the path of a state file), or an old state file
+    /// An old manifest (one line with the path of a state file), an old state file, or the official
+    /// plugin's `.claude/ralph-loop.local.md`
     #[arg(conflicts_with_all = ["loop_id", "session", "force"])]
     file: Option<PathBuf>,
     /// The loop of this id
@@ -155,7 +157,7 @@ fn hold(state: &mut LoopState, session: &str, now: Timestamp) {
 }
 
 fn import(here: &Here, path: &std::path::Path) -> Result<Exit> {
-    let mut state = old_file::read(path, here)?;
+    let old_file::Old { mut state, still_acts } = old_file::read(path, here)?;
     let file = lifecycle::create(&here.home, &mut state)?;
     note(here, &file, &state, ("adopt", "imported"), &format!("from `{}`", path.display()));
     screen::print(&screen::visible(&format!(
@@ -166,5 +168,12 @@ fn import(here: &Here, path: &std::path::Path) -> Result<Exit> {
         state.position(),
         state.project_root
     )))?;
+    if still_acts {
+        screen::print(&screen::visible(&format!(
+            "its own plugin acts on that file as long as it is there: type /cancel-ralph, or remove \
+             `{}`, before you type /ralph",
+            path.display()
+        )))?;
+    }
     Ok(Exit::Done)
 }

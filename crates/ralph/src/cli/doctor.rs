@@ -1,13 +1,18 @@
 //! `ralph doctor`: one line per check, and what to do about each that is not well.
 //!
-//! It changes nothing. A check that could not be made is reported as such, never as well.
+//! It changes nothing unless it is told to, and then only what is Ralph's own. A check that could not
+//! be made is reported as such, never as well.
 
 mod beads;
 mod check;
 mod client;
 mod executables;
 mod firing;
+mod fix;
 mod home;
+mod orphans;
+mod path;
+mod permissions;
 mod registration;
 mod settings;
 pub(crate) mod states;
@@ -28,12 +33,25 @@ pub(crate) struct Args {
     /// Print one JSON document
     #[arg(long)]
     json: bool,
+    /// First mend what is Ralph's own and safe to mend, and say what was done
+    #[arg(long, conflicts_with = "json")]
+    fix: bool,
+}
+
+impl Args {
+    /// Whether anything may be changed.
+    pub(super) fn writes(&self) -> bool {
+        self.fix
+    }
 }
 
 /// Examines everything; the exit code says whether all is well.
 pub(crate) fn run(args: &Args) -> Result<Exit> {
     let places = Places::from_environment()?;
-    let checks = examine(&places);
+    let mut checks = examine(&places);
+    if args.fix && fix(&checks, &places) {
+        checks = examine(&places);
+    }
     let well = checks.iter().all(|check| check.verdict != Verdict::Fail);
     if args.json {
         super::screen::print_json(&check::document(&checks, well))?;
@@ -42,6 +60,20 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
         tell!("{}", check::conclusion(&checks));
     }
     Ok(if well { Exit::Done } else { Exit::No })
+}
+
+/// One after the other: what mends one thing may mend the next. Each says at once what it did.
+fn fix(checks: &[Check], places: &Places) -> bool {
+    let mut tried = false;
+    for check in checks {
+        let Some(fix) = &check.fix else { continue };
+        tried = true;
+        match fix.carry_out(places) {
+            Ok(done) => tell!("fixed {}: {done}", check.name),
+            Err(error) => tell!("left  {}: {error:#}", check.name),
+        }
+    }
+    tried
 }
 
 fn examine(places: &Places) -> Vec<Check> {
@@ -53,10 +85,13 @@ fn examine(places: &Places) -> Vec<Check> {
     checks.extend(firing::check(&settings, places));
     checks.push(settings::check_hooks_enabled(&settings));
     checks.push(settings::check_block_cap(&settings));
+    checks.extend(path::check(&settings, &places.executables));
+    checks.push(permissions::check(&places.current));
     checks.push(home::check(places.ralph.root()));
     checks.extend(states::check(&loops));
+    checks.extend(orphans::check(&loops, places));
     checks.push(worktrees::check(&loops));
-    checks.extend(worktrees::check_left(&places.current));
+    checks.extend(worktrees::check_left(places));
     checks.extend(worker_base::check(&places.current));
     checks.push(client::check(places));
     checks.extend(beads::check(&places.current));

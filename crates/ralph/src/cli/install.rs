@@ -94,6 +94,11 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
+/// As [`run`], for one that was made before, with nothing else than the hooks and the texts.
+pub(crate) fn again(scope: ScopeArgs) -> Result<()> {
+    run(&Args { scope, dry_run: false, block_cap: None, worker_base: None }).map(drop)
+}
+
 /// Whether the project's workers would lack what is not pushed, and nobody has said that they should.
 fn could_begin_from_head(project: &Path) -> bool {
     let is_unset = || client_settings::worktree_base(project).value.is_none();

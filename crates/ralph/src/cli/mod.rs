@@ -173,10 +173,16 @@ impl Command {
             Command::Settle(_) => "settle",
             Command::Press(_) => "press",
             Command::Round => "round",
+            Command::Doctor(args) if args.writes() => "doctor --fix",
             Command::Doctor(_) => "doctor",
             Command::Demo(_) => "demo",
         }
     }
+}
+
+/// The table of commands, for what is written from it.
+pub fn command() -> clap::Command {
+    <Cli as clap::CommandFactory>::command()
 }
 
 /// Reads the command line, does what it says and tells the caller how it went.

@@ -1,10 +1,11 @@
 //! `ralph uninstall`: the exact inverse of `ralph install`.
 //!
 //! If nobody has touched the settings since, they become what they were to the byte; otherwise our
-//! entries go and everything else stays. Loops, archive, checkpoints and executables are never
-//! removed, only named.
+//! entries go and everything else stays. The executables and what Ralph works by go with `--all`. The
+//! archive and checkpoints are never removed, only named.
 
 mod checkpoints;
+mod everything;
 
 use super::exit::{Exit, refused};
 use super::install::merge::{self, Merged};
@@ -22,6 +23,9 @@ use std::path::Path;
 pub(crate) struct Args {
     #[command(flatten)]
     scope: ScopeArgs,
+    /// Also remove the executables and what Ralph works by; the archive of loops stays
+    #[arg(long)]
+    all: bool,
     /// Say what would be done, and do nothing
     #[arg(long)]
     dry_run: bool,
@@ -47,6 +51,9 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
     }
     let scope = scope::resolve(&args.scope, &places)?;
     let record = Record::read(places.ralph.root())?;
+    if args.all {
+        everything::check(&places, &record, &scope.settings)?;
+    }
     let known = record.of(&scope.settings).cloned();
     let found = outside::find(&scope.settings)?;
     let settings = decide(&found, known.as_ref())
@@ -67,8 +74,24 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
             record.write(places.ralph.root(), &scope.settings, None)?;
         }
     }
-    name_what_is_left(&places, known.as_ref(), &left);
+    // Named before they go: the states say which repositories there are.
+    let repositories = checkpoints::repositories(&places);
+    if args.all {
+        everything::remove(&places, known.as_ref(), args.dry_run)?;
+    }
+    let all = args.all && !args.dry_run;
+    name_what_is_left(&places, known.as_ref(), &Left { files: left, repositories, all });
     Ok(Exit::Done)
+}
+
+/// What was not removed.
+struct Left {
+    /// Skills and agents that are someone's by now.
+    files: Vec<String>,
+    /// Repositories with checkpoints.
+    repositories: Vec<checkpoints::Repository>,
+    /// Whether all that is ours to remove was.
+    all: bool,
 }
 
 /// The model of a running loop must not take away, or bend, what enforces the loop.
@@ -173,19 +196,38 @@ fn remove_folder_of_skill(file: &Path, scope: &Scope) {
     }
 }
 
-fn name_what_is_left(places: &Places, known: Option<&Install>, left: &[String]) {
+fn name_what_is_left(places: &Places, known: Option<&Install>, left: &Left) {
+    let mut lines = Vec::new();
+    if left.all {
+        lines.extend(
+            everything::kept(places)
+                .into_iter()
+                .map(|folder| format!("{folder} (ended loops, plans)")),
+        );
+    } else {
+        lines.push(format!(
+            "`{}` (loops, and the archive of ended ones)",
+            places.ralph.root().display()
+        ));
+        lines.push(format!(
+            "`{}`/ralph and ralph-* (the executables)",
+            places.executables.display()
+        ));
+    }
+    for repository in &left.repositories {
+        lines.push(format!("{} (checkpoints); to remove them:", repository.describe()));
+        lines.push(format!("  {}", repository.removal()));
+    }
+    let backups = known.map_or(&[][..], |known| &known.backups).iter().filter(|_| !left.all);
+    lines.extend(backups.map(|backup| format!("`{}` (settings as they were)", backup.display())));
+    lines.extend(left.files.iter().map(|file| format!("`{file}` (not ours, or edited)")));
+    if lines.is_empty() {
+        tell!("nothing is left");
+        return;
+    }
     tell!("left, remove by hand what you do not want:");
-    let state = places.ralph.root().display();
-    tell!("  `{state}` (loops, and the archive of ended ones)");
-    tell!("  `{}`/ralph and ralph-* (the executables)", places.executables.display());
-    for repository in checkpoints::repositories(places) {
-        tell!("  {} (checkpoints); to remove them:", repository.describe());
-        tell!("    {}", repository.removal());
-    }
-    for backup in known.map_or(&[][..], |known| &known.backups) {
-        tell!("  `{}` (settings as they were)", backup.display());
-    }
-    for file in left {
-        tell!("  `{file}` (not ours, or edited)");
+    lines.iter().for_each(|line| tell!("  {line}"));
+    if !left.all {
+        tell!("`ralph uninstall --all` removes the executables and all but the archive");
     }
 }

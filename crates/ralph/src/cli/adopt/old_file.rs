@@ -1,10 +1,11 @@
-//! Reads what earlier loops of this pattern left: a manifest in a shared folder, and a state file.
+//! Reads what earlier loops left: a manifest in a shared folder, a state file, the official plugin's file.
 //!
 //! Anybody can put a file into a shared folder, so both must be regular, ours, and writable by
 //! nobody else. Hooks never look here.
 
-use super::super::exit::{Exit, bad_state, refused};
+use super::super::exit::{Exit, Refused, bad_state, refused};
 use super::super::here::Here;
+use super::plugin_file;
 use anyhow::{Context, Result, bail};
 use ralph_core::state::{Bound, LoopState, Phase, SCHEMA_VERSION};
 use ralph_io::owned;
@@ -12,19 +13,33 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
+/// What an old file holds.
+pub(super) struct Old {
+    /// Its loop.
+    pub(super) state: LoopState,
+    /// Whether what wrote the file goes on acting on it.
+    pub(super) still_acts: bool,
+}
+
 /// The loop of an old file, planned. Everything else in it stays.
-pub(super) fn read(path: &Path, here: &Here) -> Result<LoopState> {
-    let state = find(path).map_err(bad_state)?;
+pub(super) fn read(path: &Path, here: &Here) -> Result<Old> {
+    let bytes = trusted(path).map_err(bad_state)?;
+    if plugin_file::is_one(&bytes) {
+        let read = plugin_file::read(&bytes, path, here);
+        let state =
+            read.map_err(|error| if error.is::<Refused>() { error } else { bad_state(error) })?;
+        return Ok(Old { state: planned(state, here), still_acts: true });
+    }
+    let state = find(bytes, path).map_err(bad_state)?;
     if state.phase == Phase::Ended {
         let message =
             format!("the loop of `{}` has ended; there is nothing to take over", path.display());
         return Err(refused(Exit::No, message));
     }
-    Ok(planned(state, here))
+    Ok(Old { state: planned(state, here), still_acts: false })
 }
 
-fn find(path: &Path) -> Result<LoopState> {
-    let bytes = trusted(path)?;
+fn find(bytes: Vec<u8>, path: &Path) -> Result<LoopState> {
     if bytes.trim_ascii_start().starts_with(b"{") {
         return parse(&bytes, path);
     }
@@ -65,6 +80,10 @@ fn planned(mut state: LoopState, here: &Here) -> LoopState {
     }
     if state.created_at == jiff::Timestamp::UNIX_EPOCH {
         state.created_at = here.now;
+    }
+    if state.prompt.is_empty() {
+        // The pattern kept no prompt; the contract would name no goal.
+        state.prompt = "Finish what was begun: the tasks and the criteria say what.".to_owned();
     }
     state.updated_at = here.now;
     state.pause = None;

@@ -1,5 +1,6 @@
 //! The result of one check, and how it is shown.
 
+use super::fix::Fix;
 use serde::Serialize;
 use std::fmt;
 
@@ -28,11 +29,25 @@ pub(crate) struct Check {
     pub(crate) detail: String,
     /// What to do, if anything.
     pub(crate) cure: Option<String>,
+    /// What `--fix` does about it; none where that is for a person to decide.
+    #[serde(rename = "fixable", serialize_with = "is_there")]
+    pub(crate) fix: Option<Fix>,
+}
+
+impl Check {
+    /// The same, with what `--fix` does about it.
+    pub(crate) fn with_fix(self, fix: Fix) -> Check {
+        Check { fix: Some(fix), ..self }
+    }
+}
+
+fn is_there<S: serde::Serializer>(fix: &Option<Fix>, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_bool(fix.is_some())
 }
 
 /// Nothing to do.
 pub(crate) fn well(name: &'static str, detail: impl Into<String>) -> Check {
-    Check { name, verdict: Verdict::Well, detail: detail.into(), cure: None }
+    Check { name, verdict: Verdict::Well, detail: detail.into(), cure: None, fix: None }
 }
 
 /// Something to know.
@@ -41,7 +56,13 @@ pub(crate) fn warn(
     detail: impl Into<String>,
     cure: impl Into<String>,
 ) -> Check {
-    Check { name, verdict: Verdict::Warn, detail: detail.into(), cure: Some(cure.into()) }
+    Check {
+        name,
+        verdict: Verdict::Warn,
+        detail: detail.into(),
+        cure: Some(cure.into()),
+        fix: None,
+    }
 }
 
 /// Something to mend.
@@ -50,7 +71,13 @@ pub(crate) fn fail(
     detail: impl Into<String>,
     cure: impl Into<String>,
 ) -> Check {
-    Check { name, verdict: Verdict::Fail, detail: detail.into(), cure: Some(cure.into()) }
+    Check {
+        name,
+        verdict: Verdict::Fail,
+        detail: detail.into(),
+        cure: Some(cure.into()),
+        fix: None,
+    }
 }
 
 impl fmt::Display for Check {
@@ -61,8 +88,11 @@ impl fmt::Display for Check {
             Verdict::Fail => "FAIL",
         };
         write!(formatter, "{word}  {}: {}", self.name, self.detail)?;
-        match &self.cure {
-            Some(cure) => write!(formatter, "; {cure}"),
+        if let Some(cure) = &self.cure {
+            write!(formatter, "; {cure}")?;
+        }
+        match &self.fix {
+            Some(_) => formatter.write_str(" (`ralph doctor --fix` does it)"),
             None => Ok(()),
         }
     }

@@ -1,6 +1,7 @@
 //! Are the hooks beside `ralph`, and do they start?
 
 use super::check::{Check, fail, well};
+use super::fix::Fix;
 use ralph_core::registration::HOOK_EXECUTABLES;
 use ralph_io::outside;
 use ralph_io::probe::{self, Ended, Program};
@@ -16,17 +17,39 @@ const UNKNOWN_EVENT: &str =
 
 /// One line if all are well, else one for each that is not.
 pub(super) fn check(folder: &Path) -> Vec<Check> {
-    let wrong: Vec<Check> = HOOK_EXECUTABLES
+    let mut wrong: Vec<Check> = writable_by_others(folder);
+    let broken = HOOK_EXECUTABLES
         .into_iter()
         .filter_map(|name| trouble(&folder.join(name)).map(|what| (name, what)))
         .map(|(name, what)| {
             let cure = "run `./install.sh` again, or copy it there";
             fail(NAME, format!("`{name}` in `{}` {what}", folder.display()), cure)
-        })
-        .collect();
+        });
+    wrong.extend(broken);
     if wrong.is_empty() {
         let n_hooks = HOOK_EXECUTABLES.len();
         return vec![well(NAME, format!("`ralph` and {n_hooks} hooks in `{}`", folder.display()))];
+    }
+    wrong
+}
+
+/// Whoever can write an executable, or the folder it stands in, decides what every session runs.
+fn writable_by_others(folder: &Path) -> Vec<Check> {
+    let names = HOOK_EXECUTABLES.into_iter().chain(["ralph"]);
+    let files = names.map(|name| folder.join(name));
+    let mut wrong = Vec::new();
+    for path in [folder.to_owned()].into_iter().chain(files) {
+        let Some(access) = outside::access(&path) else { continue };
+        // In a folder with the sticky bit only a file's owner can replace it.
+        if access.mode & 0o002 == 0 || (access.is_folder && access.mode & 0o1000 != 0) {
+            continue;
+        }
+        let shown = path.display();
+        let detail = format!("`{shown}` can be written by anyone");
+        let check = fail(NAME, detail, format!("run `chmod go-w {shown}`"));
+        // The folder may be shared on purpose; the executables are ours.
+        let is_ours = access.is_file && access.is_mine;
+        wrong.push(if is_ours { check.with_fix(Fix::Alone(path.clone())) } else { check });
     }
     wrong
 }

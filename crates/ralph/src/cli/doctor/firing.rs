@@ -25,7 +25,7 @@ pub(super) fn check(settings: &Settings, places: &Places) -> Vec<Check> {
     let mut times = Vec::new();
     let mut checks = Vec::new();
     for hook in &hooks {
-        match fire(hook, places) {
+        match measure(hook, places) {
             Ok(took) => times.push((took, hook)),
             Err(what) => {
                 let detail = format!("{} hook `{}` {what}", hook.event, line(hook));
@@ -44,6 +44,17 @@ pub(super) fn check(settings: &Settings, places: &Places) -> Vec<Check> {
         }
     }));
     checks
+}
+
+/// A slow answer is tried twice more: what counts is the hook, and not what the machine did beside it.
+fn measure(hook: &RegisteredHook, places: &Places) -> Result<Duration, String> {
+    let mut took = fire(hook, places)?;
+    for _ in 0..2 {
+        if is_slow(took, hook) {
+            took = took.min(fire(hook, places)?);
+        }
+    }
+    Ok(took)
 }
 
 fn is_slow(took: Duration, hook: &RegisteredHook) -> bool {

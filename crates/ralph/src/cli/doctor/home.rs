@@ -1,6 +1,7 @@
 //! Is Ralph's own folder private? Whoever can write there can start commands through a loop.
 
 use super::check::{Check, fail, well};
+use super::fix::Fix;
 use ralph_io::outside;
 use std::path::{Path, PathBuf};
 
@@ -21,21 +22,20 @@ pub(super) fn check(home: &Path) -> Check {
     }
     if access.mode & 0o077 != 0 {
         let detail = format!("`{shown}` has mode {:04o}, others can get in", access.mode);
-        return fail(NAME, detail, format!("run `chmod 700 {shown}`"));
+        let private = Fix::Private(home.to_owned());
+        return fail(NAME, detail, format!("run `chmod 700 {shown}`")).with_fix(private);
     }
     if access.mode & 0o700 != 0o700 {
         let detail = format!("`{shown}` has mode {:04o}, its owner cannot use it", access.mode);
-        return fail(NAME, detail, format!("run `chmod 700 {shown}`"));
+        let private = Fix::Private(home.to_owned());
+        return fail(NAME, detail, format!("run `chmod 700 {shown}`")).with_fix(private);
     }
     match writable_by_others(home) {
         None => well(NAME, format!("`{shown}` is private")),
         Some(path) => {
-            let path = path.display();
-            fail(
-                NAME,
-                format!("`{path}` can be written by others"),
-                format!("run `chmod go-w {path}`"),
-            )
+            let shown = path.display();
+            let detail = format!("`{shown}` can be written by others");
+            fail(NAME, detail, format!("run `chmod go-w {shown}`")).with_fix(Fix::Alone(path))
         }
     }
 }

@@ -2,8 +2,9 @@
 
 use super::super::places::Places;
 use super::check::{Check, fail, warn, well};
+use super::fix::Fix;
 use super::settings::{RegisteredHook, Settings, hooks_in};
-use ralph_core::registration::{HOOKS, Hook, Runs, STOP_HOOK, matcher_text};
+use ralph_core::registration::{HOOKS, Hook, OnFailure, Runs, STOP_HOOK, matcher_text};
 use ralph_io::outside;
 use serde_json::Value;
 use std::path::Path;
@@ -17,7 +18,7 @@ pub(super) fn check(settings: &Settings, places: &Places) -> Vec<Check> {
     for (file, value) in settings.readable() {
         let hooks = hooks_in(value);
         if !hooks.is_empty() {
-            checks.push(check_file(file.name, &file.path, &hooks));
+            checks.push(check_file(file.name, &file.path, &hooks, places));
         }
     }
     let in_settings = !checks.is_empty();
@@ -51,14 +52,20 @@ pub(super) fn check(settings: &Settings, places: &Places) -> Vec<Check> {
     checks
 }
 
-fn check_file(name: &str, path: &Path, hooks: &[RegisteredHook]) -> Check {
+fn check_file(name: &str, path: &Path, hooks: &[RegisteredHook], places: &Places) -> Check {
+    let again = Fix::install_again(path, places);
     let path = path.display();
     let missing: Vec<String> = HOOKS.iter().filter_map(|row| lack(row, hooks)).collect();
     if missing.is_empty() {
         return well(NAME, format!("{} hooks in the {name} settings `{path}`", hooks.len()));
     }
     let missing = missing.join(", ");
-    fail(NAME, format!("not registered in the {name} settings `{path}`: {missing}"), INSTALL)
+    let detail = format!("not registered in the {name} settings `{path}`: {missing}");
+    let check = fail(NAME, detail, INSTALL);
+    match again {
+        Some(fix) => check.with_fix(fix),
+        None => check,
+    }
 }
 
 /// What is wanting for a row of the table: the whole entry, or occasions that it leaves out.
@@ -74,6 +81,19 @@ fn lack(row: &Hook, hooks: &[RegisteredHook]) -> Option<String> {
     if let Some(hook) = present().find(|hook| runs(hook) != row.runs) {
         let what = if hook.is_async_rewake { "with" } else { "without" };
         return Some(format!("{name} is registered {what} `asyncRewake`"));
+    }
+    // A shorter time cuts the hook off in its work; what it has printed by then is lost.
+    let short = |hook: &&RegisteredHook| {
+        hook.timeout_ms.is_some_and(|given| given < u64::from(row.timeout_ms))
+    };
+    if let Some(hook) = present().find(short) {
+        let seconds = |ms: u64| ms as f64 / 1e3;
+        let given = seconds(hook.timeout_ms.unwrap_or_default());
+        let needed = seconds(u64::from(row.timeout_ms));
+        return Some(format!("{name} has {given} s and needs {needed} s"));
+    }
+    if row.on_failure == OnFailure::Block && present().any(|hook| !hook.blocks_on_failure) {
+        return Some(format!("{name} is registered without `\"onFailure\": \"block\"`"));
     }
     let mut matchers = present().map(|hook| &hook.matcher);
     let Some(first) = matchers.clone().next() else { return Some(name) };

@@ -1,13 +1,20 @@
 //! The settings files that hold for this person in this place, and what they say about hooks.
+//!
+//! Of a switch or a variable the strongest file that says something counts: managed, local, project,
+//! user. What stands on a command line is above all but the managed ones and cannot be seen from here.
+//! Hooks of all files are added up.
 
 use super::super::install::extras::BLOCK_CAP;
 use super::super::install::merge;
 use super::super::places::Places;
 use super::check::{Check, fail, warn, well};
-use ralph_io::outside;
+use ralph_io::{client_settings, outside};
 use serde_json::Value;
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
+
+/// What an administrator says for everyone on this machine.
+const MANAGED: &str = "managed";
 
 /// All settings files, lowest rank first: a later one wins.
 pub(super) struct Settings {
@@ -17,7 +24,7 @@ pub(super) struct Settings {
 
 /// One settings file.
 pub(super) struct SettingsFile {
-    /// For messages: `user`, `project` or `local`.
+    /// For messages: `user`, `project`, `local` or `managed`.
     pub(super) name: &'static str,
     /// Where.
     pub(super) path: PathBuf,
@@ -38,17 +45,26 @@ pub(super) struct RegisteredHook {
     pub(super) args: Option<Vec<String>>,
     /// Whether the client goes on beside it and can be woken by it.
     pub(super) is_async_rewake: bool,
+    /// After how many milliseconds the client ends it; none for the client's own default.
+    pub(super) timeout_ms: Option<u64>,
+    /// Whether what it guards does not happen when it cannot be started.
+    pub(super) blocks_on_failure: bool,
 }
 
 impl Settings {
     /// Reads them.
     pub(super) fn gather(places: &Places) -> Settings {
         let project = project_root(&places.current).join(".claude");
-        let named = [
+        Settings::at([
             ("user", places.config.join("settings.json")),
             ("project", project.join("settings.json")),
             ("local", project.join("settings.local.json")),
-        ];
+            (MANAGED, client_settings::managed()),
+        ])
+    }
+
+    /// Reads these, the weakest first.
+    fn at(named: [(&'static str, PathBuf); 4]) -> Settings {
         let mut files: Vec<SettingsFile> = Vec::new();
         for (name, path) in named {
             // Standing in the home folder, the project's file is the person's own.
@@ -64,6 +80,16 @@ impl Settings {
     /// The readable ones, with their content.
     pub(super) fn readable(&self) -> impl Iterator<Item = (&SettingsFile, &Value)> {
         self.files.iter().filter_map(|file| Some((file, file.value.as_ref().ok()?)))
+    }
+
+    /// What the strongest file that says something says, and which file that is.
+    fn strongest<T>(&self, said: impl Fn(&Value) -> Option<T>) -> Option<(&SettingsFile, T)> {
+        self.readable().filter_map(|(file, value)| Some((file, said(value)?))).last()
+    }
+
+    /// The managed file, where there is one that can be read.
+    fn managed(&self) -> Option<(&SettingsFile, &Value)> {
+        self.readable().find(|(file, _)| file.name == MANAGED)
     }
 
     /// Our hooks in all files, each distinct one once, as the client does.
@@ -104,6 +130,8 @@ fn registered_hook(event: &str, group: &Value, entry: &Value) -> RegisteredHook 
         command: word(&entry["command"]),
         args: entry["args"].as_array().map(|args| args.iter().map(word).collect()),
         is_async_rewake: entry["asyncRewake"] == true,
+        timeout_ms: entry["timeout"].as_f64().map(|seconds| (seconds * 1e3) as u64),
+        blocks_on_failure: entry["onFailure"] == "block",
     }
 }
 
@@ -117,45 +145,95 @@ pub(super) fn check_readable(settings: &Settings) -> Vec<Check> {
     settings.files.iter().filter_map(unreadable).collect()
 }
 
-/// One switch turns all hooks off.
+/// Switches turn all hooks off, or all but an administrator's.
 pub(super) fn check_hooks_enabled(settings: &Settings) -> Check {
-    let off = settings.readable().find(|(_, value)| value["disableAllHooks"] == true);
-    match off {
-        None => well("hooks enabled", "no settings file switches hooks off"),
-        Some((file, _)) => fail(
-            "hooks enabled",
-            format!("`disableAllHooks` is true in `{}`", file.path.display()),
+    const NAME: &str = "hooks enabled";
+    let managed_only =
+        |(_, value): &(&SettingsFile, &Value)| value["allowManagedHooksOnly"] == true;
+    if let Some((file, value)) = settings.managed().filter(managed_only) {
+        return match hooks_in(value).is_empty() {
+            true => fail(
+                NAME,
+                format!("`allowManagedHooksOnly` is true in `{}`", file.path.display()),
+                "an administrator has to register the hooks there: no loop is enforced until then",
+            ),
+            false => well(NAME, "only managed hooks run, and ours are among them"),
+        };
+    }
+    match settings.strongest(|value| value["disableAllHooks"].as_bool()) {
+        Some((file, true)) => fail(
+            NAME,
+            format!(
+                "`disableAllHooks` is true in the {} settings `{}`",
+                file.name,
+                file.path.display()
+            ),
             "take it out: no loop is enforced while it is there",
         ),
+        Some((file, false)) => {
+            well(NAME, format!("`disableAllHooks` is false in the {} settings", file.name))
+        }
+        None => well(NAME, "no settings file switches hooks off"),
     }
 }
 
 /// How many stops in a row the client lets a hook refuse when no tool was called in between.
 pub(super) fn check_block_cap(settings: &Settings) -> Check {
+    let cap = settings.strongest(|value| match &value["env"][BLOCK_CAP] {
+        Value::String(text) => Some(text.clone()),
+        Value::Number(number) => Some(number.to_string()),
+        _ => None,
+    });
+    // Settings win over the environment that the client is started in.
+    let cap = match cap {
+        Some((file, cap)) => Some((cap, format!("in the {} settings", file.name))),
+        None => std::env::var(BLOCK_CAP).ok().map(|cap| (cap, "in the environment".to_owned())),
+    };
+    judge_block_cap(cap)
+}
+
+fn judge_block_cap(cap: Option<(String, String)>) -> Check {
     const NAME: &str = "block cap";
-    let in_settings = settings.readable().filter_map(|(_, value)| value["env"][BLOCK_CAP].as_str());
-    let cap = in_settings.last().map(str::to_owned).or_else(|| std::env::var(BLOCK_CAP).ok());
-    let Some(cap) = cap else {
+    let Some((cap, place)) = cap else {
         return well(
             NAME,
             format!("{BLOCK_CAP} is not set: the client gives in after 8 text-only turns"),
         );
     };
-    match cap.parse::<i64>() {
-        Ok(number) if number <= 0 => well(NAME, format!("{BLOCK_CAP} is {number}: never")),
+    match as_the_client_reads(&cap) {
+        Some(number) if number <= 0 => {
+            well(NAME, format!("{BLOCK_CAP} is {number} {place}: never"))
+        }
         // The loop's own stall limit is 3; a smaller cap ends a loop before it can say why.
-        Ok(number) if number < 3 => warn(
+        Some(number) if number < 3 => warn(
             NAME,
             format!(
-                "{BLOCK_CAP} is {number}: the client ends a loop after {number} text-only turns"
+                "{BLOCK_CAP} is {number} {place}: the client ends a loop after {number} text-only turns"
             ),
             "use 3 or more, or take it out",
         ),
-        Ok(number) => well(NAME, format!("{BLOCK_CAP} is {number}")),
-        Err(_) => {
-            warn(NAME, format!("{BLOCK_CAP} is `{cap}`, not a number"), "the client may use 8")
+        Some(number) if number.to_string() == cap => {
+            well(NAME, format!("{BLOCK_CAP} is {number} {place}"))
         }
+        Some(number) => warn(
+            NAME,
+            format!("{BLOCK_CAP} is `{cap}` {place}, which the client reads as {number}"),
+            "write a whole number",
+        ),
+        None => warn(
+            NAME,
+            format!("{BLOCK_CAP} is `{cap}` {place}, not a number: the client uses 8"),
+            "write a whole number, or take it out",
+        ),
     }
+}
+
+/// The whole number that a text begins with: so much of it counts, measured with 2.1.328.
+fn as_the_client_reads(text: &str) -> Option<i64> {
+    let text = text.trim_start();
+    let digits = text.strip_prefix(['-', '+']).unwrap_or(text);
+    let end = digits.find(|letter: char| !letter.is_ascii_digit()).unwrap_or(digits.len());
+    text[..text.len() - digits.len() + end].parse().ok()
 }
 
 fn read(path: &Path) -> Option<Result<Value, String>> {
@@ -174,4 +252,88 @@ fn project_root(current: &Path) -> &Path {
         .ancestors()
         .find(|folder| outside::access(&folder.join(".git")).is_some())
         .unwrap_or(current)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::check::Verdict;
+    use super::*;
+    use serde_json::json;
+
+    const NAMES: [&str; 4] = ["user", "project", "local", MANAGED];
+
+    /// Settings with these texts, the weakest first; an empty one is no file.
+    fn settings(texts: [Value; 4]) -> Settings {
+        let folder = tempfile::tempdir().unwrap();
+        let mut named = NAMES.map(|name| (name, folder.path().join(name)));
+        for ((_, path), text) in named.iter_mut().zip(texts) {
+            if !text.is_null() {
+                std::fs::write(path, text.to_string()).unwrap();
+            }
+        }
+        Settings::at(named)
+    }
+
+    #[track_caller]
+    fn hooks(texts: [Value; 4], verdict: Verdict, expected: &str) {
+        let check = check_hooks_enabled(&settings(texts));
+        assert_eq!(check.verdict, verdict, "{check}");
+        assert!(check.detail.contains(expected), "{check}");
+    }
+
+    #[test]
+    fn of_a_switch_the_strongest_file_that_has_it_counts() {
+        let off = || json!({"disableAllHooks": true});
+        let on = || json!({"disableAllHooks": false});
+        let none = || Value::Null;
+        hooks([none(), none(), none(), none()], Verdict::Well, "no settings file");
+        hooks([off(), none(), none(), none()], Verdict::Fail, "in the user settings");
+        hooks([off(), on(), none(), none()], Verdict::Well, "false in the project settings");
+        hooks([on(), off(), none(), none()], Verdict::Fail, "in the project settings");
+        hooks([off(), off(), on(), none()], Verdict::Well, "false in the local settings");
+        hooks([on(), on(), on(), off()], Verdict::Fail, "in the managed settings");
+        hooks([off(), json!({}), json!({"disableAllHooks": "no"}), none()], Verdict::Fail, "user");
+    }
+
+    #[test]
+    fn where_only_managed_hooks_run_ours_have_to_be_there() {
+        let none = || Value::Null;
+        let only = json!({"allowManagedHooksOnly": true});
+        hooks([none(), none(), none(), only.clone()], Verdict::Fail, "`allowManagedHooksOnly`");
+        // It is an administrator's word, and nobody else's.
+        hooks([only.clone(), only.clone(), only, none()], Verdict::Well, "no settings file");
+        let ours = ralph_core::registration::settings_hooks(
+            ralph_core::registration::Location::Folder("/opt/ralph"),
+        );
+        let managed = json!({"allowManagedHooksOnly": true, "hooks": ours});
+        hooks([none(), none(), none(), managed], Verdict::Well, "ours are among them");
+    }
+
+    #[test]
+    fn the_cap_of_the_strongest_file_counts() {
+        let cap = |value: Value| json!({"env": {BLOCK_CAP: value}});
+        let said = |texts| check_block_cap(&settings(texts)).detail;
+        let none = || Value::Null;
+        let both = [cap(json!("5")), none(), cap(json!("7")), none()];
+        assert!(said(both).ends_with("is 7 in the local settings"));
+        let managed = [cap(json!("5")), cap(json!("6")), cap(json!("7")), cap(json!(12))];
+        assert!(said(managed).ends_with("is 12 in the managed settings"));
+    }
+
+    #[test]
+    fn a_cap_is_read_as_the_client_reads_it() {
+        let check = |cap: &str, verdict, expected: &str| {
+            let check = judge_block_cap(Some((cap.to_owned(), "here".to_owned())));
+            assert_eq!(check.verdict, verdict, "{check}");
+            assert!(check.detail.contains(expected), "{check}");
+        };
+        check("30", Verdict::Well, "is 30 here");
+        check("0", Verdict::Well, "is 0 here: never");
+        check("-1", Verdict::Well, "is -1 here: never");
+        check("2", Verdict::Warn, "after 2 text-only turns");
+        check("3.7", Verdict::Warn, "reads as 3");
+        check("12abc", Verdict::Warn, "reads as 12");
+        check("lots", Verdict::Warn, "the client uses 8");
+        check("", Verdict::Warn, "the client uses 8");
+    }
 }

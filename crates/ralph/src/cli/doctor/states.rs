@@ -3,11 +3,12 @@
 //! Read as the hooks read it, so that the doctor cannot be content with what they refuse.
 
 use super::check::{Check, fail, warn, well};
+use super::fix::Fix;
 use ralph_core::state::LoopState;
 use ralph_io::home::Home;
 use ralph_io::manifest::{self, Key};
-use ralph_io::outside;
 use ralph_io::store::LoopFile;
+use ralph_io::{lifecycle, outside};
 
 const NAME: &str = "loops";
 
@@ -15,36 +16,48 @@ const NAME: &str = "loops";
 pub(super) struct Loops {
     /// The states that could be read, if only from the last good copy.
     pub(super) states: Vec<LoopState>,
+    /// Where each of them stands, in the same order.
+    pub(super) files: Vec<LoopFile>,
     troubles: Vec<Check>,
 }
 
 impl Loops {
     /// Reads them all.
     pub(super) fn gather(home: &Home) -> Loops {
-        let mut loops = Loops { states: Vec::new(), troubles: Vec::new() };
+        let mut loops = Loops { states: Vec::new(), files: Vec::new(), troubles: Vec::new() };
         for name in outside::names(&home.loops()) {
-            loops.read(&LoopFile::at(home.loops().join(name).join("state.json")));
+            loops.read(LoopFile::at(home.loops().join(name).join("state.json")));
         }
         for (session, state) in manifest::sessions(home) {
-            let entry = home.manifest_folder().join(session).display().to_string();
-            let trouble = match state {
-                Ok(state) if outside::access(&state).is_some() => continue,
-                Ok(_) => format!("`{entry}` leads to no loop"),
-                Err(error) => format!("`{entry}` leads to no loop: {error:#}"),
-            };
-            loops.troubles.push(warn(NAME, trouble, format!("run `rm '{entry}'`")));
+            let entry = home.manifest_folder().join(&session).display().to_string();
+            let cure = format!("run `rm '{entry}'`");
+            loops.troubles.extend(match state {
+                Ok(state) if outside::access(&state).is_some() => None,
+                // A loop that is just being put away is followed to where it went.
+                Ok(_) if leads_somewhere(home, &session) => None,
+                Ok(_) => Some(
+                    warn(NAME, format!("`{entry}` leads to no loop"), cure)
+                        .with_fix(Fix::ForgetEntry(session)),
+                ),
+                Err(error) => {
+                    Some(warn(NAME, format!("`{entry}` leads to no loop: {error:#}"), cure))
+                }
+            });
         }
         loops
     }
 
-    fn read(&mut self, file: &LoopFile) {
+    fn read(&mut self, file: LoopFile) {
         match file.read() {
             Ok(None) => {}
             Ok(Some(loaded)) => {
-                self.states.push(loaded.state);
+                let mend = || Fix::Mend(file.path().to_owned());
                 self.troubles.extend(loaded.warning.map(|warning| {
                     fail(NAME, warning, "the loop's next event mends it and keeps the broken file")
+                        .with_fix(mend())
                 }));
+                self.states.push(loaded.state);
+                self.files.push(file);
             }
             Err(error) => {
                 let cure = format!("if it is lost, move `{}` away", file.folder().display());
@@ -52,6 +65,11 @@ impl Loops {
             }
         }
     }
+}
+
+fn leads_somewhere(home: &Home, session: &str) -> bool {
+    let file = lifecycle::of_session(home, session).ok().flatten();
+    file.is_some_and(|file| outside::access(file.path()).is_some())
 }
 
 /// One line if all is well, else one for each thing that is not.

@@ -1,10 +1,13 @@
 //! Do several live loops share a work tree? Then the edits of one count as progress of the other. And
 //! which work trees of workers are left?
 
+use super::super::places::Places;
 use super::check::{Check, warn, well};
+use super::fix::Fix;
 use super::states::Loops;
+use crate::parallel::clean;
 use ralph_core::check::choice::quoted;
-use ralph_io::worktrees;
+use ralph_io::{project, worktrees};
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -33,8 +36,8 @@ pub(super) fn check(loops: &Loops) -> Check {
 }
 
 /// One line where work trees of workers are left.
-pub(super) fn check_left(current: &Path) -> Option<Check> {
-    let (folder, names) = worktrees::left(current)?;
+pub(super) fn check_left(places: &Places) -> Option<Check> {
+    let (folder, names) = worktrees::left(&places.current)?;
     let place = quoted(&format!("{}/NAME", folder.display()));
     let folder = folder.display();
     let shown = names.iter().take(MOST_NAMED).map(String::as_str).collect::<Vec<_>>().join(", ");
@@ -43,10 +46,20 @@ pub(super) fn check_left(current: &Path) -> Option<Check> {
         n => format!(" and {n} more"),
     };
     (!names.is_empty()).then(|| {
-        warn(
-            NAME,
-            format!("workers have left {} in `{folder}`: {shown}{more}", names.len()),
-            format!("look at each, then `git worktree remove {place}` and its branch"),
-        )
+        let detail = format!("workers have left {} in `{folder}`: {shown}{more}", names.len());
+        let look = if names.len() == 1 { "look at it" } else { "look at each" };
+        let cure = format!("{look}, then `git worktree remove {place}` and its branch");
+        let check = warn(NAME, detail, cure);
+        let root = project::root(None, &places.current);
+        match some_may_go(places, &root) {
+            true => check.with_fix(Fix::CleanWorktrees(root)),
+            false => check,
+        }
     })
+}
+
+/// Whether `ralph parallel clean` would remove one: all that a worker of a loop did is merged.
+fn some_may_go(places: &Places, root: &Path) -> bool {
+    let items = clean::clean(&places.ralph, root, true).unwrap_or_default();
+    items.iter().any(|item| item.stays.is_none())
 }

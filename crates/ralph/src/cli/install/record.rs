@@ -73,6 +73,11 @@ impl Record {
         self.installs.iter().find(|install| install.settings == settings)
     }
 
+    /// The settings files of all installations.
+    pub(crate) fn settings(&self) -> impl Iterator<Item = &Path> {
+        self.installs.iter().map(|install| install.settings.as_path())
+    }
+
     /// Puts an installation in the place of an older one, or forgets it, and writes the record.
     pub(crate) fn write(
         mut self,

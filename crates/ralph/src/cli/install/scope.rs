@@ -22,6 +22,13 @@ pub(crate) struct ScopeArgs {
     stow: Option<PathBuf>,
 }
 
+impl ScopeArgs {
+    /// For the project in this folder, or for this person.
+    pub(crate) fn of(project: Option<PathBuf>) -> ScopeArgs {
+        ScopeArgs { project, ..ScopeArgs::default() }
+    }
+}
+
 /// Where an installation goes.
 #[derive(Debug, Clone)]
 pub(crate) struct Scope {

@@ -1,0 +1,57 @@
+//! Loops that nobody drives any more: their client is gone, their conversation, or their project.
+//!
+//! Such a loop is not lost. It waits, and says so nowhere until somebody looks.
+
+use super::super::places::Places;
+use super::check::{Check, warn, well};
+use super::fix::Fix;
+use super::states::Loops;
+use ralph_core::state::{LoopState, Mode};
+use ralph_io::{client, outside};
+use std::path::Path;
+
+const NAME: &str = "orphans";
+
+/// One line if there are none, else one for each.
+pub(super) fn check(loops: &Loops, places: &Places) -> Vec<Check> {
+    let projects = places.config.join("projects");
+    let live = loops.files.iter().zip(&loops.states).filter(|(_, state)| state.is_live());
+    let found: Vec<Check> =
+        live.filter_map(|(file, state)| orphan(state, file.path(), &projects)).collect();
+    match found.is_empty() {
+        true => vec![well(NAME, "each live loop has its client, its conversation and its project")],
+        false => found,
+    }
+}
+
+fn orphan(state: &LoopState, file: &Path, projects: &Path) -> Option<Check> {
+    let id = &state.loop_id;
+    if !Path::new(&state.project_root).is_dir() {
+        let detail = format!("the project of loop {id}, `{}`, is gone", state.project_root);
+        return Some(warn(NAME, detail, format!("run `ralph cancel --loop {id}`")));
+    }
+    let has_gone = state.client.as_ref().is_some_and(|client| !client::is_alive(client));
+    // The conversation is what the loop can go on in; without it another session has to take it.
+    let way = match has_conversation(projects, &state.session_id) {
+        true => format!("run `claude --resume {}`, or `ralph adopt --loop {id}`", state.session_id),
+        false if state.mode == Mode::Ralplan => "run `ralph ralplan run`".to_owned(),
+        false => format!("run `ralph adopt --loop {id}`, then type /ralph in any session"),
+    };
+    if state.is_running() && has_gone {
+        let detail =
+            format!("loop {id} counts as running at {}, and its client is gone", state.position());
+        return Some(warn(NAME, detail, way).with_fix(Fix::Rest(file.to_owned())));
+    }
+    let is_lost = has_gone && !has_conversation(projects, &state.session_id);
+    is_lost.then(|| {
+        let detail =
+            format!("loop {id} rests at {}, and its conversation is gone", state.position());
+        warn(NAME, detail, way)
+    })
+}
+
+/// Whether the client still keeps a session: `projects/<folder>/<session>.jsonl`.
+fn has_conversation(projects: &Path, session: &str) -> bool {
+    let name = format!("{session}.jsonl");
+    outside::names(projects).iter().any(|folder| projects.join(folder).join(&name).is_file())
+}

@@ -1,0 +1,93 @@
+//! Which executables `PATH` leads to: the model types `ralph verify`, and a hook that is registered by
+//! its bare name is looked for there as well.
+//!
+//! A client that was started from a desktop may have another `PATH` than this terminal.
+
+use super::check::{Check, warn, well};
+use super::settings::Settings;
+use ralph_io::{outside, programs};
+use std::path::{Path, PathBuf};
+
+const NAME: &str = "path";
+
+/// One line, or one for each name that leads elsewhere.
+pub(super) fn check(settings: &Settings, executables: &Path) -> Vec<Check> {
+    let mut names: Vec<String> = vec!["ralph".to_owned()];
+    names.extend(settings.hooks().iter().filter_map(|hook| bare_name(&hook.command)));
+    names.sort_unstable();
+    names.dedup();
+    let found = |name: &str| programs::find_on_path(name);
+    let wrong = wrong(&names, executables, found);
+    if wrong.is_empty() {
+        let shown = executables.display();
+        return vec![well(NAME, format!("`ralph` on PATH is the one in `{shown}`"))];
+    }
+    wrong
+}
+
+/// The program that a registration looks for on `PATH`; none where it names a place.
+fn bare_name(command: &str) -> Option<String> {
+    let program = command.split_whitespace().next()?.trim_matches(['"', '\'']);
+    (!program.contains('/')).then(|| program.to_owned())
+}
+
+fn wrong(
+    names: &[String],
+    executables: &Path,
+    found: impl Fn(&str) -> Option<PathBuf>,
+) -> Vec<Check> {
+    let folder = executables.display();
+    let mut wrong = Vec::new();
+    for name in names {
+        let beside = outside::real(&executables.join(name));
+        match found(name) {
+            Some(path) if outside::real(&path) == beside => {}
+            Some(path) => wrong.push(warn(
+                NAME,
+                format!("`{name}` on PATH is `{}`, not the one in `{folder}`", path.display()),
+                "remove the older one, or put the other folder first on PATH",
+            )),
+            None => wrong.push(warn(
+                NAME,
+                format!("`{name}` is not on PATH: what is typed as `{name}` is not found"),
+                format!("add to your shell's profile: export PATH=\"{folder}:$PATH\""),
+            )),
+        }
+    }
+    wrong
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_that_leads_elsewhere_or_nowhere_is_told() {
+        let folder = tempfile::tempdir().unwrap();
+        for name in ["ours/ralph", "ours/ralph-stop-hook", "older/ralph"] {
+            let path = folder.path().join(name);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, "").unwrap();
+        }
+        let ours = folder.path().join("ours");
+        let names = ["ralph".to_owned(), "ralph-stop-hook".to_owned()];
+        let said = |first: &str| {
+            let first = folder.path().join(first);
+            let found = |name: &str| Some(first.join(name)).filter(|path| path.exists());
+            let lines = wrong(&names, &ours, found).into_iter().map(|check| check.detail);
+            lines.collect::<Vec<_>>()
+        };
+        assert_eq!(said("ours"), [""; 0]);
+        let older = said("older");
+        assert!(older[0].contains("older/ralph`, not the one in `"), "{older:?}");
+        assert!(older[1].starts_with("`ralph-stop-hook` is not on PATH"), "{older:?}");
+        assert_eq!(said("nowhere").len(), 2);
+    }
+
+    #[test]
+    fn a_registration_by_path_is_not_looked_for() {
+        assert_eq!(bare_name("/opt/ralph-stop-hook"), None);
+        assert_eq!(bare_name("ralph-stop-hook settings").as_deref(), Some("ralph-stop-hook"));
+        assert_eq!(bare_name("\"$HOME/.local/bin/ralph-stop-hook\" settings"), None);
+    }
+}

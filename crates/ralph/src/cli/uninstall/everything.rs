@@ -1,0 +1,89 @@
+//! `ralph uninstall --all`: what installing and using Ralph has left on this machine, but what a person may
+//! want to look at again: the archive of loops, versions of plans, the files of sessions.
+//!
+//! Only names that are ours are removed. A loop that has not ended is not ours to forget, and neither is
+//! an installation that needs the executables.
+
+use super::super::exit::{Exit, refused};
+use super::super::install::record::{Install, Record};
+use super::super::places::Places;
+use super::super::screen::visible;
+use super::super::tell::tell;
+use anyhow::Result;
+use ralph_core::registration::{COMMAND_LINE, HOOK_EXECUTABLES};
+use ralph_core::state::Phase;
+use ralph_io::{lifecycle, outside};
+use std::path::Path;
+
+/// What Ralph keeps to work by. Locks are named after what they guard.
+const WORKED_BY: [&str; 10] = [
+    "always",
+    "backups",
+    "checks",
+    "install.json",
+    "loops",
+    "loops.lock",
+    "manifest",
+    "rounds",
+    "trees",
+    "trust",
+];
+
+/// What a person may want again.
+const KEPT: [&str; 3] = ["archive", "refine", "sessions"];
+
+/// Why not everything can be removed now.
+pub(super) fn check(places: &Places, record: &Record, settings: &Path) -> Result<()> {
+    let others = record.settings().find(|known| *known != settings && known.exists());
+    if let Some(other) = others {
+        let message = format!(
+            "Ralph is installed in `{}` as well, which needs the executables: take that back first",
+            visible(&other.display().to_string())
+        );
+        return Err(refused(Exit::No, message));
+    }
+    let open = lifecycle::all(&places.ralph)
+        .into_iter()
+        .filter_map(|(_, state)| state.ok())
+        .find(|state| state.phase != Phase::Ended);
+    open.map_or(Ok(()), |state| {
+        let id = visible(&state.loop_id);
+        let message = format!(
+            "loop {id} has not ended; `ralph cancel --loop {id}` puts it into the archive, then try again"
+        );
+        Err(refused(Exit::No, message))
+    })
+}
+
+/// Removes it, or says what it would; each thing is named.
+pub(super) fn remove(places: &Places, known: Option<&Install>, dry_run: bool) -> Result<()> {
+    let root = places.ralph.root();
+    let state = WORKED_BY.iter().map(|name| root.join(name));
+    let backups = known.map_or(&[][..], |known| &known.backups).iter().cloned();
+    let names = HOOK_EXECUTABLES.into_iter().chain([COMMAND_LINE]);
+    let executables = names.map(|name| places.executables.join(name));
+    for path in state.chain(backups).chain(executables) {
+        if path.symlink_metadata().is_err() {
+            continue;
+        }
+        tell!("  remove `{}`", path.display());
+        if !dry_run {
+            outside::remove_all(&path)?;
+        }
+    }
+    if !dry_run {
+        let archive = root.join("archive");
+        let prefix = places.executables.parent().unwrap_or(root);
+        for folder in [&places.executables, prefix, &archive, root] {
+            outside::remove_empty_folder(folder);
+        }
+    }
+    Ok(())
+}
+
+/// What of Ralph's own folder stays, for the list of what is left.
+pub(super) fn kept(places: &Places) -> Vec<String> {
+    let root = places.ralph.root();
+    let folders = KEPT.iter().map(|name| root.join(name)).filter(|folder| folder.is_dir());
+    folders.map(|folder| format!("`{}`", folder.display())).collect()
+}

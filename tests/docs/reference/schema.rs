@@ -1,0 +1,204 @@
+//! Makes the schemas from the types.
+
+use super::source::{Member, Source, Type};
+use ralph_core::arguments::Number;
+use ralph_core::facts::{KINDS, page};
+use ralph_core::permission::Mode;
+use serde_json::{Map, Value, json};
+
+const DRAFT: &str = "https://json-schema.org/draft/2020-12/schema";
+
+/// Of the state file, as this version writes it.
+pub(super) fn state(source: &Source) -> Value {
+    let mut made = Made { source, defs: Map::new(), all_may_be_absent: false };
+    let top = made.object("state", "LoopState");
+    let title = "The state of a loop: loops/<loop_id>/state.json below $RALPH_HOME";
+    document(title, top, made.defs)
+}
+
+/// Of `.claude/ralph.toml` and `config.toml`, as this version reads them.
+pub(super) fn settings(source: &Source) -> Value {
+    let mut made = Made { source, defs: Map::new(), all_may_be_absent: true };
+    let mut top = made.object("settings", "Settings");
+    let sections = [
+        ("backpressure", "check/choice", "Choice"),
+        ("context", "facts/choice", "Choice"),
+        ("client", "settings/client", "Client"),
+        ("refine", "settings/refine", "Refine"),
+    ];
+    for (name, module, kind) in sections {
+        let about = top["properties"][name]["description"].take();
+        let mut section = made.object(module, kind);
+        // What is said of the member is about the code; of the section, about what is in it.
+        if section["description"].is_null() {
+            section["description"] = about;
+        }
+        top["properties"][name] = section;
+    }
+    bounds(&mut top, &mut made.defs);
+    close(&mut top);
+    made.defs.values_mut().for_each(close);
+    document("Settings of Ralph: .claude/ralph.toml, ~/.config/ralph/config.toml", top, made.defs)
+}
+
+fn document(title: &str, top: Value, defs: Map<String, Value>) -> Value {
+    let mut document = json!({"$schema": DRAFT, "title": title});
+    let members = document.as_object_mut().expect("it is an object");
+    members.extend(top.as_object().expect("a type with members").clone());
+    if !defs.is_empty() {
+        members.insert("$defs".to_owned(), Value::Object(defs));
+    }
+    document
+}
+
+/// What the code refuses besides a wrong shape; another test compares the two, value by value.
+fn bounds(top: &mut Value, defs: &mut Map<String, Value>) {
+    for (name, number) in [
+        ("max_iterations", Number::MaxIterations),
+        ("max_minutes", Number::MaxMinutes),
+        ("stall_limit", Number::StallLimit),
+        ("max_workers", Number::MaxWorkers),
+    ] {
+        between(&mut top["properties"][name], 1, number.most());
+    }
+    top["properties"]["completion"] = json!({
+        "description": top["properties"]["completion"]["description"],
+        "enum": ["verified", "token"],
+    });
+    let section = |name: &str| format!("/properties/{name}/properties");
+    let budget = top.pointer_mut(&(section("backpressure") + "/budget_seconds"));
+    between(budget.expect("it is there"), 1, 600);
+    let size = top.pointer_mut(&(section("context") + "/size")).expect("it is there");
+    between(size, 500, page::MOST as u64);
+    let names: Vec<&str> = KINDS.iter().map(|kind| kind.name).collect();
+    for list in ["off", "also"] {
+        let list = top.pointer_mut(&format!("{}/{list}/items", section("context")));
+        *list.expect("it is there") = json!({"enum": names});
+    }
+    for name in ["max_iterations", "plateau_threshold", "min_iterations"] {
+        let number = top.pointer_mut(&format!("{}/{name}", section("refine")));
+        between(number.expect("it is there"), 1, 10_000);
+    }
+    let mode = top.pointer_mut(&(section("client") + "/permission_mode")).expect("it is there");
+    let names = Mode::names();
+    let names: Vec<&str> = names.split(", ").map(|name| name.trim_matches('`')).collect();
+    *mode = json!({"description": mode["description"], "enum": names});
+    let own = defs.get_mut("Own").expect("a check of one's own");
+    own["required"] = json!(["name", "command"]);
+    own["properties"]["name"]["minLength"] = json!(1);
+    own["properties"]["command"]["minLength"] = json!(1);
+}
+
+fn between(number: &mut Value, least: u64, most: u64) {
+    (number["minimum"], number["maximum"]) = (json!(least), json!(most));
+}
+
+/// A name that nobody knows is an error in settings.
+fn close(schema: &mut Value) {
+    if schema["properties"].is_object() {
+        schema["additionalProperties"] = json!(false);
+        let inner = schema["properties"].as_object_mut().expect("they are members");
+        inner.values_mut().for_each(close);
+    }
+}
+
+struct Made<'a> {
+    source: &'a Source,
+    defs: Map<String, Value>,
+    all_may_be_absent: bool,
+}
+
+impl Made<'_> {
+    /// A type with members, as a schema of its own.
+    fn object(&mut self, module: &str, name: &str) -> Value {
+        let (module, found) = self.source.find(module, name).expect(name);
+        let Type::Struct { about, members } = found else { panic!("`{name}` has no members") };
+        let mut properties = Map::new();
+        let mut required = Vec::new();
+        let mut rest = None;
+        for member in members {
+            if member.rest {
+                rest = Some(self.member(module, member));
+                continue;
+            }
+            properties.insert(member.name.clone(), self.member(module, member));
+            if !member.optional && !self.all_may_be_absent {
+                required.push(member.name.clone());
+            }
+        }
+        let mut schema = json!({"type": "object"});
+        if !about.is_empty() && !self.all_may_be_absent {
+            schema["description"] = json!(about);
+        }
+        schema["properties"] = Value::Object(properties);
+        if !required.is_empty() {
+            schema["required"] = json!(required);
+        }
+        if rest.is_some() {
+            // Kept as they are when the document is written again.
+            schema["additionalProperties"] = json!(true);
+        }
+        schema
+    }
+
+    fn member(&mut self, module: &str, member: &Member) -> Value {
+        let mut schema = self.kind(module, &member.kind, member.optional || self.all_may_be_absent);
+        if schema == json!(true) {
+            schema = json!({});
+        }
+        schema["description"] = json!(member.about.replace("[`", "`").replace("`]", "`"));
+        schema
+    }
+
+    /// A member that is left out when it is none is never `null`.
+    fn kind(&mut self, module: &str, kind: &str, left_out: bool) -> Value {
+        let inside = |head: &str| kind.strip_prefix(head)?.strip_suffix('>');
+        if let Some(inner) = inside("Option<") {
+            let schema = self.kind(module, inner, false);
+            return if left_out { schema } else { json!({"anyOf": [schema, {"type": "null"}]}) };
+        }
+        if let Some(inner) = inside("Vec<") {
+            return json!({"type": "array", "items": self.kind(module, inner, false)});
+        }
+        if let Some(inner) = inside("BTreeMap<String, ") {
+            let inner = self.kind(module, inner, false);
+            return json!({"type": "object", "additionalProperties": inner});
+        }
+        match kind {
+            "String" => json!({"type": "string"}),
+            "bool" => json!({"type": "boolean"}),
+            "u32" => json!({"type": "integer", "minimum": 0, "maximum": u32::MAX}),
+            "u64" | "usize" => json!({"type": "integer", "minimum": 0}),
+            "i32" => json!({"type": "integer", "minimum": i32::MIN, "maximum": i32::MAX}),
+            "Timestamp" => json!({"type": "string", "format": "date-time"}),
+            "Value" | "Extra" => json!(true),
+            name => {
+                self.define(module, name);
+                json!({"$ref": format!("#/$defs/{name}")})
+            }
+        }
+    }
+
+    fn define(&mut self, module: &str, name: &str) {
+        if self.defs.contains_key(name) {
+            return;
+        }
+        let found = self.source.find(module, name);
+        let (_, found) = found.unwrap_or_else(|| panic!("no type `{name}` is known"));
+        let schema = match found {
+            Type::Struct { .. } => {
+                // Two types that name each other would go on for ever.
+                self.defs.insert(name.to_owned(), Value::Null);
+                self.object(module, name)
+            }
+            Type::Words { about, words, open: true } => json!({
+                "description": about,
+                "anyOf": [{"enum": words}, {"type": "string", "description": "a word of a newer version"}],
+            }),
+            Type::Words { about, words, open: false } => {
+                json!({"description": about, "enum": words})
+            }
+        };
+        self.defs.insert(name.to_owned(), schema);
+    }
+}
