@@ -25,6 +25,9 @@ mod interference;
 mod isolation;
 mod kept;
 mod loops;
+#[allow(dead_code)]
+#[path = "../support/orchestrated.rs"]
+mod orchestrated;
 mod parallel;
 mod parallel_run;
 mod person;
@@ -40,6 +43,7 @@ mod rig;
 #[path = "../support/round.rs"]
 #[allow(dead_code, unreachable_pub)]
 mod round;
+mod session;
 mod signals;
 #[path = "../beads/stand_in.rs"]
 mod stand_in_bd;
@@ -123,6 +127,7 @@ fn trials(ignored: bool) -> Vec<Trial> {
         ("refining", refining::TESTS),
         ("refining_beside", refining_beside::TESTS),
         ("refining_typed", refining_typed::TESTS),
+        ("session", session::TESTS),
         ("parallel_run", parallel_run::TESTS),
         ("loops", loops::TESTS),
         ("interference", interference::TESTS),

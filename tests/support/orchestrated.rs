@@ -19,7 +19,7 @@ impl Called {
 
     /// Its mode; those that are not said by their agent.
     pub(crate) fn mode(&self) -> String {
-        match (self.said("MODE").as_str(), self.kind.ends_with("Executor")) {
+        match (self.said("MODE").as_str(), self.prompt.contains("\nATTEMPT_NUMBER: ")) {
             ("", true) => "EXECUTE".to_owned(),
             ("", false) => "TASK_REVIEW".to_owned(),
             (mode, _) => mode.to_owned(),
@@ -34,7 +34,9 @@ impl Called {
 
 /// The calls that a text of Ralph's names.
 pub(crate) fn calls_in(text: &str) -> Vec<Called> {
-    let Some((_, next)) = text.split_once("Next: ") else { return Vec::new() };
+    let Some((_, next)) = text.rsplit_once("Next: ") else { return Vec::new() };
+    // What the client puts around it.
+    let next = next.split("\n<").next().unwrap();
     let parts: Vec<&str> = next.split("subagent_type `").skip(1).collect();
     let call = |part: &&str| {
         let (kind, rest) = part.split_once('`').unwrap();

@@ -1,0 +1,384 @@
+//! An orchestrated session in the real client: a conversation that does what `Next:` says, and agents that write what
+//! they are called for.
+//!
+//! Skill, agents and hooks are what `ralph install` puts there.
+
+use std::collections::HashMap;
+use std::fs;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+
+use ralph::standin::{Gate, Request, Script, StandIn, Turn};
+use serde_json::{Value, json};
+
+use crate::Test;
+use crate::kept::{installed, session_entries, the_live};
+use crate::orchestrated::{self, Called, calls_in, six_tasks};
+use crate::support::{PATIENCE, World};
+
+pub(crate) const TESTS: &[Test] = tests![
+    six_tasks_in_three_waves_a_failure_rework_feedback_and_a_second_iteration,
+    a_steer_and_a_pause_in_the_middle_of_a_batch,
+    a_client_that_is_killed_while_any_agent_works_goes_on_where_it_was,
+    a_model_that_does_the_work_itself_or_calls_what_is_not_next_is_refused,
+    a_damaged_progress_is_repaired_by_the_planner_who_is_told_the_line,
+    an_agent_in_the_background_is_known_by_its_transcript,
+];
+
+const START: &str = "/ralph-v2 \"Build a door\" --ac 'the project is there=test -f README.md'";
+
+/// What is special about the agents of a session.
+#[derive(Clone, Default)]
+struct Cast {
+    script: orchestrated::Script,
+    /// The call that waits at the gate, each time it is made.
+    held: Option<(&'static str, Gate)>,
+}
+
+fn cast(script: orchestrated::Script) -> Cast {
+    Cast { script, held: None }
+}
+
+/// The folder of the only session.
+fn folder(world: &World) -> PathBuf {
+    let mut folders = fs::read_dir(world.project().join(".ralph-sessions")).unwrap().flatten();
+    folders.find(|entry| entry.path().is_dir()).expect("there is a session").path()
+}
+
+fn called(request: &Request) -> Called {
+    let text = request.first_user_text();
+    let (_, rest) = text.split_once("SESSION_PATH: ").expect("an agent has a prompt");
+    let prompt = format!("SESSION_PATH: {}", rest.split("\n<").next().unwrap().trim_end());
+    Called { kind: String::new(), prompt }
+}
+
+/// What an agent does, one tool after another. The client wants a file read before it is written again, and marks are
+/// set by the command that they are for.
+fn steps(cast: &Cast, folder: &std::path::Path, call: &Called) -> Vec<Turn> {
+    let mut steps = Vec::new();
+    let id = folder.file_name().unwrap().to_str().unwrap();
+    let before = fs::read_to_string(folder.join("progress.md")).unwrap_or_default();
+    for (path, text) in cast.script.writes(folder, call) {
+        let whole = folder.join(&path);
+        let is_mark = path == "progress.md" && whole.exists() && call.mode() != "REPAIR_STATE";
+        if is_mark {
+            let changed = text.lines().zip(before.lines()).find(|(new, old)| new != old);
+            let (new, _) = changed.expect("a line is marked");
+            let (mark, task) = new.trim_start_matches("- ").split_once("] ").unwrap();
+            let task = task.split([' ', '(']).next().unwrap();
+            steps.push(Turn::bash(&format!("ralph session mark {task} '{mark}]' --id {id}")));
+            continue;
+        }
+        if whole.exists() {
+            steps.push(Turn::tool("Read", json!({"file_path": whole})));
+        }
+        steps.push(Turn::tool("Write", json!({"file_path": whole, "content": text})));
+    }
+    steps
+}
+
+/// Gives the conversation its agents.
+fn join(conversation: Script, cast: Cast, world: &World) -> Script {
+    let project = world.project();
+    let todo: Arc<Mutex<HashMap<String, Vec<Turn>>>> = Arc::default();
+    let agent = Script::new().answer_with(move |request| {
+        let call = called(request);
+        let done = request.tool_results().len();
+        let folder = project.join(call.said("SESSION_PATH").trim_end_matches('/'));
+        let mut todo = todo.lock().unwrap();
+        if done == 0 {
+            todo.insert(call.prompt.clone(), steps(&cast, &folder, &call));
+            if let Some((held, gate)) = &cast.held
+                && call.short().starts_with(held)
+            {
+                return Turn::held(gate).then_tool("Bash", json!({"command": "true"}));
+            }
+            return Turn::bash("true");
+        }
+        let steps = &todo[&call.prompt];
+        steps.get(done - 1).cloned().unwrap_or_else(|| Turn::text("It is in the files."))
+    });
+    conversation.subagent("SESSION_PATH: ", agent)
+}
+
+fn agent_call(call: &Called, in_background: bool) -> Value {
+    json!({"subagent_type": call.kind, "description": call.short(), "prompt": call.prompt,
+        "run_in_background": in_background})
+}
+
+/// What a conversation that obeys does now; none where nothing is told.
+fn obey(request: &Request, in_background: bool) -> Option<Turn> {
+    let calls = calls_in(&request.news());
+    let nothing = || Turn::of(Vec::new());
+    let add = |turn: Turn, call: &Called| turn.then_tool("Agent", agent_call(call, in_background));
+    (!calls.is_empty()).then(|| calls.iter().fold(nothing(), add))
+}
+
+fn obedient() -> Script {
+    Script::new()
+        .answer_with(|request| obey(request, false).unwrap_or_else(|| Turn::text("I wait.")))
+}
+
+/// How the loops of this world have ended, the oldest first.
+fn endings(world: &World) -> Vec<String> {
+    let folders = fs::read_dir(world.ralph_home().join("archive")).into_iter().flatten();
+    let mut all: Vec<(String, String)> = folders
+        .map(|folder| fs::read_to_string(folder.unwrap().path().join("state.json")).unwrap())
+        .map(|text| serde_json::from_str::<Value>(&text).unwrap())
+        .map(|state| {
+            let word = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+            (word(&state["loop_id"]), word(&state["ending"]["kind"]))
+        })
+        .collect();
+    all.sort();
+    all.into_iter().map(|(_, kind)| kind).collect()
+}
+
+fn progress(world: &World) -> String {
+    fs::read_to_string(folder(world).join("progress.md")).unwrap_or_default()
+}
+
+/// Which agents were begun, in order.
+fn begun(stand_in: &StandIn) -> Vec<String> {
+    let first = |request: &&Request| request.tool_results().is_empty();
+    let requests = stand_in.subagent_requests();
+    requests.iter().filter(first).map(|request| called(request).short()).collect()
+}
+
+fn six_tasks_in_three_waves_a_failure_rework_feedback_and_a_second_iteration() {
+    let world = installed();
+    let mut script = six_tasks();
+    script.fails.insert("task-4", 1);
+    script.assessments = vec!["Gaps Identified", "Complete"];
+    let stand_in = StandIn::start(join(obedient(), cast(script.clone()), &world)).unwrap();
+    world.client(&stand_in).prompt(START).result();
+    assert_eq!(endings(&world), ["awaiting_feedback"], "{}", progress(&world));
+    let begun = begun(&stand_in);
+    let times = |short: &str| begun.iter().filter(|one| *one == short).count();
+    assert_eq!(begun[..4], ["INITIALIZE", "brainstorm", "research", "TASK_BREAKDOWN"]);
+    for task in 1..=6 {
+        let expected = if task == 4 { 2 } else { 1 };
+        assert_eq!(times(&format!("EXECUTE task-{task}")), expected, "{begun:?}");
+        assert_eq!(times(&format!("TASK_REVIEW task-{task}")), expected, "{begun:?}");
+    }
+    let at = |short: &str| begun.iter().position(|one| one == short).unwrap();
+    assert!(
+        at("EXECUTE task-3") > at("TASK_REVIEW task-2")
+            && at("EXECUTE task-6") > at("TASK_REVIEW task-5")
+    );
+    assert_eq!(begun[begun.len() - 2..], ["SESSION_REVIEW", "UPDATE_METADATA"]);
+
+    world.ralph(&["session", "feedback", "new"]).exits(0);
+    let batches = folder(&world).join("iterations/2/feedbacks");
+    let batch = fs::read_dir(batches).unwrap().next().unwrap().unwrap().path().join("feedbacks.md");
+    let heading = "## Critical Issues\n";
+    let text = fs::read_to_string(&batch).unwrap();
+    fs::write(&batch, text.replace(heading, &format!("{heading}- [ ] **ISS-001**: It squeaks\n")))
+        .unwrap();
+    let stand_in = StandIn::start(join(obedient(), cast(script), &world)).unwrap();
+    world.client(&stand_in).prompt("/ralph-v2").result();
+    assert_eq!(endings(&world), ["awaiting_feedback", "complete"], "{}", progress(&world));
+    assert_eq!(
+        self::begun(&stand_in),
+        [
+            "feedback-analysis",
+            "research",
+            "UPDATE",
+            "REBREAKDOWN",
+            "EXECUTE fix-2",
+            "TASK_REVIEW fix-2",
+            "SESSION_REVIEW",
+            "UPDATE_METADATA"
+        ]
+    );
+    let before = fs::read_to_string(folder(&world).join("plan.iteration-1.md")).unwrap();
+    assert_eq!(before, "Goal: a door\n");
+}
+
+fn a_steer_and_a_pause_in_the_middle_of_a_batch() {
+    let (world, gate) = (installed(), Gate::new());
+    let script =
+        orchestrated::Script { tasks: vec![("task-1", ""), ("task-2", "task-1")], ..six_tasks() };
+    let held = Some(("EXECUTE task-1", gate.clone()));
+    let stand_in =
+        StandIn::start(join(obedient(), Cast { script: script.clone(), held }, &world)).unwrap();
+    std::thread::scope(|scope| {
+        let run = scope.spawn(|| world.client(&stand_in).prompt(START));
+        gate.wait_until_reached(PATIENCE).unwrap();
+        world.ralph(&["signal", "steer", "use oak"]).exits(0);
+        world.ralph(&["session", "signal", "pause", "lunch"]).exits(0);
+        gate.open();
+        run.join().unwrap();
+    });
+    let state = the_live(&world).state;
+    assert_eq!((&state["phase"], &state["pause"]["cause"]), (&json!("paused"), &json!("person")));
+    let first: Vec<Request> = stand_in.subagent_requests();
+    let heard = |request: &&Request| {
+        called(request).short() == "EXECUTE task-1" && request.news().contains("use oak")
+    };
+    assert_eq!(first.iter().filter(heard).count(), 1, "the executor at work has heard it once");
+    assert!(
+        begun(&stand_in).iter().all(|short| !short.starts_with("TASK_REVIEW")),
+        "nothing was begun after"
+    );
+    let stand_in = StandIn::start(join(obedient(), cast(script), &world)).unwrap();
+    let session = session_entries(&world).pop().unwrap();
+    world.client(&stand_in).args(&["--resume", &session]).prompt("/ralph-v2").result();
+    assert_eq!(endings(&world), ["complete"], "{}", progress(&world));
+    let requests = stand_in.subagent_requests();
+    let second = requests.iter().map(called).find(|call| call.short() == "EXECUTE task-2").unwrap();
+    assert!(second.prompt.contains("SIGNAL: STEER: use oak"), "{}", second.prompt);
+    assert_eq!(fs::read_dir(folder(&world).join("signals/inputs")).unwrap().count(), 0);
+}
+
+/// Who works in which state of a session.
+const PLACES: [(&str, &str); 8] = [
+    ("INITIALIZE", ""),
+    ("brainstorm", "PLANNING"),
+    ("research", "PLANNING"),
+    ("TASK_BREAKDOWN", "PLANNING"),
+    ("EXECUTE task-1", "EXECUTING_BATCH"),
+    ("TASK_REVIEW task-1", "REVIEWING_BATCH"),
+    ("SESSION_REVIEW", "SESSION_REVIEW"),
+    ("UPDATE_METADATA", "SESSION_REVIEW"),
+];
+
+fn a_client_that_is_killed_while_any_agent_works_goes_on_where_it_was() {
+    let world = installed();
+    let script = orchestrated::Script { tasks: vec![("task-1", "")], ..six_tasks() };
+    let mut session = String::new();
+    for (at, (place, state)) in PLACES.into_iter().enumerate() {
+        let gate = Gate::new();
+        let held = Some((place, gate.clone()));
+        let cast = Cast { script: script.clone(), held };
+        let stand_in = StandIn::start(join(obedient(), cast, &world)).unwrap();
+        let resumed = ["--resume".to_owned(), session.clone()];
+        let args: Vec<&str> =
+            if at == 0 { Vec::new() } else { resumed.iter().map(String::as_str).collect() };
+        let prompt = if at == 0 { START } else { "Go on." };
+        world
+            .client(&stand_in)
+            .args(&args)
+            .killed_after(prompt, || gate.wait_until_reached(PATIENCE).unwrap());
+        session = session_entries(&world).pop().expect("it is bound to its session");
+        let metadata = fs::read_to_string(folder(&world).join("metadata.yaml")).unwrap_or_default();
+        assert!(
+            state.is_empty() || metadata.contains(&format!("state: {state}")),
+            "{place}: {metadata}"
+        );
+        assert_eq!(begun(&stand_in).last().map(String::as_str), Some(place));
+    }
+    let stand_in = StandIn::start(join(obedient(), cast(script), &world)).unwrap();
+    world.client(&stand_in).args(&["--resume", &session]).prompt("Go on.").result();
+    assert_eq!(endings(&world), ["complete"], "{}", progress(&world));
+    assert_eq!(begun(&stand_in), ["UPDATE_METADATA"]);
+}
+
+fn a_model_that_does_the_work_itself_or_calls_what_is_not_next_is_refused() {
+    let world = installed();
+    let project = world.project();
+    let n = AtomicUsize::new(0);
+    let refused: Arc<Mutex<Vec<String>>> = Arc::default();
+    let heard = Arc::clone(&refused);
+    let next: Arc<Mutex<Vec<Called>>> = Arc::default();
+    let conversation = Script::new().answer_with(move |request| {
+        let calls = calls_in(&request.news());
+        if calls.first().is_some_and(|call| call.mode() == "INITIALIZE")
+            && n.load(Ordering::SeqCst) == 0
+        {
+            return obey(request, false).unwrap();
+        }
+        let mut next = next.lock().unwrap();
+        if next.is_empty() && calls.is_empty() {
+            return Turn::text("I wait.");
+        }
+        let turn = n.fetch_add(1, Ordering::SeqCst);
+        if turn > 0 {
+            heard.lock().unwrap().push(request.news());
+        }
+        if turn == 0 {
+            *next = calls;
+        }
+        let sessions = project.join(".ralph-sessions");
+        let folder = fs::read_dir(&sessions).unwrap().flatten().next().unwrap().path();
+        let call = next.first().expect("a call comes next").clone();
+        let with = |prompt: String| Called { prompt, ..call.clone() };
+        match turn {
+            0 => {
+                Turn::tool("Write", json!({"file_path": folder.join("plan.md"), "content": "mine"}))
+            }
+            1 => Turn::bash(&format!("echo mine > {}/tasks.md", folder.display())),
+            2 => Turn::bash("ralph session mark plan-brainstorm done"),
+            3 => Turn::tool(
+                "Agent",
+                agent_call(&with(format!("{}\nMODE: research", call.prompt)), false),
+            ),
+            4 => {
+                let other = Called { kind: "Ralph-v2-Executor".to_owned(), ..call.clone() };
+                Turn::tool("Agent", agent_call(&other, false))
+            }
+            5 => Turn::tool("Agent", agent_call(&with("Do it all".to_owned()), false)),
+            _ => Turn::text("I give up."),
+        }
+    });
+    let cast = cast(six_tasks());
+    let stand_in = StandIn::start(join(conversation, cast, &world)).unwrap();
+    world.client(&stand_in).prompt(&START.replace("--ac", "--stall-limit 1 --ac"));
+    let refused = refused.lock().unwrap();
+    for (at, words) in [
+        "writes no artefact of the session",
+        "would change the session's folder by a command",
+        "writes no artefact of the session",
+        "exactly one mode",
+        "not the call that comes next",
+        "not the call that comes next",
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        assert!(refused[at].contains(words), "{at}: {}", refused[at]);
+    }
+    assert_eq!(begun(&stand_in), ["INITIALIZE"], "nobody else was called");
+    assert_eq!(fs::read_to_string(folder(&world).join("plan.md")).unwrap(), "Goal: a door\n");
+    assert_eq!(the_live(&world).state["phase"], "paused", "it rests");
+}
+
+fn a_damaged_progress_is_repaired_by_the_planner_who_is_told_the_line() {
+    let (world, gate) = (installed(), Gate::new());
+    let script =
+        orchestrated::Script { tasks: vec![("task-1", ""), ("task-2", "")], ..six_tasks() };
+    let held = Some(("EXECUTE task-1", gate.clone()));
+    let stand_in = StandIn::start(join(obedient(), Cast { script, held }, &world)).unwrap();
+    let mut line = 0;
+    std::thread::scope(|scope| {
+        let run = scope.spawn(|| world.client(&stand_in).prompt(START));
+        gate.wait_until_reached(PATIENCE).unwrap();
+        let path = folder(&world).join("progress.md");
+        let text = fs::read_to_string(&path).unwrap();
+        let at = text.lines().position(|line| line.ends_with("task-2")).unwrap();
+        let mut lines: Vec<&str> = text.lines().collect();
+        lines.insert(at, "- [?] task-9");
+        line = at + 1;
+        let text = lines.join("\n") + "\n";
+        fs::write(path, text).unwrap();
+        gate.open();
+        run.join().unwrap();
+    });
+    let requests = stand_in.subagent_requests();
+    let repair = requests.iter().map(called).find(|call| call.short() == "REPAIR_STATE");
+    let repair = repair.expect("the planner is called");
+    assert!(repair.prompt.contains(&format!("progress.md:{line}")), "{}", repair.prompt);
+    assert_eq!(endings(&world), ["complete"], "{}", progress(&world));
+}
+
+fn an_agent_in_the_background_is_known_by_its_transcript() {
+    let world = installed();
+    let script =
+        orchestrated::Script { tasks: vec![("task-1", ""), ("task-2", "")], ..six_tasks() };
+    let conversation = Script::new()
+        .answer_with(|request| obey(request, true).unwrap_or_else(|| Turn::text("I wait.")));
+    let stand_in = StandIn::start(join(conversation, cast(script), &world)).unwrap();
+    world.client(&stand_in).prompt(START).result();
+    assert_eq!(endings(&world), ["complete"], "{}", progress(&world));
+}
