@@ -361,7 +361,10 @@ fn a_damaged_progress_is_repaired_by_the_planner_who_is_told_the_line() {
         lines.insert(at, "- [?] task-9");
         line = at + 1;
         let text = lines.join("\n") + "\n";
-        fs::write(path, text).unwrap();
+        // In one step: another executor may read it at this moment.
+        let whole = path.with_extension("whole");
+        fs::write(&whole, text).unwrap();
+        fs::rename(whole, path).unwrap();
         gate.open();
         run.join().unwrap();
     });
