@@ -27,6 +27,7 @@
 //! | a failed task is tried again as often as the guardrails let; then those behind it are skipped | `waves` |
 //! | SESSION_REVIEW: assessment to status; COMPLETE: success or feedback | `machine/closing.rs` |
 //! | every iteration's plan is kept, and never again changed | `change::Change::KeepPlan`, [`rules`] |
+//! | executors side by side, reviewers side by side, all others alone | `machine/alone.rs` |
 //! | timeouts: again, 30 s, 60 s, 60 s, then split or give up | [`recovery`], `machine/give.rs` |
 //! | signals: four words, and where the router listens | [`signal`] |
 //! | one mode or one task for each call; the prompt is the one that was given | [`invocation`], [`rules`] |

@@ -4,6 +4,7 @@
 //! whoever is killed between two steps finds the session where it was. A state that moves on without a
 //! call moves on within one question; the changes of the way are given together.
 
+mod alone;
 mod batches;
 mod closing;
 mod give;
@@ -162,6 +163,9 @@ pub fn next(seen: &Snapshot, now: Timestamp) -> Step {
 }
 
 fn turn(view: &View<'_>, state: State, found: &[Finding]) -> Turn {
+    if let Some(turn) = alone::waits(view, state) {
+        return turn;
+    }
     if state == State::RepairState {
         return resolve::repair(view, found);
     }

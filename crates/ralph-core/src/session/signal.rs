@@ -134,6 +134,26 @@ pub fn is_for_router(content: &str) -> bool {
     matches!(Signal::read("", content).word, Word::Pause | Word::Stop)
 }
 
+/// What agents were told, as the signals that it came from.
+pub fn parts(told: &str) -> Vec<(Word, String)> {
+    let mut parts: Vec<(Word, String)> = Vec::new();
+    for line in told.lines() {
+        let begins = [Word::Steer, Word::Info].into_iter().find_map(|word| {
+            let text = line.strip_prefix(word.as_str())?.strip_prefix(": ")?;
+            Some((word, text.to_owned()))
+        });
+        match (begins, parts.last_mut()) {
+            (Some(part), _) => parts.push(part),
+            (None, Some((_, text))) => {
+                text.push('\n');
+                text.push_str(line);
+            }
+            (None, None) => parts.push((Word::Info, line.to_owned())),
+        }
+    }
+    parts
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -187,6 +207,20 @@ mod tests {
         assert_eq!(over.held, None);
         assert_eq!(over.names, ["0", "1", "2"]);
         assert_eq!(over.told, "STEER: a\nINFO: go on");
+    }
+
+    #[test]
+    fn what_was_told_can_be_said_again() {
+        let all = signals(&["STEER: a\nof two lines", "INFO: b"]);
+        let told = listen(State::ExecutingBatch, &all).told;
+        let again: Vec<Signal> = parts(&told)
+            .into_iter()
+            .zip(["0", "1"])
+            .map(|((word, text), name)| Signal { name: name.to_owned(), word, text })
+            .collect();
+        assert_eq!(again, all);
+        assert_eq!(parts("x"), [(Word::Info, "x".to_owned())]);
+        assert_eq!(parts(""), []);
     }
 
     #[test]

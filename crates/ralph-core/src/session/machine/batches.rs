@@ -2,7 +2,7 @@
 
 use super::super::agents::Mode;
 use super::super::change::Change;
-use super::super::invocation::Invocation;
+use super::super::invocation::{Invocation, Running};
 use super::super::place::Place;
 use super::super::progress::{Entry, Status};
 use super::super::report::next_attempt;
@@ -84,15 +84,20 @@ enum UnderWay {
 fn under_way(view: &View<'_>, entry: &Entry) -> UnderWay {
     let allowed = SignedDuration::from_mins(i64::from(view.picture.rails.task_wip_minutes));
     let Some(said) = entry.said("started") else { return UnderWay::Undated };
-    let Some(started) = moment(said) else { return UnderWay::Undated };
+    let Some(noted) = moment(said) else { return UnderWay::Undated };
+    let running = view.seen.running.as_deref().unwrap_or_default();
+    let is_its = |one: &&Running| one.key.mode == Mode::Execute && one.key.task == entry.id;
+    // Whoever was called again for it may not have noted so yet.
+    let begun = running.iter().find(is_its).map(|one| one.since);
+    let started = begun.map_or(noted, |begun| begun.max(noted));
     let Ok(end) = started.checked_add(allowed) else { return UnderWay::Undated };
     if view.now > end {
         return UnderWay::Stale(said.to_owned());
     }
-    let is_gone = view.seen.running.as_ref().is_some_and(|running| {
-        !running.iter().any(|one| one.key.mode == Mode::Execute && one.key.task == entry.id)
-    });
-    if is_gone { UnderWay::Abandoned } else { UnderWay::Until(end) }
+    match view.seen.running.is_some() && begun.is_none() {
+        true => UnderWay::Abandoned,
+        false => UnderWay::Until(end),
+    }
 }
 
 /// `2026-01-31T12:00:00Z`, or with an offset as `date` writes it.

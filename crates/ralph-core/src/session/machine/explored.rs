@@ -18,6 +18,8 @@ use super::{Act, Step, met, next};
 use jiff::{SignedDuration, Timestamp};
 use std::collections::{BTreeSet, HashMap};
 
+mod together;
+
 /// The ways that calls may end in, and how far a session goes.
 struct Bounds {
     /// These modes may also end without anything.

@@ -1,0 +1,27 @@
+//! What is under way and lets nothing else begin.
+//!
+//! Executors work side by side, and so do reviewers; whatever else is called works alone. An agent marks
+//! its work as done before its call has ended: whoever asks in between must not begin the next step.
+
+use super::super::agents::Mode;
+use super::super::state::State;
+use super::step::Act;
+use super::{Turn, View};
+
+/// Waits, where a call is under way that is not one of this state's batch.
+pub(super) fn waits(view: &View<'_>, state: State) -> Option<Turn> {
+    let running = view.seen.running.as_deref().unwrap_or_default();
+    let why = || "for a call that is under way".to_owned();
+    running
+        .iter()
+        .any(|one| !is_of_batch(one.key.mode, state))
+        .then(|| Turn::Act(Act::Wait { until: None, why: why() }))
+}
+
+fn is_of_batch(mode: Mode, state: State) -> bool {
+    match state {
+        State::ExecutingBatch => matches!(mode, Mode::Execute | Mode::TimeoutFail),
+        State::ReviewingBatch => matches!(mode, Mode::TaskReview | Mode::TimeoutFail),
+        _ => false,
+    }
+}
