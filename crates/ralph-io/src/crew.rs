@@ -100,12 +100,21 @@ impl Crew {
 
     /// Passes on what a person has asked for.
     pub fn ask(&self, asked: Asked) {
+        self.send(asked, |_| true);
+    }
+
+    /// Passes it on to one of them.
+    pub fn ask_one(&self, name: &str, asked: Asked) {
+        self.send(asked, |member| member.name == name);
+    }
+
+    fn send(&self, asked: Asked, holds: impl Fn(&Member) -> bool) {
         let signal = match asked {
             Asked::Nothing => return,
             Asked::Finish => Signal::INT,
             Asked::End => Signal::TERM,
         };
-        for member in &self.members {
+        for member in self.members.iter().filter(|member| holds(member)) {
             let _ = kill_process(Pid::from_child(&member.child), signal);
         }
     }
@@ -121,15 +130,33 @@ impl Crew {
         watch: &Watch,
         until: Instant,
     ) -> Result<Vec<(String, Heard)>> {
+        self.wait_for_either(interrupts, watch, until).map(|(heard, _)| heard)
+    }
+
+    /// As [`Crew::wait`]; also says whether something has changed in what is watched. What changes while
+    /// something is heard is told by the next wait.
+    ///
+    /// # Errors
+    /// As [`Crew::wait`].
+    pub fn wait_for_either(
+        &mut self,
+        interrupts: &Interrupts,
+        watch: &Watch,
+        until: Instant,
+    ) -> Result<(Vec<(String, Heard)>, bool)> {
         let heard = self.take_in(interrupts)?;
         if !heard.is_empty() {
-            return Ok(heard);
+            return Ok((heard, false));
         }
         let pipes = self.members.iter().filter_map(|member| member.out.as_ref());
-        let open: Vec<BorrowedFd<'_>> = pipes.map(AsFd::as_fd).chain(watch.as_fd()).collect();
-        interrupts.wait(&open, until);
-        watch.forget()?;
-        self.take_in(interrupts)
+        let watched = watch.as_fd();
+        let open: Vec<BorrowedFd<'_>> = pipes.map(AsFd::as_fd).chain(watched).collect();
+        let readable = interrupts.wait(&open, until);
+        let has_changed = watched.is_some() && readable.last() == Some(&true);
+        if has_changed {
+            watch.forget()?;
+        }
+        Ok((self.take_in(interrupts)?, has_changed))
     }
 
     fn take_in(&mut self, interrupts: &Interrupts) -> Result<Vec<(String, Heard)>> {

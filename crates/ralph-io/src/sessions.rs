@@ -3,6 +3,7 @@
 //! A session's folder holds what its document says and nothing of ours. What else is known of it (what the
 //! person asked for, how calls went, what is being written) is in Ralph's home, where no agent writes.
 
+mod drive;
 mod own;
 mod pending;
 mod put;
