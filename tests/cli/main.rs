@@ -20,6 +20,7 @@ mod refine_inside;
 mod refine_tmux;
 mod replay;
 mod session;
+mod session_run;
 mod signal;
 mod starting;
 mod status;

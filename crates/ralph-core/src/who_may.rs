@@ -5,7 +5,7 @@
 
 /// Commands for a person only, each with what the person types in the session instead; an empty
 /// one can be given only in another terminal.
-pub const PERSONS_ONLY: [(&str, &str); 28] = [
+pub const PERSONS_ONLY: [(&str, &str); 29] = [
     ("start", "/ralph"),
     ("task import", "/ralph-plan"),
     ("plan", ""),
@@ -26,6 +26,7 @@ pub const PERSONS_ONLY: [(&str, &str); 28] = [
     ("session new", ""),
     ("session signal", ""),
     ("session feedback", ""),
+    ("session run", ""),
     ("signal", ""),
     ("install", ""),
     ("uninstall", ""),

@@ -91,16 +91,21 @@ impl Sessions {
     /// When its folder cannot be made, or a whole minute has no free name.
     pub fn begin_now(&self, request: &str, now: jiff::Timestamp) -> Result<SessionId> {
         for later in 0..60 {
-            let stamp = crate::clock::compact(now + jiff::SignedDuration::from_secs(later));
-            let stamp = stamp.replace('T', "-").replace('Z', "");
-            // The century is not part of the name.
-            let name = stamp.get(2..).unwrap_or_default();
-            let Ok(id) = SessionId::parse(name) else { bail!("the clock shows no time: {stamp}") };
+            let id = self.name_of(now + jiff::SignedDuration::from_secs(later))?;
             if self.begin(&id, request)? {
                 return Ok(id);
             }
         }
         bail!("each second of this minute has a session; say a name with `--id ID`")
+    }
+
+    /// The name of a session that begins at this moment, by the clock that a person sees.
+    ///
+    /// # Errors
+    /// When the clock shows no time.
+    pub fn name_of(&self, at: jiff::Timestamp) -> Result<SessionId> {
+        let name = at.to_zoned(jiff::tz::TimeZone::system()).strftime("%y%m%d-%H%M%S").to_string();
+        SessionId::parse(&name).map_err(|why| anyhow::anyhow!("the clock shows {name}: {why}"))
     }
 
     /// The session as it is; none if there is none of this name.

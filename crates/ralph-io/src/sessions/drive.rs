@@ -41,11 +41,11 @@ impl Sessions {
         self.calls(id).join(name)
     }
 
-    /// Keeps what a person said that a call is about to be told.
+    /// Notes a call that is about to be made, and what a person said that it is told.
     ///
     /// # Errors
     /// When it cannot be written.
-    pub fn keep_told(&self, id: &SessionId, name: &str, told: &str) -> Result<()> {
+    pub fn note_call(&self, id: &SessionId, name: &str, told: &str) -> Result<()> {
         atomic::write(&self.call(id, name).with_extension(TOLD), told.as_bytes())
     }
 

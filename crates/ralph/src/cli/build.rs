@@ -318,6 +318,13 @@ pub(super) fn over(here: &Here, loop_id: &str) -> Result<Exit> {
     Ok(if is_good { Exit::Done } else { Exit::No })
 }
 
+/// As what it has ended, wherever it stands now.
+pub(super) fn ending(here: &Here, loop_id: &str) -> Result<Option<EndingKind>> {
+    let file = lifecycle::by_id(&here.home, loop_id).context("the loop is gone")?;
+    let state = file.read().map_err(bad_state)?.context("the loop is gone")?.state;
+    Ok(state.ending.map(|ending| ending.kind))
+}
+
 fn put_away(here: &Here, file: &LoopFile, state: &LoopState) -> Result<()> {
     if state.ending.is_some() && !lifecycle::is_put_away(&here.home, file) {
         lifecycle::let_go(&here.home, file, state)?;

@@ -134,13 +134,18 @@ const TOLD: usize = 1_000;
 /// What came of a round, for the journal; also what its client was not permitted, which has no event of
 /// its own in every mode.
 pub(crate) fn told(number: u32, done: &str, came: &Came) -> String {
+    told_of(&format!("round {number}"), done, came)
+}
+
+/// The same for a round that is called otherwise.
+pub(crate) fn told_of(label: &str, done: &str, came: &Came) -> String {
     let denied = came.denials.iter().map(|one| format!("{} {}", one.tool, one.about));
     let denied = denied.collect::<Vec<_>>();
     let denied = match denied.is_empty() {
         true => String::new(),
         false => format!("; not permitted: {}", denied.join(", ")),
     };
-    bounded(&format!("round {number}: {done}{denied}"), TOLD)
+    bounded(&format!("{label}: {done}{denied}"), TOLD)
 }
 
 /// A run that did not get as far as it should.

@@ -7,6 +7,7 @@ mod mend;
 mod new;
 mod next;
 mod put;
+mod run;
 mod waves;
 
 use super::exit::{Exit, bad_state, refused};
@@ -43,6 +44,8 @@ pub(crate) enum Command {
     Status(next::Args),
     /// Draw the tasks and what depends on what
     Graph(waves::Drawing),
+    /// Carry a session out without a conversation: each call is a client of its own
+    Run(run::Args),
 }
 
 impl Command {
@@ -60,6 +63,7 @@ impl Command {
             Command::Repair(_) => "session repair",
             Command::Status(_) => "session status",
             Command::Graph(_) => "session graph",
+            Command::Run(_) => "session run",
         }
     }
 }
@@ -81,6 +85,7 @@ pub(crate) fn run(command: &Command) -> Result<Exit> {
         Command::Repair(args) => mend::repair(&place, args),
         Command::Status(args) => next::status(&place, args),
         Command::Graph(args) => waves::drawing(&place, args),
+        Command::Run(args) => run::run(&place, args),
     }
 }
 

@@ -95,9 +95,13 @@ impl Many {
 
     /// Where the whole stands, and what happens besides the rounds.
     pub(crate) fn whole(&self, at: &Whole, what: &str) {
-        let words = whole(at, what);
+        self.whole_in_words(whole(at, what), at.tokens);
+    }
+
+    /// The same in the words of another kind of work; with the tokens of the rounds that have ended.
+    pub(crate) fn whole_in_words(&self, words: String, tokens: u64) {
         let at_work: u64 = self.rounds.borrow().values().map(|line| line.tokens).sum();
-        let tokens = thousands(at.tokens.saturating_add(at_work));
+        let tokens = thousands(tokens.saturating_add(at_work));
         self.whole.set_message(format!("{words}  {tokens} tokens"));
         if self.whole.is_hidden() && *self.told_of_whole.borrow() != words {
             screen::tell(&words);

@@ -4,6 +4,7 @@ use super::super::exit::{Exit, bad_state, refused};
 use super::super::screen;
 use super::{Place, named};
 use anyhow::Result;
+use ralph_core::session::id::SessionId;
 use ralph_core::session::place::folder;
 use ralph_io::given;
 
@@ -13,7 +14,7 @@ pub(crate) struct Args {
     /// What is to be done; `-` reads it from standard input
     #[arg(required = true)]
     task: Vec<String>,
-    /// Its name, <YYMMDD>-<hhmmss> [default: the time, in UTC]
+    /// Its name, <YYMMDD>-<hhmmss> [default: the local time]
     #[arg(long, value_name = "ID")]
     id: Option<String>,
 }
@@ -26,20 +27,24 @@ pub(super) fn run(place: &Place, args: &Args) -> Result<Exit> {
     if task.trim().is_empty() {
         return Err(refused(Exit::Usage, "the task is missing; say it in words"));
     }
-    let id = match &args.id {
-        Some(name) => {
-            let id = named(name)?;
-            if !place.sessions.begin(&id, task.trim()).map_err(bad_state)? {
-                let what =
-                    format!("there is a session {id}; `ralph session next --id {id}` goes on");
-                return Err(refused(Exit::No, what));
-            }
-            id
-        }
-        None => place.sessions.begin_now(task.trim(), place.here.now).map_err(bad_state)?,
-    };
+    let id = begin(place, task.trim(), args.id.as_deref())?;
     let next =
         format!("session {id} begun in `{}`\n`ralph session next` says what to do", folder(&id));
     screen::print(&next)?;
     Ok(Exit::Done)
+}
+
+/// Under this name, or under that of this second.
+pub(super) fn begin(place: &Place, task: &str, name: Option<&str>) -> Result<SessionId> {
+    let Some(name) = name else {
+        return place.sessions.begin_now(task, place.here.now).map_err(bad_state);
+    };
+    let id = named(name)?;
+    if place.sessions.begin(&id, task).map_err(bad_state)? {
+        return Ok(id);
+    }
+    Err(refused(
+        Exit::No,
+        format!("there is a session {id}; `ralph session next --id {id}` goes on"),
+    ))
 }

@@ -1,0 +1,194 @@
+//! `ralph session run`: a session without a conversation, where the program calls the agents.
+//!
+//! The router is asked, each call is a client of its own that was started as the agent, and what it left
+//! in the folder says how it went. Nothing is remembered here that the session's files do not hold.
+
+mod bound;
+mod call;
+mod conclude;
+mod drive;
+mod leftovers;
+
+use super::super::exit::{Exit, bad_state, refused};
+use super::super::number;
+use super::super::rounds::{self, Client};
+use super::super::screen;
+use super::super::which::Found;
+use super::{Place, Which};
+use crate::driver;
+use anyhow::Result;
+use ralph_core::arguments;
+use ralph_core::permission::Need;
+use ralph_core::session::agents::Agent;
+use ralph_core::session::id::SessionId;
+use ralph_core::session::machine::{self, Act};
+use ralph_core::session::snapshot::Snapshot;
+use ralph_core::state::Criterion;
+use ralph_hooks::begin;
+use ralph_io::interrupts::Interrupts;
+use ralph_io::store::LoopFile;
+use ralph_io::{client, clock, given, outside};
+use std::path::{Path, PathBuf};
+
+/// What is done, how far, and how the client is called.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// What is to be done in a new session; `-` reads it from standard input, none goes on with a session
+    #[arg(value_name = "TASK")]
+    task: Option<String>,
+    #[command(flatten)]
+    which: Which,
+    /// Agents that may be called [default: 200]
+    #[arg(short = 'n', long, value_name = "N", value_parser = number::max_iterations, allow_hyphen_values = true)]
+    max_iterations: Option<u32>,
+    /// Wall clock, in minutes [default: 480]
+    #[arg(long, value_name = "N", value_parser = number::max_minutes, allow_hyphen_values = true)]
+    max_minutes: Option<u64>,
+    /// Tokens, all kinds and all agents together [default: no limit]
+    #[arg(long, value_name = "N", value_parser = number::max_tokens, allow_hyphen_values = true)]
+    max_tokens: Option<u64>,
+    /// Something that must be true at the end, and the command that shows it; may be repeated
+    #[arg(long = "ac", value_name = "DESCRIPTION=COMMAND", value_parser = criterion)]
+    criteria: Vec<Criterion>,
+    #[command(flatten)]
+    client: Client,
+}
+
+fn criterion(text: &str) -> Result<Criterion, String> {
+    arguments::parse_criterion(text).map_err(|refusal| refusal.to_string())
+}
+
+/// What is driven, and how.
+pub(super) struct Plan<'a> {
+    place: &'a Place,
+    id: SessionId,
+    file: LoopFile,
+    client: &'a Client,
+    /// The folder for what the clients print.
+    logs: PathBuf,
+    /// What stands before the agents' names.
+    prefix: &'static str,
+}
+
+/// Drives a session to its end, or to where a person is needed.
+pub(super) fn run(place: &Place, args: &Args) -> Result<Exit> {
+    let here = &place.here;
+    let task = task(args)?;
+    let logs = rounds::logs(here, "session");
+    if args.client.dry_run {
+        return show(place, args, task.as_deref(), &logs);
+    }
+    driver::client()?;
+    args.client.tell(here, &needs())?;
+    let prefix = agents(&here.root)?;
+    let lacking = begin::cannot_start(&args.criteria, &here.root);
+    if !lacking.is_empty() {
+        return Err(refused(Exit::No, format!("{}; nothing was started", lacking.join("; "))));
+    }
+    let id = match &task {
+        Some(task) => super::new::begin(place, task.trim(), args.which.id.as_deref())?,
+        None => place.find(&args.which)?,
+    };
+    // Asked before anything is locked: there has to be one.
+    let seen = place.read(&id)?;
+    let alone = place.sessions.drive(&id).map_err(bad_state)?;
+    let _alone = alone.ok_or_else(|| {
+        refused(Exit::No, format!("another `ralph session run` drives session {id}"))
+    })?;
+    leftovers::take_up(place, &id)?;
+    let found = bound::begin(here, &id, args)?;
+    outside::make_folders(&logs, 0o700)?;
+    screen::tell(&screen::visible_lines(&announcement(&found, &id, &logs, &seen)));
+    let plan = Plan { place, id, file: found.file, client: &args.client, logs, prefix };
+    let interrupts = Interrupts::catch()?;
+    let ended = drive::all(&plan, &interrupts)?;
+    conclude::conclude(&plan, &interrupts, &found.state.loop_id, ended)
+}
+
+fn task(args: &Args) -> Result<Option<String>> {
+    let task = match args.task.as_deref() {
+        Some("-") => Some(given::stdin()?),
+        task => task.map(str::to_owned),
+    };
+    match task.as_deref().map(str::trim) {
+        Some("") => Err(refused(Exit::Usage, "say what to do: `ralph session run \"TASK\"`")),
+        task => Ok(task.map(str::to_owned)),
+    }
+}
+
+fn announcement(found: &Found, id: &SessionId, logs: &Path, seen: &Snapshot) -> String {
+    let mut text = format!(
+        "session {id} as loop {}; logs in {}\nTask: {}",
+        found.state.loop_id,
+        logs.display(),
+        seen.request
+    );
+    for criterion in &found.state.acceptance_criteria {
+        text.push_str(&format!("\n{}: {}", criterion.id, criterion.verification_command));
+    }
+    text
+}
+
+/// What the agents will call.
+fn needs() -> Vec<Need> {
+    let edits = ["Edit", "Write"].map(|tool| Need::Edits(tool.to_owned()));
+    let calls = [Need::Bash("ralph session mark task-1 started".to_owned())];
+    edits.into_iter().chain(calls).collect()
+}
+
+/// What stands before the names of the agents: those of a plugin have its name there.
+fn agents(root: &Path) -> Result<&'static str> {
+    let places: Vec<PathBuf> =
+        [client::config_dir(), Some(root.join(".claude"))].into_iter().flatten().collect();
+    let is_there = |agent: &&Agent| {
+        let file = format!("agents/{agent}.md");
+        places.iter().any(|place| place.join(&file).exists())
+    };
+    let (there, missing): (Vec<Agent>, Vec<Agent>) =
+        Agent::ALL.iter().copied().partition(|agent| is_there(&agent));
+    match (there.is_empty(), missing.is_empty()) {
+        (_, true) => Ok(""),
+        (true, _) => {
+            screen::tell(
+                "the agents Ralph-v2-… are not among yours or the project's; those of the plugin are called, and \
+                 `ralph install` copies them",
+            );
+            Ok("ralph:")
+        }
+        (false, false) => {
+            let names: Vec<String> = missing.iter().map(|agent| format!("`{agent}`")).collect();
+            let message = format!(
+                "could not find the agents {}; `ralph install` copies them",
+                names.join(", ")
+            );
+            Err(refused(Exit::MissingProgram, message))
+        }
+    }
+}
+
+/// The command of each call that would be made now; or why none would be.
+fn show(place: &Place, args: &Args, task: Option<&str>, logs: &Path) -> Result<Exit> {
+    let here = &place.here;
+    let seen = match (task, &args.which.id) {
+        (Some(task), name) => {
+            let id = match name {
+                Some(name) => super::named(name)?,
+                None => place.sessions.name_of(here.now).map_err(bad_state)?,
+            };
+            Snapshot::new(id, task.trim())
+        }
+        (None, _) => place.read(&place.find(&args.which)?)?,
+    };
+    let step = machine::next(&Snapshot { running: Some(Vec::new()), ..seen.clone() }, clock::now());
+    let Act::Invoke(calls) = &step.act else {
+        screen::print(&screen::visible_lines(&step.act.to_string()))?;
+        return Ok(Exit::Done);
+    };
+    let prefix = agents(&here.root)?;
+    for (call, number) in calls.iter().zip(1..) {
+        let about = call::About { number, session: "ID", prefix, id: &seen.id };
+        let round = call::round(here, &args.client, logs, call, &about)?;
+        screen::print(&screen::visible_lines(&driver::command_line(&round)?))?;
+    }
+    Ok(Exit::Done)
+}

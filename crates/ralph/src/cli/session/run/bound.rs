@@ -1,0 +1,60 @@
+//! The loop that stands for a session while it is driven: its bounds, its criteria, what it has used, and by
+//! which `ralph status`, `cancel` and `pause` know it.
+
+use super::Args;
+use crate::cli::exit::{Exit, bad_state, refused};
+use crate::cli::here::Here;
+use crate::cli::note::note;
+use crate::cli::which::Found;
+use anyhow::Result;
+use ralph_core::arguments::{self, Options, Request};
+use ralph_core::session::id::SessionId;
+use ralph_core::state::StartedBy;
+use ralph_hooks::begin::{Asked, Begun};
+use ralph_hooks::session;
+use ralph_io::client;
+
+/// Agents that may be called, where nothing is said.
+const CALLS: u32 = 200;
+
+/// Begins one, or goes on with the one that there is.
+pub(super) fn begin(here: &Here, id: &SessionId, args: &Args) -> Result<Found> {
+    let request =
+        Request { task: Some(id.to_string()), options: options(args), ..Request::default() };
+    let begun = session::begin(&Asked {
+        home: &here.home,
+        request: &request,
+        session_id: "",
+        prompt_id: "",
+        project_root: here.root.clone(),
+        started_by: StartedBy::Person,
+        via: None,
+    })
+    .map_err(bad_state)?;
+    let (state, how) = match begun {
+        Begun::Started(state) => (state, "started"),
+        Begun::Continues(state) => (state, "continued"),
+        Begun::Refused(why) => return Err(refused(Exit::No, why)),
+        Begun::Answered | Begun::Planned(_) => {
+            anyhow::bail!("could not begin: another process has just done so")
+        }
+    };
+    let found = Found::of(here, &state.loop_id)?;
+    let us = client::this_process();
+    found.file.update(|state| state.client = Some(us)).map_err(bad_state)?;
+    let why = "a person started it in a terminal";
+    note(here, &found.file, &found.state, ("session run", how), why);
+    Ok(found)
+}
+
+fn options(args: &Args) -> Options {
+    let mut criteria = args.criteria.clone();
+    arguments::number_criteria(&mut criteria);
+    Options {
+        max_iterations: Some(args.max_iterations.unwrap_or(CALLS)),
+        max_minutes: args.max_minutes,
+        max_tokens: args.max_tokens,
+        criteria,
+        ..Options::default()
+    }
+}

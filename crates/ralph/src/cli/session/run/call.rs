@@ -1,0 +1,325 @@
+//! One call of an agent: its client, what is seen of it, and what it came to.
+//!
+//! The client's words are not asked. A call whose folder shows what it was made for is met; one that was
+//! kept from it by a limit or by a person is made again, and any other has failed.
+
+use super::super::super::here::Here;
+use super::super::super::rounds::{self, Client};
+use super::super::super::screen::visible;
+use super::drive::{Ended, Run};
+use crate::cli::exit::{Exit, bad_state};
+use crate::cli::note::note;
+use crate::driver::wire::{Order, Told};
+use crate::driver::{self, Came, Outcome, Round};
+use anyhow::{Context, Result};
+use jiff::Timestamp;
+use ralph_core::session::id::SessionId;
+use ralph_core::session::invocation::Invocation;
+use ralph_core::session::machine::met;
+use ralph_core::session::recovery::{self, Ended as How, Recovery};
+use ralph_core::state::PauseCause;
+use ralph_core::usage::Tokens;
+use ralph_io::crew::Heard;
+use ralph_io::interrupts::Asked;
+use ralph_io::{clock, lifecycle};
+use serde_json::{Value, json};
+use std::path::Path;
+
+/// A call that is under way.
+pub(super) struct AtWork {
+    pub(super) call: Invocation,
+    pub(super) since: Timestamp,
+    /// True once it was ended for its time.
+    pub(super) is_overdue: bool,
+    label: String,
+    /// Its last word.
+    told: Option<Told>,
+}
+
+/// What a round is besides the call.
+pub(super) struct About<'a> {
+    pub(super) number: u32,
+    pub(super) session: &'a str,
+    pub(super) prefix: &'a str,
+    pub(super) id: &'a SessionId,
+}
+
+/// The client of a call, started as its agent.
+pub(super) fn round(
+    here: &Here,
+    client: &Client,
+    logs: &Path,
+    call: &Invocation,
+    about: &About<'_>,
+) -> Result<Round> {
+    let agent = call.agent().name();
+    let name = format!("call-{}", about.number);
+    let prompt = match call.prompt() {
+        prompt if prompt.len() <= driver::LONGEST_PROMPT && !prompt.contains('\0') => prompt,
+        prompt => driver::fit(prompt, &logs.join(format!("{name}.txt")), |file| {
+            format!(
+                "What you are told is too long for here: read all of `{}` first.",
+                file.display()
+            )
+        })?,
+    };
+    let mut extra_args = vec!["--agent".into(), format!("{}{agent}", about.prefix).into()];
+    extra_args.extend(client.args.iter().cloned());
+    let mut key = serde_json::to_value(&call.key).context("could not write down a call")?;
+    if let Value::Object(members) = &mut key {
+        members.insert("session_id".to_owned(), json!(about.id.as_str()));
+    }
+    Ok(Round {
+        prompt,
+        session_id: Some(about.session.to_owned()),
+        resume: None,
+        // By these the hooks take all that the session says for that agent's, in that call.
+        env: vec![
+            ("RALPH_ROUND".to_owned(), agent.to_owned()),
+            ("RALPH_SESSION_CALL".to_owned(), key.to_string()),
+        ],
+        extra_args,
+        permission_mode: client.permission_mode(here),
+        log: logs.join(format!("{name}.jsonl")),
+        folder: Some(here.root.clone()),
+        label: label(call, about.number),
+    })
+}
+
+/// `call 7, EXECUTE task-2`
+fn label(call: &Invocation, number: u32) -> String {
+    match call.key.task.as_str() {
+        "" => format!("call {number}, {}", call.mode),
+        task => format!("call {number}, {} {task}", call.mode),
+    }
+}
+
+impl Run<'_> {
+    /// Starts the client of a call. Where that fails, the call is as if it had not been given.
+    pub(super) fn start(&mut self, name: &str, call: Invocation) -> Result<()> {
+        self.number += 1;
+        let begun = self.try_start(name, &call);
+        let label = label(&call, self.number);
+        match begun {
+            Ok(()) => {
+                let about = call.agent().name();
+                self.screen.add(name, &label, about);
+                let since = clock::now();
+                let at_work = AtWork { call, since, is_overdue: false, label, told: None };
+                self.at_work.insert(name.to_owned(), at_work);
+            }
+            Err(error) => {
+                self.stop(Ended::Failed(error.context(format!("could not begin {label}"))));
+                self.close(name, &call, Judged::Blameless)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn try_start(&mut self, name: &str, call: &Invocation) -> Result<()> {
+        let plan = self.plan;
+        // Bound to the loop, so that the hooks know whose it is.
+        lifecycle::bind(&plan.place.here.home, &plan.file, name)?;
+        let about = About { number: self.number, session: name, prefix: plan.prefix, id: &plan.id };
+        let order = Order {
+            round: round(&plan.place.here, plan.client, &plan.logs, call, &about)?,
+            waits_for_limits: plan.client.policy().waits_for_limits,
+            alone: plan.place.sessions.call(&plan.id, name),
+        };
+        let ralph = std::env::current_exe().context("could not find this executable")?;
+        self.crew.start(name, &ralph, &["round"], &serde_json::to_vec(&order)?)
+    }
+
+    /// Takes up what a client says, or that it is gone.
+    pub(super) fn hear(&mut self, name: &str, heard: Heard) -> Result<()> {
+        match heard {
+            Heard::Line(line) => {
+                match serde_json::from_slice(&line) {
+                    Ok(Told::Now { what, tokens }) => self.screen.now(name, &what, tokens),
+                    Ok(Told::Say(words)) => self.screen.say(name, &words),
+                    Ok(last) => {
+                        if let Some(one) = self.at_work.get_mut(name) {
+                            one.told = Some(last);
+                        }
+                    }
+                    // A line that was cut with the process that wrote it.
+                    Err(_) => {}
+                }
+                Ok(())
+            }
+            Heard::Gone(how) => self.gone(name, &how),
+        }
+    }
+
+    fn gone(&mut self, name: &str, how: &str) -> Result<()> {
+        let Some(mut one) = self.at_work.remove(name) else { return Ok(()) };
+        let (came, is_missing) = match one.told.take() {
+            Some(Told::Came(came)) => (*came, false),
+            Some(Told::Failed { why, is_missing }) => {
+                if is_missing {
+                    self.stop(Ended::rest(PauseCause::Crashed, &why, Exit::MissingProgram));
+                }
+                (crashed(why), is_missing)
+            }
+            _ => (crashed(format!("its process ended without a word ({how})")), false),
+        };
+        let is_blameless = is_missing || self.is_blameless(&came.outcome, &one);
+        let judged = if is_blameless { Judged::Blameless } else { Judged::ByItsWork };
+        let told = self.close(name, &one.call, judged)?;
+        self.used(came.tokens)?;
+        self.show_end(name, &one, &came, &told);
+        self.learn(&came, &one);
+        self.asks = true;
+        Ok(())
+    }
+
+    /// True for an end that says nothing of the call.
+    fn is_blameless(&self, outcome: &Outcome, one: &AtWork) -> bool {
+        match outcome {
+            Outcome::RateLimited { .. } | Outcome::Overloaded { .. } => true,
+            Outcome::Ended => !one.is_overdue && self.told != Asked::Nothing,
+            Outcome::Finished { .. } | Outcome::Crashed { .. } => false,
+        }
+    }
+
+    /// The call is under way no more; says what became of it, and what follows.
+    fn close(&mut self, name: &str, call: &Invocation, judged: Judged) -> Result<Closed> {
+        let plan = self.plan;
+        let changed = plan.place.update(&plan.id, |seen| {
+            let now = clock::now();
+            let mut after = seen.clone();
+            after.running.get_or_insert_default().retain(|one| one.key != call.key);
+            let closed = match (met(seen, call), judged) {
+                (true, _) => Closed::Met,
+                (false, Judged::Blameless) => Closed::Open,
+                (false, Judged::ByItsWork) => Closed::Failed(Recovery::Again),
+            };
+            let how = match closed {
+                Closed::Met => Some(How::Met),
+                Closed::Failed(_) => Some(How::Failed),
+                Closed::Open => None,
+            };
+            if let Some(how) = how {
+                after.tries.ended(&call.key, how, now);
+            }
+            let closed = match closed {
+                Closed::Failed(_) => Closed::Failed(after.tries.recovery(&call.key, now)),
+                closed => closed,
+            };
+            Ok((after, closed))
+        })?;
+        if changed.what != Closed::Met
+            && let Some(told) = call.input("SIGNAL")
+        {
+            super::leftovers::say_again(plan.place, &plan.id, told)?;
+        }
+        lifecycle::release(&plan.place.here.home, &plan.file, name)?;
+        plan.place.sessions.forget_call(&plan.id, name);
+        Ok(changed.what)
+    }
+
+    fn used(&self, tokens: Tokens) -> Result<()> {
+        let used = self.plan.file.update(|state| {
+            state.usage.tokens = state.usage.tokens.plus(tokens);
+        });
+        used.map(drop).map_err(bad_state)
+    }
+
+    fn show_end(&self, name: &str, one: &AtWork, came: &Came, closed: &Closed) {
+        for denial in &came.denials {
+            self.screen.say(name, &format!("not permitted: {} {}", denial.tool, denial.about));
+        }
+        if !came.leftovers.is_empty() {
+            let names = came.leftovers.join(", ");
+            self.screen.say(name, &format!("ended what was left running: {names}"));
+        }
+        if let Some(problem) = &came.log_problem {
+            self.screen.say(name, problem);
+        }
+        self.screen.remove(name);
+        let why = match one.is_overdue {
+            true => "it took longer than it may".to_owned(),
+            false => why(&came.outcome),
+        };
+        let done = closed.describe(&why);
+        let label = &one.label;
+        self.screen.tell(&visible(&format!("{label}: {done}")));
+        let Ok(Some(loaded)) = self.plan.file.read() else { return };
+        let why = rounds::told_of(label, &done, came);
+        let what = ("session run", "call ended");
+        note(&self.plan.place.here, &self.plan.file, &loaded.state, what, &why);
+    }
+
+    /// What the end of a client says about those that could be started.
+    fn learn(&mut self, came: &Came, one: &AtWork) {
+        let cause = match &came.outcome {
+            Outcome::RateLimited { .. } => PauseCause::RateLimited,
+            Outcome::Overloaded { .. } => PauseCause::Crashed,
+            Outcome::Ended if self.is_blameless(&came.outcome, one) => PauseCause::Person,
+            _ => return,
+        };
+        if let Some(why) = rounds::stops(&came.outcome) {
+            self.stop(Ended::rest(cause, &why, Exit::MissingProgram));
+        }
+    }
+}
+
+/// Whether an end counts against the call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Judged {
+    /// Where its work is not there, it has failed.
+    ByItsWork,
+    /// Where its work is not there, it is made again.
+    Blameless,
+}
+
+/// What became of a call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Closed {
+    /// What it was made for is there.
+    Met,
+    /// It has failed, and this follows.
+    Failed(Recovery),
+    /// It is still to be made.
+    Open,
+}
+
+impl Closed {
+    fn describe(self, why: &str) -> String {
+        match self {
+            Closed::Met => "done".to_owned(),
+            Closed::Open => format!("to be made again: {why}"),
+            Closed::Failed(Recovery::Again) => format!("failed: {why}; again now"),
+            Closed::Failed(Recovery::NotBefore(moment)) => {
+                let wait = moment.duration_since(clock::now()).as_secs().max(0) + 1;
+                let most = recovery::WAITS.iter().map(|wait| wait.as_secs()).max().unwrap_or(wait);
+                format!("failed: {why}; again in {} s", wait.min(most))
+            }
+            Closed::Failed(Recovery::GiveUp) => format!("failed: {why}; it is not made again"),
+        }
+    }
+}
+
+fn crashed(why: String) -> Came {
+    Came {
+        outcome: Outcome::Crashed { why },
+        session_id: None,
+        tokens: Tokens::default(),
+        cost: 0.0,
+        duration: std::time::Duration::ZERO,
+        denials: Vec::new(),
+        leftovers: Vec::new(),
+        log_problem: None,
+    }
+}
+
+fn why(outcome: &Outcome) -> String {
+    match outcome {
+        Outcome::Finished { is_error: true, result } => format!("its client failed: {result}"),
+        Outcome::Finished { .. } => "it ended without what it was called for".to_owned(),
+        Outcome::RateLimited { .. } => "the usage limit was reached".to_owned(),
+        Outcome::Overloaded { .. } => "the API did not answer".to_owned(),
+        Outcome::Crashed { why } => why.clone(),
+        Outcome::Ended => "somebody ended it".to_owned(),
+    }
+}

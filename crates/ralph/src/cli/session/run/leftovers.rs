@@ -1,0 +1,74 @@
+//! What a run has left that was killed: calls that it had noted, and what they were told.
+//!
+//! Its clients end by themselves, since nobody holds their input any more; that is waited for. What an agent
+//! had finished by then counts, and what a person had said to the others is said again.
+
+use super::super::Place;
+use crate::cli::exit::{Exit, bad_state, refused};
+use crate::cli::screen;
+use anyhow::Result;
+use ralph_core::session::id::SessionId;
+use ralph_core::session::invocation::Invocation;
+use ralph_core::session::machine::met;
+use ralph_core::session::recovery::Ended;
+use ralph_core::session::signal;
+use ralph_io::{clock, lifecycle};
+use std::time::Duration;
+
+/// Longer than a client may take to end once it was told to.
+const TO_END: Duration = Duration::from_secs(20);
+
+/// Waits for what is left, and makes the session one in which no call is under way.
+pub(super) fn take_up(place: &Place, id: &SessionId) -> Result<()> {
+    let left = place.sessions.left_calls(id, TO_END);
+    let left = left.map_err(|error| refused(Exit::No, format!("{error:#}")))?;
+    let now = clock::now();
+    let changed = place.update(id, |seen| {
+        let mut after = seen.clone();
+        let mut told = Vec::new();
+        for one in seen.running.iter().flatten() {
+            let mut call = Invocation::new(one.key.mode, "", one.key.iteration);
+            call.key = one.key.clone();
+            let is_met = met(seen, &call);
+            if is_met {
+                after.tries.ended(&one.key, Ended::Met, now);
+            }
+            told.push(match (one.key.task.as_str(), is_met) {
+                (_, true) => continue,
+                ("", false) => format!("{} is begun again: its run is gone", one.key.mode),
+                (task, false) => {
+                    format!("{} {task} is begun again: its run is gone", one.key.mode)
+                }
+            });
+        }
+        after.running = Some(Vec::new());
+        Ok((after, told))
+    })?;
+    for line in &changed.what {
+        screen::tell(&screen::visible(line));
+    }
+    for (name, told) in left {
+        // Nobody knows any more whose it was; said twice is better than not at all.
+        if !changed.what.is_empty() {
+            say_again(place, id, &told)?;
+        }
+        // Its client was bound to the loop of that run.
+        let home = &place.here.home;
+        if let Some(file) = lifecycle::of_session(home, &name).map_err(bad_state)? {
+            lifecycle::release(home, &file, &name).map_err(bad_state)?;
+        }
+        place.sessions.forget_call(id, &name);
+    }
+    Ok(())
+}
+
+/// Says again what a call was told that came to nothing: the next one hears it.
+pub(super) fn say_again(place: &Place, id: &SessionId, told: &str) -> Result<()> {
+    let waiting = place.read(id)?.signals;
+    for (word, text) in signal::parts(told) {
+        if !waiting.iter().any(|one| one.word == word && one.text == text) {
+            place.sessions.send(id, (word, &text), clock::now()).map_err(bad_state)?;
+        }
+    }
+    Ok(())
+}
