@@ -44,6 +44,7 @@ mod rig;
 #[allow(dead_code, unreachable_pub)]
 mod round;
 mod session;
+mod session_run;
 mod signals;
 #[path = "../beads/stand_in.rs"]
 mod stand_in_bd;
@@ -128,6 +129,7 @@ fn trials(ignored: bool) -> Vec<Trial> {
         ("refining_beside", refining_beside::TESTS),
         ("refining_typed", refining_typed::TESTS),
         ("session", session::TESTS),
+        ("session_run", session_run::TESTS),
         ("parallel_run", parallel_run::TESTS),
         ("loops", loops::TESTS),
         ("interference", interference::TESTS),
