@@ -21,6 +21,7 @@ use ralph_io::interrupts::{Asked, Interrupts};
 use ralph_io::refine::{Commits, Place};
 use ralph_io::{outside, settings};
 use std::cell::Cell;
+use std::io::IsTerminal;
 use std::path::PathBuf;
 
 /// What is refined.
@@ -402,7 +403,9 @@ fn end(refiner: &Refiner<'_>, notifies: bool, done: Result<Done>) -> Result<Exit
             let Some(session) = session else { return Ok(Exit::Done) };
             let ending = say::ending(&session, &outcome);
             tell(ending.first().map_or("", String::as_str));
-            let mut lines = picture::lines(&session);
+            // On a terminal it stands there already, as the last round's.
+            let is_shown = std::io::stdout().is_terminal();
+            let mut lines = if is_shown { Vec::new() } else { picture::lines(&session) };
             lines.extend(ending);
             if matches!(outcome, Outcome::Next { .. }) {
                 lines.push(goes_on);
