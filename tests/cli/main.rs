@@ -23,6 +23,7 @@ mod session;
 mod signal;
 mod starting;
 mod status;
+mod statusline;
 mod sync;
 mod tasks;
 #[allow(unreachable_pub)]

@@ -43,6 +43,7 @@ mod round;
 mod signals;
 #[path = "../beads/stand_in.rs"]
 mod stand_in_bd;
+mod statusline;
 #[path = "../support/mod.rs"]
 mod support;
 #[allow(dead_code)]
@@ -134,6 +135,7 @@ fn trials(ignored: bool) -> Vec<Trial> {
         ("registrations", registrations::TESTS),
         ("waking", waking::TESTS),
         ("signals", signals::TESTS),
+        ("statusline", statusline::TESTS),
         ("usage", usage::TESTS),
         ("worktree_base", worktree_base::TESTS),
         ("evidence", evidence::TESTS),

@@ -8,6 +8,7 @@ use std::process::Command;
 /// Commands that write nothing of a loop, of the person's settings or of the project.
 const READING: &[&str] = &[
     "status",
+    "statusline",
     "context",
     "explain",
     "replay",

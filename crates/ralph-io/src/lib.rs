@@ -48,6 +48,7 @@ mod scratch;
 #[cfg(feature = "session-files")]
 pub mod sessions;
 pub mod settings;
+pub mod status_line;
 pub mod stdin;
 pub mod store;
 pub mod test_files;

@@ -37,6 +37,7 @@ mod settle;
 mod signal;
 mod start;
 mod status;
+mod statusline;
 mod supervise;
 mod task;
 mod tell;
@@ -129,6 +130,8 @@ enum Command {
     Press(press::Args),
     #[command(hide = true)]
     Round,
+    /// Print one line about this session's loop, for the client's status line
+    Statusline(statusline::Args),
     /// Say whether everything is in place, and what to do if not
     Doctor(doctor::Args),
     /// Show a whole loop in a scratch repository, and what each hook answered
@@ -174,6 +177,7 @@ impl Command {
             Command::Press(_) => "press",
             Command::Round => "round",
             Command::Doctor(args) if args.writes() => "doctor --fix",
+            Command::Statusline(_) => "statusline",
             Command::Doctor(_) => "doctor",
             Command::Demo(_) => "demo",
         }
@@ -224,6 +228,7 @@ pub fn run() -> ExitCode {
         Command::Settle(args) => settle::run(&args),
         Command::Press(args) => press::run(&args),
         Command::Round => round::run(),
+        Command::Statusline(args) => statusline::run(&args),
         Command::Doctor(args) => doctor::run(&args),
         Command::Demo(args) => demo::run(&args),
     });
