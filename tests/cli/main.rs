@@ -29,6 +29,7 @@ mod tasks;
 #[allow(unreachable_pub)]
 #[path = "../support/timeless.rs"]
 mod timeless;
+mod watch;
 mod which;
 mod who_may;
 mod world;

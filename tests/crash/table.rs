@@ -9,6 +9,8 @@ use std::process::Command;
 const READING: &[&str] = &[
     "status",
     "statusline",
+    // Its keys do what the commands of the same names do, by the same functions.
+    "watch",
     "context",
     "explain",
     "replay",

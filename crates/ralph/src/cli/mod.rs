@@ -45,6 +45,7 @@ mod trust;
 
 mod uninstall;
 mod verify;
+mod watch;
 pub(crate) mod which;
 
 use clap::{Parser, Subcommand};
@@ -63,6 +64,8 @@ enum Command {
     Start(start::Args),
     /// Say which loops there are and where they stand
     Status(status::Args),
+    /// Look on: all loops on one page, with keys to pause, steer and stop them
+    Watch(watch::Args),
     /// End a loop; what it did stays
     Cancel(cancel::Args),
     /// Let a loop rest after the current turn
@@ -144,6 +147,7 @@ impl Command {
         match self {
             Command::Start(_) => "start",
             Command::Status(_) => "status",
+            Command::Watch(_) => "watch",
             Command::Cancel(_) => "cancel",
             Command::Pause(_) => "pause",
             Command::Resume(_) => "resume",
@@ -198,6 +202,7 @@ pub fn run() -> ExitCode {
     let done = allowed::check(&command).and_then(|()| match command {
         Command::Start(args) => start::run(args),
         Command::Status(args) => status::run(&args),
+        Command::Watch(args) => watch::run(&args),
         Command::Cancel(args) => cancel::run(&args),
         Command::Pause(args) => pause::run(&args),
         Command::Resume(args) => resume::run(&args),
