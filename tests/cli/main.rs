@@ -24,11 +24,13 @@ mod session_run;
 mod signal;
 mod starting;
 mod status;
+mod statusline;
 mod sync;
 mod tasks;
 #[allow(unreachable_pub)]
 #[path = "../support/timeless.rs"]
 mod timeless;
+mod watch;
 mod which;
 mod who_may;
 mod world;

@@ -48,6 +48,7 @@ mod session_run;
 mod signals;
 #[path = "../beads/stand_in.rs"]
 mod stand_in_bd;
+mod statusline;
 #[path = "../support/mod.rs"]
 mod support;
 #[allow(dead_code)]
@@ -141,6 +142,7 @@ fn trials(ignored: bool) -> Vec<Trial> {
         ("registrations", registrations::TESTS),
         ("waking", waking::TESTS),
         ("signals", signals::TESTS),
+        ("statusline", statusline::TESTS),
         ("usage", usage::TESTS),
         ("worktree_base", worktree_base::TESTS),
         ("evidence", evidence::TESTS),

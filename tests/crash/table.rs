@@ -8,6 +8,9 @@ use std::process::Command;
 /// Commands that write nothing of a loop, of the person's settings or of the project.
 const READING: &[&str] = &[
     "status",
+    "statusline",
+    // Its keys do what the commands of the same names do, by the same functions.
+    "watch",
     "context",
     "explain",
     "replay",

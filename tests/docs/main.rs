@@ -20,6 +20,7 @@ mod reference;
 mod refine;
 mod sessions;
 mod tasks;
+mod watch;
 
 use front_matter::FrontMatter;
 use ralph_core::check::answer::{self, Report};

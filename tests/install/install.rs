@@ -65,6 +65,50 @@ fn a_second_run_changes_nothing_and_says_so() {
 }
 
 #[test]
+fn a_status_line_is_registered_only_when_it_is_asked_for_and_shows_what_stood_there_first() {
+    let world = World::new().with_settings(SETTINGS);
+    world.ralph(&["install"]).exit(0);
+    assert_eq!(parsed(&world.read("home/.claude/settings.json")).get("statusLine"), None);
+    let dry = world.ralph(&["install", "--statusline", "--dry-run"]).exit(0);
+    dry.says("would set the status line: ").says("\"statusLine\"");
+    world.ralph(&["install", "--statusline"]).exit(0);
+    let line = parsed(&world.read("home/.claude/settings.json"))["statusLine"].clone();
+    let command = world.path("bin/ralph statusline");
+    assert_eq!(line, json!({"type": "command", "command": command}));
+    // As the client runs it.
+    let shown = |command: &str| {
+        let mut shell = world.command("/bin/sh");
+        shell.args(["-c", &format!("echo '{{\"session_id\":\"S\"}}' | {command}")]);
+        let output = shell.env("NO_COLOR", "1").output().unwrap();
+        String::from_utf8(output.stdout).unwrap()
+    };
+    world.ralph(&["start", "--session", "S", "fix it"]).exit(0);
+    assert_eq!(shown(command.to_str().unwrap()), "Ralph 0/25 | 0/480 min\n");
+
+    let own = r#"{"statusLine": {"type": "command", "command": "cat | wc -l; echo 'a  \"b\"'"}}"#;
+    let world = World::new().with_settings(own);
+    world.ralph(&["install", "--statusline"]).exit(0);
+    world.ralph(&["start", "--session", "S", "fix it"]).exit(0);
+    let settings = parsed(&world.read("home/.claude/settings.json"));
+    let mut shell = world.command("/bin/sh");
+    let line = settings["statusLine"]["command"].as_str().unwrap();
+    shell.args(["-c", &format!("echo '{{\"session_id\":\"S\"}}' | {line}")]);
+    let output = shell.env("NO_COLOR", "1").output().unwrap();
+    let printed = String::from_utf8(output.stdout).unwrap();
+    assert_eq!(printed, "1\na  \"b\" | Ralph 0/25 | 0/480 min\n");
+}
+
+#[test]
+fn a_status_line_that_is_no_command_is_refused_and_nothing_is_changed() {
+    let world = World::new().with_settings(r#"{"statusLine": true}"#);
+    let before = world.snapshot("");
+    let said = world.ralph(&["install", "--statusline"]).exit(3);
+    said.says("`statusLine` is not a command").says("nothing was changed");
+    assert_eq!(world.snapshot(""), before);
+    world.ralph(&["install"]).exit(0);
+}
+
+#[test]
 fn the_old_settings_are_backed_up_once() {
     let world = World::new().with_settings(SETTINGS);
     world.ralph(&["install"]).exit(0);

@@ -6,7 +6,8 @@ use serde_json::{Value, json};
 #[track_caller]
 fn comes_back(settings: &str) {
     let world = World::new().with_settings(settings);
-    world.ralph(&["install", "--block-cap", "20", "--worker-base", "head"]).exit(0);
+    let all = ["install", "--block-cap", "20", "--worker-base", "head", "--statusline"];
+    world.ralph(&all).exit(0);
     assert_ne!(world.read("home/.claude/settings.json"), settings);
     world.ralph(&["uninstall"]).exit(0);
     assert_eq!(world.read("home/.claude/settings.json"), settings);
@@ -20,6 +21,41 @@ fn the_settings_are_what_they_were_to_the_byte() {
     comes_back(r#"{"a":1,"hooks":{}}"#);
     comes_back("{\"hooks\": {\"Stop\": [], \"PreToolUse\": [ ]}, \"env\": {}, \"worktree\": {}}\n");
     comes_back("{\r\n\t\"x\" : [1,\r\n2], \"y\":1.50\r\n}");
+    comes_back(r#"{"statusLine" : {"type":"command", "command":"echo \u0041 \/", "padding":0}}"#);
+}
+
+#[test]
+fn the_status_line_is_ones_own_again_also_where_others_changed_the_file_since() {
+    let own = r#""statusLine": {"command": "say \u0041", "type": "command", "padding": 0}"#;
+    let world = World::new().with_settings(&format!("{{{own}}}"));
+    world.ralph(&["install", "--statusline"]).exit(0).says("set the status line: ");
+    let text = world.read("home/.claude/settings.json");
+    assert!(text.contains(r#"/bin/ralph statusline --with 'say A'", "type""#), "{text}");
+    world.ralph(&["install"]).exit(0).says("already registered, nothing to change");
+    world.write("home/.claude/settings.json", &text.replacen('{', "{\"theme\": \"dark\", ", 1));
+    world.ralph(&["uninstall"]).exit(0).says("give back the status line");
+    let left = world.read("home/.claude/settings.json");
+    assert!(left.contains(own) && left.contains("\"theme\": \"dark\""), "{left}");
+}
+
+#[test]
+fn a_status_line_follows_the_executable_and_one_that_was_replaced_stays() {
+    let world = World::new();
+    world.put_ralph("old");
+    for hook in crate::world::HOOKS {
+        std::os::unix::fs::symlink(world.path("bin").join(hook), world.path("old").join(hook))
+            .unwrap();
+    }
+    world.run_in("old", &["install", "--statusline"]).exit(0);
+    world.ralph(&["install"]).exit(0).says("set the status line: ");
+    let text = world.read("home/.claude/settings.json");
+    assert!(text.contains(world.path("bin/ralph statusline").to_str().unwrap()), "{text}");
+    assert!(!text.contains("/old/"), "{text}");
+    let mine = text.replace(world.path("bin/ralph statusline").to_str().unwrap(), "mine");
+    world.write("home/.claude/settings.json", &mine);
+    world.ralph(&["uninstall"]).exit(0);
+    let left: Value = serde_json::from_str(&world.read("home/.claude/settings.json")).unwrap();
+    assert_eq!(left, json!({"statusLine": {"type": "command", "command": "mine"}}));
 }
 
 #[test]

@@ -44,6 +44,7 @@ pub mod signals;
 pub mod squeeze;
 pub mod start;
 pub mod state;
+pub mod statusline;
 pub mod stop;
 pub mod stream;
 pub mod tests_run;

@@ -3,6 +3,7 @@
 //! Fields that we do not know are kept and written back, at every level that a person or a newer
 //! version may have added one. A newer `schema_version` is never rewritten; the store checks that.
 
+mod brief;
 mod glance;
 mod ralplan;
 mod read;
@@ -11,6 +12,7 @@ mod session;
 mod words;
 mod worker;
 
+pub use brief::{Brief, BriefBlocked, BriefPause, BriefPlan, BriefUsage, Claimed, Criteria, Tasks};
 pub use glance::{Document, Glance, GlanceEnding, GlancePlan, GlanceSession, GlanceTurn};
 pub use ralplan::{Decision, MAX_REJECTIONS, PlanVerdict, Ralplan};
 pub use refine::Refining;

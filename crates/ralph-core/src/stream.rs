@@ -195,7 +195,7 @@ fn call(block: &Value) -> Option<(String, String)> {
 }
 
 /// The part of a call's input by which a person recognises it.
-fn about(input: &Value) -> String {
+pub(crate) fn about(input: &Value) -> String {
     const TELLING: [&str; 7] =
         ["command", "file_path", "notebook_path", "url", "pattern", "skill", "description"];
     text_of(TELLING.iter().find_map(|name| input.get(*name)))

@@ -28,6 +28,7 @@ pub const PERSONS_ONLY: [(&str, &str); 29] = [
     ("session feedback", ""),
     ("session run", ""),
     ("signal", ""),
+    ("watch", ""),
     ("install", ""),
     ("uninstall", ""),
     ("doctor --fix", ""),

@@ -1,7 +1,7 @@
 //! What the client says about itself in a hook's environment.
 
 use ralph_core::state::Client;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// The session named by the environment. Measured to equal the payload's `session_id`; it lets an
 /// executable find out that nothing is live before it reads standard input.
@@ -45,6 +45,22 @@ pub fn config_dir() -> Option<PathBuf> {
     variable("CLAUDE_CONFIG_DIR")
         .map(PathBuf::from)
         .or_else(|| variable("HOME").map(|home| PathBuf::from(home).join(".claude")))
+}
+
+/// Where the client keeps the transcript of a session that was started in this folder: below a name in
+/// which all but letters and digits are dashes. It need not be there.
+pub fn transcript(folder: &Path, session_id: &str) -> Option<PathBuf> {
+    let is_plain = |letter: char| letter.is_ascii_alphanumeric();
+    let name: String = folder
+        .to_string_lossy()
+        .chars()
+        .map(|letter| if is_plain(letter) { letter } else { '-' })
+        .collect();
+    // An id that could lead elsewhere is none.
+    let is_id = session_id.chars().all(|letter| is_plain(letter) || letter == '-');
+    let file = format!("{session_id}.jsonl");
+    (is_id && !session_id.is_empty())
+        .then_some(config_dir()?.join("projects").join(name).join(file))
 }
 
 /// The client process that started this hook.

@@ -8,6 +8,7 @@ use anyhow::{Context, Result, anyhow};
 use jiff::Timestamp;
 use ralph_core::replay::{self, Again};
 use rustix::fs::OFlags;
+use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::fs::OpenOptions;
@@ -17,6 +18,9 @@ use std::path::{Path, PathBuf};
 
 /// A loop of years has a smaller one.
 const LARGEST: u64 = 1 << 30;
+
+/// How much of the end is read for the last decisions.
+const MOST_LOOKED_AT: u64 = 4 << 20;
 
 /// One decision. `R` is the record that it can be made again from: as the rules keep it when it is
 /// written, and any value when it is read, since other versions of the rules kept other ones.
@@ -117,6 +121,32 @@ pub fn load(folder: &Path) -> Result<Journal> {
     Ok(journal)
 }
 
+/// An entry without the record that it can be decided again from, which is most of it.
+pub type Short = Entry<IgnoredAny>;
+
+/// The last entries, oldest first, from the end of the file: a journal may be long, and whoever looks
+/// on looks often.
+pub fn last(folder: &Path, most: usize) -> Vec<Short> {
+    let mut found = Vec::new();
+    let mut length = 64 << 10;
+    while length <= MOST_LOOKED_AT {
+        let Ok(Some((tail, is_whole))) = plain_file::tail(&path(folder), length) else { break };
+        let mut lines = tail.split(|byte| *byte == b'\n');
+        if !is_whole {
+            // Half a line, most likely.
+            lines.next();
+        }
+        let entries = lines.rev().filter_map(|line| serde_json::from_slice(line).ok());
+        found = entries.take(most).collect();
+        if is_whole || found.len() == most {
+            break;
+        }
+        length *= 8;
+    }
+    found.reverse();
+    found
+}
+
 impl Entry {
     /// Makes the decision of this line again, by the rules of today.
     pub fn again(&self) -> Again {
@@ -152,6 +182,22 @@ mod tests {
         append(folder.path(), &entry("two")).unwrap();
         let all: Vec<_> = read(folder.path()).into_iter().map(|entry| entry.why).collect();
         assert_eq!(all, ["one", "two"]);
+    }
+
+    #[test]
+    fn the_last_lines_are_read_from_the_end_however_long_the_others_are() {
+        let folder = tempfile::tempdir().unwrap();
+        assert!(last(folder.path(), 3).is_empty());
+        for n in 0..20 {
+            let mut entry = entry(&n.to_string());
+            entry.record = Some(Value::String("x".repeat(20_000)));
+            append(folder.path(), &entry).unwrap();
+        }
+        let why =
+            |most| last(folder.path(), most).into_iter().map(|entry| entry.why).collect::<Vec<_>>();
+        assert_eq!(why(2), ["18", "19"]);
+        assert_eq!((why(15).len(), why(15)[0].as_str()), (15, "5"));
+        assert_eq!(why(50).len(), 20);
     }
 
     #[test]

@@ -5,6 +5,7 @@
 
 pub mod archive;
 pub mod atomic;
+pub mod attention;
 pub mod beads;
 pub mod chance;
 pub mod checkpoint;
@@ -32,6 +33,7 @@ pub mod merge;
 pub mod notify;
 pub mod outside;
 pub mod owned;
+pub mod page;
 pub mod person;
 pub mod places;
 mod plain_file;
@@ -48,6 +50,7 @@ mod scratch;
 #[cfg(feature = "session-files")]
 pub mod sessions;
 pub mod settings;
+pub mod status_line;
 pub mod stdin;
 pub mod store;
 pub mod test_files;

@@ -191,6 +191,21 @@ impl Mailbox {
         last.iter().filter_map(read).map(|signal| (signal.kind, signal.text)).collect()
     }
 
+    /// The last that a person has said, oldest first, each with whether the conversation has heard it.
+    pub fn last(&self, most: usize) -> Vec<(Signal, bool)> {
+        let waiting = self.waiting();
+        let mut names: Vec<String> = names(&self.processed());
+        names.extend(waiting.iter().cloned());
+        names.sort_unstable();
+        names.dedup();
+        let last = names.split_off(names.len().saturating_sub(most));
+        let read = |name: &String| {
+            let signal = self.read(name, &[&self.processed(), &self.inputs()])?;
+            Some((signal, !waiting.contains(name)))
+        };
+        last.iter().filter_map(read).collect()
+    }
+
     /// The signals that a recipient has not heard, as many as have room; none if there are none, or
     /// another hook is delivering them.
     ///

@@ -7,7 +7,7 @@
 use anyhow::{Context, Result, bail};
 use rustix::fs::{Mode, OFlags};
 use std::fs::File;
-use std::io::{ErrorKind, Read};
+use std::io::{ErrorKind, Read, Seek, SeekFrom};
 use std::path::Path;
 
 /// The bytes of a regular file; none if there is no file.
@@ -15,14 +15,7 @@ use std::path::Path;
 /// # Errors
 /// When it is something else than a regular file, larger than `largest`, or cannot be read.
 pub(crate) fn read(path: &Path, largest: u64) -> Result<Option<Vec<u8>>> {
-    let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
-    let file = match rustix::fs::open(path, flags, Mode::empty()) {
-        Ok(fd) => File::from(fd),
-        Err(error) => match std::io::Error::from(error) {
-            error if error.kind() == ErrorKind::NotFound => return Ok(None),
-            error => return Err(error).with_context(|| could_not(path)),
-        },
-    };
+    let Some(file) = open(path)? else { return Ok(None) };
     let about = file.metadata().with_context(|| could_not(path))?;
     if !about.is_file() {
         bail!("`{}` is not a regular file", path.display());
@@ -33,6 +26,36 @@ pub(crate) fn read(path: &Path, largest: u64) -> Result<Option<Vec<u8>>> {
     let mut bytes = Vec::new();
     file.take(largest).read_to_end(&mut bytes).with_context(|| could_not(path))?;
     Ok(Some(bytes))
+}
+
+/// The end of a regular file, at most so much of it, and whether that is all; none if there is no file.
+///
+/// # Errors
+/// When it is something else than a regular file, or cannot be read.
+pub(crate) fn tail(path: &Path, length: u64) -> Result<Option<(Vec<u8>, bool)>> {
+    let Some(mut file) = open(path)? else { return Ok(None) };
+    let about = file.metadata().with_context(|| could_not(path))?;
+    if !about.is_file() {
+        bail!("`{}` is not a regular file", path.display());
+    }
+    let from = about.len().saturating_sub(length);
+    let mut bytes = Vec::new();
+    file.seek(SeekFrom::Start(from))
+        .and_then(|_| file.take(length).read_to_end(&mut bytes))
+        .with_context(|| could_not(path))?;
+    Ok(Some((bytes, from == 0)))
+}
+
+/// None where there is no file.
+fn open(path: &Path) -> Result<Option<File>> {
+    let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
+    match rustix::fs::open(path, flags, Mode::empty()) {
+        Ok(fd) => Ok(Some(File::from(fd))),
+        Err(error) => match std::io::Error::from(error) {
+            error if error.kind() == ErrorKind::NotFound => Ok(None),
+            error => Err(error).with_context(|| could_not(path)),
+        },
+    }
 }
 
 /// As [`read`], for text.

@@ -52,6 +52,11 @@ pub(crate) fn start_as_given(command: &mut Command) -> Result<Running> {
 }
 
 impl Running {
+    /// The group that it leads.
+    pub(crate) fn group(&self) -> Option<Pid> {
+        i32::try_from(self.child.id()).ok().and_then(Pid::from_raw)
+    }
+
     /// Reads the output to its end and waits for the child, until the deadline.
     ///
     /// # Errors
@@ -71,8 +76,7 @@ impl Running {
 impl Drop for Running {
     fn drop(&mut self) {
         if !self.finished {
-            let group = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw);
-            if let Some(group) = group {
+            if let Some(group) = self.group() {
                 let _ = kill_process_group(group, Signal::KILL);
             }
             let _ = self.child.wait();

@@ -6,7 +6,7 @@
 
 use anyhow::{Context, Result};
 use jiff::Timestamp;
-use ralph_core::at_work;
+use ralph_core::at_work::{self, Doing};
 use ralph_core::ending_marks;
 use ralph_core::row::Row;
 use ralph_core::state::PauseCause;
@@ -63,6 +63,14 @@ pub fn worked_since(path: &Path, at: Timestamp) -> bool {
         }
     }
     false
+}
+
+/// The last tool that the main conversation has called, as far as the last rows tell.
+pub fn doing(path: &Path) -> Option<Doing> {
+    [TAIL, LONG_TAIL].into_iter().find_map(|length| {
+        let tail = read_tail(path, length).ok()?;
+        at_work::doing(tail.split(|byte| *byte == b'\n'))
+    })
 }
 
 /// What the conversation was begun with, as far as the first rows tell.

@@ -15,6 +15,9 @@ const SIZES: [usize; 3] = [10, 1_000, 10_000];
 /// The most that a claim among ten thousand tasks may take.
 const CLAIM_MS: f64 = 50.0;
 
+/// The most that a status line may take where a loop has up to a thousand tasks.
+const LINE_MS: f64 = 5.0;
+
 /// Ten times the tasks may cost this many times as much: ten at most, and what the caches of the
 /// machine make of three megabytes instead of three hundred kilobytes. A square would be a hundred.
 const GROWTH: f64 = 20.0;
@@ -49,7 +52,7 @@ fn main() -> ExitCode {
 /// A command, and how it is measured.
 type Measured = (&'static str, fn(&Shop) -> Duration);
 
-const MEASURED: [Measured; 5] = [
+const MEASURED: [Measured; 7] = [
     ("ralph task ready", |shop| shop.time(&["task", "ready"], "")),
     (CLAIM, |shop| {
         // All rounds claim the same one, so that all find the same graph.
@@ -61,7 +64,11 @@ const MEASURED: [Measured; 5] = [
     }),
     ("ralph task lint", |shop| shop.time(&["task", "lint"], "")),
     ("ralph plan-sync (no difference)", |shop| shop.time(&["plan-sync"], &shop.lines)),
+    (LINE, |shop| shop.line("S", "Ralph 0/25 | tasks 0/")),
+    ("ralph statusline (no loop)", |shop| shop.line("T", "\n")),
 ];
+
+const LINE: &str = "ralph statusline";
 
 const CLAIM: &str = "ralph task claim";
 
@@ -77,8 +84,12 @@ fn judge(name: &str, medians: &[f64]) -> bool {
     if name == CLAIM {
         let _ = write!(row, "; {:.1} ms, bar <= {CLAIM_MS} ms   {}", medians[2], mark(fast));
     }
+    let quick = name != LINE || medians[1] <= LINE_MS;
+    if name == LINE {
+        let _ = write!(row, "; {:.1} ms, bar <= {LINE_MS} ms   {}", medians[1], mark(quick));
+    }
     println!("{row}");
-    linear && fast
+    linear && fast && quick
 }
 
 fn mark(held: bool) -> &'static str {
@@ -94,13 +105,15 @@ fn median(mut samples: Vec<Duration>) -> f64 {
 struct Shop {
     folder: tempfile::TempDir,
     lines: String,
+    /// As many tasks in a loop that runs in the session `S`.
+    live: Option<Box<Shop>>,
 }
 
 impl Shop {
     fn with(count: usize) -> Shop {
-        let shop = Shop { folder: tempfile::tempdir().unwrap(), lines: lines(count) };
-        std::fs::create_dir(shop.folder.path().join("project")).unwrap();
-        shop.time(&["plan-sync"], &shop.lines);
+        let live = Shop::planned(count);
+        live.time(&["start", "--session", "S"], "");
+        let shop = Shop { live: Some(Box::new(live)), ..Shop::planned(count) };
         // What is ready comes late in the list then, and there is one task that is.
         for _ in 0..7 {
             shop.time(&["task", "claim"], "");
@@ -109,10 +122,32 @@ impl Shop {
         shop
     }
 
+    fn planned(count: usize) -> Shop {
+        let folder = tempfile::tempdir().unwrap();
+        let shop = Shop { folder, lines: lines(count), live: None };
+        std::fs::create_dir(shop.folder.path().join("project")).unwrap();
+        shop.time(&["plan-sync"], &shop.lines);
+        shop
+    }
+
+    /// The status line of a session.
+    fn line(&self, session: &str, begins: &str) -> Duration {
+        let shop = self.live.as_ref().unwrap();
+        let (took, printed) =
+            shop.call(&["statusline"], &format!(r#"{{"session_id":"{session}"}}"#));
+        assert!(printed.starts_with(begins), "{printed}");
+        took
+    }
+
     fn time(&self, arguments: &[&str], stdin: &str) -> Duration {
+        self.call(arguments, stdin).0
+    }
+
+    fn call(&self, arguments: &[&str], stdin: &str) -> (Duration, String) {
         let root = self.folder.path();
         let mut command = Command::new(env!("CARGO_BIN_EXE_ralph"));
         command.args(arguments).env_clear().env("HOME", root).env("RALPH_HOME", root.join("ralph"));
+        command.env("NO_COLOR", "1");
         command.current_dir(root.join("project"));
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let began = Instant::now();
@@ -122,7 +157,7 @@ impl Shop {
         let took = began.elapsed();
         // A wrong answer has no speed.
         assert!(output.status.success(), "{arguments:?}: {output:?}");
-        took
+        (took, String::from_utf8(output.stdout).unwrap())
     }
 }
 

@@ -8,23 +8,21 @@ use crate::who_may::{self, PERSONS_ONLY};
 /// types instead.
 type Refused = (&'static str, &'static str, &'static str);
 
-/// What only a person may say, and the command by which a typed `/ralph` is answered: given by
-/// hand it would be a start that nobody typed.
+/// What only a person may say; the command by which a typed `/ralph` is answered: given by hand it
+/// would be a start that nobody typed; and the one that hands a text to a shell, for the client alone.
 fn refused_commands() -> impl Iterator<Item = Refused> {
     let persons = PERSONS_ONLY.into_iter().map(|(command, typed)| {
         let (command, only) = command.split_once(' ').unwrap_or((command, ""));
         (command, only, typed)
     });
-    persons.chain([("typed", "", "/ralph")])
+    persons.chain([("typed", "", "/ralph"), ("statusline", "", "")])
 }
 
 /// Every command, to tell a command from the value of an option that stands before it.
-const OTHERS: [&str; 20] = [
+const OTHERS: [&str; 18] = [
     "plan",
     "build",
     "status",
-    "watch",
-    "statusline",
     "report",
     "context",
     "check",

@@ -391,6 +391,8 @@ const REFUSED: &[&str] = &[
     "ralph signal steer 'do less'",
     "ralph install --user",
     "ralph uninstall",
+    "ralph watch",
+    "ralph statusline --with 'ralph cancel'",
     "ralph checkpoint restore",
     "ralph checkpoint --loop x restore 3",
     "ralph ralplan approve",

@@ -1,7 +1,7 @@
 //! A glance at the state document: what a tool call needs, whose cost does not grow with what the
 //! document holds besides.
 
-use super::{EndingKind, LoopState, Mode, Phase, PlanPhase, SCHEMA_VERSION, Via};
+use super::{Brief, EndingKind, LoopState, Mode, Phase, PlanPhase, SCHEMA_VERSION, Via};
 use serde::Deserialize;
 use std::path::{Component, Path, PathBuf};
 
@@ -176,6 +176,7 @@ macro_rules! document {
 
 document!(LoopState);
 document!(Glance);
+document!(Brief);
 
 #[cfg(test)]
 mod tests {

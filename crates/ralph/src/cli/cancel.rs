@@ -36,7 +36,7 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
         return Err(refused(Exit::No, "no loop is live or planned; nothing was cancelled"));
     }
     for found in meant {
-        end(&here, &found, args.let_finish)?;
+        screen::print(&end(&here, &found, args.let_finish)?)?;
     }
     unreadable.map_or(Ok(Exit::Done), |error| Err(bad_state(error)))
 }
@@ -58,13 +58,14 @@ fn all(here: &Here, unreadable: &mut Option<anyhow::Error>) -> Vec<Found> {
     meant
 }
 
-fn end(here: &Here, found: &Found, let_finish: bool) -> Result<()> {
+/// Ends a loop and those of its workers; says what came of it.
+pub(super) fn end(here: &Here, found: &Found, let_finish: bool) -> Result<String> {
     // First: who holds their clients ends them as soon as the loop above has ended, each as it stands.
     let n_workers = end_workers(here, &found.state, let_finish)?;
     let ended =
         cancel::end_loop(&here.home, &found.file, "by a person on the command line", let_finish);
     let Some((state, archived)) = ended.map_err(bad_state)? else {
-        return screen::print(&format!("loop {} had ended before", found.state.loop_id));
+        return Ok(format!("loop {} had ended before", found.state.loop_id));
     };
     // One may have been started in between.
     let n_workers = n_workers + end_workers(here, &state, let_finish)?;
@@ -77,7 +78,7 @@ fn end(here: &Here, found: &Found, let_finish: bool) -> Result<()> {
         n => format!("\nIts {n} workers end too"),
     };
     let text = format!("{}\nKept in {folder}{heard}{workers}", say::ended(&state));
-    screen::print(&screen::visible_lines(&text))
+    Ok(screen::visible_lines(&text))
 }
 
 /// The loops of a loop's workers end with it, each for its own session to hear; how many did.

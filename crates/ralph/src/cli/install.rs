@@ -10,6 +10,7 @@ pub(crate) mod merge;
 pub(crate) mod record;
 pub(crate) mod scope;
 mod shipped;
+mod statusline;
 
 use super::exit::{Exit, refused};
 use super::places::Places;
@@ -43,6 +44,9 @@ pub(crate) struct Args {
     /// Also let workers begin from the commit that is checked out, not from the remote's branch
     #[arg(long, value_name = "head", hide_possible_values = true)]
     worker_base: Option<WorkerBase>,
+    /// Also let the client's status line say where the session's loop stands, after what yours says
+    #[arg(long)]
+    statusline: bool,
 }
 
 /// What was found and what follows from it.
@@ -51,6 +55,8 @@ struct Plan {
     settings: Found,
     merged: Merged,
     before: Option<String>,
+    /// What was asked for beside the hooks.
+    wanted: Extras,
     /// What will stand beside the hooks and is ours.
     extras: Extras,
     /// What a person has said of the workers' base, where we were asked to.
@@ -68,11 +74,10 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
     let scope = scope::resolve(&args.scope, &places)?;
     executables_are_there(&places.executables)?;
     let record = Record::read(places.ralph.root())?;
-    let wanted = Extras { block_cap: args.block_cap, worker_base: args.worker_base };
-    let plan = gather(scope, &record, &wanted)?;
+    let plan = gather(scope, &record, args)?;
     describe(&plan, args.dry_run);
     if args.dry_run {
-        tell!("{}", serde_json::to_string_pretty(&wanted_text(&plan.scope, &wanted))?);
+        tell!("{}", serde_json::to_string_pretty(&wanted_text(&plan))?);
         return Ok(Exit::Done);
     }
     let changed = plan.will_change();
@@ -96,7 +101,9 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
 
 /// As [`run`], for one that was made before, with nothing else than the hooks and the texts.
 pub(crate) fn again(scope: ScopeArgs) -> Result<()> {
-    run(&Args { scope, dry_run: false, block_cap: None, worker_base: None }).map(drop)
+    let args =
+        Args { scope, dry_run: false, block_cap: None, worker_base: None, statusline: false };
+    run(&args).map(drop)
 }
 
 /// Whether the project's workers would lack what is not pushed, and nobody has said that they should.
@@ -147,13 +154,21 @@ fn executables_are_there(folder: &Path) -> Result<()> {
     Err(refused(Exit::MissingProgram, message))
 }
 
-fn gather(scope: Scope, record: &Record, extras: &Extras) -> Result<Plan> {
+fn gather(scope: Scope, record: &Record, args: &Args) -> Result<Plan> {
     let settings = outside::find(&scope.settings)?;
     let known = record.of(&scope.settings).cloned();
     let wanted = settings_hooks(scope.naming.location());
     let text = settings.text.as_deref().unwrap_or("{}\n");
     let named = || format!("could not use `{}`", scope.settings.display());
-    let merged = merge::put_in(text, &wanted, extras).with_context(named)?;
+    let known_line = known.as_ref().and_then(|known| known.extras.statusline.as_ref());
+    let line = statusline::ours(scope.naming.location());
+    let extras = Extras {
+        block_cap: args.block_cap,
+        worker_base: args.worker_base,
+        statusline: statusline::decide(text, &line, args.statusline, known_line)
+            .with_context(named)?,
+    };
+    let merged = merge::put_in(text, &wanted, &extras).with_context(named)?;
     let before = text_without_us(&settings, known.as_ref()).with_context(named)?;
     let ours = known.as_ref().map_or(&[][..], |known| &known.files);
     let files = files::look(&scope)
@@ -163,11 +178,21 @@ fn gather(scope: Scope, record: &Record, extras: &Extras) -> Result<Plan> {
             (target, fate)
         })
         .collect();
-    let known_extras = known.as_ref().map(|known| known.extras).unwrap_or_default();
-    let recorded = extras::to_record(&merged, extras, &known_extras)?;
+    let known_extras = known.as_ref().map(|known| known.extras.clone()).unwrap_or_default();
+    let recorded = extras::to_record(&merged, &extras, &known_extras)?;
     let is_theirs = extras.worker_base.is_some() && recorded.worker_base.is_none();
     let kept_base = if is_theirs { extras::worker_base_of(&merged.text)? } else { None };
-    Ok(Plan { scope, settings, merged, before, extras: recorded, kept_base, files, known })
+    Ok(Plan {
+        scope,
+        settings,
+        merged,
+        before,
+        wanted: extras,
+        extras: recorded,
+        kept_base,
+        files,
+        known,
+    })
 }
 
 /// What an uninstallation gives back.
@@ -179,7 +204,7 @@ fn text_without_us(settings: &Found, known: Option<&Install>) -> Result<Option<S
     match known {
         Some(known) if known.after == outside::digest(text) => Ok(known.before.clone()),
         _ => {
-            let written = known.map(|known| known.extras).unwrap_or_default();
+            let written = known.map(|known| known.extras.clone()).unwrap_or_default();
             Ok(Some(merge::take_out(text, &written)?.text))
         }
     }
@@ -226,6 +251,9 @@ pub(crate) fn summary(changes: &[Change]) -> Vec<(&'static str, String)> {
             Change::BaseRemoved => {
                 ("remove what workers begin from", "worktree.baseRef".to_owned())
             }
+            Change::LineSet(command) => ("set the status line", command.clone()),
+            Change::LineRestored => ("give back the status line", "as it was".to_owned()),
+            Change::LineRemoved => ("remove the status line", "it was ours".to_owned()),
         };
         match lines.iter_mut().find(|(known, _)| *known == what) {
             Some((_, details)) => {
@@ -238,14 +266,18 @@ pub(crate) fn summary(changes: &[Change]) -> Vec<(&'static str, String)> {
     lines
 }
 
-fn wanted_text(scope: &Scope, extras: &Extras) -> Value {
-    let hooks = serde_json::to_value(settings_hooks(scope.naming.location()));
+fn wanted_text(plan: &Plan) -> Value {
+    let extras = &plan.wanted;
+    let hooks = serde_json::to_value(settings_hooks(plan.scope.naming.location()));
     let mut text = json!({ "hooks": hooks.unwrap_or_default() });
     if let Some(cap) = extras.block_cap {
         text["env"] = json!({ BLOCK_CAP: cap.to_string() });
     }
     if let Some(base) = extras.worker_base {
         text["worktree"] = json!({ "baseRef": base.as_str() });
+    }
+    if let Some(line) = &extras.statusline {
+        text["statusLine"] = statusline::shown(line);
     }
     text
 }

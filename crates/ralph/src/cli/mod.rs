@@ -37,6 +37,7 @@ mod settle;
 mod signal;
 mod start;
 mod status;
+mod statusline;
 mod supervise;
 mod task;
 mod tell;
@@ -44,6 +45,7 @@ mod trust;
 
 mod uninstall;
 mod verify;
+mod watch;
 pub(crate) mod which;
 
 use clap::{Parser, Subcommand};
@@ -62,6 +64,8 @@ enum Command {
     Start(start::Args),
     /// Say which loops there are and where they stand
     Status(status::Args),
+    /// Look on: all loops on one page, with keys to pause, steer and stop them
+    Watch(watch::Args),
     /// End a loop; what it did stays
     Cancel(cancel::Args),
     /// Let a loop rest after the current turn
@@ -129,6 +133,8 @@ enum Command {
     Press(press::Args),
     #[command(hide = true)]
     Round,
+    /// Print one line about this session's loop, for the client's status line
+    Statusline(statusline::Args),
     /// Say whether everything is in place, and what to do if not
     Doctor(doctor::Args),
     /// Show a whole loop in a scratch repository, and what each hook answered
@@ -141,6 +147,7 @@ impl Command {
         match self {
             Command::Start(_) => "start",
             Command::Status(_) => "status",
+            Command::Watch(_) => "watch",
             Command::Cancel(_) => "cancel",
             Command::Pause(_) => "pause",
             Command::Resume(_) => "resume",
@@ -174,6 +181,7 @@ impl Command {
             Command::Press(_) => "press",
             Command::Round => "round",
             Command::Doctor(args) if args.writes() => "doctor --fix",
+            Command::Statusline(_) => "statusline",
             Command::Doctor(_) => "doctor",
             Command::Demo(_) => "demo",
         }
@@ -194,6 +202,7 @@ pub fn run() -> ExitCode {
     let done = allowed::check(&command).and_then(|()| match command {
         Command::Start(args) => start::run(args),
         Command::Status(args) => status::run(&args),
+        Command::Watch(args) => watch::run(&args),
         Command::Cancel(args) => cancel::run(&args),
         Command::Pause(args) => pause::run(&args),
         Command::Resume(args) => resume::run(&args),
@@ -224,6 +233,7 @@ pub fn run() -> ExitCode {
         Command::Settle(args) => settle::run(&args),
         Command::Press(args) => press::run(&args),
         Command::Round => round::run(),
+        Command::Statusline(args) => statusline::run(&args),
         Command::Doctor(args) => doctor::run(&args),
         Command::Demo(args) => demo::run(&args),
     });

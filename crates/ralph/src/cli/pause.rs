@@ -4,7 +4,7 @@ use super::exit::{Exit, bad_state, refused};
 use super::here::Here;
 use super::note::note;
 use super::screen;
-use super::which::{self, Wanted, Which};
+use super::which::{self, Found, Wanted, Which};
 use crate::parallel::run as parallel;
 use anyhow::{Context, Result};
 use ralph_core::say;
@@ -21,6 +21,12 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args) -> Result<Exit> {
     let here = Here::gather()?;
     let found = which::one(&here, &args.which, Wanted::Live)?;
+    screen::print(&pause(&here, &found)?)?;
+    Ok(Exit::Done)
+}
+
+/// Lets a loop rest, and those of its workers; says what came of it.
+pub(super) fn pause(here: &Here, found: &Found) -> Result<String> {
     let paused = found.file.update(|state| {
         let was_running = state.is_running();
         state.pause(PauseCause::Person, "on the command line", here.now);
@@ -32,24 +38,16 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
     }
     let text = format!("loop {} {}", state.loop_id, say::paused(&state));
     let text = screen::visible_lines(&text);
-    for (file, worker) in parallel::of_loop(&here, &state.loop_id) {
+    for (file, worker) in parallel::of_loop(here, &state.loop_id) {
         let rested = file.update(|state| {
             state.pause(PauseCause::Person, "with the loop above it", here.now);
         });
         rested.map_err(bad_state)?;
-        note(&here, &file, &worker, ("pause", "paused"), "the loop above it was paused");
+        note(here, &file, &worker, ("pause", "paused"), "the loop above it was paused");
     }
-    if was_running {
-        note(
-            &here,
-            &found.file,
-            &state,
-            ("pause", "paused"),
-            "a person paused on the command line",
-        );
-        screen::print(&format!("{text}; the turn that is running may finish"))?;
-    } else {
-        screen::print(&format!("{text}; it was paused already"))?;
+    if !was_running {
+        return Ok(format!("{text}; it was paused already"));
     }
-    Ok(Exit::Done)
+    note(here, &found.file, &state, ("pause", "paused"), "a person paused on the command line");
+    Ok(format!("{text}; the turn that is running may finish"))
 }

@@ -4,7 +4,7 @@ use super::exit::{Exit, bad_state, refused};
 use super::here::Here;
 use super::note::note;
 use super::screen;
-use super::which::{self, Wanted, Which};
+use super::which::{self, Found, Wanted, Which};
 use anyhow::{Context, Result};
 use ralph_core::ralplan;
 use ralph_core::session::conversation;
@@ -22,6 +22,12 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args) -> Result<Exit> {
     let here = Here::gather()?;
     let found = which::one(&here, &args.which, Wanted::Live)?;
+    screen::print(&resume(&here, &found)?)?;
+    Ok(Exit::Done)
+}
+
+/// Takes a loop up again; says what came of it.
+pub(super) fn resume(here: &Here, found: &Found) -> Result<String> {
     let resumed = found.file.update(|state| {
         let was_running = state.is_running();
         match state.mode {
@@ -45,14 +51,13 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
         );
         return Err(refused(Exit::No, message));
     }
-    note(&here, &found.file, &state, ("resume", "resumed"), "a person resumed on the command line");
-    screen::print(&format!(
+    note(here, &found.file, &state, ("resume", "resumed"), "a person resumed on the command line");
+    Ok(format!(
         "loop {} resumed at {}; {}",
         state.loop_id,
         state.position(),
         screen::visible(&what_to_do(&state))
-    ))?;
-    Ok(Exit::Done)
+    ))
 }
 
 fn what_to_do(state: &LoopState) -> String {

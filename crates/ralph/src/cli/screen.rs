@@ -118,10 +118,21 @@ pub(crate) fn visible_lines(text: &str) -> String {
 
 /// A word in colour, where colour can be seen and is wanted.
 pub(crate) fn coloured(word: &str, colour: Colour) -> String {
-    let wanted = std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
+    match colours_are_wanted() && std::io::stdout().is_terminal() {
+        true => painted(word, colour),
+        false => word.to_owned(),
+    }
+}
+
+/// Whether the person has nothing against colours, and the terminal knows them.
+pub(crate) fn colours_are_wanted() -> bool {
+    std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
         && std::env::var_os("TERM").is_none_or(|term| term != "dumb")
-        && std::io::stdout().is_terminal();
-    if wanted { format!("\u{1b}[{}m{word}\u{1b}[0m", colour as u8) } else { word.to_owned() }
+}
+
+/// A word in colour.
+pub(crate) fn painted(word: &str, colour: Colour) -> String {
+    format!("\u{1b}[{}m{word}\u{1b}[0m", colour as u8)
 }
 
 /// The colours in use, by their codes.

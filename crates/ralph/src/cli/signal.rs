@@ -7,7 +7,7 @@ use super::exit::{Exit, bad_state, refused};
 use super::here::Here;
 use super::note::note;
 use super::screen;
-use super::which::{self, Wanted, Which};
+use super::which::{self, Found, Wanted, Which};
 use crate::parallel;
 use anyhow::Result;
 use ralph_core::signals::{self, Kind};
@@ -57,11 +57,8 @@ pub(crate) fn run(command: &Command) -> Result<Exit> {
     }
     let here = Here::gather()?;
     let found = which::one(&here, &args.which, Wanted::Live)?;
-    let mailbox = Mailbox::of(&found.file, &found.state);
-    let name = mailbox.send(kind, &text).map_err(bad_state)?;
-    note(&here, &found.file, &found.state, ("signal", "sent"), &format!("{kind}: {}", text.trim()));
-    let workers = to_workers(&here, &found.state, kind, &text)?;
-    screen::print(&screen::visible_lines(&sent(&found.state, workers.len())))?;
+    let Sent { name, workers, words } = send(&here, &found, kind, &text)?;
+    screen::print(&words)?;
     if !args.wait {
         return Ok(Exit::Done);
     }
@@ -70,6 +67,28 @@ pub(crate) fn run(command: &Command) -> Result<Exit> {
         // Those are the sessions that there are now.
         false => workers.iter().try_fold(Exit::Done, |_, (state, name)| wait(&here, state, name)),
     }
+}
+
+/// A signal on its way.
+pub(super) struct Sent {
+    /// Its name in the loop's mailbox.
+    name: String,
+    /// The workers that it was sent to as well, each with its name there.
+    workers: Vec<(LoopState, String)>,
+    /// What came of it, for a person.
+    pub(super) words: String,
+}
+
+/// Puts a signal into the mailboxes of a loop and of its workers.
+pub(super) fn send(here: &Here, found: &Found, kind: Kind, text: &str) -> Result<Sent> {
+    if let Some(why) = signals::refused(text) {
+        return Err(refused(Exit::Usage, why));
+    }
+    let name = Mailbox::of(&found.file, &found.state).send(kind, text).map_err(bad_state)?;
+    note(here, &found.file, &found.state, ("signal", "sent"), &format!("{kind}: {}", text.trim()));
+    let workers = to_workers(here, &found.state, kind, text)?;
+    let words = screen::visible_lines(&sent(&found.state, workers.len()));
+    Ok(Sent { name, workers, words })
 }
 
 /// Sends it to the workers that have loops of their own, too: none of them looks into this one's box.

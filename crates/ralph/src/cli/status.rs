@@ -6,8 +6,8 @@
 mod criteria;
 mod document;
 mod layout;
-mod looked;
-mod text;
+pub(super) mod looked;
+pub(super) mod text;
 
 use super::exit::{Exit, refused};
 use super::here::Here;
@@ -91,7 +91,9 @@ fn gather(here: &Here, args: &Args) -> Result<Listed> {
 }
 
 /// Each loop with those of its workers after it.
-fn under_each_other(all: Vec<(LoopFile, Result<LoopState>)>) -> Vec<(LoopFile, Result<LoopState>)> {
+pub(super) fn under_each_other(
+    all: Vec<(LoopFile, Result<LoopState>)>,
+) -> Vec<(LoopFile, Result<LoopState>)> {
     let (below, mut all): (Vec<_>, Vec<_>) =
         all.into_iter().partition(|(_, state)| above(state).is_some());
     for one in below.into_iter().rev() {

@@ -118,7 +118,8 @@ fn decide(found: &Found, known: Option<&Install>) -> Result<Settings> {
             None => Settings::Deleted,
         });
     }
-    let merged = merge::take_out(text, &known.map(|known| known.extras).unwrap_or_default())?;
+    let merged =
+        merge::take_out(text, &known.map(|known| known.extras.clone()).unwrap_or_default())?;
     let was_absent = known.is_some_and(|known| known.before.is_none());
     Ok(match merged.changes.is_empty() {
         true => Settings::Untouched,

@@ -1,10 +1,12 @@
-//! What is written beside the hooks, each only on request: two strings, and where they stand.
+//! What is written beside the hooks, each only on request: two strings, and where they stand; and the
+//! status line.
 //!
 //! The block cap is a number that a person gives again to change it. The base of workers is another
 //! choice of the client's, which a person may have made: another value than ours is kept.
 
 use super::json_text;
 use super::merge::{Change, Merged, not_a, remove_key};
+use super::statusline::{self, Statusline};
 use anyhow::Result;
 use jsonc_parser::cst::CstObject;
 use serde::{Deserialize, Serialize};
@@ -17,13 +19,16 @@ const CAP: Spot = Spot { object: "env", key: BLOCK_CAP };
 const BASE: Spot = Spot { object: "worktree", key: "baseRef" };
 
 /// What is wanted, or was written.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub(crate) struct Extras {
     /// The block cap.
     pub(crate) block_cap: Option<u32>,
     /// What the client's new work trees begin from.
     pub(crate) worker_base: Option<WorkerBase>,
+    /// The client's status line.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) statusline: Option<Statusline>,
 }
 
 /// From which commit the client makes a worker's work tree.
@@ -64,6 +69,11 @@ pub(super) fn put_in(settings: &CstObject, wanted: &Extras) -> Result<Vec<Change
         BASE.set(settings, base.as_str())?;
         changes.push(Change::BaseSet(base));
     }
+    if let Some(line) = &wanted.statusline
+        && statusline::put_in(settings, line)
+    {
+        changes.push(Change::LineSet(line.command.clone()));
+    }
     Ok(changes)
 }
 
@@ -80,6 +90,14 @@ pub(super) fn take_out(settings: &CstObject, written: &Extras) -> Vec<Change> {
         BASE.remove(settings);
         changes.push(Change::BaseRemoved);
     }
+    if let Some(line) = &written.statusline
+        && statusline::take_out(settings, line)
+    {
+        changes.push(match &line.before {
+            Some(_) => Change::LineRestored,
+            None => Change::LineRemoved,
+        });
+    }
     changes
 }
 
@@ -94,9 +112,12 @@ pub(super) fn to_record(merged: &Merged, wanted: &Extras, known: &Extras) -> Res
     let wrote = |base: &WorkerBase| merged.changes.contains(&Change::BaseSet(*base));
     let value = worker_base_of(&merged.text)?;
     let is_still = |base: &WorkerBase| value.as_ref().is_some_and(|value| value == base.as_str());
+    let (_, settings) = json_text::parse(&merged.text)?;
+    let known_line = known.statusline.as_ref().filter(|line| statusline::holds(&settings, line));
     Ok(Extras {
         block_cap: wanted.block_cap.or(known.block_cap),
         worker_base: wanted.worker_base.filter(wrote).or(known.worker_base.filter(is_still)),
+        statusline: wanted.statusline.as_ref().or(known_line).cloned(),
     })
 }
 

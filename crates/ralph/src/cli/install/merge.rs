@@ -38,6 +38,12 @@ pub(crate) enum Change {
     BaseSet(WorkerBase),
     /// What workers begin from was taken out.
     BaseRemoved,
+    /// The status line was written.
+    LineSet(String),
+    /// The status line is the one of before us.
+    LineRestored,
+    /// The status line was taken out.
+    LineRemoved,
 }
 
 /// Puts the wanted hooks in, and what is wanted beside them.

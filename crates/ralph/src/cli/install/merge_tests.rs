@@ -7,11 +7,11 @@ fn wanted() -> Registered {
 }
 
 fn capped(cap: u32) -> Extras {
-    Extras { block_cap: Some(cap), worker_base: None }
+    Extras { block_cap: Some(cap), ..Extras::default() }
 }
 
 fn from_head() -> Extras {
-    Extras { block_cap: None, worker_base: Some(WorkerBase::Head) }
+    Extras { worker_base: Some(WorkerBase::Head), ..Extras::default() }
 }
 
 /// Everything is put in, a second time changes nothing, and taking out gives the text back.

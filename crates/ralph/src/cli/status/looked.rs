@@ -14,10 +14,10 @@ use ralph_io::test_files;
 use std::path::Path;
 
 /// A loop, as it is now.
-pub(super) struct Looked {
-    pub(super) file: LoopFile,
+pub(in crate::cli) struct Looked {
+    pub(in crate::cli) file: LoopFile,
     /// With the changed test files as they are now.
-    pub(super) state: LoopState,
+    pub(in crate::cli) state: LoopState,
     /// None where the tree was not, or could not be, looked at.
     proof: Option<Proof>,
 }
@@ -36,8 +36,13 @@ impl Looked {
         Looked { file, state, proof }
     }
 
+    /// The state alone: to look at the tree is too much for who looks every moment.
+    pub(in crate::cli) fn glimpsed(found: Found) -> Looked {
+        Looked { file: found.file, state: found.state, proof: None }
+    }
+
     /// What a criterion's receipt is worth.
-    pub(super) fn standing(&self, criterion: &Criterion) -> Standing {
+    pub(in crate::cli) fn standing(&self, criterion: &Criterion) -> Standing {
         match &self.proof {
             Some(proof) => proof.standing(criterion),
             None => receipt::standing(criterion, None),

@@ -124,7 +124,8 @@ pub(super) fn next(one: &Looked) -> String {
     }
 }
 
-fn rows(one: &Looked, now: Timestamp) -> Vec<(&'static str, String)> {
+/// What there is to say of a loop beside its criteria; an empty row says nothing.
+pub(in crate::cli) fn rows(one: &Looked, now: Timestamp) -> Vec<(&'static str, String)> {
     let state = &one.state;
     let goal = match state.prompt.char_indices().nth(200) {
         Some((end, _)) => format!("{}…", &state.prompt[..end]),

@@ -1,0 +1,270 @@
+//! The state document in passing: what one line about a loop says of it, and nothing that would have to
+//! be kept in memory for that.
+//!
+//! Tasks and criteria are counted as they are read: a line is drawn after each answer of the model, in
+//! every session, and there may be thousands of tasks.
+
+use super::{
+    EndingKind, GlanceEnding, GlanceSession, Limits, Mode, PauseCause, Phase, PlanPhase,
+    SCHEMA_VERSION, TaskStatus, Via,
+};
+use crate::usage::Tokens;
+use jiff::Timestamp;
+use serde::de::{Deserializer, SeqAccess, Visitor};
+use serde::{Deserialize, de};
+use std::borrow::Cow;
+use std::fmt;
+
+/// What a line needs to know of a loop. Each member is as in [`super::LoopState`].
+#[derive(Debug, Clone, Deserialize)]
+#[serde(default)]
+#[allow(missing_docs, reason = "they are those of the whole document")]
+pub struct Brief {
+    pub schema_version: u32,
+    pub session_id: String,
+    pub mode: Mode,
+    pub phase: Phase,
+    pub iteration: u32,
+    pub max_iterations: u32,
+    pub pause: Option<BriefPause>,
+    pub blocked: Option<BriefBlocked>,
+    pub ending: Option<GlanceEnding>,
+    pub started_at: Option<Timestamp>,
+    pub limits: Limits,
+    pub usage: BriefUsage,
+    #[serde(rename = "acceptance_criteria")]
+    pub criteria: Criteria,
+    #[serde(rename = "task_graph")]
+    pub tasks: Tasks,
+    pub via: Option<Via>,
+    pub project_root: String,
+    pub document: String,
+    pub ralplan: Option<BriefPlan>,
+    pub session: Option<GlanceSession>,
+}
+
+/// What is absent is as in the whole document.
+impl Default for Brief {
+    fn default() -> Self {
+        Brief {
+            schema_version: SCHEMA_VERSION,
+            session_id: String::new(),
+            mode: Mode::Loop,
+            phase: Phase::Planned,
+            iteration: 0,
+            max_iterations: 25,
+            pause: None,
+            blocked: None,
+            ending: None,
+            started_at: None,
+            limits: Limits::default(),
+            usage: BriefUsage::default(),
+            criteria: Criteria::default(),
+            tasks: Tasks::default(),
+            via: None,
+            project_root: String::new(),
+            document: String::new(),
+            ralplan: None,
+            session: None,
+        }
+    }
+}
+
+impl Brief {
+    /// How the loop ended; none while it has not.
+    pub fn ended(&self) -> Option<&EndingKind> {
+        self.ending.as_ref().map(|ending| &ending.kind)
+    }
+}
+
+/// Why a loop rests.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default)]
+pub struct BriefPause {
+    /// As in [`super::Pause`].
+    pub cause: PauseCause,
+}
+
+/// What a person must do.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default)]
+pub struct BriefBlocked {
+    /// As in [`super::Blocked`].
+    pub what: String,
+}
+
+/// What a loop has used.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default)]
+pub struct BriefUsage {
+    /// As in [`crate::usage::Usage`].
+    pub tokens: Tokens,
+}
+
+/// How far a planning is.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default)]
+pub struct BriefPlan {
+    /// As in [`super::Ralplan`].
+    pub phase: PlanPhase,
+    /// As in [`super::Ralplan`].
+    pub iteration: u32,
+    /// As in [`super::Ralplan`].
+    pub max_iterations: u32,
+}
+
+/// How many criteria there are, and how many of them held when they were last run.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Criteria {
+    /// All.
+    pub total: usize,
+    /// Those that held.
+    pub held: usize,
+}
+
+/// How many tasks there are, and the first that is worked on.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Tasks {
+    /// All.
+    pub total: usize,
+    /// Those that are done.
+    pub done: usize,
+    /// Those that are claimed, as far as the document says; a claim may have run out.
+    pub claimed: Vec<Claimed>,
+}
+
+/// A task that is claimed.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Claimed {
+    /// Its id.
+    pub id: String,
+    /// In words.
+    pub name: String,
+    /// When the claim ends by itself.
+    pub until: Option<Timestamp>,
+}
+
+/// No loop has more workers; what is said is the first of them that still counts.
+const CLAIMS_KEPT: usize = 64;
+
+#[derive(Deserialize)]
+#[serde(default)]
+#[derive(Default)]
+struct OneCriterion {
+    verified: bool,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct OneTask<'a> {
+    #[serde(borrow)]
+    id: Cow<'a, str>,
+    #[serde(borrow)]
+    name: Cow<'a, str>,
+    status: Option<TaskStatus>,
+    lease_expires_at: Option<Timestamp>,
+}
+
+/// Takes the items of a list one by one.
+struct Each<T, F>(F, std::marker::PhantomData<T>);
+
+impl<'de, T: Deserialize<'de>, F: FnMut(T)> Visitor<'de> for Each<T, F> {
+    type Value = ();
+
+    fn expecting(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        to.write_str("a list")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(mut self, mut items: A) -> Result<(), A::Error> {
+        while let Some(item) = items.next_element()? {
+            (self.0)(item);
+        }
+        Ok(())
+    }
+}
+
+fn each<'de, T: de::Deserialize<'de>, D: Deserializer<'de>>(
+    deserializer: D,
+    take: impl FnMut(T),
+) -> Result<(), D::Error> {
+    deserializer.deserialize_seq(Each(take, std::marker::PhantomData))
+}
+
+impl<'de> Deserialize<'de> for Criteria {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let mut all = Criteria::default();
+        each(deserializer, |one: OneCriterion| {
+            all.total += 1;
+            all.held += usize::from(one.verified);
+        })?;
+        Ok(all)
+    }
+}
+
+impl<'de> Deserialize<'de> for Tasks {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let mut all = Tasks::default();
+        each(deserializer, |one: OneTask<'de>| {
+            all.total += 1;
+            all.done += usize::from(one.status == Some(TaskStatus::Done));
+            if one.status == Some(TaskStatus::InProgress) && all.claimed.len() < CLAIMS_KEPT {
+                let (id, name) = (one.id.into_owned(), one.name.into_owned());
+                all.claimed.push(Claimed { id, name, until: one.lease_expires_at });
+            }
+        })?;
+        Ok(all)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Document, LoopState};
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn what_is_said_in_passing_is_what_the_whole_document_says() {
+        let text = json!({
+            "loop_id": "l", "session_id": "s", "phase": "paused", "iteration": 3,
+            "max_iterations": 9, "pause": {"cause": "interrupted", "told": true},
+            "blocked": {"what": "log in", "at": "2026-01-02T03:04:05Z"},
+            "started_at": "2026-01-02T03:04:05Z", "limits": {"max_minutes": 7, "max_tokens": 9},
+            "usage": {"tokens": {"input": 1, "output": 2}, "sources": {"/a": {"offset": 4}}},
+            "acceptance_criteria": [{"id": "AC-1", "verified": true}, {"id": "AC-2", "colour": 1}],
+            "task_graph": [
+                {"id": "T-1", "status": "done"},
+                {"id": "T-2", "name": "a \"b\"", "status": "in_progress",
+                 "lease_expires_at": "2026-01-02T03:04:05Z"},
+                {"id": "T-3", "status": "waiting for spring"},
+            ],
+            "ralplan": {"phase": "critic_review", "iteration": 2, "max_iterations": 5},
+        })
+        .to_string();
+        let whole: LoopState = serde_json::from_str(&text).unwrap();
+        let brief: Brief = serde_json::from_str(&text).unwrap();
+        assert_eq!(brief.position(), whole.position());
+        assert_eq!((&brief.phase, &brief.mode), (&whole.phase, &whole.mode));
+        assert_eq!((&brief.limits, brief.started_at), (&whole.limits, whole.started_at));
+        assert_eq!(brief.usage.tokens, whole.usage.tokens);
+        assert_eq!(brief.pause.unwrap().cause, whole.pause.unwrap().cause);
+        assert_eq!(brief.blocked.unwrap().what, whole.blocked.unwrap().what);
+        assert_eq!(brief.criteria, Criteria { total: 2, held: 1 });
+        let claimed = Claimed {
+            id: "T-2".to_owned(),
+            name: "a \"b\"".to_owned(),
+            until: whole.task_graph[1].lease_expires_at,
+        };
+        assert_eq!(brief.tasks, Tasks { total: 3, done: 1, claimed: vec![claimed] });
+        let (plan, all) = (brief.ralplan.unwrap(), whole.ralplan.unwrap());
+        assert_eq!((plan.phase, plan.iteration), (all.phase, all.iteration));
+    }
+
+    #[test]
+    fn what_a_document_leaves_out_is_the_same_in_passing() {
+        let whole: LoopState = serde_json::from_str("{}").unwrap();
+        let brief: Brief = serde_json::from_str("{}").unwrap();
+        assert_eq!(brief.schema_version, whole.schema_version);
+        assert_eq!((brief.position(), &brief.phase), (whole.position(), &whole.phase));
+        assert_eq!((brief.tasks.total, brief.criteria.total, brief.ended()), (0, 0, None));
+    }
+}

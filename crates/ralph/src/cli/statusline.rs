@@ -1,0 +1,118 @@
+//! `ralph statusline`: what the client's status line says about the session's loop.
+//!
+//! The client hands over JSON and shows whatever is printed, in every session and after each answer of
+//! the model. So a session without a loop costs one look and prints nothing, nothing is waited for, and
+//! whatever goes wrong ends with an exit code of 0: a broken status line is no reason to be told so twice
+//! a second.
+
+use super::exit::{Exit, refused};
+use super::screen::{self, Colour};
+use anyhow::Result;
+use ralph_core::state::{Brief, Document};
+use ralph_core::statusline::{self, Part, Tone};
+use ralph_io::home::Home;
+use ralph_io::{clock, given, lifecycle, status_line};
+use serde::Deserialize;
+use std::io::IsTerminal;
+
+/// Between two pieces.
+const BETWEEN: &str = " | ";
+
+/// What is beside our own words.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// Another status line, run in a shell with the same input; what it prints comes first
+    #[arg(long, value_name = "COMMAND")]
+    with: Option<String>,
+}
+
+/// Of all that the client hands over.
+#[derive(Deserialize)]
+struct Given {
+    session_id: String,
+}
+
+/// Prints the line; an empty one where there is nothing to say.
+pub(crate) fn run(args: &Args) -> Result<Exit> {
+    if std::io::stdin().is_terminal() {
+        let message = "`ralph statusline` reads what the client hands to a status line; `ralph install \
+                       --statusline` registers it, and `ralph status` is for you";
+        return Err(refused(Exit::Usage, message));
+    }
+    let given = given::stdin().unwrap_or_default();
+    let other = args.with.as_ref().map(|command| status_line::ask(command, given.as_bytes()));
+    let ours = ours(&given);
+    let theirs = other.map(|asked| asked.and_then(status_line::Asked::line));
+    let theirs = theirs.and_then(Result::ok).unwrap_or_default();
+    // A client that does not read any more has no use for an error either.
+    let _ = screen::print_bytes(&side_by_side(&theirs, &ours));
+    Ok(Exit::Done)
+}
+
+/// What is to be said of the session's loop; nothing where it has none.
+fn ours(given: &str) -> String {
+    let Ok(Given { session_id }) = serde_json::from_str(given) else { return String::new() };
+    match look(&session_id) {
+        Ok(Some(state)) => {
+            let parts = statusline::parts(&state, clock::now());
+            let shown: Vec<String> = parts.iter().map(shown).collect();
+            shown.join(BETWEEN)
+        }
+        Ok(None) => String::new(),
+        Err(_) => shown(&Part {
+            text: "Ralph: the loop's state cannot be read, `ralph doctor` says why".to_owned(),
+            tone: Tone::Wrong,
+        }),
+    }
+}
+
+fn look(session_id: &str) -> Result<Option<Brief>> {
+    let Some(file) = lifecycle::of_session(&Home::from_env()?, session_id)? else {
+        return Ok(None);
+    };
+    let state = file.glimpse::<Brief>()?.map(|loaded| loaded.state);
+    Ok(state.filter(|state| state.is_of(session_id)))
+}
+
+/// In colour even though no terminal is there: the client shows it in one.
+fn shown(part: &Part) -> String {
+    let colour = match part.tone {
+        Tone::Good => Some(Colour::Green),
+        Tone::Waits => Some(Colour::Yellow),
+        Tone::Wrong => Some(Colour::Red),
+        Tone::Plain => None,
+    };
+    match colour.filter(|_| screen::colours_are_wanted()) {
+        Some(colour) => screen::painted(&part.text, colour),
+        None => part.text.clone(),
+    }
+}
+
+fn side_by_side(theirs: &[u8], ours: &str) -> Vec<u8> {
+    let mut line = theirs.to_vec();
+    if !theirs.is_empty() && !ours.is_empty() {
+        if theirs.contains(&0x1b) {
+            // What they did not end would colour ours.
+            line.extend(b"\x1b[0m");
+        }
+        line.extend(BETWEEN.as_bytes());
+    }
+    line.extend(ours.as_bytes());
+    line
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn theirs_comes_first_and_alone_it_is_as_it_was() {
+        let together =
+            |theirs: &str, ours| String::from_utf8(side_by_side(theirs.as_bytes(), ours)).unwrap();
+        assert_eq!(together("", ""), "");
+        assert_eq!(together("a\nb", ""), "a\nb");
+        assert_eq!(together("", "o"), "o");
+        assert_eq!(together("a", "o"), "a | o");
+        assert_eq!(together("\u{1b}[31ma", "o"), "\u{1b}[31ma\u{1b}[0m | o");
+    }
+}

@@ -1,0 +1,262 @@
+//! `ralph watch`: all loops on one page, drawn anew as they change, and keys to act on them.
+//!
+//! It only looks, and asks the very same of a loop as the command of the same name would: there is
+//! nothing here that could be done only here. Nothing is looked at but when something has changed, and
+//! nothing drawn but what has; once a second the times are.
+
+mod gather;
+mod keyboard;
+mod keys;
+mod model;
+#[cfg(test)]
+mod sample;
+mod text;
+mod view;
+
+use super::exit::{Exit, refused};
+use super::here::Here;
+use super::which::Found;
+use super::{cancel, pause, resume, screen, signal};
+use anyhow::{Context, Result};
+use keyboard::Keyboard;
+use keys::Act;
+use model::{Asks, Model};
+use ralph_core::signals::Kind;
+use ralph_io::attention::{Attention, Ending};
+use ralph_io::page::{self, Page};
+use ralph_io::watch::Watch;
+use ratatui::Terminal;
+use ratatui::backend::TermionBackend;
+use ratatui::text::Line;
+use std::io::{Stdout, stdout};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+/// The times on the page are in seconds.
+const TICK: Duration = Duration::from_secs(1);
+
+/// A model that streams changes its transcript dozens of times a second.
+const NOT_BEFORE: Duration = Duration::from_millis(250);
+
+/// The rest of a key's sequence comes within this time, also over a slow line.
+const ESCAPE: Duration = Duration::from_millis(80);
+
+/// What a person may say about the page.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// The loops of all projects
+    #[arg(long)]
+    all: bool,
+}
+
+/// Looks on until the person has seen enough.
+pub(crate) fn run(args: &Args) -> Result<Exit> {
+    let can_draw = std::env::var_os("TERM").is_none_or(|term| term != "dumb");
+    if !page::can_be_taken() || !can_draw {
+        let message = "`ralph watch` needs a terminal to draw on; `ralph status` says the same once, and \
+             `ralph status --json` to a program";
+        return Err(refused(Exit::No, message));
+    }
+    let mut watched = Watched::begin(args)?;
+    let attention = Attention::catch()?;
+    let mut on_page = OnPage::take()?;
+    match watched.follow(&attention, &mut on_page) {
+        Ok(None) => Ok(Exit::Done),
+        Ok(Some(ending)) => {
+            drop(on_page);
+            ending.carry_out();
+            Ok(Exit::No)
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// The terminal, and what it shows.
+struct OnPage {
+    terminal: Terminal<TermionBackend<Stdout>>,
+    shows: Vec<Line<'static>>,
+    /// None while the process rests.
+    page: Option<Page>,
+}
+
+impl OnPage {
+    fn take() -> Result<OnPage> {
+        let page = Page::take()?;
+        let terminal = Terminal::new(TermionBackend::new(stdout()));
+        let terminal = terminal.context("could not draw on the terminal")?;
+        Ok(OnPage { terminal, shows: Vec::new(), page: Some(page) })
+    }
+
+    /// Draws what has changed; all of it where another had the terminal, or its size is another.
+    fn draw(&mut self, model: &Model, anew: bool) -> Result<()> {
+        let describe = || "could not draw on the terminal";
+        if anew {
+            self.terminal.autoresize().with_context(describe)?;
+            self.terminal.clear().with_context(describe)?;
+        }
+        let size = self.terminal.size().with_context(describe)?;
+        let lines = view::lines(model, size.width, size.height);
+        if anew || lines != self.shows {
+            self.terminal.draw(|frame| view::draw(frame, model)).with_context(describe)?;
+            self.shows = lines;
+        }
+        Ok(())
+    }
+
+    /// Gives the terminal back, rests until somebody continues us, and takes it again.
+    fn rest(&mut self, rest: Ending) -> Result<()> {
+        self.page = None;
+        rest.carry_out();
+        self.page = Some(Page::take()?);
+        Ok(())
+    }
+}
+
+/// What is looked at, and what is known of it.
+struct Watched {
+    all: bool,
+    model: Model,
+    /// The loops that have been on the page.
+    seen: Vec<String>,
+    /// Where something may change.
+    places: Vec<PathBuf>,
+    watch: Watch,
+    looked: Instant,
+    /// Something has changed since then.
+    is_old: bool,
+    /// The system tells of changes there.
+    is_told: bool,
+}
+
+impl Watched {
+    fn begin(args: &Args) -> Result<Watched> {
+        let here = Here::gather()?;
+        let of = match args.all {
+            true => "all projects".to_owned(),
+            false => here.root.display().to_string(),
+        };
+        let model = Model {
+            of,
+            loops: Vec::new(),
+            unreadable: Vec::new(),
+            selected: 0,
+            asks: Asks::Nothing,
+            notice: String::new(),
+            colours: screen::colours_are_wanted(),
+            now: here.now,
+        };
+        let mut watched = Watched {
+            all: args.all,
+            model,
+            seen: Vec::new(),
+            places: Vec::new(),
+            watch: Watch::begin(&[])?,
+            looked: Instant::now(),
+            is_old: true,
+            is_told: false,
+        };
+        watched.look()?;
+        Ok(watched)
+    }
+
+    /// Looks at everything. Changes are watched for before that, so that none is missed.
+    fn look(&mut self) -> Result<()> {
+        let here = Here::gather()?;
+        let mut left = 3;
+        let found = loop {
+            left -= 1;
+            let places: Vec<&Path> = self.places.iter().map(|place| place.as_path()).collect();
+            self.watch = Watch::begin(&places)?;
+            let found = gather::gather(&here, self.all, &mut self.seen);
+            if found.places == self.places || left == 0 {
+                break found;
+            }
+            // A loop has come or gone, which is rare: it was not watched when it was looked at.
+            self.places.clone_from(&found.places);
+        };
+        self.is_told = cfg!(target_os = "linux") && here.home.loops().is_dir();
+        self.model.refresh(found.loops, found.unreadable);
+        self.model.now = here.now;
+        (self.looked, self.is_old) = (Instant::now(), false);
+        Ok(())
+    }
+
+    /// Shows, waits, acts; until the person quits, or a signal ends it.
+    fn follow(&mut self, attention: &Attention, on_page: &mut OnPage) -> Result<Option<Ending>> {
+        let mut keyboard = Keyboard::default();
+        let mut anew = true;
+        loop {
+            if self.is_old && self.looked.elapsed() >= NOT_BEFORE {
+                self.look()?;
+            }
+            self.model.now = ralph_io::clock::now();
+            on_page.draw(&self.model, std::mem::take(&mut anew))?;
+            let heard = attention.wait(&self.watch, self.wake(&keyboard))?;
+            if heard.changed || !self.is_told {
+                self.is_old = true;
+            }
+            anew |= heard.redraw;
+            let mut ending = heard.ending;
+            let keys = match heard.typed.is_empty() && keyboard.waits() {
+                true => keyboard.settle(),
+                false => keyboard.feed(&heard.typed),
+            };
+            for key in keys {
+                match keys::press(&mut self.model, key) {
+                    None => {}
+                    Some(Act::Quit) => return Ok(None),
+                    Some(Act::Redraw) => anew = true,
+                    Some(Act::Rest) => ending = Some(Ending::REST),
+                    Some(act) => self.act(act)?,
+                }
+            }
+            match ending {
+                Some(rest) if rest.is_rest() => {
+                    on_page.rest(rest)?;
+                    (anew, self.is_old) = (true, true);
+                }
+                Some(_) => return Ok(ending),
+                None => {}
+            }
+        }
+    }
+
+    /// When to go on though nothing has happened.
+    fn wake(&self, keyboard: &Keyboard) -> Instant {
+        let now = Instant::now();
+        let mut until = now + TICK;
+        if self.is_old {
+            until = until.min(self.looked + NOT_BEFORE);
+        }
+        if keyboard.waits() {
+            until = until.min(now + ESCAPE);
+        }
+        until
+    }
+
+    /// Does to a loop what its command does, and says what came of it.
+    fn act(&mut self, act: Act) -> Result<()> {
+        let done = carry_out(act);
+        let said = done.unwrap_or_else(|error| format!("{error:#}"));
+        self.model.notice = said.lines().next().unwrap_or_default().to_owned();
+        self.look()
+    }
+}
+
+fn carry_out(act: Act) -> Result<String> {
+    let here = Here::gather()?;
+    match act {
+        Act::Pause(loop_id) => pause::pause(&here, &Found::of(&here, &loop_id)?),
+        Act::Resume(loop_id) => resume::resume(&here, &Found::of(&here, &loop_id)?),
+        Act::Stop(loop_id) => cancel::end(&here, &Found::of(&here, &loop_id)?, false),
+        Act::Steer(loop_id, text) => {
+            let found = Found::of(&here, &loop_id)?;
+            if !found.state.is_live() {
+                let message = format!("loop {loop_id} is not live; nobody would hear it");
+                return Err(refused(Exit::No, message));
+            }
+            signal::send(&here, &found, Kind::Steer, &text).map(|sent| sent.words)
+        }
+        Act::Redraw | Act::Rest | Act::Quit => Ok(String::new()),
+    }
+}

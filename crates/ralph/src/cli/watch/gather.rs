@@ -1,0 +1,243 @@
+//! Looks at the loops: their states, journals, mailboxes and transcripts, from the end of each.
+//!
+//! The work tree is not looked at: that costs a walk over all files, and this is done at every change.
+
+use super::model::{Bar, Criterion, Decision, Shown, Signal, Time, Tone};
+use crate::cli::here::Here;
+use crate::cli::status::looked::Looked;
+use crate::cli::status::{text, under_each_other};
+use crate::cli::which::{self, Found};
+use anyhow::Result;
+use ralph_core::graph::Graph;
+use ralph_core::receipt::{self, Standing};
+use ralph_core::state::{self, EndingKind, LoopState, Mode, Phase, PlanPhase, Task};
+use ralph_core::{graph, refusal, say};
+use ralph_io::mailbox::Mailbox;
+use ralph_io::store::LoopFile;
+use ralph_io::{client, journal, lifecycle, project, transcript};
+use std::path::{Path, PathBuf};
+
+/// No page shows more.
+const DECISIONS: usize = 20;
+
+const SIGNALS: usize = 8;
+
+/// A loop that ends while somebody looks on stays on the page; not more of them than this.
+const ENDED: usize = 5;
+
+/// What the page says by itself, or says otherwise.
+const LEFT_OUT: [&str; 7] = ["goal", "project", "session", "tasks", "used", "signals", "criteria"];
+
+/// What was found.
+pub(super) struct Gathered {
+    pub(super) loops: Vec<Shown>,
+    pub(super) unreadable: Vec<String>,
+    /// Where something may change.
+    pub(super) places: Vec<PathBuf>,
+}
+
+/// Looks. `seen` are the loops that have been on the page.
+pub(super) fn gather(here: &Here, all: bool, seen: &mut Vec<String>) -> Gathered {
+    let identity = here.project();
+    let is_meant = |state: &LoopState| {
+        let is_here = || project::identity(Path::new(&state.project_root)) == identity;
+        (state.is_live() || state.phase == Phase::Planned) && (all || is_here())
+    };
+    let mut found = Gathered {
+        loops: Vec::new(),
+        unreadable: Vec::new(),
+        places: vec![here.home.loops(), here.home.root().to_owned()],
+    };
+    let everything = which::everything(here);
+    let mut ended = Vec::new();
+    for id in seen.iter() {
+        let is_there = |(_, state): &(LoopFile, Result<LoopState>)| {
+            state.as_ref().is_ok_and(|state| state.loop_id == *id && state.ending.is_none())
+        };
+        if !everything.iter().any(is_there) {
+            ended.extend(of_id(here, id));
+        }
+    }
+    for (file, state) in under_each_other(everything) {
+        found.places.push(file.folder().to_owned());
+        match state {
+            Ok(state) if is_meant(&state) => {
+                if !seen.contains(&state.loop_id) {
+                    seen.push(state.loop_id.clone());
+                }
+                found.add(here, file, state);
+            }
+            Ok(_) => {}
+            Err(error) => found.unreadable.push(format!("{error:#}")),
+        }
+    }
+    // What is older has been on the page long enough.
+    let old = ended.len().saturating_sub(ENDED);
+    for (file, state) in ended.drain(..).skip(old) {
+        found.add(here, file, state);
+    }
+    found
+}
+
+/// A loop that has ended.
+fn of_id(here: &Here, id: &str) -> Option<(LoopFile, LoopState)> {
+    let file = lifecycle::by_id(&here.home, id)?;
+    let state = file.read().ok()??.state;
+    (state.phase == Phase::Ended).then_some((file, state))
+}
+
+impl Gathered {
+    fn add(&mut self, here: &Here, file: LoopFile, state: LoopState) {
+        let mailbox = Mailbox::of(&file, &state);
+        self.places.push(mailbox.watched());
+        let transcript = if state.is_live() { transcript_of(&state) } else { None };
+        self.places.extend(transcript.clone());
+        let decisions = journal::last(file.folder(), DECISIONS).into_iter().rev();
+        let mut shown = describe(here, Looked::glimpsed(Found::seen(file, state)));
+        shown.decisions = decisions
+            .map(|entry| Decision {
+                at: entry.at,
+                what: format!("{}: {}", entry.event, entry.decision),
+                why: entry.why,
+            })
+            .collect();
+        shown.signals = mailbox
+            .last(SIGNALS)
+            .into_iter()
+            .map(|(signal, is_heard)| Signal {
+                is_heard,
+                kind: signal.kind.as_str(),
+                text: signal.text,
+            })
+            .collect();
+        shown.doing = transcript.and_then(|path| transcript::doing(&path));
+        self.loops.push(shown);
+    }
+}
+
+/// The transcript of the loop's session: the one that its tokens were counted from, else where the
+/// client keeps it.
+fn transcript_of(state: &LoopState) -> Option<PathBuf> {
+    if state.session_id.is_empty() {
+        return None;
+    }
+    let is_of = |path: &&String| {
+        Path::new(path).file_stem().is_some_and(|stem| stem == state.session_id.as_str())
+    };
+    let counted = state.usage.sources.keys().find(is_of).map(PathBuf::from);
+    counted.or_else(|| client::transcript(Path::new(&state.project_root), &state.session_id))
+}
+
+fn describe(here: &Here, one: Looked) -> Shown {
+    let state = &one.state;
+    let tasks = graph::summary(&state.task_graph, here.now);
+    let (_, position) = say::what_and_where(state);
+    let (word, tone) = standing(state);
+    let mut rows = vec![("task", at_work(state, here.now))];
+    rows.extend(text::rows(&one, here.now));
+    rows.retain(|(label, value)| !value.is_empty() && !LEFT_OUT.contains(label));
+    Shown {
+        loop_id: state.loop_id.clone(),
+        state: word,
+        tone,
+        position,
+        tasks: (tasks.done, tasks.total),
+        goal: state.prompt.chars().take(1_000).collect(),
+        rows,
+        bars: bars(state),
+        time: state.started_at.map(|began| Time {
+            began,
+            ended: state.ending.as_ref().map(|ending| ending.at),
+            most: state.limits.max_minutes,
+        }),
+        criteria: state.acceptance_criteria.iter().map(criterion).collect(),
+        ..Shown::default()
+    }
+}
+
+/// Where it stands, and whether that is well. A mode or a phase that is not known is shown as it is.
+fn standing(state: &LoopState) -> (String, Tone) {
+    let phase = match &state.ralplan {
+        Some(plan) if state.is_running() => plan.phase.as_str(),
+        _ => state.phase.as_str(),
+    };
+    let phase = match (&state.ending, &state.pause) {
+        (Some(ending), _) => format!("ended {}", ending.kind),
+        (None, Some(pause)) => format!("paused ({})", pause.cause),
+        _ => phase.to_owned(),
+    };
+    let awaits = state.ralplan.as_ref().map(|plan| &plan.phase);
+    let tone = match &state.phase {
+        Phase::Ended => match state.ending.as_ref().map(|ending| &ending.kind) {
+            Some(EndingKind::Complete | EndingKind::Approved | EndingKind::Plateau) => Tone::Good,
+            Some(EndingKind::AwaitingFeedback) => Tone::Waits,
+            _ => Tone::Wrong,
+        },
+        Phase::Paused => Tone::Waits,
+        _ if awaits == Some(&PlanPhase::AwaitingUserApproval) => Tone::Waits,
+        phase if phase.is_running() => Tone::Good,
+        _ => Tone::Quiet,
+    };
+    let word = match &state.mode {
+        Mode::Loop => phase,
+        Mode::Ralplan => format!("planning: {phase}"),
+        mode => format!("{mode}: {phase}"),
+    };
+    (word, tone)
+}
+
+/// The tasks that are worked on; for a session of one task, that one.
+fn at_work(state: &LoopState, now: jiff::Timestamp) -> String {
+    let tasks = Graph::new(&state.task_graph, now);
+    let is_claimed = |task: &&Task| tasks.standing(task) == graph::Standing::InProgress;
+    let claimed = state.task_graph.iter().filter(is_claimed).take(4);
+    let names: Vec<String> = claimed.map(|task| format!("{} {}", task.id, task.name)).collect();
+    match (&state.round, names.is_empty()) {
+        (Some(round), true) => round.task.clone(),
+        _ => names.join(", "),
+    }
+}
+
+fn bars(state: &LoopState) -> Vec<Bar> {
+    let (label, used, most) = match &state.ralplan {
+        Some(plan) => ("rejections", plan.iteration, plan.max_iterations),
+        None => ("iterations", state.iteration, state.max_iterations),
+    };
+    let mut bars = vec![Bar { label, used: used.into(), most: most.into() }];
+    if let Some(most) = state.limits.max_tokens {
+        bars.push(Bar { label: "tokens", used: state.usage.total(), most });
+    }
+    if state.progress.standing > 0 && state.ending.is_none() {
+        let used = state.progress.standing.into();
+        bars.push(Bar { label: "stall", used, most: state.stall_limit.into() });
+    }
+    bars
+}
+
+fn criterion(criterion: &state::Criterion) -> Criterion {
+    let standing = receipt::standing(criterion, None);
+    let receipt = criterion.receipt.as_ref();
+    let (word, tone) = match standing {
+        // Whether it still does, the tree would have to say.
+        Standing::Holds => ("held", Tone::Good),
+        Standing::Failed => ("failed", Tone::Wrong),
+        other => (other.as_str(), Tone::Waits),
+    };
+    let tests = receipt.and_then(|receipt| receipt.tests_run);
+    let note = match (standing, tests) {
+        (Standing::NeverRun, _) => String::new(),
+        (Standing::Holds, Some(1)) => "1 test".to_owned(),
+        (Standing::Holds, Some(n)) => format!("{n} tests"),
+        (Standing::Holds, None) => String::new(),
+        (other, _) => refusal::why(criterion, other, &[]),
+    };
+    let command = &criterion.verification_command;
+    Criterion {
+        id: criterion.id.clone(),
+        word,
+        tone,
+        at: receipt.and_then(|receipt| receipt.started_at),
+        note,
+        description: format!("{}  `{command}`", criterion.description).trim().to_owned(),
+    }
+}

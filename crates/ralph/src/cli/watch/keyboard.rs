@@ -1,0 +1,186 @@
+//! Bytes from a terminal as keys.
+//!
+//! A sequence may come in pieces, over a slow line; what is begun is kept until the rest comes, or
+//! until nothing has come for a moment: then it was the Escape key.
+
+/// A key, or a text that was pasted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Key {
+    Letter(char),
+    Enter,
+    Escape,
+    Backspace,
+    Up,
+    Down,
+    PageUp,
+    PageDown,
+    First,
+    Last,
+    /// Control and this letter.
+    Control(char),
+    Pasted(String),
+}
+
+/// What was typed and not understood yet.
+#[derive(Debug, Default)]
+pub(super) struct Keyboard {
+    pending: Vec<u8>,
+}
+
+const PASTE: &[u8] = b"\x1b[200~";
+const PASTED: &[u8] = b"\x1b[201~";
+
+/// Longer sequences are not sent; a text that begins to be pasted and never ends would be kept for ever.
+const LONGEST: usize = 1 << 20;
+
+impl Keyboard {
+    /// The keys that are whole now.
+    pub(super) fn feed(&mut self, bytes: &[u8]) -> Vec<Key> {
+        self.pending.extend_from_slice(bytes);
+        let mut keys = Vec::new();
+        while let Some((key, length)) = first(&self.pending) {
+            self.pending.drain(..length);
+            keys.extend(key);
+        }
+        if self.pending.len() > LONGEST {
+            self.pending.clear();
+        }
+        keys
+    }
+
+    /// True while the rest of something may come.
+    pub(super) fn waits(&self) -> bool {
+        !self.pending.is_empty()
+    }
+
+    /// Nothing has come for a moment.
+    pub(super) fn settle(&mut self) -> Vec<Key> {
+        if self.pending.starts_with(PASTE) {
+            return Vec::new();
+        }
+        let was_escape = self.pending == b"\x1b";
+        self.pending.clear();
+        if was_escape { vec![Key::Escape] } else { Vec::new() }
+    }
+}
+
+/// The first key and how many bytes it takes; a key that is not known is none. None at all where it is
+/// not whole.
+fn first(bytes: &[u8]) -> Option<(Option<Key>, usize)> {
+    let (byte, rest) = bytes.split_first()?;
+    let one = |key| Some((Some(key), 1));
+    match byte {
+        0x1b => sequence(bytes, rest),
+        b'\r' | b'\n' => one(Key::Enter),
+        0x7f | 0x08 => one(Key::Backspace),
+        0..0x20 => one(Key::Control(char::from(byte | 0x60))),
+        _ => letter(bytes),
+    }
+}
+
+fn letter(bytes: &[u8]) -> Option<(Option<Key>, usize)> {
+    let length = match bytes[0] {
+        0..0x80 => 1,
+        0xc0..0xe0 => 2,
+        0xe0..0xf0 => 3,
+        0xf0..0xf8 => 4,
+        // No letter begins like this.
+        _ => return Some((None, 1)),
+    };
+    let is_rest = |byte: &u8| (0x80..0xc0).contains(byte);
+    if !bytes.iter().take(length).skip(1).all(is_rest) {
+        return Some((None, 1));
+    }
+    let letter = bytes.get(..length)?;
+    let key = std::str::from_utf8(letter).ok().and_then(|text| text.chars().next());
+    Some((key.map(Key::Letter), if key.is_some() { length } else { 1 }))
+}
+
+fn sequence(all: &[u8], rest: &[u8]) -> Option<(Option<Key>, usize)> {
+    if all.starts_with(PASTE) {
+        let text = &all[PASTE.len()..];
+        let end = text.windows(PASTED.len()).position(|window| window == PASTED)?;
+        let pasted = String::from_utf8_lossy(&text[..end]).into_owned();
+        return Some((Some(Key::Pasted(pasted)), PASTE.len() + end + PASTED.len()));
+    }
+    match rest.first()? {
+        b'[' => {
+            let end = rest[1..].iter().position(|byte| (0x40..0x7f).contains(byte))?;
+            let key = match &rest[1..=end + 1] {
+                b"A" => Some(Key::Up),
+                b"B" => Some(Key::Down),
+                b"H" | b"1~" | b"7~" => Some(Key::First),
+                b"F" | b"4~" | b"8~" => Some(Key::Last),
+                b"5~" => Some(Key::PageUp),
+                b"6~" => Some(Key::PageDown),
+                _ => None,
+            };
+            Some((key, end + 3))
+        }
+        b'O' => {
+            let key = match rest.get(1)? {
+                b'A' => Some(Key::Up),
+                b'B' => Some(Key::Down),
+                b'H' => Some(Key::First),
+                b'F' => Some(Key::Last),
+                _ => None,
+            };
+            Some((key, 3))
+        }
+        0x1b => Some((Some(Key::Escape), 1)),
+        // A letter with the Alt key: none of ours.
+        _ => Some((None, 2)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(bytes: &[u8], expected: &[Key]) {
+        let mut keyboard = Keyboard::default();
+        let mut keys = keyboard.feed(bytes);
+        keys.extend(keyboard.settle());
+        assert_eq!(keys, expected);
+        // The same in the smallest pieces.
+        let mut keyboard = Keyboard::default();
+        let mut keys: Vec<Key> = bytes.iter().flat_map(|byte| keyboard.feed(&[*byte])).collect();
+        keys.extend(keyboard.settle());
+        assert_eq!(keys, expected, "in pieces");
+    }
+
+    #[test]
+    fn letters_and_keys_are_told_apart() {
+        let letters = |text: &str| text.chars().map(Key::Letter).collect::<Vec<_>>();
+        check("aé€😀".as_bytes(), &letters("aé€😀"));
+        check(
+            b"\r\x7f\x03\x1a",
+            &[Key::Enter, Key::Backspace, Key::Control('c'), Key::Control('z')],
+        );
+        check(
+            b"\x1b[A\x1bOB\x1b[5~\x1b[6~\x1b[H\x1b[4~",
+            &[Key::Up, Key::Down, Key::PageUp, Key::PageDown, Key::First, Key::Last],
+        );
+        check(b"\x1b", &[Key::Escape]);
+        check(b"\x1b\x1b", &[Key::Escape, Key::Escape]);
+    }
+
+    #[test]
+    fn what_is_not_known_is_no_key_and_leaves_the_next_alone() {
+        check(b"\x1b[1;5Cq\x1bxq\xffq\x1bOPq", &vec![Key::Letter('q'); 4]);
+        check(b"\xe2q", &[Key::Letter('q')]);
+    }
+
+    #[test]
+    fn a_pasted_text_is_one_thing_whatever_it_holds() {
+        check(
+            b"\x1b[200~x\ny\x1b[A\x1b[201~q",
+            &[Key::Pasted("x\ny\u{1b}[A".to_owned()), Key::Letter('q')],
+        );
+        let mut keyboard = Keyboard::default();
+        assert_eq!((keyboard.feed(b"\x1b[200~x"), keyboard.settle()), (vec![], vec![]));
+        assert_eq!(keyboard.feed(b"\x1b[201~"), [Key::Pasted("x".to_owned())]);
+        assert!(!keyboard.waits());
+    }
+}

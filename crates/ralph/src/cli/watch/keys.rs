@@ -1,0 +1,175 @@
+//! What a key does: moves on the page, asks, or becomes something that is to be done.
+
+use super::keyboard::Key;
+use super::model::{Asks, Model};
+
+/// What is to be done, to the loop of this id.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Act {
+    Pause(String),
+    Resume(String),
+    Steer(String, String),
+    Stop(String),
+    /// Draw everything anew.
+    Redraw,
+    /// Give the terminal back for a while.
+    Rest,
+    Quit,
+}
+
+/// How far a page goes.
+const PAGE: usize = 10;
+
+/// Takes a key.
+pub(super) fn press(model: &mut Model, key: Key) -> Option<Act> {
+    model.notice.clear();
+    match (&key, &model.asks) {
+        (Key::Control('c'), Asks::Nothing) => return Some(Act::Quit),
+        (Key::Control('c'), _) => model.asks = Asks::Nothing,
+        (Key::Control('z'), _) => return Some(Act::Rest),
+        (Key::Control('l'), _) => return Some(Act::Redraw),
+        (_, Asks::Nothing) => return command(model, &key),
+        (_, Asks::Help) => model.asks = Asks::Nothing,
+        (_, Asks::Steer { .. }) => return write(model, key),
+        (_, Asks::Stop { .. }) => return answer(model, &key),
+    }
+    None
+}
+
+/// A pasted text is no command: nobody meant each of its letters.
+fn command(model: &mut Model, key: &Key) -> Option<Act> {
+    let last = model.loops.len().saturating_sub(1);
+    match key {
+        Key::Up | Key::Letter('k') => model.selected = model.selected.saturating_sub(1),
+        Key::Down | Key::Letter('j') => model.selected = (model.selected + 1).min(last),
+        Key::PageUp => model.selected = model.selected.saturating_sub(PAGE),
+        Key::PageDown => model.selected = (model.selected + PAGE).min(last),
+        Key::First | Key::Letter('g') => model.selected = 0,
+        Key::Last | Key::Letter('G') => model.selected = last,
+        Key::Letter('?' | 'h') => model.asks = Asks::Help,
+        Key::Letter('q') => return Some(Act::Quit),
+        Key::Letter(letter @ ('p' | 'r' | 's' | 'x')) => {
+            let Some(one) = model.selected_loop() else {
+                model.notice = "there is no loop to do this to".to_owned();
+                return None;
+            };
+            let loop_id = one.loop_id.clone();
+            match letter {
+                'p' => return Some(Act::Pause(loop_id)),
+                'r' => return Some(Act::Resume(loop_id)),
+                's' => model.asks = Asks::Steer { loop_id, text: String::new() },
+                _ => model.asks = Asks::Stop { loop_id },
+            }
+        }
+        _ => {}
+    }
+    None
+}
+
+fn write(model: &mut Model, key: Key) -> Option<Act> {
+    let Asks::Steer { loop_id, text } = &mut model.asks else { return None };
+    match key {
+        Key::Letter(letter) => text.push(letter),
+        // It is one line here.
+        Key::Pasted(pasted) => {
+            text.push_str(&pasted.split_whitespace().collect::<Vec<_>>().join(" "));
+        }
+        Key::Backspace => drop(text.pop()),
+        Key::Control('u') => text.clear(),
+        Key::Escape => model.asks = Asks::Nothing,
+        Key::Enter => {
+            let act = Act::Steer(loop_id.clone(), text.clone());
+            // Nothing typed is nothing meant.
+            let is_empty = text.trim().is_empty();
+            model.asks = Asks::Nothing;
+            return (!is_empty).then_some(act);
+        }
+        _ => {}
+    }
+    None
+}
+
+fn answer(model: &mut Model, key: &Key) -> Option<Act> {
+    let asked = std::mem::replace(&mut model.asks, Asks::Nothing);
+    match (asked, key) {
+        (Asks::Stop { loop_id }, Key::Letter('y' | 'Y')) => Some(Act::Stop(loop_id)),
+        _ => {
+            model.notice = "nothing was stopped".to_owned();
+            None
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::sample::{model, shown};
+    use super::*;
+
+    fn typed(model: &mut Model, text: &str) -> Vec<Act> {
+        text.chars().filter_map(|letter| press(model, Key::Letter(letter))).collect()
+    }
+
+    #[test]
+    fn a_loop_is_selected_and_acted_on_by_its_id() {
+        let mut model = model(vec![shown("a"), shown("b"), shown("c")]);
+        assert_eq!(typed(&mut model, "jp"), [Act::Pause("b".to_owned())]);
+        assert_eq!(typed(&mut model, "jjjr"), [Act::Resume("c".to_owned())]);
+        assert_eq!(typed(&mut model, "kkkkp"), [Act::Pause("a".to_owned())]);
+        assert_eq!(typed(&mut model, "Gq"), [Act::Quit]);
+        assert_eq!((model.selected, press(&mut model, Key::First), model.selected), (2, None, 0));
+    }
+
+    #[test]
+    fn a_loop_is_stopped_only_after_a_yes() {
+        let mut model = model(vec![shown("a")]);
+        for no in
+            [Key::Letter('n'), Key::Enter, Key::Escape, Key::Letter('x'), Key::Pasted("y".into())]
+        {
+            assert_eq!(typed(&mut model, "x"), []);
+            assert_eq!(press(&mut model, no), None);
+            assert_eq!(
+                (&model.asks, model.notice.as_str()),
+                (&Asks::Nothing, "nothing was stopped")
+            );
+        }
+        assert_eq!(typed(&mut model, "xy"), [Act::Stop("a".to_owned())]);
+    }
+
+    #[test]
+    fn a_question_stays_with_its_loop_when_the_list_changes() {
+        let mut model = Model { selected: 1, ..model(vec![shown("a"), shown("b")]) };
+        typed(&mut model, "x");
+        model.refresh(vec![shown("a")], Vec::new());
+        assert_eq!(typed(&mut model, "y"), [Act::Stop("b".to_owned())]);
+    }
+
+    #[test]
+    fn what_is_written_is_sent_by_enter_and_left_by_escape() {
+        let mut model = model(vec![shown("a")]);
+        assert_eq!(typed(&mut model, "suse qx"), []);
+        press(&mut model, Key::Backspace);
+        press(&mut model, Key::Pasted("tabs\nand\u{1b}[A more\n".to_owned()));
+        let steer = Act::Steer("a".to_owned(), "use qtabs and\u{1b}[A more".to_owned());
+        assert_eq!(press(&mut model, Key::Enter), Some(steer));
+        typed(&mut model, "sabc");
+        assert_eq!((press(&mut model, Key::Escape), &model.asks), (None, &Asks::Nothing));
+        typed(&mut model, "s  ");
+        assert_eq!((press(&mut model, Key::Enter), &model.asks), (None, &Asks::Nothing));
+    }
+
+    #[test]
+    fn a_pasted_text_is_no_command() {
+        let mut model = model(vec![shown("a")]);
+        assert_eq!(press(&mut model, Key::Pasted("pxyq".to_owned())), None);
+        assert_eq!(model.asks, Asks::Nothing);
+    }
+
+    #[test]
+    fn without_a_loop_nothing_is_done() {
+        let mut model = model(Vec::new());
+        assert_eq!(typed(&mut model, "pjkrsx"), []);
+        assert_eq!(model.asks, Asks::Nothing);
+        assert_eq!(model.notice, "there is no loop to do this to");
+        assert_eq!(press(&mut model, Key::Control('c')), Some(Act::Quit));
+    }
+}

@@ -1,0 +1,118 @@
+//! Loops to be shown by tests.
+
+use super::model::{Asks, Bar, Criterion, Decision, Model, Shown, Signal, Time, Tone};
+use jiff::Timestamp;
+use ralph_core::at_work::Doing;
+
+pub(super) fn at(time: &str) -> Timestamp {
+    format!("2026-01-31T{time}Z").parse().unwrap()
+}
+
+pub(super) fn shown(loop_id: &str) -> Shown {
+    Shown { loop_id: loop_id.to_owned(), ..Shown::default() }
+}
+
+pub(super) fn model(loops: Vec<Shown>) -> Model {
+    Model {
+        of: "/home/ann/shop".to_owned(),
+        loops,
+        unreadable: Vec::new(),
+        selected: 0,
+        asks: Asks::Nothing,
+        notice: String::new(),
+        colours: true,
+        now: at("12:34:56"),
+    }
+}
+
+/// A loop in the middle of its work.
+pub(super) fn at_work() -> Shown {
+    let criterion = |id: &str, word, tone, time: Option<&str>, note: &str, about: &str| Criterion {
+        id: id.to_owned(),
+        word,
+        tone,
+        at: time.map(at),
+        note: note.to_owned(),
+        description: about.to_owned(),
+    };
+    let decision = |time: &str, what: &str, why: &str| Decision {
+        at: at(time),
+        what: what.to_owned(),
+        why: why.to_owned(),
+    };
+    Shown {
+        loop_id: "20260131-121030-1f3a".to_owned(),
+        state: "implementation".to_owned(),
+        tone: Tone::Good,
+        position: "3/25".to_owned(),
+        tasks: (2, 5),
+        goal:
+            "Make the importer understand dates with a time zone, and say which line of a file it \
+               could not read"
+                .to_owned(),
+        rows: vec![
+            ("task", "T-3 Parse the time zone, T-4 Name the line".to_owned()),
+            ("progress", "something changed since the stop before".to_owned()),
+            ("checkpoint", "2, all held at 2026-01-31 12:20:00Z".to_owned()),
+            ("next", "`ralph verify --loop 20260131-121030-1f3a` runs the criteria".to_owned()),
+        ],
+        doing: Some(Doing {
+            tool: "Bash".to_owned(),
+            about: "cargo test -p importer dates".to_owned(),
+            at: Some(at("12:34:40")),
+            goes_on: true,
+        }),
+        bars: vec![
+            Bar { label: "iterations", used: 3, most: 25 },
+            Bar { label: "tokens", used: 1_234_567, most: 5_000_000 },
+            Bar { label: "stall", used: 1, most: 3 },
+        ],
+        time: Some(Time { began: at("12:10:30"), ended: None, most: 480 }),
+        criteria: vec![
+            criterion("AC-1", "held", Tone::Good, Some("12:31:00"), "41 tests", "the tests pass"),
+            criterion(
+                "AC-2",
+                "failed",
+                Tone::Wrong,
+                Some("12:33:50"),
+                "exit code 101",
+                "a bad file names its line",
+            ),
+            criterion("AC-3", "never_run", Tone::Waits, None, "", "the linter is silent"),
+        ],
+        decisions: vec![
+            decision("12:34:02", "Stop: go on", "AC-2 failed, AC-3 was never run"),
+            decision("12:25:11", "PreToolUse: denied", "the model asked to end the loop itself"),
+            decision("12:20:00", "Stop: go on", "3 tasks are open"),
+        ],
+        signals: vec![
+            Signal { is_heard: true, kind: "INFO", text: "the staging server is back".to_owned() },
+            Signal {
+                is_heard: false,
+                kind: "STEER",
+                text: "leave the CSV reader alone".to_owned(),
+            },
+        ],
+    }
+}
+
+/// One that waits for a person, and one that has ended.
+pub(super) fn others() -> Vec<Shown> {
+    vec![
+        Shown {
+            state: "planning: awaiting_user_approval".to_owned(),
+            tone: Tone::Waits,
+            position: "1/5".to_owned(),
+            goal: "Plan the move to the new API".to_owned(),
+            ..shown("20260131-113000-02bc")
+        },
+        Shown {
+            state: "ended complete".to_owned(),
+            tone: Tone::Good,
+            position: "7/25".to_owned(),
+            tasks: (4, 4),
+            goal: "Mend the \u{1b}[2Jflaky test".to_owned(),
+            ..shown("20260131-090000-77aa")
+        },
+    ]
+}

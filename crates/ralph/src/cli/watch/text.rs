@@ -1,0 +1,155 @@
+//! Pieces of a line by the columns that they take, with nothing in them that acts on a terminal.
+
+use super::model::Tone;
+use crate::cli::screen::visible;
+use jiff::Timestamp;
+use ratatui::style::{Color, Modifier, Style};
+use ratatui::text::{Line, Span};
+
+/// How pieces are drawn.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Pen {
+    pub(super) colours: bool,
+}
+
+impl Pen {
+    /// A text of anybody's.
+    pub(super) fn say(self, text: &str, tone: Tone) -> Span<'static> {
+        Span::styled(visible(text), self.style(tone))
+    }
+
+    /// One of ours that leads others.
+    pub(super) fn title(self, text: &str) -> Span<'static> {
+        Span::styled(text.to_owned(), Style::new().add_modifier(Modifier::BOLD))
+    }
+
+    pub(super) fn style(self, tone: Tone) -> Style {
+        let colour = match tone {
+            _ if !self.colours => None,
+            Tone::Good => Some(Color::Green),
+            Tone::Waits => Some(Color::Yellow),
+            Tone::Wrong => Some(Color::Red),
+            Tone::Quiet => Some(Color::DarkGray),
+            Tone::Plain => None,
+        };
+        colour.map_or_else(Style::new, |colour| Style::new().fg(colour))
+    }
+}
+
+fn width_of(text: &str) -> usize {
+    Span::raw(text).width()
+}
+
+/// The text in exactly so many columns: with spaces after it, or with its end cut.
+pub(super) fn fit(text: &str, columns: usize) -> String {
+    let mut shown = cut(&visible(text), columns);
+    shown.push_str(&" ".repeat(columns.saturating_sub(width_of(&shown))));
+    shown
+}
+
+/// The beginning of a text that is quiet already, in at most so many columns.
+pub(super) fn cut(text: &str, columns: usize) -> String {
+    const MORE: &str = "...";
+    if width_of(text) <= columns {
+        return text.to_owned();
+    }
+    let more = if columns > MORE.len() { MORE } else { "" };
+    let mut kept = String::new();
+    let mut left = columns - more.len();
+    for letter in text.chars() {
+        let wide = width_of(letter.encode_utf8(&mut [0; 4]));
+        if wide > left {
+            break;
+        }
+        left -= wide;
+        kept.push(letter);
+    }
+    kept.trim_end().to_owned() + more
+}
+
+/// A line in at most so many columns.
+pub(super) fn cut_line(line: Line<'static>, columns: usize) -> Line<'static> {
+    if line.width() <= columns {
+        return line;
+    }
+    let mut left = columns;
+    let mut spans = Vec::new();
+    for span in line.spans {
+        if left == 0 {
+            break;
+        }
+        let text = cut(&span.content, left);
+        left = left.saturating_sub(width_of(&text));
+        spans.push(Span::styled(text, span.style));
+    }
+    Line::from(spans)
+}
+
+/// The words of a text in at most so many lines of so many columns.
+pub(super) fn wrapped(text: &str, columns: usize, most: usize) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for word in visible(&text.replace(['\n', '\r', '\t'], " ")).split_whitespace() {
+        let is_last = lines.len() == most;
+        match lines.last_mut() {
+            Some(last) if is_last || width_of(last) + 1 + width_of(word) <= columns => {
+                last.push(' ');
+                last.push_str(word);
+            }
+            _ => lines.push(word.to_owned()),
+        }
+    }
+    lines.iter().map(|line| cut(line, columns)).collect()
+}
+
+/// How long ago that was.
+pub(super) fn ago(at: Timestamp, now: Timestamp) -> String {
+    match for_long(at, now).as_str() {
+        "0 s" => "now".to_owned(),
+        long => format!("{long} ago"),
+    }
+}
+
+/// The time between: `12 s`, `3 min`, `2 h 5 min`.
+pub(super) fn for_long(from: Timestamp, until: Timestamp) -> String {
+    let seconds = until.duration_since(from).as_secs().max(0);
+    match (seconds / 3600, seconds / 60 % 60) {
+        (0, 0) => format!("{seconds} s"),
+        (0, minutes) => format!("{minutes} min"),
+        (hours, minutes) => format!("{hours} h {minutes} min"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_takes_as_many_columns_as_it_is_given() {
+        assert_eq!(
+            (fit("ab", 4), fit("abcdef", 5), fit("abc", 2)),
+            ("ab  ".into(), "ab...".into(), "ab".into())
+        );
+        // Letters that are two columns wide, and some that take none.
+        assert_eq!(
+            (fit("漢字漢字", 6), fit("e\u{301}x", 3)),
+            ("漢... ".into(), "e\u{301}x ".into())
+        );
+        assert_eq!(fit("\u{1b}[2J", 12), "\\u{1b}[2J   ");
+    }
+
+    #[test]
+    fn words_go_on_in_the_next_line_as_long_as_there_is_one() {
+        assert_eq!(wrapped("one two three four", 9, 2), ["one two", "three..."]);
+        assert_eq!(wrapped("one\n\ntwo", 20, 2), ["one two"]);
+        assert!(wrapped(" ", 9, 2).is_empty());
+        assert_eq!(wrapped(&"x".repeat(30), 9, 2), ["xxxxxx..."]);
+    }
+
+    #[test]
+    fn a_time_is_said_in_two_numbers_at_most() {
+        let at = |seconds| Timestamp::from_second(seconds).unwrap();
+        let said = [0, 59, 60, 3_599, 3_600, 90_061].map(|until| for_long(at(0), at(until)));
+        assert_eq!(said, ["0 s", "59 s", "1 min", "59 min", "1 h 0 min", "25 h 1 min"]);
+        assert_eq!((ago(at(9), at(9)), ago(at(9), at(3))), ("now".into(), "now".into()));
+    }
+}

@@ -1,0 +1,132 @@
+//! The page as lines: a list of the loops, one of them whole, and what the keys do.
+//!
+//! A function of the model and of the size alone. Only letters that every terminal has are ours, and
+//! what a colour says a word says too.
+
+mod detail;
+mod list;
+
+use super::model::{Asks, Model, Tone};
+use super::text::{Pen, cut, cut_line, fit, for_long};
+use crate::cli::screen::visible;
+use ratatui::Frame;
+use ratatui::style::Modifier;
+use ratatui::text::{Line, Text};
+use ratatui::widgets::Paragraph;
+
+/// Below this there is no room to say anything.
+const LEAST: (u16, u16) = (30, 8);
+
+/// From here on what was decided stands beside what there is to do.
+const WIDE: usize = 140;
+
+const KEYS: &str = "j/k select  p pause  r resume  s steer  x stop  ? help  q quit";
+
+const KEYS_BRIEF: &str = "j/k p r s x, ? help, q quit";
+
+const HELP: &str = "\
+j, k, arrows   select another loop (g, G, page keys: far)
+p              pause: the loop rests after this turn
+r              resume: a paused loop goes on
+s              steer: write a line; the model hears it
+               within its next tool call
+x              stop: ends the loop, after a question
+Ctrl-L         draw everything anew
+Ctrl-Z         back to the shell; `fg` returns
+q, Ctrl-C      quit; no loop minds
+
+A criterion says what its last run said. Whether files
+have changed since then, `ralph status` looks up.
+Any key closes this.";
+
+/// Draws the page.
+pub(super) fn draw(frame: &mut Frame<'_>, model: &Model) {
+    let area = frame.area();
+    let lines = lines(model, area.width, area.height);
+    frame.render_widget(Paragraph::new(Text::from(lines)), area);
+}
+
+/// The page, line by line.
+pub(super) fn lines(model: &Model, width: u16, height: u16) -> Vec<Line<'static>> {
+    if width < LEAST.0 || height < LEAST.1 {
+        return vec![Line::from("too small to watch: `ralph status`")];
+    }
+    let (width, height) = (usize::from(width), usize::from(height));
+    let pen = Pen { colours: model.colours };
+    let mut lines = vec![title(model, width)];
+    let bottom = bottom(model, pen, width);
+    let room = height - lines.len() - bottom.len();
+    if model.asks == Asks::Help {
+        lines.extend(HELP.lines().take(room).map(|line| Line::from(cut(line, width))));
+    } else {
+        lines.extend(body(model, pen, width, room));
+    }
+    lines.resize(height - bottom.len(), Line::default());
+    lines.extend(bottom);
+    lines.into_iter().map(|line| cut_line(line, width)).collect()
+}
+
+fn body(model: &Model, pen: Pen, width: usize, room: usize) -> Vec<Line<'static>> {
+    let mut lines = list::lines(model, pen, width, room);
+    let Some(one) = model.selected_loop() else { return lines };
+    let room = room.saturating_sub(lines.len() + 1);
+    if room > 0 {
+        lines.push(Line::styled("-".repeat(width), pen.style(Tone::Quiet)));
+        lines.extend(match width >= WIDE {
+            true => detail::side_by_side(one, pen, width, room, model.now),
+            false => detail::below_each_other(one, pen, width, room, model.now),
+        });
+    }
+    lines
+}
+
+fn title(model: &Model, width: usize) -> Line<'static> {
+    let n = model.loops.len();
+    let loops = if n == 1 { "1 loop".to_owned() } else { format!("{n} loops") };
+    let right = format!(" {loops}  {} ", model.now.strftime("%H:%M:%SZ"));
+    let left = fit(&format!(" ralph watch  {}", model.of), width.saturating_sub(right.len()));
+    Line::from(left + &right).style(Modifier::REVERSED)
+}
+
+/// What is asked, or what came of the last key; and the keys.
+fn bottom(model: &Model, pen: Pen, width: usize) -> Vec<Line<'static>> {
+    let (said, keys) = match &model.asks {
+        Asks::Nothing => {
+            let keys = if width > KEYS.len() { KEYS } else { KEYS_BRIEF };
+            (pen.say(&model.notice, Tone::Waits), keys)
+        }
+        Asks::Help => (pen.say("", Tone::Plain), "any key goes back"),
+        Asks::Stop { loop_id } => (
+            pen.say(
+                &format!("stop loop {loop_id}? It ends for good; what it did stays."),
+                Tone::Wrong,
+            ),
+            "y stops it, any other key does not",
+        ),
+        Asks::Steer { text, .. } => {
+            let label = "steer: ";
+            (
+                pen.say(&format!("{label}{}_", end_of(text, width - label.len() - 1)), Tone::Plain),
+                "Enter sends, Esc leaves, Ctrl-U empties",
+            )
+        }
+    };
+    vec![Line::from(said), Line::styled(cut(&format!(" {keys}"), width), pen.style(Tone::Quiet))]
+}
+
+/// Who writes sees the end.
+fn end_of(text: &str, columns: usize) -> String {
+    let shown = visible(text);
+    let n = shown.chars().count();
+    shown.chars().skip(n.saturating_sub(columns)).collect()
+}
+
+/// `12 of 480 minutes`, from the start to now.
+fn minutes(time: &super::model::Time, now: jiff::Timestamp) -> (u64, String) {
+    let until = time.ended.unwrap_or(now);
+    let used = u64::try_from(until.duration_since(time.began).as_mins()).unwrap_or(0);
+    (used, for_long(time.began, until))
+}
+
+#[cfg(test)]
+mod tests;

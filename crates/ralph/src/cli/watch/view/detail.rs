@@ -1,0 +1,236 @@
+//! One loop whole: what it is at, what is used up, its criteria, what was decided, what a person said.
+//!
+//! Where there is no room for all, each part keeps its beginning and says how much more there is.
+
+use super::minutes;
+use crate::cli::watch::model::{Bar, Shown, Tone};
+use crate::cli::watch::text::{Pen, ago, cut_line, fit, for_long, wrapped};
+use jiff::Timestamp;
+use ratatui::text::{Line, Span};
+
+/// Where values begin.
+const LABEL: usize = 13;
+
+/// A longer bar says no more.
+const LONGEST_BAR: usize = 30;
+
+/// A part of the page.
+struct Part {
+    lines: Vec<Line<'static>>,
+    /// What it has before others get more.
+    least: usize,
+    /// The line that says how much is left out; the last one that is shown, if it has no title.
+    is_titled: bool,
+}
+
+impl Part {
+    fn nothing() -> Part {
+        Part { lines: Vec::new(), least: 0, is_titled: false }
+    }
+}
+
+pub(super) fn below_each_other(
+    one: &Shown,
+    pen: Pen,
+    width: usize,
+    room: usize,
+    now: Timestamp,
+) -> Vec<Line<'static>> {
+    let parts = vec![
+        about(one, pen, width, now),
+        bars(one, pen, width, now),
+        criteria(one, pen, width, now),
+        decisions(one, pen, width),
+        signals(one, pen, width),
+    ];
+    shared_out(parts, pen, width, room)
+}
+
+pub(super) fn side_by_side(
+    one: &Shown,
+    pen: Pen,
+    width: usize,
+    room: usize,
+    now: Timestamp,
+) -> Vec<Line<'static>> {
+    let half = width / 2 - 1;
+    let left =
+        vec![about(one, pen, half, now), bars(one, pen, half, now), criteria(one, pen, half, now)];
+    let right = vec![decisions(one, pen, half), signals(one, pen, half)];
+    let (left, mut right) = (shared_out(left, pen, half, room), shared_out(right, pen, half, room));
+    right.resize(right.len().max(left.len()), Line::default());
+    let mut left = left.into_iter();
+    let beside = |right: Line<'static>| {
+        let mut line = cut_line(left.next().unwrap_or_default(), half);
+        let pad = half.saturating_sub(line.width()) + 2;
+        line.spans.push(Span::raw(" ".repeat(pad)));
+        line.spans.extend(right.spans);
+        line
+    };
+    right.into_iter().map(beside).collect()
+}
+
+/// Each part gets its least, then the first ones more, for as long as there is room; and where there is
+/// room for all, an empty line between two.
+fn shared_out(mut parts: Vec<Part>, pen: Pen, width: usize, room: usize) -> Vec<Line<'static>> {
+    parts.retain(|part| !part.lines.is_empty());
+    let mut left = room;
+    let mut given: Vec<usize> = parts
+        .iter()
+        .map(|part| {
+            let n = part.lines.len().min(part.least).min(left);
+            left -= n;
+            n
+        })
+        .collect();
+    for (part, given) in parts.iter().zip(&mut given) {
+        let more = (part.lines.len() - *given).min(left);
+        (*given, left) = (*given + more, left - more);
+    }
+    let apart = left >= parts.len().saturating_sub(1);
+    let mut lines = Vec::new();
+    for (part, given) in parts.into_iter().zip(given).filter(|(_, given)| *given > 0) {
+        if apart && !lines.is_empty() {
+            lines.push(Line::default());
+        }
+        let n_more = part.lines.len() - given;
+        let at = lines.len();
+        lines.extend(part.lines.into_iter().take(given));
+        let says = if part.is_titled { at } else { at + given - 1 };
+        if n_more > 0 {
+            let text = format!("  ... {n_more} more");
+            let room = width.saturating_sub(text.len());
+            lines[says] = cut_line(std::mem::take(&mut lines[says]), room);
+            lines[says].spans.push(Span::styled(text, pen.style(Tone::Quiet)));
+        }
+    }
+    lines
+}
+
+fn about(one: &Shown, pen: Pen, width: usize, now: Timestamp) -> Part {
+    let mut lines: Vec<Line<'static>> =
+        wrapped(&one.goal, width, 2).into_iter().map(|line| Line::from(pen.title(&line))).collect();
+    let mut add = |label: &str, value: &str| {
+        let values = wrapped(value, width.saturating_sub(LABEL), 2);
+        lines.extend(values.into_iter().enumerate().map(|(at, value)| {
+            let label = if at == 0 { label } else { "" };
+            Line::from(vec![
+                Span::styled(format!("{label:<LABEL$}"), pen.style(Tone::Quiet)),
+                Span::raw(value),
+            ])
+        }));
+    };
+    if let Some(doing) = &one.doing {
+        let when = doing.at.map(|at| match doing.goes_on {
+            true => format!("  (for {})", for_long(at, now)),
+            false => format!("  ({})", ago(at, now)),
+        });
+        let label = if doing.goes_on { "tool" } else { "last tool" };
+        let about: String = doing.about.chars().take(200).collect();
+        add(label, &format!("{}  {about}{}", doing.tool, when.unwrap_or_default()));
+    }
+    for (label, value) in &one.rows {
+        add(label, value);
+    }
+    Part { lines, least: 4, is_titled: false }
+}
+
+fn bars(one: &Shown, pen: Pen, width: usize, now: Timestamp) -> Part {
+    let mut lines: Vec<Line<'static>> =
+        one.bars.iter().filter_map(|it| bar(it, "", pen, width)).collect();
+    if let Some(time) = &one.time {
+        let (used, long) = minutes(time, now);
+        let it = Bar { label: "minutes", used, most: time.most };
+        let said = if used >= 60 { format!(" ({long})") } else { String::new() };
+        let at = lines.len().min(1);
+        lines.splice(at..at, bar(&it, &said, pen, width));
+    }
+    Part { least: lines.len(), lines, is_titled: false }
+}
+
+fn bar(bar: &Bar, said: &str, pen: Pen, width: usize) -> Option<Line<'static>> {
+    let most = bar.most;
+    let text = format!("{} of {}{said}", grouped(bar.used), grouped(most));
+    let long = width.checked_sub(LABEL + 4 + text.len())?.min(LONGEST_BAR);
+    // Full only when all of it is used up.
+    let full = match most {
+        0 => long as u128,
+        most => u128::from(bar.used.min(most)) * long as u128 / u128::from(most),
+    };
+    let full = usize::try_from(full).unwrap_or(long);
+    let tone = match () {
+        () if bar.used >= most => Tone::Wrong,
+        () if bar.used.saturating_mul(10) >= most.saturating_mul(8) => Tone::Waits,
+        () => Tone::Good,
+    };
+    Some(Line::from(vec![
+        Span::styled(format!("{:<LABEL$}", bar.label), pen.style(Tone::Quiet)),
+        Span::raw("["),
+        Span::styled("#".repeat(full), pen.style(tone)),
+        Span::raw(format!("{}]  {text}", ".".repeat(long - full))),
+    ]))
+}
+
+fn criteria(one: &Shown, pen: Pen, width: usize, now: Timestamp) -> Part {
+    if one.criteria.is_empty() {
+        return Part::nothing();
+    }
+    let held = one.criteria.iter().filter(|one| one.tone == Tone::Good).count();
+    let mut lines = vec![Line::from(vec![
+        pen.title("criteria"),
+        Span::raw(format!("     {held} of {} held when they were last run", one.criteria.len())),
+    ])];
+    let id = one.criteria.iter().map(|one| one.id.chars().count()).max().unwrap_or(0).min(12);
+    for it in &one.criteria {
+        let when = it.at.map(|at| ago(at, now)).unwrap_or_default();
+        let mut rest: Vec<&str> = vec![&when, &it.note, &it.description];
+        rest.retain(|part| !part.is_empty());
+        let line = Line::from(vec![
+            Span::raw(format!("  {}  ", fit(&it.id, id))),
+            pen.say(&fit(it.word, 12), it.tone),
+            pen.say(&rest.join("  "), Tone::Plain),
+        ]);
+        lines.push(cut_line(line, width));
+    }
+    Part { lines, least: 3, is_titled: true }
+}
+
+fn decisions(one: &Shown, pen: Pen, width: usize) -> Part {
+    if one.decisions.is_empty() {
+        return Part::nothing();
+    }
+    let mut lines = vec![Line::from(pen.title("decisions"))];
+    lines.extend(one.decisions.iter().map(|it| {
+        let line = Line::from(vec![
+            pen.say(&format!("  {}  ", it.at.strftime("%H:%M:%S")), Tone::Quiet),
+            pen.say(&it.what, Tone::Plain),
+            pen.say(&format!("  {}", it.why.replace('\n', " ")), Tone::Quiet),
+        ]);
+        cut_line(line, width)
+    }));
+    Part { lines, least: 3, is_titled: true }
+}
+
+fn signals(one: &Shown, pen: Pen, width: usize) -> Part {
+    if one.signals.is_empty() {
+        return Part::nothing();
+    }
+    let mut lines = vec![Line::from(pen.title("signals"))];
+    // What waits comes first.
+    let mut all: Vec<_> = one.signals.iter().rev().collect();
+    all.sort_by_key(|it| it.is_heard);
+    lines.extend(all.into_iter().map(|it| {
+        let (word, tone) =
+            if it.is_heard { ("heard", Tone::Quiet) } else { ("waits", Tone::Waits) };
+        let text = format!("  {}  {}", fit(it.kind, 5), it.text.replace('\n', " "));
+        cut_line(
+            Line::from(vec![pen.say(&format!("  {word}"), tone), pen.say(&text, Tone::Plain)]),
+            width,
+        )
+    }));
+    Part { lines, least: 2, is_titled: true }
+}
+
+fn grouped(number: u64) -> String {
+    crate::driver::shown::thousands(number)
+}
