@@ -6,8 +6,8 @@
 mod criteria;
 mod document;
 mod layout;
-mod looked;
-mod text;
+pub(super) mod looked;
+pub(super) mod text;
 
 use super::exit::{Exit, refused};
 use super::here::Here;

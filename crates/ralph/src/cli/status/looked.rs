@@ -14,17 +14,17 @@ use ralph_io::test_files;
 use std::path::Path;
 
 /// A loop, as it is now.
-pub(super) struct Looked {
-    pub(super) file: LoopFile,
+pub(in crate::cli) struct Looked {
+    pub(in crate::cli) file: LoopFile,
     /// With the changed test files as they are now.
-    pub(super) state: LoopState,
+    pub(in crate::cli) state: LoopState,
     /// None where the tree was not, or could not be, looked at.
     proof: Option<Proof>,
 }
 
 impl Looked {
     /// Looks.
-    pub(super) fn at(found: Found) -> Looked {
+    pub(in crate::cli) fn at(found: Found) -> Looked {
         let Found { file, mut state, .. } = found;
         if state.is_live() {
             state.changed_tests = test_files::changed(Path::new(&state.project_root), &state);
@@ -37,7 +37,7 @@ impl Looked {
     }
 
     /// What a criterion's receipt is worth.
-    pub(super) fn standing(&self, criterion: &Criterion) -> Standing {
+    pub(in crate::cli) fn standing(&self, criterion: &Criterion) -> Standing {
         match &self.proof {
             Some(proof) => proof.standing(criterion),
             None => receipt::standing(criterion, None),
@@ -45,7 +45,7 @@ impl Looked {
     }
 
     /// The files by which a receipt became stale, the first few.
-    pub(super) fn changed(&self, criterion: &Criterion) -> &[String] {
+    pub(in crate::cli) fn changed(&self, criterion: &Criterion) -> &[String] {
         let changed = self.proof.as_ref().and_then(|proof| proof.changed.get(&criterion.id));
         changed.map_or(&[], Vec::as_slice)
     }
@@ -66,7 +66,7 @@ impl Looked {
     }
 
     /// How many signals the conversation has not heard.
-    pub(super) fn signals_waiting(&self) -> usize {
+    pub(in crate::cli) fn signals_waiting(&self) -> usize {
         Mailbox::of(&self.file, &self.state).waiting().len()
     }
 
