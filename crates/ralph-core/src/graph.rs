@@ -20,7 +20,7 @@ pub use change::{
 pub use lint::{Flaw, lint, lint_with_places};
 pub use refused::Refused;
 pub use sync::{Changed, Diff, Line, LineFlaw, Stays, Synced, sync};
-pub use waves::waves;
+pub use waves::{places as wave_places, waves};
 
 use crate::state::{Task, TaskStatus};
 use jiff::Timestamp;

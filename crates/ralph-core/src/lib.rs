@@ -33,6 +33,8 @@ pub mod refusal;
 pub mod registration;
 pub mod replay;
 pub mod reply;
+#[cfg(feature = "session-files")]
+pub mod report;
 pub mod rounds;
 pub mod row;
 pub mod say;

@@ -57,6 +57,23 @@ pub(super) const CASES: &[Case] = &[
         ..CASE
     },
     Case {
+        name: "ralph report",
+        command: Some("report"),
+        set: one_stop,
+        act: |_| person(&["report", "--html", "report.html"]),
+        then: |w, answered| {
+            let path = w.project().join("report.html");
+            match fs::read_to_string(&path) {
+                Ok(page) => assert!(page.ends_with("</html>\n"), "half a page: {page}"),
+                Err(_) => assert!(!answered, "it is not there"),
+            }
+            let said = w.elsewhere(&["report", "--html", "report.html"]);
+            assert!(said.success, "{}", said.text);
+            goes_on_from(w, 1);
+        },
+        ..CASE
+    },
+    Case {
         name: "ralph pause",
         command: Some("pause"),
         set: one_stop,

@@ -58,7 +58,7 @@ pub fn dot(tasks: &[Task], now: Timestamp) -> String {
     );
     for (place, task) in tasks.iter().enumerate() {
         let standing = graph.standing(task);
-        let label = label(task, standing, dot_text);
+        let label = label(&task.id, &task.name, standing, dot_text);
         let colour = colour(standing);
         let _ = writeln!(drawn, "  n{place} [label=\"{label}\", fillcolor=\"{colour}\"];");
     }
@@ -72,19 +72,32 @@ pub fn dot(tasks: &[Task], now: Timestamp) -> String {
 /// A document for Mermaid.
 pub fn mermaid(tasks: &[Task], now: Timestamp) -> String {
     let graph = Graph::new(tasks, now);
+    let shown: Vec<Shown> =
+        tasks.iter().map(|task| (&*task.id, &*task.name, graph.standing(task))).collect();
+    flowchart(&shown, edges(&graph))
+}
+
+/// A task as it is drawn: id, name and standing.
+pub(crate) type Shown<'a> = (&'a str, &'a str, Standing);
+
+/// As [`mermaid`], for tasks whose standing and places are known.
+pub(crate) fn flowchart(
+    tasks: &[Shown<'_>],
+    edges: impl Iterator<Item = (usize, usize)>,
+) -> String {
     let mut drawn = String::from("flowchart LR\n");
-    for (place, task) in tasks.iter().enumerate() {
-        let standing = graph.standing(task);
-        let label = label(task, standing, mermaid_text);
-        let _ = writeln!(drawn, "  n{place}[\"{label}\"]:::{}", class(standing));
+    for (place, (id, name, standing)) in tasks.iter().enumerate() {
+        let label = label(id, name, *standing, mermaid_text);
+        let _ = writeln!(drawn, "  n{place}[\"{label}\"]:::{}", class(*standing));
     }
-    for (from, to) in edges(&graph) {
+    for (from, to) in edges {
         let _ = writeln!(drawn, "  n{from} --> n{to}");
     }
     for standing in ALL {
-        let used = tasks.iter().any(|task| graph.standing(task) == standing);
-        if used {
-            let _ = writeln!(drawn, "  classDef {} fill:{}", class(standing), colour(standing));
+        if tasks.iter().any(|(_, _, one)| *one == standing) {
+            let (name, colour) = (class(standing), colour(standing));
+            // The colours are light: a dark page would write on them in white.
+            let _ = writeln!(drawn, "  classDef {name} fill:{colour},color:#16181d");
         }
     }
     drawn
@@ -100,8 +113,8 @@ const ALL: [Standing; 7] = [
     Standing::Unknown,
 ];
 
-fn label(task: &Task, standing: Standing, escape: fn(&str) -> String) -> String {
-    let text = format!("{}: {} ({})", one_line(&task.id), one_line(&task.name), standing.word());
+fn label(id: &str, name: &str, standing: Standing, escape: fn(&str) -> String) -> String {
+    let text = format!("{}: {} ({})", one_line(id), one_line(name), standing.word());
     escape(&text)
 }
 
@@ -202,7 +215,8 @@ mod tests {
         assert_eq!(
             mermaid(&tasks, at(0)),
             "flowchart LR\n  n0[\"a: do a (done)\"]:::finished\n  n1[\"b: do b (waiting)\"]:::waiting\n  \
-             n0 --> n1\n  classDef waiting fill:#f2f2f2\n  classDef finished fill:#d3f9d8\n"
+             n0 --> n1\n  classDef waiting fill:#f2f2f2,color:#16181d\n  \
+             classDef finished fill:#d3f9d8,color:#16181d\n"
         );
     }
 

@@ -12,7 +12,7 @@ pub fn waves(tasks: &[Task]) -> Vec<Vec<&Task>> {
 }
 
 /// As [`waves`], by the places of the tasks in the list.
-pub(super) fn places(tasks: &[Task]) -> Vec<Vec<usize>> {
+pub fn places(tasks: &[Task]) -> Vec<Vec<usize>> {
     let graph = Graph::new(tasks, Timestamp::UNIX_EPOCH);
     let mut open: Vec<usize> = tasks.iter().map(|task| task.deps.len()).collect();
     let mut dependents: Vec<Vec<usize>> = vec![Vec::new(); tasks.len()];

@@ -57,14 +57,7 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
 }
 
 fn describe(entry: &Entry) -> String {
-    let told = match entry.event.as_str() {
-        "Stop" => record(entry).map(|record| stop::tell(entry, &record)),
-        "PreToolUse" => record(entry).map(|record| denial::tell(entry, &record)),
-        _ => None,
-    };
-    let Told { what, mut rows } = told.unwrap_or_else(|| plainly(entry));
-    rows.push(("took", took(entry.took_us)));
-    rows.retain(|(_, value)| !value.is_empty());
+    let Told { what, rows } = tell(entry);
     let width = rows.iter().map(|(label, _)| label.len()).max().unwrap_or_default() + 2;
     let mut text = format!("{}  {}", entry.at.strftime("%Y-%m-%d %H:%M:%SZ"), visible(&what));
     for (label, value) in rows {
@@ -75,6 +68,23 @@ fn describe(entry: &Entry) -> String {
         }
     }
     text
+}
+
+fn tell(entry: &Entry) -> Told {
+    let told = match entry.event.as_str() {
+        "Stop" => record(entry).map(|record| stop::tell(entry, &record)),
+        "PreToolUse" => record(entry).map(|record| denial::tell(entry, &record)),
+        _ => None,
+    };
+    let mut told = told.unwrap_or_else(|| plainly(entry));
+    told.rows.push(("took", took(entry.took_us)));
+    told.rows.retain(|(_, value)| !value.is_empty());
+    told
+}
+
+/// What is told of a decision, each with its label.
+pub(super) fn rows(entry: &Entry) -> Vec<(&'static str, String)> {
+    tell(entry).rows
 }
 
 /// The record of a line; none where it keeps none, or one of another version.

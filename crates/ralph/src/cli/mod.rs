@@ -27,6 +27,7 @@ mod press;
 mod ralplan;
 mod refine;
 mod replay;
+mod report;
 mod resume;
 mod round;
 pub(crate) mod rounds;
@@ -83,6 +84,8 @@ enum Command {
     Explain(explain::Args),
     /// Decide a recorded loop again by the rules of today, and show every difference
     Replay(replay::Args),
+    /// Say what became of a loop or a session: Markdown for a pull request, or a page
+    Report(report::Args),
     /// Look back at the moments at which all criteria held, and bring one back
     #[command(subcommand)]
     Checkpoint(checkpoint::Command),
@@ -156,6 +159,7 @@ impl Command {
             Command::Trust(_) => "trust",
             Command::Explain(_) => "explain",
             Command::Replay(_) => "replay",
+            Command::Report(_) => "report",
             Command::Checkpoint(checkpoint::Command::Restore(_)) => "checkpoint restore",
             Command::Checkpoint(_) => "checkpoint",
             Command::Task(args) if args.is_import() => "task import",
@@ -211,6 +215,7 @@ pub fn run() -> ExitCode {
         Command::Trust(args) => trust::run(&args),
         Command::Explain(args) => explain::run(&args),
         Command::Replay(args) => replay::run(&args),
+        Command::Report(args) => report::run(&args),
         Command::Checkpoint(command) => checkpoint::run(&command),
         Command::Task(args) => task::run(args),
         Command::PlanSync(args) => task::sync::run(&args),

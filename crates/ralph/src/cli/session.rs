@@ -13,6 +13,7 @@ mod waves;
 use super::exit::{Exit, bad_state, refused};
 use super::here::Here;
 use anyhow::Result;
+use ralph_core::report::{self, Report, SessionSeen};
 use ralph_core::session::id::{REFUSED, SessionId};
 use ralph_core::session::snapshot::{Picture, Snapshot};
 use ralph_core::session::state::Standing;
@@ -70,9 +71,7 @@ impl Command {
 
 /// Does it.
 pub(crate) fn run(command: &Command) -> Result<Exit> {
-    let here = Here::gather()?;
-    let sessions = Sessions::of(&here.root, &here.home)?;
-    let place = Place { here, sessions };
+    let place = Place::gather(Here::gather()?)?;
     match command {
         Command::New(args) => new::run(&place, args),
         Command::List => list::run(&place),
@@ -99,12 +98,29 @@ pub(crate) struct Which {
 
 /// Where the command was given, and the sessions there.
 #[derive(Debug)]
-struct Place {
+pub(super) struct Place {
     here: Here,
     sessions: Sessions,
 }
 
 impl Place {
+    /// Of the project where the command was given.
+    pub(super) fn gather(here: Here) -> Result<Place> {
+        let sessions = Sessions::of(&here.root, &here.home)?;
+        Ok(Place { here, sessions })
+    }
+
+    /// Their names.
+    pub(super) fn names(&self) -> Vec<SessionId> {
+        self.sessions.list()
+    }
+
+    /// The report of one, as it will be once the router has written what comes next.
+    pub(super) fn report(&self, name: &str) -> Result<Report> {
+        let (files, step) = next::decided(self, &self.read(&named(name)?)?)?;
+        Ok(report::of_session(&SessionSeen { files: &files, step: &step, now: self.here.now }))
+    }
+
     /// The session that is meant.
     fn find(&self, which: &Which) -> Result<SessionId> {
         if let Some(name) = &which.id {

@@ -80,8 +80,9 @@ fn executed(words: &[Said], depth: usize) -> Result<&[Said], Why> {
 }
 
 /// What Ralph only shows.
-const SHOWS: [&[&str]; 17] = [
+const SHOWS: [&[&str]; 18] = [
     &["status"],
+    &["report"],
     &["explain"],
     &["context"],
     &["doctor"],

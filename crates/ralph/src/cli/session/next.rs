@@ -35,7 +35,7 @@ pub(super) fn status(place: &Place, args: &Args) -> Result<Exit> {
     show(&after, &step, args.json)
 }
 
-fn decided(place: &Place, seen: &Snapshot) -> Result<(Snapshot, Step)> {
+pub(super) fn decided(place: &Place, seen: &Snapshot) -> Result<(Snapshot, Step)> {
     let step = machine::next(seen, place.here.now);
     let after =
         apply(seen, &step.changes, place.here.now).map_err(|why| refused(Exit::BadState, why))?;

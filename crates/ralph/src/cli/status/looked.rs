@@ -24,7 +24,7 @@ pub(in crate::cli) struct Looked {
 
 impl Looked {
     /// Looks.
-    pub(super) fn at(found: Found) -> Looked {
+    pub(in crate::cli) fn at(found: Found) -> Looked {
         let Found { file, mut state, .. } = found;
         if state.is_live() {
             state.changed_tests = test_files::changed(Path::new(&state.project_root), &state);
@@ -50,7 +50,7 @@ impl Looked {
     }
 
     /// The files by which a receipt became stale, the first few.
-    pub(super) fn changed(&self, criterion: &Criterion) -> &[String] {
+    pub(in crate::cli) fn changed(&self, criterion: &Criterion) -> &[String] {
         let changed = self.proof.as_ref().and_then(|proof| proof.changed.get(&criterion.id));
         changed.map_or(&[], Vec::as_slice)
     }
@@ -71,7 +71,7 @@ impl Looked {
     }
 
     /// How many signals the conversation has not heard.
-    pub(super) fn signals_waiting(&self) -> usize {
+    pub(in crate::cli) fn signals_waiting(&self) -> usize {
         Mailbox::of(&self.file, &self.state).waiting().len()
     }
 

@@ -73,7 +73,7 @@ fn signals(one: &Looked) -> String {
 }
 
 /// What comes next, and who does it.
-pub(super) fn next(one: &Looked) -> String {
+pub(in crate::cli) fn next(one: &Looked) -> String {
     let state = &one.state;
     match state.phase {
         Phase::Planned => "/ralph in Claude Code starts it".to_owned(),

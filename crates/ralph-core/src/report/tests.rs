@@ -1,0 +1,233 @@
+use super::history::{Looked, Worth};
+use super::line::{Line, Record};
+use super::*;
+use crate::receipt::{Proof, Receipt, Standing};
+use crate::state::{Criterion, EndingKind, LoopState, Phase, Task, TaskStatus};
+use crate::stop::{self, Seen};
+use crate::token;
+use serde_json::{Value, json};
+
+fn at(second: i64) -> Timestamp {
+    Timestamp::from_second(1_772_000_000 + second).unwrap()
+}
+
+fn looping(criteria: &[&str]) -> LoopState {
+    let criterion = |id: &&str| Criterion {
+        id: (*id).to_owned(),
+        verification_command: "make test".to_owned(),
+        ..Criterion::default()
+    };
+    LoopState {
+        loop_id: "L".to_owned(),
+        phase: Phase::Implementation,
+        created_at: at(0),
+        started_at: Some(at(0)),
+        prompt: "Build it".to_owned(),
+        acceptance_criteria: criteria.iter().map(criterion).collect(),
+        ..LoopState::default()
+    }
+}
+
+fn line(second: i64, event: &str, decision: &str, seen: Value) -> Line {
+    Line {
+        at: at(second),
+        event: event.to_owned(),
+        decision: decision.to_owned(),
+        why: "because".to_owned(),
+        position: "1/25".to_owned(),
+        seen,
+        record: Record::None,
+        took_us: 1_000,
+        rows: Vec::new(),
+    }
+}
+
+/// A stop on a tree; `passed` is what the checks of a request found.
+fn stop(state: &mut LoopState, second: i64, tree: &str, passed: Option<bool>) -> Line {
+    let message = if passed.is_some() { "RALPH_COMPLETE" } else { "working" };
+    let proof = passed.map(|passed| {
+        for criterion in &mut state.acceptance_criteria {
+            criterion.receipt = Some(Receipt {
+                command: criterion.verification_command.clone(),
+                passed,
+                exit_code: Some(i32::from(!passed)),
+                tree_before: tree.to_owned(),
+                tree_after: tree.to_owned(),
+                ..Receipt::default()
+            });
+        }
+        let ids = state.acceptance_criteria.iter();
+        let trees = ids.map(|one| (one.id.clone(), tree.to_owned())).collect();
+        Proof { trees, ran: true, ..Proof::default() }
+    });
+    let seen = Seen {
+        now: at(second),
+        prompt_id: String::new(),
+        request: token::request(message, "RALPH_COMPLETE"),
+        workers: Vec::new(),
+        command_waits: false,
+        steer_waits: false,
+        document_gone: false,
+        session: None,
+        worked: None,
+        tree: Some(tree.to_owned()),
+        proof,
+        work_before_checks: None,
+        tree_after_checks: None,
+    };
+    let decided = stop::decide(state, &seen);
+    let decision = if state.ending.is_some() { "ended" } else { "go on" };
+    let record = Record::Stop(Box::new(decided.record));
+    Line { record, ..line(second, "Stop", decision, Value::Null) }
+}
+
+fn report(state: &LoopState, lines: Vec<Line>, criteria: &[Standing]) -> Report {
+    let criteria = criteria.iter().map(|standing| (*standing, Vec::new())).collect();
+    let next = "`ralph status` shows it".to_owned();
+    of_loop(&LoopSeen { state, lines, n_unreadable: 0, criteria, n_signals: 0, next, now: at(900) })
+}
+
+/// The words of the only criterion over time; one that nobody looked at stands in brackets.
+fn told(report: &Report) -> String {
+    let cells = report.history.rows[0].cells.iter().map(|cell| match cell.looked {
+        Looked::Now => cell.word.clone(),
+        Looked::Before => format!("({})", cell.word),
+    });
+    cells.collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn a_criterion_is_what_it_was_found_to_be_and_stale_once_something_changed() {
+    let mut state = looping(&["AC-1"]);
+    let lines = vec![
+        stop(&mut state, 10, "a", None),
+        stop(&mut state, 20, "b", Some(false)),
+        stop(&mut state, 30, "b", None),
+        stop(&mut state, 40, "c", None),
+        line(45, "ralph verify", "holds", json!({"AC-1": "holds"})),
+        stop(&mut state, 50, "d", None),
+        stop(&mut state, 60, "e", None),
+    ];
+    let report = report(&state, lines, &[Standing::Stale]);
+    assert_eq!(
+        told(&report),
+        "(never_run) failed (failed) (stale) holds (holds) stale",
+        "a run of the criteria says on no fingerprint what it found, so nothing is called stale for it"
+    );
+    assert_eq!(report.history.moments, ["1", "2", "3", "4", "5", "6", "now"]);
+}
+
+#[test]
+fn an_ended_loop_shows_what_was_proven_and_no_more() {
+    let mut state = looping(&["AC-1", "AC-2"]);
+    let lines = vec![stop(&mut state, 20, "b", Some(true))];
+    state.acceptance_criteria[1].verified = false;
+    state.end(EndingKind::Cancelled, "a person cancelled", at(30));
+    let report = report(&state, lines, &[Standing::Holds, Standing::Holds]);
+    let standings: Vec<_> = report.evidence.iter().map(|one| one.standing).collect();
+    assert_eq!(standings, ["holds", "stale"]);
+    assert_eq!(report.evidence[1].receipt, "held when it was last run; nobody has asked since");
+    assert_eq!((report.gauges[1].value.as_str(), report.gauges[1].of.as_str()), ("1", "of 2"));
+    assert_eq!(report.history.rows[1].cells.last().unwrap().worth, Worth::Stale);
+    assert_eq!(report.made_at, None, "it says the same whenever it is made");
+}
+
+#[test]
+fn each_iteration_has_its_time_and_its_tokens() {
+    let mut state = looping(&[]);
+    let mut lines = vec![line(0, "UserPromptExpansion", "started", Value::Null)];
+    for (second, tokens) in [(60, 1_000), (180, 2_500)] {
+        state.usage.tokens.output = tokens;
+        lines.push(stop(&mut state, second, &second.to_string(), None));
+    }
+    lines.push(line(200, "PreToolUse", "denied", json!({"tool": "Bash"})));
+    let report = report(&state, lines, &[]);
+    let sums: Vec<String> =
+        report.spent.iter().map(|one| format!("{}: {}", one.title, one.sum())).collect();
+    assert_eq!(
+        sums,
+        ["Iteration 1: 1 min, 1,000 tokens", "Iteration 2: 2 min, 1,500 tokens", "Under way: 20 s"]
+    );
+    let steps: Vec<&str> =
+        report.timeline.iter().flat_map(|turn| &turn.steps).map(|step| &*step.what).collect();
+    assert_eq!(steps, ["Started", "The turn goes on", "The turn goes on", "Bash refused"]);
+}
+
+#[test]
+fn a_long_journal_is_cut_at_its_beginning_and_says_so() {
+    let lines = (0..1_000).map(|second| line(second, "Odd", "word", Value::Null)).collect();
+    let report = report(&looping(&[]), lines, &[]);
+    assert_eq!((report.n_left_out, report.timeline[0].steps.len()), (700, 300));
+    assert_eq!(report.timeline[0].steps[299].at, Some(at(999)));
+    assert!(page::render(&report).contains("700 earlier ones are left out"));
+}
+
+#[test]
+fn ten_thousand_tasks_are_counted_and_the_first_are_listed() {
+    let mut state = looping(&[]);
+    state.task_graph = (0..10_000)
+        .map(|n| Task {
+            id: format!("T-{n}"),
+            name: "do it".to_owned(),
+            deps: (n > 0)
+                .then(|| format!("T-{}", n / 2))
+                .into_iter()
+                .filter(|id| *id != format!("T-{n}"))
+                .collect(),
+            status: if n < 9_000 { TaskStatus::Done } else { TaskStatus::Pending },
+            ..Task::default()
+        })
+        .collect();
+    let report = report(&state, Vec::new(), &[]);
+    assert_eq!((report.tasks.len(), report.n_tasks_left_out), (500, 9_500));
+    assert_eq!(report.gauges[1].value, "9,000");
+    let page = page::render(&report);
+    assert!(page.contains("and 9,500 more") && page.contains("wave 1") && page.len() < 400_000);
+    assert!(markdown::render(&report).len() < 60_000);
+}
+
+/// Whatever is told: it is text, it is bounded, and nothing in it acts.
+#[test]
+fn no_text_becomes_markup() {
+    let evil =
+        format!("</style><script>alert(1)</script>\u{1b}[2J\u{202e}`|\n# {}", "x".repeat(1 << 20));
+    let mut state = looping(&["AC-1"]);
+    let mut told = stop(&mut state, 10, "a", Some(false));
+    told.rows = vec![(evil.clone(), evil.clone()); 50];
+    for text in [&mut told.why, &mut told.position] {
+        text.clone_from(&evil);
+    }
+    let mut odd = line(20, &evil, &evil, json!({"tool": evil}));
+    odd.position.clone_from(&evil);
+    let criterion = &mut state.acceptance_criteria[0];
+    for text in [&mut criterion.id, &mut criterion.description, &mut criterion.verification_command]
+    {
+        text.clone_from(&evil);
+    }
+    criterion.receipt.as_mut().unwrap().tail.clone_from(&evil);
+    state.task_graph = vec![Task {
+        id: evil.clone(),
+        name: evil.clone(),
+        deps: vec![evil.clone()],
+        status: TaskStatus::Other(evil.clone()),
+        result: Some(evil.clone()),
+        ..Task::default()
+    }];
+    for text in
+        [&mut state.loop_id, &mut state.prompt, &mut state.session_id, &mut state.project_root]
+    {
+        text.clone_from(&evil);
+    }
+    state.changed_tests = vec![evil.clone(); 3];
+    state.end(EndingKind::Other(evil.clone()), evil.clone(), at(30));
+    let mut report = report(&state, vec![told, odd], &[Standing::Failed]);
+    report.next = super::words::line(&evil, 400);
+    for (form, most) in [(page::render(&report), 200_000), (markdown::render(&report), 60_000)] {
+        assert!(form.len() < most, "{} letters", form.len());
+        assert!(!form.contains("<script") && !form.contains("alert(1)<"), "it became markup");
+        let acts = |letter: char| crate::plain::acts(letter) && letter != '\n';
+        assert!(!form.contains(acts), "a letter of it acts");
+    }
+    let page = page::render(&report);
+    assert_eq!(page.matches("</style>").count(), 1);
+}

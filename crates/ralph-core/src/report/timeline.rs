@@ -1,0 +1,144 @@
+//! What happened, iteration by iteration: each decision with its reason, and all else folded away.
+
+use super::line::{Line, Record};
+use super::spent::Spent;
+use super::words;
+use super::{Step, Tone, Turn};
+
+/// Decisions that are shown, the last ones.
+const MOST_STEPS: usize = 300;
+
+/// Rows of one decision that are shown.
+const MOST_ROWS: usize = 12;
+
+/// The lines of one iteration.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Lines<'a> {
+    /// Its number, counted from 1; none for what did not end by going on.
+    pub(super) number: Option<usize>,
+    pub(super) title: &'static str,
+    pub(super) lines: &'a [Line],
+}
+
+/// The journal, cut after each stop by which an iteration was counted.
+pub(super) fn turns(lines: &[Line]) -> Vec<Lines<'_>> {
+    let (mut number, mut is_over) = (0, false);
+    let pieces = lines.split_inclusive(|line| line.goes_on() || line.ends());
+    pieces
+        .map(|lines| {
+            let last = lines.last();
+            if last.is_some_and(Line::goes_on) {
+                number += 1;
+                return Lines { number: Some(number), title: "Iteration", lines };
+            }
+            let title = match last.is_some_and(Line::ends) {
+                true => "Last turn",
+                false if is_over => "Afterwards",
+                false => "Under way",
+            };
+            is_over = is_over || title == "Last turn";
+            Lines { number: None, title, lines }
+        })
+        .collect()
+}
+
+/// The name of an iteration.
+pub(super) fn title(turn: &Lines<'_>) -> String {
+    turn.number.map_or_else(|| turn.title.to_owned(), |n| format!("{} {n}", turn.title))
+}
+
+/// The same, for a chart.
+pub(super) fn short(turn: &Lines<'_>) -> String {
+    match (turn.number, turn.title) {
+        (Some(number), _) => number.to_string(),
+        (None, "Last turn") => "end".to_owned(),
+        (None, "Under way") => "now".to_owned(),
+        (None, title) => title.to_owned(),
+    }
+}
+
+/// All iterations, oldest first, and how many decisions were left out.
+pub(super) fn of(lines: &[Line], spent: &[Spent]) -> (Vec<Turn>, usize) {
+    let n_left_out = lines.len().saturating_sub(MOST_STEPS);
+    let mut to_skip = n_left_out;
+    let mut shown = Vec::new();
+    for (turn, spent) in turns(lines).iter().zip(spent) {
+        let skipped = to_skip.min(turn.lines.len());
+        to_skip -= skipped;
+        let steps: Vec<Step> = turn.lines[skipped..].iter().map(step).collect();
+        if !steps.is_empty() {
+            let at = turn.lines.last().map(|line| line.at);
+            shown.push(Turn { title: title(turn), at, sum: spent.sum(), steps });
+        }
+    }
+    (shown, n_left_out)
+}
+
+fn step(line: &Line) -> Step {
+    let (what, tone, why) = told(line);
+    let rows = line.rows.iter().filter(|(_, value)| !value.trim().is_empty()).take(MOST_ROWS);
+    let row = |(label, value): &(String, String)| {
+        (words::line(label, 40), words::block(value, words::TEXT))
+    };
+    Step { at: Some(line.at), what, tone, why, rows: rows.map(row).collect() }
+}
+
+/// What is said of a line without unfolding it.
+fn told(line: &Line) -> (String, Tone, String) {
+    let because = || {
+        let row = line.rows.iter().find(|(label, _)| label == "because");
+        words::line(row.map_or(&line.why, |(_, value)| value), words::LONG)
+    };
+    let why = || words::line(&line.why, words::LONG);
+    match (line.event.as_str(), line.decision.as_str()) {
+        ("Stop", "go on") if line.refuses_completion() => {
+            ("Completion refused".to_owned(), Tone::Warn, because())
+        }
+        ("Stop", "go on") => ("The turn goes on".to_owned(), Tone::Live, because()),
+        ("Stop", "let go") => ("The turn may end".to_owned(), Tone::Quiet, why()),
+        (_, "ended") => {
+            let kind = line.why.split_once(':').map_or("", |(kind, _)| kind);
+            let what = if kind.is_empty() || kind.contains(' ') {
+                "The loop ended".to_owned()
+            } else {
+                format!("The loop ended: {}", words::spaced(kind))
+            };
+            let tone = if kind == "complete" { Tone::Good } else { Tone::Warn };
+            (what, tone, because())
+        }
+        ("PreToolUse", "denied") => {
+            let tool = line.seen["tool"].as_str().unwrap_or("a tool");
+            (format!("{} refused", words::line(tool, 60)), Tone::Warn, denied(line))
+        }
+        ("ralph verify", decision) => {
+            let tone = if decision == "holds" { Tone::Good } else { Tone::Bad };
+            ("Criteria run".to_owned(), tone, why())
+        }
+        ("PostToolUse", "told") => ("Checks after an edit".to_owned(), Tone::Warn, why()),
+        (_, "delivered") => ("Signal delivered".to_owned(), Tone::Live, why()),
+        (_, "started") => ("Started".to_owned(), Tone::Live, why()),
+        (_, decision @ ("merged" | "resumed" | "accepted" | "continued")) => {
+            (named(&line.event, decision), Tone::Good, why())
+        }
+        (_, decision @ ("paused" | "blocked" | "conflict" | "turned red" | "unusable")) => {
+            (named(&line.event, decision), Tone::Warn, why())
+        }
+        (_, decision) => (named(&line.event, decision), Tone::Quiet, why()),
+    }
+}
+
+fn named(event: &str, decision: &str) -> String {
+    format!("{}: {}", words::line(event, 60), words::line(decision, 60))
+}
+
+/// What was refused: the rule, and the command or the file.
+fn denied(line: &Line) -> String {
+    match &line.record {
+        Record::Denial(denial) => {
+            let what = denial.command.as_ref().or(denial.path.as_ref());
+            let what = what.map(|what| format!(": {}", words::line(what, words::SHORT)));
+            format!("{}{}", words::spaced(&denial.rule), what.unwrap_or_default())
+        }
+        _ => words::line(&line.why, words::LONG),
+    }
+}

@@ -1,0 +1,111 @@
+//! `ralph report`: what became of a loop or a session, as Markdown for a pull request or as one page.
+//!
+//! The Markdown goes to standard output. The page goes to a file, in one step; what stands there already is
+//! replaced only if it is such a page, so that a slip of the hand costs nobody a file.
+
+use super::exit::{Exit, bad_state, refused};
+use super::explain;
+use super::here::Here;
+use super::screen::{self, visible};
+use super::session::Place;
+use super::status::looked::Looked;
+use super::status::text::next;
+use super::which::{self, Which};
+use anyhow::{Context, Result};
+use ralph_core::report::line::{Line, Record};
+use ralph_core::report::{LoopSeen, Report, markdown, of_loop, page};
+use ralph_io::journal::{self, Entry};
+use ralph_io::outside;
+use std::path::{Path, PathBuf};
+
+/// What a person may say about the report.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// The loop of this id, live or ended
+    #[arg(value_name = "LOOP", conflicts_with_all = ["session", "id"])]
+    loop_id: Option<String>,
+    /// The loop of this session of Claude Code
+    #[arg(long, value_name = "ID", conflicts_with = "id")]
+    session: Option<String>,
+    /// An orchestrated session, by its name
+    #[arg(long, value_name = "ID")]
+    id: Option<String>,
+    /// Write a page to this file instead; `-` prints it
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
+}
+
+/// Letters of a file by which it is known as a page of ours.
+const LOOKED_AT: usize = 1_000;
+
+/// Makes the report and puts it where it was asked for.
+pub(crate) fn run(args: &Args) -> Result<Exit> {
+    let here = Here::gather()?;
+    let report = match &args.id {
+        Some(name) => Place::gather(here)?.report(name)?,
+        None => of_a_loop(here, args)?,
+    };
+    match &args.html {
+        None => screen::print(&markdown::render(&report))?,
+        Some(file) if file == Path::new("-") => screen::print(&page::render(&report))?,
+        Some(file) => write(file, &page::render(&report))?,
+    }
+    Ok(Exit::Done)
+}
+
+fn of_a_loop(here: Here, args: &Args) -> Result<Report> {
+    let which = Which { session: args.session.clone(), loop_id: args.loop_id.clone() };
+    let found = match which::recent(&here, &which) {
+        Ok(found) => found,
+        Err(error) if which.is_named() => return Err(error),
+        Err(error) => return Err(or_a_session(here, error)),
+    };
+    let looked = Looked::at(found);
+    let journal = journal::load(looked.file.folder()).map_err(bad_state)?;
+    let criteria = looked.state.acceptance_criteria.iter();
+    Ok(of_loop(&LoopSeen {
+        state: &looked.state,
+        lines: journal.entries.into_iter().map(line).collect(),
+        n_unreadable: journal.n_unreadable,
+        criteria: criteria
+            .map(|one| (looked.standing(one), looked.changed(one).to_vec()))
+            .collect(),
+        n_signals: looked.signals_waiting(),
+        next: next(&looked),
+        now: here.now,
+    }))
+}
+
+/// A line of the journal, and what is told of it.
+fn line(entry: Entry) -> Line {
+    let rows = explain::rows(&entry);
+    let rows = rows.into_iter().map(|(label, value)| (label.to_owned(), value)).collect();
+    let record = Record::of(&entry.event, entry.record.as_ref());
+    let Entry { at, event, decision, why, position, seen, took_us, .. } = entry;
+    Line { at, event, decision, why, position, seen, record, took_us, rows }
+}
+
+/// Where there is no loop, a session may be meant.
+fn or_a_session(here: Here, error: anyhow::Error) -> anyhow::Error {
+    let names = Place::gather(here).map(|place| place.names()).unwrap_or_default();
+    let Some(last) = names.last() else { return error };
+    refused(Exit::No, format!("{error:#}; for a session: `ralph report --id {last}`"))
+}
+
+fn write(file: &Path, page: &str) -> Result<()> {
+    let shown = visible(&file.display().to_string());
+    let found = outside::find(file)?;
+    let is_lost = |text: &str| {
+        let end = text.char_indices().nth(LOOKED_AT).map_or(text.len(), |(end, _)| end);
+        !text.is_empty() && !text[..end].contains(page::MARK)
+    };
+    if found.text.as_deref().is_some_and(is_lost) {
+        let what = format!(
+            "`{shown}` is there and is no report of Ralph; say another name, or remove it first"
+        );
+        return Err(refused(Exit::No, what));
+    }
+    outside::replace(&found, page)?;
+    let real = outside::real(&found.real).unwrap_or(found.real);
+    screen::print(&format!("wrote {}", visible(&real.display().to_string()))).context("written")
+}
