@@ -30,7 +30,7 @@ pub fn before_a_tool(call: &Call) -> Result<Reply> {
     let who = recognised(call, &bound)?;
     let asked = Asked::of(call, &bound.state, &who)?;
     match asked.ruling(call, &bound.state, &who, Ok(())) {
-        Err(denied) => Ok(refuse(call, &bound, denied)),
+        Err(denied) => Ok(refuse(call, &bound, &denied)),
         Ok(()) if starts_one(call) && who == Who::Main && bound.state.is_running() => {
             // The copy that answers keeps the account; another would count the same call twice.
             if bound.is_outranked(call.via) {
@@ -39,7 +39,7 @@ pub fn before_a_tool(call: &Call) -> Result<Reply> {
             match granted(call, &bound)? {
                 Ok(()) => Ok(Reply::allow("it is the call that comes next in this session")),
                 Err(why) => match asked.ruling(call, &bound.state, &who, Err(&why)) {
-                    Err(denied) => Ok(refuse(call, &bound, denied)),
+                    Err(denied) => Ok(refuse(call, &bound, &denied)),
                     Ok(()) => bail!("a call that does not come next was let through"),
                 },
             }
@@ -127,7 +127,7 @@ impl Asked {
         state: &LoopState,
         who: &Who,
         next_call: Result<(), &str>,
-    ) -> Result<(), Denied> {
+    ) -> Result<(), Box<Denied>> {
         let judged = self.written.as_ref().map(|written| match &written.judged {
             Ok(()) => Ok(()),
             Err(why) => Err(why.as_str()),
@@ -156,13 +156,14 @@ impl Asked {
         match guard::decide(&situation, &tool_call) {
             Ruling::Allow => Ok(()),
             Ruling::Deny { rule, reason } => {
-                Err(Denied { reason, record: Record::of(&situation, &tool_call, rule) })
+                let record = Record::of(&situation, &tool_call, rule);
+                Err(Box::new(Denied { reason, record }))
             }
         }
     }
 }
 
-fn refuse(call: &Call, bound: &Bound, denied: Denied) -> Reply {
+fn refuse(call: &Call, bound: &Bound, denied: &Denied) -> Reply {
     // Every copy denies, since the client takes the strictest answer; one of them writes.
     let reply = Reply::deny(&denied.reason);
     if bound.is_outranked(call.via) {
