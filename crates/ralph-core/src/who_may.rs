@@ -5,7 +5,7 @@
 
 /// Commands for a person only, each with what the person types in the session instead; an empty
 /// one can be given only in another terminal.
-pub const PERSONS_ONLY: [(&str, &str); 29] = [
+pub const PERSONS_ONLY: [(&str, &str); 30] = [
     ("start", "/ralph"),
     ("task import", "/ralph-plan"),
     ("plan", ""),
