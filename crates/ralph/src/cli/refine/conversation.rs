@@ -16,6 +16,7 @@ use ralph_core::refine::{MOST_IN_FOREGROUND, Mode, Status, foreground, say};
 use ralph_core::state::{EndingKind, LoopState, Mode as LoopMode};
 use ralph_hooks::{cancel, refine};
 use ralph_io::client;
+use ralph_io::lifecycle::{self, Entry};
 use ralph_io::store::LoopFile;
 
 /// The live loop in which this session is refined.
@@ -122,6 +123,7 @@ const FULL: &str = "a conversation has room for no more agents";
 /// # Errors
 /// When the state cannot be read or written.
 pub(super) fn follow(here: &Here, name: &str, stands: &Session) -> Result<Option<String>> {
+    put_away(here, name)?;
     let Some(found) = live(here, name) else { return Ok(None) };
     if let Some(kind) = kind(&stands.status) {
         end(here, &found.file, &kind, &ending(stands), stands)?;
@@ -136,6 +138,21 @@ pub(super) fn follow(here: &Here, name: &str, stands: &Session) -> Result<Option
         return Ok(Some(format!("{FULL}: {}", how_to_go_on(name))));
     }
     Ok(None)
+}
+
+/// Puts away what has ended and whose ender died before it could.
+fn put_away(here: &Here, name: &str) -> Result<()> {
+    let has_ended = |state: &LoopState| {
+        state.mode == LoopMode::Refine && state.ending.is_some() && name_of(state) == Some(name)
+    };
+    for found in which::of_project(here, has_ended) {
+        // Of a cancel the session has yet to hear.
+        let is_cancelled =
+            found.state.ending.as_ref().is_some_and(|it| it.kind == EndingKind::Cancelled);
+        let entry = if is_cancelled { Entry::KeepAsTombstone } else { Entry::Remove };
+        lifecycle::put_away(&here.home, &found.file, &found.state, entry)?;
+    }
+    Ok(())
 }
 
 /// What a person does to go on where a conversation cannot.
