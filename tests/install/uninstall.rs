@@ -213,6 +213,23 @@ fn with_nothing_to_keep_nothing_is_left() {
 }
 
 #[test]
+fn folders_that_were_made_on_the_way_go_when_they_are_empty() {
+    let world = World::new();
+    let state = world.path("home/.local/state/ralph");
+    let world = world.env("RALPH_HOME", state.to_str().unwrap());
+    world.put_ralph("home/.local/bin");
+    for hook in crate::world::HOOKS {
+        let quiet = crate::world::fixture("quiet-hook");
+        std::os::unix::fs::symlink(quiet, world.path("home/.local/bin").join(hook)).unwrap();
+    }
+    world.run_in("home/.local/bin", &["install"]).exit(0).says("then type /ralph \"what to do\"");
+    assert!(world.exists("home/.local/state/ralph/install.json"));
+    world.run_in("home/.local/bin", &["uninstall", "--all"]).exit(0).says("nothing is left");
+    assert!(!world.exists("home/.local"));
+    assert!(world.exists("home/.claude"), "it was there before");
+}
+
+#[test]
 fn a_loop_that_has_not_ended_or_another_installation_keeps_all_of_it() {
     let world = World::new();
     world.ralph(&["install"]).exit(0);

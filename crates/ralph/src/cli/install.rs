@@ -340,6 +340,7 @@ fn advice(scope: &Scope, places: &Places) -> String {
             places.home.display(),
             places.executables.display()
         ),
-        _ => "`ralph doctor` says whether all is well".to_owned(),
+        _ => "`ralph doctor` says whether all is well; then type /ralph \"what to do\" in Claude Code"
+            .to_owned(),
     }
 }

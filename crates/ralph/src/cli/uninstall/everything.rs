@@ -73,8 +73,10 @@ pub(super) fn remove(places: &Places, known: Option<&Install>, dry_run: bool) ->
     }
     if !dry_run {
         let archive = root.join("archive");
-        let prefix = places.executables.parent().unwrap_or(root);
-        for folder in [&places.executables, prefix, &archive, root] {
+        let above = |folder: &Path| folder.parent().unwrap_or(root).to_owned();
+        let (prefix, state) = (above(&places.executables), above(root));
+        // Only empty ones: what somebody else keeps there stays, and its folder with it.
+        for folder in [places.executables.as_path(), &archive, root, &state, &prefix] {
             outside::remove_empty_folder(folder);
         }
     }
