@@ -11,8 +11,10 @@ use std::process::{Command, Stdio};
 
 const LARGEST: usize = 200 << 10;
 
-/// Each with its story and its scheme.
-const PICTURES: [(&str, fn() -> Story, &str); 2] =
+/// The name of its file, what it shows, and its scheme.
+type Picture = (&'static str, fn() -> Story, &'static str);
+
+const PICTURES: [Picture; 2] =
     [("report-light.png", Story::told, "light"), ("report-dark.png", Story::given_up, "dark")];
 
 /// Down to the end of the third card, which has the tasks.

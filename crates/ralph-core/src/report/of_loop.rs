@@ -168,7 +168,7 @@ fn gauges(seen: &LoopSeen<'_>, took_ms: u64, until: Timestamp) -> Vec<Gauge> {
     };
     gauges.push(Gauge {
         label: if state.ralplan.is_some() { "Rejections" } else { "Iterations" },
-        ..bounded(part.into(), whole.into(), |n| grouped(n))
+        ..bounded(part.into(), whole.into(), grouped)
     });
     let standings = seen.standings();
     if !standings.is_empty() {

@@ -362,7 +362,7 @@ fn turn(to: &mut Markup, turn: &Turn) {
     to.within("div", &[("class", "turn")], |group| {
         group.within("h3", &[], |head| {
             head.words(&turn.title);
-            let at = turn.at.map(|at| moment(at));
+            let at = turn.at.map(moment);
             for said in at.iter().chain([&turn.sum]).filter(|said| !said.is_empty()) {
                 head.words(" ");
                 head.put("span", "", said);
