@@ -9,13 +9,14 @@ set -eu
 
 usage() {
     cat <<'END'
-usage: ./install.sh [--prefix DIR] [--no-register | --project DIR | --stow DIR]
+usage: ./install.sh [--prefix DIR] [--no-register | --project DIR | --stow DIR | --plugin DIR]
        ./install.sh --demo [ARGUMENTS OF `ralph demo`]
 
   --prefix DIR    put the executables into DIR/bin (default: ~/.local/bin)
   --no-register   do not run `ralph install` afterwards
   --project DIR   register for one project, in DIR/.claude, instead of for you
   --stow DIR      register in a package `claude` for GNU stow in DIR
+  --plugin DIR    make a plugin in DIR, which holds the executables as well
   --demo          build, install into a private temporary place, show what Ralph does, leave nothing
 END
 }
@@ -51,7 +52,7 @@ while [ $# -gt 0 ]; do
         register=no
         shift
         ;;
-    --project | --stow)
+    --project | --stow | --plugin)
         [ $# -ge 2 ] || stop 2 "$1 needs a folder"
         scope=$1
         folder=$2

@@ -33,6 +33,7 @@ mod parallel_run;
 mod person;
 mod plan_rounds;
 mod planners;
+mod plugin;
 mod ralplan;
 mod ralplan_run;
 mod refining;
@@ -124,6 +125,7 @@ fn trials(ignored: bool) -> Vec<Trial> {
         ("person::plans", person::plans::TESTS),
         ("plan_rounds", plan_rounds::TESTS),
         ("planners", planners::TESTS),
+        ("plugin", plugin::TESTS),
         ("builds", builds::TESTS),
         ("ralplan_run", ralplan_run::TESTS),
         ("refining", refining::TESTS),

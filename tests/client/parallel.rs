@@ -22,7 +22,7 @@ pub(crate) const TESTS: &[Test] = tests![
 ];
 
 /// Plans tasks (id, dependencies, files) with one criterion, and commits all that is there.
-fn planned(world: &World, tasks: &[(&str, &[&str], &[&str])], criterion: &str) {
+pub(crate) fn planned(world: &World, tasks: &[(&str, &[&str], &[&str])], criterion: &str) {
     let task_graph: Vec<Value> = tasks
         .iter()
         .map(|(id, deps, files)| {
@@ -38,7 +38,7 @@ fn planned(world: &World, tasks: &[(&str, &[&str], &[&str])], criterion: &str) {
 }
 
 /// Does what `ralph parallel next` says, step by step, and nothing else.
-fn orchestrator() -> Script {
+pub(crate) fn orchestrator() -> Script {
     Script::new().answer_with(|request| answer(&request.news()))
 }
 
@@ -87,7 +87,7 @@ fn report(status: &str, files: &str) -> String {
 }
 
 /// Writes a file with the task's own name and says so.
-fn worker() -> Script {
+pub(crate) fn worker() -> Script {
     Script::new().answer_with(|request| {
         let id = task(request);
         match request.tool_results().len() {

@@ -220,7 +220,7 @@ impl Trial {
     /// What is wrong with how a program took an error: a hook ends with 0 and one line at most, a
     /// command says what it could not do.
     fn manners(&self, strike: &Strike, answer: &Answer) -> Option<&'static str> {
-        let is_hook = self.scene.act.program != "ralph";
+        let is_hook = self.scene.act.program.starts_with("ralph-");
         // Where every first write of the family fails, the words of the complaint do, too.
         let may_be_mute =
             matches!(strike, Strike::Fail(point, _, Whom::Family) if point.name == "write");

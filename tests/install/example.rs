@@ -1,7 +1,7 @@
-//! `settings.example.json` is what the table of hooks says.
+//! `settings.example.json` and `hooks/hooks.json` are what the table of hooks says.
 
 use crate::world::repository;
-use ralph_core::registration::settings_example_json;
+use ralph_core::registration::{plugin_hooks_json, settings_example_json};
 
 /// To bring the file up to date: `RALPH_UPDATE=1 cargo test -p ralph --test install example`
 #[test]
@@ -11,4 +11,14 @@ fn the_example_settings_are_those_of_the_table() {
         std::fs::write(&path, settings_example_json()).unwrap();
     }
     assert_eq!(std::fs::read_to_string(&path).unwrap(), settings_example_json());
+}
+
+/// To bring the file up to date: `RALPH_UPDATE=1 cargo test -p ralph --test install example`
+#[test]
+fn the_plugins_hooks_are_those_of_the_table() {
+    let path = repository().join("hooks/hooks.json");
+    if std::env::var_os("RALPH_UPDATE").is_some() {
+        std::fs::write(&path, plugin_hooks_json()).unwrap();
+    }
+    assert_eq!(std::fs::read_to_string(&path).unwrap(), plugin_hooks_json());
 }

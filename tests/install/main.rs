@@ -6,6 +6,7 @@
 mod doctor;
 mod example;
 mod install;
+mod plugin;
 mod script;
 mod stow;
 mod uninstall;

@@ -80,6 +80,8 @@ fn a_project_or_a_package_is_registered_instead_of_the_person() {
     assert!(world.exists("project/.claude/settings.json"));
     install_sh(&world, &["--stow", "dotfiles"]).exit(0).says("stow package `");
     assert!(world.exists("project/dotfiles/claude/.claude/settings.json"));
+    install_sh(&world, &["--plugin", "plugin"]).exit(0).says("claude plugin install ralph@ralph");
+    assert!(world.exists("project/plugin/bin/ralph-stop-hook"));
     assert!(!world.exists("home/.claude/settings.json"));
     install_sh(&world, &["--stow"]).exit(2).says("--stow needs a folder");
 }

@@ -59,7 +59,7 @@ pub fn replace(found: &Found, text: &str) -> Result<()> {
     let shown = found.real.display();
     unchanged(found)?;
     let mode = access(&found.real).map_or(0o644, |access| access.mode);
-    write(&found.real, text, mode).with_context(|| format!("could not write `{shown}`"))
+    write(&found.real, text.as_bytes(), mode).with_context(|| format!("could not write `{shown}`"))
 }
 
 /// Removes a found file; refuses if it is no longer what was found.
@@ -82,6 +82,28 @@ pub fn remove_all(path: &Path) -> Result<()> {
     }
     let removed = if found.is_dir() { fs::remove_dir_all(path) } else { fs::remove_file(path) };
     removed.with_context(|| format!("could not remove `{shown}`"))
+}
+
+/// Puts a copy of a program at another place; says whether it was not there yet.
+///
+/// By rename: what runs from there keeps its own file, and nobody finds half of one.
+pub fn copy_program(from: &Path, to: &Path) -> Result<bool> {
+    let bytes = fs::read(from).with_context(|| format!("could not read `{}`", from.display()))?;
+    let is_there = access(to).is_some_and(|access| access.is_file && access.mode & 0o111 != 0);
+    if is_there && fs::read(to).is_ok_and(|there| there == bytes) {
+        return Ok(false);
+    }
+    write(to, &bytes, 0o755).with_context(|| format!("could not write `{}`", to.display()))?;
+    Ok(true)
+}
+
+/// Removes a program that [`copy_program`] put there; says whether there was one.
+pub fn remove_program(path: &Path) -> Result<bool> {
+    match fs::remove_file(path) {
+        Ok(()) => Ok(true),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(false),
+        Err(error) => Err(error).with_context(|| format!("could not remove `{}`", path.display())),
+    }
 }
 
 /// Makes a folder and those above it; returns the ones that were not there, outermost first.
@@ -169,7 +191,7 @@ fn unchanged(found: &Found) -> Result<()> {
 }
 
 /// Temporary file in the same folder, sync, rename, sync the folder.
-fn write(path: &Path, text: &str, mode: u32) -> Result<()> {
+fn write(path: &Path, bytes: &[u8], mode: u32) -> Result<()> {
     let folder = parent(path);
     let name = path.file_name().context("the path has no file name")?.to_string_lossy();
     let temporary = folder.join(format!(".{name}.{}.tmp", std::process::id()));
@@ -182,7 +204,7 @@ fn write(path: &Path, text: &str, mode: u32) -> Result<()> {
         if path.exists() {
             file.set_permissions(fs::Permissions::from_mode(mode))?;
         }
-        file.write_all(text.as_bytes())?;
+        file.write_all(bytes)?;
         file.sync_all()?;
         fs::rename(&temporary, path)?;
         fs::File::open(folder)?.sync_all()
@@ -236,8 +258,29 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let place = folder.path().join("taken");
         fs::create_dir_all(place.join("inside")).unwrap();
-        assert!(write(&place, "text", 0o600).is_err());
+        assert!(write(&place, b"text", 0o600).is_err());
         assert_eq!(names(folder.path()), ["taken"]);
+    }
+
+    #[test]
+    fn a_program_is_replaced_under_one_that_has_it_open() {
+        let folder = tempfile::tempdir().unwrap();
+        let (one, two) = (folder.path().join("one"), folder.path().join("two"));
+        let place = folder.path().join("place");
+        fs::write(&one, b"\x7fELF one").unwrap();
+        fs::write(&two, b"\x7fELF two").unwrap();
+        assert!(copy_program(&one, &place).unwrap());
+        assert!(!copy_program(&one, &place).unwrap(), "it is there");
+        assert_eq!(access(&place).unwrap().mode & 0o111, 0o111);
+        let mut open = fs::File::open(&place).unwrap();
+        assert!(copy_program(&two, &place).unwrap());
+        let mut kept = Vec::new();
+        std::io::Read::read_to_end(&mut open, &mut kept).unwrap();
+        assert_eq!(kept, b"\x7fELF one");
+        assert_eq!(fs::read(&place).unwrap(), b"\x7fELF two");
+        assert!(remove_program(&place).unwrap());
+        assert!(!remove_program(&place).unwrap());
+        assert_eq!(names(folder.path()), ["one", "two"]);
     }
 
     #[test]

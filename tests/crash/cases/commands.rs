@@ -3,9 +3,12 @@
 use super::hooks::{completes, goes_on_from};
 use super::{Act, CASE, Case, model, person};
 use crate::world::{World, executable};
+use ralph_core::registration::{COMMAND_LINE, HOOK_EXECUTABLES};
 use serde_json::{Value, json};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::process::Command;
 
 pub(super) const CASES: &[Case] = &[
     Case {
@@ -544,7 +547,71 @@ pub(super) const CASES: &[Case] = &[
         },
         ..CASE
     },
+    Case {
+        name: "ralph install --plugin",
+        command: Some("install"),
+        act: |_| Act { program: among_small_ones(), ..person(MAKE_PLUGIN) },
+        then: |w, _| plugin_can_be_finished_and_taken_back(w),
+        ..CASE
+    },
+    Case {
+        name: "ralph uninstall --plugin",
+        command: Some("uninstall"),
+        set: || {
+            let world = World::new();
+            with_small_ones(&world, MAKE_PLUGIN);
+            world
+        },
+        act: |_| Act { program: among_small_ones(), ..person(UNMAKE_PLUGIN) },
+        then: |w, _| plugin_can_be_finished_and_taken_back(w),
+        ..CASE
+    },
 ];
+
+const MAKE_PLUGIN: &[&str] = &["install", "--plugin", "../plugin"];
+const UNMAKE_PLUGIN: &[&str] = &["uninstall", "--plugin", "../plugin"];
+
+/// The command line under another name, among executables so small that hundreds of copies cost nothing.
+fn among_small_ones() -> &'static str {
+    const PLACE: &str = "small/command-line";
+    let place = Path::new(executable(PLACE));
+    let folder = place.parent().unwrap();
+    fs::create_dir_all(folder).unwrap();
+    // Another worker may have been quicker.
+    let _ = fs::hard_link(executable(COMMAND_LINE), place);
+    for name in HOOK_EXECUTABLES.into_iter().chain([COMMAND_LINE]) {
+        let small = folder.join(name);
+        if !small.exists() {
+            let scratch = folder.join(format!("{name}.{}", std::process::id()));
+            fs::write(&scratch, "#!/bin/sh\n").unwrap();
+            fs::set_permissions(&scratch, fs::Permissions::from_mode(0o755)).unwrap();
+            fs::rename(scratch, small).unwrap();
+        }
+    }
+    PLACE
+}
+
+fn with_small_ones(world: &World, args: &[&str]) {
+    let mut command = Command::new(executable(among_small_ones()));
+    command.args(args).env_clear().envs(&world.env).current_dir(&world.cwd);
+    let output = command.output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+}
+
+/// A second run finishes what a cut one began, and the way back leaves nothing.
+fn plugin_can_be_finished_and_taken_back(world: &World) {
+    let folder = world.root().join("plugin");
+    with_small_ones(world, MAKE_PLUGIN);
+    for part in ["bin/ralph-stop-hook", "hooks/hooks.json", "skills/ralph/SKILL.md"] {
+        assert!(folder.join(part).is_file(), "{part} is missing");
+    }
+    with_small_ones(world, UNMAKE_PLUGIN);
+    let left = fs::read_dir(&folder).into_iter().flatten().flatten();
+    let left: Vec<_> = left.map(|entry| entry.path()).collect();
+    // What a cut write has left beside its place is hidden and named after its writer.
+    assert!(left.iter().all(|path| !path.is_file()), "{left:?}");
+    assert!(!folder.join(".claude-plugin/plugin.json").exists());
+}
 
 const PLANNED: &str =
     "{\"id\":\"a\",\"name\":\"one\"}\n{\"id\":\"b\",\"name\":\"two\",\"deps\":[\"a\"]}\n";

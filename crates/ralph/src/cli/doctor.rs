@@ -13,6 +13,7 @@ mod home;
 mod orphans;
 mod path;
 mod permissions;
+mod plugin;
 mod registration;
 mod settings;
 pub(crate) mod states;
@@ -24,6 +25,7 @@ use super::places::Places;
 use super::tell::tell;
 use anyhow::Result;
 use check::{Check, Verdict};
+use plugin::Plugin;
 use settings::Settings;
 use states::Loops;
 
@@ -78,11 +80,12 @@ fn fix(checks: &[Check], places: &Places) -> bool {
 
 fn examine(places: &Places) -> Vec<Check> {
     let settings = Settings::gather(places);
+    let plugin = Plugin::find(&settings, places);
     let loops = Loops::gather(&places.ralph);
     let mut checks = executables::check(&places.executables);
     checks.extend(settings::check_readable(&settings));
-    checks.extend(registration::check(&settings, places));
-    checks.extend(firing::check(&settings, places));
+    checks.extend(registration::check(&settings, plugin.as_ref(), places));
+    checks.extend(firing::check(&settings, plugin.as_ref(), places));
     checks.push(settings::check_hooks_enabled(&settings));
     checks.push(settings::check_block_cap(&settings));
     checks.extend(path::check(&settings, &places.executables));

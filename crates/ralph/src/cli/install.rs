@@ -7,6 +7,7 @@ pub(crate) mod extras;
 pub(crate) mod files;
 mod json_text;
 pub(crate) mod merge;
+pub(crate) mod plugin;
 pub(crate) mod record;
 pub(crate) mod scope;
 mod shipped;
@@ -39,10 +40,10 @@ pub(crate) struct Args {
     #[arg(long)]
     dry_run: bool,
     /// Also let the client be kept from stopping N times in a row (it gives in after 8; 0: never)
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", conflicts_with = "plugin")]
     block_cap: Option<u32>,
     /// Also let workers begin from the commit that is checked out, not from the remote's branch
-    #[arg(long, value_name = "head", hide_possible_values = true)]
+    #[arg(long, value_name = "head", hide_possible_values = true, conflicts_with = "plugin")]
     worker_base: Option<WorkerBase>,
     /// Also let the client's status line say where the session's loop stands, after what yours says
     #[arg(long)]
@@ -71,8 +72,11 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
     if !args.dry_run {
         super::uninstall::refuse_inside_a_live_loop(&places)?;
     }
-    let scope = scope::resolve(&args.scope, &places)?;
     executables_are_there(&places.executables)?;
+    if let Some(folder) = args.scope.plugin(&places) {
+        return plugin::install(&folder, args.dry_run, &places);
+    }
+    let scope = scope::resolve(&args.scope, &places)?;
     let record = Record::read(places.ralph.root())?;
     let plan = gather(scope, &record, args)?;
     describe(&plan, args.dry_run);

@@ -11,7 +11,7 @@ use super::exit::{Exit, refused};
 use super::install::merge::{self, Merged};
 use super::install::record::{Install, Record};
 use super::install::scope::{self, Scope, ScopeArgs};
-use super::install::{back_up, files, summary};
+use super::install::{back_up, files, plugin, summary};
 use super::places::Places;
 use super::tell::tell;
 use anyhow::{Context, Result};
@@ -24,7 +24,7 @@ pub(crate) struct Args {
     #[command(flatten)]
     scope: ScopeArgs,
     /// Also remove the executables and what Ralph works by; the archive of loops stays
-    #[arg(long)]
+    #[arg(long, conflicts_with = "plugin")]
     all: bool,
     /// Say what would be done, and do nothing
     #[arg(long)]
@@ -48,6 +48,9 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
     let places = Places::from_environment()?;
     if !args.dry_run {
         refuse_inside_a_live_loop(&places)?;
+    }
+    if let Some(folder) = args.scope.plugin(&places) {
+        return plugin::uninstall(&folder, args.dry_run, &places);
     }
     let scope = scope::resolve(&args.scope, &places)?;
     let record = Record::read(places.ralph.root())?;

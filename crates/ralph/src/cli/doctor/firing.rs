@@ -6,6 +6,7 @@
 
 use super::super::places::Places;
 use super::check::{Check, fail, warn, well};
+use super::plugin::{self, Plugin};
 use super::settings::{RegisteredHook, Settings};
 use ralph_io::probe::{self, Ended, Outcome, Program};
 use serde_json::json;
@@ -20,8 +21,9 @@ const SLOW: Duration = Duration::from_millis(100);
 const SLOW_START: Duration = Duration::from_secs(2);
 
 /// One line if all answer, else one for each that does not.
-pub(super) fn check(settings: &Settings, places: &Places) -> Vec<Check> {
-    let hooks = settings.hooks();
+pub(super) fn check(settings: &Settings, plugin: Option<&Plugin>, places: &Places) -> Vec<Check> {
+    let mut hooks = settings.hooks();
+    hooks.extend(plugin.iter().flat_map(|plugin| plugin.hooks.clone()));
     let mut times = Vec::new();
     let mut checks = Vec::new();
     for hook in &hooks {
@@ -29,7 +31,11 @@ pub(super) fn check(settings: &Settings, places: &Places) -> Vec<Check> {
             Ok(took) => times.push((took, hook)),
             Err(what) => {
                 let detail = format!("{} hook `{}` {what}", hook.event, line(hook));
-                checks.push(fail(NAME, detail, "run `ralph install` again"));
+                let cure = match plugin.is_some_and(|plugin| plugin.hooks.contains(hook)) {
+                    true => plugin::CURE,
+                    false => "run `ralph install` again",
+                };
+                checks.push(fail(NAME, detail, cure));
             }
         }
     }
@@ -89,6 +95,10 @@ fn judge(hook: &RegisteredHook, outcome: &Outcome) -> Result<Duration, String> {
         Ended::Exited(code) => return Err(format!("ended with exit code {code}: {said}")),
         Ended::Signalled(signal) => return Err(format!("was ended by signal {signal}: {said}")),
         Ended::Overdue => return Err(format!("gave no answer in {} s", DEADLINE.as_secs())),
+    }
+    // What stands in the place of an executable that is missing ends well, and says so.
+    if said.contains(plugin::WITHOUT_EXECUTABLES) {
+        return Err(format!("stands alone: {said}"));
     }
     let stdout = outcome.stdout.trim();
     // A session start may bring project facts; everything else has nothing to say to a session

@@ -3,36 +3,38 @@
 use super::super::places::Places;
 use super::check::{Check, fail, warn, well};
 use super::fix::Fix;
+use super::plugin::{self, Plugin};
 use super::settings::{RegisteredHook, Settings, hooks_in};
-use ralph_core::registration::{HOOKS, Hook, OnFailure, Runs, STOP_HOOK, matcher_text};
+use ralph_core::registration::{HOOKS, Hook, OnFailure, Origin, Runs, STOP_HOOK, matcher_text};
 use ralph_io::outside;
-use serde_json::Value;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 const NAME: &str = "registration";
 const INSTALL: &str = "run `ralph install`";
 
 /// One line per registration found, and one for each thing that is wrong with them.
-pub(super) fn check(settings: &Settings, places: &Places) -> Vec<Check> {
+pub(super) fn check(settings: &Settings, plugin: Option<&Plugin>, places: &Places) -> Vec<Check> {
     let mut checks = Vec::new();
     for (file, value) in settings.readable() {
-        let hooks = hooks_in(value);
+        let hooks = hooks_in(value, Origin::Settings);
         if !hooks.is_empty() {
             checks.push(check_file(file.name, &file.path, &hooks, places));
         }
     }
     let in_settings = !checks.is_empty();
-    let plugin = settings.readable().find_map(|(_, value)| enabled_plugin(value));
     let skills = skills_with_hooks(&places.config.join("skills"));
-    if let Some(plugin) = &plugin {
-        checks.push(match in_settings {
-            false => well(NAME, format!("plugin `{plugin}`")),
-            true => warn(
+    if let Some(plugin) = plugin {
+        checks.push(plugin::check(plugin));
+        if in_settings {
+            let id = &plugin.id;
+            checks.push(warn(
                 NAME,
-                format!("plugin `{plugin}` and settings both: each hook is started twice, one copy counts"),
-                "to start it once: `ralph uninstall`, or disable the plugin",
-            ),
-        });
+                format!(
+                    "plugin `{id}` and settings both: each hook is started twice, one copy counts"
+                ),
+                format!("to start it once: `ralph uninstall`, or `claude plugin disable {id}`"),
+            ));
+        }
     }
     if !skills.is_empty() {
         let names = skills.join(", ");
@@ -54,18 +56,37 @@ pub(super) fn check(settings: &Settings, places: &Places) -> Vec<Check> {
 
 fn check_file(name: &str, path: &Path, hooks: &[RegisteredHook], places: &Places) -> Check {
     let again = Fix::install_again(path, places);
-    let path = path.display();
-    let missing: Vec<String> = HOOKS.iter().filter_map(|row| lack(row, hooks)).collect();
+    let shown = path.display();
+    let missing = missing(hooks);
     if missing.is_empty() {
-        return well(NAME, format!("{} hooks in the {name} settings `{path}`", hooks.len()));
+        let linked = match link(path) {
+            Some(real) => format!(", a link to `{}`", real.display()),
+            None => String::new(),
+        };
+        return well(
+            NAME,
+            format!("{} hooks in the {name} settings `{shown}`{linked}", hooks.len()),
+        );
     }
     let missing = missing.join(", ");
-    let detail = format!("not registered in the {name} settings `{path}`: {missing}");
+    let detail = format!("not registered in the {name} settings `{shown}`: {missing}");
     let check = fail(NAME, detail, INSTALL);
     match again {
         Some(fix) => check.with_fix(fix),
         None => check,
     }
+}
+
+/// Where a settings file really lies, if it is linked there, as `stow` does.
+fn link(path: &Path) -> Option<PathBuf> {
+    let real = outside::real(path)?;
+    let straight = outside::real(path.parent()?)?.join(path.file_name()?);
+    (real != straight).then_some(real)
+}
+
+/// What is wanting in a registration, row by row.
+pub(super) fn missing(hooks: &[RegisteredHook]) -> Vec<String> {
+    HOOKS.iter().filter_map(|row| lack(row, hooks)).collect()
 }
 
 /// What is wanting for a row of the table: the whole entry, or occasions that it leaves out.
@@ -133,14 +154,6 @@ fn different_copies(settings: &Settings) -> Option<Check> {
         ),
         "keep one: run `ralph install` or `ralph uninstall` for the user and for the project",
     ))
-}
-
-fn enabled_plugin(settings: &Value) -> Option<String> {
-    let plugins = settings["enabledPlugins"].as_object()?;
-    let is_ours = |(name, on): (&String, &Value)| {
-        (name.starts_with("ralph@") && *on == true).then(|| name.clone())
-    };
-    plugins.iter().find_map(is_ours)
 }
 
 fn skills_with_hooks(folder: &Path) -> Vec<String> {

@@ -8,6 +8,7 @@ use super::super::install::extras::BLOCK_CAP;
 use super::super::install::merge;
 use super::super::places::Places;
 use super::check::{Check, fail, warn, well};
+use ralph_core::registration::Origin;
 use ralph_io::{client_settings, outside};
 use serde_json::Value;
 use std::collections::HashSet;
@@ -95,7 +96,7 @@ impl Settings {
     /// Our hooks in all files, each distinct one once, as the client does.
     pub(super) fn hooks(&self) -> Vec<RegisteredHook> {
         let mut hooks: Vec<RegisteredHook> =
-            self.readable().flat_map(|(_, value)| hooks_in(value)).collect();
+            self.readable().flat_map(|(_, value)| hooks_in(value, Origin::Settings)).collect();
         let mut seen = HashSet::new();
         hooks.retain(|hook| {
             seen.insert((hook.event.clone(), hook.command.clone(), hook.args.clone()))
@@ -104,8 +105,8 @@ impl Settings {
     }
 }
 
-/// Our hooks in one file.
-pub(super) fn hooks_in(settings: &Value) -> Vec<RegisteredHook> {
+/// Our hooks in one file, which registers in this way.
+pub(super) fn hooks_in(settings: &Value, origin: Origin) -> Vec<RegisteredHook> {
     let Some(events) = settings["hooks"].as_object() else { return Vec::new() };
     let mut hooks = Vec::new();
     for (event, groups) in events {
@@ -113,7 +114,7 @@ pub(super) fn hooks_in(settings: &Value) -> Vec<RegisteredHook> {
             let entries = group["hooks"].as_array().into_iter().flatten();
             hooks.extend(
                 entries
-                    .filter(|entry| merge::is_ours(entry))
+                    .filter(|entry| merge::is_ours_as(entry, origin))
                     .map(|entry| registered_hook(event, group, entry)),
             );
         }
@@ -151,7 +152,7 @@ pub(super) fn check_hooks_enabled(settings: &Settings) -> Check {
     let managed_only =
         |(_, value): &(&SettingsFile, &Value)| value["allowManagedHooksOnly"] == true;
     if let Some((file, value)) = settings.managed().filter(managed_only) {
-        return match hooks_in(value).is_empty() {
+        return match hooks_in(value, Origin::Settings).is_empty() {
             true => fail(
                 NAME,
                 format!("`allowManagedHooksOnly` is true in `{}`", file.path.display()),

@@ -41,14 +41,18 @@ pub(crate) enum Fate {
 /// Looks at the place of every shipped file.
 pub(crate) fn look(scope: &Scope) -> Vec<Target> {
     let target = |file: &super::shipped::Shipped| {
-        let path = scope.base.join(file.path);
-        let found = outside::find(&path);
-        let straight = outside::real(&scope.base).map(|base| base.join(file.path));
-        let linked = found.as_ref().is_ok_and(|found| Some(&found.real) != straight.as_ref());
-        let text = located(file.text, scope.naming.location());
-        Target { name: file.path, path, text, linked, found }
+        at(&scope.base, file.path, located(file.text, scope.naming.location()))
     };
     SHIPPED.iter().map(target).collect()
+}
+
+/// Looks at one place below a folder.
+pub(super) fn at(base: &Path, name: &'static str, text: String) -> Target {
+    let path = base.join(name);
+    let found = outside::find(&path);
+    let straight = outside::real(base).map(|base| base.join(name));
+    let linked = found.as_ref().is_ok_and(|found| Some(&found.real) != straight.as_ref());
+    Target { name, path, text, linked, found }
 }
 
 /// Decides, by content: a text that we did not write is not ours, whatever it says of itself.

@@ -90,16 +90,19 @@ pub(crate) fn take_out(text: &str, written: &Extras) -> Result<Merged> {
     Ok(finished(text, root.to_string(), changes))
 }
 
-/// Whether one entry of a group is ours, in exec form or as a shell line.
+/// Whether one entry of a group is ours in a settings file, in exec form or as a shell line.
 pub(crate) fn is_ours(entry: &Value) -> bool {
+    is_ours_as(entry, Origin::Settings)
+}
+
+/// Whether one entry of a group is ours for this way to register.
+pub(crate) fn is_ours_as(entry: &Value, origin: Origin) -> bool {
     let Some(command) = entry["command"].as_str() else { return false };
     match entry["args"].as_array() {
-        Some(args) => {
-            registration::is_ours(command, args.iter().filter_map(Value::as_str), Origin::Settings)
-        }
+        Some(args) => registration::is_ours(command, args.iter().filter_map(Value::as_str), origin),
         None => {
             let mut words = command.split_whitespace().map(|word| word.trim_matches(['"', '\'']));
-            words.next().is_some_and(|first| registration::is_ours(first, words, Origin::Settings))
+            words.next().is_some_and(|first| registration::is_ours(first, words, origin))
         }
     }
 }

@@ -20,6 +20,16 @@ pub(crate) struct ScopeArgs {
     /// A package `claude` for GNU stow in this folder
     #[arg(long, value_name = "DIR")]
     stow: Option<PathBuf>,
+    /// A plugin in this folder, with the executables in it
+    #[arg(long, value_name = "DIR")]
+    plugin: Option<PathBuf>,
+}
+
+impl ScopeArgs {
+    /// The folder of a plugin, which has no settings and is put together in another way.
+    pub(crate) fn plugin(&self, places: &Places) -> Option<PathBuf> {
+        self.plugin.as_deref().map(|folder| absolute_path(folder, places))
+    }
 }
 
 impl ScopeArgs {

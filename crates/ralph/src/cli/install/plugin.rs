@@ -1,0 +1,236 @@
+//! `ralph install --plugin DIR`: a folder that the client takes as a plugin, with the executables in it.
+//!
+//! It is a marketplace of this one plugin as well, since a client installs from nothing else. Its skills
+//! have no hooks of their own: where they are, the plugin's hooks are, which also reach workers and
+//! survive `--resume`. The description of the plugin is written first and removed last, so that a
+//! folder that was left half done is known as ours.
+
+use super::super::exit::{Exit, refused};
+use super::super::places::Places;
+use super::super::tell::tell;
+use super::extras::Extras;
+use super::files::{self, Fate, Target};
+use super::put_file;
+use super::record::{Copied, Install, Record};
+use super::shipped::SHIPPED;
+use anyhow::Result;
+use ralph_core::check::choice::quoted;
+use ralph_core::registration::{COMMAND_LINE, HOOK_EXECUTABLES, plugin_hooks_json};
+use ralph_io::outside;
+use std::path::{Path, PathBuf};
+
+/// What says that a folder is a plugin.
+pub(crate) const DESCRIPTION: &str = ".claude-plugin/plugin.json";
+
+/// The plugin's id in its own marketplace.
+const ID: &str = "ralph@ralph";
+
+macro_rules! of_the_repository {
+    ($path:literal) => {
+        include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../", $path)).to_owned()
+    };
+}
+
+/// Every text of the plugin and its place in the folder.
+fn texts() -> Vec<(&'static str, String)> {
+    let mut texts = vec![
+        (DESCRIPTION, of_the_repository!(".claude-plugin/plugin.json")),
+        (".claude-plugin/marketplace.json", of_the_repository!(".claude-plugin/marketplace.json")),
+        ("hooks/hooks.json", plugin_hooks_json()),
+    ];
+    texts.extend(SHIPPED.iter().map(|file| (file.path, without_hooks(file.text))));
+    texts
+}
+
+/// The text without the `hooks:` of its front matter.
+fn without_hooks(text: &str) -> String {
+    let Some((front_matter, body)) =
+        text.strip_prefix("---\n").and_then(|rest| rest.split_once("\n---\n"))
+    else {
+        return text.to_owned();
+    };
+    let mut kept = String::from("---\n");
+    let mut in_hooks = false;
+    for line in front_matter.lines() {
+        in_hooks = line == "hooks:" || (in_hooks && line.starts_with(' '));
+        if !in_hooks {
+            kept.push_str(line);
+            kept.push('\n');
+        }
+    }
+    kept + "---\n" + body
+}
+
+fn programs() -> impl Iterator<Item = &'static str> {
+    HOOK_EXECUTABLES.into_iter().chain([COMMAND_LINE])
+}
+
+/// Makes the plugin or brings it up to date, or says what would be done.
+pub(crate) fn install(folder: &Path, dry_run: bool, places: &Places) -> Result<Exit> {
+    let record = Record::read(places.ralph.root())?;
+    let description = folder.join(DESCRIPTION);
+    let known = record.of(&description).cloned();
+    let targets = look(folder, known.as_ref());
+    may_be_ours(folder, &targets)?;
+
+    let shown = folder.display();
+    let (would, wrote) = if dry_run { ("would ", "write") } else { ("", "wrote") };
+    tell!("plugin `{shown}`");
+    let n_changed = targets.iter().filter(|(_, fate)| changes(*fate)).count();
+    tell!("  {would}{wrote} {n_changed} of {} texts: hooks, skills, agents", targets.len());
+    if dry_run {
+        tell!("  would copy {} and {COMMAND_LINE} to `{shown}/bin`", HOOK_EXECUTABLES.join(", "));
+        return Ok(Exit::Done);
+    }
+    let mut install = known.unwrap_or_else(|| nothing_yet(description));
+    for (target, fate) in targets {
+        install.folders.extend(put_file(&target, fate)?);
+        install.files.retain(|copied| copied.path != target.path);
+        let digest = outside::digest(&target.text);
+        install.files.push(Copied { path: target.path, digest });
+    }
+    install.folders.extend(outside::make_folders(&folder.join("bin"), 0o755)?);
+    let mut n_copied = 0;
+    for name in programs() {
+        let place = folder.join("bin").join(name);
+        n_copied += usize::from(outside::copy_program(&places.executables.join(name), &place)?);
+    }
+    tell!("  copied {n_copied} of {} executables to `{shown}/bin`", programs().count());
+    let key = install.settings.clone();
+    if record.of(&key) != Some(&install) {
+        record.write(places.ralph.root(), &key, Some(install))?;
+    }
+    tell!("{}", advice(folder));
+    Ok(Exit::Done)
+}
+
+/// Removes the plugin's folder as far as it is ours, or says what would be done.
+pub(crate) fn uninstall(folder: &Path, dry_run: bool, places: &Places) -> Result<Exit> {
+    let record = Record::read(places.ralph.root())?;
+    let description = folder.join(DESCRIPTION);
+    let known = record.of(&description).cloned();
+    let mut targets = look(folder, known.as_ref());
+    let shown = folder.display();
+    let is_ours = |fate: Fate| matches!(fate, Fate::Current | Fate::Update);
+    tell!("plugin `{shown}`");
+    if !targets.iter().any(|(target, fate)| target.name == DESCRIPTION && is_ours(*fate)) {
+        tell!("  no plugin of ours is there, nothing to change");
+        return Ok(Exit::Done);
+    }
+    let would = if dry_run { "would " } else { "" };
+    tell!("  {would}remove its executables, hooks, skills and agents");
+    let kept = targets.iter().filter(|(_, fate)| *fate == Fate::Keep);
+    kept.for_each(|(target, _)| tell!("  kept `{}` (edited)", target.path.display()));
+    if dry_run {
+        return Ok(Exit::Done);
+    }
+    for name in programs() {
+        outside::remove_program(&folder.join("bin").join(name))?;
+    }
+    // The description is the first text and has to be the last that goes.
+    targets.reverse();
+    for (target, fate) in &targets {
+        if let (true, Ok(found)) = (is_ours(*fate), &target.found) {
+            outside::remove(found)?;
+        }
+    }
+    for (target, _) in &targets {
+        target.path.ancestors().skip(1).take_while(|above| *above != folder).for_each(|above| {
+            outside::remove_empty_folder(above);
+        });
+    }
+    outside::remove_empty_folder(&folder.join("bin"));
+    for made in known.iter().flat_map(|known| known.folders.iter().rev()) {
+        outside::remove_empty_folder(made);
+    }
+    if known.is_some() {
+        record.write(places.ralph.root(), &description, None)?;
+    }
+    tell!(
+        "tell the client, if it has it: `claude plugin uninstall {ID}` and `claude plugin marketplace remove ralph`"
+    );
+    Ok(Exit::Done)
+}
+
+fn look(folder: &Path, known: Option<&Install>) -> Vec<(Target, Fate)> {
+    let ours = known.map_or(&[][..], |known| &known.files);
+    let target = |(name, text)| {
+        let target = files::at(folder, name, text);
+        let fate = files::decide(&target, ours);
+        (target, fate)
+    };
+    texts().into_iter().map(target).collect()
+}
+
+fn changes(fate: Fate) -> bool {
+    matches!(fate, Fate::Write | Fate::Update)
+}
+
+/// A plugin is only as good as its whole folder, so nothing is put beside what others have there.
+fn may_be_ours(folder: &Path, targets: &[(Target, Fate)]) -> Result<()> {
+    let shown = folder.display();
+    if let Some((target, _)) = targets.iter().find(|(_, fate)| *fate == Fate::Keep) {
+        let message = format!(
+            "`{shown}` has a `{}` that is not ours, or was edited: move it away, or name a new folder",
+            target.name
+        );
+        return Err(refused(Exit::No, message));
+    }
+    let is_plugin =
+        targets.iter().any(|(target, fate)| target.name == DESCRIPTION && !changes(*fate))
+            || targets.iter().any(|(_, fate)| *fate == Fate::Update);
+    let is_ours = |name: &String| {
+        [".claude-plugin", "hooks", "skills", "agents", "bin"].contains(&name.as_str())
+    };
+    if is_plugin || outside::names(folder).iter().all(is_ours) {
+        return Ok(());
+    }
+    let message = format!("`{shown}` is not empty and is no plugin of ours: name a new folder");
+    Err(refused(Exit::No, message))
+}
+
+fn nothing_yet(description: PathBuf) -> Install {
+    Install {
+        settings: description,
+        before: None,
+        after: String::new(),
+        extras: Extras::default(),
+        backups: Vec::new(),
+        files: Vec::new(),
+        folders: Vec::new(),
+    }
+}
+
+fn advice(folder: &Path) -> String {
+    let folder = quoted(&folder.to_string_lossy());
+    format!(
+        "tell the client, once: claude plugin marketplace add {folder} && claude plugin install {ID}\n\
+         the client reads the plugin where it lies: leave the folder there; `ralph doctor` says whether all is well"
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_skill_of_the_plugin_has_everything_but_hooks() {
+        let skill = SHIPPED.iter().find(|file| file.path == "skills/ralph/SKILL.md").unwrap();
+        let text = without_hooks(skill.text);
+        assert!(skill.text.contains("command: ralph-stop-hook"));
+        assert!(!text.contains("hooks:\n") && !text.contains("command: ralph-"), "{text}");
+        assert!(text.contains("name: ralph\n") && text.contains("allowed-tools: "), "{text}");
+        let body = |text: &str| text.split_once("\n---\n").unwrap().1.to_owned();
+        assert_eq!(body(&text), body(skill.text));
+        let agent = SHIPPED.iter().find(|file| file.path == "agents/ralph-worker.md").unwrap();
+        assert_eq!(without_hooks(agent.text), agent.text);
+    }
+
+    #[test]
+    fn the_description_has_the_version_of_this_build() {
+        let (_, description) = texts().remove(0);
+        let description: serde_json::Value = serde_json::from_str(&description).unwrap();
+        assert_eq!(description["name"], "ralph");
+        assert_eq!(description["version"], env!("CARGO_PKG_VERSION"));
+    }
+}
