@@ -44,6 +44,7 @@ mod stall;
 #[path = "../support/timeless.rs"]
 mod timeless;
 mod twice;
+mod upgrade;
 mod waiting;
 mod worked;
 mod workers;

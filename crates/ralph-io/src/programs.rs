@@ -1,8 +1,29 @@
 //! Finds programs: beside the one that runs, then on `PATH`; and says which ones a criterion lacks.
 
+use anyhow::{Context, Result};
 use ralph_core::programs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
+
+/// The path of the executable that runs.
+///
+/// # Errors
+/// When the system does not tell.
+pub fn running() -> Result<PathBuf> {
+    let told = std::env::current_exe().context("could not find out where this executable is")?;
+    Ok(in_its_place(told))
+}
+
+/// Where an upgrade has put another in its place, the system marks the path of the one that runs, and
+/// nothing is at a path with that mark: what goes on is the one of now.
+fn in_its_place(told: PathBuf) -> PathBuf {
+    const MARK: &str = " (deleted)";
+    let unmarked = told.to_str().and_then(|path| path.strip_suffix(MARK)).map(PathBuf::from);
+    match unmarked {
+        Some(path) if !told.exists() && is_executable(&path) => path,
+        _ => told,
+    }
+}
 
 /// The executable of this name; none if there is none.
 pub fn find(name: &str) -> Option<PathBuf> {
@@ -52,6 +73,20 @@ pub fn is_executable(path: &Path) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_was_put_in_the_place_of_the_one_that_runs_is_found() {
+        let folder = tempfile::tempdir().unwrap();
+        let place = folder.path().join("ralph");
+        let marked = folder.path().join("ralph (deleted)");
+        assert_eq!(in_its_place(place.clone()), place);
+        assert_eq!(in_its_place(marked.clone()), marked, "nothing is in its place");
+        std::fs::write(&place, "").unwrap();
+        std::fs::set_permissions(&place, std::fs::Permissions::from_mode(0o755)).unwrap();
+        assert_eq!(in_its_place(marked.clone()), place);
+        std::fs::write(&marked, "").unwrap();
+        assert_eq!(in_its_place(marked.clone()), marked, "some name their files so");
+    }
 
     #[track_caller]
     fn check(command: &str, expected: Option<&str>) {

@@ -16,12 +16,13 @@ mod tool;
 
 pub(crate) use item::targets;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use engine::Engine;
 use ralph_core::check::answer::Report;
 use ralph_core::check::choice::Choice;
 use ralph_core::check::finding::Finding;
 use ralph_io::home::Home;
+use ralph_io::programs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -114,7 +115,7 @@ pub(crate) fn run(order: &Order<'_>) -> Result<Outcome> {
         Pace::AfterEdit(budget) | Pace::Late(budget) => Some(Instant::now() + budget),
         Pace::ByHand => None,
     };
-    let ralph = std::env::current_exe().context("could not find this executable")?;
+    let ralph = programs::running()?;
     let targets = item::targets(order)?;
     let mut engine = Engine::new(order, until, ralph);
     let mut checked = Vec::new();

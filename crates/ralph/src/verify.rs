@@ -19,7 +19,7 @@ use ralph_core::settings::Settings;
 use ralph_core::state::{Criterion, LoopState};
 use ralph_io::lock;
 use ralph_io::store::LoopFile;
-use ralph_io::{clock, receipts, test_files};
+use ralph_io::{clock, programs, receipts, test_files};
 use round::Round;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -159,7 +159,7 @@ impl<'a> Work<'a> {
         let root = PathBuf::from(&state.project_root);
         let ignore = settings.receipt_ignore.clone().unwrap_or_default();
         let trees = Trees::look(&root, order.file.folder(), ignore)?;
-        let ralph = std::env::current_exe().context("could not find this executable")?;
+        let ralph = programs::running()?;
         let outputs = receipts::outputs(order.file.folder())?;
         let (file, ran, problem) = (order.file, false, String::new());
         Ok(Work { file, state, settings, root, trees, deadline, ralph, outputs, ran, problem })

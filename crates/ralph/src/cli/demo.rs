@@ -2,7 +2,8 @@
 
 use super::exit::{Exit, refused};
 use crate::demo::{self, Agent, Missing, Shown, Style};
-use anyhow::{Context, Result};
+use anyhow::Result;
+use ralph_io::programs;
 use std::io::IsTerminal;
 use std::path::Path;
 
@@ -19,7 +20,7 @@ pub(crate) struct Args {
 
 /// Plays the story; the exit code says whether it went as a loop must go.
 pub(crate) fn run(args: &Args) -> Result<Exit> {
-    let running = std::env::current_exe().context("could not find the running executable")?;
+    let running = programs::running()?;
     let executables = running.parent().unwrap_or(Path::new("/"));
     let agent = if args.client { Agent::Client } else { Agent::Scripted };
     let shown = demo::show(executables, agent, style(), args.keep).map_err(missing_program)?;

@@ -2,6 +2,7 @@
 
 use anyhow::{Context, Result};
 use ralph_io::home::Home;
+use ralph_io::programs;
 use std::env;
 use std::path::{Path, PathBuf};
 
@@ -24,7 +25,7 @@ impl Places {
     /// Reads the environment.
     pub(crate) fn from_environment() -> Result<Places> {
         let home = folder("HOME").context("could not find the home folder: `HOME` is not set")?;
-        let running = env::current_exe().context("could not find the running executable")?;
+        let running = programs::running()?;
         Ok(Places {
             config: folder("CLAUDE_CONFIG_DIR").unwrap_or_else(|| home.join(".claude")),
             ralph: Home::from_env()?,

@@ -2,13 +2,13 @@
 //! is proven about another folder proves nothing about the loop's.
 
 use crate::verify::{self, Watcher};
-use anyhow::{Context, Result};
+use anyhow::Result;
 use ralph_core::frozen;
 use ralph_core::receipt::{self, Standing};
 use ralph_core::settings::Settings;
 use ralph_core::state::{Criterion, LoopState};
 use ralph_io::store::LoopFile;
-use ralph_io::{clock, command, receipts};
+use ralph_io::{clock, command, programs, receipts};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -44,7 +44,7 @@ impl<'a> Criteria<'a> {
         }
         Ok(Criteria {
             all,
-            ralph: std::env::current_exe().context("could not find this executable")?,
+            ralph: programs::running()?,
             outputs: receipts::outputs(file.folder())?,
             each: Settings::of(state).per_command(),
             watcher,

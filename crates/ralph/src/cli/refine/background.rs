@@ -10,7 +10,7 @@ use ralph_core::refine::state::Session;
 use ralph_core::refine::{Event, Mode};
 use ralph_io::refine::Place;
 use ralph_io::tmux::{self, Job, Missing, Tmux};
-use ralph_io::{digest, outside};
+use ralph_io::{digest, outside, programs};
 use std::ffi::{OsStr, OsString};
 use std::time::Duration;
 
@@ -31,7 +31,7 @@ pub(super) fn start(place: &Place, name: &str) -> Result<bool> {
         Ok(tmux) => tmux,
         Err(missing) => return offer(missing),
     };
-    let exe = std::env::current_exe().context("could not find the running executable")?;
+    let exe = programs::running()?;
     let folder = std::env::current_dir().context("could not find the current folder")?;
     let session = tmux_name(name);
     let command = command(exe.clone().into_os_string(), std::env::args_os().skip(1), name);

@@ -17,7 +17,7 @@ use ralph_io::crew::Heard;
 use ralph_io::mailbox::Mailbox;
 use ralph_io::store::LoopFile;
 use ralph_io::worktrees::make::{self, Base};
-use ralph_io::{chance, client, clock, lifecycle};
+use ralph_io::{chance, client, clock, lifecycle, programs};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
@@ -144,7 +144,7 @@ impl Run<'_> {
             waits_for_limits: self.plan.client.policy().waits_for_limits,
             alone: super::leftovers::held_by_client(&below.0),
         };
-        let ralph = std::env::current_exe().context("could not find this executable")?;
+        let ralph = programs::running()?;
         self.crew.start(id, &ralph, &["round"], &serde_json::to_vec(&order)?)?;
         let name = state.task_graph.iter().find(|one| one.id == task);
         self.screen.add(id, task, name.map_or("", |task| task.name.as_str()));

@@ -1,0 +1,178 @@
+//! New executables on what older ones have written: a loop that was running goes on.
+//!
+//! `tests/fixtures/state` holds a state of every schema, written by the executables of its time; they
+//! are never made anew.
+
+use crate::world::World;
+use ralph_core::registration::{COMMAND_LINE, HOOK_EXECUTABLES};
+use ralph_core::state::SCHEMA_VERSION;
+use serde_json::{Value, json};
+use std::fs;
+use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+
+fn fixtures() -> Vec<PathBuf> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/fixtures/state");
+    let files = fs::read_dir(folder).unwrap().map(|file| file.unwrap().path());
+    let mut states: Vec<_> =
+        files.filter(|path| path.extension().is_some_and(|ending| ending == "json")).collect();
+    states.sort();
+    states
+}
+
+/// The state of a fixture in this world, with a member of a later version wherever one is kept.
+fn state_of(fixture: &Path, world: &World) -> Value {
+    let text = fs::read_to_string(fixture).unwrap();
+    let text = text.replace("@PROJECT@", &world.project().display().to_string());
+    let mut state: Value = serde_json::from_str(&text).unwrap();
+    // It has run for a moment: a loop of long ago has used up its minutes.
+    state["started_at"] = json!(jiff::Timestamp::now().to_string());
+    let criteria = state["acceptance_criteria"].as_array().unwrap().len();
+    let tasks = state["task_graph"].as_array().unwrap().len();
+    assert!(criteria > 0 && tasks > 0, "{}: nothing of it would be tried", fixture.display());
+    for place in unknown_places(criteria, tasks) {
+        state.pointer_mut(&place).unwrap()["of_a_later_version"] = json!({"kept": [1, "two"]});
+    }
+    state
+}
+
+fn unknown_places(criteria: usize, tasks: usize) -> Vec<String> {
+    let criteria = (0..criteria).map(|n| format!("/acceptance_criteria/{n}"));
+    let tasks = (0..tasks).map(|n| format!("/task_graph/{n}"));
+    [String::new()].into_iter().chain(criteria).chain(tasks).collect()
+}
+
+/// Lays the state out as the older executables have left it, bound to the world's session.
+fn lay_out(world: &World, state: &Value) {
+    let loop_id = state["loop_id"].as_str().unwrap();
+    let folder = world.ralph_home().join("loops").join(loop_id);
+    let manifest = world.ralph_home().join("manifest");
+    let mut private = fs::DirBuilder::new();
+    private.recursive(true).mode(0o700);
+    private.create(&folder).unwrap();
+    private.create(&manifest).unwrap();
+    let file = folder.join("state.json");
+    write(&file, &serde_json::to_string_pretty(state).unwrap());
+    write(&manifest.join(&world.session), &format!("{}\n", file.display()));
+}
+
+fn write(path: &Path, text: &str) {
+    fs::write(path, text).unwrap();
+    fs::set_permissions(path, fs::Permissions::from_mode(0o600)).unwrap();
+}
+
+#[test]
+fn every_schema_has_a_state_of_its_time() {
+    let of = |path: &PathBuf| {
+        let state: Value = serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap();
+        u32::try_from(state["schema_version"].as_u64().unwrap()).unwrap()
+    };
+    let mut schemas: Vec<u32> = fixtures().iter().map(of).collect();
+    schemas.dedup();
+    let all: Vec<u32> = (1..=SCHEMA_VERSION).collect();
+    assert_eq!(schemas, all, "keep a state that the last release wrote, as the README there says");
+}
+
+#[test]
+fn a_loop_of_every_schema_goes_on_and_loses_nothing() {
+    for fixture in fixtures() {
+        let name = fixture.display();
+        let world = World::new();
+        let before = state_of(&fixture, &world);
+        lay_out(&world, &before);
+        let reason = world.working_stop("One more step.").goes_on();
+        let iteration = before["iteration"].as_u64().unwrap() + 1;
+        assert!(reason.contains(&format!("iteration {iteration}/25")), "{name}: {reason}");
+        let after = world.state();
+        assert_eq!(after["iteration"], iteration, "{name}");
+        let criteria = before["acceptance_criteria"].as_array().unwrap().len();
+        let tasks = before["task_graph"].as_array().unwrap().len();
+        for place in unknown_places(criteria, tasks) {
+            let kept = &after.pointer(&place).unwrap()["of_a_later_version"];
+            assert_eq!(kept, &json!({"kept": [1, "two"]}), "{name}: {place}");
+        }
+        for member in before.as_object().unwrap().keys() {
+            assert!(after.get(member).is_some() || member == "turn", "{name}: {member} is gone");
+        }
+        for member in ["prompt", "loop_id", "session_id", "created_at", "max_iterations", "frozen"]
+        {
+            assert_eq!(after[member], before[member], "{name}: {member}");
+        }
+    }
+}
+
+#[test]
+fn a_loop_of_every_schema_can_be_proven_and_ended() {
+    for fixture in fixtures() {
+        let world = World::new();
+        let state = state_of(&fixture, &world);
+        lay_out(&world, &state);
+        let shown = world.ralph(&["status"]);
+        assert!(shown.success, "{}: {}", fixture.display(), shown.text);
+        // What its criterion asks for.
+        world.write("proof", "");
+        for task in state["task_graph"].as_array().unwrap() {
+            let id = task["id"].as_str().unwrap();
+            if task["status"] != "done" {
+                world.ralph(&["task", "claim", id]);
+                assert!(world.ralph(&["task", "done", id, "--result", "made"]).success, "{id}");
+            }
+        }
+        world.working_stop("All done.\n\nRALPH_COMPLETE");
+        assert_eq!(world.ending(), "complete", "{}", fixture.display());
+        let kept = &world.archived()[0]["of_a_later_version"];
+        assert_eq!(kept, &json!({"kept": [1, "two"]}));
+    }
+}
+
+/// `./install.sh` and a new plugin replace by renaming, at any moment: here while a request to be done is
+/// answered, with one criterion running and one to come.
+#[test]
+fn executables_that_are_replaced_under_a_running_hook_finish_and_go_on() {
+    let world = World::new();
+    let [running, go] = ["running", "go"].map(|name| world.root().join(name));
+    let slow =
+        format!("touch {}; until test -e {}; do sleep 0.02; done", running.display(), go.display());
+    world.start(&format!("--ac \"slow={slow}\" --ac \"next=test -f tracked\""));
+    let folder = world.root().join("bin");
+    put_executables(&folder);
+
+    let payload = world.payload(
+        "Stop",
+        json!({
+            "stop_hook_active": false, "background_tasks": [], "session_crons": [],
+            "last_assistant_message": "Done.\n\nRALPH_COMPLETE",
+        }),
+    );
+    let mut command = std::process::Command::new(folder.join("ralph-stop-hook"));
+    command.arg("settings").env_clear().envs(&world.env).current_dir(&world.cwd);
+    let stopped = std::thread::scope(|threads| {
+        let hook = threads.spawn(|| {
+            crate::world::run(command, "ralph-stop-hook", payload.to_string().as_bytes())
+        });
+        while !running.exists() && !hook.is_finished() {
+            std::thread::yield_now();
+        }
+        put_executables(&folder);
+        fs::write(&go, "").unwrap();
+        hook.join().unwrap()
+    });
+    assert_eq!(world.ending(), "complete", "{stopped:?}");
+    let journal = fs::read_to_string(journal(&world)).unwrap();
+    assert!(!journal.contains("deleted"), "{journal}");
+}
+
+/// Puts copies of all executables there by renaming, whatever is there.
+fn put_executables(folder: &Path) {
+    fs::create_dir_all(folder).unwrap();
+    for name in HOOK_EXECUTABLES.into_iter().chain([COMMAND_LINE]) {
+        let new = folder.join(format!(".{name}.new"));
+        fs::copy(crate::executables::executables().join(name), &new).unwrap();
+        fs::rename(&new, folder.join(name)).unwrap();
+    }
+}
+
+fn journal(world: &World) -> PathBuf {
+    let archive = world.ralph_home().join("archive");
+    fs::read_dir(archive).unwrap().next().unwrap().unwrap().path().join("journal.jsonl")
+}
