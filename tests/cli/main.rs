@@ -18,6 +18,7 @@ mod refine;
 mod refine_commit;
 mod refine_inside;
 mod refine_tmux;
+mod release;
 mod replay;
 mod session;
 mod session_run;

@@ -15,6 +15,7 @@ const READING: &[&str] = &[
     "explain",
     "replay",
     "demo",
+    "completions",
     "checkpoint list",
     "checkpoint show",
     "checkpoint diff",

@@ -8,8 +8,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Not for people, and so in no help; what is said about how things work may name them.
-const HIDDEN: [&str; 6] = [
+const HIDDEN: [&str; 7] = [
     "ralph answer",
+    "ralph man",
     "ralph press",
     "ralph refine within",
     "ralph round",

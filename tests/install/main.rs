@@ -3,10 +3,12 @@
 #![allow(clippy::disallowed_methods, reason = "a test starts programs itself")]
 #![allow(clippy::unwrap_used, reason = "a test may fail where it stands")]
 
+mod cargo;
 mod doctor;
 mod example;
 mod install;
 mod plugin;
+mod release;
 mod script;
 mod stow;
 mod uninstall;

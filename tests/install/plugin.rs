@@ -91,7 +91,7 @@ fn a_dry_run_says_it_all_and_writes_nothing() {
     world
         .ralph(&["install", "--dry-run", "--plugin", folder.to_str().unwrap()])
         .exit(0)
-        .says("would write 19 of 19 texts")
+        .says("texts: hooks, skills, agents")
         .says("would copy ralph-user-prompt");
     assert!(!world.exists("plugin") && !world.exists("state"));
     world.ralph(&["install", "--plugin", "x", "--block-cap", "3"]).exit(2);

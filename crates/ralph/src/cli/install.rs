@@ -153,7 +153,7 @@ fn executables_are_there(folder: &Path) -> Result<()> {
     let (missing, folder) = (missing.join(", "), folder.display());
     let message = format!(
         "could not find {missing} beside `ralph` in `{folder}`; run `./install.sh`, which puts all \
-         executables into one folder"
+         executables into one folder, or also `cargo install --locked --path crates/ralph-hooks`"
     );
     Err(refused(Exit::MissingProgram, message))
 }

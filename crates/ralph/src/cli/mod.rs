@@ -8,6 +8,7 @@ mod build;
 mod cancel;
 mod check;
 mod checkpoint;
+mod completions;
 mod context;
 mod criteria;
 mod demo;
@@ -17,6 +18,7 @@ mod explain;
 pub(crate) mod here;
 mod ideate;
 pub(crate) mod install;
+mod man;
 pub(crate) mod note;
 mod number;
 mod parallel;
@@ -142,6 +144,10 @@ enum Command {
     Doctor(doctor::Args),
     /// Show a whole loop in a scratch repository, and what each hook answered
     Demo(demo::Args),
+    /// Print what makes a shell complete these commands
+    Completions(completions::Args),
+    #[command(hide = true)]
+    Man(man::Args),
 }
 
 impl Command {
@@ -188,6 +194,8 @@ impl Command {
             Command::Statusline(_) => "statusline",
             Command::Doctor(_) => "doctor",
             Command::Demo(_) => "demo",
+            Command::Completions(_) => "completions",
+            Command::Man(_) => "man",
         }
     }
 }
@@ -241,6 +249,8 @@ pub fn run() -> ExitCode {
         Command::Statusline(args) => statusline::run(&args),
         Command::Doctor(args) => doctor::run(&args),
         Command::Demo(args) => demo::run(&args),
+        Command::Completions(args) => completions::run(&args),
+        Command::Man(args) => man::run(&args),
     });
     done.unwrap_or_else(|error| exit::report(&error)).into()
 }

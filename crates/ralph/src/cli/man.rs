@@ -1,0 +1,33 @@
+//! `ralph man DIR`: the manual, one page for each command, as a release carries it.
+
+use super::exit::Exit;
+use anyhow::{Context, Result};
+use clap::Command;
+use clap_mangen::Man;
+use ralph_io::{atomic, outside};
+use std::path::{Path, PathBuf};
+
+/// Where to.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// The folder of the pages
+    folder: PathBuf,
+}
+
+/// Writes them.
+pub(crate) fn run(args: &Args) -> Result<Exit> {
+    let mut whole = super::command().disable_help_subcommand(true);
+    whole.build();
+    outside::make_folders(&args.folder, 0o755)?;
+    write(&whole, &args.folder)?;
+    Ok(Exit::Done)
+}
+
+fn write(command: &Command, folder: &Path) -> Result<()> {
+    let below = command.get_subcommands().filter(|command| !command.is_hide_set());
+    below.map(|command| write(command, folder)).collect::<Result<()>>()?;
+    let man = Man::new(command.clone()).source(concat!("ralph ", env!("CARGO_PKG_VERSION")));
+    let mut page = Vec::new();
+    man.render(&mut page).with_context(|| format!("could not write `{}`", man.get_filename()))?;
+    atomic::write(&folder.join(man.get_filename()), &page)
+}
