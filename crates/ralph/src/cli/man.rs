@@ -25,7 +25,7 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
 
 fn write(command: &Command, folder: &Path) -> Result<()> {
     let below = command.get_subcommands().filter(|command| !command.is_hide_set());
-    below.map(|command| write(command, folder)).collect::<Result<()>>()?;
+    below.into_iter().try_for_each(|command| write(command, folder))?;
     let man = Man::new(command.clone()).source(concat!("ralph ", env!("CARGO_PKG_VERSION")));
     let mut page = Vec::new();
     man.render(&mut page).with_context(|| format!("could not write `{}`", man.get_filename()))?;
