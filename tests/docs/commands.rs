@@ -62,8 +62,8 @@ fn problem(help: &Path, command: &str) -> Option<String> {
         _ => "ralph".to_owned(),
     };
     let mut told = kept(help, &name)?;
-    // What stands after a lone `--` is for another program.
-    for word in words.take_while(|word| *word != "--") {
+    // What stands after a lone `--`, or behind a pipe, is for another program.
+    for word in words.take_while(|word| !["--", "|"].contains(word)) {
         let below = kept(help, &format!("{name}-{word}"));
         if let Some(below) = below {
             name = format!("{name}-{word}");
@@ -98,6 +98,7 @@ fn a_command_that_does_not_exist_is_found() {
         "ralph task done ID --result 'x --y'",
         "ralph task …",
         "ralph checkpoint diff 2 --stat   # --nothing",
+        "ralph status --json | jq --raw-output .",
     ] {
         assert_eq!(check(good), None, "{good}");
     }
