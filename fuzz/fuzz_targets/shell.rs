@@ -16,6 +16,7 @@ static PLACES: LazyLock<Places> = LazyLock::new(|| Places {
     executables: vec!["/home/p/.local/bin".to_owned()],
     plugin_root: Some("/home/p/plugin".to_owned()),
     home: "/home/p".to_owned(),
+    sessions: vec!["/home/p/project/.ralph-sessions".to_owned()],
 });
 
 fn rule(command: &str) -> Option<guard::Rule> {
