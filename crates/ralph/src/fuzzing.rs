@@ -23,7 +23,7 @@ pub fn take_out(text: &str, cap: Option<u32>) -> Option<(String, bool)> {
 
 /// With a cap, everything that can be asked for.
 fn extras(block_cap: Option<u32>) -> Extras {
-    Extras { block_cap, worker_base: block_cap.map(|_| WorkerBase::Head) }
+    Extras { block_cap, worker_base: block_cap.map(|_| WorkerBase::Head), statusline: None }
 }
 
 fn with_changed(merged: Merged) -> (String, bool) {
