@@ -407,6 +407,9 @@ fn end(refiner: &Refiner<'_>, notifies: bool, done: Result<Done>) -> Result<Exit
             let is_shown = std::io::stdout().is_terminal();
             let mut lines = if is_shown { Vec::new() } else { picture::lines(&session) };
             lines.extend(ending);
+            if refiner.lacks_commit.get() {
+                lines.push("a round's change stands in the file and in no commit".to_owned());
+            }
             if matches!(outcome, Outcome::Next { .. }) {
                 lines.push(goes_on);
             }
