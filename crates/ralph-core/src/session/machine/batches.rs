@@ -123,6 +123,9 @@ pub(super) fn executing(view: &View<'_>) -> Turn {
     if let Some(marks) = without_file(view) {
         return Turn::Move(marks);
     }
+    if let Some(marks) = too_early(view, &working) {
+        return Turn::Move(marks);
+    }
     let mut calls: Vec<Invocation> = Vec::new();
     for (entry, how) in &working {
         if matches!(how, UnderWay::Abandoned) {
@@ -150,6 +153,20 @@ pub(super) fn executing(view: &View<'_>) -> Turn {
         }
         None => Turn::Move(vec![view.enter(State::ReviewingBatch)]),
     }
+}
+
+/// Who is left without an executor before what it depends on is done was begun by hand: it is open again, and waits.
+fn too_early(view: &View<'_>, working: &[(&Entry, UnderWay)]) -> Option<Vec<Change>> {
+    let is_done =
+        |on: &String| view.progress.task(on).is_some_and(|entry| entry.status == Status::Done);
+    let waits =
+        |id: &str| view.picture.task(id).is_some_and(|task| !task.depends_on.iter().all(is_done));
+    let marks: Vec<Change> = working
+        .iter()
+        .filter(|(entry, how)| matches!(how, UnderWay::Abandoned) && waits(&entry.id))
+        .map(|(entry, _)| Change::Mark { task: entry.id.clone(), status: Status::Open, note: None })
+        .collect();
+    (!marks.is_empty()).then_some(marks)
 }
 
 /// What has been under way for too long is failed by a reviewer. What does not say since when says it

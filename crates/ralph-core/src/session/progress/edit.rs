@@ -159,5 +159,7 @@ fn append(text: &str, block: &str) -> String {
     let lines = text.split_inclusive('\n').count();
     let text =
         if text.is_empty() || text.ends_with('\n') { text.to_owned() } else { format!("{text}\n") };
-    insert(&text, lines, &format!("{gap}{block}"))
+    let ends = super::lines::left_open(&text);
+    let gap = if ends.is_empty() { gap } else { "\n" };
+    insert(&text, lines, &format!("{ends}{gap}{block}"))
 }

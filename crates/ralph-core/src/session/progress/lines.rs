@@ -84,6 +84,22 @@ impl Hidden {
     }
 }
 
+/// What ends a block or a comment that the text leaves open; empty if it leaves none. What is added behind one
+/// would be part of it.
+pub(super) fn left_open(text: &str) -> String {
+    let mut hidden = Hidden::default();
+    for line in text.trim_start_matches('\u{feff}').split('\n') {
+        hidden.hides(line.trim_end());
+    }
+    match hidden {
+        Hidden { comment: true, .. } => "-->\n".to_owned(),
+        Hidden { fence: Some((letter, count)), .. } => {
+            format!("{}\n", letter.to_string().repeat(count))
+        }
+        _ => String::new(),
+    }
+}
+
 fn fence(start: &str) -> Option<(char, usize)> {
     let letter = start.chars().next().filter(|letter| matches!(letter, '`' | '~'))?;
     let count = start.chars().take_while(|other| *other == letter).count();

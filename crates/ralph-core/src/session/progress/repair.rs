@@ -3,6 +3,7 @@
 //! A mark in the other case, a bullet that is missing, a section that is not there: what was meant
 //! is plain. A mark that is no status is not: only a person or an agent knows which was meant.
 
+use super::lines::{self, Kind};
 use super::{Damage, Part, Progress, Status, add_section};
 use std::fmt::Write;
 
@@ -90,12 +91,15 @@ fn legend(text: String, done: &mut Vec<Repaired>) -> String {
     for status in &missing {
         let _ = writeln!(block, "- `{status}` {}", status.words());
     }
-    let heading = |words: &str| text.split('\n').position(|line| line.trim_end() == words);
+    // By what a line is: in an example it is no heading.
+    let lines = lines::read(&text);
+    let heading =
+        |wanted: &Kind| lines.iter().find(|(_, kind)| kind == wanted).map(|(number, _)| *number);
     done.push(added("what the legend did not name"));
-    match (heading("## Legend"), heading("# Progress")) {
-        (Some(at), _) => behind(&text, at + 1, &block),
-        (None, Some(at)) => behind(&text, at + 1, &format!("\n## Legend\n{block}")),
-        (None, None) => format!("{text}\n## Legend\n{block}"),
+    match (heading(&Kind::LegendHeading), heading(&Kind::Header)) {
+        (Some(number), _) => behind(&text, number, &block),
+        (None, Some(number)) => behind(&text, number, &format!("\n## Legend\n{block}")),
+        (None, None) => format!("{text}\n{}## Legend\n{block}", lines::left_open(&text)),
     }
 }
 

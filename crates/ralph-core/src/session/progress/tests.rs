@@ -209,3 +209,15 @@ fn an_empty_document_becomes_a_whole_one() {
     assert_eq!(progress.legend.unwrap().len(), 6);
     assert_eq!(progress.sections.len(), 2);
 }
+
+#[test]
+fn a_section_is_added_behind_a_block_that_was_left_open() {
+    for open in ["```text\n- [ ] no-task\n", "~~~~\n```\n", "<!-- no end\n"] {
+        let text = format!("# Progress\n{open}");
+        let after = add_section(&text, Part::Implementation, 1, &["task-1"]);
+        assert!(after.starts_with(&text), "{after}");
+        let ids: Vec<String> =
+            Progress::parse(&after).tasks().iter().map(|task| task.id.clone()).collect();
+        assert_eq!(ids, ["task-1"], "{after}");
+    }
+}
