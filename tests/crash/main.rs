@@ -1,6 +1,7 @@
-//! Crash safety: every writing command and hook is cut at its system calls, by a kill, by a disk
-//! that fails and, in a model, by the end of power; after each cut the state is the old one or the
-//! new one, the next event and the next command work, and nothing that was answered is lost.
+//! Crash safety: every hook, and every writing command but those that `table` names with a reason, is
+//! cut at its system calls, by a kill, by a disk that fails and, in a model, by the end of power; after
+//! each cut the state is the old one or the new one, the next event and the next command work, and
+//! nothing that was answered is lost.
 //!
 //! By default a sample is tried, chosen by a seed that is printed (`RALPH_SEED` repeats it);
 //! `RALPH_PROOF=full` tries every point. `RALPH_CRASH_CASE` names the cases to try by a part of

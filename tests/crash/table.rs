@@ -1,4 +1,5 @@
-//! The table of cases is complete: every command of `ralph` writes and has a case, or only reads.
+//! The table of cases is complete: every command of `ralph` writes and has a case, or writes through others that have
+//! one, or only reads.
 
 use crate::cases;
 use crate::executables::executables;

@@ -91,6 +91,20 @@ pub enum Outcome {
     Ended,
 }
 
+impl Outcome {
+    /// Why a round came to nothing, in words. `undone` says what one that ended by itself has left undone.
+    pub(crate) fn why(&self, undone: &str) -> String {
+        match self {
+            Outcome::Finished { is_error: true, result } => format!("its client failed: {result}"),
+            Outcome::Finished { .. } => undone.to_owned(),
+            Outcome::RateLimited { .. } => "the usage limit was reached".to_owned(),
+            Outcome::Overloaded { .. } => "the API did not answer".to_owned(),
+            Outcome::Crashed { why } => why.clone(),
+            Outcome::Ended => "a person ended it".to_owned(),
+        }
+    }
+}
+
 /// What came of a round.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Came {
@@ -110,6 +124,22 @@ pub struct Came {
     pub leftovers: Vec<String>,
     /// What is missing from the log, and why.
     pub log_problem: Option<String>,
+}
+
+impl Came {
+    /// A round of which nothing is known but how its client was lost.
+    pub(crate) fn crashed(why: String) -> Came {
+        Came {
+            outcome: Outcome::Crashed { why },
+            session_id: None,
+            tokens: Tokens::default(),
+            cost: 0.0,
+            duration: Duration::ZERO,
+            denials: Vec::new(),
+            leftovers: Vec::new(),
+            log_problem: None,
+        }
+    }
 }
 
 /// Runs a round to its end. After the first Ctrl-C it goes on, and `interrupts` tells the caller to

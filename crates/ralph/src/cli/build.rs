@@ -198,7 +198,8 @@ impl<'a> Builder<'a> {
             let came = driver::run(&round, interrupts, &self.client.policy());
             let came = came.inspect_err(|_| drop(self.end(&session, "it could not be started")))?;
             rounds::tell(&round.label, &came);
-            let done = self.end(&session, &why(&came.outcome))?;
+            let done =
+                self.end(&session, &came.outcome.why("its client ended without closing it"))?;
             screen::tell(&screen::visible(&format!("{}: {done}", round.label)));
             self.note_round(number, &done, &came);
             crashes = if matches!(came.outcome, Outcome::Crashed { .. }) { crashes + 1 } else { 0 };
@@ -335,14 +336,4 @@ fn put_away(here: &Here, file: &LoopFile, state: &LoopState) -> Result<()> {
 enum Label {
     Round(String),
     Stuck(Box<LoopState>),
-}
-
-fn why(outcome: &Outcome) -> String {
-    match outcome {
-        Outcome::Finished { .. } => "its client ended without closing it".to_owned(),
-        Outcome::RateLimited { .. } => "the usage limit was reached".to_owned(),
-        Outcome::Overloaded { .. } => "the API did not answer".to_owned(),
-        Outcome::Crashed { why } => why.clone(),
-        Outcome::Ended => "a person ended it".to_owned(),
-    }
 }

@@ -106,7 +106,7 @@ impl Refiner<'_> {
         let message = match &came.outcome {
             Ended::Finished { result, is_error: false } => result.clone(),
             other => {
-                let why = why(other);
+                let why = other.why("its client ended");
                 self.cut(before, iteration, &why)?;
                 return Ok(Rounded::Cut { why, stops: rounds::stops(other) });
             }
@@ -307,16 +307,5 @@ fn tell(session: &Session) {
     let round = session.history.last().map(|entry| say::round(session, entry));
     for line in round.into_iter().flatten().chain(picture::lines(session)) {
         screen::tell(&visible(&line));
-    }
-}
-
-/// Why a round did not come to its end, in words.
-fn why(outcome: &Ended) -> String {
-    match outcome {
-        Ended::Finished { result, .. } => format!("the client failed: {result}"),
-        Ended::RateLimited { .. } => "the usage limit was reached".to_owned(),
-        Ended::Overloaded { .. } => "the API did not answer".to_owned(),
-        Ended::Crashed { why } => why.clone(),
-        Ended::Ended => "ended by Ctrl-C".to_owned(),
     }
 }

@@ -6,7 +6,7 @@ use crate::cli::here::Here;
 use crate::cli::note::note;
 use crate::cli::screen::visible;
 use crate::driver::wire::{Order, Told};
-use crate::driver::{Came, Outcome, Round};
+use crate::driver::{Came, Round};
 use anyhow::{Context, Result, bail};
 use ralph_core::parallel::apart::{self, Begin, End};
 use ralph_core::parallel::{self, Asked, Call, Grant};
@@ -212,11 +212,17 @@ impl Run<'_> {
             Some(Told::Failed { why, is_missing }) => {
                 let exit = if is_missing { Exit::MissingProgram } else { Exit::No };
                 self.stop(Ended::rest(PauseCause::Crashed, &why, exit));
-                crashed(why)
+                Came::crashed(why)
             }
-            _ => crashed(format!("its process ended without a word ({how})")),
+            _ => Came::crashed(format!("its process ended without a word ({how})")),
         };
-        let told = finish(self.plan.here, self.plan.file, call, came.tokens, &why(&came.outcome))?;
+        let told = finish(
+            self.plan.here,
+            self.plan.file,
+            call,
+            came.tokens,
+            &came.outcome.why("its client ended without closing it"),
+        )?;
         // Also where the loop above has ended, and knows of no worker any more.
         put_away_by_id(self.plan.here, &worker.below, &told)?;
         for denial in &came.denials {
@@ -320,28 +326,4 @@ pub(super) fn put_away(here: &Here, file: &LoopFile, why: &str) -> Result<()> {
 /// A worker that never worked.
 fn nothing<'a>(call: &'a str, why: &'a str) -> End<'a> {
     End { call, state: None, changed: Ok(&[]), tokens: Tokens::default(), why }
-}
-
-fn crashed(why: String) -> Came {
-    Came {
-        outcome: Outcome::Crashed { why },
-        session_id: None,
-        tokens: Tokens::default(),
-        cost: 0.0,
-        duration: std::time::Duration::ZERO,
-        denials: Vec::new(),
-        leftovers: Vec::new(),
-        log_problem: None,
-    }
-}
-
-fn why(outcome: &Outcome) -> String {
-    match outcome {
-        Outcome::Finished { is_error: true, result } => format!("its client failed: {result}"),
-        Outcome::Finished { .. } => "its client ended without closing it".to_owned(),
-        Outcome::RateLimited { .. } => "the usage limit was reached".to_owned(),
-        Outcome::Overloaded { .. } => "the API did not answer".to_owned(),
-        Outcome::Crashed { why } => why.clone(),
-        Outcome::Ended => "a person ended it".to_owned(),
-    }
 }

@@ -159,9 +159,9 @@ impl Run<'_> {
                 if is_missing {
                     self.stop(Ended::rest(PauseCause::Crashed, &why, Exit::MissingProgram));
                 }
-                (crashed(why), is_missing)
+                (Came::crashed(why), is_missing)
             }
-            _ => (crashed(format!("its process ended without a word ({how})")), false),
+            _ => (Came::crashed(format!("its process ended without a word ({how})")), false),
         };
         let is_blameless = is_missing || self.is_blameless(&came.outcome, &one);
         let judged = if is_blameless { Judged::Blameless } else { Judged::ByItsWork };
@@ -239,7 +239,7 @@ impl Run<'_> {
         self.screen.remove(name);
         let why = match one.is_overdue {
             true => "it took longer than it may".to_owned(),
-            false => why(&came.outcome),
+            false => came.outcome.why("it ended without what it was called for"),
         };
         let done = closed.describe(&why);
         let label = &one.label;
@@ -297,29 +297,5 @@ impl Closed {
             }
             Closed::Failed(Recovery::GiveUp) => format!("failed: {why}; it is not made again"),
         }
-    }
-}
-
-fn crashed(why: String) -> Came {
-    Came {
-        outcome: Outcome::Crashed { why },
-        session_id: None,
-        tokens: Tokens::default(),
-        cost: 0.0,
-        duration: std::time::Duration::ZERO,
-        denials: Vec::new(),
-        leftovers: Vec::new(),
-        log_problem: None,
-    }
-}
-
-fn why(outcome: &Outcome) -> String {
-    match outcome {
-        Outcome::Finished { is_error: true, result } => format!("its client failed: {result}"),
-        Outcome::Finished { .. } => "it ended without what it was called for".to_owned(),
-        Outcome::RateLimited { .. } => "the usage limit was reached".to_owned(),
-        Outcome::Overloaded { .. } => "the API did not answer".to_owned(),
-        Outcome::Crashed { why } => why.clone(),
-        Outcome::Ended => "somebody ended it".to_owned(),
     }
 }
