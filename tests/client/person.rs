@@ -61,15 +61,18 @@ fn ask(terminal: &Terminal, answer: &str) {
     terminal.submit("An ordinary question?").wait_for(answer);
 }
 
-/// Presses Enter in a dialog until it is gone: the client ignores it for a moment after a dialog appears.
+/// Presses Enter on the option of a dialog until it is gone: the client ignores it for a moment after a dialog
+/// appears. The question itself stays on the screen, beside its answer.
 #[track_caller]
-fn confirm(terminal: &Terminal, dialog: &str) {
+fn confirm(terminal: &Terminal, option: &str) {
+    let marked = format!("❯ {option}");
+    terminal.wait_for(&marked);
     let moment = std::time::Duration::from_millis(500);
     let confirmed = wait_until(PATIENCE, || {
         terminal.key("Enter");
-        wait_until(moment, || !terminal.screen().contains(dialog))
+        wait_until(moment, || !terminal.screen().contains(&marked))
     });
-    assert!(confirmed, "`{dialog}` did not go away:\n{}", terminal.screen());
+    assert!(confirmed, "`{option}` did not go away:\n{}", terminal.screen());
 }
 
 /// The skill's own hooks run beside the installed ones: what they say must not be said twice.

@@ -52,7 +52,7 @@ fn a_plan_made_in_a_dialogue_becomes_a_loop_that_runs_to_its_end() {
     let stand_in = StandIn::start(script).unwrap();
     let terminal = world.terminal(&stand_in, &[]);
     terminal.submit("/ralph-plan \"greet people\"").wait_for("Shall this plan be stored?");
-    confirm(&terminal, "Shall this plan be stored?");
+    confirm(&terminal, "1. Store it");
     terminal.wait_for("The plan is stored.");
     let planned = wait_for_phase(&world, "planned");
     assert_eq!(planned["tasks"]["total"], 2);
