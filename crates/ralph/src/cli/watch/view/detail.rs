@@ -14,10 +14,15 @@ const LABEL: usize = 13;
 /// A longer bar says no more.
 const LONGEST_BAR: usize = 30;
 
+/// With fewer lines than this the goal is cut, so that every part can still say something.
+const LITTLE: usize = 16;
+
 /// A part of the page.
 struct Part {
     lines: Vec<Line<'static>>,
-    /// What it has before others get more.
+    /// What it has before any other part gets what it should have.
+    core: usize,
+    /// What it should have before others get more.
     least: usize,
     /// The line that says how much is left out; the last one that is shown, if it has no title.
     is_titled: bool,
@@ -25,7 +30,7 @@ struct Part {
 
 impl Part {
     fn nothing() -> Part {
-        Part { lines: Vec::new(), least: 0, is_titled: false }
+        Part { lines: Vec::new(), core: 0, least: 0, is_titled: false }
     }
 }
 
@@ -37,7 +42,7 @@ pub(super) fn below_each_other(
     now: Timestamp,
 ) -> Vec<Line<'static>> {
     let parts = vec![
-        about(one, pen, width, now),
+        about(one, pen, width, room, now),
         bars(one, pen, width, now),
         criteria(one, pen, width, now),
         decisions(one, pen, width),
@@ -54,8 +59,11 @@ pub(super) fn side_by_side(
     now: Timestamp,
 ) -> Vec<Line<'static>> {
     let half = width / 2 - 1;
-    let left =
-        vec![about(one, pen, half, now), bars(one, pen, half, now), criteria(one, pen, half, now)];
+    let left = vec![
+        about(one, pen, half, room, now),
+        bars(one, pen, half, now),
+        criteria(one, pen, half, now),
+    ];
     let right = vec![decisions(one, pen, half), signals(one, pen, half)];
     let (left, mut right) = (shared_out(left, pen, half, room), shared_out(right, pen, half, room));
     right.resize(right.len().max(left.len()), Line::default());
@@ -70,22 +78,18 @@ pub(super) fn side_by_side(
     right.into_iter().map(beside).collect()
 }
 
-/// Each part gets its least, then the first ones more, for as long as there is room; and where there is
-/// room for all, an empty line between two.
+/// Each part gets its core, then what it should have, then the first ones more, for as long as there is
+/// room; and where there is room for all, an empty line between two.
 fn shared_out(mut parts: Vec<Part>, pen: Pen, width: usize, room: usize) -> Vec<Line<'static>> {
     parts.retain(|part| !part.lines.is_empty());
     let mut left = room;
-    let mut given: Vec<usize> = parts
-        .iter()
-        .map(|part| {
-            let n = part.lines.len().min(part.least).min(left);
-            left -= n;
-            n
-        })
-        .collect();
-    for (part, given) in parts.iter().zip(&mut given) {
-        let more = (part.lines.len() - *given).min(left);
-        (*given, left) = (*given + more, left - more);
+    let mut given = vec![0; parts.len()];
+    let rounds: [fn(&Part) -> usize; 3] = [|it| it.core, |it| it.least, |it| it.lines.len()];
+    for wants in rounds {
+        for (part, given) in parts.iter().zip(&mut given) {
+            let more = wants(part).min(part.lines.len()).saturating_sub(*given).min(left);
+            (*given, left) = (*given + more, left - more);
+        }
     }
     let apart = left >= parts.len().saturating_sub(1);
     let mut lines = Vec::new();
@@ -107,9 +111,10 @@ fn shared_out(mut parts: Vec<Part>, pen: Pen, width: usize, room: usize) -> Vec<
     lines
 }
 
-fn about(one: &Shown, pen: Pen, width: usize, now: Timestamp) -> Part {
+fn about(one: &Shown, pen: Pen, width: usize, room: usize, now: Timestamp) -> Part {
+    let goal = wrapped(&one.goal, width, if room < LITTLE { 1 } else { 2 });
     let mut lines: Vec<Line<'static>> =
-        wrapped(&one.goal, width, 2).into_iter().map(|line| Line::from(pen.title(&line))).collect();
+        goal.into_iter().map(|line| Line::from(pen.title(&line))).collect();
     let mut add = |label: &str, value: &str| {
         let values = wrapped(value, width.saturating_sub(LABEL), 2);
         lines.extend(values.into_iter().enumerate().map(|(at, value)| {
@@ -132,7 +137,7 @@ fn about(one: &Shown, pen: Pen, width: usize, now: Timestamp) -> Part {
     for (label, value) in &one.rows {
         add(label, value);
     }
-    Part { lines, least: 4, is_titled: false }
+    Part { lines, core: 2, least: 4, is_titled: false }
 }
 
 fn bars(one: &Shown, pen: Pen, width: usize, now: Timestamp) -> Part {
@@ -145,7 +150,7 @@ fn bars(one: &Shown, pen: Pen, width: usize, now: Timestamp) -> Part {
         let at = lines.len().min(1);
         lines.splice(at..at, bar(&it, &said, pen, width));
     }
-    Part { least: lines.len(), lines, is_titled: false }
+    Part { core: lines.len(), least: lines.len(), lines, is_titled: false }
 }
 
 fn bar(bar: &Bar, said: &str, pen: Pen, width: usize) -> Option<Line<'static>> {
@@ -192,7 +197,7 @@ fn criteria(one: &Shown, pen: Pen, width: usize, now: Timestamp) -> Part {
         ]);
         lines.push(cut_line(line, width));
     }
-    Part { lines, least: 3, is_titled: true }
+    Part { lines, core: 2, least: 3, is_titled: true }
 }
 
 fn decisions(one: &Shown, pen: Pen, width: usize) -> Part {
@@ -208,7 +213,7 @@ fn decisions(one: &Shown, pen: Pen, width: usize) -> Part {
         ]);
         cut_line(line, width)
     }));
-    Part { lines, least: 3, is_titled: true }
+    Part { lines, core: 2, least: 3, is_titled: true }
 }
 
 fn signals(one: &Shown, pen: Pen, width: usize) -> Part {
@@ -228,7 +233,7 @@ fn signals(one: &Shown, pen: Pen, width: usize) -> Part {
             width,
         )
     }));
-    Part { lines, least: 2, is_titled: true }
+    Part { lines, core: 2, least: 2, is_titled: true }
 }
 
 fn grouped(number: u64) -> String {
