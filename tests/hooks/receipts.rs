@@ -131,6 +131,26 @@ fn a_completion_on_the_last_iteration_is_complete() {
 }
 
 #[test]
+fn the_criteria_of_a_loop_that_met_its_bound_can_still_be_run() {
+    let world = World::looping("--max-iterations 1 --ac \"done says yes=grep -q yes done\"");
+    world.working_stop("Not yet.").goes_on();
+    world.write("done", "yes\n");
+    let said = world.stop("It is written, and I forgot to say so.");
+    let said = said.ends("max_iterations at 1/1").out();
+    let archived = world.archived()[0].clone();
+    let id = archived["loop_id"].as_str().unwrap().to_owned();
+    assert!(said.contains(&format!("`ralph verify --loop {id}` runs the criteria; ")), "{said}");
+    assert!(!world.ralph(&["verify"]).success, "an ended loop is not meant where none is named");
+
+    let verified = world.ralph(&["verify", "--loop", &id]);
+    assert!(verified.success && verified.text.ends_with("It holds.\n"), "{verified:?}");
+    let archived = world.archived()[0].clone();
+    assert_eq!(archived["acceptance_criteria"][0]["verified"], true);
+    assert_eq!(archived["ending"]["kind"], "max_iterations", "it ended as it ended");
+    assert!(world.ralph(&["replay", &id]).success);
+}
+
+#[test]
 fn a_loop_without_criteria_and_the_rule_of_the_token_end_unverified() {
     World::looping("").stop(TOKEN).ends("ended complete_unverified");
     let world = World::looping("--completion token --ac \"it=grep -q yes done\"");

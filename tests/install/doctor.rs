@@ -316,7 +316,7 @@ fn what_workers_begin_from_is_shown_where_there_is_a_remote() {
     world.ralph(&["doctor"]).exit(0).does_not_say("worker base");
     world.git(&["remote", "add", "origin", "/nowhere"]);
     let said = world.ralph(&["doctor"]).exit(0);
-    said.says("warn  worker base: workers begin from the branch of `origin` and see no commit that is not pushed; run `");
+    said.says("warn  worker base: workers of /ralph-parallel begin from the branch of `origin` and see no commit that is not pushed; run `");
     world.git(&["update-ref", "refs/remotes/origin/main", "HEAD"]);
     world.git(&["commit", "-q", "--allow-empty", "-m", "second"]);
     let said = world.ralph(&["doctor"]).exit(0);

@@ -146,10 +146,15 @@ pub fn next_command(state: &LoopState) -> String {
         EndingKind::CompleteUnverified => {
             format!("Check the work yourself; `ralph explain --loop {id}` tells the last decision.")
         }
-        EndingKind::MaxIterations | EndingKind::Budget => format!(
-            "`ralph explain 3 --loop {id}` tells the last decisions; /ralph \"…\" with a higher \
-             bound starts again."
-        ),
+        EndingKind::MaxIterations | EndingKind::Budget => {
+            let is_open = state.acceptance_criteria.iter().any(|criterion| !criterion.verified);
+            let look = if is_open {
+                format!("`ralph verify --loop {id}` runs the criteria")
+            } else {
+                format!("`ralph explain 3 --loop {id}` tells the last decisions")
+            };
+            format!("{look}; /ralph \"…\" with a higher bound starts again.")
+        }
         EndingKind::Approved => {
             "/ralph in Claude Code carries the plan out, or `ralph build` in a terminal.".to_owned()
         }

@@ -92,7 +92,6 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
     if changed || record.of(&scope.settings) != Some(&install) {
         record.write(places.ralph.root(), &scope.settings, Some(install))?;
     }
-    tell!("{advice}");
     if has_no_base && stdout().is_terminal() {
         let here = || project::root(None, &places.current);
         let project = scope.project.clone().unwrap_or_else(here);
@@ -100,6 +99,8 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
             tell!("{}", offer(&scope));
         }
     }
+    // The next thing to type is the last thing read.
+    tell!("{advice}");
     Ok(Exit::Done)
 }
 
@@ -126,8 +127,8 @@ fn offer(scope: &Scope) -> String {
         (None, None) => String::new(),
     };
     format!(
-        "workers begin from the branch of `origin` and see no commit that is not pushed; so that they \
-         do: `ralph install{words} --worker-base head`"
+        "for /ralph-parallel: workers begin from the branch of `origin` and see no commit that is not \
+         pushed; `ralph install{words} --worker-base head` lets them begin from yours"
     )
 }
 

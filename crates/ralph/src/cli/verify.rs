@@ -36,7 +36,7 @@ pub(crate) struct Args {
 /// Runs the criteria; the answer is yes when all that were asked for hold.
 pub(crate) fn run(args: &Args) -> Result<Exit> {
     let here = Here::gather()?;
-    let found = which::one(&here, &args.which, Wanted::Live)?;
+    let found = meant(&here, &args.which)?;
     if found.state.acceptance_criteria.is_empty() {
         let message = "the loop has no acceptance criteria, so there is nothing to run; a person \
                        can give some: pause it, then /ralph --ac 'DESCRIPTION=COMMAND'";
@@ -48,6 +48,14 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
     drop(watcher);
     let holds = report(found.file.folder(), &outcome, args)?;
     Ok(if holds { Exit::Done } else { Exit::No })
+}
+
+/// The loop that is named, ended or not: one that met a bound may have done its work. Else the live one.
+fn meant(here: &Here, which: &Which) -> Result<Found> {
+    match which::named(here, which)? {
+        Some(found) if found.state.ending.is_some() => Ok(found),
+        _ => which::one(here, which, Wanted::Live),
+    }
 }
 
 /// Runs all criteria of a loop before its work, in a person's own terminal.

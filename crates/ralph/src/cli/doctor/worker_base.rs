@@ -34,7 +34,7 @@ fn judge(root: &Path) -> Check {
         _ => None,
     };
     let detail = format!(
-        "workers begin from the branch of `origin` and see no commit that is not pushed{}",
+        "workers of /ralph-parallel begin from the branch of `origin` and see no commit that is not pushed{}",
         lacking.unwrap_or_default()
     );
     let cure = match set.value {
