@@ -143,8 +143,8 @@ fn a_broken_settings_file_is_refused_here_too() {
     world.ralph(&["uninstall"]).exit(3).says("line 1, column 3");
 }
 
-#[test]
-fn it_names_the_checkpoints_that_stay_and_the_command_that_removes_them() {
+/// Two repositories with a checkpoint each: the project, and one that is known from a loop of it.
+fn with_checkpoints() -> World {
     let world = World::new().with_settings("{}");
     let git = |folder: &str, arguments: &[&str]| {
         let mut command = world.command("git");
@@ -157,11 +157,18 @@ fn it_names_the_checkpoints_that_stay_and_the_command_that_removes_them() {
         git(folder, &["commit", "-q", "--allow-empty", "-m", "first"]);
         git(folder, &["update-ref", "refs/ralph/x/1", "HEAD"]);
     }
-    // The other repository is known from a loop of it.
-    let mut start = world.command(world.path("bin/ralph"));
-    start.args(["start", "a plan"]).current_dir(world.path("it's other"));
-    assert!(start.output().unwrap().status.success());
+    for arguments in [&["start", "a plan"][..], &["cancel"]] {
+        let mut ralph = world.command(world.path("bin/ralph"));
+        ralph.args(arguments).current_dir(world.path("it's other"));
+        assert!(ralph.output().unwrap().status.success());
+    }
     world.ralph(&["install"]).exit(0);
+    world
+}
+
+#[test]
+fn it_names_the_checkpoints_that_stay_and_the_command_that_removes_them() {
+    let world = with_checkpoints();
     let said = world.ralph(&["uninstall"]).exit(0);
     for folder in ["project", "it's other"] {
         let place = world.path(folder);
@@ -173,6 +180,44 @@ fn it_names_the_checkpoints_that_stay_and_the_command_that_removes_them() {
         assert!(world.command("sh").args(["-c", command]).status().unwrap().success());
     }
     world.ralph(&["uninstall"]).exit(0).does_not_say("refs/ralph");
+}
+
+#[test]
+fn with_all_the_rest_the_checkpoints_go() {
+    let world = with_checkpoints();
+    let refs = |folder: &str| {
+        let mut git = world.command("git");
+        git.args(["for-each-ref", "refs"]).current_dir(world.path(folder));
+        String::from_utf8(git.output().unwrap().stdout).unwrap()
+    };
+    let count = |folder| refs(folder).lines().count();
+    let said = world.ralph(&["uninstall", "--all", "--dry-run"]).exit(0);
+    said.says("  remove 1 ref `refs/ralph/*` of `");
+    assert_eq!((count("project"), count("it's other")), (2, 2), "a dry run changes nothing");
+    world.ralph(&["uninstall", "--all"]).exit(0).does_not_say("to remove them");
+    for folder in ["project", "it's other"] {
+        assert!(!refs(folder).contains("refs/ralph"), "{}", refs(folder));
+        assert_eq!(count(folder), 1, "the branch is not ours");
+    }
+}
+
+#[test]
+fn copies_of_the_settings_go_with_all_the_rest_whenever_they_were_made() {
+    for first in [None, Some("uninstall")] {
+        let world = World::new().with_settings("{\n  \"model\": \"opus\"\n}\n");
+        world.ralph(&["install"]).exit(0);
+        // As the client does that notes an answer of the person's in it.
+        let text = world.read("home/.claude/settings.json").replace("opus", "sonnet");
+        world.write("home/.claude/settings.json", &text);
+        if let Some(first) = first {
+            world.ralph(&[first]).exit(0).says(".ralph-backup-");
+            assert_eq!(world.backups("home/.claude").len(), 2);
+        }
+        world.ralph(&["uninstall", "--all"]).exit(0).does_not_say("settings as they were");
+        assert_eq!(world.backups("home/.claude"), Vec::<String>::new());
+        let left: Value = serde_json::from_str(&world.read("home/.claude/settings.json")).unwrap();
+        assert_eq!(left, json!({"model": "sonnet"}));
+    }
 }
 
 #[test]

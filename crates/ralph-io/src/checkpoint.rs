@@ -176,6 +176,20 @@ pub fn all_refs(root: &Path) -> Result<Vec<String>> {
     Ok(String::from_utf8_lossy(&printed).lines().map(str::to_owned).collect())
 }
 
+/// Removes all refs of ours from the repository that holds `root`.
+///
+/// # Errors
+/// When git cannot, as where another process holds the lock of a ref; those before it are gone.
+pub fn forget_all(root: &Path) -> Result<()> {
+    let Some(top) = tree::repository_root(root) else { return Ok(()) };
+    for name in all_refs(&top)? {
+        let mut command = git::command(&top);
+        git::output(command.args(["update-ref", "--no-deref", "-d", &name]))
+            .with_context(|| format!("could not remove `{name}`"))?;
+    }
+    Ok(())
+}
+
 /// A loop's id becomes part of a ref's name.
 fn check_loop_id(loop_id: &str) -> Result<()> {
     let fits = |letter: u8| letter.is_ascii_alphanumeric() || letter == b'-' || letter == b'_';

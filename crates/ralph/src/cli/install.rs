@@ -293,13 +293,12 @@ fn carry_out(plan: Plan) -> Result<Install> {
         before: None,
         after: String::new(),
         extras: Extras::default(),
-        backups: Vec::new(),
         files: Vec::new(),
         folders: Vec::new(),
     });
     if !plan.merged.changes.is_empty() {
         install.folders.extend(outside::make_folders(&plan.scope.base, 0o755)?);
-        install.backups.extend(back_up(&plan.scope.backups, &plan.settings)?);
+        back_up(&plan.scope.backups, &plan.settings)?;
         outside::replace(&plan.settings, &plan.merged.text)?;
     }
     install.before = plan.before;
@@ -325,15 +324,24 @@ fn put_file(target: &Target, fate: Fate) -> Result<Vec<PathBuf>> {
     made.unwrap_or(Ok(Vec::new()))
 }
 
+/// What the name of a copy of the settings begins with.
+const BACKUP: &str = "settings.json.ralph-backup-";
+
 /// Copies the settings of before beside them, for a person who wants them back by hand.
-pub(crate) fn back_up(folder: &Path, settings: &Found) -> Result<Option<PathBuf>> {
-    let Some(text) = &settings.text else { return Ok(None) };
+pub(crate) fn back_up(folder: &Path, settings: &Found) -> Result<()> {
+    let Some(text) = &settings.text else { return Ok(()) };
     outside::make_folders(folder, 0o700)?;
     let time = Zoned::now().strftime("%Y%m%dT%H%M%S%.6f").to_string();
-    let backup = folder.join(format!("settings.json.ralph-backup-{time}"));
+    let backup = folder.join(format!("{BACKUP}{time}"));
     atomic::write(&backup, text.as_bytes())?;
     tell!("  kept a copy of the settings as they were: `{}`", backup.display());
-    Ok(Some(backup))
+    Ok(())
+}
+
+/// The copies that were made in this folder, oldest first.
+pub(crate) fn backups(folder: &Path) -> Vec<PathBuf> {
+    let ours = outside::names(folder).into_iter().filter(|name| name.starts_with(BACKUP));
+    ours.map(|name| folder.join(name)).collect()
 }
 
 fn advice(scope: &Scope, places: &Places) -> String {

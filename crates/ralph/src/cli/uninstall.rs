@@ -1,8 +1,8 @@
 //! `ralph uninstall`: the exact inverse of `ralph install`.
 //!
 //! If nobody has touched the settings since, they become what they were to the byte; otherwise our
-//! entries go and everything else stays. The executables and what Ralph works by go with `--all`. The
-//! archive and checkpoints are never removed, only named.
+//! entries go and everything else stays. The executables, checkpoints and what Ralph works by go with
+//! `--all`. The archive is never removed, only named.
 
 mod checkpoints;
 mod everything;
@@ -11,19 +11,19 @@ use super::exit::{Exit, refused};
 use super::install::merge::{self, Merged};
 use super::install::record::{Install, Record};
 use super::install::scope::{self, Scope, ScopeArgs};
-use super::install::{back_up, files, plugin, summary};
+use super::install::{back_up, backups, files, plugin, summary};
 use super::places::Places;
 use super::tell::tell;
 use anyhow::{Context, Result};
 use ralph_io::outside::{self, Found};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// What a person may say about taking an installation back.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     #[command(flatten)]
     scope: ScopeArgs,
-    /// Also remove the executables and what Ralph works by; the archive of loops stays
+    /// Also remove the executables, checkpoints and what Ralph works by; the archive of loops stays
     #[arg(long, conflicts_with = "plugin")]
     all: bool,
     /// Say what would be done, and do nothing
@@ -65,7 +65,10 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
     tell!("{}: settings `{}`", scope.name, scope.settings.display());
     describe(&settings);
     if !args.dry_run {
-        carry_out(&settings, &scope, &found)?;
+        if matches!(settings, Settings::Trimmed(_)) && !args.all {
+            back_up(&scope.backups, &found)?;
+        }
+        carry_out(&settings, &found)?;
     }
     let left = remove_files(&scope, known.as_ref(), args.dry_run)?;
     if !args.dry_run {
@@ -77,13 +80,21 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
             record.write(places.ralph.root(), &scope.settings, None)?;
         }
     }
-    // Named before they go: the states say which repositories there are.
-    let repositories = checkpoints::repositories(&places);
+    // Before the states go, which say which repositories there are.
+    let mut repositories = checkpoints::repositories(&places);
+    let mut backups = backups(&scope.backups);
     if args.all {
-        everything::remove(&places, known.as_ref(), args.dry_run)?;
+        for repository in &repositories {
+            tell!("  remove {} (checkpoints)", repository.describe());
+        }
+        if !args.dry_run {
+            repositories.retain(|repository| !repository.clear());
+        }
+        everything::remove(&places, &backups, args.dry_run)?;
     }
     let all = args.all && !args.dry_run;
-    name_what_is_left(&places, known.as_ref(), &Left { files: left, repositories, all });
+    backups.retain(|_| !all);
+    name_what_is_left(&places, &Left { files: left, backups, repositories, all });
     Ok(Exit::Done)
 }
 
@@ -91,6 +102,8 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
 struct Left {
     /// Skills and agents that are someone's by now.
     files: Vec<String>,
+    /// Copies of the settings that were made.
+    backups: Vec<PathBuf>,
     /// Repositories with checkpoints.
     repositories: Vec<checkpoints::Repository>,
     /// Whether all that is ours to remove was.
@@ -148,15 +161,12 @@ fn describe(settings: &Settings) {
     }
 }
 
-fn carry_out(settings: &Settings, scope: &Scope, found: &Found) -> Result<()> {
+fn carry_out(settings: &Settings, found: &Found) -> Result<()> {
     match settings {
         Settings::Untouched => Ok(()),
         Settings::Restored(text) => outside::replace(found, text),
         Settings::Deleted => outside::remove(found),
-        Settings::Trimmed(merged) => {
-            back_up(&scope.backups, found)?;
-            outside::replace(found, &merged.text)
-        }
+        Settings::Trimmed(merged) => outside::replace(found, &merged.text),
     }
 }
 
@@ -200,7 +210,7 @@ fn remove_folder_of_skill(file: &Path, scope: &Scope) {
     }
 }
 
-fn name_what_is_left(places: &Places, known: Option<&Install>, left: &Left) {
+fn name_what_is_left(places: &Places, left: &Left) {
     let mut lines = Vec::new();
     if left.all {
         lines.extend(
@@ -222,7 +232,7 @@ fn name_what_is_left(places: &Places, known: Option<&Install>, left: &Left) {
         lines.push(format!("{} (checkpoints); to remove them:", repository.describe()));
         lines.push(format!("  {}", repository.removal()));
     }
-    let backups = known.map_or(&[][..], |known| &known.backups).iter().filter(|_| !left.all);
+    let backups = left.backups.iter();
     lines.extend(backups.map(|backup| format!("`{}` (settings as they were)", backup.display())));
     lines.extend(left.files.iter().map(|file| format!("`{file}` (not ours, or edited)")));
     if lines.is_empty() {

@@ -195,7 +195,6 @@ fn nothing_yet(description: PathBuf) -> Install {
         before: None,
         after: String::new(),
         extras: Extras::default(),
-        backups: Vec::new(),
         files: Vec::new(),
         folders: Vec::new(),
     }

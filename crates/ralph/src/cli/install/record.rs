@@ -32,8 +32,6 @@ pub(crate) struct Install {
     /// What we wrote beside the hooks.
     #[serde(flatten)]
     pub(crate) extras: Extras,
-    /// Copies of the settings that were made.
-    pub(crate) backups: Vec<PathBuf>,
     /// Skills and agents that we wrote.
     pub(crate) files: Vec<Copied>,
     /// Folders that we made, outermost first.

@@ -1,4 +1,4 @@
-//! The repositories that still hold checkpoints, so that a person can clear them away.
+//! The repositories that still hold checkpoints: cleared with all the rest, or named so that a person can.
 
 use crate::cli::places::Places;
 use crate::cli::screen::visible;
@@ -40,6 +40,11 @@ impl Repository {
         let refs = if self.n_refs == 1 { "ref" } else { "refs" };
         let root = visible(&self.root.display().to_string());
         format!("{} {refs} `refs/ralph/*` of `{root}`", self.n_refs)
+    }
+
+    /// Removes them; false where git would not, and they have to be named.
+    pub(super) fn clear(&self) -> bool {
+        checkpoint::forget_all(&self.root).is_ok()
     }
 
     /// The command that removes them.

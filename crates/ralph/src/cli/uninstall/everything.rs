@@ -5,7 +5,7 @@
 //! an installation that needs the executables.
 
 use super::super::exit::{Exit, refused};
-use super::super::install::record::{Install, Record};
+use super::super::install::record::Record;
 use super::super::places::Places;
 use super::super::screen::visible;
 use super::super::tell::tell;
@@ -13,7 +13,7 @@ use anyhow::Result;
 use ralph_core::registration::{COMMAND_LINE, HOOK_EXECUTABLES};
 use ralph_core::state::Phase;
 use ralph_io::{lifecycle, outside};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// What Ralph keeps to work by. Locks are named after what they guard.
 const WORKED_BY: [&str; 10] = [
@@ -56,13 +56,12 @@ pub(super) fn check(places: &Places, record: &Record, settings: &Path) -> Result
 }
 
 /// Removes it, or says what it would; each thing is named.
-pub(super) fn remove(places: &Places, known: Option<&Install>, dry_run: bool) -> Result<()> {
+pub(super) fn remove(places: &Places, backups: &[PathBuf], dry_run: bool) -> Result<()> {
     let root = places.ralph.root();
     let state = WORKED_BY.iter().map(|name| root.join(name));
-    let backups = known.map_or(&[][..], |known| &known.backups).iter().cloned();
     let names = HOOK_EXECUTABLES.into_iter().chain([COMMAND_LINE]);
     let executables = names.map(|name| places.executables.join(name));
-    for path in state.chain(backups).chain(executables) {
+    for path in state.chain(backups.iter().cloned()).chain(executables) {
         if path.symlink_metadata().is_err() {
             continue;
         }
