@@ -55,7 +55,7 @@ fn the_document_has_the_members_that_programs_rely_on() {
                 "blocked": 0, "waiting": 0},
             "progress": {"signal": "working", "standing": 0, "same_failure": 0, "stall_limit": 3},
             "tokens": {"used": 0, "limit": null}, "minutes": {"used": 0, "limit": 480},
-            "checkpoint": null, "blocked": null, "workers": [], "signals": {"waiting": 0}, "ralplan": null, "session": null, "refine": null, "pause": null, "ending": null,
+            "checkpoint": null, "blocked": null, "cut": null, "workers": [], "signals": {"waiting": 0}, "ralplan": null, "session": null, "refine": null, "pause": null, "ending": null,
             "next": "the criteria are not those that were agreed to; `ralph criteria accept` takes \
                 them",
             "created_at": null, "started_at": null, "updated_at": null, "started_by": "person",
@@ -273,4 +273,28 @@ fn broken_and_newer_states_are_listed_with_the_reason() {
         assert_eq!(std::fs::read_to_string(world.state_file()).unwrap(), text);
         assert_eq!(world.ralph(&["status", "--session", "S"]).exit, 3);
     }
+}
+
+#[test]
+fn a_turn_that_was_cut_without_an_event_is_seen_in_the_transcript() {
+    let world = World::new().live_loop("S");
+    let folder = world.path("project").display().to_string().replace(['/', '.', '_'], "-");
+    let transcript = format!("home/.claude/projects/{folder}/S.jsonl");
+    let row = |time: &str| {
+        let text = "[Request interrupted by user]";
+        let row = json!({"type": "user", "timestamp": time, "message": {"content": text}});
+        world.write(&transcript, &format!("{row}\n"));
+    };
+    world.change_state(|state| {
+        state["turn"] = json!({"prompt_id": "p", "at": "2026-01-01T00:00:05Z"});
+    });
+    row("2026-01-01T00:00:04Z");
+    assert_eq!(only_loop(&world)["cut"], Value::Null, "that was a turn before");
+    row("2026-01-01T00:00:06Z");
+    assert_eq!(only_loop(&world)["cut"], "interrupted");
+    let shown = folded(&world.ralph(&["status"]).done().stdout);
+    assert!(shown.contains("at rest interrupted; /ralph in its session continues"), "{shown}");
+    world.ralph(&["pause"]).done();
+    world.change_state(|state| state["phase"] = json!("paused"));
+    assert_eq!(only_loop(&world)["cut"], Value::Null, "the pause says it");
 }

@@ -23,13 +23,17 @@ pub fn paused(state: &LoopState) -> String {
         _ => (";".to_owned(), String::new()),
     };
     let colon = if what.is_empty() { "" } else { ":" };
-    let command = match state.mode {
+    let (_, position) = what_and_where(state);
+    format!("paused at {position}{cause}{colon}{what} {} continues", command(&state.mode))
+}
+
+/// What a person types in the session of a loop that rests, to let it go on.
+pub fn command(mode: &Mode) -> &'static str {
+    match mode {
         Mode::Ralplan => "/ralplan",
         Mode::Session => "/ralph-v2",
         _ => "/ralph",
-    };
-    let (_, position) = what_and_where(state);
-    format!("paused at {position}{cause}{colon}{what} {command} continues")
+    }
 }
 
 /// What it is called, and how far it came in its own count: a planning counts rejections.

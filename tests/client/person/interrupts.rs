@@ -49,9 +49,13 @@ fn a_question_after_escape_is_answered_and_not_captured() {
     terminal.submit(START);
     gate.wait_until_reached(PATIENCE).unwrap();
     terminal.key("Escape").wait_for("Interrupted");
+    // No hook has run, and still it can be seen from elsewhere.
+    let rests = || world.ralph(&["status"]).stdout.contains("interrupted; /ralph in its session");
+    assert!(wait_until(PATIENCE, rests), "{}", world.ralph(&["status"]).stdout);
     gate.open();
     ask(&terminal, "Served.");
     terminal.wait_for("paused at 1/5");
+    assert!(!rests(), "it is a pause now: {}", world.ralph(&["status"]).stdout);
     let paused = wait_for_phase(&world, "paused");
     assert_eq!(paused["pause"]["cause"], "interrupted");
     wait_for_stops(&world, &["go on", "let go"]);

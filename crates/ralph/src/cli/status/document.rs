@@ -55,6 +55,7 @@ fn of_loop(one: &Looked, now: Timestamp) -> Value {
             "at": green.at,
         })),
         "blocked": state.blocked,
+        "cut": one.cut(),
         "workers": state.workers.iter().map(of_worker).collect::<Vec<_>>(),
         "signals": {"waiting": one.signals_waiting()},
         "ralplan": state.ralplan.as_ref().map(|plan| json!({

@@ -7,11 +7,11 @@ use crate::cli::which::Found;
 use crate::verify;
 use jiff::Timestamp;
 use ralph_core::receipt::{self, Proof, Standing};
-use ralph_core::state::{Criterion, LoopState};
+use ralph_core::state::{Criterion, LoopState, PauseCause};
 use ralph_io::mailbox::Mailbox;
 use ralph_io::store::LoopFile;
-use ralph_io::test_files;
-use std::path::Path;
+use ralph_io::{client, test_files, transcript};
+use std::path::{Path, PathBuf};
 
 /// A loop, as it is now.
 pub(in crate::cli) struct Looked {
@@ -63,6 +63,12 @@ impl Looked {
         }
     }
 
+    /// How the turn was cut, if no event has told of it yet: the client fires no hook for Esc.
+    pub(in crate::cli) fn cut(&self) -> Option<PauseCause> {
+        let turn = self.state.turn.as_ref().filter(|_| self.state.is_running())?;
+        transcript::cut_by(&transcript_of(&self.state)?, Some(turn.at))
+    }
+
     /// Whole minutes from the start to the end, or to now; none if it was never started.
     pub(super) fn minutes(&self, now: Timestamp) -> Option<u64> {
         let until = self.state.ending.as_ref().map_or(now, |ending| ending.at);
@@ -80,4 +86,17 @@ impl Looked {
         let reference = &self.state.checkpoint.as_ref()?.reference;
         reference.rsplit('/').next()?.parse().ok()
     }
+}
+
+/// The transcript of the loop's session: the one that its tokens were counted from, else where the
+/// client keeps it.
+pub(in crate::cli) fn transcript_of(state: &LoopState) -> Option<PathBuf> {
+    if state.session_id.is_empty() {
+        return None;
+    }
+    let is_of = |path: &&String| {
+        Path::new(path).file_stem().is_some_and(|stem| stem == state.session_id.as_str())
+    };
+    let counted = state.usage.sources.keys().find(is_of).map(PathBuf::from);
+    counted.or_else(|| client::transcript(Path::new(&state.project_root), &state.session_id))
 }

@@ -149,6 +149,7 @@ pub(in crate::cli) fn rows(one: &Looked, now: Timestamp) -> Vec<(&'static str, S
             let pause = state.pause.as_ref();
             let paused = pause.map(|pause| with_detail(pause.cause.as_str(), &pause.detail));
             rows.push(("paused", paused.unwrap_or_default()));
+            rows.push(("at rest", at_rest(one)));
             let blocked = state.blocked.as_ref().map(|blocked| blocked.what.clone());
             rows.push(("blocked", blocked.unwrap_or_default()));
             rows.push(("planning", planning(state)));
@@ -169,6 +170,13 @@ pub(in crate::cli) fn rows(one: &Looked, now: Timestamp) -> Vec<(&'static str, S
         ("criteria", count(one)),
     ]);
     rows
+}
+
+/// A turn that was cut, as by Esc, and of which nothing else tells before the next prompt.
+fn at_rest(one: &Looked) -> String {
+    one.cut().map_or_else(String::new, |cause| {
+        format!("{cause}; {} in its session continues", say::command(&one.state.mode))
+    })
 }
 
 /// Which session it drives, and who is at work in it.

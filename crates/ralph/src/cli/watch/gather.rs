@@ -4,7 +4,7 @@
 
 use super::model::{Bar, Criterion, Decision, Shown, Signal, Time, Tone};
 use crate::cli::here::Here;
-use crate::cli::status::looked::Looked;
+use crate::cli::status::looked::{Looked, transcript_of};
 use crate::cli::status::{text, under_each_other};
 use crate::cli::which::{self, Found};
 use anyhow::Result;
@@ -14,7 +14,7 @@ use ralph_core::state::{self, EndingKind, LoopState, Mode, Phase, PlanPhase, Tas
 use ralph_core::{graph, refusal, say};
 use ralph_io::mailbox::Mailbox;
 use ralph_io::store::LoopFile;
-use ralph_io::{client, journal, lifecycle, project, transcript};
+use ralph_io::{journal, lifecycle, project, transcript};
 use std::path::{Path, PathBuf};
 
 /// No page shows more.
@@ -113,19 +113,6 @@ impl Gathered {
         shown.doing = transcript.and_then(|path| transcript::doing(&path));
         self.loops.push(shown);
     }
-}
-
-/// The transcript of the loop's session: the one that its tokens were counted from, else where the
-/// client keeps it.
-fn transcript_of(state: &LoopState) -> Option<PathBuf> {
-    if state.session_id.is_empty() {
-        return None;
-    }
-    let is_of = |path: &&String| {
-        Path::new(path).file_stem().is_some_and(|stem| stem == state.session_id.as_str())
-    };
-    let counted = state.usage.sources.keys().find(is_of).map(PathBuf::from);
-    counted.or_else(|| client::transcript(Path::new(&state.project_root), &state.session_id))
 }
 
 fn describe(here: &Here, one: Looked) -> Shown {
