@@ -4,7 +4,7 @@
 mod disk;
 mod gather;
 mod ignored;
-mod yaml;
+pub(crate) mod yaml;
 
 pub(crate) use gather::{Gathered, Why};
 

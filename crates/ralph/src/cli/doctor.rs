@@ -16,6 +16,7 @@ mod permissions;
 mod plugin;
 mod registration;
 mod settings;
+mod skills;
 pub(crate) mod states;
 mod worker_base;
 mod worktrees;
@@ -81,11 +82,14 @@ fn fix(checks: &[Check], places: &Places) -> bool {
 fn examine(places: &Places) -> Vec<Check> {
     let settings = Settings::gather(places);
     let plugin = Plugin::find(&settings, places);
+    let skills = skills::gather(plugin.as_ref(), places);
     let loops = Loops::gather(&places.ralph);
     let mut checks = executables::check(&places.executables);
     checks.extend(settings::check_readable(&settings));
-    checks.extend(registration::check(&settings, plugin.as_ref(), places));
+    checks.extend(registration::check(&settings, plugin.as_ref(), &skills, places));
+    checks.extend(skills::check_readable(&skills));
     checks.extend(firing::check(&settings, plugin.as_ref(), places));
+    checks.extend(firing::check_skills(&skills, places));
     checks.push(settings::check_hooks_enabled(&settings));
     checks.push(settings::check_block_cap(&settings));
     checks.extend(path::check(&settings, &places.executables));

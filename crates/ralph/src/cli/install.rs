@@ -10,7 +10,7 @@ pub(crate) mod merge;
 pub(crate) mod plugin;
 pub(crate) mod record;
 pub(crate) mod scope;
-mod shipped;
+pub(super) mod shipped;
 mod statusline;
 
 use super::exit::{Exit, refused};

@@ -12,7 +12,7 @@ const DEEPEST: usize = 64;
 const MOST: usize = 100_000;
 
 /// The document; none if it is not YAML, or beyond the bounds.
-pub(super) fn read(text: &str) -> Option<Value> {
+pub(crate) fn read(text: &str) -> Option<Value> {
     let mut open: Vec<Open> = Vec::new();
     for event in Parser::new_from_str(text).take(2 * MOST) {
         let value = match event.ok()?.0 {

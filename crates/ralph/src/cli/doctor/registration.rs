@@ -1,11 +1,13 @@
 //! Which registrations are there, is each complete, and do they get in each other's way?
 
 use super::super::places::Places;
+use super::super::screen::visible;
 use super::check::{Check, fail, warn, well};
 use super::fix::Fix;
 use super::plugin::{self, Plugin};
 use super::settings::{RegisteredHook, Settings, hooks_in};
-use ralph_core::registration::{HOOKS, Hook, OnFailure, Origin, Runs, STOP_HOOK, matcher_text};
+use super::skills::Skill;
+use ralph_core::registration::{HOOKS, Hook, OnFailure, Origin, Runs, matcher_text};
 use ralph_io::outside;
 use std::path::{Path, PathBuf};
 
@@ -13,7 +15,12 @@ const NAME: &str = "registration";
 const INSTALL: &str = "run `ralph install`";
 
 /// One line per registration found, and one for each thing that is wrong with them.
-pub(super) fn check(settings: &Settings, plugin: Option<&Plugin>, places: &Places) -> Vec<Check> {
+pub(super) fn check(
+    settings: &Settings,
+    plugin: Option<&Plugin>,
+    skills: &[Skill],
+    places: &Places,
+) -> Vec<Check> {
     let mut checks = Vec::new();
     for (file, value) in settings.readable() {
         let hooks = hooks_in(value, Origin::Settings);
@@ -22,7 +29,9 @@ pub(super) fn check(settings: &Settings, plugin: Option<&Plugin>, places: &Place
         }
     }
     let in_settings = !checks.is_empty();
-    let skills = skills_with_hooks(&places.config.join("skills"));
+    let mut names: Vec<&str> = skills.iter().map(|skill| skill.name.as_str()).collect();
+    names.sort_unstable();
+    names.dedup();
     if let Some(plugin) = plugin {
         checks.push(plugin::check(plugin));
         if in_settings {
@@ -36,8 +45,8 @@ pub(super) fn check(settings: &Settings, plugin: Option<&Plugin>, places: &Place
             ));
         }
     }
-    if !skills.is_empty() {
-        let names = skills.join(", ");
+    if !names.is_empty() {
+        let names = visible(&names.join(", "));
         checks.push(match in_settings || plugin.is_some() {
             true => well(NAME, format!("also in the front matter of skills: {names}")),
             false => warn(
@@ -154,15 +163,4 @@ fn different_copies(settings: &Settings) -> Option<Check> {
         ),
         "keep one: run `ralph install` or `ralph uninstall` for the user and for the project",
     ))
-}
-
-fn skills_with_hooks(folder: &Path) -> Vec<String> {
-    let mut names = outside::names(folder);
-    names.retain(|name| {
-        let file = folder.join(name).join("SKILL.md");
-        let text = outside::find(&file).ok().and_then(|found| found.text).unwrap_or_default();
-        let front_matter = text.strip_prefix("---\n").and_then(|rest| rest.split_once("\n---"));
-        front_matter.is_some_and(|(yaml, _)| yaml.contains("hooks:") && yaml.contains(STOP_HOOK))
-    });
-    names
 }

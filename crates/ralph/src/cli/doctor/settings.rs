@@ -17,6 +17,9 @@ use std::path::{Path, PathBuf};
 /// What an administrator says for everyone on this machine.
 const MANAGED: &str = "managed";
 
+/// What a project brings along.
+const PROJECT: &str = "project";
+
 /// All settings files, lowest rank first: a later one wins.
 pub(super) struct Settings {
     /// The ones that exist.
@@ -58,7 +61,7 @@ impl Settings {
         let project = project_root(&places.current).join(".claude");
         Settings::at([
             ("user", places.config.join("settings.json")),
-            ("project", project.join("settings.json")),
+            (PROJECT, project.join("settings.json")),
             ("local", project.join("settings.local.json")),
             (MANAGED, client_settings::managed()),
         ])
@@ -91,6 +94,12 @@ impl Settings {
     /// The managed file, where there is one that can be read.
     fn managed(&self) -> Option<(&SettingsFile, &Value)> {
         self.readable().find(|(file, _)| file.name == MANAGED)
+    }
+
+    /// True for a hook that stands in no file but the project's own, which others may have written.
+    pub(super) fn is_the_projects(&self, hook: &RegisteredHook) -> bool {
+        let others = self.readable().filter(|(file, _)| file.name != PROJECT);
+        !others.flat_map(|(_, value)| hooks_in(value, Origin::Settings)).any(|one| one == *hook)
     }
 
     /// Our hooks in all files, each distinct one once, as the client does.
@@ -248,7 +257,7 @@ fn read(path: &Path) -> Option<Result<Value, String>> {
 }
 
 /// The nearest folder above that is a repository, else the folder itself.
-fn project_root(current: &Path) -> &Path {
+pub(super) fn project_root(current: &Path) -> &Path {
     current
         .ancestors()
         .find(|folder| outside::access(&folder.join(".git")).is_some())
