@@ -68,7 +68,8 @@ impl Scene {
         words.extend(self.also());
         let answer = self.run(&words);
         let calls = trace::read(&log);
-        let mut recorded = record::record(&self.world.root(), &self.before, &calls);
+        let mut recorded =
+            record::record((&self.world.root(), &self.world.cwd), &self.before, &calls);
         recorded.ended_with(&snapshot::take(&self.world.root()));
         (calls, recorded, answer)
     }

@@ -77,6 +77,30 @@ pub(super) const CASES: &[Case] = &[
         ..CASE
     },
     Case {
+        name: "ralph report: over an older page",
+        command: Some("report"),
+        set: || {
+            let world = one_stop();
+            assert!(world.elsewhere(&["report", "--html", "report.html"]).success);
+            let path = world.project().join("report.html");
+            let older =
+                fs::read_to_string(&path).unwrap().replace("</html>", "</html><!-- older -->");
+            fs::write(&path, older).unwrap();
+            world
+        },
+        act: |_| person(&["report", "--html", "report.html"]),
+        then: |w, answered| {
+            let page = fs::read_to_string(w.project().join("report.html")).unwrap();
+            let is_old = page.ends_with("</html><!-- older -->\n");
+            assert!(is_old != page.ends_with("</html>\n"), "half a page: {page}");
+            assert!(!(is_old && answered), "it is the older one");
+            let said = w.elsewhere(&["report", "--html", "report.html"]);
+            assert!(said.success, "{}", said.text);
+            goes_on_from(w, 1);
+        },
+        ..CASE
+    },
+    Case {
         name: "ralph pause",
         command: Some("pause"),
         set: one_stop,

@@ -25,8 +25,8 @@ pub(crate) struct Recorded {
     pub(crate) versions: BTreeMap<PathBuf, Vec<Vec<u8>>>,
 }
 
-/// Tells the disk's story from the calls of a run that began with this tree.
-pub(crate) fn record(root: &Path, before: &Tree, calls: &[Call]) -> Recorded {
+/// Tells the disk's story from the calls of a run that began with this tree, in this folder.
+pub(crate) fn record((root, cwd): (&Path, &Path), before: &Tree, calls: &[Call]) -> Recorded {
     let modelled: Tree = before
         .iter()
         .filter(|(path, _)| is_modelled(path))
@@ -34,6 +34,7 @@ pub(crate) fn record(root: &Path, before: &Tree, calls: &[Call]) -> Recorded {
         .collect();
     let mut story = Story {
         root: root.to_owned(),
+        cwd: cwd.to_owned(),
         first: calls.first().map_or(0, |call| call.pid),
         open: HashMap::new(),
         recorded: Recorded { disk: Disk::holding(&modelled), versions: BTreeMap::new() },
@@ -77,12 +78,20 @@ type Open = (PathBuf, Option<usize>);
 
 struct Story {
     root: PathBuf,
+    /// Where the program runs: a name that begins in no folder begins there.
+    cwd: PathBuf,
     first: u32,
     open: HashMap<(u32, i32), Open>,
     recorded: Recorded,
 }
 
 impl Story {
+    /// The path in an argument that no folder stands before. Where others run than the first is not known.
+    fn path(&self, call: &Call, at: usize) -> PathBuf {
+        let path = call.path(None, at);
+        if call.pid == self.first { self.cwd.join(path) } else { path }
+    }
+
     fn inside(&self, path: &Path) -> Option<PathBuf> {
         let path = path.strip_prefix(&self.root).ok()?;
         is_modelled(path).then(|| path.to_owned())
@@ -96,8 +105,8 @@ impl Story {
             return;
         }
         match call.name.as_str() {
-            "open" => self.opened(call, None, 0),
-            "openat" => self.opened(call, Some(0), 1),
+            "open" => self.opened(call, self.path(call, 0), 0),
+            "openat" => self.opened(call, call.path(Some(0), 1), 1),
             "close" => drop(call.descriptor(0).and_then(|fd| self.open.remove(&(call.pid, fd)))),
             "write" | "pwrite64" => self.wrote(call),
             "lseek" => self.sought(call),
@@ -105,21 +114,21 @@ impl Story {
                 disk.truncate(path, call.arg(1).parse().unwrap_or(0));
             }),
             "fsync" | "fdatasync" => self.with_place(call, Disk::sync),
-            "mkdir" => self.with_path(call.path(None, 0), |disk, path| {
+            "mkdir" => self.with_path(self.path(call, 0), |disk, path| {
                 disk.make(path, mode(call.arg(1)), true);
             }),
             "mkdirat" => self.with_path(call.path(Some(0), 1), |disk, path| {
                 disk.make(path, mode(call.arg(2)), true);
             }),
-            "unlink" | "rmdir" => self.with_path(call.path(None, 0), Disk::remove),
+            "unlink" | "rmdir" => self.with_path(self.path(call, 0), Disk::remove),
             "unlinkat" => self.with_path(call.path(Some(0), 1), Disk::remove),
-            "rename" => self.renamed(&call.path(None, 0), &call.path(None, 1), false),
+            "rename" => self.renamed(&self.path(call, 0), &self.path(call, 1), false),
             "renameat" | "renameat2" => self.renamed(
                 &call.path(Some(0), 1),
                 &call.path(Some(2), 3),
                 call.arg(4).contains("EXCHANGE"),
             ),
-            "link" => self.linked(&call.path(None, 0), &call.path(None, 1)),
+            "link" => self.linked(&self.path(call, 0), &self.path(call, 1)),
             "linkat" => self.linked(&call.path(Some(0), 1), &call.path(Some(2), 3)),
             "writev" | "sendfile" | "copy_file_range" | "symlink" | "symlinkat" => {
                 let at = usize::from(call.name == "copy_file_range") * 2;
@@ -140,9 +149,9 @@ impl Story {
         self.with_path(call.place(0), change);
     }
 
-    fn opened(&mut self, call: &Call, folder: Option<usize>, at: usize) {
+    fn opened(&mut self, call: &Call, path: PathBuf, at: usize) {
         let flags = call.arg(at + 1).to_owned();
-        let Some(path) = self.inside(&call.path(folder, at)) else { return };
+        let Some(path) = self.inside(&path) else { return };
         let Some(fd) = call.result.and_then(|fd| i32::try_from(fd).ok()) else { return };
         let disk = &mut self.recorded.disk;
         if flags.contains("O_CREAT") && !disk.exists(&path) {
