@@ -49,6 +49,12 @@ fn rounds_in_a_conversation_are_measured_and_end_at_a_plateau() {
         (0..3).map(|at| &session["history"][at]["measured"]["lines"]).collect();
     assert_eq!(measured, [2, 1, 0]);
     assert!(!world.path("project/.omc").exists());
+    let report = world.ralph(&["report"]).done().stdout;
+    assert!(report.starts_with("### Ralph: ✅ plateau\n"), "{report}");
+    for row in ["| ▫️ **1** changed | 2 | 2 lines in 1 section |", "**3** settling | 0 | nothing |"]
+    {
+        assert!(report.contains(row), "{report}");
+    }
 }
 
 #[test]
@@ -64,6 +70,13 @@ fn a_conversation_has_five_rounds_and_no_more() {
     // More are a person's to give, and still none of a conversation.
     let more = world.ralph(&["refine", "once", "--session", "plan", "--max-iterations", "9"]);
     assert_eq!(more.exit, 4, "{more:?}");
+    // What was made later is no part of the conversation's loop, and of the refinement it is.
+    let told = |arguments: &[&str]| {
+        let report = world.ralph(arguments).done().stdout;
+        ["**5** changed", "**6** cut"].map(|round| report.contains(round))
+    };
+    assert_eq!(told(&["report", "--refine", "plan"]), [true, true]);
+    assert_eq!(told(&["report"]), [true, false]);
     let refused = world.in_session("S", &["refine", "begin", "--session", "plan"], "");
     assert!(refused.stderr.contains("has room for 5 rounds"), "{refused:?}");
 }

@@ -1,6 +1,7 @@
 //! What a report says, word for word, as it is kept in `kept/`; `RALPH_UPDATE_REPORTS=1` writes it anew.
 
 use crate::place::Place;
+use crate::refined::{NAME, Refined};
 use crate::story::{ID, Story};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -51,4 +52,12 @@ fn an_orchestrated_session() {
         "session.html",
         &elements(&place.done(&["report", "--id", Place::SESSION, "--html", "-"])),
     );
+}
+
+#[test]
+fn a_refinement() {
+    let place = Place::with_refinement(&Refined::told());
+    check("refinement.md", &place.done(&["report", "--refine", NAME]));
+    let page = place.done(&["report", "--refine", NAME, "--html", "-"]);
+    check("refinement.html", &elements(&page));
 }

@@ -10,6 +10,7 @@ mod kept;
 mod page;
 mod pictures;
 mod place;
+mod refined;
 mod story;
 
 use executables::executables;

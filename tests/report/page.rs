@@ -2,6 +2,7 @@
 
 use crate::browser::Browser;
 use crate::place::Place;
+use crate::refined::Refined;
 use crate::story::Story;
 use serde_json::{Value, json};
 use std::fs;
@@ -80,6 +81,23 @@ fn an_orchestrated_session_can_be_read_on_any_screen() {
     place.done(&["report", "--id", Place::SESSION, "--html", page.to_str().unwrap()]);
     let looks = check(&mut browser, &page, 3);
     assert_eq!(looks[0]["arrows"], 2);
+}
+
+#[test]
+fn a_refinement_can_be_read_on_any_screen() {
+    let Some(mut browser) = Browser::start() else { return };
+    for refined in [Refined::told(), Refined::of_tasks(), Refined::hostile()] {
+        let place = Place::with_refinement(&refined);
+        let page = place.page_of_refinement();
+        check(&mut browser, &page, 0);
+        check_printed(&mut browser, &page);
+        let rounds = refined.session.history.len();
+        let asked = browser.ask(
+            "[document.querySelectorAll('.proof').length, document.querySelectorAll('.spent li').length, \
+             document.querySelectorAll('script, img, iframe').length]",
+        );
+        assert_eq!(asked, json!([rounds, rounds + 1, 0]));
+    }
 }
 
 /// The page of the demo, whose loop real hooks have driven.

@@ -1,4 +1,4 @@
-//! What became of a loop or a session, for people who were not there: a page, and Markdown for a pull request.
+//! What became of a loop, a session or a refinement, for people who were not there: a page, and Markdown for a pull request.
 //!
 //! A [`Report`] is made from what is kept anyway: the state, the journal, a session's files. Every text in
 //! it is bounded and made visible when it is taken up, so that both forms only have to escape it. Nothing in
@@ -10,15 +10,19 @@ pub mod line;
 pub mod markdown;
 mod markup;
 mod of_loop;
+mod of_refinement;
 mod of_session;
 pub mod page;
+mod rounds;
 mod spent;
 mod timeline;
 mod trouble;
 mod words;
 
 pub use of_loop::{LoopSeen, of_loop};
+pub use of_refinement::{Activity, RefinementSeen, of_refinement};
 pub use of_session::{SessionSeen, of_session};
+pub use rounds::{Amount, Round, Rounds, VersionSeen};
 
 use crate::graph::Standing as TaskStanding;
 use history::History;
@@ -28,7 +32,7 @@ use spent::Spent;
 /// All that both forms show.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Report {
-    /// `loop`, `planning` or `session`.
+    /// `loop`, `planning`, `session` or `refinement`.
     pub kind: &'static str,
     /// Its name.
     pub id: String,
@@ -46,6 +50,8 @@ pub struct Report {
     pub notes: Vec<String>,
     /// What a person would do next; commands stand between backticks.
     pub next: String,
+    /// The rounds of a refinement.
+    pub rounds: Rounds,
     /// What each criterion was worth over time.
     pub history: History,
     /// The tasks, in the order of the list.

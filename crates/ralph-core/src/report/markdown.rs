@@ -6,7 +6,7 @@
 
 use super::history::{Looked, Worth};
 use super::words::{self, LONG, SHORT, counted};
-use super::{Evidence, Report, Step, Tone, Trouble};
+use super::{Evidence, Report, Round, Rounds, Step, Tone, Trouble};
 use crate::graph::draw;
 use std::fmt::Write as _;
 
@@ -19,6 +19,9 @@ const MOST_DRAWN: usize = 40;
 /// Criteria that are shown.
 const MOST_CRITERIA: usize = 40;
 
+/// Rounds that are shown, the last ones.
+const MOST_ROUNDS: usize = 40;
+
 /// Decisions that are shown, the last ones.
 const MOST_STEPS: usize = 60;
 
@@ -28,8 +31,14 @@ const MOST_TROUBLE: usize = 10;
 /// The Markdown.
 pub fn render(report: &Report) -> String {
     let mut whole = head(report);
-    let parts =
-        [evidence(report), history(report), tasks(report), trouble(report), timeline(report)];
+    let parts = [
+        evidence(report),
+        rounds(report),
+        history(report),
+        tasks(report),
+        trouble(report),
+        timeline(report),
+    ];
     let mut is_cut = false;
     for part in parts {
         match whole.len() + part.len() < MOST {
@@ -106,6 +115,32 @@ fn evidence(report: &Report) -> String {
         );
     }
     part + &more(report.evidence.len(), MOST_CRITERIA)
+}
+
+fn rounds(report: &Report) -> String {
+    let Rounds { all, n_left_out, .. } = &report.rounds;
+    if all.is_empty() {
+        return String::new();
+    }
+    let n_skipped = all.len().saturating_sub(MOST_ROUNDS);
+    let mut part =
+        "\n| Round | Changes said | Measured | What it did |\n|---|---|---|---|\n".to_owned();
+    for Round { number, word, tone, said, change, summary, remarks, version, .. } in
+        &all[n_skipped..]
+    {
+        let mut told = vec![text(&words::line(summary, SHORT))];
+        told.extend(remarks.iter().map(|remark| format!("({remark})")));
+        told.extend(version.map(|version| format!("(version {version})")));
+        told.retain(|one| !one.is_empty());
+        let row =
+            [said.word.clone(), text(change.as_deref().unwrap_or("not known")), told.join(" ")]
+                .join(" | ");
+        let _ = writeln!(part, "| {} **{number}** {word} | {row} |", sign(*tone));
+    }
+    part + &match n_left_out + n_skipped {
+        0 => String::new(),
+        n => format!("\n{} left out\n", counted(n, "earlier round is", "earlier rounds are")),
+    }
 }
 
 fn more(n: usize, most: usize) -> String {

@@ -3,10 +3,11 @@
 use super::history::Worth;
 use super::line::Line;
 use super::words::{self, LONG, SHORT, counted, grouped, lasted, rounded, share};
-use super::{Evidence, Gauge, Outcome, Report, TaskShown, Tone};
-use super::{history, spent, timeline, trouble};
+use super::{Evidence, Gauge, Outcome, Report, Rounds, TaskShown, Tone, VersionSeen};
+use super::{history, of_refinement, spent, timeline, trouble};
 use crate::graph::{self, Graph, Standing as TaskStanding};
 use crate::receipt::Standing;
+use crate::refine::state::Session;
 use crate::state::{Criterion, EndingKind, LoopState, Phase, Task};
 use crate::{plain, ralplan, refusal, say};
 use jiff::Timestamp;
@@ -33,6 +34,8 @@ pub struct LoopSeen<'a> {
     pub criteria: Vec<(Standing, Vec<String>)>,
     /// Signals of the person that the conversation has not heard.
     pub n_signals: usize,
+    /// The session that a conversation refines, with the versions of its plan.
+    pub refinement: Option<(Session, Vec<VersionSeen>)>,
     /// What a person would do next.
     pub next: String,
     /// The time.
@@ -77,6 +80,7 @@ pub fn of_loop(seen: &LoopSeen<'_>) -> Report {
         evidence: evidence(seen),
         notes: notes(seen),
         next: words::line(&seen.next, LONG),
+        rounds: rounds(seen),
         history: history::of(state, lines, &standings),
         tasks,
         n_tasks_left_out,
@@ -87,6 +91,14 @@ pub fn of_loop(seen: &LoopSeen<'_>) -> Report {
         trouble: trouble::of(state, lines, seen.n_unreadable, until),
         made_at: state.ending.is_none().then_some(*now),
     }
+}
+
+fn rounds(seen: &LoopSeen<'_>) -> Rounds {
+    let ended = seen.state.ending.as_ref().map(|ending| ending.at);
+    let rounds = seen.refinement.as_ref();
+    rounds.map_or_else(Rounds::default, |(session, versions)| {
+        of_refinement::until(session, versions, ended)
+    })
 }
 
 fn outcome(state: &LoopState) -> Outcome {

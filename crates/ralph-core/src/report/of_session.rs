@@ -71,6 +71,7 @@ pub fn of_session(seen: &SessionSeen<'_>) -> Report {
         evidence: Vec::new(),
         notes: notes(files),
         next: next(step),
+        rounds: super::Rounds::default(),
         history: super::History::default(),
         tasks,
         n_tasks_left_out,

@@ -10,7 +10,7 @@ use super::history::{Cell, Looked, Worth};
 use super::markup::Markup;
 use super::spent::Spent;
 use super::words::{self, counted, grouped, lasted, rounded, share};
-use super::{Evidence, Gauge, Report, Step, Tone, Trouble, Turn};
+use super::{Evidence, Gauge, Report, Round, Rounds, Step, Tone, Trouble, Turn};
 use crate::graph::Standing as TaskStanding;
 pub(super) use drawing::summary as tasks_summary;
 use glyph::Glyph;
@@ -75,6 +75,10 @@ fn of_main(main: &mut Markup, report: &Report) {
         card(main, "Evidence", "the last run of each acceptance command, made by Ralph", |card| {
             report.evidence.iter().for_each(|one| evidence(card, one));
         });
+    }
+    if !report.rounds.all.is_empty() {
+        let hint = format!("what each said, and the {} that were measured", report.rounds.unit);
+        card(main, "Rounds", &hint, |card| rounds(card, &report.rounds));
     }
     if !report.history.rows.is_empty() {
         card(main, "Criteria over time", "at the end of each iteration", |card| {
@@ -158,8 +162,11 @@ fn pill(to: &mut Markup, tone: Tone, word: &str, more: &str) {
 }
 
 fn card(main: &mut Markup, title: &'static str, hint: &str, inside: impl FnOnce(&mut Markup)) {
-    let class =
-        if matches!(title, "Timeline" | "In the way" | "Tasks") { "card long" } else { "card" };
+    let class = if matches!(title, "Timeline" | "In the way" | "Tasks" | "Rounds") {
+        "card long"
+    } else {
+        "card"
+    };
     main.within("section", &[("class", class)], |card| {
         card.within("header", &[], |header| {
             header.put("h2", "", title);
@@ -215,6 +222,47 @@ fn evidence(to: &mut Markup, one: &Evidence) {
             if !one.tail.is_empty() {
                 about.put("pre", "", &one.tail);
             }
+        });
+    });
+}
+
+fn rounds(card: &mut Markup, rounds: &Rounds) {
+    card.within("ul", &[("class", "spent")], |list| {
+        list.within("li", &[("class", "head")], |head| {
+            let measured = format!("{} measured", rounds.unit);
+            ["", "changes said", &measured].iter().for_each(|word| head.put("span", "", word));
+        });
+        for round in &rounds.all {
+            let title = format!("Round {}", round.number);
+            let numbers = [&round.said, &round.measured]
+                .map(|one| Some((one.share.unwrap_or_default(), one.word.clone())));
+            beside(list, (&round.number.to_string(), &title), numbers);
+        }
+    });
+    for round in &rounds.all {
+        of_round(card, round);
+    }
+    if rounds.n_left_out > 0 {
+        let left_out = counted(rounds.n_left_out, "earlier round is", "earlier rounds are");
+        card.put("p", "hint", &format!("{left_out} left out."));
+    }
+}
+
+fn of_round(to: &mut Markup, round: &Round) {
+    to.within("div", &[("class", "proof")], |proof| {
+        pill(proof, round.tone, round.word, "small");
+        proof.within("div", &[], |about| {
+            about.within("div", &[("class", "name")], |name| {
+                name.put("span", "id", &format!("Round {}", round.number));
+                name.words(&round.summary);
+            });
+            let mut said = vec![match &round.change {
+                Some(change) => format!("measured: {change}"),
+                None => "what changed could not be measured".to_owned(),
+            }];
+            said.extend(round.version.map(|number| format!("version {number}")));
+            said.extend(round.remarks.iter().map(|remark| (*remark).to_owned()));
+            about.put("div", "said", &said.join("; "));
         });
     });
 }
@@ -318,14 +366,17 @@ fn spent(card: &mut Markup, report: &Report) {
 }
 
 fn measures(list: &mut Markup, one: &Spent, longest: u64, most: u64) {
+    let tokens = one.tokens.filter(|_| most > 0);
+    let tokens = tokens.map(|tokens| (share(tokens, most), rounded(tokens)));
+    let time = Some((share(one.took_ms, longest), lasted(one.took_ms)));
+    beside(list, (&one.short, &one.title), [time, tokens]);
+}
+
+/// Two numbers of one thing, each with a bar; one that is not known has none.
+fn beside(list: &mut Markup, (short, title): (&str, &str), numbers: [Option<(u8, String)>; 2]) {
     list.within("li", &[], |row| {
-        row.within("span", &[("class", "name"), ("title", &one.title)], |name| {
-            name.words(&one.short)
-        });
-        let tokens =
-            one.tokens.filter(|_| most > 0).map(|tokens| (share(tokens, most), rounded(tokens)));
-        let time = Some((share(one.took_ms, longest), lasted(one.took_ms)));
-        for (tone, measure) in [(Tone::Live, time), (Tone::Quiet, tokens)] {
+        row.within("span", &[("class", "name"), ("title", title)], |name| name.words(short));
+        for (tone, measure) in [Tone::Live, Tone::Quiet].into_iter().zip(numbers) {
             let class = format!("measure {}", tone.word());
             row.within("span", &[("class", &class)], |to| {
                 if let Some((share, said)) = measure {

@@ -2,6 +2,9 @@ use super::history::{Looked, Worth};
 use super::line::{Line, Record};
 use super::*;
 use crate::receipt::{Proof, Receipt, Standing};
+use crate::refine::measure::{Measured, PlanChange};
+use crate::refine::state::{Entry, Open, Session};
+use crate::refine::{self, PlanAfter};
 use crate::state::{Criterion, EndingKind, LoopState, Phase, Task, TaskStatus};
 use crate::stop::{self, Seen};
 use crate::token;
@@ -84,7 +87,16 @@ fn stop(state: &mut LoopState, second: i64, tree: &str, passed: Option<bool>) ->
 fn report(state: &LoopState, lines: Vec<Line>, criteria: &[Standing]) -> Report {
     let criteria = criteria.iter().map(|standing| (*standing, Vec::new())).collect();
     let next = "`ralph status` shows it".to_owned();
-    of_loop(&LoopSeen { state, lines, n_unreadable: 0, criteria, n_signals: 0, next, now: at(900) })
+    of_loop(&LoopSeen {
+        state,
+        lines,
+        n_unreadable: 0,
+        criteria,
+        n_signals: 0,
+        refinement: None,
+        next,
+        now: at(900),
+    })
 }
 
 /// The words of the only criterion over time; one that nobody looked at stands in brackets.
@@ -230,4 +242,151 @@ fn no_text_becomes_markup() {
     }
     let page = page::render(&report);
     assert_eq!(page.matches("</style>").count(), 1);
+}
+
+/// A session whose rounds say and change so much.
+fn refined(rounds: &[(Option<u32>, Option<u64>)]) -> Session {
+    let entry = |(at, (changes, lines)): (usize, &(Option<u32>, Option<u64>))| Entry {
+        iteration: at as u32 + 1,
+        changes: *changes,
+        measured: lines.map(|lines| Measured::Plan(PlanChange { lines, ..PlanChange::default() })),
+        ended_at: Some(at_minute(at)),
+        ..Entry::default()
+    };
+    Session {
+        history: rounds.iter().enumerate().map(entry).collect(),
+        iterations_completed: rounds.len() as u32,
+        ..Session::new(refine::Mode::Plan, "p.md", refine::Settings::default(), at(0))
+    }
+}
+
+fn at_minute(minute: usize) -> Timestamp {
+    at(60 * (minute as i64 + 1))
+}
+
+fn of(session: &Session, activity: Activity, versions: Vec<VersionSeen>) -> Report {
+    of_refinement(&RefinementSeen {
+        name: "api",
+        word: "api",
+        session,
+        versions,
+        activity,
+        now: at(9_000),
+    })
+}
+
+#[test]
+fn a_round_is_what_was_known_of_it_and_counts_towards_a_plateau_as_the_rule_says() {
+    let mut session = refined(&[
+        (Some(4), Some(20)),
+        (Some(1), Some(6)),
+        (None, Some(1)),
+        (Some(0), None),
+        (Some(2), Some(3)),
+        (Some(1), Some(5)),
+        (Some(0), Some(0)),
+    ]);
+    session.history[1].plan = PlanAfter::Declined;
+    let report = of(&session, Activity::Nobody, Vec::new());
+    let told: Vec<_> = report.rounds.all.iter().map(|one| (one.word, &*one.said.word)).collect();
+    assert_eq!(
+        told,
+        [
+            ("changed", "4"),
+            ("declined", "1"),
+            ("unknown", "unknown"),
+            ("unknown", "0"),
+            ("changed", "2"),
+            ("settling", "1"),
+            ("settling", "0"),
+        ]
+    );
+    let shares: Vec<_> = report.rounds.all.iter().map(|one| one.measured.share).collect();
+    let hundredths = [100, 30, 5, 0, 15, 25, 0].map(Some);
+    assert_eq!(shares[..3], hundredths[..3]);
+    assert_eq!((shares[3], &shares[4..]), (None, &hundredths[4..]), "what is not known has no bar");
+    assert_eq!(report.gauges[3].value, "2");
+}
+
+#[test]
+fn a_refinement_stands_where_its_session_says_and_whoever_is_at_it() {
+    let none = || Activity::Nobody;
+    let runs = || Activity::Runs("running in tmux refine-api".to_owned());
+    let check = |status: refine::Status, activity, word: &str, tone, next: &str| {
+        let mut session = refined(&[(Some(0), Some(0)); 5]);
+        session.round = Some(Open { iteration: 6, ..Open::default() });
+        session.status = status;
+        let report = of(&session, activity, Vec::new());
+        assert_eq!((report.outcome.word.as_str(), report.outcome.tone), (word, tone));
+        assert!(report.next.contains(next), "{word}: {}", report.next);
+        assert_eq!(report.made_at.is_none(), session.status.is_over());
+    };
+    use refine::Status::{Cancelled, Interrupted, MaxIterations, Plateau, Running};
+    check(Plateau, none(), "plateau", Tone::Good, "`ralph build`");
+    check(Cancelled, none(), "cancelled", Tone::Quiet, "`ralph refine history --session api`");
+    let more = "`ralph refine loop --session api --max-iterations 10`";
+    check(MaxIterations, none(), "max iterations", Tone::Warn, more);
+    check(Interrupted, none(), "interrupted", Tone::Warn, "`ralph refine loop --session api`");
+    check(Running, none(), "interrupted", Tone::Warn, "`ralph refine loop --session api`");
+    check(Running, runs(), "running in tmux refine-api", Tone::Live, "`ralph refine status");
+    check(
+        Running,
+        Activity::Pauses,
+        "paused in a conversation",
+        Tone::Warn,
+        "/ralph in its session",
+    );
+    let mut early = refined(&[(Some(0), Some(0)); 3]);
+    early.status = Plateau;
+    let report = of(&early, none(), Vec::new());
+    assert!(
+        report.notes[0].contains("came early") && report.next.contains("/plan-refinery review")
+    );
+}
+
+/// However long it was, and whatever stands in it.
+#[test]
+fn ten_thousand_rounds_are_bounded_and_no_text_of_them_acts() {
+    let evil = format!("</style><script>\u{1b}[2J`|{}", "x".repeat(1 << 12));
+    let mut session = refined(&vec![(Some(3), Some(9)); 10_000]);
+    session.history.iter_mut().for_each(|entry| entry.summary.clone_from(&evil));
+    session.plan_file.clone_from(&evil);
+    session.status = refine::Status::Other(evil.clone());
+    let version = |number: usize| VersionSeen {
+        number: number as u32,
+        round: number as u32,
+        is_written: true,
+        what: evil.clone(),
+        at: at_minute(number),
+    };
+    let report = of(&session, Activity::Runs(evil.clone()), (1..10_000).map(version).collect());
+    assert_eq!((report.rounds.all.len(), report.rounds.n_left_out), (60, 9_940));
+    assert_eq!(report.rounds.all[59].version, None, "of the last round none is kept");
+    assert_eq!(report.rounds.all[58].version, Some(9_999));
+    let steps: usize = report.timeline.iter().map(|turn| turn.steps.len()).sum();
+    assert_eq!((steps, report.n_left_out), (300, 19_699));
+    for (form, most) in [(page::render(&report), 500_000), (markdown::render(&report), 60_000)] {
+        assert!(form.len() < most, "{} letters", form.len());
+        assert!(form.contains("left out") && !form.contains("<script"));
+        let acts = |letter: char| crate::plain::acts(letter) && letter != '\n';
+        assert!(!form.contains(acts), "a letter of it acts");
+    }
+}
+
+#[test]
+fn the_loop_of_a_conversation_tells_of_the_rounds_until_it_ended() {
+    let session = refined(&[(Some(4), Some(20)), (Some(3), Some(9)), (Some(2), Some(4))]);
+    let mut state = looping(&[]);
+    let rounds = |state: &LoopState| {
+        let refinement = Some((session.clone(), Vec::new()));
+        let next = String::new();
+        let (lines, criteria) = (Vec::new(), Vec::new());
+        let (n_unreadable, n_signals, now) = (0, 0, at(900));
+        let seen =
+            LoopSeen { state, lines, n_unreadable, criteria, n_signals, refinement, next, now };
+        of_loop(&seen).rounds.all.len()
+    };
+    assert_eq!(rounds(&state), 3);
+    state.end(EndingKind::MaxIterations, "full", at(120));
+    assert_eq!(rounds(&state), 2);
 }

@@ -86,7 +86,7 @@ enum Command {
     Explain(explain::Args),
     /// Decide a recorded loop again by the rules of today, and show every difference
     Replay(replay::Args),
-    /// Say what became of a loop or a session: Markdown for a pull request, or a page
+    /// Say what became of a loop, a session or a refinement: Markdown for a pull request, or a page
     Report(report::Args),
     /// Look back at the moments at which all criteria held, and bring one back
     #[command(subcommand)]

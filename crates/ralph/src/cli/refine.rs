@@ -6,6 +6,7 @@ mod inside;
 mod look;
 mod notice;
 pub(crate) mod prompt;
+pub(super) mod report;
 mod run;
 mod session;
 mod versions;

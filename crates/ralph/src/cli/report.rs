@@ -1,4 +1,4 @@
-//! `ralph report`: what became of a loop or a session, as Markdown for a pull request or as one page.
+//! `ralph report`: what became of a loop, a session or a refinement, as Markdown for a pull request or as one page.
 //!
 //! The Markdown goes to standard output. The page goes to a file, in one step; what stands there already is
 //! replaced only if it is such a page, so that a slip of the hand costs nobody a file.
@@ -6,12 +6,15 @@
 use super::exit::{Exit, bad_state, refused};
 use super::explain;
 use super::here::Here;
+use super::refine::report as refine;
 use super::screen::{self, visible};
 use super::session::Place;
 use super::status::looked::Looked;
 use super::status::text::next;
 use super::which::{self, Which};
+use crate::driver::quoted;
 use anyhow::{Context, Result};
+use ralph_core::refine::state::refused_name;
 use ralph_core::report::line::{Line, Record};
 use ralph_core::report::{LoopSeen, Report, markdown, of_loop, page};
 use ralph_io::journal::{self, Entry};
@@ -22,14 +25,17 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// The loop of this id, live or ended
-    #[arg(value_name = "LOOP", conflicts_with_all = ["session", "id"])]
+    #[arg(value_name = "LOOP", conflicts_with_all = ["session", "id", "refine"])]
     loop_id: Option<String>,
     /// The loop of this session of Claude Code
-    #[arg(long, value_name = "ID", conflicts_with = "id")]
+    #[arg(long, value_name = "ID", conflicts_with_all = ["id", "refine"])]
     session: Option<String>,
     /// An orchestrated session, by its name
-    #[arg(long, value_name = "ID")]
+    #[arg(long, value_name = "ID", conflicts_with = "refine")]
     id: Option<String>,
+    /// A refinement, by the name of its session
+    #[arg(long, value_name = "NAME")]
+    refine: Option<String>,
     /// Write a page to this file instead; `-` prints it
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
@@ -41,9 +47,10 @@ const LOOKED_AT: usize = 1_000;
 /// Makes the report and puts it where it was asked for.
 pub(crate) fn run(args: &Args) -> Result<Exit> {
     let here = Here::gather()?;
-    let report = match &args.id {
-        Some(name) => Place::gather(here)?.report(name)?,
-        None => of_a_loop(here, args)?,
+    let report = match (&args.id, &args.refine) {
+        (Some(name), _) => Place::gather(here)?.report(name)?,
+        (None, Some(name)) => refine::of(&here, name)?,
+        (None, None) => of_a_loop(here, args)?,
     };
     match &args.html {
         None => screen::print(&markdown::render(&report))?,
@@ -58,7 +65,7 @@ fn of_a_loop(here: Here, args: &Args) -> Result<Report> {
     let found = match which::recent(&here, &which) {
         Ok(found) => found,
         Err(error) if which.is_named() => return Err(error),
-        Err(error) => return Err(or_a_session(here, error)),
+        Err(error) => return Err(or_another(here, error)),
     };
     let looked = Looked::at(found);
     let journal = journal::load(looked.file.folder()).map_err(bad_state)?;
@@ -71,6 +78,7 @@ fn of_a_loop(here: Here, args: &Args) -> Result<Report> {
             .map(|one| (looked.standing(one), looked.changed(one).to_vec()))
             .collect(),
         n_signals: looked.signals_waiting(),
+        refinement: refine::of_loop(&here, &looked.state),
         next: next(&looked),
         now: here.now,
     }))
@@ -85,11 +93,19 @@ fn line(entry: Entry) -> Line {
     Line { at, event, decision, why, position, seen, record, took_us, rows }
 }
 
-/// Where there is no loop, a session may be meant.
-fn or_a_session(here: Here, error: anyhow::Error) -> anyhow::Error {
+/// Where there is no loop, a session or a refinement may be meant.
+fn or_another(here: Here, error: anyhow::Error) -> anyhow::Error {
+    let refined = refine::names(&here).pop();
+    let refined = refined.filter(|name| refused_name(name).is_none()).map(|name| {
+        format!("for a refinement: `ralph report --refine {}`", visible(&quoted(&name)))
+    });
     let names = Place::gather(here).map(|place| place.names()).unwrap_or_default();
-    let Some(last) = names.last() else { return error };
-    refused(Exit::No, format!("{error:#}; for a session: `ralph report --id {last}`"))
+    let session = names.last().map(|last| format!("for a session: `ralph report --id {last}`"));
+    let meant: Vec<String> = session.into_iter().chain(refined).collect();
+    if meant.is_empty() {
+        return error;
+    }
+    refused(Exit::No, format!("{error:#}; {}", meant.join("; ")))
 }
 
 fn write(file: &Path, page: &str) -> Result<()> {

@@ -13,6 +13,7 @@ use crate::refine::artefact::Artefact;
 use anyhow::Result;
 use ralph_core::refine::state::{Document, Session};
 use ralph_core::refine::{MOST_IN_FOREGROUND, Mode, Status, foreground, say};
+use ralph_core::report::Activity;
 use ralph_core::state::{EndingKind, LoopState, Mode as LoopMode};
 use ralph_hooks::{cancel, refine};
 use ralph_io::client;
@@ -32,12 +33,13 @@ fn name_of(state: &LoopState) -> Option<&str> {
     state.refine.as_ref().map(|refining| refining.name.as_str())
 }
 
-/// How a conversation stands that refines this session; none where there is none.
-pub(super) fn standing(here: &Here, name: &str) -> Option<&'static str> {
-    live(here, name).map(|found| match found.state.is_running() {
-        true => "running in a conversation",
-        false => "paused in a conversation",
-    })
+/// Whether a conversation refines this session.
+pub(super) fn activity(here: &Here, name: &str) -> Activity {
+    match live(here, name).map(|found| found.state.is_running()) {
+        Some(true) => Activity::Runs("running in a conversation".to_owned()),
+        Some(false) => Activity::Pauses,
+        None => Activity::Nobody,
+    }
 }
 
 /// Refused where another conversation refines this thing, under whatever name.

@@ -7,6 +7,7 @@ use crate::cli::screen::{self, visible};
 use anyhow::Result;
 use ralph_core::refine::state::Session;
 use ralph_core::refine::{Mode, Status as Standing, picture, say};
+use ralph_core::report::Activity;
 use ralph_io::refine::Place;
 use serde_json::json;
 
@@ -90,18 +91,27 @@ fn standing(here: &Here, place: &Place, name: &str, found: &Session) -> String {
 
 /// Running is said of one that somebody runs; who was killed could not say so any more.
 fn word(here: &Here, place: &Place, name: &str, found: &Session) -> String {
-    match (&found.status, session::is_held(place, found)) {
-        (Standing::Running, true) => match background::of(place, name) {
-            Some(tmux) => format!("running in tmux {tmux}"),
-            None => "running".to_owned(),
-        },
-        (Standing::Running, false) if let Some(of) = conversation::standing(here, name) => {
-            of.to_owned()
-        }
-        (Standing::Running, false) if found.round.is_some() => "interrupted".to_owned(),
-        (Standing::Running, false) => "resting".to_owned(),
+    match (&found.status, activity(here, place, name, found)) {
+        (Standing::Running, Activity::Runs(how)) => how,
+        (Standing::Running, Activity::Pauses) => "paused in a conversation".to_owned(),
+        (Standing::Running, Activity::Nobody) if found.round.is_some() => "interrupted".to_owned(),
+        (Standing::Running, Activity::Nobody) => "resting".to_owned(),
         (status, _) => status.to_string(),
     }
+}
+
+/// Who is at it.
+pub(super) fn activity(here: &Here, place: &Place, name: &str, found: &Session) -> Activity {
+    if found.status != Standing::Running {
+        return Activity::Nobody;
+    }
+    if session::is_held(place, found) {
+        return Activity::Runs(match background::of(place, name) {
+            Some(tmux) => format!("running in tmux {tmux}"),
+            None => "running".to_owned(),
+        });
+    }
+    conversation::activity(here, name)
 }
 
 fn as_json(here: &Here, place: &Place, name: &str, found: &Session) -> serde_json::Value {

@@ -57,16 +57,21 @@ pub(super) fn history(here: &Here, args: &History) -> Result<Exit> {
         screen::print(&visible(&line))?;
     }
     for version in place.versions(&name).list().map_err(bad_state)? {
-        let what = match version.what {
-            What::Found => format!("the plan before round {}", version.round),
-            What::Round => format!("the plan after round {}", version.round),
-            What::Aside => format!("what round {} wrote, which is not the plan", version.round),
-            What::Replaced => "the plan before a version was restored".to_owned(),
-            What::Other => "of a newer version of ralph".to_owned(),
-        };
+        let what = of(&version);
         screen::print(&format!("version {}  {}  {what}", version.number, at(version.at)))?;
     }
     Ok(Exit::Done)
+}
+
+/// Where a version comes from, in words.
+pub(super) fn of(version: &Version) -> String {
+    match version.what {
+        What::Found => format!("the plan before round {}", version.round),
+        What::Round => format!("the plan after round {}", version.round),
+        What::Aside => format!("what round {} wrote, which is not the plan", version.round),
+        What::Replaced => "the plan before a version was restored".to_owned(),
+        What::Other => "of a newer version of ralph".to_owned(),
+    }
 }
 
 pub(super) fn diff(here: &Here, args: &Diff) -> Result<Exit> {

@@ -1,0 +1,63 @@
+//! What a report needs of a refinement: its session, and the versions of its plan.
+
+use super::{look, session, versions};
+use crate::cli::exit::bad_state;
+use crate::cli::here::Here;
+use anyhow::Result;
+use ralph_core::refine::state::Session;
+use ralph_core::report::{RefinementSeen, Report, VersionSeen, of_refinement};
+use ralph_core::state::LoopState;
+use ralph_io::refine::{Place, Version, What};
+use std::path::Path;
+
+/// The report of the session of this name.
+///
+/// # Errors
+/// When there is none, or it cannot be read.
+pub(in crate::cli) fn of(here: &Here, name: &str) -> Result<Report> {
+    let place = Place::of(&here.home, &here.root);
+    let (name, found) = session::one(&place, Some(name), |_| true)?;
+    let mut versions = seen(&place, &name)?;
+    if found.status.is_over() {
+        // What a person restores later is no part of it: of what is over the report stays the same.
+        versions.retain(|version| version.round > 0 || Some(version.at) <= found.ended_at);
+    }
+    Ok(of_refinement(&RefinementSeen {
+        name: &name,
+        word: &session::word(&name),
+        session: &found,
+        versions,
+        activity: look::activity(here, &place, &name, &found),
+        now: here.now,
+    }))
+}
+
+/// The names of the project's sessions, the last one last.
+pub(in crate::cli) fn names(here: &Here) -> Vec<String> {
+    let document = Place::of(&here.home, &here.root).document().unwrap_or_default();
+    document.sessions().map(|(name, _)| name.to_owned()).collect()
+}
+
+/// What a conversation has refined in this loop, as far as it can be read: without it the loop has its report
+/// all the same.
+pub(in crate::cli) fn of_loop(
+    here: &Here,
+    state: &LoopState,
+) -> Option<(Session, Vec<VersionSeen>)> {
+    let name = &state.refine.as_ref()?.name;
+    let place = Place::of(&here.home, Path::new(&state.project_root));
+    let session = place.document().ok()?.session(name).ok()??;
+    Some((session, seen(&place, name).unwrap_or_default()))
+}
+
+fn seen(place: &Place, name: &str) -> Result<Vec<VersionSeen>> {
+    let list = place.versions(name).list().map_err(bad_state)?;
+    let seen = |version: &Version| VersionSeen {
+        number: version.number,
+        round: version.round,
+        is_written: matches!(version.what, What::Round | What::Aside),
+        what: versions::of(version),
+        at: version.at,
+    };
+    Ok(list.iter().map(seen).collect())
+}
