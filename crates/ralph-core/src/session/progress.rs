@@ -3,7 +3,9 @@
 //! People and agents write it by hand. So it is read line by line, and changed line by line: what is
 //! not the entry in question keeps its prose, its order, its comments and its line endings.
 
+mod doubled;
 mod edit;
+mod join;
 mod lines;
 mod repair;
 mod status;
@@ -13,7 +15,7 @@ pub use repair::{Repaired, repair};
 pub use status::Status;
 
 use lines::Kind;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// A progress document as it was read.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -97,7 +99,7 @@ pub struct Damage {
     pub line: usize,
     /// What is wrong with it, and what to write instead.
     pub what: String,
-    /// False in the table of iterations, on which nothing depends.
+    /// False in the legend and in the table of iterations, on which nothing depends.
     pub matters: bool,
 }
 
@@ -105,10 +107,12 @@ impl Progress {
     /// Reads a document. It can always be read: what is wrong is in [`Progress::damage`].
     pub fn parse(text: &str) -> Progress {
         let mut progress = Progress::default();
-        for (number, kind) in lines::read(text) {
+        let lines = lines::read(text);
+        progress.damage.extend(doubled::elsewhere(&lines));
+        for (number, kind) in lines {
             progress.take(number, kind);
         }
-        progress.damage.extend(doubled(&progress.sections));
+        progress.damage.extend(doubled::in_sections(&progress.sections));
         progress.damage.sort_by_key(|damage| damage.line);
         progress
     }
@@ -137,7 +141,7 @@ impl Progress {
                 .push(Row { iteration, status, tasks, feedbacks, line }),
             Kind::Damaged(what) => self.damage.push(Damage { line, what, matters: true }),
             Kind::DamagedRow(what) => self.damage.push(Damage { line, what, matters: false }),
-            Kind::Other => {}
+            Kind::TableHead | Kind::Other => {}
         }
     }
 
@@ -207,27 +211,19 @@ impl Entry {
         let (_, rest) = lower.split_once("cycle")?;
         let digits = rest.trim_start_matches([' ', '=', ':']);
         let end = digits.find(|letter: char| !letter.is_ascii_digit()).unwrap_or(digits.len());
-        digits[..end].parse().ok()
+        digits[..end].parse().ok().filter(|cycle| *cycle > 0)
     }
 }
 
-fn doubled(sections: &[Section]) -> Vec<Damage> {
-    let mut found = Vec::new();
-    for section in sections.iter().filter(|section| section.part == Part::Implementation) {
-        for (at, entry) in section.entries.iter().enumerate() {
-            if let Some(first) = section.entries[..at].iter().find(|other| other.id == entry.id) {
-                found.push(Damage {
-                    line: entry.line,
-                    what: format!(
-                        "{} stands in line {} as well; leave one of the two",
-                        entry.id, first.line
-                    ),
-                    matters: true,
-                });
-            }
-        }
-    }
-    found
+/// Which cycle of questions an entry of a section is: the one it names, else the next that no other of its kind
+/// names.
+pub fn cycle(entries: &[&Entry], at: usize) -> u32 {
+    let of_kind = || entries.iter().filter(|other| other.id == entries[at].id);
+    let named: HashSet<u32> = of_kind().filter_map(|other| other.cycle()).collect();
+    let unnamed = entries[..at].iter().filter(|other| other.id == entries[at].id);
+    let before = unnamed.filter(|other| other.cycle().is_none()).count();
+    let by_place = || (1..u32::MAX).filter(|cycle| !named.contains(cycle)).nth(before);
+    entries[at].cycle().or_else(by_place).unwrap_or(u32::MAX)
 }
 
 #[cfg(test)]

@@ -200,6 +200,19 @@ mod tests {
     }
 
     #[test]
+    fn a_section_that_stands_twice_stands_once_and_the_session_goes_on() {
+        let mut session = Session::planned(TASKS);
+        let before = session.text("progress.md").to_owned();
+        let text = format!("{before}\n## Planning Progress (Iteration 1)\n- [x] plan-init\n");
+        session.file("progress.md", &text);
+        assert!(is_invalid(&validate(&session.seen)));
+        let mended = repair(&session.seen, now());
+        assert_eq!(mended.left, []);
+        assert_eq!(mended.after.text(Place::Progress).map(str::trim_end), Some(before.trim_end()));
+        assert_eq!(repair(&mended.after, now()).done, [], "again");
+    }
+
+    #[test]
     fn without_progress_each_task_is_as_far_as_its_last_report_shows() {
         let mut session = Session::planned(TASKS);
         session.file("reports/task-1-report.md", &report("task-1", 1, Some("Failed")));

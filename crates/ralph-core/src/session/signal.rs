@@ -137,7 +137,8 @@ pub fn is_for_router(content: &str) -> bool {
 /// What agents were told, as the signals that it came from.
 pub fn parts(told: &str) -> Vec<(Word, String)> {
     let mut parts: Vec<(Word, String)> = Vec::new();
-    for line in told.lines() {
+    // Not by `lines`: a `\r` before the end of a line is part of what was said.
+    for line in told.split('\n').filter(|_| !told.is_empty()) {
         let begins = [Word::Steer, Word::Info].into_iter().find_map(|word| {
             let text = line.strip_prefix(word.as_str())?.strip_prefix(": ")?;
             Some((word, text.to_owned()))
@@ -219,6 +220,8 @@ mod tests {
             .map(|((word, text), name)| Signal { name: name.to_owned(), word, text })
             .collect();
         assert_eq!(again, all);
+        let told = "STEER: a\r\nof two lines\n\nand more";
+        assert_eq!(parts(told), [(Word::Steer, "a\r\nof two lines\n\nand more".to_owned())]);
         assert_eq!(parts("x"), [(Word::Info, "x".to_owned())]);
         assert_eq!(parts(""), []);
     }

@@ -186,6 +186,22 @@ mod tests {
     }
 
     #[test]
+    fn a_section_that_stands_twice_is_invalid_and_told_with_its_line() {
+        let mut session = Session::planned(&[("task-1", &[])]);
+        let copy = "## Implementation Progress (Iteration 1)\n- [x] task-1\n\n## Iterations";
+        session.edit("progress.md", "## Iterations", copy);
+        check(
+            &session,
+            &[
+                "progress.md:20: the section `## Implementation Progress (Iteration 1)` stands in line 17 as well; \
+                 put its entries there",
+                "progress.md:21: task-1 stands in line 18 as well; leave one of the two",
+            ],
+        );
+        assert!(is_invalid(&validate(&session.seen)));
+    }
+
+    #[test]
     fn what_blocks_a_task_is_told_with_its_place() {
         let mut session = Session::planned(&[
             ("task-1", &["task-2"]),

@@ -18,7 +18,7 @@ pub(super) fn batching(view: &View<'_>) -> Turn {
     if let Some(add) = missing_entries(view) {
         return Turn::Move(vec![add]);
     }
-    if let Some(marks) = without_file(view) {
+    if let Some(marks) = without_file(view, &[]) {
         return Turn::Move(marks);
     }
     let wanted = Wanted::of(view.picture, view.progress);
@@ -53,12 +53,15 @@ pub(super) fn missing_entries(view: &View<'_>) -> Option<Change> {
     (!tasks.is_empty()).then_some(Change::Add { iteration: view.iteration, tasks })
 }
 
-/// A task without a file fails: nobody can carry out what is not defined.
-fn without_file(view: &View<'_>) -> Option<Vec<Change>> {
+/// A task without a file fails, also where whoever worked on it is gone: nobody can carry out what is not defined.
+fn without_file(view: &View<'_>, working: &[(&Entry, UnderWay)]) -> Option<Vec<Change>> {
     let tasks = view.progress.tasks();
+    let abandoned = working.iter().filter(|(_, how)| matches!(how, UnderWay::Abandoned));
     let lost = tasks
         .iter()
-        .filter(|entry| entry.status == Status::Open && view.picture.task(&entry.id).is_none());
+        .filter(|entry| entry.status == Status::Open)
+        .chain(abandoned.map(|(entry, _)| entry))
+        .filter(|entry| view.picture.task(&entry.id).is_none());
     let marks: Vec<Change> = lost
         .map(|entry| Change::Mark {
             task: entry.id.clone(),
@@ -120,7 +123,7 @@ pub(super) fn executing(view: &View<'_>) -> Turn {
         Ok(heard) => heard,
         Err(turn) => return turn,
     };
-    if let Some(marks) = without_file(view) {
+    if let Some(marks) = without_file(view, &working) {
         return Turn::Move(marks);
     }
     if let Some(marks) = too_early(view, &working) {

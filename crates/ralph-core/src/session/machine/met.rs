@@ -6,11 +6,10 @@
 use super::super::agents::Mode;
 use super::super::invocation::Invocation;
 use super::super::place::Place;
-use super::super::progress::{Entry, Progress, Status};
+use super::super::progress::{Entry, Progress, Status, cycle};
 use super::super::snapshot::{Picture, Snapshot};
 use super::super::state::Standing;
 use super::super::validate::{is_invalid, validate};
-use super::planning::cycle;
 
 /// True if the session, as it was found after the call, shows what the call was made for.
 pub fn met(after: &Snapshot, call: &Invocation) -> bool {

@@ -2,7 +2,7 @@
 
 use super::super::agents::Mode;
 use super::super::change::Change;
-use super::super::progress::{Entry, Status};
+use super::super::progress::{Entry, Status, cycle};
 use super::super::state::State;
 use super::give::give;
 use super::step::Act;
@@ -17,6 +17,10 @@ pub(super) fn initializing(view: &View<'_>) -> Turn {
     if is_done {
         return Turn::Move(vec![view.enter(State::Planning)]);
     }
+    lay_out(view)
+}
+
+fn lay_out(view: &View<'_>) -> Turn {
     let call = view.call(Mode::Initialize).with("USER_REQUEST", &view.seen.request).in_iteration();
     invoke(view, call)
 }
@@ -34,8 +38,9 @@ pub(super) fn planning(view: &View<'_>) -> Turn {
         Err(turn) => return turn,
     };
     let entries: Vec<&Entry> = view.progress.planning(view.iteration).collect();
-    if entries.iter().any(|entry| entry.id == "plan-init" && !entry.status.is_settled()) {
-        return initializing(view);
+    // Asked of these entries alone: INITIALIZING, which asks the first iteration's, might send it back here.
+    if stands(&entries, "plan-init") == Some(false) {
+        return lay_out(view);
     }
     for (at, entry) in entries.iter().enumerate().filter(|(_, entry)| !entry.status.is_settled()) {
         let mode = match entry.id.as_str() {
@@ -46,20 +51,13 @@ pub(super) fn planning(view: &View<'_>) -> Turn {
         let cycle = cycle(&entries, at);
         let most = view.picture.rails.max_cycles;
         if cycle > most {
-            let note = format!("cycle {cycle}, skipped: planning.max_cycles is {most}");
-            return Turn::Move(vec![Change::MarkPlanning {
-                iteration: view.iteration,
-                line: entry.line,
-                status: Status::Cancelled,
-                note: Some(note),
-            }]);
+            return Turn::Move(too_many(view, &entries));
         }
         let call = view.call(mode).cycle(cycle).in_iteration().with("SIGNAL", &heard.told);
         return view.told(invoke(view, call), heard);
     }
-    let breakdown = entries.iter().find(|entry| entry.id == "plan-breakdown");
     let is_broken_down =
-        breakdown.map_or(!view.picture.tasks.is_empty(), |entry| entry.status.is_settled());
+        stands(&entries, "plan-breakdown").unwrap_or(!view.picture.tasks.is_empty());
     if !is_broken_down {
         let call = view.call(Mode::TaskBreakdown).in_iteration().with("SIGNAL", &heard.told);
         return view.told(invoke(view, call), heard);
@@ -78,9 +76,26 @@ pub(super) fn planning(view: &View<'_>) -> Turn {
     Turn::Move(changes)
 }
 
-/// Which cycle an entry is: the one it names, else one more than there are of its kind before it.
-pub(super) fn cycle(entries: &[&Entry], at: usize) -> u32 {
-    let before = entries[..at].iter().filter(|other| other.id == entries[at].id).count();
-    let by_place = u32::try_from(before + 1).unwrap_or(u32::MAX);
-    entries[at].cycle().filter(|cycle| *cycle > 0).unwrap_or(by_place)
+/// True if a planning task is settled; of several, one is enough. None if there is none.
+fn stands(entries: &[&Entry], id: &str) -> Option<bool> {
+    let mut of_kind = entries.iter().filter(|entry| entry.id == id).peekable();
+    of_kind.peek()?;
+    Some(of_kind.any(|entry| entry.status.is_settled()))
+}
+
+/// Skips all cycles of questions beyond the bound, together: one by one could take more moves than there may be.
+fn too_many(view: &View<'_>, entries: &[&Entry]) -> Vec<Change> {
+    let most = view.picture.rails.max_cycles;
+    let asks = |entry: &Entry| matches!(entry.id.as_str(), "plan-brainstorm" | "plan-research");
+    let open =
+        entries.iter().enumerate().filter(|(_, entry)| !entry.status.is_settled() && asks(entry));
+    open.map(|(at, entry)| (cycle(entries, at), entry))
+        .filter(|(cycle, _)| *cycle > most)
+        .map(|(cycle, entry)| Change::MarkPlanning {
+            iteration: view.iteration,
+            line: entry.line,
+            status: Status::Cancelled,
+            note: Some(format!("cycle {cycle}, skipped: planning.max_cycles is {most}")),
+        })
+        .collect()
 }

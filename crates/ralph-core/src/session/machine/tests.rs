@@ -79,6 +79,55 @@ fn the_guardrails_bound_the_cycles() {
 }
 
 #[test]
+fn more_cycles_than_a_question_has_moves_are_skipped_together() {
+    let mut session = Session::initialized();
+    let many = "- [ ] plan-research\n".repeat(2 * MOST_MOVES);
+    session.edit("progress.md", "- [ ] plan-research\n", &many);
+    session.mark_planning("plan-brainstorm", "[x]");
+    for cycle in [1, 2] {
+        check(
+            &session,
+            State::Planning,
+            &[&format!("MODE: research\nCYCLE: {cycle}\nITERATION: 1")],
+        );
+        session.edit("progress.md", "[ ] plan-research", "[x] plan-research");
+    }
+    check(&session, State::Planning, &["MODE: TASK_BREAKDOWN\nITERATION: 1"]);
+    step(&mut session);
+    assert!(session.text("progress.md").contains("cycle 128, skipped: planning.max_cycles is 2"));
+}
+
+#[test]
+fn a_later_iteration_is_laid_out_by_its_own_entry() {
+    let mut session = Session::planned(&[("task-1", &[])]);
+    let sections = "## Planning Progress (Iteration 2)\n- [ ] plan-init\n\n\
+                    ## Implementation Progress (Iteration 2)\n\n## Iterations";
+    session.edit("progress.md", "## Iterations", sections);
+    session.edit("metadata.yaml", "iteration: 1", "iteration: 2");
+    session.state(State::Planning);
+    let prompt = "MODE: INITIALIZE\nUSER_REQUEST: Build a door\nITERATION: 2";
+    check(&session, State::Planning, &[prompt]);
+}
+
+#[test]
+fn what_stands_twice_is_mended_before_anything_else() {
+    let planned = || Session::planned(&[("task-1", &[])]);
+    let open = planned().text("progress.md").replace("[x] plan-init", "[ ] plan-init");
+    let mut sections = planned();
+    let text = format!("{}\n{open}", sections.text("progress.md"));
+    sections.file("progress.md", &text);
+    let mut entry = planned();
+    entry.edit("progress.md", "- [x] plan-init\n", "- [x] plan-init\n- [ ] plan-init\n");
+    for (session, line) in [(&mut sections, 36), (&mut entry, 13)] {
+        session.state(State::Planning);
+        let step = next(&session.seen, now());
+        assert_eq!(step.state, State::RepairState, "{}", step.act);
+        let told = format!("progress.md:{line}: plan-init stands in line 12 as well");
+        assert!(prompts(session)[0].contains(&told), "{:?}", prompts(session));
+    }
+}
+
+#[test]
 fn planning_without_a_task_is_an_error() {
     let session = Session::planned(&[]);
     let mut planning = session;
@@ -249,6 +298,19 @@ fn a_task_without_a_file_fails_and_those_behind_it_are_skipped() {
     let step = step(&mut session);
     assert_eq!(step.state, State::SessionReview);
     assert!(step.findings.iter().any(|one| one.what.contains("task-1 has no file")));
+}
+
+#[test]
+fn a_task_without_a_file_is_not_carried_out_again_when_its_executor_is_gone() {
+    let mut session = Session::planned(&[("task-1", &[])]);
+    session.edit("progress.md", "[ ] task-1\n", "[x] task-1\n- [/] task-9\n");
+    session.seen.running = Some(Vec::new());
+    step(&mut session);
+    assert!(
+        session.text("progress.md").contains("- [F] task-9 (blocker: Task definition missing)\n"),
+        "{}",
+        session.text("progress.md")
+    );
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! Changes to a progress document: one line, or one section, and nothing else.
 
+use super::lines::{self, Kind};
 use super::{Entry, Part, Progress, Row, Status};
 use std::fmt::Write;
 
@@ -112,24 +113,26 @@ pub fn set_row(text: &str, row: &Row) -> String {
         "| Iteration | Status | Tasks | Feedbacks |\n|-----------|--------|-------|-----------|\n";
     match (iterations_line(text), rows.iter().rfind(|old| old.iteration < *iteration)) {
         (Some(_), Some(last)) => insert(text, last.line, &written),
-        (Some(heading), None) => {
-            let lines: Vec<&str> = text.split('\n').collect();
-            let table = lines[heading..].iter().take_while(|line| !line.starts_with('#'));
-            let last =
-                table.enumerate().filter(|(_, line)| line.trim_start().starts_with('|')).last();
-            match last {
-                Some((at, _)) => insert(text, heading + at + 1, &written),
-                None => insert(text, heading, &format!("{head}{written}")),
-            }
-        }
+        (Some(heading), None) => match last_of_table(text, heading) {
+            Some(line) => insert(text, line, &written),
+            None => insert(text, heading, &format!("{head}{written}")),
+        },
         (None, _) => append(text, &format!("## Iterations\n{head}{written}")),
     }
 }
 
 fn iterations_line(text: &str) -> Option<usize> {
-    super::lines::read(text).into_iter().find_map(|(number, kind)| {
-        (kind == super::lines::Kind::IterationsHeading).then_some(number)
-    })
+    let mut read = lines::read(text).into_iter();
+    read.find_map(|(number, kind)| (kind == Kind::IterationsHeading).then_some(number))
+}
+
+/// The last line of the table below this heading; a row in an example is none of it.
+fn last_of_table(text: &str, heading: usize) -> Option<usize> {
+    let end = lines::section_end(text, heading);
+    let is_of_table =
+        |kind: &Kind| matches!(kind, Kind::TableHead | Kind::Row { .. } | Kind::DamagedRow(_));
+    let table = lines::read(text).into_iter().filter(|(_, kind)| is_of_table(kind));
+    table.map(|(number, _)| number).rfind(|number| (heading..end).contains(number))
 }
 
 /// Puts a block behind a line, in the document's own line ending.
@@ -159,7 +162,7 @@ fn append(text: &str, block: &str) -> String {
     let lines = text.split_inclusive('\n').count();
     let text =
         if text.is_empty() || text.ends_with('\n') { text.to_owned() } else { format!("{text}\n") };
-    let ends = super::lines::left_open(&text);
+    let ends = lines::left_open(&text);
     let gap = if ends.is_empty() { gap } else { "\n" };
     insert(&text, lines, &format!("{ends}{gap}{block}"))
 }

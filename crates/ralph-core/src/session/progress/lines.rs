@@ -9,10 +9,24 @@ pub(super) enum Kind {
     Header,
     LegendHeading,
     Legend(Status),
-    SectionHeading { part: Part, iteration: u32 },
-    Entry { id: String, status: Status, note: String },
+    SectionHeading {
+        part: Part,
+        iteration: u32,
+    },
+    Entry {
+        id: String,
+        status: Status,
+        note: String,
+    },
     IterationsHeading,
-    Row { iteration: u32, status: String, tasks: String, feedbacks: String },
+    /// The names of the columns, or the rule below them.
+    TableHead,
+    Row {
+        iteration: u32,
+        status: String,
+        tasks: String,
+        feedbacks: String,
+    },
     Damaged(String),
     DamagedRow(String),
     Other,
@@ -43,6 +57,25 @@ pub(super) fn read(text: &str) -> Vec<(usize, Kind)> {
             (at + 1, kind)
         })
         .collect()
+}
+
+/// The number of the line behind the section of this heading: of the next heading, or one more than there are lines.
+pub(super) fn section_end(text: &str, heading_line: usize) -> usize {
+    let mut hidden = Hidden::default();
+    let mut end = 1;
+    for line in text.trim_start_matches('\u{feff}').split('\n').map(str::trim_end) {
+        let is_shown = !hidden.hides(line);
+        if end > heading_line && is_shown && heading(line).is_some_and(|(depth, _)| ends(depth)) {
+            return end;
+        }
+        end += 1;
+    }
+    end
+}
+
+/// A deeper heading divides a section; it does not end it.
+fn ends(depth: usize) -> bool {
+    depth <= 2
 }
 
 /// Fenced blocks and comments: examples of entries, not entries.
@@ -109,8 +142,7 @@ fn fence(start: &str) -> Option<(char, usize)> {
 fn kind(line: &str, within: &mut Within) -> Kind {
     if let Some(heading) = heading(line) {
         let kind = heading_kind(heading);
-        // A deeper heading divides a section; it does not end it.
-        if heading.0 <= 2 {
+        if ends(heading.0) {
             *within = match &kind {
                 Kind::LegendHeading => Within::Legend,
                 Kind::SectionHeading { .. } => Within::Section,
@@ -162,6 +194,11 @@ fn iteration(text: &str) -> Option<u32> {
 fn legend(line: &str) -> Option<Status> {
     let open = line.find('[')?;
     Status::of(line.get(open..open + 3)?)
+}
+
+/// True if the line is an entry, where a section has it.
+pub(super) fn is_entry(line: &str) -> bool {
+    matches!(entry(line.trim_end()), Kind::Entry { .. })
 }
 
 /// A line that begins as an item of a list with a mark is an entry or damaged; all else is prose.
@@ -217,7 +254,7 @@ fn row(line: &str) -> Kind {
         !cell.is_empty() && cell.bytes().all(|byte| matches!(byte, b'-' | b':' | b' '))
     });
     if is_rule || cells.first() == Some(&"Iteration") {
-        return Kind::Other;
+        return Kind::TableHead;
     }
     let number = |text: &str| text.parse().ok().filter(|number: &u32| *number > 0);
     match (cells.as_slice(), cells.first().and_then(|cell| number(cell))) {

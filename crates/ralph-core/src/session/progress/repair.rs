@@ -1,8 +1,10 @@
 //! What of a damaged progress document can be put right without guessing.
 //!
 //! A mark in the other case, a bullet that is missing, a section that is not there: what was meant
-//! is plain. A mark that is no status is not: only a person or an agent knows which was meant.
+//! is plain, and so is a copy of what stands there already. A mark that is no status is not, nor which of two that
+//! differ holds: only a person or an agent knows which was meant.
 
+use super::join::join;
 use super::lines::{self, Kind};
 use super::{Damage, Part, Progress, Status, add_section};
 use std::fmt::Write;
@@ -24,7 +26,8 @@ pub fn repair(
     planning: &[&str],
 ) -> (String, Vec<Repaired>, Vec<Damage>) {
     let mut done = Vec::new();
-    let mut text = entries(text, &mut done);
+    let text = entries(text, &mut done);
+    let mut text = join(&text, &mut done);
     let progress = Progress::parse(&text);
     if !progress.has_header {
         text = format!("# Progress\n\n{text}");
@@ -48,16 +51,15 @@ fn added(what: &str) -> Repaired {
 /// Only lines that are damaged are touched, and only if that mends them.
 fn entries(text: &str, done: &mut Vec<Repaired>) -> String {
     let mut lines: Vec<String> = text.split('\n').map(str::to_owned).collect();
-    for Damage { line, .. } in Progress::parse(text).damage {
-        let Some(old) = line.checked_sub(1).and_then(|at| lines.get(at)) else { continue };
+    let damaged =
+        lines::read(text).into_iter().filter(|(_, kind)| matches!(kind, Kind::Damaged(_)));
+    for (line, _) in damaged {
+        let Some(old) = line.checked_sub(1).and_then(|at| lines.get_mut(at)) else { continue };
         let Some(new) = entry(old) else { continue };
-        let mut tried = lines.clone();
-        tried[line - 1] = new.clone();
-        let mended = Progress::parse(&tried.join("\n")).damage.iter().all(|left| left.line != line);
-        if mended {
+        if lines::is_entry(&new) {
             let what = format!("`{}` became `{}`", old.trim(), new.trim());
             done.push(Repaired { line: Some(line), what });
-            lines = tried;
+            *old = new;
         }
     }
     lines.join("\n")

@@ -201,6 +201,149 @@ fn what_is_plain_is_repaired_and_the_rest_is_reported() {
     assert_eq!(repair(TEXT, 1, &[]).0, TEXT, "nothing is wrong with it");
 }
 
+const TWICE: &str = "# Progress
+## Planning Progress (Iteration 1)
+- [x] plan-init
+- [x] plan-research
+
+## Implementation Progress (Iteration 1)
+- [x] task-1
+- [ ] task-2 (mine)
+
+## Planning Progress (Iteration 1)
+- [x] plan-init
+- [x] plan-research
+";
+
+fn damage(text: &str) -> Vec<String> {
+    let damage = Progress::parse(text).damage;
+    damage.iter().map(|one| format!("{} {}: {}", one.line, one.matters, one.what)).collect()
+}
+
+#[test]
+fn what_stands_twice_is_told_where_it_stands_again() {
+    let told = damage(&format!(
+        "{TWICE}## Implementation Progress (Iteration 1)\n- [x] task-3\n## Iterations\n\
+         | 1 | Planning | 0/0 | N/A |\n| 1 | Executing | 0/0 | N/A |\n## Iterations\n"
+    ));
+    let section = |part: &str, line: usize| {
+        format!(
+            "the section `## {part} Progress (Iteration 1)` stands in line {line} as well; put its entries there"
+        )
+    };
+    let one_of = |what: &str, line: usize| {
+        format!("{what} stands in line {line} as well; leave one of the two")
+    };
+    assert_eq!(
+        told,
+        [
+            format!("10 true: {}", section("Planning", 2)),
+            format!("11 true: {}", one_of("plan-init", 3)),
+            format!("12 true: {}", one_of("plan-research", 4)),
+            format!("13 true: {}", section("Implementation", 6)),
+            format!("17 false: {}", one_of("the row of iteration 1", 16)),
+            format!("18 false: {}", one_of("the section `## Iterations`", 15)),
+        ]
+    );
+}
+
+#[test]
+fn cycles_of_questions_are_no_copies_unless_they_name_the_same_cycle() {
+    let section = |entries: &str| format!("## Planning Progress (Iteration 1)\n{entries}");
+    for entries in [
+        "- [x] plan-research\n- [x] plan-research\n",
+        "- [x] plan-brainstorm (Cycle 2)\n- [ ] plan-brainstorm\n",
+    ] {
+        assert_eq!(damage(&section(entries)), [""; 0]);
+        assert!(repair(&section(entries), 1, &[]).0.contains(entries));
+    }
+    for entries in [
+        "- [x] plan-research (Cycle 2)\n- [ ] plan-research (CYCLE=2)\n",
+        "- [x] plan-init\n- [ ] plan-init\n",
+    ] {
+        assert_eq!(damage(&section(entries)).len(), 1, "{entries}");
+        assert!(repair(&section(entries), 1, &[]).0.contains(entries), "which one holds?");
+    }
+}
+
+#[test]
+fn the_cycle_of_an_entry_is_the_one_that_it_names_or_the_next_free_one() {
+    let text = "## Planning Progress (Iteration 1)\n- [ ] plan-research (Cycle 2)\n- [ ] plan-research\n\
+                - [ ] plan-brainstorm\n- [ ] plan-research (cycle 0)\n";
+    let progress = Progress::parse(text);
+    let entries: Vec<&Entry> = progress.planning(1).collect();
+    let cycles: Vec<u32> = (0..4).map(|at| cycle(&entries, at)).collect();
+    assert_eq!(cycles, [2, 1, 1, 3]);
+}
+
+#[track_caller]
+fn check_joined(text: &str, expected: &str, told: &[&str]) {
+    let (repaired, done, _) = repair(text, 1, &[]);
+    let (_, body) = repaired.split_once("## Planning").expect("it has the section");
+    let (_, body_expected) = expected.split_once("## Planning").expect("it has the section");
+    assert_eq!(body, body_expected);
+    let done: Vec<String> =
+        done.iter().filter_map(|one| Some(format!("{}: {}", one.line?, one.what))).collect();
+    assert_eq!(done, told);
+    assert_eq!(repair(&repaired, 1, &[]).1, [], "again");
+}
+
+#[test]
+fn sections_that_do_not_contradict_are_joined() {
+    let once = TWICE.rsplit_once("## Planning").unwrap().0;
+    let joined = "10: `## Planning Progress (Iteration 1)` was joined with that in line 2";
+    check_joined(TWICE, once, &[joined]);
+    let more = format!("{TWICE}\nWhy not:\n- [ ] plan-breakdown\n```\n- [ ] plan-x\n");
+    let whole = once.replace(
+        "plan-research\n",
+        "plan-research\nWhy not:\n- [ ] plan-breakdown\n```\n- [ ] plan-x\n```\n",
+    );
+    check_joined(&more, &whole, &[joined]);
+    let entry =
+        TWICE.replace("- [ ] task-2 (mine)\n", "- [ ] task-2 (mine)\n- [ ] task-2 (mine)\n");
+    let lines = ["9: task-2 stood in line 8 as well", &joined.replace("10", "11")];
+    check_joined(&entry, once, &lines);
+}
+
+#[test]
+fn sections_that_contradict_are_left_and_told() {
+    let text = TWICE.replace(
+        "- [x] plan-init\n- [x] plan-research\n\n",
+        "- [ ] plan-init\n- [x] plan-research\n\n",
+    );
+    let (repaired, _, left) = repair(&text, 1, &[]);
+    assert!(repaired.contains("- [ ] plan-init\n") && repaired.contains("- [x] plan-init\n"));
+    assert_eq!(left.len(), 3, "{left:?}");
+    assert!(left.iter().all(|one| one.matters));
+}
+
+#[test]
+fn a_document_that_stands_twice_is_told_and_mended() {
+    let (text, _, _) = repair(&TEXT.replace("## Notes\n- [F] this is not an entry\n", ""), 1, &[]);
+    let (repaired, done, left) = repair(&format!("{text}\n{text}"), 1, &[]);
+    assert_eq!((done.len(), left.len()), (4, 0), "{done:?} {left:?}");
+    assert_eq!(statuses(&repaired), statuses(&text));
+    assert_eq!(Progress::parse(&repaired).sections.len(), 2);
+}
+
+#[test]
+fn the_line_endings_of_what_is_joined_are_those_of_the_document() {
+    let text = format!("{TWICE}- [ ] plan-breakdown").replace('\n', "\r\n");
+    let (repaired, _, left) = repair(&text, 1, &[]);
+    assert_eq!(left, []);
+    assert!(repaired.contains("- [x] plan-research\r\n- [ ] plan-breakdown\r\n"), "{repaired}");
+}
+
+#[test]
+fn a_row_goes_to_the_table_and_not_into_an_example_below_it() {
+    let text = "# Progress\n## Iterations\n| Iteration | Status | Tasks | Feedbacks |\n|---|---|---|---|\n\
+                ```\n| 1 | Planning | 0/0 | N/A |\n";
+    let row = edit::row(1, "Executing", "0/2", "N/A");
+    let after = set_row(text, &row);
+    assert!(after.contains("|---|---|---|---|\n| 1 | Executing | 0/2 | N/A |\n```\n"), "{after}");
+    assert_eq!(set_row(&after, &row), after, "again");
+}
+
 #[test]
 fn an_empty_document_becomes_a_whole_one() {
     let (repaired, _, left) = repair("", 2, &["plan-update"]);

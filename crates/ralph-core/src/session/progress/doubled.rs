@@ -1,0 +1,97 @@
+//! What stands twice in a progress document and is to stand once.
+//!
+//! Of two sections about the same, and of two entries, nobody can tell which one counts; so that is damage, and the
+//! session waits until one is left. A second legend or table changes nothing, and is told all the same.
+
+use super::lines::Kind;
+use super::{Damage, Entry, Part, Section};
+use std::collections::HashMap;
+
+/// The planning tasks of which a section may have several, one for each cycle of questions.
+const IN_CYCLES: [&str; 2] = ["plan-brainstorm", "plan-research"];
+
+/// Whether two entries are of one section.
+#[derive(Clone, Copy, PartialEq)]
+pub(super) enum Of {
+    OneSection,
+    TwoSections,
+}
+
+/// An entry, and the line of its section's heading.
+struct Standing<'a> {
+    section: usize,
+    entry: &'a Entry,
+}
+
+/// True if two entries of the same id say of the same thing how far it is.
+pub(super) fn is_same(part: Part, one: &Entry, other: &Entry, of: Of) -> bool {
+    match (one.cycle(), other.cycle()) {
+        _ if part == Part::Implementation => true,
+        (Some(one), Some(other)) => one == other,
+        // In one section the next that names no cycle is the next cycle.
+        _ => of == Of::TwoSections || !IN_CYCLES.contains(&one.id.as_str()),
+    }
+}
+
+/// Sections, and entries of sections, that stand twice; each told at the second.
+pub(super) fn in_sections(sections: &[Section]) -> Vec<Damage> {
+    let mut found = Vec::new();
+    let mut places: HashMap<(Part, u32), usize> = HashMap::new();
+    let mut entries: HashMap<(Part, u32, &str), Vec<Standing<'_>>> = HashMap::new();
+    for section in sections {
+        let (part, iteration) = (section.part, section.iteration);
+        let first = *places.entry((part, iteration)).or_insert(section.line);
+        if first != section.line {
+            let what = format!(
+                "the section `## {} (Iteration {iteration})` stands in line {first} as well; put its \
+                 entries there",
+                part.heading()
+            );
+            found.push(Damage { line: section.line, what, matters: true });
+        }
+        for entry in &section.entries {
+            let others = entries.entry((part, iteration, &entry.id)).or_default();
+            let same = others.iter().find(|other| {
+                let is_one = other.section == section.line;
+                is_same(
+                    part,
+                    other.entry,
+                    entry,
+                    if is_one { Of::OneSection } else { Of::TwoSections },
+                )
+            });
+            if let Some(other) = same {
+                let line = other.entry.line;
+                let what =
+                    format!("{} stands in line {line} as well; leave one of the two", entry.id);
+                found.push(Damage { line: entry.line, what, matters: true });
+            }
+            others.push(Standing { section: section.line, entry });
+        }
+    }
+    found
+}
+
+/// A legend, a table of iterations and rows of it that stand twice.
+pub(super) fn elsewhere(lines: &[(usize, Kind)]) -> Vec<Damage> {
+    let mut found = Vec::new();
+    let mut places: HashMap<String, usize> = HashMap::new();
+    for (number, kind) in lines {
+        let what = match kind {
+            Kind::LegendHeading => "the section `## Legend`".to_owned(),
+            Kind::IterationsHeading => "the section `## Iterations`".to_owned(),
+            Kind::Row { iteration, .. } => format!("the row of iteration {iteration}"),
+            _ => continue,
+        };
+        match places.get(&what) {
+            Some(first) => {
+                let what = format!("{what} stands in line {first} as well; leave one of the two");
+                found.push(Damage { line: *number, what, matters: false });
+            }
+            None => {
+                places.insert(what, *number);
+            }
+        }
+    }
+    found
+}

@@ -1,0 +1,190 @@
+//! Puts together what stands twice in a progress document, where the two do not contradict.
+//!
+//! A copy says nothing that the first does not say, so it goes; what only the second section has goes to the end of
+//! the first. Two that differ are left, both of them: which one holds is known to whoever wrote them.
+
+use super::doubled::{Of, is_same};
+use super::lines::{self, Kind};
+use super::{Entry, Part, Progress, Repaired, Section};
+use std::collections::HashMap;
+
+/// What is to be done with the lines of a document.
+struct Plan<'a> {
+    lines: Vec<&'a str>,
+    /// False for a line that goes.
+    kept: Vec<bool>,
+    /// What is put behind a line.
+    behind: HashMap<usize, Vec<String>>,
+    done: Vec<Repaired>,
+}
+
+/// What is known of a section that may stand again further on.
+struct First<'a> {
+    section: &'a Section,
+    entries: Vec<&'a Entry>,
+}
+
+/// The document with everything once that can be.
+pub(super) fn join(text: &str, done: &mut Vec<Repaired>) -> String {
+    let progress = Progress::parse(text);
+    let lines: Vec<&str> = text.split('\n').collect();
+    let kept = vec![true; lines.len()];
+    let mut plan = Plan { lines, kept, behind: HashMap::new(), done: Vec::new() };
+    plan.same_tables(text);
+    plan.sections(text, &progress.sections);
+    if plan.done.is_empty() {
+        return text.to_owned();
+    }
+    plan.done.sort_by_key(|one| one.line);
+    done.append(&mut plan.done);
+    plan.text()
+}
+
+impl<'a> Plan<'a> {
+    /// A second legend or table of iterations that says word for word what the first does.
+    fn same_tables(&mut self, text: &str) {
+        let read = lines::read(text);
+        for (wanted, words) in
+            [(Kind::LegendHeading, "Legend"), (Kind::IterationsHeading, "Iterations")]
+        {
+            let mut places = read.iter().filter(|(_, kind)| *kind == wanted).map(|(at, _)| *at);
+            let Some(first) = places.next() else { continue };
+            for second in places {
+                let (from, to) = self.body(text, second);
+                if self.says(from, to) == self.says_of(text, first) {
+                    self.remove(second, to);
+                    self.tell(second, format!("`## {words}` stood in line {first} as well"));
+                }
+            }
+        }
+    }
+
+    fn sections(&mut self, text: &str, sections: &'a [Section]) {
+        let mut firsts: HashMap<(Part, u32), First<'a>> = HashMap::new();
+        for section in sections {
+            let copies = self.copies(section);
+            let key = (section.part, section.iteration);
+            let Some(first) = firsts.get_mut(&key) else {
+                self.remove_copies(section, &copies);
+                firsts.insert(key, First { section, entries: section.entries.iter().collect() });
+                continue;
+            };
+            match said_again(section, first) {
+                Some(mut again) => {
+                    again.extend(copies.iter().map(|entry| entry.line));
+                    self.append(text, section, first.section, &again);
+                    first.entries.extend(&section.entries);
+                }
+                None => self.remove_copies(section, &copies),
+            }
+        }
+    }
+
+    /// The entries of a section that one before them in it says already.
+    fn copies(&self, section: &'a Section) -> Vec<&'a Entry> {
+        let mut seen: HashMap<&str, Vec<&Entry>> = HashMap::new();
+        let mut copies = Vec::new();
+        for entry in &section.entries {
+            let others = seen.entry(&entry.id).or_default();
+            let is_copy = others.iter().any(|other| {
+                is_same(section.part, other, entry, Of::OneSection) && is_equal(other, entry)
+            });
+            if is_copy {
+                copies.push(entry);
+            }
+            others.push(entry);
+        }
+        copies
+    }
+
+    fn remove_copies(&mut self, section: &Section, copies: &[&Entry]) {
+        for entry in copies {
+            let first = section.entries.iter().find(|other| is_equal(other, entry));
+            let line = first.map_or(entry.line, |first| first.line);
+            self.remove(entry.line, entry.line);
+            self.tell(entry.line, format!("{} stood in line {line} as well", entry.id));
+        }
+    }
+
+    /// Puts what only the second section says at the end of the first.
+    fn append(&mut self, text: &str, second: &Section, first: &Section, again: &[usize]) {
+        let (from, to) = self.body(text, second.line);
+        let is_copy = self.says(from, to) == self.says_of(text, first.line);
+        let ending = if self.line(first.line).ends_with('\r') { "\r" } else { "" };
+        let left = (from..=to).filter(|line| !is_copy && !again.contains(line));
+        let left = left.map(|line| self.line(line).trim_end_matches('\r'));
+        let left: Vec<&str> = left.skip_while(|line| line.trim().is_empty()).collect();
+        let end = left.iter().rposition(|line| !line.trim().is_empty()).map_or(0, |at| at + 1);
+        let mut moved: Vec<String> =
+            left[..end].iter().map(|line| format!("{line}{ending}")).collect();
+        // Behind it others follow now, which are not to become part of a block that nobody has ended.
+        let ends = lines::left_open(&moved.join("\n"));
+        moved.extend(ends.lines().map(|line| format!("{line}{ending}")));
+        let end = self.body(text, first.line).1;
+        self.behind.entry(end).or_default().extend(moved);
+        self.remove(second.line, to);
+        let heading = self.line(second.line).trim().to_owned();
+        self.tell(second.line, format!("`{heading}` was joined with that in line {}", first.line));
+    }
+
+    /// The lines of a section from behind its heading to its last that is not blank.
+    fn body(&self, text: &str, heading: usize) -> (usize, usize) {
+        let end = lines::section_end(text, heading);
+        let is_blank = |line: &usize| self.line(*line).trim().is_empty();
+        let last = (heading + 1..end).rev().find(|line| !is_blank(line)).unwrap_or(heading);
+        (heading + 1, last)
+    }
+
+    fn says(&self, from: usize, to: usize) -> Vec<&'a str> {
+        let lines = (from..=to).map(|line| self.line(line).trim_end());
+        lines.filter(|line| !line.is_empty()).collect()
+    }
+
+    fn says_of(&self, text: &str, heading: usize) -> Vec<&'a str> {
+        let (from, to) = self.body(text, heading);
+        self.says(from, to)
+    }
+
+    fn line(&self, number: usize) -> &'a str {
+        self.lines[number - 1]
+    }
+
+    fn remove(&mut self, from: usize, to: usize) {
+        self.kept[from - 1..to].fill(false);
+    }
+
+    fn tell(&mut self, line: usize, what: String) {
+        self.done.push(Repaired { line: Some(line), what });
+    }
+
+    fn text(mut self) -> String {
+        let mut lines: Vec<String> = Vec::new();
+        for (at, line) in self.lines.iter().enumerate() {
+            if self.kept[at] {
+                lines.push((*line).to_owned());
+            }
+            lines.extend(self.behind.remove(&(at + 1)).unwrap_or_default());
+        }
+        lines.join("\n")
+    }
+}
+
+/// The lines of a second section that the first says already; none if the two contradict.
+fn said_again(second: &Section, first: &First<'_>) -> Option<Vec<usize>> {
+    let mut again = Vec::new();
+    for entry in &second.entries {
+        let mut same = first.entries.iter().filter(|other| {
+            other.id == entry.id && is_same(second.part, other, entry, Of::TwoSections)
+        });
+        let Some(other) = same.next() else { continue };
+        if !is_equal(other, entry) && !same.any(|other| is_equal(other, entry)) {
+            return None;
+        }
+        again.push(entry.line);
+    }
+    Some(again)
+}
+
+fn is_equal(one: &Entry, other: &Entry) -> bool {
+    (&one.id, one.status, &one.note) == (&other.id, other.status, &other.note)
+}

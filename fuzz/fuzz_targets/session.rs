@@ -1,0 +1,158 @@
+//! The other files of a session: metadata, tasks, reports, feedback, guardrails, signals; and the router, which
+//! has to have an answer to all of them together.
+#![no_main]
+
+use jiff::Timestamp;
+use libfuzzer_sys::fuzz_target;
+use ralph_core::session::agents::Mode;
+use ralph_core::session::change::{apply, writes};
+use ralph_core::session::feedback::Feedback;
+use ralph_core::session::finding::Weight;
+use ralph_core::session::guardrails::Guardrails;
+use ralph_core::session::id::SessionId;
+use ralph_core::session::machine::{Act, met, next};
+use ralph_core::session::metadata::{Counts, IterationMetadata, SessionMetadata, refresh};
+use ralph_core::session::place::is_task_id;
+use ralph_core::session::progress::{Progress, Status};
+use ralph_core::session::repair::repair;
+use ralph_core::session::report::{Report, is_complete};
+use ralph_core::session::signal::{Signal, listen, parts};
+use ralph_core::session::snapshot::{Picture, Snapshot};
+use ralph_core::session::state::State;
+use ralph_core::session::task::TaskFile;
+use ralph_core::session::validate::validate;
+use ralph_core::session::yaml::{self, Yaml};
+use ralph_fuzz::texts;
+
+const NOW: Timestamp = Timestamp::UNIX_EPOCH;
+
+/// What a repair sets in the metadata.
+const MEMBERS: [&[&str]; 10] = [
+    &["version"],
+    &["session_id"],
+    &["created_at"],
+    &["updated_at"],
+    &["iteration"],
+    &["orchestrator", "state"],
+    &["tasks", "total"],
+    &["tasks", "completed"],
+    &["tasks", "failed"],
+    &["tasks", "pending"],
+];
+
+fn id() -> SessionId {
+    SessionId::parse("260131-120000").expect("it is a name")
+}
+
+/// A value that was set is read, and setting it again changes nothing.
+fn metadata(text: &str) {
+    for path in [&["status"][..], &["orchestrator", "state"], &["tasks", "total"]] {
+        let Ok(after) = yaml::set(text, path, "7") else { continue };
+        let read = Yaml::parse(&after).expect("what was changed reads back");
+        assert_eq!(read.text(path), Some("7"));
+        assert_eq!(yaml::set(&after, path, "7").ok(), Some(after));
+    }
+    let (said, _) = SessionMetadata::parse(text, &id());
+    if let Ok(after) = refresh(text, Counts::of(&Progress::default()), NOW) {
+        let (again, _) = SessionMetadata::parse(&after, &id());
+        assert_eq!((said.state, said.iteration), (again.state, again.iteration));
+    }
+    let _ = IterationMetadata::parse(text, 1);
+}
+
+fn alone(text: &str) {
+    let (task, _) = TaskFile::parse("task-1", text);
+    assert_eq!(TaskFile::parse("task-1", text).0, task);
+    assert!(!task.is_sound || task.depends_on.iter().all(|on| is_task_id(on)));
+    assert_eq!(Report::parse(1, Some(text)), Report::parse(1, Some(text)));
+    assert_eq!(is_complete(text), is_complete(text));
+    let (rails, _) = Guardrails::parse(text);
+    assert!(rails.max_parallel_executors > 0 && rails.task_wip_minutes > 0);
+    let (feedback, _) = Feedback::parse(2, "20260131-120000", text);
+    let wants = feedback.critical.len() + feedback.quality.len() + feedback.requirements.len();
+    assert!(!feedback.says_something() || wants > 0);
+}
+
+/// What agents were told can be said again, and is told in the same words.
+fn signals(text: &str) {
+    let signals = [Signal::read("1", text)];
+    let heard = listen(State::ExecutingBatch, &signals);
+    let again: Vec<Signal> = parts(&heard.told)
+        .into_iter()
+        .map(|(word, text)| Signal { name: String::new(), word, text })
+        .collect();
+    assert_eq!(listen(State::ExecutingBatch, &again).told, heard.told);
+}
+
+/// There is always an answer; asked again it is the same; nobody is given what is done, or what waits.
+fn routed(seen: &Snapshot) {
+    let step = next(seen, NOW);
+    assert!(!step.act.to_string().starts_with("could not leave"), "{}", step.act);
+    let Ok(after) = apply(seen, &step.changes, NOW) else { return };
+    let again = next(&after, NOW);
+    let Ok(twice) = apply(&after, &again.changes, NOW) else { return };
+    assert!(writes(&after, &twice).is_empty(), "{:?}", again.changes);
+    let picture = Picture::of(&after);
+    let progress = picture.progress.clone().unwrap_or_default();
+    let Act::Invoke(calls) = &step.act else { return };
+    for call in calls {
+        assert!(call.is_said_by(&call.prompt()));
+        let _ = met(&after, call);
+        if call.mode == Mode::Execute {
+            let entry = progress.task(&call.key.task).expect("it stands there");
+            assert!(!entry.status.is_settled(), "{} is {}", entry.id, entry.status);
+            let task = picture.task(&entry.id).expect("it has a file");
+            let is_done =
+                |on: &String| progress.task(on).is_some_and(|on| on.status == Status::Done);
+            assert!(task.depends_on.iter().all(is_done), "{} waits", entry.id);
+        }
+    }
+}
+
+/// What is put right stays so, and nothing is missing then: what is left are lines that nobody can put right without
+/// a guess, and metadata in a form that is not written here.
+fn mended(seen: &Snapshot) {
+    let once = repair(seen, NOW);
+    let twice = repair(&once.after, NOW);
+    assert!(writes(&once.after, &twice.after).is_empty(), "{:?}", twice.done);
+    assert!(twice.done.is_empty(), "{:?}", twice.done);
+    assert_eq!(once.left, validate(&once.after));
+    let metadata = once.after.files.get("metadata.yaml").cloned().flatten().unwrap_or_default();
+    let is_written = MEMBERS.iter().all(|path| yaml::set(&metadata, path, "1").is_ok());
+    for left in once.left.iter().filter(|left| left.weight == Weight::Invalid) {
+        let is_explained = match left.file.as_str() {
+            "progress.md" => left.line > 0,
+            "metadata.yaml" => !is_written,
+            _ => false,
+        };
+        assert!(is_explained, "{left}");
+    }
+}
+
+fuzz_target!(|data: &[u8]| {
+    let [progress, metadata_text, task, report, feedback, rails] = texts::<6>(data);
+    for text in [&progress, &metadata_text, &task] {
+        metadata(text);
+        alone(text);
+        signals(text);
+    }
+    let mut seen = Snapshot::new(id(), "Build a door");
+    let mut add = |path: &str, text: &str| {
+        if !text.is_empty() {
+            seen.files.insert(path.to_owned(), Some(text.to_owned()));
+        }
+    };
+    add("plan.md", "a door");
+    add("progress.md", &progress);
+    add("metadata.yaml", &metadata_text);
+    add("tasks/task-1.md", &task);
+    add("tasks/task-2.md", "---\ndepends_on: [task-1]\n---\n");
+    add("reports/task-1-report.md", &report);
+    add("iterations/1/review.md", &report);
+    add("iterations/2/feedbacks/20260131-120000/feedbacks.md", &feedback);
+    seen.instructions = (!rails.is_empty()).then(|| rails.to_string());
+    routed(&seen);
+    seen.running = Some(Vec::new());
+    routed(&seen);
+    mended(&seen);
+});
