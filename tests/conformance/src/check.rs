@@ -12,7 +12,7 @@ pub(crate) enum Word {
     GoesOn,
     /// The event takes its course.
     Allows,
-    /// The event takes its course, with exit code 0 and not a byte printed.
+    /// The event takes its course, with exit code 0 and not a word for anyone.
     Silent,
     /// The tool call or the prompt is refused.
     Denies,

@@ -29,7 +29,7 @@ pub(crate) struct Printed<'a> {
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Answer {
     pub(crate) decision: Decision,
-    /// Exit code 0, and not a byte on either channel.
+    /// Exit code 0, and not a word for anyone.
     pub(crate) silent: bool,
     pub(crate) to_model: Vec<String>,
     pub(crate) to_person: Vec<String>,
@@ -46,6 +46,11 @@ impl Answer {
     /// No hook is registered for the event.
     pub(crate) fn silence() -> Answer {
         Answer { silent: true, ..Answer::of(Decision::Allows) }
+    }
+
+    /// The client refuses what a person typed.
+    pub(crate) fn refused(why: &str) -> Answer {
+        Answer { to_person: vec![why.to_owned()], ..Answer::of(Decision::Denies) }
     }
 
     /// The hook was ended at its deadline: what it printed is discarded.
@@ -66,7 +71,11 @@ pub(crate) fn judge(event: &str, printed: Printed<'_>) -> Answer {
         Answer { silent, ..Answer::of(Decision::Allows) }
     } else if stdout.starts_with('{') {
         match serde_json::from_str::<Map<String, Value>>(stdout) {
-            Ok(members) => honoured(event, &members),
+            Ok(members) => {
+                let answer = honoured(event, &members);
+                let quiet = printed.code == Some(0) && printed.stderr.is_empty();
+                Answer { silent: quiet && says_nothing(&answer, &members), ..answer }
+            }
             Err(error) => void(&format!("standard output is not one JSON object: {error}")),
         }
     } else {
@@ -158,6 +167,15 @@ fn honoured(event: &str, members: &Map<String, Value>) -> Answer {
     }
     answer.to_model.extend(context);
     answer
+}
+
+/// An object that leaves everything as it is says as little as none.
+fn says_nothing(answer: &Answer, members: &Map<String, Value>) -> bool {
+    answer.decision == Decision::Allows
+        && answer.to_model.is_empty()
+        && answer.to_person.is_empty()
+        && answer.fault.is_none()
+        && members.get("continue") != Some(&Value::Bool(false))
 }
 
 fn wrong_member(event: &str, members: &Map<String, Value>) -> Option<&'static str> {
@@ -260,6 +278,20 @@ mod tests {
             assert_eq!(judged.decision, Decision::GoesOn);
             assert_eq!(judged.fault.is_some(), code.is_none());
         }
+    }
+
+    #[test]
+    fn an_object_without_a_word_for_anyone_is_silence() {
+        let is_silent = |stdout: &str, code, stderr| {
+            judge("Stop", Printed { code: Some(code), stdout, stderr }).silent
+        };
+        assert!(is_silent(r#"{"continue":true,"suppressOutput":true}"#, 0, ""));
+        assert!(!is_silent(r#"{"continue":true,"suppressOutput":true}"#, 1, ""));
+        assert!(!is_silent(r#"{"continue":true}"#, 0, "a warning"));
+        assert!(!is_silent(r#"{"continue":false}"#, 0, ""));
+        assert!(!is_silent(r#"{"systemMessage":"hello"}"#, 0, ""));
+        assert!(!is_silent(r#"{"decision":"block","reason":"r"}"#, 0, ""));
+        assert!(!is_silent(r#"{"decision":"blockk"}"#, 0, ""));
     }
 
     #[test]

@@ -9,8 +9,9 @@ macro_rules! measured {
 }
 
 /// The events that a case may fire.
-pub(crate) const EVENTS: [&str; 10] = [
+pub(crate) const EVENTS: [&str; 11] = [
     "Stop",
+    "SubagentStart",
     "SubagentStop",
     "StopFailure",
     "PreToolUse",
@@ -26,6 +27,7 @@ pub(crate) const EVENTS: [&str; 10] = [
 pub(crate) fn measured(event: &str) -> Map<String, Value> {
     let text = match event {
         "Stop" => measured!("Stop-first"),
+        "SubagentStart" => measured!("SubagentStart"),
         "SubagentStop" => measured!("SubagentStop"),
         "StopFailure" => measured!("StopFailure-unknown"),
         "PreToolUse" => measured!("PreToolUse-Bash"),

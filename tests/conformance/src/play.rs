@@ -18,6 +18,8 @@ use std::time::Duration;
 /// way round: at no step may it decide anything.
 pub(crate) fn play(implementation: &Implementation, case: &Case, form: Form) -> Result<()> {
     let (times, ways) = match form {
+        // With each stop the first of its turn there is no other way round.
+        Form::Full if implementation.first_stops.is_some() => (case.times, &[false][..]),
         Form::Full => (case.times, &[false, true][..]),
         Form::Once | Form::Short => (case.times.min(2), &[false][..]),
     };
@@ -58,6 +60,10 @@ fn one(world: &mut World<'_>, step: &Step) -> Result<()> {
         Step::Event(event) => fire(world, event).map(drop),
         Step::Twice(twice) => fire_twice(world, twice),
         Step::Types(types) => type_start(world, types),
+        Step::Starts(options) => {
+            begin_turn(world, true);
+            typed::start(world, options)
+        }
         Step::Person(person) => {
             let new = typed::begins_a_turn(&person.person);
             begin_turn(world, new);
@@ -87,6 +93,7 @@ fn begin_turn(world: &mut World<'_>, new: bool) {
 fn fire(world: &mut World<'_>, event: &Event) -> Result<Answer> {
     let begins = event.name() == "UserPromptSubmit" && !event.members.contains_key("prompt_id");
     begin_turn(world, begins);
+    world.end_turn(event)?;
     let (answer, took) = world.fire(event, 0)?;
     compare(world, &event.expect, &answer, took)?;
     if event.name() == "Stop" {
@@ -111,6 +118,7 @@ fn compare(world: &World<'_>, expected: &Expected, answer: &Answer, took: Durati
 /// The client starts both copies at once, or one after the other, and honours both answers.
 fn fire_twice(world: &mut World<'_>, twice: &Twice) -> Result<()> {
     let event = &twice.twice;
+    world.end_turn(event)?;
     let world_now = &*world;
     let answers: Vec<(Answer, Duration)> = match twice.order.as_str() {
         "in order" => vec![world.fire(event, 0)?, world.fire(event, 1)?],
@@ -135,11 +143,12 @@ fn type_start(world: &mut World<'_>, types: &Types) -> Result<()> {
         bail!("`{}` has no command that a program reads", world.implementation.name)
     };
     begin_turn(world, true);
-    let answer = typed::type_command(world, &spelling.command, &world.filled(&types.types))?;
+    let answer = typed::start_by_typing(world, spelling, &world.filled(&types.types), None)?;
     compare(world, &types.expect, &answer, Duration::ZERO)
 }
 
-fn transcribe(world: &World<'_>, transcript: &Transcript) -> Result<()> {
+fn transcribe(world: &mut World<'_>, transcript: &Transcript) -> Result<()> {
+    world.transcript_stays = transcript.stays;
     match &transcript.transcript {
         Value::Null => fs::remove_file(world.transcript()).context("could not remove it"),
         Value::Array(rows) => {
@@ -166,6 +175,7 @@ fn together(world: &World<'_>, steps: &[Step]) -> Result<()> {
 fn beside(world: &World<'_>, step: &Step) -> Result<()> {
     match step {
         Step::Event(event) => {
+            world.end_turn(event)?;
             let (answer, took) = world.fire(event, 0)?;
             compare(world, &event.expect, &answer, took)
         }

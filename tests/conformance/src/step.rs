@@ -1,5 +1,6 @@
 //! The steps of a case. The first member of a step's object that names a kind says which it is.
 
+use crate::case::LoopOptions;
 use crate::check::Expected;
 use crate::payload;
 use anyhow::{Context, Result, bail, ensure};
@@ -14,6 +15,7 @@ pub(crate) enum Step {
     Event(Event),
     Twice(Twice),
     Types(Types),
+    Starts(LoopOptions),
     Person(Person),
     Work(Work),
     State(State),
@@ -79,6 +81,13 @@ pub(crate) struct Types {
     pub(crate) expect: Expected,
 }
 
+/// The person starts a loop in the implementation's own way.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Starts {
+    starts: LoopOptions,
+}
+
 /// The person acts in the implementation's own way.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -113,6 +122,9 @@ pub(crate) struct State {
 pub(crate) struct Transcript {
     /// Rows, a text, or null where there is no file
     pub(crate) transcript: Value,
+    /// Whether the client writes no message to it from now on.
+    #[serde(default)]
+    pub(crate) stays: bool,
 }
 
 /// What follows happens in another session of the same machine and project.
@@ -170,6 +182,8 @@ fn read_one(value: &Value) -> Result<Step> {
         Step::Twice(Twice { twice: known(twice)?, order })
     } else if has(&["types"]) {
         Step::Types(typed(value)?)
+    } else if has(&["starts"]) {
+        Step::Starts(typed::<Starts>(value)?.starts)
     } else if has(&["person"]) {
         Step::Person(typed(value)?)
     } else if has(&["work", "write", "append", "delete", "commit"]) {
@@ -197,6 +211,14 @@ fn known(event: Event) -> Result<Event> {
     let name = event.name();
     ensure!(payload::EVENTS.contains(&name), "`{name}` is no event");
     Ok(event)
+}
+
+/// The events of a description, by names that there are.
+pub(crate) fn known_events<'de, D: serde::Deserializer<'de>>(
+    from: D,
+) -> Result<Vec<Event>, D::Error> {
+    let events = Vec::<Event>::deserialize(from)?;
+    events.into_iter().map(|event| known(event).map_err(serde::de::Error::custom)).collect()
 }
 
 fn read_all(values: Vec<Value>) -> Result<Vec<Step>> {

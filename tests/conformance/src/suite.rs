@@ -69,6 +69,10 @@ fn outcome(implementation: &Implementation, case: &Case, form: Form) -> Outcome 
     if let Some(why) = case.needs.iter().find_map(|need| implementation.lacks.get(need)) {
         return Outcome::NotApplicable(why.clone());
     }
+    let otherwise = [&case.name, &case.file].into_iter();
+    if let Some(why) = otherwise.filter_map(|name| implementation.otherwise.get(name)).next() {
+        return Outcome::NotApplicable(why.clone());
+    }
     // Nothing follows from how a case went that goes now so and now so.
     if let Some(why) = implementation.unsteady.get(&case.name) {
         return Outcome::Unsteady(why.clone());

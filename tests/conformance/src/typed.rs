@@ -2,10 +2,11 @@
 
 use crate::case::{Criterion, LoopOptions};
 use crate::hook;
-use crate::implementation::{Act, Files, Start, Typed};
+use crate::implementation::{Act, Bound, Files, Start, Typed};
 use crate::judge::{self, Answer, Decision};
 use crate::step::Event;
 use crate::text;
+use crate::work;
 use crate::world::World;
 use anyhow::{Context, Result, ensure};
 use serde_json::{Value, json};
@@ -18,7 +19,8 @@ const TASK: &str = "Make it work";
 pub(crate) fn start(world: &World<'_>, options: &LoopOptions) -> Result<()> {
     match &world.implementation.start {
         Start::Typed(spelling) => {
-            let answer = type_command(world, &spelling.command, &arguments(spelling, options))?;
+            let arguments = arguments(spelling, options);
+            let answer = start_by_typing(world, spelling, &arguments, options.max_iterations)?;
             let said = answer.to_person.join(" ");
             ensure!(answer.decision == Decision::Allows, "the start was refused: {said}");
         }
@@ -26,6 +28,55 @@ pub(crate) fn start(world: &World<'_>, options: &LoopOptions) -> Result<()> {
     }
     ensure!(world.live() != Some(false), "no loop is live after the start");
     Ok(())
+}
+
+/// Types the command that starts a loop, and has happen what belongs to it.
+pub(crate) fn start_by_typing(
+    world: &World<'_>,
+    spelling: &Typed,
+    arguments: &str,
+    most: Option<u32>,
+) -> Result<Answer> {
+    let mut answers = vec![type_command(world, &spelling.command, arguments)?];
+    if let Some(line) = &spelling.shell {
+        answers.push(run_shell(world, &world.filled(line).replace("$ARGUMENTS", arguments))?);
+    }
+    let joined = judge::joined(answers);
+    if joined.decision == Decision::Allows {
+        for event in &spelling.then {
+            world.fire(event, 0)?;
+        }
+        if let (Some(most), Some(how)) = (most, &spelling.bound) {
+            put_in_force(world, how, bound(spelling, most))?;
+        }
+    }
+    Ok(joined)
+}
+
+/// Puts a bound where the implementation reads it.
+fn put_in_force(world: &World<'_>, how: &Bound, most: u32) -> Result<()> {
+    let mut names = world.names();
+    names.insert("value".to_owned(), json!(most));
+    for (path, content) in &how.files {
+        write_file(&text::filled_string(path, &names), &text::filled(content, &names))?;
+    }
+    work::change(world, &text::filled(&how.state, &names))
+}
+
+fn write_file(path: &str, content: &Value) -> Result<()> {
+    let folder = Path::new(path).parent().context("a file is in a folder")?;
+    fs::create_dir_all(folder)?;
+    let text = content.as_str().map_or_else(|| content.to_string(), str::to_owned);
+    fs::write(path, text).with_context(|| format!("could not write `{path}`"))
+}
+
+/// The client runs a line in a command's text before the model gets it; one that fails ends it.
+fn run_shell(world: &World<'_>, line: &str) -> Result<Answer> {
+    let ran = hook::run(world.command(&["bash".into(), "-c".into(), line.into()]), b"")?;
+    if ran.code == Some(0) {
+        return Ok(Answer::silence());
+    }
+    Ok(Answer::refused(ran.stderr.trim()))
 }
 
 /// Both events of a typed slash command, as the client sends them.
@@ -43,8 +94,17 @@ pub(crate) fn type_command(world: &World<'_>, command: &str, arguments: &str) ->
 /// Acts in the implementation's way; an implementation without one has no answer to the case.
 pub(crate) fn act(world: &World<'_>, what: &str) -> Result<()> {
     let name = &world.implementation.name;
-    let act = world.implementation.person.get(what);
-    match act.with_context(|| format!("`{name}` has no way in which a person {what}"))? {
+    let acts = world.implementation.person.get(what);
+    all(world, acts.with_context(|| format!("`{name}` has no way in which a person {what}"))?.all())
+}
+
+/// One act after the other.
+pub(crate) fn all(world: &World<'_>, acts: &[Act]) -> Result<()> {
+    acts.iter().try_for_each(|act| one(world, act))
+}
+
+fn one(world: &World<'_>, act: &Act) -> Result<()> {
+    match act {
         Act::Command(command) => type_command(world, command, "").map(drop),
         Act::Words(words) => {
             world.fire(&event("UserPromptSubmit", &json!({"prompt": words})), 0).map(drop)
@@ -80,12 +140,18 @@ fn arguments(spelling: &Typed, options: &LoopOptions) -> String {
     };
     let mut words = vec![with(&spelling.task, json!({"task": task(options)}))];
     if let Some(most) = options.max_iterations {
-        words.push(with(&spelling.max_iterations, json!({"value": most})));
+        words.push(with(&spelling.max_iterations, json!({"value": bound(spelling, most)})));
     }
     for (n, criterion) in options.criteria.iter().enumerate() {
         words.push(with(&spelling.criterion, described(n, criterion)));
     }
+    words.retain(|word| !word.is_empty());
     words.join(" ")
+}
+
+/// The number with which a loop goes on so often.
+fn bound(spelling: &Typed, goes_on: u32) -> u32 {
+    goes_on + u32::from(spelling.counts_the_first_turn)
 }
 
 fn task(options: &LoopOptions) -> &str {
@@ -109,14 +175,7 @@ fn write_files(world: &World<'_>, files: &Files, options: &LoopOptions) -> Resul
     let most = options.max_iterations.unwrap_or(files.max_iterations);
     names.insert("max_iterations".to_owned(), json!(most));
     for (path, content) in &files.files {
-        let text = match text::filled(content, &names) {
-            Value::String(text) => text,
-            document => document.to_string(),
-        };
-        let path = text::filled_string(path, &names);
-        let folder = Path::new(&path).parent().context("a file is in a folder")?;
-        fs::create_dir_all(folder)?;
-        fs::write(&path, text).with_context(|| format!("could not write `{path}`"))?;
+        write_file(&text::filled_string(path, &names), &text::filled(content, &names))?;
     }
     Ok(())
 }

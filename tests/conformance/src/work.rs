@@ -3,6 +3,7 @@
 use crate::case::Given;
 use crate::implementation;
 use crate::step::{Files, Work};
+use crate::text;
 use crate::world::World;
 use anyhow::{Context, Result, bail, ensure};
 use serde_json::Value;
@@ -78,9 +79,34 @@ fn edited(world: &World<'_>, text: &str, edit: &str) -> Result<String> {
     let Some(change) = world.implementation.edits.get(edit) else {
         bail!("`{}` does not say how its state is {edit}", world.implementation.name)
     };
+    let change = text::filled(change, &world.names());
+    if let Value::Array(pairs) = &change {
+        return replaced(text, pairs);
+    }
+    patched(text, &change)
+}
+
+/// Applies a merge patch to the state file.
+pub(crate) fn change(world: &World<'_>, change: &Value) -> Result<()> {
+    let path = world.state_file().context("there is no state file to change")?;
+    let text = fs::read_to_string(&path)?;
+    Ok(fs::write(&path, patched(&text, change)?)?)
+}
+
+fn patched(text: &str, change: &Value) -> Result<String> {
     let mut state: Value = serde_json::from_str(text)?;
     implementation::patch(&mut state, change);
     Ok(state.to_string())
+}
+
+/// Each pair is a text and what stands in its place; one that is not there would change nothing.
+fn replaced(text: &str, pairs: &[Value]) -> Result<String> {
+    pairs.iter().try_fold(text.to_owned(), |text, pair| {
+        let (from, to) = (pair[0].as_str(), pair[1].as_str());
+        let (from, to) = from.zip(to).context("an edit of a text is a list of pairs")?;
+        ensure!(text.contains(from), "the state does not hold `{from}`");
+        Ok(text.replace(from, to))
+    })
 }
 
 fn write(world: &World<'_>, path: &str, content: &str) -> Result<()> {

@@ -4,17 +4,20 @@
 
 use crate::case::Given;
 use crate::hook::{self, DEADLINE_SECONDS};
-use crate::implementation::{Implementation, StatePlace};
+use crate::implementation::{Implementation, Live, StatePlace, StateSays};
 use crate::judge::{self, Answer, Printed};
 use crate::payload;
 use crate::step::Event;
 use crate::text::{self, Names};
-use anyhow::{Context, Result};
+use crate::typed;
+use anyhow::{Context, Result, anyhow};
 use serde_json::{Map, Value, json};
 use std::ffi::OsString;
 use std::fs;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::thread;
 use std::time::Duration;
 
 /// One client on one machine.
@@ -34,6 +37,8 @@ pub(crate) struct World<'a> {
     pub(crate) told: String,
     /// Counts repetitions.
     pub(crate) n: u32,
+    /// Whether the client writes no message to the transcript.
+    pub(crate) transcript_stays: bool,
 }
 
 impl<'a> World<'a> {
@@ -53,6 +58,7 @@ impl<'a> World<'a> {
             inverted: false,
             told: String::new(),
             n: 0,
+            transcript_stays: false,
         };
         world.path = world.search_path(&given.without_programs)?;
         world.transcribe(
@@ -77,6 +83,39 @@ impl<'a> World<'a> {
         fs::write(self.transcript(), text).context("could not write the transcript")
     }
 
+    /// What the client and the model have done when a turn ends with this event: the last message is
+    /// in the transcript, and completion was asked for in the implementation's own way.
+    pub(crate) fn end_turn(&self, event: &Event) -> Result<()> {
+        if event.name() != "Stop" || event.text.is_some() {
+            return Ok(());
+        }
+        let payload = self.payload(event);
+        let message = payload["last_assistant_message"].as_str().unwrap_or_default();
+        if !self.transcript_stays {
+            self.transcribe_message(message)?;
+        }
+        let own = payload["session_id"] == self.session.as_str();
+        if own && message.trim() == self.implementation.token {
+            typed::all(self, &self.implementation.asks)?;
+        }
+        Ok(())
+    }
+
+    fn transcribe_message(&self, message: &str) -> Result<()> {
+        // A turn without a last text ended with a tool call.
+        let content = match message {
+            "" => json!([{"type": "tool_use", "id": "t", "name": "Bash", "input": {}}]),
+            text => json!([{"type": "text", "text": text}]),
+        };
+        let row = json!({
+            "type": "assistant",
+            "sessionId": self.session,
+            "message": {"role": "assistant", "content": content},
+        });
+        let mut file = fs::OpenOptions::new().append(true).create(true).open(self.transcript())?;
+        file.write_all(format!("{row}\n").as_bytes()).context("could not write the transcript")
+    }
+
     /// The system's own programs but for those that are hidden, behind the implementation's.
     fn search_path(&self, hidden: &[String]) -> Result<OsString> {
         let given = std::env::var_os("PATH").unwrap_or_default();
@@ -99,6 +138,10 @@ impl<'a> World<'a> {
         let mut add = |name: &str, value: Value| drop(names.insert(name.to_owned(), value));
         add("session", json!(self.session));
         add("token", json!(self.implementation.token));
+        if let Some(cancel) = self.implementation.cancel_program() {
+            add("cancel", json!(cancel));
+        }
+        add("goes_on", json!(self.implementation.goes_on));
         add("root", json!(self.root()));
         add("home", json!(self.root().join("home")));
         add("project", json!(self.project()));
@@ -118,6 +161,10 @@ impl<'a> World<'a> {
     pub(crate) fn state_file(&self) -> Option<PathBuf> {
         match &self.implementation.state {
             StatePlace::At(path) => Some(self.filled(path).into()),
+            StatePlace::OneOf(paths) => paths
+                .iter()
+                .map(|path| PathBuf::from(self.filled(path)))
+                .find(|path| path.is_file()),
             StatePlace::NamedIn(path) => {
                 let line = fs::read_to_string(self.filled(path)).ok()?;
                 Some(line.trim_end().into())
@@ -127,16 +174,41 @@ impl<'a> World<'a> {
 
     /// Whether the session's loop is still there; none where nobody can tell.
     pub(crate) fn live(&self) -> Option<bool> {
-        let path = self.implementation.live.as_ref()?;
-        Some(Path::new(&self.filled(path)).symlink_metadata().is_ok())
+        match self.implementation.live.as_ref()? {
+            Live::Path(path) => Some(Path::new(&self.filled(path)).symlink_metadata().is_ok()),
+            Live::State(StateSays { state_says: member }) => {
+                let text = self.state_file().and_then(|path| fs::read_to_string(path).ok());
+                let state: Option<Value> = text.and_then(|text| serde_json::from_str(&text).ok());
+                Some(state.is_some_and(|state| state[member] == true))
+            }
+        }
     }
 
-    /// Fires the hook of one registration.
+    /// Fires the hooks of one registration, all at once as the client does, and joins their answers.
     pub(crate) fn fire(&self, event: &Event, registration: usize) -> Result<(Answer, Duration)> {
+        let lines =
+            self.implementation.hooks.get(event.name()).map_or(&[][..], |lines| lines.all());
+        let answered = thread::scope(|scope| {
+            let running: Vec<_> = lines
+                .iter()
+                .map(|words| scope.spawn(move || self.fire_one(event, words, registration)))
+                .collect();
+            let ended = running
+                .into_iter()
+                .map(|one| one.join().map_err(|_| anyhow!("a thread panicked"))?);
+            ended.collect::<Result<Vec<_>>>()
+        })?;
+        let took = answered.iter().map(|(_, took)| *took).max().unwrap_or_default();
+        Ok((judge::joined(answered.into_iter().map(|(answer, _)| answer).collect()), took))
+    }
+
+    fn fire_one(
+        &self,
+        event: &Event,
+        words: &[String],
+        registration: usize,
+    ) -> Result<(Answer, Duration)> {
         let name = event.name();
-        let Some(words) = self.implementation.hooks.get(name) else {
-            return Ok((Answer::silence(), Duration::ZERO));
-        };
         let added = &self.implementation.registrations[registration];
         let words: Vec<String> = words.iter().chain(added).map(|word| self.filled(word)).collect();
         let mut command = self.command(&words);
@@ -193,7 +265,8 @@ impl<'a> World<'a> {
         set("cwd", json!(self.folder_of(event)));
         set("prompt_id", json!(format!("prompt-{}", self.prompt)));
         if name == "Stop" {
-            set("stop_hook_active", json!(self.hook_active != self.inverted));
+            let first = self.implementation.first_stops.is_some();
+            set("stop_hook_active", json!(!first && self.hook_active != self.inverted));
         }
         if let Some(message) = &event.stop {
             set("last_assistant_message", message.clone());

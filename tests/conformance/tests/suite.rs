@@ -1,9 +1,10 @@
 //! Plays every case once against our executables as they are now, and a part of them against the pattern's
 //! text, and keeps the table in `docs/conformance.md` in step with both.
 //!
-//! `RALPH_UPDATE=1` rewrites the table. The pattern's list is made by one command, since bash and jq
+//! `RALPH_UPDATE=1` rewrites the table. The lists of the others are made by one command each, since they
 //! take minutes for all cases: `cargo run -p ralph-conformance -- --list
-//! tests/conformance/implementations/pattern.expected tests/conformance/implementations/pattern.json`
+//! tests/conformance/implementations/pattern.expected tests/conformance/implementations/pattern.json`.
+//! What others wrote is not here: where a variable names it, a part is played against it as well.
 
 // Shared with test binaries that use more of it.
 #[allow(dead_code, unreachable_pub)]
@@ -32,8 +33,13 @@ fn implementation(name: &str) -> Implementation {
         .expect("the description can be read")
 }
 
-fn pattern_list() -> String {
-    fs::read_to_string(here("implementations/pattern.expected")).expect("the list is there")
+/// Each with the variable that says where it is, if it is not here.
+const OTHERS: [(&str, Option<&str>); 3] =
+    [("pattern", None), ("ralph-loop", Some("RALPH_LOOP")), ("oh-my-claudecode", Some("OMC"))];
+
+fn list_of(name: &str) -> String {
+    fs::read_to_string(here(&format!("implementations/{name}.expected")))
+        .expect("the list is there")
 }
 
 /// The test harness keeps what `println!` prints to itself.
@@ -56,9 +62,13 @@ fn every_case_holds_for_our_executables_and_the_table_says_so() {
 }
 
 fn check_table(cases: &[Case], ours: &[Outcome]) {
-    let list = pattern_list();
-    let pattern = outcomes_of(&list, cases).expect("every line names a case");
-    let fresh = table(cases, &[("ralph", ours), ("pattern", &pattern)]);
+    let others = OTHERS.map(|(name, _)| {
+        let outcomes = outcomes_of(&list_of(name), cases).expect("every line names a case");
+        (name, outcomes)
+    });
+    let mut columns = vec![("ralph", ours)];
+    columns.extend(others.iter().map(|(name, outcomes)| (*name, &outcomes[..])));
+    let fresh = table(cases, &columns);
     let page = repository().join("docs/conformance.md");
     let text = fs::read_to_string(&page).expect("the page is there");
     let (before, rest) = text.split_once("<!-- table -->\n").expect("the page marks its table");
@@ -72,20 +82,32 @@ fn check_table(cases: &[Case], ours: &[Outcome]) {
 }
 
 #[test]
-fn the_patterns_text_fails_where_the_list_says() {
-    if !["bash", "jq", "git"].iter().all(|program| on_path(program)) {
-        return say("skipped: the pattern's text needs bash, jq and git");
+fn the_others_fail_where_their_lists_say() {
+    for (name, variable) in OTHERS {
+        let missing = variable.filter(|variable| std::env::var_os(variable).is_none());
+        if let Some(variable) = missing {
+            say(&format!("skipped: `{variable}` does not say where {name} is"));
+        } else if ["bash", "jq", "git"].iter().all(|program| on_path(program)) {
+            fails_where_its_list_says(name);
+        } else {
+            say(&format!("skipped: {name} needs bash, jq and git"));
+        }
     }
+}
+
+fn fails_where_its_list_says(name: &str) {
     let all = all_cases();
-    let list = pattern_list();
+    let list = list_of(name);
     let expected = outcomes_of(&list, &all).expect("every line names a case");
     // Each stop of it starts `jq` a dozen times: a third of the cases is what a test may cost.
     let cases: Vec<Case> = chosen(all.clone(), Form::Short).into_iter().step_by(3).collect();
-    let name_of = |case: &Case| all.iter().position(|other| other.name == case.name).unwrap();
+    let name_of = |case: &Case| {
+        all.iter().position(|other| other.name == case.name).expect("it is one of them")
+    };
     let expected: Vec<_> = cases.iter().map(|case| expected[name_of(case)].clone()).collect();
-    let pattern = implementation("pattern");
-    let outcomes = run(&pattern, &cases, Form::Short);
-    say(&proof(&format!("conformance, {}, short form", pattern.name), &outcomes));
+    let other = implementation(name);
+    let outcomes = run(&other, &cases, Form::Short);
+    say(&proof(&format!("conformance, {}, short form", other.name), &outcomes));
     assert_eq!(listed(&cases, &outcomes), listed(&cases, &expected));
 }
 
