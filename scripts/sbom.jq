@@ -1,22 +1,12 @@
 # From `cargo metadata` to CycloneDX 1.5: all that `ralph` and `ralph-hooks` link, and what needs what.
+# `$linked` has a pair for each edge, of a crate as NAME@VERSION and of what it was needed by.
 
-(.packages | map({key: .id, value: .}) | from_entries) as $packages
-| (.resolve.nodes | map({
-    key: .id,
-    # Linked: neither for tests nor for build scripts, and no macro, which runs in the compiler.
-    value: [
-      .deps[] | select(any(.dep_kinds[]; .kind == null)) | .pkg
-      | select(any($packages[.].targets[]; .kind | index("proc-macro")) | not)
-    ]
-  }) | from_entries) as $links
-| [$packages[] | select(.source == null and (.name == "ralph" or .name == "ralph-hooks")) | .id] as $roots
-| def reached(seen; new):
-    if (new | length) == 0 then seen
-    else (seen + new) as $all
-      | reached($all; [new[] | $links[.][]] | unique | . - $all)
-    end;
-  reached([]; $roots) as $linked
-| def purl: "pkg:cargo/\(.name)@\(.version)";
+(.packages | map({key: "\(.name)@\(.version)", value: .}) | from_entries) as $packages
+| ($linked | map(.[0]) | unique) as $crates
+| ($linked | map(select(.[1] == "") | .[0]) | unique) as $roots
+| ($linked | map(select(.[1] != "")) | group_by(.[1])
+    | map({key: .[0][1], value: map(.[0]) | unique}) | from_entries) as $links
+| def purl: "pkg:cargo/\(.)";
   {
     bomFormat: "CycloneDX",
     specVersion: "1.5",
@@ -33,23 +23,23 @@
       properties: [{name: "cargo:target", value: $target}]
     },
     components: [
-      $linked[] | $packages[.]
+      $crates[] as $crate | $packages[$crate]
       | {
           type: "library",
-          "bom-ref": purl,
+          "bom-ref": ($crate | purl),
           name,
           version,
-          purl: purl,
+          purl: ($crate | purl),
           # The old form of an expression, with a slash, is an expression no longer.
           licenses: [{expression: ((.license // "NOASSERTION") | gsub("\\s*/\\s*"; " OR "))}]
         }
-        + ($checksums["\(.name)@\(.version)"] as $digest
+        + ($checksums[$crate] as $digest
             | if $digest then {hashes: [{alg: "SHA-256", content: $digest}]} else {} end)
         + (if .repository then {externalReferences: [{type: "vcs", url: .repository}]} else {} end)
     ] | sort_by(.name, .version),
     dependencies: (
-      [{ref: "ralph", dependsOn: [$roots[] | $packages[.] | purl] | sort}]
-      + [$linked[] | {ref: ($packages[.] | purl), dependsOn: ([$links[.][] | $packages[.] | purl] | sort)}]
+      [{ref: "ralph", dependsOn: ($roots | map(purl) | sort)}]
+      + [$crates[] | {ref: purl, dependsOn: (($links[.] // []) | map(purl) | sort)}]
       | sort_by(.ref)
     )
   }
