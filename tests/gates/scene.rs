@@ -7,6 +7,7 @@ use std::process::{Command, Output, Stdio};
 use std::sync::OnceLock;
 
 use crate::built::{self, Built, Linkage};
+use crate::driver::Call;
 use crate::home::Home;
 use crate::payloads;
 
@@ -31,12 +32,15 @@ pub(crate) struct Scene {
     live: Home,
 }
 
-/// One start of a hook.
+/// One start of a hook, or of the command line.
 pub(crate) struct Run {
-    pub(crate) program: PathBuf,
+    program: PathBuf,
+    argument: &'static str,
     env: Vec<(OsString, OsString)>,
     folder: PathBuf,
     stdin: Vec<u8>,
+    /// How its output begins; nothing for a program that has to keep silent.
+    answer: &'static str,
 }
 
 pub(crate) fn scene() -> &'static Scene {
@@ -77,23 +81,50 @@ impl Scene {
         self.run(hook, &self.live, payloads::pre_write(&self.project, content))
     }
 
+    /// The status line of a session whose loop has a thousand tasks.
+    pub(crate) fn status_line(&self) -> Result<Run, Skip> {
+        static MADE: OnceLock<(PathBuf, Home)> = OnceLock::new();
+        self.is_static()?;
+        let (program, home) = MADE.get_or_init(|| {
+            let ralph = built::neighbour(self.hooks.linkage).expect("the gates build `ralph`");
+            let place = self.scratch.join("home-status-line");
+            let home = Home::live(&place, &self.project, 1_000, Some(&ralph));
+            (ralph, home.expect("a loop of a thousand tasks can be written"))
+        });
+        Ok(Run {
+            program: program.clone(),
+            argument: "statusline",
+            env: home.env(&self.project),
+            folder: self.project.clone(),
+            stdin: payloads::status_line(),
+            answer: "\u{1b}[32mRalph 0/10000\u{1b}[0m | tasks 500/1000 | ",
+        })
+    }
+
     /// What is counted here belongs to our code only where no other C library starts up with it.
     fn run(&self, hook: &str, home: &Home, stdin: Vec<u8>) -> Result<Run, Skip> {
         let program = self.executable(hook)?.to_owned();
-        if self.hooks.linkage == Linkage::HostTarget {
-            return Err(Skip(format!("not a static musl build ({})", self.hooks.origin)));
+        self.is_static()?;
+        let (env, folder) = (home.env(&self.project), self.project.clone());
+        Ok(Run { program, argument: "settings", env, folder, stdin, answer: "" })
+    }
+
+    fn is_static(&self) -> Result<(), Skip> {
+        match self.hooks.linkage {
+            Linkage::StaticMusl => Ok(()),
+            Linkage::HostTarget => {
+                Err(Skip(format!("not a static musl build ({})", self.hooks.origin)))
+            }
         }
-        let env = home.env(&self.project);
-        Ok(Run { program, env, folder: self.project.clone(), stdin })
     }
 }
 
 impl Run {
-    /// Starts the hook under a tool: `tool ARGS… HOOK settings`. The hook has to fall silent with
+    /// Starts the program under a tool: `tool ARGS… HOOK settings`. A hook has to fall silent with
     /// exit code 0, since that is the answer to both situations.
     pub(crate) fn under(&self, tool: &str, args: &[OsString]) -> Result<Output, Skip> {
         let mut command = Command::new(tool);
-        command.args(args).arg(&self.program).arg("settings");
+        command.args(args).arg(&self.program).arg(self.argument);
         command.current_dir(&self.folder).env_clear().envs(self.env.iter().cloned());
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child =
@@ -101,7 +132,29 @@ impl Run {
         // An idle hook exits without reading: a broken pipe is its right.
         let _ = child.stdin.take().map(|mut input| input.write_all(&self.stdin));
         let output = child.wait_with_output().expect("its pipes are ours");
-        assert!(output.stdout.is_empty(), "`{}` spoke: {output:?}", self.program.display());
+        self.check_answer(&output.stdout);
         Ok(output)
+    }
+
+    /// As a stopwatch starts it.
+    pub(crate) fn call(&self) -> Call {
+        Call {
+            program: self.program.clone(),
+            args: vec![self.argument.into()],
+            folder: self.folder.clone(),
+            env: self.env.clone(),
+            stdin: self.stdin.as_slice().into(),
+        }
+    }
+
+    /// A wrong answer has no cost worth knowing.
+    #[track_caller]
+    pub(crate) fn check_answer(&self, stdout: &[u8]) {
+        let right = match self.answer {
+            "" => stdout.is_empty(),
+            begins => stdout.starts_with(begins.as_bytes()),
+        };
+        let said = String::from_utf8_lossy(stdout);
+        assert!(right, "`{}` said {said:?}, not {:?}", self.program.display(), self.answer);
     }
 }

@@ -54,16 +54,15 @@ pub(crate) fn hooks() -> anyhow::Result<Built> {
 }
 
 /// The command line as it is shipped, in the same folder as the hooks, where they look for it.
-#[allow(dead_code, reason = "the gates start no session")]
-pub(crate) fn neighbour(linkage: Linkage) -> anyhow::Result<()> {
+pub(crate) fn neighbour(linkage: Linkage) -> anyhow::Result<PathBuf> {
     let target = format!("{}-unknown-linux-musl", std::env::consts::ARCH);
     let config = concat!(env!("CARGO_MANIFEST_DIR"), "/../../.cargo/release.toml");
     let args = ["--release", "--config", config, "-p", "ralph", "--bin", "ralph"];
-    match linkage {
+    let mut built = match linkage {
         Linkage::StaticMusl => build(&[&args[..], &["--target", &target]].concat())?,
         Linkage::HostTarget => build(&args)?,
     };
-    Ok(())
+    built.remove("ralph").context("cargo built no `ralph`")
 }
 
 /// The hooks as they lie in a folder; the caller vouches for them.

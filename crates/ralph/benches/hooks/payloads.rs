@@ -64,6 +64,16 @@ pub(crate) fn user_prompt(project: &Path) -> Vec<u8> {
     line(event)
 }
 
+/// What a status line is handed after each answer of the model, as it was recorded.
+#[allow(dead_code, reason = "the bench of the hooks has no status line")]
+pub(crate) fn status_line() -> Vec<u8> {
+    let recorded =
+        include_str!("../../../../tests/fixtures/claude-code-2.1.328/statusLine-after-turn.json");
+    let mut given: Value = serde_json::from_str(recorded).expect("the client writes JSON");
+    given["session_id"] = json!(SESSION);
+    line(given)
+}
+
 fn tool_call(project: &Path, event: &str, tool: &str, input: Value) -> Value {
     let mut call = common(project, event);
     call["effort"] = json!({"level": "medium"});
