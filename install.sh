@@ -197,6 +197,10 @@ else
     say "not registered; to do so: $bin/ralph install"
 fi
 
+# `ralph install` has said it where it registers what lies outside of PATH.
+if [ "$register" = yes ] && [ "$scope" != --stow ] && [ "$scope" != --plugin ]; then
+    exit
+fi
 case :$PATH: in
 *:"$bin":*)
     found=$(command -v ralph || true)

@@ -40,6 +40,16 @@ fn hooks_are_registered_by_absolute_path_in_exec_form() {
 }
 
 #[test]
+fn who_cannot_type_ralph_yet_is_told_what_to_add_to_path() {
+    let world = World::new();
+    let said = world.ralph(&["install"]).exit(0);
+    assert!(!said.stderr.contains("PATH") && !said.stdout.contains("PATH"), "{}", said.stderr);
+    let world = World::new().env("PATH", "/usr/bin:/bin");
+    let line = format!("export PATH=\"{}:$PATH\"", world.path("bin").display());
+    world.ralph(&["install"]).exit(0).says("`ralph` is not on PATH").says(&line);
+}
+
+#[test]
 fn what_was_in_the_settings_stays_to_the_letter() {
     let world = World::new().with_settings(SETTINGS);
     world.ralph(&["install"]).exit(0);

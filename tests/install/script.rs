@@ -36,7 +36,7 @@ fn install_sh(world: &World, args: &[&str]) -> Said {
 #[test]
 fn it_builds_the_hooks_alone_copies_everything_and_registers() {
     let world = machine(true);
-    install_sh(&world, &[]).exit(0).says("register hooks").says("is not on your PATH; add it");
+    install_sh(&world, &[]).exit(0).says("register hooks").says("`ralph` is not on PATH");
     let target = world.path("target").display().to_string();
     let common = format!(
         "build --release --config .cargo/release.toml --locked --target-dir {target} --target x86_64-unknown-linux-musl"

@@ -11,7 +11,7 @@ mod firing;
 mod fix;
 mod home;
 mod orphans;
-mod path;
+pub(crate) mod path;
 mod permissions;
 mod plugin;
 mod registration;

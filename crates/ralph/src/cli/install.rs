@@ -13,6 +13,7 @@ pub(crate) mod scope;
 pub(super) mod shipped;
 mod statusline;
 
+use super::doctor::path;
 use super::exit::{Exit, refused};
 use super::places::Places;
 use super::tell::tell;
@@ -353,7 +354,10 @@ fn advice(scope: &Scope, places: &Places) -> String {
             places.home.display(),
             places.executables.display()
         ),
-        _ => "`ralph doctor` says whether all is well; then type /ralph \"what to do\" in Claude Code"
-            .to_owned(),
+        _ => {
+            let next = "`ralph doctor` says whether all is well; then type /ralph \"what to do\" in Claude Code";
+            let path = path::advice(&places.executables);
+            [path.as_deref(), Some(next)].into_iter().flatten().collect::<Vec<_>>().join("\n")
+        }
     }
 }

@@ -25,6 +25,14 @@ pub(super) fn check(settings: &Settings, executables: &Path) -> Vec<Check> {
     wrong
 }
 
+/// What a person should know who types `ralph` next; nothing where it is found.
+pub(crate) fn advice(executables: &Path) -> Option<String> {
+    let names = ["ralph".to_owned()];
+    let wrong = wrong(&names, executables, |name: &str| programs::find_on_path(name));
+    let check = wrong.into_iter().next()?;
+    Some(format!("{}; {}", check.detail, check.cure.unwrap_or_default()))
+}
+
 /// The program that a registration looks for on `PATH`; none where it names a place.
 fn bare_name(command: &str) -> Option<String> {
     let program = command.split_whitespace().next()?.trim_matches(['"', '\'']);
