@@ -258,6 +258,17 @@ fn with_nothing_to_keep_nothing_is_left() {
 }
 
 #[test]
+fn the_rest_of_an_unpacked_release_is_named() {
+    let world = World::new();
+    world.ralph(&["install"]).exit(0);
+    world.write("sbom.cdx.json", "{}");
+    let folder = world.path("bin").parent().unwrap().display().to_string();
+    let said = world.ralph(&["uninstall", "--all"]).exit(0);
+    said.says(&format!("`{folder}` (the rest of the release)"));
+    assert!(world.exists("sbom.cdx.json"));
+}
+
+#[test]
 fn folders_that_were_made_on_the_way_go_when_they_are_empty() {
     let world = World::new();
     let state = world.path("home/.local/state/ralph");

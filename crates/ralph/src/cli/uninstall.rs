@@ -210,6 +210,13 @@ fn remove_folder_of_skill(file: &Path, scope: &Scope) {
     }
 }
 
+/// The folder of a release that the executables were unpacked with.
+fn unpacked(places: &Places) -> Option<&Path> {
+    let folder = places.executables.parent()?;
+    let of_a_release = outside::find(&folder.join("sbom.cdx.json"));
+    of_a_release.is_ok_and(|found| found.text.is_some()).then_some(folder)
+}
+
 fn name_what_is_left(places: &Places, left: &Left) {
     let mut lines = Vec::new();
     if left.all {
@@ -218,6 +225,8 @@ fn name_what_is_left(places: &Places, left: &Left) {
                 .into_iter()
                 .map(|folder| format!("{folder} (ended loops, plans)")),
         );
+        let archive = unpacked(places).map(|folder| folder.display().to_string());
+        lines.extend(archive.map(|folder| format!("`{folder}` (the rest of the release)")));
     } else {
         lines.push(format!(
             "`{}` (loops, and the archive of ended ones)",
