@@ -6,6 +6,12 @@
 mod cargo;
 mod doctor;
 mod example;
+#[allow(
+    unreachable_pub,
+    reason = "shared with test binaries whose helpers have a module of their own"
+)]
+#[path = "../support/executables.rs"]
+mod executables;
 mod install;
 mod plugin;
 mod release;

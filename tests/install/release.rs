@@ -1,5 +1,6 @@
 //! `scripts/release` and `scripts/sbom`: what is in an archive, and that it is the same bytes each time.
 
+use crate::executables::executables;
 use crate::world::{HOOKS, Said, World, repository, said};
 use ralph_core::registration::plugin_hooks_json;
 use serde_json::Value;
@@ -127,6 +128,36 @@ fn an_unpacked_archive_is_an_installation_and_a_plugin_with_everything_beside_it
         assert!(!text.contains(&maker), "{}", file.display());
     }
     assert_eq!(fs::read_dir(world.path("tmp-out")).unwrap().count(), 0, "it leaves nothing");
+}
+
+#[test]
+fn a_release_stands_the_trial_of_someone_who_downloads_it() {
+    if cfg!(not(target_arch = "x86_64")) {
+        return eprintln!("SKIPPED: what is packed here is for another processor than {TARGET}");
+    }
+    let world = World::new();
+    let Some(made) = packed(&world, executables().to_str().unwrap(), "out", &[]) else { return };
+    made.exit(0);
+    let out = world.path("out").display().to_string();
+    let tried = script(&world, "try-release", &[&out], &[]).unwrap().exit(0);
+    tried.says("ralph demo: a whole loop").says("ralph uninstall --all");
+
+    world.write(&format!("out/{}.cdx.json", archive()), "{}");
+    let refused = script(&world, "try-release", &[&out], &[]).unwrap().exit(1);
+    refused.says("are not those of its files");
+}
+
+#[test]
+fn a_release_for_a_processor_of_which_nothing_is_known_is_left_out_and_said() {
+    let world = World::new();
+    let name = format!("ralph-{}-s390x-unknown-linux-musl.tar.gz", env!("CARGO_PKG_VERSION"));
+    world.write(&format!("out/{name}"), "");
+    let mut sums = world.command("sha256sum");
+    let sums = said(&sums.arg(&name).current_dir(world.path("out")).output().unwrap()).exit(0);
+    world.write("out/SHA256SUMS", &sums.stdout);
+    let out = world.path("out").display().to_string();
+    let Some(said) = script(&world, "try-release", &[&out], &[]) else { return };
+    said.exit(4).says("nothing is known of its processor").says("no archive could be tried");
 }
 
 fn files(folder: &Path) -> Vec<PathBuf> {
