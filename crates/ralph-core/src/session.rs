@@ -10,6 +10,7 @@
 //! | rule | where |
 //! |---|---|
 //! | a session is named `<YYMMDD>-<hhmmss>`, without separators or dots | [`id`] |
+//! | the one that is meant where none is named | [`which`] |
 //! | the artefacts, their paths and their owners | [`place`] |
 //! | `progress.md` alone holds statuses: marks, sections, table of iterations | [`progress`], `validate` |
 //! | `metadata.yaml`, `iterations/<N>/metadata.yaml`: members, timing | `metadata` |
@@ -71,6 +72,7 @@ pub mod task;
 pub mod validate;
 #[cfg(feature = "session-files")]
 pub mod waves;
+pub mod which;
 #[cfg(feature = "session-files")]
 pub mod yaml;
 
