@@ -586,6 +586,29 @@ fn a_stop_in_mid_batch_lets_those_at_work_finish_and_the_next_run_goes_on() {
 }
 
 #[test]
+fn what_is_said_again_for_an_agent_that_failed_does_not_end_a_pause() {
+    let changes = "executes() { mark $task started; test $n = 1 && { await go; exit 1; }; report $(attempt) ''; mark $task review; }\n\
+        breaks_down() { ralph session signal --id $id steer 'use oak' >/dev/null; cp \"$HOME\"/tasks/* ${path}tasks/; mark plan-breakdown done; }";
+    let world = world(&[("task-1", "")], changes);
+    let child = begin(&world, TASK);
+    let is_told = |n| {
+        called(&world, "EXECUTE-task-1", n)
+            && call(&world, "EXECUTE-task-1", n).contains("SIGNAL: STEER: use oak")
+    };
+    wait_for("the executor", || is_told(1));
+    world.ralph(&["session", "signal", "pause"]).done();
+    wait_for("the wait", || journal(&world).contains("the person said PAUSE"));
+    open(&world, "go");
+    wait_for("its failure", || journal(&world).contains("failed: "));
+    world.ralph(&["session", "signal", "stop"]).done();
+    assert_eq!(world.finish(child, "").exit, 1);
+    assert_eq!(count(&world, "EXECUTE-task-1"), 1, "{:?}", lines(&world, "order"));
+    assert_eq!(session_signals(&world, "inputs"), 1, "the steer is for whoever goes on");
+    is_complete(&world, &run(&world, &[]));
+    assert!(is_told(2));
+}
+
+#[test]
 fn what_was_told_to_an_agent_that_is_killed_is_told_again() {
     let changes = "executes() { mark $task started; test $n = 1 && { touch \"$HOME/at\"; exec sleep 600; }; report $(attempt) ''; mark $task review; }\n\
         breaks_down() { ralph session signal --id $id steer 'use oak' >/dev/null; cp \"$HOME\"/tasks/* ${path}tasks/; mark plan-breakdown done; }";

@@ -211,7 +211,9 @@ impl Run<'_> {
         if changed.what != Closed::Met
             && let Some(told) = call.input("SIGNAL")
         {
-            super::leftovers::say_again(plan.place, &plan.id, told)?;
+            let running = changed.before.running.iter().flatten();
+            let begun = running.filter(|one| one.key == call.key).map(|one| one.since).min();
+            super::leftovers::say_again(plan.place, &plan.id, told, begun)?;
         }
         lifecycle::release(&plan.place.here.home, &plan.file, name)?;
         plan.place.sessions.forget_call(&plan.id, name);
