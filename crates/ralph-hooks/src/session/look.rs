@@ -76,7 +76,8 @@ pub(super) fn look(
     if routed.due == Due::Call {
         session.given =
             calls.iter().map(|call| SessionCall::given(&call.key, call.prompt())).collect();
-    } else if writes == Writes::Always {
+    } else if writes == Writes::Always && routed.due != Due::Paused {
+        // What a pause finds given is given again after it, with all that it was to be told.
         session.given.clear();
     }
     session.says.clone_from(&routed.says);
