@@ -294,7 +294,9 @@ impl Run<'_> {
             }
         }
         let waits_for = match &step.act {
-            Act::Paused(_) => format!("{}; STEER, INFO or STOP ends that", step.act),
+            Act::Paused(_) => {
+                format!("{}; STEER, INFO, STOP or `ralph resume` ends that", step.act)
+            }
             Act::Wait { until: Some(_), .. } if self.at_work.is_empty() => step.act.to_string(),
             _ => String::new(),
         };
