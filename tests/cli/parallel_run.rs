@@ -401,13 +401,14 @@ fn one_ctrl_c_lets_those_at_work_finish() {
 
 #[test]
 fn a_second_ctrl_c_ends_all_at_once_and_frees_their_tasks() {
-    let world = world(&FOUR, "await never");
+    let world = world(&FOUR, "await never; touch \"$HOME/went-on\"");
     let mut child = begin(&world, &[]);
     wait_for("four at work", || FOUR.iter().all(|(id, _)| called(&world, id, 1)));
     signal(&child, "-TERM");
     let code = child.wait().unwrap().code();
     assert_eq!(code, Some(4));
     all_are_gone(&world);
+    assert!(!world.path("home/went-on").exists(), "nobody came to the end of their work");
     assert_eq!(statuses(&world), ["pending"; 4]);
     let state = above(&world);
     assert_eq!(state["pause"]["cause"], "person");

@@ -228,7 +228,9 @@ fn endings(world: &World) -> Vec<String> {
         .flatten()
         .map(|entry| entry.unwrap().path())
         .collect();
-    folders.sort();
+    // The names of two that ended within a second say nothing of their order.
+    let written = |folder: &std::path::PathBuf| folder.join("state.json").metadata()?.modified();
+    folders.sort_by_key(|folder| written(folder).unwrap());
     let state = |folder: &std::path::PathBuf| -> Value {
         serde_json::from_slice(&fs::read(folder.join("state.json")).unwrap()).unwrap()
     };
@@ -553,7 +555,10 @@ fn a_pause_in_mid_batch_holds_what_comes_next_and_a_steer_is_told_to_it() {
     world.ralph(&["session", "signal", "steer", "use oak"]).done();
     let printed = world.finish(child, "");
     is_complete(&world, &printed);
-    assert!(printed.stderr.contains("STEER, INFO or STOP ends that"), "{printed:#?}");
+    assert!(
+        printed.stderr.contains("STEER, INFO, STOP or `ralph resume` ends that"),
+        "{printed:#?}"
+    );
     let told = call(&world, "EXECUTE-task-3", 1);
     assert!(told.contains("SIGNAL: STEER: use oak"), "{told}");
     assert_eq!(session_signals(&world, "inputs"), 0);
@@ -583,6 +588,56 @@ fn a_stop_in_mid_batch_lets_those_at_work_finish_and_the_next_run_goes_on() {
     assert_eq!(endings(&world), ["cancelled"]);
     is_complete(&world, &run(&world, &[]));
     assert_eq!(count(&world, "EXECUTE-task-1"), 1);
+}
+
+#[test]
+fn a_pause_and_a_stop_hold_at_once_also_where_no_agent_is_told_anything() {
+    let changes =
+        "before() { case $mode in SESSION_REVIEW|UPDATE_METADATA) await go-$mode;; esac; }";
+    let world = world(&[("task-1", "")], changes);
+    let child = begin(&world, TASK);
+    wait_for("the review", || called(&world, "SESSION_REVIEW", 1));
+    world.ralph(&["session", "signal", "pause", "lunch"]).done();
+    wait_for("the wait", || journal(&world).contains("the person said PAUSE: lunch"));
+    open(&world, "go-SESSION_REVIEW");
+    wait_for("its end", || own(&world).1["running"] == serde_json::json!([]));
+    let resumed = world.ralph(&["resume"]).done().stdout;
+    assert!(resumed.contains("PAUSE holds its session no longer"), "{resumed}");
+    assert!(!called(&world, "UPDATE_METADATA", 1), "nothing was begun before");
+    wait_for("what is next", || called(&world, "UPDATE_METADATA", 1));
+    assert_eq!(world.ralph(&["resume"]).exit, 1, "nothing holds it any more");
+    world.ralph(&["session", "signal", "stop", "enough"]).done();
+    wait_for("that it was heard", || session_signals(&world, "processed") == 2);
+    open(&world, "go-UPDATE_METADATA");
+    let printed = world.finish(child, "");
+    assert_eq!(printed.exit, 1, "{printed:#?}");
+    assert!(printed.stdout.contains("the person said STOP: enough"), "{printed:#?}");
+    assert_eq!((session_signals(&world, "inputs"), endings(&world)), (0, vec!["cancelled".into()]));
+    is_complete(&world, &run(&world, &[]));
+    assert_eq!(count(&world, "UPDATE_METADATA"), 1);
+}
+
+#[test]
+fn what_is_said_again_for_an_agent_that_failed_does_not_end_a_pause() {
+    let changes = "executes() { mark $task started; test $n = 1 && { await go; exit 1; }; report $(attempt) ''; mark $task review; }\n\
+        breaks_down() { ralph session signal --id $id steer 'use oak' >/dev/null; cp \"$HOME\"/tasks/* ${path}tasks/; mark plan-breakdown done; }";
+    let world = world(&[("task-1", "")], changes);
+    let child = begin(&world, TASK);
+    let is_told = |n| {
+        called(&world, "EXECUTE-task-1", n)
+            && call(&world, "EXECUTE-task-1", n).contains("SIGNAL: STEER: use oak")
+    };
+    wait_for("the executor", || is_told(1));
+    world.ralph(&["session", "signal", "pause"]).done();
+    wait_for("the wait", || journal(&world).contains("the person said PAUSE"));
+    open(&world, "go");
+    wait_for("its failure", || journal(&world).contains("failed: "));
+    world.ralph(&["session", "signal", "stop"]).done();
+    assert_eq!(world.finish(child, "").exit, 1);
+    assert_eq!(count(&world, "EXECUTE-task-1"), 1, "{:?}", lines(&world, "order"));
+    assert_eq!(session_signals(&world, "inputs"), 1, "the steer is for whoever goes on");
+    is_complete(&world, &run(&world, &[]));
+    assert!(is_told(2));
 }
 
 #[test]

@@ -569,6 +569,23 @@ fn a_pause_lets_nothing_begin_wherever_the_session_is_and_the_person_goes_on() {
 }
 
 #[test]
+fn a_steer_that_was_told_before_a_pause_is_told_after_it() {
+    let (mut play, text) = begun("", six_tasks());
+    play.carries_out(&calls_in(&text));
+    assert!(play.world.elsewhere(&["session", "signal", "steer", "use oak"]).success);
+    let next = calls_in(&play.world.stop("I wait.").goes_on());
+    assert!(next[0].prompt.contains("SIGNAL: STEER: use oak"), "{}", next[0].prompt);
+    assert!(play.world.elsewhere(&["session", "signal", "pause"]).success);
+    play.world.stop("I end.").exit(0);
+    assert_eq!(play.world.standing().split(' ').next(), Some("paused"));
+    let inputs = folder(&play.world).join("signals/inputs");
+    assert_eq!(fs::read_dir(inputs).unwrap().count(), 0, "who rests has heard it");
+    play.world.prompt = "prompt-2".to_owned();
+    let text = play.world.type_command("ralph-v2", "").context();
+    assert_eq!(calls_in(&text), next, "{text}");
+}
+
+#[test]
 fn a_stop_signal_ends_it_at_the_next_stop_and_nothing_is_called_before() {
     let (mut play, text) = begun("", six_tasks());
     play.carries_out(&calls_in(&text));

@@ -10,6 +10,7 @@
 //! | rule | where |
 //! |---|---|
 //! | a session is named `<YYMMDD>-<hhmmss>`, without separators or dots | [`id`] |
+//! | the one that is meant where none is named | [`which`] |
 //! | the artefacts, their paths and their owners | [`place`] |
 //! | `progress.md` alone holds statuses: marks, sections, table of iterations | [`progress`], `validate` |
 //! | `metadata.yaml`, `iterations/<N>/metadata.yaml`: members, timing | `metadata` |
@@ -29,7 +30,8 @@
 //! | every iteration's plan is kept, and never again changed | `change::Change::KeepPlan`, [`rules`] |
 //! | executors side by side, reviewers side by side, all others alone | `machine/alone.rs` |
 //! | timeouts: again, 30 s, 60 s, 60 s, then split or give up | [`recovery`], `machine/give.rs` |
-//! | signals: four words, and where the router listens | [`signal`] |
+//! | signals: four words, and which agents are told | [`signal`] |
+//! | a PAUSE or a STOP holds the session in every state | [`signal`], `machine/held.rs` |
 //! | one mode or one task for each call; the prompt is the one that was given | [`invocation`], [`rules`] |
 //! | what ends it; what a conversation that orchestrates is told | [`conversation`] |
 //! | the orchestrator writes nothing; task files, plans as they were | [`rules`] |
@@ -71,6 +73,7 @@ pub mod task;
 pub mod validate;
 #[cfg(feature = "session-files")]
 pub mod waves;
+pub mod which;
 #[cfg(feature = "session-files")]
 pub mod yaml;
 

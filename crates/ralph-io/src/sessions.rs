@@ -20,6 +20,7 @@ use ralph_core::session::change::writes;
 use ralph_core::session::id::SessionId;
 use ralph_core::session::place::SESSIONS;
 use ralph_core::session::snapshot::Snapshot;
+use ralph_core::session::which::{self, Meant};
 use sha2::{Digest, Sha256};
 use std::fs::DirBuilder;
 use std::io::ErrorKind;
@@ -66,6 +67,20 @@ impl Sessions {
         let listing = within::list(&self.top, &self.top.join(SESSIONS)).unwrap_or_default();
         let folders = listing.entries.iter().filter(|entry| entry.is_folder);
         folders.filter_map(|entry| SessionId::parse(entry.name.to_str()?).ok()).collect()
+    }
+
+    /// The one that is meant where nobody names one.
+    ///
+    /// # Errors
+    /// When one of them cannot be read: it may be the one.
+    pub fn meant(&self) -> Result<Meant> {
+        let mut all = Vec::new();
+        for id in self.list() {
+            // One that has gone since is none.
+            let Some(seen) = self.read(&id)? else { continue };
+            all.push((id, seen.standing()));
+        }
+        Ok(which::meant(all))
     }
 
     /// Begins a session; false, with nothing changed, if there is one of this name.

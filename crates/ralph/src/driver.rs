@@ -11,6 +11,7 @@ pub(crate) mod many;
 mod one;
 mod preflight;
 pub(crate) mod shown;
+pub(crate) mod team;
 pub(crate) mod wire;
 
 pub(crate) use command::quoted;

@@ -8,6 +8,7 @@ mod alone;
 mod batches;
 mod closing;
 mod give;
+mod held;
 mod met;
 mod planning;
 mod replanning;
@@ -24,7 +25,7 @@ use super::change::{Change, advance};
 use super::finding::Finding;
 use super::invocation::Invocation;
 use super::progress::Progress;
-use super::signal::{Heard, Word, listen};
+use super::signal::{Heard, listen};
 use super::snapshot::{Picture, Snapshot};
 use super::state::State;
 use super::validate::{findings, is_invalid};
@@ -69,16 +70,9 @@ impl View<'_> {
         stamps.iter().map(|stamp| format!("iterations/{iteration}/feedbacks/{stamp}/")).collect()
     }
 
-    /// Listens to the person; a held session does nothing else.
-    fn listen(&self, state: State) -> Result<Heard, Turn> {
-        let heard = listen(state, &self.seen.signals);
-        match &heard.held {
-            Some((Word::Stop, text)) => {
-                Err(Turn::MoveAndAct(vec![Change::Heard(heard.names)], Act::Stopped(text.clone())))
-            }
-            Some((_, text)) => Err(Turn::Act(Act::Paused(text.clone()))),
-            None => Ok(heard),
-        }
+    /// What the agents of this state are told of the person's words.
+    fn listen(&self, state: State) -> Heard {
+        listen(state, &self.seen.signals)
     }
 
     /// A call that is made, and after which what was heard counts as told.
@@ -92,8 +86,13 @@ impl View<'_> {
     }
 }
 
-/// What comes next.
+/// What comes next, as far as the person lets it.
 pub fn next(seen: &Snapshot, now: Timestamp) -> Step {
+    held::held(seen, due(seen, now))
+}
+
+/// What would come next if nobody held the session.
+fn due(seen: &Snapshot, now: Timestamp) -> Step {
     let mut changes = Vec::new();
     let mut current = seen.clone();
     let mut told: Option<Vec<Finding>> = None;
@@ -101,13 +100,10 @@ pub fn next(seen: &Snapshot, now: Timestamp) -> Step {
         let picture = Picture::of(&current);
         let found = findings(&current, &picture);
         let (state, iteration) = resolve(&picture);
-        let wave = picture.metadata.and_then(|metadata| metadata.wave);
         let step = |state, changes, act, findings| Step {
             state,
             iteration,
-            wave: matches!(state, State::ExecutingBatch | State::ReviewingBatch)
-                .then_some(wave)
-                .flatten(),
+            wave: wave(&picture, state),
             changes,
             act,
             findings,
@@ -160,6 +156,12 @@ pub fn next(seen: &Snapshot, now: Timestamp) -> Step {
         act,
         findings: told.unwrap_or_default(),
     }
+}
+
+/// Which wave it is, where one is carried out or judged.
+fn wave(picture: &Picture, state: State) -> Option<u32> {
+    let has_one = matches!(state, State::ExecutingBatch | State::ReviewingBatch);
+    picture.metadata.filter(|_| has_one).and_then(|metadata| metadata.wave)
 }
 
 fn turn(view: &View<'_>, state: State, found: &[Finding]) -> Turn {

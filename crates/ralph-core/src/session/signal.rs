@@ -1,7 +1,7 @@
-//! What a person says to a session while it works, and where the router listens.
+//! What a person says to a session while it works, and who it is for.
 //!
-//! Four words. STEER and INFO are for the agents; PAUSE and STOP are for the router, and change what
-//! comes next. The places where it listens are data: the states, with the words that count there.
+//! Four words. STEER and INFO are for the agents, who are told in some states; PAUSE and STOP are for the
+//! router, and hold the session in every state.
 
 use super::state::State;
 
@@ -60,73 +60,80 @@ impl Signal {
     }
 }
 
-/// Where the router listens, and to what. A word that does not count there waits.
-pub const POLLING: [(State, &[Word]); 3] = [
-    (State::Planning, &[Word::Stop, Word::Pause, Word::Steer, Word::Info]),
-    (State::ExecutingBatch, &[Word::Stop, Word::Pause, Word::Steer, Word::Info]),
-    (State::ReviewingBatch, &[Word::Stop, Word::Pause]),
-];
+/// The states in which the agents that are called are told. Elsewhere what was said waits: who judges work is not
+/// steered, and the plan is not changed beside the one who changes it.
+pub const TOLD: [State; 2] = [State::Planning, State::ExecutingBatch];
 
-/// True if the router listens for this word in this state.
-pub fn is_heard(state: State, word: Word) -> bool {
-    POLLING.iter().any(|(at, words)| *at == state && words.contains(&word))
-}
-
-/// What the signals come to in a state.
+/// What the agents that are called now are told.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Heard {
-    /// The names of those that were heard.
+    /// The names of the signals that have done their work then.
     pub names: Vec<String>,
-    /// STEER and INFO, as the next agents are told.
+    /// STEER and INFO, as the agents are told.
     pub told: String,
-    /// PAUSE or STOP, with its text: the first STOP, else the last PAUSE that nothing followed.
-    pub held: Option<(Word, String)>,
 }
 
-/// Listens, oldest first. Whatever follows a PAUSE ends it: the person is there again.
+/// What is told in a state, oldest first; nothing while the session is held.
 pub fn listen(state: State, signals: &[Signal]) -> Heard {
+    if !TOLD.contains(&state) || held(signals).is_some() {
+        return Heard::default();
+    }
     let mut heard = Heard::default();
     for signal in signals {
-        if !is_heard(state, signal.word) {
-            // It waits for a place where it counts, and yet the person is there again.
-            heard.held = None;
-            continue;
-        }
-        match signal.word {
-            Word::Stop => {
-                heard.names.push(signal.name.clone());
-                heard.held = Some((Word::Stop, signal.text.clone()));
-                return heard;
-            }
-            Word::Pause => heard.held = Some((Word::Pause, signal.text.clone())),
-            Word::Steer | Word::Info => {
-                heard.held = None;
-                if !heard.told.is_empty() {
-                    heard.told.push('\n');
-                }
-                heard.told.push_str(&format!("{}: {}", signal.word.as_str(), signal.text));
-            }
-        }
+        // A PAUSE is over here, and goes with what ended it.
         heard.names.push(signal.name.clone());
-    }
-    if let Some((Word::Pause, _)) = heard.held {
-        // What was said before a pause is told when the work goes on, not before.
-        heard.told.clear();
-        heard.names.clear();
+        if matches!(signal.word, Word::Steer | Word::Info) {
+            if !heard.told.is_empty() {
+                heard.told.push('\n');
+            }
+            heard.told.push_str(&format!("{}: {}", signal.word.as_str(), signal.text));
+        }
     }
     heard
 }
 
-/// What holds a session wherever it is: between the places where the router listens, nothing new is begun all the
-/// same. The first STOP, else the last PAUSE that nothing followed; with the names of those that said so.
-pub fn held(signals: &[Signal]) -> Option<(Word, String, Vec<String>)> {
-    let of = |word: Word| signals.iter().filter(move |signal| signal.word == word);
-    let names = |word| of(word).map(|signal| signal.name.clone()).collect();
-    if let Some(stop) = of(Word::Stop).next() {
-        return Some((Word::Stop, stop.text.clone(), names(Word::Stop)));
+/// How a session is held.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Hold {
+    /// Nothing new is begun until something else is said.
+    Pause,
+    /// It ends.
+    Stop,
+}
+
+/// What holds a session, wherever it is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Held {
+    /// How.
+    pub how: Hold,
+    /// With which words the person said so.
+    pub text: String,
+    /// The names of the signals that have done their work once this has.
+    pub names: Vec<String>,
+}
+
+/// What holds the session: the first STOP, else the last PAUSE. Whatever follows a PAUSE ends it: the person is there
+/// again.
+pub fn held(signals: &[Signal]) -> Option<Held> {
+    let is_stop = |signal: &&Signal| signal.word == Word::Stop;
+    let pause = || signals.last().filter(|signal| signal.word == Word::Pause);
+    let (how, by) = match signals.iter().find(is_stop) {
+        Some(stop) => (Hold::Stop, stop),
+        None => (Hold::Pause, pause()?),
+    };
+    // A PAUSE that is left behind would hold whoever goes on after a STOP.
+    let for_router =
+        signals.iter().filter(|signal| matches!(signal.word, Word::Pause | Word::Stop));
+    let names = for_router.map(|signal| signal.name.clone()).collect();
+    Some(Held { how, text: by.text.clone(), names })
+}
+
+/// The PAUSEs that hold the session, by their names: who goes on without saying anything has heard them.
+pub fn pauses(signals: &[Signal]) -> Vec<String> {
+    match held(signals) {
+        Some(Held { how: Hold::Pause, names, .. }) => names,
+        _ => Vec::new(),
     }
-    let last = signals.last().filter(|signal| signal.word == Word::Pause)?;
-    Some((Word::Pause, last.text.clone(), names(Word::Pause)))
 }
 
 /// True for a text that is for the router and for no agent.
@@ -178,34 +185,54 @@ mod tests {
         }
     }
 
-    #[test]
-    fn a_stop_is_heard_before_what_follows_it() {
-        let heard = listen(State::Planning, &signals(&["STEER: a", "STOP: enough", "STEER: b"]));
-        assert_eq!(heard.names, ["0", "1"]);
-        assert_eq!(heard.held, Some((Word::Stop, "enough".to_owned())));
+    /// What holds, with which words, and the places of the signals that are done with then.
+    fn holds(texts: &[&str]) -> Option<(Hold, String, String)> {
+        held(&signals(texts)).map(|held| (held.how, held.text, held.names.join(" ")))
     }
 
-    #[test]
-    fn a_pause_or_a_stop_holds_wherever_the_session_is() {
-        let held = |texts: &[&str]| {
-            super::held(&signals(texts)).map(|(word, text, names)| (word, text, names.len()))
-        };
-        assert_eq!(held(&["STEER: a", "PAUSE: lunch"]), Some((Word::Pause, "lunch".to_owned(), 1)));
-        assert_eq!(held(&["PAUSE", "INFO: go on"]), None);
-        assert_eq!(held(&["STOP: enough", "INFO: x"]), Some((Word::Stop, "enough".to_owned(), 1)));
-        assert_eq!(held(&[]), None);
-        assert!(
-            is_for_router("PAUSE\n") && is_for_router("stop: x") && !is_for_router("INFO: stop")
-        );
+    #[track_caller]
+    fn check(texts: &[&str], expected: Option<(Hold, &str, &str)>) {
+        let expected = expected.map(|(how, text, at)| (how, text.to_owned(), at.to_owned()));
+        assert_eq!(holds(texts), expected, "{texts:?}");
     }
 
     #[test]
     fn a_pause_holds_until_something_else_is_said() {
-        let paused = listen(State::ExecutingBatch, &signals(&["STEER: a", "PAUSE"]));
-        assert_eq!(paused.held, Some((Word::Pause, String::new())));
-        assert_eq!((paused.names.len(), paused.told.as_str()), (0, ""));
+        check(&[], None);
+        check(&["STEER: a", "INFO: b"], None);
+        check(&["STEER: a", "PAUSE: lunch"], Some((Hold::Pause, "lunch", "1")));
+        check(&["PAUSE: lunch", "PAUSE: dinner"], Some((Hold::Pause, "dinner", "0 1")));
+        check(&["PAUSE", "INFO: go on"], None);
+        check(&["PAUSE", "STEER: a", "PAUSE"], Some((Hold::Pause, "", "0 2")));
+    }
+
+    #[test]
+    fn a_stop_holds_whatever_is_said_beside_it_and_takes_a_pause_along() {
+        check(&["STOP: enough", "INFO: x"], Some((Hold::Stop, "enough", "0")));
+        check(&["STEER: a", "STOP: enough", "STOP: now"], Some((Hold::Stop, "enough", "1 2")));
+        check(&["PAUSE", "STOP", "PAUSE"], Some((Hold::Stop, "", "0 1 2")));
+    }
+
+    #[test]
+    fn who_goes_on_has_heard_a_pause_and_no_stop() {
+        assert_eq!(pauses(&signals(&["STEER: a", "PAUSE", "PAUSE"])), ["1", "2"]);
+        for texts in [&["PAUSE", "STEER: a"][..], &["PAUSE", "STOP"], &["STEER: a"], &[]] {
+            assert_eq!(pauses(&signals(texts)), [""; 0], "{texts:?}");
+        }
+    }
+
+    #[test]
+    fn a_text_for_the_router_is_none_for_an_agent() {
+        assert!(is_for_router("PAUSE\n") && is_for_router("stop: x"));
+        assert!(!is_for_router("INFO: stop") && !is_for_router("stopping now"));
+    }
+
+    #[test]
+    fn while_the_session_is_held_nobody_is_told_anything() {
+        for texts in [&["STEER: a", "PAUSE"][..], &["STEER: a", "STOP", "STEER: b"]] {
+            assert_eq!(listen(State::ExecutingBatch, &signals(texts)), Heard::default());
+        }
         let over = listen(State::ExecutingBatch, &signals(&["STEER: a", "PAUSE", "INFO: go on"]));
-        assert_eq!(over.held, None);
         assert_eq!(over.names, ["0", "1", "2"]);
         assert_eq!(over.told, "STEER: a\nINFO: go on");
     }
@@ -227,16 +254,16 @@ mod tests {
     }
 
     #[test]
-    fn a_reviewer_is_not_steered_and_other_states_do_not_listen() {
-        let all = signals(&["STEER: a", "INFO: b"]);
-        assert_eq!(listen(State::ReviewingBatch, &all), Heard::default());
-        let all = signals(&["PAUSE", "STEER: a"]);
-        let heard = listen(State::ReviewingBatch, &all);
-        assert_eq!((heard.held, heard.names.len()), (None, 1));
-        let all = signals(&["STOP"]);
+    fn planners_and_executors_are_told_and_nobody_else() {
+        let all = signals(&["PAUSE", "STEER: a", "INFO: b"]);
         for state in State::ALL {
-            let listens = POLLING.iter().any(|(at, _)| *at == state);
-            assert_eq!(listen(state, &all).held.is_some(), listens, "{state}");
+            let heard = listen(state, &all);
+            match state {
+                State::Planning | State::ExecutingBatch => {
+                    assert_eq!((heard.names.len(), heard.told.lines().count()), (3, 2), "{state}");
+                }
+                _ => assert_eq!(heard, Heard::default(), "{state}"),
+            }
         }
     }
 }

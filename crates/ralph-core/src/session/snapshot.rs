@@ -14,6 +14,7 @@ use super::progress::Progress;
 use super::recovery::Tries;
 use super::report::{self, Report};
 use super::signal::Signal;
+use super::state::Standing;
 use super::task::TaskFile;
 use std::collections::BTreeMap;
 
@@ -53,6 +54,12 @@ impl Snapshot {
     /// The text of a file; empty if it was not read.
     pub fn text(&self, place: Place<'_>) -> Option<&str> {
         self.files.get(&place.to_string()).map(|text| text.as_deref().unwrap_or_default())
+    }
+
+    /// How the session stands; none where its metadata do not say.
+    pub fn standing(&self) -> Option<Standing> {
+        let (metadata, _) = SessionMetadata::parse(self.text(Place::Metadata)?, &self.id);
+        metadata.standing
     }
 
     /// True if there is such a file.

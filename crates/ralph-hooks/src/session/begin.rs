@@ -13,8 +13,6 @@ use ralph_core::project as commands;
 use ralph_core::session::conversation;
 use ralph_core::session::id::{REFUSED, SessionId};
 use ralph_core::session::place::{SESSIONS, folder};
-use ralph_core::session::snapshot::Picture;
-use ralph_core::session::state::Standing;
 use ralph_core::start::{self, answered};
 use ralph_core::state::{Bound as Former, Criterion, LoopError, LoopState, Mode, Orchestrated};
 use ralph_io::sessions::Sessions;
@@ -54,16 +52,9 @@ pub fn begin(asked: &Asked<'_>) -> Result<Begun> {
     if let Some((file, state)) = own(asked)? {
         return go_on_with_own(asked, &wanted, (&file, &state), now);
     }
-    let (id, task) = match wanted {
-        Wanted::New(task) => (sessions.begin_now(&task, now)?, task),
-        Wanted::Named(id) => match sessions.read(&id)? {
-            Some(seen) => (id, seen.request),
-            None => return Ok(Begun::Refused(no_such(&id))),
-        },
-        Wanted::Any => match only(&sessions)? {
-            Ok(found) => found,
-            Err(why) => return Ok(Begun::Refused(why)),
-        },
+    let (id, task) = match choose(&sessions, wanted, now)? {
+        Ok(found) => found,
+        Err(why) => return Ok(Begun::Refused(why)),
     };
     if let Some((file, state)) = of_session(asked, &id) {
         let driver_lives = state.client.as_ref().is_some_and(client::is_alive);
@@ -94,35 +85,34 @@ fn wanted(task: Option<&str>) -> Result<Wanted, String> {
     }
 }
 
+/// The session that is meant, begun where it is a new one, with what it was asked for; or why there is none.
+fn choose(
+    sessions: &Sessions,
+    wanted: Wanted,
+    now: Timestamp,
+) -> Result<Result<(SessionId, String), String>> {
+    let id = match wanted {
+        Wanted::New(task) => return Ok(Ok((sessions.begin_now(&task, now)?, task))),
+        Wanted::Named(id) => id,
+        Wanted::Any => match sessions.meant()?.one(NONE, |id| format!("/ralph-v2 {id}")) {
+            Ok(id) => id,
+            Err(why) => return Ok(Err(why)),
+        },
+    };
+    let seen = sessions.read(&id)?;
+    Ok(match seen {
+        Some(seen) => Ok((id, seen.request)),
+        None => Err(no_such(&id)),
+    })
+}
+
+/// What is said where there is none.
+const NONE: &str = "there is no session here: type /ralph-v2 \"what to do\"";
+
 fn no_such(id: &SessionId) -> String {
     format!(
         "there is no session {id} here: type /ralph-v2 \"what to do\" to begin one; `ralph session list` shows those that there are"
     )
-}
-
-/// The only session that is not completed, with what it was asked for.
-fn only(sessions: &Sessions) -> Result<Result<(SessionId, String), String>> {
-    let (mut open, mut all) = (Vec::new(), Vec::new());
-    for id in sessions.list() {
-        let Some(seen) = sessions.read(&id)? else { continue };
-        let standing = Picture::of(&seen).metadata.and_then(|metadata| metadata.standing);
-        if standing != Some(Standing::Completed) {
-            open.push((id.clone(), seen.request.clone()));
-        }
-        all.push((id, seen.request));
-    }
-    let names = |all: &[(SessionId, String)]| -> String {
-        let names: Vec<String> = all.iter().map(|(id, _)| format!("/ralph-v2 {id}")).collect();
-        names.join(" or ")
-    };
-    Ok(match (open.as_slice(), all.as_slice()) {
-        ([one], _) | ([], [one]) => Ok(one.clone()),
-        ([], []) => Err("there is no session here: type /ralph-v2 \"what to do\"".to_owned()),
-        ([], all) => Err(format!("all sessions are completed; say which is meant: {}", names(all))),
-        (open, _) => {
-            Err(format!("there are {} sessions; say which is meant: {}", open.len(), names(open)))
-        }
-    })
 }
 
 /// The live loop of this session of the client.
@@ -342,6 +332,26 @@ mod tests {
         world.refused("260131-120000", "s", "p", "there is no session 260131-120000");
         world.refused("", "s", "p", "there is no session here");
         assert!(!world.root().join(".ralph-sessions").exists());
+    }
+
+    #[test]
+    fn where_none_is_named_the_only_open_one_is_meant_and_of_several_a_person_says_which() {
+        let world = world();
+        let sessions = Sessions::of(&world.root(), &world.home).unwrap();
+        let named = |at: usize| SessionId::parse(&format!("260131-12000{at}")).unwrap();
+        for at in 0..3 {
+            assert!(sessions.begin(&named(at), &format!("Build {at}")).unwrap());
+        }
+        let complete = |at: usize| {
+            let folder = world.root().join(folder(&named(at)));
+            fs::write(folder.join("metadata.yaml"), "status: completed\n").unwrap();
+        };
+        complete(1);
+        let both = "there are 2 sessions; say which is meant: /ralph-v2 260131-120000 or /ralph-v2 260131-120002";
+        world.refused("", "s", "p", both);
+        complete(2);
+        let Begun::Started(state) = world.begin("", "s", "p") else { panic!("not started") };
+        assert_eq!((conversation::id(&state), state.prompt.as_str()), ("260131-120000", "Build 0"));
     }
 
     #[test]

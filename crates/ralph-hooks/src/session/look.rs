@@ -5,13 +5,12 @@
 
 use anyhow::{Result, anyhow};
 use jiff::Timestamp;
-use ralph_core::session::change::{Change, apply};
+use ralph_core::session::change::apply;
 use ralph_core::session::conversation::{Due, Routed};
 use ralph_core::session::id::SessionId;
 use ralph_core::session::invocation::{Invocation, Key};
-use ralph_core::session::machine::{self, Act, Step};
+use ralph_core::session::machine::{self, Act};
 use ralph_core::session::recovery::Ended;
-use ralph_core::session::signal::{self, Word};
 use ralph_core::session::snapshot::Snapshot;
 use ralph_core::state::{LoopState, SessionCall};
 use ralph_io::home::Home;
@@ -56,7 +55,7 @@ pub(super) fn look(
     let changed = sessions.update(&id, |found| {
         let mut seen = found.clone();
         seen.running = Some(running.clone());
-        let step = held(&seen, machine::next(&seen, now));
+        let step = machine::next(&seen, now).resting(&seen);
         if writes == Writes::ForCalls && !matches!(step.act, Act::Invoke(_)) {
             let routed = step.routed(&seen);
             return Ok((seen, (step.act, routed)));
@@ -76,29 +75,12 @@ pub(super) fn look(
     if routed.due == Due::Call {
         session.given =
             calls.iter().map(|call| SessionCall::given(&call.key, call.prompt())).collect();
-    } else if writes == Writes::Always {
+    } else if writes == Writes::Always && routed.due != Due::Paused {
+        // What a pause finds given is given again after it, with all that it was to be told.
         session.given.clear();
     }
     session.says.clone_from(&routed.says);
     Ok(Some(Looked { calls, routed }))
-}
-
-/// Between the places where the router listens, a PAUSE or a STOP holds as well.
-fn held(seen: &Snapshot, mut step: Step) -> Step {
-    let Some((word, text, names)) = signal::held(&seen.signals) else { return step };
-    match (&step.act, word) {
-        (Act::Invoke(_) | Act::Wait { .. } | Act::Paused(_), Word::Pause) => {
-            step.act = Act::Paused(text);
-            // The loop rests now, and goes on when the person says so: the signal has done its work.
-            step.changes = vec![Change::Heard(names)];
-        }
-        (Act::Invoke(_) | Act::Wait { .. }, Word::Stop) => {
-            step.act = Act::Stopped(text);
-            step.changes = vec![Change::Heard(names)];
-        }
-        _ => {}
-    }
-    step
 }
 
 /// The call with what was told of the person's words when it was given first.

@@ -1,4 +1,7 @@
 //! `ralph resume`: a paused loop counts again from its session's next prompt or stop.
+//!
+//! An orchestrated session may be held by a word in its mailbox as well, while a program that drives it waits. Who
+//! resumes has heard that.
 
 use super::exit::{Exit, bad_state, refused};
 use super::here::Here;
@@ -7,9 +10,13 @@ use super::screen;
 use super::which::{self, Found, Wanted, Which};
 use anyhow::{Context, Result};
 use ralph_core::ralplan;
-use ralph_core::session::conversation;
+use ralph_core::session::change::{Change, apply};
+use ralph_core::session::id::SessionId;
+use ralph_core::session::{conversation, signal};
 use ralph_core::state::{LoopState, Mode};
 use ralph_io::client;
+use ralph_io::sessions::Sessions;
+use std::path::Path;
 
 /// Which loop.
 #[derive(Debug, clap::Args)]
@@ -42,6 +49,15 @@ pub(super) fn resume(here: &Here, found: &Found) -> Result<String> {
         (state.clone(), was_running)
     });
     let (state, was_running) = resumed.map_err(bad_state)?.context("the loop is gone")?;
+    let was_held = lift_pause(here, &state)?;
+    if was_running && was_held {
+        note(here, &found.file, &state, ("resume", "resumed"), "a person ended a PAUSE");
+        return Ok(format!(
+            "loop {} goes on at {}: PAUSE holds its session no longer",
+            state.loop_id,
+            state.position()
+        ));
+    }
     if was_running || !state.is_running() {
         let phase = screen::visible(state.phase.as_str());
         let message = format!(
@@ -58,6 +74,22 @@ pub(super) fn resume(here: &Here, found: &Found) -> Result<String> {
         state.position(),
         screen::visible(&what_to_do(&state))
     ))
+}
+
+/// What was said to the loop's session holds it no longer; true if a PAUSE did.
+fn lift_pause(here: &Here, state: &LoopState) -> Result<bool> {
+    let Ok(id) = SessionId::parse(conversation::id(state)) else { return Ok(false) };
+    // A session whose project is gone has no mailbox.
+    let Ok(sessions) = Sessions::of(Path::new(&state.project_root), &here.home) else {
+        return Ok(false);
+    };
+    let lifted = sessions.update(&id, |seen| {
+        let pauses = signal::pauses(&seen.signals);
+        let was_held = !pauses.is_empty();
+        let after = apply(seen, &[Change::Heard(pauses)], here.now);
+        Ok((after.map_err(anyhow::Error::msg)?, was_held))
+    });
+    Ok(lifted.map_err(bad_state)?.is_some_and(|lifted| lifted.what))
 }
 
 fn what_to_do(state: &LoopState) -> String {

@@ -139,13 +139,18 @@ pub(crate) fn told(number: u32, done: &str, came: &Came) -> String {
 
 /// The same for a round that is called otherwise.
 pub(crate) fn told_of(label: &str, done: &str, came: &Came) -> String {
+    with_denials(&format!("{label}: {done}"), came)
+}
+
+/// The same where the round is named already.
+pub(crate) fn with_denials(told: &str, came: &Came) -> String {
     let denied = came.denials.iter().map(|one| format!("{} {}", one.tool, one.about));
     let denied = denied.collect::<Vec<_>>();
     let denied = match denied.is_empty() {
         true => String::new(),
         false => format!("; not permitted: {}", denied.join(", ")),
     };
-    bounded(&format!("{label}: {done}{denied}"), TOLD)
+    bounded(&format!("{told}{denied}"), TOLD)
 }
 
 /// A run that did not get as far as it should.

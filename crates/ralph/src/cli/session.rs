@@ -15,8 +15,7 @@ use super::here::Here;
 use anyhow::Result;
 use ralph_core::report::{self, Report, SessionSeen};
 use ralph_core::session::id::{REFUSED, SessionId};
-use ralph_core::session::snapshot::{Picture, Snapshot};
-use ralph_core::session::state::Standing;
+use ralph_core::session::snapshot::Snapshot;
 use ralph_io::sessions::{Changed, Sessions};
 
 /// What to do about a session.
@@ -126,29 +125,8 @@ impl Place {
         if let Some(name) = &which.id {
             return named(name);
         }
-        let all = self.sessions.list();
-        let mut open = Vec::new();
-        for id in &all {
-            if !is_completed(&self.read(id)?) {
-                open.push(id.clone());
-            }
-        }
-        let names = |ids: &[SessionId]| -> String {
-            let names: Vec<String> = ids.iter().map(|id| format!("`--id {id}`")).collect();
-            names.join(" or ")
-        };
-        match (open.as_slice(), all.as_slice()) {
-            ([one], _) | ([], [one]) => Ok(one.clone()),
-            ([], []) => Err(refused(Exit::No, NONE)),
-            ([], all) => Err(refused(
-                Exit::No,
-                format!("all sessions are completed; say which is meant: {}", names(all)),
-            )),
-            (open, _) => Err(refused(
-                Exit::No,
-                format!("there are {} sessions; say which is meant: {}", open.len(), names(open)),
-            )),
-        }
+        let meant = self.sessions.meant().map_err(bad_state)?;
+        meant.one(NONE, |id| format!("`--id {id}`")).map_err(|why| refused(Exit::No, why))
     }
 
     fn read(&self, id: &SessionId) -> Result<Snapshot> {
@@ -180,9 +158,4 @@ fn named(name: &str) -> Result<SessionId> {
 fn missing(id: &SessionId) -> anyhow::Error {
     let what = format!("there is no session {id}; `ralph session new --id {id} TASK` begins it");
     refused(Exit::No, what)
-}
-
-fn is_completed(seen: &Snapshot) -> bool {
-    let metadata = Picture::of(seen).metadata;
-    metadata.and_then(|metadata| metadata.standing) == Some(Standing::Completed)
 }

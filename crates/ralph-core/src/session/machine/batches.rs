@@ -119,10 +119,7 @@ pub(super) fn executing(view: &View<'_>) -> Turn {
     if let Some(turn) = stale(view, &working) {
         return turn;
     }
-    let heard = match view.listen(State::ExecutingBatch) {
-        Ok(heard) => heard,
-        Err(turn) => return turn,
-    };
+    let heard = view.listen(State::ExecutingBatch);
     if let Some(marks) = without_file(view, &working) {
         return Turn::Move(marks);
     }
@@ -257,9 +254,6 @@ fn execute(view: &View<'_>, entry: &Entry, told: &str) -> Invocation {
 
 /// Has what is to be reviewed judged, each task by a reviewer of its own.
 pub(super) fn reviewing(view: &View<'_>) -> Turn {
-    if let Err(turn) = view.listen(State::ReviewingBatch) {
-        return turn;
-    }
     let tasks = view.progress.tasks();
     let pending = tasks.iter().filter(|entry| entry.status == Status::ReviewPending);
     let calls: Vec<Invocation> = pending

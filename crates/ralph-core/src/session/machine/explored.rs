@@ -12,6 +12,7 @@ use super::super::metadata::SessionMetadata;
 use super::super::place::Place;
 use super::super::progress::{self, Progress, Status};
 use super::super::recovery::Ended;
+use super::super::signal::Signal;
 use super::super::snapshot::{Picture, Snapshot};
 use super::super::state::State;
 use super::{Act, Step, met, next};
@@ -76,6 +77,7 @@ fn explore(start: Snapshot, bounds: &Bounds) -> Explored {
         found.visited.insert(step.state);
         let after = apply(&snapshot, &step.changes, now()).unwrap();
         hold(&snapshot, &after, &step, bounds);
+        heeds(&snapshot, &step, now());
         let followers = follow(&after, step, bounds, &mut found);
         stack.extend(followers.into_iter().map(|snapshot| (snapshot, None)));
     }
@@ -95,6 +97,20 @@ fn key(seen: &Snapshot) -> String {
         }
     }
     key
+}
+
+/// Wherever a session is, a PAUSE lets nothing begin and changes nothing, and a STOP ends it.
+fn heeds(seen: &Snapshot, free: &Step, now: Timestamp) {
+    for word in ["PAUSE", "STOP"] {
+        let mut said = seen.clone();
+        said.signals.push(Signal::read("~", word));
+        let step = next(&said, now);
+        match (word, &step.act) {
+            ("PAUSE", Act::Paused(_)) => assert_eq!(step.changes, []),
+            ("STOP", Act::Stopped(_)) => assert_eq!(step.changes.len(), 1),
+            (_, act) => assert!(free.act.is_end() && *act == free.act, "{word}: {act}"),
+        }
+    }
 }
 
 /// What must hold of every step.

@@ -33,10 +33,7 @@ fn invoke(view: &View<'_>, call: super::Invocation) -> Turn {
 
 /// Questions and answers in cycles, and then the tasks.
 pub(super) fn planning(view: &View<'_>) -> Turn {
-    let heard = match view.listen(State::Planning) {
-        Ok(heard) => heard,
-        Err(turn) => return turn,
-    };
+    let heard = view.listen(State::Planning);
     let entries: Vec<&Entry> = view.progress.planning(view.iteration).collect();
     // Asked of these entries alone: INITIALIZING, which asks the first iteration's, might send it back here.
     if stands(&entries, "plan-init") == Some(false) {

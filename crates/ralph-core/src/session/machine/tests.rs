@@ -479,7 +479,7 @@ fn a_state_that_is_missing_is_inferred_and_written() {
 }
 
 #[test]
-fn the_person_is_heard_where_the_router_listens() {
+fn a_steer_is_told_with_the_next_calls_and_a_pause_waits_for_another_word() {
     let mut session = Session::planned(WAVES);
     session.seen.signals = vec![Signal::read("1", "STEER: use oak")];
     let calls = prompts(&session);

@@ -14,7 +14,7 @@ use crate::cli::which::{self, Found, Wanted, Which};
 use crate::driver;
 use crate::parallel::OTHERS_TURN;
 use crate::parallel::merge::{self, Order};
-use crate::parallel::run::{self, Ended, Plan};
+use crate::parallel::run::{self, AllMerged, Ended, Plan};
 use crate::verify::Silent;
 use anyhow::{Context, Result};
 use ralph_core::parallel;
@@ -131,7 +131,7 @@ fn tell_of_uncommitted(files: &[String]) {
 fn conclude(plan: &Plan<'_>, interrupts: &Interrupts, loop_id: &str, ended: Ended) -> Result<Exit> {
     let (here, file) = (plan.here, plan.file);
     match ended {
-        Ended::Criteria => {
+        Ended::Decided(AllMerged) => {
             // Nothing is left for workers: whoever goes on does so in the main work tree.
             file.update(|state| state.parallel = false).map_err(bad_state)?;
             let logs = plan.logs.clone();

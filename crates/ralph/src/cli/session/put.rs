@@ -62,7 +62,7 @@ pub(super) fn signal(place: &Place, args: &Signal) -> Result<Exit> {
     sent.ok_or_else(|| missing(&id))?;
     let when = match word {
         Word::Pause => "nothing new is begun until something else is said",
-        Word::Stop => "it ends where it listens next",
+        Word::Stop => "no agent is called any more, and it ends",
         Word::Steer | Word::Info => "the agents that are called next are told",
     };
     screen::print(&format!("{} sent to session {id}; {when}", word.as_str()))?;

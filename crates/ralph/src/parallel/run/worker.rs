@@ -1,23 +1,21 @@
 //! One worker: its claim, its worktree, its loop and its client; and what it has come to in the end.
 
 use super::{Ended, Plan, Run};
-use crate::cli::exit::{Exit, bad_state};
+use crate::cli::exit::bad_state;
 use crate::cli::here::Here;
-use crate::cli::note::note;
-use crate::cli::screen::visible;
-use crate::driver::wire::{Order, Told};
-use crate::driver::{Came, Round};
+use crate::driver::Round;
+use crate::driver::team::Gone;
+use crate::driver::wire::Order;
 use anyhow::{Context, Result, bail};
 use ralph_core::parallel::apart::{self, Begin, End};
 use ralph_core::parallel::{self, Asked, Call, Grant};
 use ralph_core::reply::bounded;
 use ralph_core::state::{EndingKind, LoopState, PauseCause, TaskStatus};
 use ralph_core::usage::Tokens;
-use ralph_io::crew::Heard;
 use ralph_io::mailbox::Mailbox;
 use ralph_io::store::LoopFile;
 use ralph_io::worktrees::make::{self, Base};
-use ralph_io::{chance, client, clock, lifecycle, programs};
+use ralph_io::{chance, client, clock, lifecycle};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
@@ -35,8 +33,6 @@ pub(super) struct AtWork {
     task: String,
     /// The id of its loop.
     below: String,
-    /// What its client has come to, once that was told.
-    told: Option<Told>,
 }
 
 /// Where a worker will work.
@@ -113,7 +109,7 @@ impl Run<'_> {
         let Err(error) = begun else { return Ok(()) };
         let error = error.context(format!("could not start a worker for {task}"));
         let why = format!("{error:#}");
-        self.stop(Ended::Failed(error));
+        self.team.stop(Ended::Failed(error));
         self.plan.file.update(|state| apart::end(state, &nothing(&id, &why))).map_err(bad_state)?;
         Ok(())
     }
@@ -144,14 +140,9 @@ impl Run<'_> {
             waits_for_limits: self.plan.client.policy().waits_for_limits,
             alone: super::leftovers::held_by_client(&below.0),
         };
-        let ralph = programs::running()?;
-        self.crew.start(id, &ralph, &["round"], &serde_json::to_vec(&order)?)?;
         let name = state.task_graph.iter().find(|one| one.id == task);
-        self.screen.add(id, task, name.map_or("", |task| task.name.as_str()));
-        self.at_work.insert(
-            id.to_owned(),
-            AtWork { task: task.to_owned(), below: loop_of_worker, told: None },
-        );
+        self.team.start(id, (task, name.map_or("", |task| task.name.as_str())), &order)?;
+        self.at_work.insert(id.to_owned(), AtWork { task: task.to_owned(), below: loop_of_worker });
         Ok(())
     }
 
@@ -182,40 +173,13 @@ impl Run<'_> {
         }
     }
 
-    /// Takes up what a worker says, or that it is gone.
-    pub(super) fn hear(&mut self, call: &str, heard: Heard) -> Result<()> {
-        match heard {
-            Heard::Line(line) => {
-                match serde_json::from_slice(&line) {
-                    Ok(Told::Now { what, tokens }) => {
-                        self.screen.now(call, &what, tokens);
-                    }
-                    Ok(Told::Say(words)) => self.screen.say(call, &words),
-                    Ok(last) => {
-                        if let Some(worker) = self.at_work.get_mut(call) {
-                            worker.told = Some(last);
-                        }
-                    }
-                    // A line that was cut with the process that wrote it.
-                    Err(_) => {}
-                }
-                Ok(())
-            }
-            Heard::Gone(how) => self.gone(call, &how),
-        }
-    }
-
-    fn gone(&mut self, call: &str, how: &str) -> Result<()> {
+    /// Takes up that a worker's client is gone: what became of its task, and what that says of the others.
+    pub(super) fn take_up_end(&mut self, call: &str, gone: Gone) -> Result<()> {
         let Some(worker) = self.at_work.remove(call) else { return Ok(()) };
-        let came = match worker.told {
-            Some(Told::Came(came)) => *came,
-            Some(Told::Failed { why, is_missing }) => {
-                let exit = if is_missing { Exit::MissingProgram } else { Exit::No };
-                self.stop(Ended::rest(PauseCause::Crashed, &why, exit));
-                Came::crashed(why)
-            }
-            _ => Came::crashed(format!("its process ended without a word ({how})")),
-        };
+        let Gone { came, failed } = gone;
+        if let Some((why, exit)) = failed {
+            self.team.stop(Ended::rest(PauseCause::Crashed, &why, exit));
+        }
         let told = finish(
             self.plan.here,
             self.plan.file,
@@ -225,37 +189,11 @@ impl Run<'_> {
         )?;
         // Also where the loop above has ended, and knows of no worker any more.
         put_away_by_id(self.plan.here, &worker.below, &told)?;
-        for denial in &came.denials {
-            self.screen.say(call, &format!("not permitted: {} {}", denial.tool, denial.about));
-        }
-        if !came.leftovers.is_empty() {
-            let names = came.leftovers.join(", ");
-            self.screen.say(call, &format!("ended what was left running: {names}"));
-        }
-        if let Some(problem) = &came.log_problem {
-            self.screen.say(call, problem);
-        }
-        self.screen.remove(call);
         let told =
             if told.is_empty() { format!("{}: the loop has ended", worker.task) } else { told };
-        self.screen.tell(&visible(&told));
-        self.note_worker(&told, &came);
+        self.team.show_end(call, &told, &came);
         self.learn(&came);
         Ok(())
-    }
-
-    /// What came of a worker, for whoever asks later; also what its client was not permitted.
-    fn note_worker(&self, told: &str, came: &Came) {
-        let Ok(Some(loaded)) = self.plan.file.read() else { return };
-        let denied: Vec<String> =
-            came.denials.iter().map(|one| format!("{} {}", one.tool, one.about)).collect();
-        let denied = match denied.is_empty() {
-            true => String::new(),
-            false => format!("; not permitted: {}", denied.join(", ")),
-        };
-        let why = bounded(&format!("{told}{denied}"), TOLD);
-        let what = ("parallel run", "worker ended");
-        note(self.plan.here, self.plan.file, &loaded.state, what, &why);
     }
 }
 

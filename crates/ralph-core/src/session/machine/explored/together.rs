@@ -4,7 +4,7 @@
 //! agents work, once they have written and their calls go on, when one has ended, and after each word
 //! that the person says.
 
-use super::super::super::signal::{Signal, Word};
+use super::super::super::signal::{self, Word};
 use super::*;
 use crate::session::invocation::{Key, Running};
 
@@ -69,6 +69,9 @@ fn ways(node: &Node, scene: &Scene, found: &mut Found) -> Vec<Node> {
     let step = next(&node.seen, node.now);
     let after = apply(&node.seen, &step.changes, node.now).unwrap();
     hold(&node.seen, &after, &step, &scene.bounds);
+    if signal::held(&node.seen.signals).is_some() {
+        assert!(!matches!(step.act, Act::Invoke(_) | Act::Wait { .. }), "{}", step.act);
+    }
     let mut node = Node { seen: after, ..node.clone() };
     let mut ways = Vec::new();
     if let Some(text) = scene.says.get(node.said)

@@ -5,11 +5,10 @@
 
 use super::super::super::here::Here;
 use super::super::super::rounds::{self, Client};
-use super::super::super::screen::visible;
 use super::drive::{Ended, Run};
 use crate::cli::exit::{Exit, bad_state};
-use crate::cli::note::note;
-use crate::driver::wire::{Order, Told};
+use crate::driver::team::Gone;
+use crate::driver::wire::Order;
 use crate::driver::{self, Came, Outcome, Round};
 use anyhow::{Context, Result};
 use jiff::Timestamp;
@@ -19,8 +18,6 @@ use ralph_core::session::machine::met;
 use ralph_core::session::recovery::{self, Ended as How, Recovery};
 use ralph_core::state::PauseCause;
 use ralph_core::usage::Tokens;
-use ralph_io::crew::Heard;
-use ralph_io::interrupts::Asked;
 use ralph_io::{clock, lifecycle};
 use serde_json::{Value, json};
 use std::path::Path;
@@ -32,8 +29,6 @@ pub(super) struct AtWork {
     /// True once it was ended for its time.
     pub(super) is_overdue: bool,
     label: String,
-    /// Its last word.
-    told: Option<Told>,
 }
 
 /// What a round is besides the call.
@@ -98,25 +93,23 @@ impl Run<'_> {
     /// Starts the client of a call. Where that fails, the call is as if it had not been given.
     pub(super) fn start(&mut self, name: &str, call: Invocation) -> Result<()> {
         self.number += 1;
-        let begun = self.try_start(name, &call);
         let label = label(&call, self.number);
+        let begun = self.try_start(name, &call, &label);
         match begun {
             Ok(()) => {
-                let about = call.agent().name();
-                self.screen.add(name, &label, about);
                 let since = clock::now();
-                let at_work = AtWork { call, since, is_overdue: false, label, told: None };
+                let at_work = AtWork { call, since, is_overdue: false, label };
                 self.at_work.insert(name.to_owned(), at_work);
             }
             Err(error) => {
-                self.stop(Ended::Failed(error.context(format!("could not begin {label}"))));
+                self.team.stop(Ended::Failed(error.context(format!("could not begin {label}"))));
                 self.close(name, &call, Judged::Blameless)?;
             }
         }
         Ok(())
     }
 
-    fn try_start(&mut self, name: &str, call: &Invocation) -> Result<()> {
+    fn try_start(&mut self, name: &str, call: &Invocation, label: &str) -> Result<()> {
         let plan = self.plan;
         // Bound to the loop, so that the hooks know whose it is.
         lifecycle::bind(&plan.place.here.home, &plan.file, name)?;
@@ -126,50 +119,23 @@ impl Run<'_> {
             waits_for_limits: plan.client.policy().waits_for_limits,
             alone: plan.place.sessions.call(&plan.id, name),
         };
-        let ralph = std::env::current_exe().context("could not find this executable")?;
-        self.crew.start(name, &ralph, &["round"], &serde_json::to_vec(&order)?)
+        self.team.start(name, (label, call.agent().name()), &order)
     }
 
-    /// Takes up what a client says, or that it is gone.
-    pub(super) fn hear(&mut self, name: &str, heard: Heard) -> Result<()> {
-        match heard {
-            Heard::Line(line) => {
-                match serde_json::from_slice(&line) {
-                    Ok(Told::Now { what, tokens }) => self.screen.now(name, &what, tokens),
-                    Ok(Told::Say(words)) => self.screen.say(name, &words),
-                    Ok(last) => {
-                        if let Some(one) = self.at_work.get_mut(name) {
-                            one.told = Some(last);
-                        }
-                    }
-                    // A line that was cut with the process that wrote it.
-                    Err(_) => {}
-                }
-                Ok(())
-            }
-            Heard::Gone(how) => self.gone(name, &how),
+    /// Takes up that a client is gone: what became of its call, and what that says of the others.
+    pub(super) fn take_up_end(&mut self, name: &str, gone: Gone) -> Result<()> {
+        let Some(one) = self.at_work.remove(name) else { return Ok(()) };
+        let Gone { came, failed } = gone;
+        let missing = failed.filter(|(_, exit)| *exit == Exit::MissingProgram);
+        let is_blameless = missing.is_some() || self.is_blameless(&came.outcome, &one);
+        if let Some((why, exit)) = missing {
+            self.team.stop(Ended::rest(PauseCause::Crashed, &why, exit));
         }
-    }
-
-    fn gone(&mut self, name: &str, how: &str) -> Result<()> {
-        let Some(mut one) = self.at_work.remove(name) else { return Ok(()) };
-        let (came, is_missing) = match one.told.take() {
-            Some(Told::Came(came)) => (*came, false),
-            Some(Told::Failed { why, is_missing }) => {
-                if is_missing {
-                    self.stop(Ended::rest(PauseCause::Crashed, &why, Exit::MissingProgram));
-                }
-                (Came::crashed(why), is_missing)
-            }
-            _ => (Came::crashed(format!("its process ended without a word ({how})")), false),
-        };
-        let is_blameless = is_missing || self.is_blameless(&came.outcome, &one);
         let judged = if is_blameless { Judged::Blameless } else { Judged::ByItsWork };
         let told = self.close(name, &one.call, judged)?;
         self.used(came.tokens)?;
         self.show_end(name, &one, &came, &told);
         self.learn(&came, &one);
-        self.asks = true;
         Ok(())
     }
 
@@ -177,7 +143,7 @@ impl Run<'_> {
     fn is_blameless(&self, outcome: &Outcome, one: &AtWork) -> bool {
         match outcome {
             Outcome::RateLimited { .. } | Outcome::Overloaded { .. } => true,
-            Outcome::Ended => !one.is_overdue && self.told != Asked::Nothing,
+            Outcome::Ended => !one.is_overdue && self.team.was_asked(),
             Outcome::Finished { .. } | Outcome::Crashed { .. } => false,
         }
     }
@@ -211,7 +177,9 @@ impl Run<'_> {
         if changed.what != Closed::Met
             && let Some(told) = call.input("SIGNAL")
         {
-            super::leftovers::say_again(plan.place, &plan.id, told)?;
+            let running = changed.before.running.iter().flatten();
+            let begun = running.filter(|one| one.key == call.key).map(|one| one.since).min();
+            super::leftovers::say_again(plan.place, &plan.id, told, begun)?;
         }
         lifecycle::release(&plan.place.here.home, &plan.file, name)?;
         plan.place.sessions.forget_call(&plan.id, name);
@@ -226,28 +194,12 @@ impl Run<'_> {
     }
 
     fn show_end(&self, name: &str, one: &AtWork, came: &Came, closed: &Closed) {
-        for denial in &came.denials {
-            self.screen.say(name, &format!("not permitted: {} {}", denial.tool, denial.about));
-        }
-        if !came.leftovers.is_empty() {
-            let names = came.leftovers.join(", ");
-            self.screen.say(name, &format!("ended what was left running: {names}"));
-        }
-        if let Some(problem) = &came.log_problem {
-            self.screen.say(name, problem);
-        }
-        self.screen.remove(name);
         let why = match one.is_overdue {
             true => "it took longer than it may".to_owned(),
             false => came.outcome.why("it ended without what it was called for"),
         };
-        let done = closed.describe(&why);
-        let label = &one.label;
-        self.screen.tell(&visible(&format!("{label}: {done}")));
-        let Ok(Some(loaded)) = self.plan.file.read() else { return };
-        let why = rounds::told_of(label, &done, came);
-        let what = ("session run", "call ended");
-        note(&self.plan.place.here, &self.plan.file, &loaded.state, what, &why);
+        let became = format!("{}: {}", one.label, closed.describe(&why));
+        self.team.show_end(name, &became, came);
     }
 
     /// What the end of a client says about those that could be started.
@@ -259,7 +211,7 @@ impl Run<'_> {
             _ => return,
         };
         if let Some(why) = rounds::stops(&came.outcome) {
-            self.stop(Ended::rest(cause, &why, Exit::MissingProgram));
+            self.team.stop(Ended::rest(cause, &why, Exit::MissingProgram));
         }
     }
 }

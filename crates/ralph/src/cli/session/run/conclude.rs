@@ -47,7 +47,7 @@ pub(super) fn conclude(
             Ok(Exit::Done)
         }
         Ended::Rest { cause, why, exit } => rest(plan, loop_id, cause, &why, exit),
-        Ended::Router(routed) => router(plan, interrupts, loop_id, &routed),
+        Ended::Decided(routed) => router(plan, interrupts, loop_id, &routed),
     }
 }
 

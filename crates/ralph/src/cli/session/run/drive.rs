@@ -1,13 +1,12 @@
 //! The orchestrator: asks the router, begins what it gives, waits for what happens.
 //!
-//! Every step is decided anew from the session's files, so nothing is lost with this process but the
-//! clients that it holds. One thread: what happens is taken up between two steps.
+//! Every step is decided anew from the session's files. How clients are held and waited for is [`team`]'s.
 
 use super::Plan;
 use super::call::AtWork;
 use crate::cli::exit::{Exit, bad_state, refused};
 use crate::cli::note::note;
-use crate::driver::many::Many;
+use crate::driver::team::{self, Gone, Owner, Team, Then, Words};
 use anyhow::Result;
 use jiff::{SignedDuration, Timestamp};
 use ralph_core::session::change::apply;
@@ -17,46 +16,14 @@ use ralph_core::session::invocation::{Invocation, Running};
 use ralph_core::session::machine::{self, Act, Step};
 use ralph_core::session::snapshot::{Picture, Snapshot};
 use ralph_core::session::state::State;
-use ralph_core::state::{LoopState, PauseCause, Phase};
+use ralph_core::state::LoopState;
 use ralph_core::stop;
-use ralph_io::crew::Crew;
-use ralph_io::interrupts::{Asked, Interrupts};
-use ralph_io::watch::Watch;
-use ralph_io::{chance, clock, lifecycle};
+use ralph_io::interrupts::Interrupts;
+use ralph_io::{chance, clock};
 use std::collections::{BTreeMap, BTreeSet};
-use std::time::{Duration, Instant};
 
-/// Where the system cannot tell of changes, everything is looked at again after this time.
-const LOOK_AGAIN: Duration = Duration::from_secs(30);
-
-/// Why no call is begun any more.
-pub(super) enum Ended {
-    /// The loop has ended elsewhere.
-    Over,
-    /// Somebody let it rest.
-    Paused,
-    /// A bound of it is reached.
-    Bound,
-    /// The router says so.
-    Router(Routed),
-    /// Something failed that is not an agent's work.
-    Failed(anyhow::Error),
-    /// It rests, for this reason.
-    Rest {
-        /// The cause.
-        cause: PauseCause,
-        /// In words.
-        why: String,
-        /// How the command ends.
-        exit: Exit,
-    },
-}
-
-impl Ended {
-    pub(super) fn rest(cause: PauseCause, why: &str, exit: Exit) -> Ended {
-        Ended::Rest { cause, why: why.to_owned(), exit }
-    }
-}
+/// Why no call is begun any more: for a reason of every team, or because the router says so.
+pub(super) type Ended = team::Ended<Routed>;
 
 /// Works until the session ends, or something stands in the way.
 ///
@@ -64,43 +31,28 @@ impl Ended {
 /// When the session or the loop cannot be read or written. Nothing that was started is alive then.
 pub(super) fn all(plan: &Plan<'_>, interrupts: &Interrupts) -> Result<Ended> {
     let inputs = plan.place.sessions.inputs(&plan.id);
-    // Watched before anything is looked at, so that no change falls between.
-    let watch = Watch::begin(&[plan.file.folder(), &inputs])?;
-    let run = Run {
+    let words = Words { command: "session run", members: "agents", ended: "call ended" };
+    let watched = [plan.file.folder(), &inputs];
+    team::work(Run {
         plan,
-        interrupts,
-        watch,
-        screen: Many::begin("all"),
-        crew: Crew::new()?,
+        team: Team::begin((&plan.place.here, &plan.file), interrupts, words, &watched)?,
         at_work: BTreeMap::new(),
         number: 0,
-        told: Asked::Nothing,
-        over: None,
-        asks: true,
         until: None,
         most: SignedDuration::from_mins(60),
         waits_for: String::new(),
         found: BTreeSet::new(),
-    };
-    run.finish()
+    })
 }
 
 pub(super) struct Run<'a> {
     pub(super) plan: &'a Plan<'a>,
-    interrupts: &'a Interrupts,
-    watch: Watch,
-    pub(super) screen: Many,
-    pub(super) crew: Crew,
+    pub(super) team: Team<'a, Routed>,
     /// By the names of their clients.
     pub(super) at_work: BTreeMap<String, AtWork>,
     /// How many calls were begun.
     pub(super) number: u32,
-    pub(super) told: Asked,
-    /// Why no call is begun any more.
-    over: Option<Ended>,
-    /// True where the router may have another answer than before.
-    pub(super) asks: bool,
-    /// When it has another answer, if nothing else happens.
+    /// When the router has another answer, if nothing else happens.
     until: Option<Timestamp>,
     /// How long a call may take.
     most: SignedDuration,
@@ -117,81 +69,38 @@ struct Asks {
     most: SignedDuration,
 }
 
-impl Run<'_> {
-    fn finish(mut self) -> Result<Ended> {
-        loop {
-            match self.step() {
-                Ok(None) => {}
-                Ok(Some(ended)) => return Ok(ended),
-                Err(error) => {
-                    self.abandon();
-                    return Err(error);
-                }
-            }
-        }
+impl<'a> Owner<'a> for Run<'a> {
+    type Verdict = Routed;
+
+    fn team(&mut self) -> &mut Team<'a, Routed> {
+        &mut self.team
     }
 
-    /// One step; how it ended, where nothing is left to do.
-    fn step(&mut self) -> Result<Option<Ended>> {
-        self.hear_person();
-        let state = self.look()?;
+    fn go_on(&mut self, state: &LoopState) -> Result<Then> {
+        // The router reads the whole folder, and says the same until something happens.
+        if !self.team.take_news() {
+            return Ok(Then::Wait);
+        }
+        self.ask(state).map(|()| Then::Again)
+    }
+
+    /// Ends the clients that take longer than a call may; says when the next would, or the router has another answer.
+    fn next_moment(&mut self) -> Option<Timestamp> {
         self.end_overdue();
-        if let (Some(state), true, true) = (&state, self.asks, self.over.is_none()) {
-            self.ask(state)?;
-            return Ok(None);
-        }
-        if self.over.is_some() && self.crew.is_empty() {
-            return Ok(self.over.take());
-        }
-        self.wait().map(|()| None)
+        let ends = self.at_work.values().filter(|one| !one.is_overdue);
+        // Who asks no more does not wake up for an answer.
+        let until = self.until.filter(|_| !self.team.is_stopped());
+        ends.map(|one| one.since + self.most).chain(until).min()
     }
 
-    /// What a person at the keyboard wants.
-    fn hear_person(&mut self) {
-        let asked = self.interrupts.asked();
-        if asked <= self.told {
-            return;
-        }
-        self.told = asked;
-        self.crew.ask(asked);
-        self.stop(Ended::rest(PauseCause::Person, "ended by Ctrl-C", Exit::MissingProgram));
-        self.screen.tell(match asked {
-            Asked::End => "ending all agents",
-            _ => {
-                "those at work will be finished, and no other begun; Ctrl-C again ends them at once"
-            }
-        });
+    fn gone(&mut self, name: &str, gone: Gone) -> Result<()> {
+        self.take_up_end(name, gone)
     }
+}
 
-    /// The loop as it is; none if it is over. Others may have ended it, or let it rest.
-    fn look(&mut self) -> Result<Option<LoopState>> {
-        let state = self.plan.file.read().map_err(bad_state)?.map(|loaded| loaded.state);
-        let Some(state) = state.filter(|state| state.ending.is_none()) else {
-            if !self.lets_finish() && self.told < Asked::End && !self.crew.is_empty() {
-                self.told = Asked::End;
-                self.crew.ask(Asked::End);
-                self.screen.tell("the loop has ended: ending all agents");
-            }
-            self.over = Some(Ended::Over);
-            return Ok(None);
-        };
-        if state.phase == Phase::Paused {
-            self.stop(Ended::Paused);
-        }
-        Ok(Some(state))
-    }
-
-    /// True if whoever ended the loop lets those finish that are at work.
-    fn lets_finish(&self) -> bool {
-        let id = self.plan.file.folder().file_name().and_then(|name| name.to_str());
-        let file = id.and_then(|id| lifecycle::by_id(&self.plan.place.here.home, id));
-        let state = file.and_then(|file| file.read().ok().flatten());
-        state.is_some_and(|loaded| loaded.state.let_finish)
-    }
-
+impl Run<'_> {
     /// Asks the router, and does what it says.
     fn ask(&mut self, state: &LoopState) -> Result<()> {
-        self.asks = false;
         let left = match stop::may_go_on(&mut state.clone(), clock::now()) {
             true => usize::try_from(state.max_iterations - state.iteration).unwrap_or(usize::MAX),
             false => 0,
@@ -215,7 +124,7 @@ impl Run<'_> {
         }
         self.show(&asked.after, &step, state);
         match &step.act {
-            Act::Invoke(_) if begun.is_empty() => self.stop(Ended::Bound),
+            Act::Invoke(_) if begun.is_empty() => self.team.stop(Ended::Bound),
             Act::Invoke(_) => {
                 let calls = u32::try_from(begun.len()).unwrap_or(u32::MAX);
                 // Counted before they are begun: who is killed in between gets none for nothing.
@@ -226,48 +135,26 @@ impl Run<'_> {
                 for (name, call) in begun {
                     self.start(&name, call)?;
                 }
-                self.asks = true;
             }
             Act::Wait { until, .. } => self.until = *until,
             Act::Paused(_) => {}
             Act::Stopped(_) | Act::Complete | Act::AwaitingFeedback(_) | Act::Failed(_) => {
-                self.stop(Ended::Router(step.routed(&asked.after)));
+                self.team.stop(Ended::Decided(step.routed(&asked.after)));
             }
         }
         Ok(())
     }
 
-    /// No call is begun any more. The first reason counts.
-    pub(super) fn stop(&mut self, why: Ended) {
-        self.over.get_or_insert(why);
-    }
-
-    /// Ends the clients that take longer than a call may.
     fn end_overdue(&mut self) {
         let now = clock::now();
         for (name, one) in &mut self.at_work {
             if !one.is_overdue && now > one.since + self.most {
                 one.is_overdue = true;
-                self.crew.ask_one(name, Asked::End);
+                self.team.end(name);
                 let minutes = self.most.as_mins();
-                self.screen.say(name, &format!("{minutes} minutes are over: ending it"));
+                self.team.screen.say(name, &format!("{minutes} minutes are over: ending it"));
             }
         }
-    }
-
-    fn wait(&mut self) -> Result<()> {
-        let ends = self.at_work.values().filter(|one| !one.is_overdue);
-        let ends = ends.map(|one| one.since + self.most);
-        let next = ends.chain(self.until).min();
-        let until =
-            Instant::now() + next.map_or(LOOK_AGAIN, |moment| time_to(moment).min(LOOK_AGAIN));
-        let waited = self.crew.wait_for_either(self.interrupts, &self.watch, until)?;
-        let (heard, has_changed) = waited;
-        self.asks |= has_changed || Instant::now() >= until;
-        for (name, heard) in heard {
-            self.hear(&name, heard)?;
-        }
-        Ok(())
     }
 
     fn show(&mut self, after: &Snapshot, step: &Step, state: &LoopState) {
@@ -286,38 +173,26 @@ impl Run<'_> {
             tasks.total,
             at_most(after, step.state)
         );
-        self.screen.whole_in_words(words, state.usage.total());
+        self.team.screen.whole_in_words(words, state.usage.total());
         for finding in step.findings.iter().filter(|one| one.weight != Weight::Notice) {
             let text = finding.to_string();
             if self.found.insert(text.clone()) {
-                self.screen.tell(&text);
+                self.team.screen.tell(&text);
             }
         }
         let waits_for = match &step.act {
-            Act::Paused(_) => format!("{}; STEER, INFO or STOP ends that", step.act),
+            Act::Paused(_) => {
+                format!("{}; STEER, INFO, STOP or `ralph resume` ends that", step.act)
+            }
             Act::Wait { until: Some(_), .. } if self.at_work.is_empty() => step.act.to_string(),
             _ => String::new(),
         };
         if !waits_for.is_empty() && waits_for != self.waits_for {
-            self.screen.tell(&waits_for);
+            self.team.screen.tell(&waits_for);
             let plan = self.plan;
             note(&plan.place.here, &plan.file, state, ("session run", "waits"), &waits_for);
         }
         self.waits_for = waits_for;
-    }
-
-    /// After an error: nothing may go on without us.
-    fn abandon(&mut self) {
-        self.crew.ask(Asked::End);
-        self.told = Asked::End;
-        while !self.crew.is_empty() {
-            let until = Instant::now() + LOOK_AGAIN;
-            let Ok(all) = self.crew.wait(self.interrupts, &self.watch, until) else { return };
-            for (name, heard) in all {
-                // The first error is the one that is told.
-                let _ = self.hear(&name, heard);
-            }
-        }
     }
 }
 
@@ -363,10 +238,4 @@ fn at_most(seen: &Snapshot, state: State) -> String {
         State::ReviewingBatch => format!("/{}", rails.max_parallel_reviewers),
         _ => String::new(),
     }
-}
-
-fn time_to(moment: Timestamp) -> Duration {
-    // A little later: the router compares with the moment itself.
-    let left = moment.duration_since(clock::now()) + SignedDuration::from_millis(5);
-    Duration::try_from(left).unwrap_or_default()
 }

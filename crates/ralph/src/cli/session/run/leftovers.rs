@@ -7,6 +7,7 @@ use super::super::Place;
 use crate::cli::exit::{Exit, bad_state, refused};
 use crate::cli::screen;
 use anyhow::Result;
+use jiff::Timestamp;
 use ralph_core::session::id::SessionId;
 use ralph_core::session::invocation::Invocation;
 use ralph_core::session::machine::met;
@@ -50,7 +51,8 @@ pub(super) fn take_up(place: &Place, id: &SessionId) -> Result<()> {
     for (name, told) in left {
         // Nobody knows any more whose it was; said twice is better than not at all.
         if !changed.what.is_empty() {
-            say_again(place, id, &told)?;
+            let running = changed.before.running.iter().flatten();
+            say_again(place, id, &told, running.map(|one| one.since).min())?;
         }
         // Its client was bound to the loop of that run.
         let home = &place.here.home;
@@ -62,12 +64,19 @@ pub(super) fn take_up(place: &Place, id: &SessionId) -> Result<()> {
     Ok(())
 }
 
-/// Says again what a call was told that came to nothing: the next one hears it.
-pub(super) fn say_again(place: &Place, id: &SessionId, told: &str) -> Result<()> {
+/// Says again what a call was told that came to nothing: the next one hears it. It stands where it stood when the call
+/// was begun: behind a PAUSE that was said since, it would end that, and no person has spoken.
+pub(super) fn say_again(
+    place: &Place,
+    id: &SessionId,
+    told: &str,
+    begun: Option<Timestamp>,
+) -> Result<()> {
+    let at = begun.unwrap_or_else(clock::now);
     let waiting = place.read(id)?.signals;
     for (word, text) in signal::parts(told) {
         if !waiting.iter().any(|one| one.word == word && one.text == text) {
-            place.sessions.send(id, (word, &text), clock::now()).map_err(bad_state)?;
+            place.sessions.send(id, (word, &text), at).map_err(bad_state)?;
         }
     }
     Ok(())

@@ -1,0 +1,185 @@
+//! What a PAUSE or a STOP makes of a step, in every state.
+//!
+//! A session that is held begins nothing, and writes nothing of the way to what it would begin: that is decided anew
+//! once it goes on. An end stays what it is. There is nothing left to hold then, and what was said to this work must
+//! not hold the next iteration.
+
+use super::super::change::Change;
+use super::super::signal::{self, Hold};
+use super::super::snapshot::{Picture, Snapshot};
+use super::step::{Act, Step};
+use super::{resolve, wave};
+
+/// The step as the person lets it be made.
+pub(super) fn held(seen: &Snapshot, mut step: Step) -> Step {
+    let Some(held) = signal::held(&seen.signals) else { return step };
+    if step.act.is_end() {
+        step.changes.push(Change::Heard(held.names));
+        return step;
+    }
+    if !step.changes.is_empty() {
+        // It stays where it is.
+        let picture = Picture::of(seen);
+        (step.state, step.iteration) = resolve(&picture);
+        step.wave = wave(&picture, step.state);
+    }
+    (step.changes, step.act) = match held.how {
+        Hold::Pause => (Vec::new(), Act::Paused(held.text)),
+        Hold::Stop => (vec![Change::Heard(held.names)], Act::Stopped(held.text)),
+    };
+    step
+}
+
+impl Step {
+    /// For a loop that rests where its session is paused, and goes on when the person takes it up: then the PAUSE has
+    /// done its work. Whoever waits instead leaves it where it is, and it holds until something else is said.
+    pub fn resting(mut self, seen: &Snapshot) -> Step {
+        if matches!(self.act, Act::Paused(_)) {
+            self.changes.push(Change::Heard(signal::pauses(&seen.signals)));
+        }
+        self
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::change::apply;
+    use super::super::super::fixture::{Session, feedback, now, report, review};
+    use super::super::super::invocation::Running;
+    use super::super::super::signal::Signal;
+    use super::super::super::state::State;
+    use super::super::next;
+    use super::*;
+
+    const TASKS: &[(&str, &[&str])] = &[("task-1", &[]), ("task-2", &["task-1"])];
+
+    fn at(state: State, change: impl Fn(&mut Session)) -> (State, Session) {
+        let mut session = Session::planned(TASKS);
+        session.state(state);
+        change(&mut session);
+        (state, session)
+    }
+
+    fn all_done(session: &mut Session) {
+        ["task-1", "task-2"].iter().for_each(|id| session.noted(id, "[x]", None));
+    }
+
+    /// A session in each of the states in which something is called.
+    fn in_each_state() -> [(State, Session); 8] {
+        [
+            (State::Initializing, Session::empty()),
+            (State::Planning, Session::initialized()),
+            at(State::Replanning, |session| {
+                session.file("iterations/2/feedbacks/x/feedbacks.md", &feedback(2));
+                session.seen = written(&session.seen).0;
+            }),
+            at(State::Batching, |_| {}),
+            at(State::ExecutingBatch, |_| {}),
+            at(State::ReviewingBatch, |session| {
+                session.noted("task-1", "[P]", None);
+                session.file("reports/task-1-report.md", &report("task-1", 1, None));
+            }),
+            at(State::SessionReview, all_done),
+            at(State::RepairState, |session| {
+                session.edit("progress.md", "[ ] task-1", "[?] task-1");
+            }),
+        ]
+    }
+
+    /// What comes next, with the session as it is then.
+    fn written(seen: &Snapshot) -> (Snapshot, Act) {
+        let step = next(seen, now());
+        (apply(seen, &step.changes, now()).unwrap(), step.act)
+    }
+
+    /// The same session while its calls are under way.
+    fn at_work(session: &Session) -> Session {
+        let (mut seen, act) = written(&session.seen);
+        let Act::Invoke(calls) = act else { panic!("{act}") };
+        let running = calls.into_iter().map(|call| Running { key: call.key, since: now() });
+        seen.running = Some(running.collect());
+        Session { seen }
+    }
+
+    fn said(session: &Session, texts: &[&str]) -> Snapshot {
+        let mut seen = session.seen.clone();
+        let read = |(at, text): (usize, &&str)| Signal::read(&at.to_string(), text);
+        seen.signals = texts.iter().enumerate().map(read).collect();
+        seen
+    }
+
+    fn names(seen: &Snapshot) -> Vec<&str> {
+        seen.signals.iter().map(|signal| signal.name.as_str()).collect()
+    }
+
+    #[test]
+    fn a_pause_holds_every_state_where_it_is_and_nothing_is_lost_by_it() {
+        for (state, idle) in in_each_state() {
+            let busy = at_work(&idle);
+            for (session, is_busy) in [(&idle, false), (&busy, true)] {
+                let free = next(&session.seen, now());
+                assert!(matches!(free.act, Act::Wait { .. }) == is_busy, "{state}: {}", free.act);
+                let seen = said(session, &["STEER: use oak", "PAUSE: lunch"]);
+                let step = next(&seen, now());
+                assert_eq!(step.act, Act::Paused("lunch".to_owned()), "{state}");
+                assert_eq!(apply(&seen, &step.changes, now()).unwrap(), seen, "{state}");
+                if !is_busy {
+                    assert_eq!(step.state, state);
+                }
+                let over = next(&said(session, &[]), now());
+                assert_eq!((over.act, over.changes), (free.act, free.changes), "{state}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_stop_ends_it_in_every_state_and_what_was_said_to_agents_is_kept_for_the_next() {
+        for (state, idle) in in_each_state() {
+            for session in [at_work(&idle), idle] {
+                let seen = said(&session, &["STEER: use oak", "PAUSE", "STOP: enough"]);
+                let step = next(&seen, now());
+                assert_eq!(step.act, Act::Stopped("enough".to_owned()), "{state}");
+                let after = apply(&seen, &step.changes, now()).unwrap();
+                assert_eq!(names(&after), ["0"], "{state}");
+                assert_eq!(Snapshot { signals: seen.signals.clone(), ..after }, seen, "{state}");
+            }
+        }
+    }
+
+    #[test]
+    fn who_rests_has_heard_a_pause_and_who_waits_has_not() {
+        let (_, session) = at(State::ExecutingBatch, |_| {});
+        let seen = said(&session, &["STEER: use oak", "PAUSE"]);
+        let waits = next(&seen, now());
+        assert_eq!(names(&apply(&seen, &waits.changes, now()).unwrap()), ["0", "1"]);
+        let rests = waits.resting(&seen);
+        assert_eq!(names(&apply(&seen, &rests.changes, now()).unwrap()), ["0"]);
+        let free = said(&session, &["STEER: use oak"]);
+        assert_eq!(next(&free, now()).resting(&free), next(&free, now()));
+    }
+
+    #[test]
+    fn an_end_stays_what_it_is_and_no_word_is_left_to_hold_the_next_iteration() {
+        let complete = |session: &mut Session| {
+            all_done(session);
+            session.file("iterations/1/review.md", &review("Complete"));
+        };
+        let ends = [
+            (Act::Complete, at(State::Complete, complete)),
+            (Act::AwaitingFeedback(vec!["task-1 failed".to_owned()]), {
+                at(State::Complete, |session| {
+                    complete(session);
+                    session.noted("task-1", "[F]", None);
+                })
+            }),
+        ];
+        for (end, (_, session)) in ends {
+            for word in ["PAUSE", "STOP"] {
+                let seen = said(&session, &["STEER: use oak", word]);
+                let step = next(&seen, now());
+                assert_eq!(step.act, end);
+                assert_eq!(names(&apply(&seen, &step.changes, now()).unwrap()), ["0"]);
+            }
+        }
+    }
+}
