@@ -143,7 +143,12 @@ fn all_is_put_away(world: &World) {
     let live = || world.loop_ids().len();
     let planned = planning(world).is_some_and(|state| state["ending"]["kind"] == "approved");
     assert_eq!(live(), usize::from(planned));
-    assert!(fs::read_dir(world.path("ralph/manifest")).unwrap().count() <= 1);
+    let entries = fs::read_dir(world.path("ralph/manifest")).unwrap();
+    let entries: Vec<String> = entries
+        .map(|entry| entry.unwrap().path())
+        .map(|path| format!("{}: {}", path.display(), fs::read_to_string(&path).unwrap()))
+        .collect();
+    assert!(entries.len() <= 1, "{entries:#?}");
 }
 
 const TASK: &str = "Add a login";
@@ -260,7 +265,8 @@ fn an_adjustment_from_another_terminal_goes_to_the_planner_at_once() {
     asks(&world, 2);
     assert!(call(&world, "planner", 2).2.contains("adjusted: less code"));
     world.ralph(&["ralplan", "discard"]).done();
-    assert_eq!(world.finish(child, "").exit, 1);
+    let printed = world.finish(child, "");
+    assert_eq!((printed.exit, printed.stdout.contains("discarded")), (1, true), "{printed:#?}");
     all_is_put_away(&world);
 }
 

@@ -241,6 +241,23 @@ pub fn by_id(home: &Home, loop_id: &str) -> Option<LoopFile> {
     if path.exists() { Some(LoopFile::at(path)) } else { archive::find(home, &path) }
 }
 
+/// A loop by its id with its state, wherever it stands; none if there is no such loop.
+///
+/// # Errors
+/// When the state cannot be read.
+pub fn read_by_id(home: &Home, loop_id: &str) -> Result<Option<(LoopFile, Loaded)>> {
+    by_id(home, loop_id).map_or(Ok(None), |file| read(home, file))
+}
+
+/// Reads a state file that another process may just be putting away.
+fn read(home: &Home, file: LoopFile) -> Result<Option<(LoopFile, Loaded)>> {
+    if let Some(loaded) = file.read()? {
+        return Ok(Some((file, loaded)));
+    }
+    let Some(moved) = archive::find(home, file.path()) else { return Ok(None) };
+    Ok(moved.read()?.map(|loaded| (moved, loaded)))
+}
+
 /// Makes a loop the one that its project is asked about.
 pub fn point_project_at(home: &Home, file: &LoopFile, project_root: &str) -> Result<()> {
     let identity = project::identity(Path::new(project_root));
@@ -360,6 +377,18 @@ mod tests {
             assert!(!at.file.folder().exists());
             assert_eq!(of_session(&at.home, "s").unwrap().is_some(), bound);
         }
+    }
+
+    #[test]
+    fn a_loop_that_is_put_away_while_it_is_looked_for_is_found_where_it_went() {
+        let mut at = running_loop();
+        let seen = by_id(&at.home, &at.state.loop_id).unwrap();
+        at.state.end(EndingKind::Cancelled, "", clock::now());
+        at.file.update(|state| *state = at.state.clone()).unwrap();
+        let away = put_away(&at.home, &at.file, &at.state, Entry::Remove).unwrap();
+        let (file, loaded) = read(&at.home, seen).unwrap().unwrap();
+        assert_eq!((file, loaded.state.ending), (away.file, at.state.ending));
+        assert!(read_by_id(&at.home, "none-of-ours").unwrap().is_none());
     }
 
     #[test]

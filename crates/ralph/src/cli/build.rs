@@ -20,7 +20,7 @@ use ralph_core::state::{EndingKind, LoopState, PauseCause};
 use ralph_hooks::begin;
 use ralph_io::interrupts::Interrupts;
 use ralph_io::lifecycle;
-use ralph_io::store::LoopFile;
+use ralph_io::store::{Loaded, LoopFile};
 use ralph_io::{chance, client, clock, lock, outside};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -310,8 +310,8 @@ impl<'a> Builder<'a> {
 
 /// How the loop has ended, wherever it stands now.
 pub(super) fn over(here: &Here, loop_id: &str) -> Result<Exit> {
-    let file = lifecycle::by_id(&here.home, loop_id).context("the loop is gone")?;
-    let state = file.read().map_err(bad_state)?.context("the loop is gone")?.state;
+    let found = lifecycle::read_by_id(&here.home, loop_id).map_err(bad_state)?;
+    let (file, Loaded { state, .. }) = found.context("the loop is gone")?;
     put_away(here, &file, &state)?;
     screen::print(&screen::visible_lines(&say::ended(&state)))?;
     let kind = state.ending.as_ref().map(|ending| &ending.kind);
@@ -321,8 +321,8 @@ pub(super) fn over(here: &Here, loop_id: &str) -> Result<Exit> {
 
 /// As what it has ended, wherever it stands now.
 pub(super) fn ending(here: &Here, loop_id: &str) -> Result<Option<EndingKind>> {
-    let file = lifecycle::by_id(&here.home, loop_id).context("the loop is gone")?;
-    let state = file.read().map_err(bad_state)?.context("the loop is gone")?.state;
+    let found = lifecycle::read_by_id(&here.home, loop_id).map_err(bad_state)?;
+    let (_, Loaded { state, .. }) = found.context("the loop is gone")?;
     Ok(state.ending.map(|ending| ending.kind))
 }
 

@@ -44,8 +44,8 @@ pub(crate) struct Found {
 impl Found {
     /// A loop that was just made or found, by its id.
     pub(crate) fn of(here: &Here, loop_id: &str) -> Result<Found> {
-        let file = lifecycle::by_id(&here.home, loop_id).context("the loop is gone")?;
-        let loaded = file.read().map_err(bad_state)?.context("the loop is gone")?;
+        let found = lifecycle::read_by_id(&here.home, loop_id).map_err(bad_state)?;
+        let (file, loaded) = found.context("the loop is gone")?;
         Ok(Found::at(file, loaded))
     }
 
@@ -182,9 +182,8 @@ pub(crate) fn named(here: &Here, which: &Which) -> Result<Option<Found>> {
         return found.ok_or_else(none).map(Some);
     }
     let Some(id) = &which.loop_id else { return Ok(None) };
-    let file = lifecycle::by_id(&here.home, id);
-    let state = file.as_ref().map(LoopFile::read).transpose().map_err(bad_state)?.flatten();
-    let (Some(file), Some(loaded)) = (file, state) else {
+    let found = lifecycle::read_by_id(&here.home, id).map_err(bad_state)?;
+    let Some((file, loaded)) = found else {
         let message =
             format!("there is no loop `{}`; `ralph status --all` lists them", screen::visible(id));
         return Err(refused(Exit::No, message));

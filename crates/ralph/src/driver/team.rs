@@ -285,9 +285,8 @@ impl<'a, V> Team<'a, V> {
     /// True if whoever ended the loop lets those finish that are at work.
     fn may_finish(&self) -> bool {
         let id = self.file.folder().file_name().and_then(|name| name.to_str());
-        let file = id.and_then(|id| lifecycle::by_id(&self.here.home, id));
-        let state = file.and_then(|file| file.read().ok().flatten());
-        state.is_some_and(|loaded| loaded.state.let_finish)
+        let found = id.and_then(|id| lifecycle::read_by_id(&self.here.home, id).ok().flatten());
+        found.is_some_and(|(_, loaded)| loaded.state.let_finish)
     }
 
     /// What a person at the keyboard wants.

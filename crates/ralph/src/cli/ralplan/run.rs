@@ -23,7 +23,7 @@ use ralph_core::say;
 use ralph_core::state::{EndingKind, LoopState, PauseCause};
 use ralph_hooks::ralplan::{self, Asked, Begun};
 use ralph_io::interrupts::Interrupts;
-use ralph_io::store::LoopFile;
+use ralph_io::store::{Loaded, LoopFile};
 use ralph_io::{chance, client, clock, lifecycle, lock, outside};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -303,8 +303,8 @@ impl Driver<'_> {
     /// How it has ended, wherever it stands now.
     fn over(&self) -> Result<Exit> {
         let home = &self.here.home;
-        let file = lifecycle::by_id(home, &self.state.loop_id).context("the planning is gone")?;
-        let state = file.read().map_err(bad_state)?.context("the planning is gone")?.state;
+        let found = lifecycle::read_by_id(home, &self.state.loop_id).map_err(bad_state)?;
+        let (file, Loaded { state, .. }) = found.context("the planning is gone")?;
         if state.ending.is_some() {
             lifecycle::let_go(home, &file, &state)?;
         }

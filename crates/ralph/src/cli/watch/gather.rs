@@ -13,7 +13,7 @@ use ralph_core::receipt::{self, Standing};
 use ralph_core::state::{self, EndingKind, LoopState, Mode, Phase, PlanPhase, Task};
 use ralph_core::{graph, refusal, say};
 use ralph_io::mailbox::Mailbox;
-use ralph_io::store::LoopFile;
+use ralph_io::store::{Loaded, LoopFile};
 use ralph_io::{journal, lifecycle, project, transcript};
 use std::path::{Path, PathBuf};
 
@@ -81,8 +81,7 @@ pub(super) fn gather(here: &Here, all: bool, seen: &mut Vec<String>) -> Gathered
 
 /// A loop that has ended.
 fn of_id(here: &Here, id: &str) -> Option<(LoopFile, LoopState)> {
-    let file = lifecycle::by_id(&here.home, id)?;
-    let state = file.read().ok()??.state;
+    let (file, Loaded { state, .. }) = lifecycle::read_by_id(&here.home, id).ok()??;
     (state.phase == Phase::Ended).then_some((file, state))
 }
 

@@ -218,8 +218,8 @@ pub(super) fn finish(
     let above = file.read().map_err(bad_state)?.map(|loaded| loaded.state);
     let worker = above.and_then(|state| state.workers.into_iter().find(|one| one.call == call));
     let Some(worker) = worker else { return Ok(String::new()) };
-    let below = lifecycle::by_id(&here.home, &worker.agent);
-    let state = below.as_ref().map(LoopFile::read).transpose()?.flatten().map(|it| it.state);
+    let below = lifecycle::read_by_id(&here.home, &worker.agent)?;
+    let state = below.map(|(_, loaded)| loaded.state);
     let changed = make::changed(Path::new(&worker.worktree), &worker.base);
     let changed = changed.map_err(|error| format!("{error:#}"));
     let with = End {
