@@ -55,7 +55,7 @@ impl Looked {
         changed.map_or(&[], Vec::as_slice)
     }
 
-    /// Whether the criterion is proven: now, or for an ended loop when it ended.
+    /// Whether the criterion is proven: now, or for an ended loop when it ended or was verified last.
     pub(super) fn is_proven(&self, criterion: &Criterion) -> bool {
         match self.state.ending {
             Some(_) => criterion.verified,
