@@ -6,8 +6,8 @@ use crate::workers;
 use std::process::Command;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// In a sample, one point of so many.
-const SAMPLE: u64 = 24;
+/// A sample tries one point in this many.
+const SAMPLE: u64 = 60;
 
 /// Into so many parts a case is cut, so that all processors have work to the end.
 const PARTS: usize = 3;

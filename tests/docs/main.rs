@@ -314,7 +314,7 @@ fn the_readme_holds_the_two_commands_where_the_checks_look_for_them() {
         &readme,
         &[
             "\n<!-- set-up command -->\n```sh\n./install.sh --demo\n```\n",
-            "\n<!-- test command -->\n```sh\ncargo test --workspace --locked\n```\n",
+            "\n<!-- test command -->\n```sh\ncargo test --workspace --locked --no-fail-fast\n```\n",
         ],
     );
 }
