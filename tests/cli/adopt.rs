@@ -160,3 +160,41 @@ fn an_old_loop_that_has_ended_is_not_imported() {
     assert_eq!(world.ralph(&["adopt", state.to_str().unwrap()]).exit, 1);
     assert!(world.loop_ids().is_empty());
 }
+
+/// A state of the pattern with this criterion, and the words that real loops wrote.
+fn with_criterion(command: &str) -> String {
+    json!({"session_id": "old", "phase": "implementation", "max_iterations": 12, "iteration": 4,
+        "acceptance_criteria": [{"id": "AC-1", "description": "d", "verified": true,
+            "verification_command": command}],
+        "task_graph": [{"id": "T-1", "name": "a", "status": "completed"},
+            {"id": "T-2", "name": "b", "status": "Done"},
+            {"id": "T-3", "name": "c", "status": "in-progress"}],
+        "errors": ["tsc failed twice"]})
+    .to_string()
+}
+
+#[test]
+fn what_an_old_file_says_of_its_criteria_proves_nothing() {
+    for command in
+        ["", "  ", "true", ":", "echo ok", "npm test || true", "exit 0", "no-such-program-x"]
+    {
+        let world = World::new();
+        let state = world.write("old/state.json", &with_criterion(command));
+        let printed = world.ralph(&["adopt", state.to_str().unwrap()]);
+        assert_eq!((printed.exit, printed.stdout.as_str()), (1, ""), "{command}: {printed:?}");
+        assert!(printed.stderr.contains("AC-1"), "{command}: {printed:?}");
+        assert!(printed.stderr.contains("nothing was imported"), "{command}: {printed:?}");
+        assert!(world.loop_ids().is_empty(), "{command}");
+    }
+    let world = World::new();
+    let state = world.write("old/state.json", &with_criterion("test -f done.txt"));
+    world.ralph(&["adopt", state.to_str().unwrap()]).done();
+    let state = world.state();
+    assert_eq!(state["acceptance_criteria"][0]["verified"], false);
+    let statuses: Vec<_> = (0..3).map(|at| &state["task_graph"][at]["status"]).collect();
+    assert_eq!(statuses, ["done", "done", "pending"]);
+    assert_eq!(state["errors"][0]["message"], "tsc failed twice");
+    let shown: Value =
+        serde_json::from_str(&world.ralph(&["status", "--json"]).done().stdout).unwrap();
+    assert_eq!(shown["loops"][0]["criteria"][0]["verified"], false, "{shown}");
+}

@@ -4,9 +4,11 @@
 //! once, each with its place. Nothing in it can speak for itself: criteria come in unverified,
 //! claims do not come in at all, and how completion is decided is not a plan's to say.
 
+mod adopted;
 pub mod lines;
 mod read;
 
+pub use adopted::adopted;
 pub use read::{Block, block};
 pub(crate) use read::{closes, opening};
 

@@ -24,7 +24,7 @@ pub use words::{
 };
 pub use worker::Worker;
 
-use crate::from_json::from_json;
+use crate::from_json::{FromJson, Members, Mistake, from_json};
 use crate::frozen::Frozen;
 use crate::progress::Progress;
 use crate::receipt::{Receipt, Regression};
@@ -380,7 +380,27 @@ pub struct LoopError {
     pub message: String,
 }
 
-from_json!(LoopError { at, message });
+impl FromJson for LoopError {
+    fn from_json(value: Value) -> Result<Self, Mistake> {
+        // The pattern's document shows an empty list, and loops of it wrote plain text there.
+        if let Value::String(message) = value {
+            return Ok(LoopError { message, ..LoopError::default() });
+        }
+        let mut members = Members::of(value)?;
+        let mut read = LoopError::default();
+        members.take("at", &mut read.at)?;
+        members.take("message", &mut read.message)?;
+        Ok(read)
+    }
+}
+
+impl TryFrom<Value> for LoopError {
+    type Error = Mistake;
+
+    fn try_from(value: Value) -> Result<Self, Mistake> {
+        FromJson::from_json(value)
+    }
+}
 
 /// Bounds besides `max_iterations`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

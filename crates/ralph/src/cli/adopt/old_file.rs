@@ -5,9 +5,12 @@
 
 use super::super::exit::{Exit, Refused, bad_state, refused};
 use super::super::here::Here;
+use super::super::screen;
 use super::plugin_file;
 use anyhow::{Context, Result, bail};
+use ralph_core::plan;
 use ralph_core::state::{Bound, LoopState, Phase, SCHEMA_VERSION};
+use ralph_hooks::begin;
 use ralph_io::owned;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -36,7 +39,33 @@ pub(super) fn read(path: &Path, here: &Here) -> Result<Old> {
             format!("the loop of `{}` has ended; there is nothing to take over", path.display());
         return Err(refused(Exit::No, message));
     }
-    Ok(Old { state: planned(state, here), still_acts: false })
+    let state = sound(planned(state, here), path)?;
+    Ok(Old { state, still_acts: false })
+}
+
+/// The check of `ralph task import`: a criterion that proves nothing would hold at once.
+fn sound(state: LoopState, path: &Path) -> Result<LoopState> {
+    let name = path.display();
+    let problems = match plan::adopted(state) {
+        Ok(state) => {
+            let root = Path::new(&state.project_root);
+            let lacking = begin::cannot_start(&state.acceptance_criteria, root);
+            if lacking.is_empty() {
+                return Ok(state);
+            }
+            lacking
+        }
+        Err(problems) => problems.iter().map(ToString::to_string).collect(),
+    };
+    problems.iter().for_each(|problem| screen::tell(&screen::visible(problem)));
+    let count = match problems.len() {
+        1 => "1 problem".to_owned(),
+        count => format!("{count} problems"),
+    };
+    let message = format!(
+        "`{name}` has {count}; nothing was imported: correct the file, then adopt it again"
+    );
+    Err(refused(Exit::No, message))
 }
 
 fn find(bytes: Vec<u8>, path: &Path) -> Result<LoopState> {
