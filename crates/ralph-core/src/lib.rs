@@ -9,6 +9,7 @@ pub mod beads;
 pub mod build;
 pub mod check;
 pub mod contract;
+pub mod counted;
 pub mod edited;
 pub mod ending_marks;
 pub mod event;

@@ -6,6 +6,7 @@
 mod paths;
 
 use super::waves;
+use crate::counted::counted;
 use crate::state::{Task, TaskStatus};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt;
@@ -115,8 +116,7 @@ impl fmt::Display for Advice {
                 "{second} only goes on with what {first} begins, in the same files; one task would do"
             ),
             Advice::ManyForFew { tasks, files } => {
-                let files =
-                    if *files == 1 { "1 file".to_owned() } else { format!("{files} files") };
+                let files = counted(*files, "file", "files");
                 write!(
                     to,
                     "{tasks} tasks for {files} are more than the work deserves; put together what \

@@ -276,10 +276,7 @@ fn receipt(criterion: &Criterion) -> String {
         Some(code) => format!("exit code {code}"),
         None => receipt.ended.clone(),
     }];
-    parts.extend(receipt.tests_run.map(|n| match n {
-        1 => "1 test".to_owned(),
-        n => format!("{} tests", grouped(n)),
-    }));
+    parts.extend(receipt.tests_run.map(|n| counted(n as usize, "test", "tests")));
     parts.push(lasted(receipt.duration_ms));
     parts.push(format!("on tree {}", ralplan::short(&receipt.tree_after)));
     if criterion.held_before {

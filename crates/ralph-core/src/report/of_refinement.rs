@@ -119,8 +119,8 @@ fn facts(seen: &RefinementSeen<'_>) -> Vec<(&'static str, String)> {
     let session = seen.session;
     let bounds = &session.settings;
     let little = match session.mode {
-        Mode::Plan => format!("{} lines", bounds.lines),
-        _ => format!("{} tasks", bounds.beads),
+        Mode::Plan => counted(bounds.lines as usize, "line", "lines"),
+        _ => counted(bounds.beads as usize, "task", "tasks"),
     };
     let settled = format!(
         "{} of at most 1 change and {little} in a row, not before round {}",

@@ -1,5 +1,6 @@
 //! Texts and numbers as a report shows them: visible, bounded, in units that people read.
 
+pub(super) use crate::counted::{counted, grouped};
 use crate::plain;
 use jiff::Timestamp;
 
@@ -45,19 +46,6 @@ fn cut(text: &str, most: usize) -> String {
     }
 }
 
-/// `5,000,000`.
-pub(super) fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let mut grouped = String::with_capacity(digits.len() + digits.len() / 3);
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            grouped.push(',');
-        }
-        grouped.push(digit);
-    }
-    grouped
-}
-
 /// `940`, `12.4k`, `1.3M`.
 pub(super) fn rounded(number: u64) -> String {
     let (unit, letter) = match number {
@@ -94,11 +82,6 @@ pub(super) fn between(from: Timestamp, to: Timestamp) -> u64 {
 pub(super) fn share(part: u64, whole: u64) -> u8 {
     let hundredths = u128::from(part) * 100 / u128::from(whole.max(1));
     u8::try_from(hundredths.min(100)).unwrap_or(100)
-}
-
-/// `2 criteria`, `1 criterion`.
-pub(super) fn counted(n: usize, one: &str, many: &str) -> String {
-    format!("{} {}", grouped(n as u64), if n == 1 { one } else { many })
 }
 
 /// A word of a document as people write it: `max_iterations` is `max iterations`.

@@ -3,6 +3,7 @@
 use super::change;
 use crate::begin::{self, PlannedFrom};
 use anyhow::{Context, Result, bail};
+use ralph_core::counted::counted;
 use ralph_core::plan;
 use ralph_core::ralplan::{self, Event, Outcome, short, step};
 use ralph_core::state::{
@@ -87,10 +88,10 @@ fn approved(state: &LoopState, planned: &Result<Box<LoopState>>) -> String {
     let (path, hash) = (&plan.plan_path, short(&plan.plan_hash));
     let next = match planned {
         Ok(planned) => format!(
-            "It is planned as loop {} ({} criteria, {} tasks): the person types /ralph to carry it out.",
+            "It is planned as loop {} ({}, {}): the person types /ralph to carry it out.",
             planned.loop_id,
-            planned.acceptance_criteria.len(),
-            planned.task_graph.len()
+            counted(planned.acceptance_criteria.len(), "criterion", "criteria"),
+            counted(planned.task_graph.len(), "task", "tasks")
         ),
         Err(why) => format!(
             "It could not be planned as a loop ({why:#}): a person runs `ralph task import {path}` in a terminal, \

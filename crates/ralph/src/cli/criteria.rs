@@ -9,6 +9,7 @@ use super::note::note;
 use super::screen::{self, visible};
 use super::which::{self, Wanted, Which};
 use anyhow::{Context, Result};
+use ralph_core::counted::counted;
 use ralph_core::frozen;
 use ralph_core::receipt;
 use ralph_core::state::LoopState;
@@ -67,7 +68,11 @@ fn take(state: &mut LoopState) -> Vec<String> {
     }
     for criterion in &mut state.acceptance_criteria {
         if let Some((before, now)) = receipt::accept_count(criterion) {
-            taken.push(format!("{now} tests for {} instead of {before}", criterion.id));
+            taken.push(format!(
+                "{} for {} instead of {before}",
+                counted(now as usize, "test", "tests"),
+                criterion.id
+            ));
         }
     }
     taken

@@ -11,6 +11,7 @@ use super::screen;
 use super::which::{self, Which};
 use crate::driver::{self, Outcome, Round};
 use anyhow::Result;
+use ralph_core::counted::counted;
 use ralph_core::graph::render::{self, Show};
 use ralph_core::permission::Need;
 use ralph_io::interrupts::{Asked, Interrupts};
@@ -60,7 +61,7 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
     outside::make_folders(&logs, 0o700)?;
     screen::tell(&format!(
         "planning in {}; logs in {}",
-        counted(args.rounds),
+        counted(args.rounds as usize, "round", "rounds"),
         screen::visible(&logs.display().to_string())
     ));
     all(&here, args, &logs)
@@ -87,7 +88,7 @@ fn all(here: &Here, args: &Args, logs: &Path) -> Result<Exit> {
         0 => Ok(Exit::Done),
         failed => Err(rounds::broke_off(format!(
             "{failed} of {} failed; their logs are in {}",
-            counted(args.rounds),
+            counted(args.rounds as usize, "round", "rounds"),
             logs.display()
         ))),
     }
@@ -95,10 +96,6 @@ fn all(here: &Here, args: &Args, logs: &Path) -> Result<Exit> {
 
 fn asked_to_stop(interrupts: &Interrupts, number: u32, rounds: u32) -> Option<String> {
     (number < rounds && interrupts.asked() != Asked::Nothing).then(|| "as you asked".to_owned())
-}
-
-fn counted(rounds: u32) -> String {
-    if rounds == 1 { "1 round".to_owned() } else { format!("{rounds} rounds") }
 }
 
 /// One round, with the graph as it is now.

@@ -8,6 +8,7 @@ use super::super::here::Here;
 use super::super::screen;
 use super::plugin_file;
 use anyhow::{Context, Result, bail};
+use ralph_core::counted::counted;
 use ralph_core::plan;
 use ralph_core::state::{Bound, LoopState, Phase, SCHEMA_VERSION};
 use ralph_hooks::begin;
@@ -58,10 +59,7 @@ fn sound(state: LoopState, path: &Path) -> Result<LoopState> {
         Err(problems) => problems.iter().map(ToString::to_string).collect(),
     };
     problems.iter().for_each(|problem| screen::tell(&screen::visible(problem)));
-    let count = match problems.len() {
-        1 => "1 problem".to_owned(),
-        count => format!("{count} problems"),
-    };
+    let count = counted(problems.len(), "problem", "problems");
     let message = format!(
         "`{name}` has {count}; nothing was imported: correct the file, then adopt it again"
     );

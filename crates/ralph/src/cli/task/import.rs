@@ -7,6 +7,7 @@ use super::super::screen::{self, visible, visible_lines};
 use super::super::which;
 use super::lint;
 use anyhow::Result;
+use ralph_core::counted::counted;
 use ralph_core::graph::render::{self, Show};
 use ralph_core::plan::{self, Plan, Problem};
 use ralph_core::state::{LoopState, StartedBy};
@@ -65,10 +66,7 @@ fn read(file: &str, text: &str) -> Result<Plan, Vec<Problem>> {
 
 fn unsound(problems: Vec<String>) -> anyhow::Error {
     problems.iter().for_each(|problem| screen::tell(&visible(problem)));
-    let count = match problems.len() {
-        1 => "1 problem".to_owned(),
-        count => format!("{count} problems"),
-    };
+    let count = counted(problems.len(), "problem", "problems");
     refused(Exit::No, format!("the plan has {count}; nothing was imported"))
 }
 

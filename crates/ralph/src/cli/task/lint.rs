@@ -5,6 +5,7 @@ use super::super::here::Here;
 use super::super::screen::{self, visible};
 use super::super::which::Which;
 use anyhow::Result;
+use ralph_core::counted::counted;
 use ralph_core::graph;
 use ralph_core::plan;
 use ralph_core::state::LoopState;
@@ -33,10 +34,10 @@ pub(super) fn run(here: &Here, args: &Lint) -> Result<Exit> {
     rows.extend(looked.advice.iter().map(|row| format!("advice: {}", visible(row))));
     rows.push(format!(
         "{}, {}: {}, {}",
-        counted(state.acceptance_criteria.len(), "criterion", "criteria"),
-        counted(state.task_graph.len(), "task", "tasks"),
-        counted(looked.problems.len(), "problem", "problems"),
-        counted(looked.advice.len(), "piece of advice", "pieces of advice"),
+        some(state.acceptance_criteria.len(), "criterion", "criteria"),
+        some(state.task_graph.len(), "task", "tasks"),
+        some(looked.problems.len(), "problem", "problems"),
+        some(looked.advice.len(), "piece of advice", "pieces of advice"),
     ));
     screen::print(&rows.join("\n"))?;
     Ok(if looked.problems.is_empty() { Exit::Done } else { Exit::No })
@@ -63,10 +64,10 @@ pub(super) fn tell(looked: &Looked) {
     looked.advice.iter().for_each(|row| screen::tell(&format!("advice: {}", visible(row))));
 }
 
-fn counted(count: usize, one: &str, several: &str) -> String {
-    let word = if count == 1 { one } else { several };
+/// Like [`counted()`], with "no" for none.
+fn some(count: usize, one: &str, many: &str) -> String {
     match count {
-        0 => format!("no {several}"),
-        count => format!("{count} {word}"),
+        0 => format!("no {many}"),
+        count => counted(count, one, many),
     }
 }

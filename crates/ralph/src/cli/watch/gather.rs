@@ -8,6 +8,7 @@ use crate::cli::status::looked::{Looked, transcript_of};
 use crate::cli::status::{text, under_each_other};
 use crate::cli::which::{self, Found};
 use anyhow::Result;
+use ralph_core::counted::counted;
 use ralph_core::graph::Graph;
 use ralph_core::receipt::{self, Standing};
 use ralph_core::state::{self, EndingKind, LoopState, Mode, Phase, PlanPhase, Task};
@@ -212,8 +213,7 @@ fn criterion(criterion: &state::Criterion) -> Criterion {
     let tests = receipt.and_then(|receipt| receipt.tests_run);
     let note = match (standing, tests) {
         (Standing::NeverRun, _) => String::new(),
-        (Standing::Holds, Some(1)) => "1 test".to_owned(),
-        (Standing::Holds, Some(n)) => format!("{n} tests"),
+        (Standing::Holds, Some(n)) => counted(n as usize, "test", "tests"),
         (Standing::Holds, None) => String::new(),
         (other, _) => refusal::why(criterion, other, &[]),
     };

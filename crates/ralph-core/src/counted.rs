@@ -1,0 +1,33 @@
+//! Numbers of things as people write them: `1 criterion`, `2 criteria`, `5,000,000 tokens`.
+
+/// `5,000,000`.
+pub fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut grouped = String::with_capacity(digits.len() + digits.len() / 3);
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            grouped.push(',');
+        }
+        grouped.push(digit);
+    }
+    grouped
+}
+
+/// The number with the noun that fits it.
+pub fn counted(n: usize, one: &str, many: &str) -> String {
+    format!("{} {}", grouped(n as u64), if n == 1 { one } else { many })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_thing_is_singular_and_large_numbers_are_grouped() {
+        for (n, text) in
+            [(0, "0 tasks"), (1, "1 task"), (2, "2 tasks"), (1_234_567, "1,234,567 tasks")]
+        {
+            assert_eq!(counted(n, "task", "tasks"), text);
+        }
+    }
+}
