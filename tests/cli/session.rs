@@ -74,7 +74,7 @@ fn act(world: &World, call: &Value) {
             let planning = ["plan-init", "plan-brainstorm", "plan-research", "plan-breakdown"];
             write("plan.md", "Goal: a door\n");
             write("progress.md", &format!("{}\nMy own words.\n", progress::new(&planning)));
-            let now = "2026-01-31T12:00:00Z".parse().unwrap();
+            let now = "2026-01-31T12:00:00Z".parse::<jiff::Timestamp>().unwrap().into();
             let id = SessionId::parse(ID).unwrap();
             write("metadata.yaml", &SessionMetadata::first(&id, State::Initializing, 1, now));
             mark("plan-init", "done");
@@ -230,6 +230,54 @@ fn six_tasks_in_three_waves_come_to_their_end_over_a_failure_and_feedback() {
         &format!("session {ID}: nothing is wrong\n"),
         "",
     );
+}
+
+/// The words of all files of the session that are a date with a time.
+fn times(world: &World) -> Vec<String> {
+    let mut times = Vec::new();
+    let mut folders = vec![world.path(&path(""))];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).unwrap() {
+            let entry = entry.unwrap().path();
+            if entry.is_dir() {
+                folders.push(entry);
+            } else if let Ok(text) = fs::read_to_string(&entry) {
+                let is_part = |c: char| c.is_ascii_alphanumeric() || "-:.+".contains(c);
+                let words = text.split(|c| !is_part(c)).filter(|word| {
+                    word.len() > 18 && word.as_bytes()[10] == b'T' && word.as_bytes()[13] == b':'
+                });
+                times.extend(words.map(str::to_owned));
+            }
+        }
+    }
+    times
+}
+
+#[test]
+fn every_time_in_the_folder_is_local_with_its_offset() {
+    let world = begun();
+    to_the_end(&world);
+    assert!(times(&world).iter().all(|time| time.ends_with("+00:00")), "{:?}", times(&world));
+    let in_vietnam = |arguments: &[&str]| {
+        let mut command = world.command(std::path::Path::new(env!("CARGO_BIN_EXE_ralph")), "");
+        let output = command.args(arguments).env("TZ", "<+07>-7").output().unwrap();
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let before = jiff::Timestamp::now();
+    let told = in_vietnam(&["session", "feedback", "new"]);
+    let stamp = told.split("/feedbacks/").nth(1).unwrap()[..15].to_owned();
+    let stamp = jiff::civil::DateTime::strptime("%Y%m%d-%H%M%S", &stamp).unwrap();
+    let shown = stamp.to_zoned(jiff::tz::TimeZone::fixed(jiff::tz::Offset::constant(7))).unwrap();
+    let late = shown.timestamp().duration_since(before).as_secs();
+    assert!((-2..60).contains(&late), "{told}: {late}");
+    let file = world.path("project").join(told.split('`').nth(1).unwrap());
+    let text = fs::read_to_string(&file).unwrap();
+    fs::write(&file, text.replace("## Quality", "- [ ] **ISS-001**: It sticks\n\n## Quality"))
+        .unwrap();
+    in_vietnam(&["session", "next"]);
+    let offset = |end: &str| times(&world).iter().filter(|time| time.ends_with(end)).count();
+    assert!(offset("+07:00") >= 3, "{:?}", times(&world));
+    assert_eq!(offset("+07:00") + offset("+00:00"), times(&world).len(), "{:?}", times(&world));
 }
 
 #[test]

@@ -105,7 +105,7 @@ fn world(tasks: &[(&str, &str)], changes: &str) -> World {
     let planning = ["plan-init", "plan-brainstorm", "plan-research", "plan-breakdown"];
     world.write("home/progress.md", &progress::new(&planning));
     let id = SessionId::parse(ID).unwrap();
-    let now = "2026-01-31T12:00:00Z".parse().unwrap();
+    let now = "2026-01-31T12:00:00Z".parse::<jiff::Timestamp>().unwrap().into();
     world.write("home/metadata.yaml", &SessionMetadata::first(&id, State::Initializing, 1, now));
     for (id, on) in tasks {
         world.write(&format!("home/tasks/{id}.md"), &task_file(id, on));

@@ -52,6 +52,7 @@ pub mod guardrails;
 pub mod id;
 pub mod invocation;
 #[cfg(feature = "session-files")]
+pub mod local_time;
 pub mod machine;
 #[cfg(feature = "session-files")]
 pub mod metadata;

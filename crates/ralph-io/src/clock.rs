@@ -1,6 +1,8 @@
 //! The time.
 
 use jiff::Timestamp;
+use jiff::tz::TimeZone;
+use ralph_core::session::local_time::LocalTime;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// The time now, to the millisecond: finer digits only make documents harder to read.
@@ -10,6 +12,11 @@ pub fn now() -> Timestamp {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     let milliseconds = i64::try_from(since.as_millis()).unwrap_or(i64::MAX);
     Timestamp::from_millisecond(milliseconds).unwrap_or(Timestamp::MAX)
+}
+
+/// A moment with the offset of the clock that the user sees.
+pub fn local(at: Timestamp) -> LocalTime {
+    LocalTime { at, offset: TimeZone::system().to_offset(at) }
 }
 
 /// A time as it stands in file names: `20260131T235959Z`.

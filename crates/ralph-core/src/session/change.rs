@@ -10,7 +10,7 @@ use super::progress::{self, Entry, Part, Progress, Row, Status};
 use super::snapshot::Snapshot;
 use super::state::{Standing, State};
 use super::yaml;
-use jiff::Timestamp;
+use crate::session::local_time::LocalTime;
 
 /// The planning tasks of the first iteration.
 pub const PLANNING: [&str; 4] = ["plan-init", "plan-brainstorm", "plan-research", "plan-breakdown"];
@@ -107,7 +107,7 @@ pub struct FileWrite {
 ///
 /// # Errors
 /// What could not be changed, and how it has to be written. Then nothing is.
-pub fn apply(seen: &Snapshot, changes: &[Change], now: Timestamp) -> Result<Snapshot, String> {
+pub fn apply(seen: &Snapshot, changes: &[Change], now: LocalTime) -> Result<Snapshot, String> {
     let mut after = advance(seen, changes, now)?;
     let status_changed = [Place::Progress, Place::Metadata]
         .into_iter()
@@ -125,7 +125,7 @@ pub fn apply(seen: &Snapshot, changes: &[Change], now: Timestamp) -> Result<Snap
 pub(super) fn advance(
     seen: &Snapshot,
     changes: &[Change],
-    now: Timestamp,
+    now: LocalTime,
 ) -> Result<Snapshot, String> {
     let mut after = seen.clone();
     for change in changes {
@@ -165,7 +165,7 @@ fn edit(
     Ok(())
 }
 
-fn one(seen: &mut Snapshot, change: &Change, now: Timestamp) -> Result<(), String> {
+fn one(seen: &mut Snapshot, change: &Change, now: LocalTime) -> Result<(), String> {
     match change {
         Change::Enter { state, iteration, wave } => {
             let new = SessionMetadata::first(&seen.id, *state, *iteration, now);
@@ -248,7 +248,7 @@ fn begin(
     seen: &mut Snapshot,
     iteration: u32,
     feedbacks: &[String],
-    now: Timestamp,
+    now: LocalTime,
 ) -> Result<(), String> {
     let text = seen.text(Place::Progress).unwrap_or_default();
     let text = progress::start(text, iteration, planning_of(iteration), &feedbacks.join(", "));
@@ -303,7 +303,7 @@ mod tests {
     #[test]
     fn progress_and_metadata_change_together() {
         let session = Session::planned(&[("task-1", &[]), ("task-2", &[])]);
-        let after = apply(&session.seen, &[mark("task-1", Status::Done)], now()).unwrap();
+        let after = apply(&session.seen, &[mark("task-1", Status::Done)], now().into()).unwrap();
         let writes = writes(&session.seen, &after);
         let paths: Vec<&str> = writes.iter().map(|file| file.path.as_str()).collect();
         assert_eq!(paths, ["metadata.yaml", "progress.md"]);
@@ -317,11 +317,11 @@ mod tests {
     fn what_cannot_all_be_changed_is_not_changed() {
         let session = Session::planned(&[("task-1", &[])]);
         let changes = [mark("task-1", Status::Done), mark("task-9", Status::Done)];
-        let told = apply(&session.seen, &changes, now()).unwrap_err();
+        let told = apply(&session.seen, &changes, now().into()).unwrap_err();
         assert_eq!(told, "could not find task-9 in `progress.md`; add it as `- [ ] task-9`");
         let mut session = Session::planned(&[("task-1", &[])]);
         session.file("metadata.yaml", "version: 1\ntasks: {total: 0}\n");
-        let told = apply(&session.seen, &[mark("task-1", Status::Done)], now()).unwrap_err();
+        let told = apply(&session.seen, &[mark("task-1", Status::Done)], now().into()).unwrap_err();
         assert!(told.starts_with("could not change `metadata.yaml`, line "), "{told}");
     }
 
@@ -329,7 +329,7 @@ mod tests {
     fn without_a_change_nothing_is_written() {
         let session = Session::planned(&[("task-1", &[])]);
         for changes in [vec![], vec![mark("task-1", Status::Open)], vec![Change::Heard(vec![])]] {
-            let after = apply(&session.seen, &changes, now()).unwrap();
+            let after = apply(&session.seen, &changes, now().into()).unwrap();
             assert_eq!(writes(&session.seen, &after), []);
         }
     }
@@ -337,11 +337,11 @@ mod tests {
     #[test]
     fn a_plan_that_was_kept_is_never_kept_again() {
         let mut session = Session::planned(&[]);
-        let kept = apply(&session.seen, &[Change::KeepPlan(1)], now()).unwrap();
+        let kept = apply(&session.seen, &[Change::KeepPlan(1)], now().into()).unwrap();
         assert_eq!(kept.text(Place::PlanSnapshot(1)), session.seen.text(Place::Plan));
         session.seen = kept.clone();
         session.file("plan.md", "another");
-        let again = apply(&session.seen, &[Change::KeepPlan(1)], now()).unwrap();
+        let again = apply(&session.seen, &[Change::KeepPlan(1)], now().into()).unwrap();
         assert_eq!(again.text(Place::PlanSnapshot(1)), kept.text(Place::PlanSnapshot(1)));
     }
 
@@ -350,7 +350,7 @@ mod tests {
         let mut session = Session::planned(&[("task-1", &[])]);
         session.edit("metadata.yaml", "in_progress #", "awaiting_feedback #");
         let begin = Change::Begin { iteration: 2, feedbacks: vec!["a".into(), "b".into()] };
-        let after = apply(&session.seen, &[begin], now()).unwrap();
+        let after = apply(&session.seen, &[begin], now().into()).unwrap();
         let progress = Progress::parse(after.text(Place::Progress).unwrap());
         assert_eq!(progress.planning(2).count(), 4);
         assert_eq!(progress.iterations.unwrap()[1].feedbacks, "a, b");

@@ -5,7 +5,7 @@
 use super::finding::Finding;
 use super::place::Place;
 use super::yaml::{Yaml, front_matter};
-use jiff::Timestamp;
+use crate::session::local_time::LocalTime;
 
 /// The file of a batch.
 pub const FILE: &str = "feedbacks.md";
@@ -68,9 +68,9 @@ impl Feedback {
 }
 
 /// What a new batch holds: its headings, and nothing that would start an iteration.
-pub fn template(iteration: u32, stamp: &str, now: Timestamp) -> String {
+pub fn template(iteration: u32, stamp: &str, now: LocalTime) -> String {
     format!(
-        "---\niteration: {iteration}\ntimestamp: {now:.0}\nprevious_iteration: {}\n---\n\n\
+        "---\niteration: {iteration}\ntimestamp: {now}\nprevious_iteration: {}\n---\n\n\
          # Feedback Batch: {stamp}\n\n\
          ## Critical Issues\n<!-- - [ ] **ISS-001**: what is wrong\n  - Evidence: app.log, lines 45-60\n  \
          - Suggested Fix: … -->\n\n\
@@ -113,6 +113,7 @@ fn items(text: &str, heading: &str) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use jiff::Timestamp;
 
     fn now() -> Timestamp {
         "2026-02-01T12:00:00Z".parse().unwrap()
@@ -120,7 +121,7 @@ mod tests {
 
     #[test]
     fn a_new_batch_is_well_formed_and_asks_for_nothing() {
-        let text = template(2, "20260201-120000", now());
+        let text = template(2, "20260201-120000", now().into());
         let (feedback, found) = Feedback::parse(2, "20260201-120000", &text);
         assert!(!feedback.says_something());
         assert_eq!(found.len(), 1, "{found:?}");
@@ -129,7 +130,7 @@ mod tests {
 
     #[test]
     fn the_items_of_a_batch_are_read_without_what_is_below_them() {
-        let text = template(2, "20260201-120000", now())
+        let text = template(2, "20260201-120000", now().into())
             .replace(
                 "## Quality",
                 "- [ ] **ISS-001**: It does not start\n  - Evidence: app.log\n\n## Quality",
@@ -152,7 +153,8 @@ mod tests {
 
     #[test]
     fn a_batch_for_another_iteration_is_told() {
-        let text = template(2, "s", now()).replace("## Artifacts", "- A back door\n## Artifacts");
+        let text =
+            template(2, "s", now().into()).replace("## Artifacts", "- A back door\n## Artifacts");
         let (_, found) = Feedback::parse(3, "s", &text);
         let told: Vec<String> = found.iter().map(ToString::to_string).collect();
         assert_eq!(

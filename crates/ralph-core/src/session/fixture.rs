@@ -69,8 +69,9 @@ impl Session {
         let text = progress::new(&super::change::PLANNING);
         session.file("progress.md", &text.replace("[ ] plan-init", "[x] plan-init"));
         let id = session.seen.id.clone();
-        session.file("metadata.yaml", &SessionMetadata::first(&id, State::Planning, 1, now()));
-        session.file("iterations/1/metadata.yaml", &IterationMetadata::first(1, now()));
+        session
+            .file("metadata.yaml", &SessionMetadata::first(&id, State::Planning, 1, now().into()));
+        session.file("iterations/1/metadata.yaml", &IterationMetadata::first(1, now().into()));
         session
     }
 

@@ -136,7 +136,7 @@ fn due(seen: &Snapshot, now: Timestamp) -> Step {
             Turn::Act(act) => return step(state, changes, act, std::mem::take(told)),
             Turn::MoveAndAct(more, act) => (more, Some(act)),
         };
-        match advance(&current, &more, now) {
+        match advance(&current, &more, now.into()) {
             Ok(after) => current = after,
             Err(why) => return step(state, changes, Act::Failed(why), std::mem::take(told)),
         }

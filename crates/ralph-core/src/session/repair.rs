@@ -16,7 +16,7 @@ use super::snapshot::{Picture, Snapshot};
 use super::state::State;
 use super::validate::validate;
 use super::yaml::{self, Yaml};
-use jiff::Timestamp;
+use crate::session::local_time::LocalTime;
 
 /// A session with all put right that can be.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -30,7 +30,7 @@ pub struct Mended {
 }
 
 /// Puts right what can be.
-pub fn repair(seen: &Snapshot, now: Timestamp) -> Mended {
+pub fn repair(seen: &Snapshot, now: LocalTime) -> Mended {
     let mut after = seen.clone();
     let mut done = Vec::new();
     let picture = Picture::of(seen);
@@ -93,7 +93,7 @@ fn from_reports(picture: &Picture, iteration: u32) -> String {
     text
 }
 
-fn mend_metadata(after: &mut Snapshot, iteration: u32, now: Timestamp, done: &mut Vec<Finding>) {
+fn mend_metadata(after: &mut Snapshot, iteration: u32, now: LocalTime, done: &mut Vec<Finding>) {
     let id = after.id.clone();
     let old = after.text(Place::Metadata).map(str::to_owned);
     let text = match old.as_deref().map(|text| (text, Yaml::parse(text))) {
@@ -117,7 +117,7 @@ fn members(
     text: &str,
     before: &Yaml,
     iteration: u32,
-    now: Timestamp,
+    now: LocalTime,
     done: &mut Vec<Finding>,
 ) -> String {
     let is_number = |path: &[&str]| before.number(path).is_some();
@@ -135,8 +135,8 @@ fn members(
     let wanted: [(&[&str], bool, String); 10] = [
         (&["version"], is_number(&["version"]), "1".to_owned()),
         (&["session_id"], is_id(&seen.id), seen.id.to_string()),
-        (&["created_at"], is_text(&["created_at"]), format!("{now:.0}")),
-        (&["updated_at"], is_text(&["updated_at"]), format!("{now:.0}")),
+        (&["created_at"], is_text(&["created_at"]), format!("{now}")),
+        (&["updated_at"], is_text(&["updated_at"]), format!("{now}")),
         (&["iteration"], has_iteration, iteration.to_string()),
         (&["orchestrator", "state"], has_state, inferred.word().to_owned()),
         (&["tasks", "total"], is_number(&["tasks", "total"]), counts.total.to_string()),
@@ -172,7 +172,7 @@ mod tests {
     #[test]
     fn a_session_as_it_should_be_stays_as_it_is() {
         for session in [Session::empty(), Session::initialized(), Session::planned(TASKS)] {
-            let mended = repair(&session.seen, now());
+            let mended = repair(&session.seen, now().into());
             assert_eq!((mended.after, mended.done), (session.seen, vec![]));
         }
     }
@@ -184,7 +184,7 @@ mod tests {
         session.edit("progress.md", "- [ ] task-2", "- [?] task-2");
         session.edit("metadata.yaml", "version: 1\n", "mine: yes # kept\n");
         session.edit("metadata.yaml", "BATCHING", "BATCH");
-        let mended = repair(&session.seen, now());
+        let mended = repair(&session.seen, now().into());
         assert_eq!(
             told(&mended.done),
             [
@@ -206,10 +206,10 @@ mod tests {
         let text = format!("{before}\n## Planning Progress (Iteration 1)\n- [x] plan-init\n");
         session.file("progress.md", &text);
         assert!(is_invalid(&validate(&session.seen)));
-        let mended = repair(&session.seen, now());
+        let mended = repair(&session.seen, now().into());
         assert_eq!(mended.left, []);
         assert_eq!(mended.after.text(Place::Progress).map(str::trim_end), Some(before.trim_end()));
-        assert_eq!(repair(&mended.after, now()).done, [], "again");
+        assert_eq!(repair(&mended.after, now().into()).done, [], "again");
     }
 
     #[test]
@@ -221,7 +221,7 @@ mod tests {
         session.file("reports/task-3-report.md", &report("task-3", 1, None));
         session.seen.files.remove("progress.md");
         session.file("metadata.yaml", "tasks: [\n");
-        let mended = repair(&session.seen, now());
+        let mended = repair(&session.seen, now().into());
         assert!(!is_invalid(&mended.left), "{:?}", mended.left);
         let progress = Progress::parse(mended.after.text(Place::Progress).unwrap());
         let statuses: Vec<&str> =

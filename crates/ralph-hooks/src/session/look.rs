@@ -13,6 +13,7 @@ use ralph_core::session::machine::{self, Act};
 use ralph_core::session::recovery::Ended;
 use ralph_core::session::snapshot::Snapshot;
 use ralph_core::state::{LoopState, SessionCall};
+use ralph_io::clock;
 use ralph_io::home::Home;
 use ralph_io::sessions::Sessions;
 use std::path::Path;
@@ -60,7 +61,8 @@ pub(super) fn look(
             let routed = step.routed(&seen);
             return Ok((seen, (step.act, routed)));
         }
-        let after = apply(&seen, &step.changes, now).map_err(|why| anyhow!("{why}"))?;
+        let after =
+            apply(&seen, &step.changes, clock::local(now)).map_err(|why| anyhow!("{why}"))?;
         let routed = step.routed(&after);
         Ok((after, (step.act, routed)))
     })?;

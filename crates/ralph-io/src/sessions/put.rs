@@ -46,12 +46,13 @@ impl Sessions {
         for later in 0..60 {
             // A folder is one batch: the next of the same second is a second later.
             let at = at + jiff::SignedDuration::from_secs(later);
-            let stamp = clock::compact(at).replace('T', "-").replace('Z', "");
+            let local = at.to_zoned(jiff::tz::TimeZone::system());
+            let stamp = local.strftime("%Y%m%d-%H%M%S").to_string();
             let place = Place::Feedback { iteration, stamp: &stamp, file: "" };
             if self.folder(id).join(place.to_string()).exists() {
                 continue;
             }
-            let text = feedback::template(iteration, &stamp, at);
+            let text = feedback::template(iteration, &stamp, clock::local(at));
             let place = Place::Feedback { iteration, stamp: &stamp, file: feedback::FILE };
             return self.put(id, &text, |_| place.to_string());
         }

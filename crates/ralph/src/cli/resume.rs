@@ -15,6 +15,7 @@ use ralph_core::session::id::SessionId;
 use ralph_core::session::{conversation, signal};
 use ralph_core::state::{LoopState, Mode};
 use ralph_io::client;
+use ralph_io::clock;
 use ralph_io::sessions::Sessions;
 use std::path::Path;
 
@@ -86,7 +87,7 @@ fn lift_pause(here: &Here, state: &LoopState) -> Result<bool> {
     let lifted = sessions.update(&id, |seen| {
         let pauses = signal::pauses(&seen.signals);
         let was_held = !pauses.is_empty();
-        let after = apply(seen, &[Change::Heard(pauses)], here.now);
+        let after = apply(seen, &[Change::Heard(pauses)], clock::local(here.now));
         Ok((after.map_err(anyhow::Error::msg)?, was_held))
     });
     Ok(lifted.map_err(bad_state)?.is_some_and(|lifted| lifted.what))

@@ -75,7 +75,7 @@ fn explore(start: Snapshot, bounds: &Bounds) -> Explored {
         stack.push((snapshot.clone(), Some(key)));
         let step = next(&snapshot, now());
         found.visited.insert(step.state);
-        let after = apply(&snapshot, &step.changes, now()).unwrap();
+        let after = apply(&snapshot, &step.changes, now().into()).unwrap();
         hold(&snapshot, &after, &step, bounds);
         heeds(&snapshot, &step, now());
         let followers = follow(&after, step, bounds, &mut found);
@@ -177,7 +177,7 @@ fn waited(
     found: &mut Explored,
 ) -> Vec<Snapshot> {
     let step = next(seen, moment);
-    let after = apply(seen, &step.changes, now()).unwrap();
+    let after = apply(seen, &step.changes, now().into()).unwrap();
     hold(seen, &after, &step, bounds);
     match &step.act {
         Act::Invoke(calls) => ended(&after, calls, bounds, found),
@@ -283,7 +283,8 @@ fn results(seen: &Snapshot, call: &Invocation, bounds: &Bounds) -> Vec<Snapshot>
             let (text, _, _) = progress::repair(text, iteration, planning_of(iteration));
             session.file("progress.md", &text.replace("[?]", "[ ]"));
             if session.seen.text(Place::Metadata).is_some_and(|text| text.contains('[')) {
-                let text = SessionMetadata::first(&seen.id, State::Planning, iteration, now());
+                let text =
+                    SessionMetadata::first(&seen.id, State::Planning, iteration, now().into());
                 session.file("metadata.yaml", &text);
             }
             all.push(session);

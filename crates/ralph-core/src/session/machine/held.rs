@@ -89,7 +89,7 @@ mod tests {
     /// What comes next, with the session as it is then.
     fn written(seen: &Snapshot) -> (Snapshot, Act) {
         let step = next(seen, now());
-        (apply(seen, &step.changes, now()).unwrap(), step.act)
+        (apply(seen, &step.changes, now().into()).unwrap(), step.act)
     }
 
     /// The same session while its calls are under way.
@@ -122,7 +122,7 @@ mod tests {
                 let seen = said(session, &["STEER: use oak", "PAUSE: lunch"]);
                 let step = next(&seen, now());
                 assert_eq!(step.act, Act::Paused("lunch".to_owned()), "{state}");
-                assert_eq!(apply(&seen, &step.changes, now()).unwrap(), seen, "{state}");
+                assert_eq!(apply(&seen, &step.changes, now().into()).unwrap(), seen, "{state}");
                 if !is_busy {
                     assert_eq!(step.state, state);
                 }
@@ -139,7 +139,7 @@ mod tests {
                 let seen = said(&session, &["STEER: use oak", "PAUSE", "STOP: enough"]);
                 let step = next(&seen, now());
                 assert_eq!(step.act, Act::Stopped("enough".to_owned()), "{state}");
-                let after = apply(&seen, &step.changes, now()).unwrap();
+                let after = apply(&seen, &step.changes, now().into()).unwrap();
                 assert_eq!(names(&after), ["0"], "{state}");
                 assert_eq!(Snapshot { signals: seen.signals.clone(), ..after }, seen, "{state}");
             }
@@ -151,9 +151,9 @@ mod tests {
         let (_, session) = at(State::ExecutingBatch, |_| {});
         let seen = said(&session, &["STEER: use oak", "PAUSE"]);
         let waits = next(&seen, now());
-        assert_eq!(names(&apply(&seen, &waits.changes, now()).unwrap()), ["0", "1"]);
+        assert_eq!(names(&apply(&seen, &waits.changes, now().into()).unwrap()), ["0", "1"]);
         let rests = waits.resting(&seen);
-        assert_eq!(names(&apply(&seen, &rests.changes, now()).unwrap()), ["0"]);
+        assert_eq!(names(&apply(&seen, &rests.changes, now().into()).unwrap()), ["0"]);
         let free = said(&session, &["STEER: use oak"]);
         assert_eq!(next(&free, now()).resting(&free), next(&free, now()));
     }
@@ -178,7 +178,7 @@ mod tests {
                 let seen = said(&session, &["STEER: use oak", word]);
                 let step = next(&seen, now());
                 assert_eq!(step.act, end);
-                assert_eq!(names(&apply(&seen, &step.changes, now()).unwrap()), ["0"]);
+                assert_eq!(names(&apply(&seen, &step.changes, now().into()).unwrap()), ["0"]);
             }
         }
     }

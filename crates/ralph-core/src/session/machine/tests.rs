@@ -29,7 +29,7 @@ fn check(session: &Session, state: State, expected: &[&str]) {
 /// Writes what the router would.
 fn step(session: &mut Session) -> Step {
     let step = next(&session.seen, now());
-    session.seen = apply(&session.seen, &step.changes, now()).unwrap();
+    session.seen = apply(&session.seen, &step.changes, now().into()).unwrap();
     step
 }
 
@@ -429,7 +429,7 @@ fn feedback_begins_the_next_iteration_and_opens_what_failed() {
 #[test]
 fn feedback_that_asks_for_nothing_yet_begins_nothing() {
     let mut session = failed_for_good();
-    let text = super::super::feedback::template(2, "x", now());
+    let text = super::super::feedback::template(2, "x", now().into());
     session.file("iterations/2/feedbacks/x/feedbacks.md", &text);
     assert_eq!(next(&session.seen, now()).iteration, 1);
 }
@@ -501,7 +501,7 @@ fn asking_twice_writes_nothing_the_second_time() {
         let mut session = session;
         let first = step(&mut session);
         let again = next(&session.seen, now());
-        let after = apply(&session.seen, &again.changes, now()).unwrap();
+        let after = apply(&session.seen, &again.changes, now().into()).unwrap();
         assert_eq!(writes(&session.seen, &after), []);
         assert_eq!(first.act, again.act);
     }
@@ -547,7 +547,7 @@ fn whatever_a_hand_has_damaged_there_is_an_answer() {
         }
         let step = next(&session.seen, now());
         assert!(!step.act.to_string().starts_with("could not leave"), "{}", step.act);
-        let Ok(after) = apply(&session.seen, &step.changes, now()) else { continue };
+        let Ok(after) = apply(&session.seen, &step.changes, now().into()) else { continue };
         let Act::Invoke(calls) = &step.act else { continue };
         let progress = Picture::of(&after).progress.unwrap_or_default();
         for call in calls.iter().filter(|call| call.mode == Mode::Execute) {

@@ -4,7 +4,7 @@ use super::super::finding::Finding;
 use super::super::place::Place;
 use super::super::yaml::{Flaw, Yaml};
 use super::set_all;
-use jiff::Timestamp;
+use crate::session::local_time::LocalTime;
 
 /// What the metadata of an iteration say.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -46,9 +46,9 @@ impl IterationMetadata {
     }
 
     /// A new document.
-    pub fn first(iteration: u32, now: Timestamp) -> String {
+    pub fn first(iteration: u32, now: LocalTime) -> String {
         format!(
-            "version: 1\niteration: {iteration}\nstarted_at: {now:.0}\nplanning_complete: false\n\
+            "version: 1\niteration: {iteration}\nstarted_at: {now}\nplanning_complete: false\n\
              planning_completed_at: null\ncompleted_at: null\ntasks_defined: 0\n"
         )
     }
@@ -57,11 +57,11 @@ impl IterationMetadata {
     ///
     /// # Errors
     /// If the text is no document that can be changed.
-    pub fn completed(text: &str, now: Timestamp) -> Result<String, Flaw> {
+    pub fn completed(text: &str, now: LocalTime) -> Result<String, Flaw> {
         if Yaml::parse(text)?.text(&["completed_at"]).is_some() {
             return Ok(text.to_owned());
         }
-        set_all(text, &vec![(&["completed_at"][..], format!("{now:.0}"))])
+        set_all(text, &vec![(&["completed_at"][..], format!("{now}"))])
     }
 }
 
@@ -69,13 +69,13 @@ impl IterationMetadata {
 ///
 /// # Errors
 /// If the text is no document that can be changed.
-pub fn planned(text: &str, tasks: usize, now: Timestamp) -> Result<String, Flaw> {
+pub fn planned(text: &str, tasks: usize, now: LocalTime) -> Result<String, Flaw> {
     let mut changes = vec![
         (&["planning_complete"][..], "true".to_owned()),
         (&["tasks_defined"][..], tasks.to_string()),
     ];
     if Yaml::parse(text)?.text(&["planning_completed_at"]).is_none() {
-        changes.push((&["planning_completed_at"][..], format!("{now:.0}")));
+        changes.push((&["planning_completed_at"][..], format!("{now}")));
     }
     set_all(text, &changes)
 }

@@ -7,7 +7,7 @@ use super::super::progress::{Progress, Status};
 use super::super::state::{Standing, State};
 use super::super::yaml::{Flaw, Yaml};
 use super::set_all;
-use jiff::Timestamp;
+use crate::session::local_time::LocalTime;
 use serde::Serialize;
 
 /// What the metadata of a session say; what they do not say, or not so that it can be read, is none.
@@ -126,9 +126,9 @@ impl SessionMetadata {
     }
 
     /// A new document.
-    pub fn first(id: &SessionId, state: State, iteration: u32, now: Timestamp) -> String {
+    pub fn first(id: &SessionId, state: State, iteration: u32, now: LocalTime) -> String {
         format!(
-            "version: 1\nsession_id: {id}\ncreated_at: {now:.0}\nupdated_at: {now:.0}\n\
+            "version: 1\nsession_id: {id}\ncreated_at: {now}\nupdated_at: {now}\n\
              status: in_progress # in_progress | completed | awaiting_feedback\niteration: {iteration}\n\
              orchestrator:\n  state: {state}\n  current_wave: null\n\
              tasks:\n  total: 0\n  completed: 0\n  failed: 0\n  pending: 0\n"
@@ -160,13 +160,13 @@ pub fn set_state(
 ///
 /// # Errors
 /// If the text is no document that can be changed.
-pub fn refresh(text: &str, counts: Counts, now: Timestamp) -> Result<String, Flaw> {
+pub fn refresh(text: &str, counts: Counts, now: LocalTime) -> Result<String, Flaw> {
     let version = Yaml::parse(text)?.number(&["version"]).unwrap_or_default().saturating_add(1);
     set_all(
         text,
         &vec![
             (&["version"][..], version.to_string()),
-            (&["updated_at"][..], format!("{now:.0}")),
+            (&["updated_at"][..], format!("{now}")),
             (&["tasks", "total"][..], counts.total.to_string()),
             (&["tasks", "completed"][..], counts.completed.to_string()),
             (&["tasks", "failed"][..], counts.failed.to_string()),

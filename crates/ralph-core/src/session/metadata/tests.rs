@@ -14,7 +14,7 @@ fn now() -> Timestamp {
 
 #[test]
 fn a_new_document_is_valid_and_says_where_the_session_is() {
-    let text = SessionMetadata::first(&id(), State::Planning, 1, now());
+    let text = SessionMetadata::first(&id(), State::Planning, 1, now().into());
     let (metadata, found) = SessionMetadata::parse(&text, &id());
     assert_eq!(found, []);
     let expected = SessionMetadata {
@@ -26,21 +26,21 @@ fn a_new_document_is_valid_and_says_where_the_session_is() {
     };
     assert_eq!(metadata, expected);
     assert!(text.contains("created_at: 2026-01-31T12:00:00Z\n"), "{text}");
-    let text = IterationMetadata::first(2, now());
+    let text = IterationMetadata::first(2, now().into());
     let (metadata, found) = IterationMetadata::parse(&text, 2);
     assert_eq!((metadata.completed_at, found), (None, vec![]));
 }
 
 #[test]
 fn a_change_leaves_what_nobody_here_knows() {
-    let text = SessionMetadata::first(&id(), State::Planning, 1, now())
+    let text = SessionMetadata::first(&id(), State::Planning, 1, now().into())
         .replace("orchestrator:", "# mine\nowner: me\norchestrator:");
     let changed = set_state(&text, State::ExecutingBatch, 2, Some(3)).unwrap();
     let progress = Progress::parse(
         "## Implementation Progress (Iteration 1)\n- [x] a\n- [F] b\n- [/] c\n- [C] d\n- [ ] e\n",
     );
     let later: Timestamp = "2026-01-31T13:00:00Z".parse().unwrap();
-    let changed = refresh(&changed, Counts::of(&progress), later).unwrap();
+    let changed = refresh(&changed, Counts::of(&progress), later.into()).unwrap();
     let expected = text
         .replace("version: 1", "version: 2")
         .replace("updated_at: 2026-01-31T12", "updated_at: 2026-01-31T13")
@@ -56,7 +56,7 @@ fn a_change_leaves_what_nobody_here_knows() {
 
 #[track_caller]
 fn check(old: &str, new: &str, expected: &str) {
-    let text = SessionMetadata::first(&id(), State::Planning, 1, now());
+    let text = SessionMetadata::first(&id(), State::Planning, 1, now().into());
     assert!(text.contains(old));
     let (_, found) = SessionMetadata::parse(&text.replace(old, new), &id());
     let told: Vec<String> = found.iter().map(ToString::to_string).collect();
@@ -79,8 +79,8 @@ fn what_has_to_be_there_is_missed_with_its_line() {
 
 #[test]
 fn a_state_that_is_missing_is_no_fault() {
-    let text =
-        SessionMetadata::first(&id(), State::Planning, 1, now()).replace("  state: PLANNING\n", "");
+    let text = SessionMetadata::first(&id(), State::Planning, 1, now().into())
+        .replace("  state: PLANNING\n", "");
     let (metadata, found) = SessionMetadata::parse(&text, &id());
     assert_eq!((metadata.state, found), (None, vec![]));
     assert!(set_state(&text, State::Batching, 1, None).unwrap().contains("  state: BATCHING\n"));
@@ -88,10 +88,14 @@ fn a_state_that_is_missing_is_no_fault() {
 
 #[test]
 fn the_times_of_an_iteration_are_noted_once() {
-    let text = IterationMetadata::first(2, now());
+    let text = IterationMetadata::first(2, now().into());
     let later: Timestamp = "2026-02-01T12:00:00Z".parse().unwrap();
-    let once = IterationMetadata::completed(&planned(&text, 6, now()).unwrap(), now()).unwrap();
-    let twice = IterationMetadata::completed(&planned(&once, 6, later).unwrap(), later).unwrap();
+    let once =
+        IterationMetadata::completed(&planned(&text, 6, now().into()).unwrap(), now().into())
+            .unwrap();
+    let twice =
+        IterationMetadata::completed(&planned(&once, 6, later.into()).unwrap(), later.into())
+            .unwrap();
     assert_eq!(once, twice);
     let (metadata, _) = IterationMetadata::parse(&once, 2);
     assert_eq!(metadata.completed_at.as_deref(), Some("2026-01-31T12:00:00Z"));

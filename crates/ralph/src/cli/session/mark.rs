@@ -11,6 +11,7 @@ use ralph_core::session::place::Place as File;
 use ralph_core::session::progress::{Progress, Status};
 use ralph_core::session::report::next_attempt;
 use ralph_core::session::snapshot::{Picture, Snapshot};
+use ralph_io::clock;
 
 /// Which task, and how far it is.
 #[derive(Debug, clap::Args)]
@@ -46,7 +47,8 @@ pub(super) fn run(place: &Place, args: &Args) -> Result<Exit> {
     let id = place.find(&args.which)?;
     let changed = place.update(&id, |seen| {
         let change = change(place, seen, args);
-        let after = apply(seen, &[change], place.here.now).map_err(|why| refused(Exit::No, why))?;
+        let after = apply(seen, &[change], clock::local(place.here.now))
+            .map_err(|why| refused(Exit::No, why))?;
         Ok((after, ()))
     })?;
     let progress = Progress::parse(changed.after.text(File::Progress).unwrap_or_default());
@@ -79,8 +81,8 @@ fn change(place: &Place, seen: &Snapshot, args: &Args) -> Change {
     }
     let started = || {
         let attempt = next_attempt(picture.reports_of(&args.task));
-        let now = place.here.now;
-        format!("Attempt {attempt}, Iteration {iteration}, started: {now:.0}")
+        let now = clock::local(place.here.now);
+        format!("Attempt {attempt}, Iteration {iteration}, started: {now}")
     };
     let note = args.note.clone();
     // Since when it is worked on is what tells that its executor is gone.

@@ -7,6 +7,7 @@ use anyhow::Result;
 use ralph_core::session::finding::Finding;
 use ralph_core::session::repair::repair as mended;
 use ralph_core::session::validate::{is_invalid, validate as findings};
+use ralph_io::clock;
 
 /// Which session.
 #[derive(Debug, clap::Args)]
@@ -36,7 +37,7 @@ pub(super) fn repair(place: &Place, args: &Repair) -> Result<Exit> {
     let id = place.find(&args.which)?;
     let now = place.here.now;
     let changed = place.update(&id, |seen| {
-        let mended = mended(seen, now);
+        let mended = mended(seen, clock::local(now));
         // What was there is a person's work, damaged or not.
         let kept = place.sessions.keep(seen, &mended.after, now)?;
         Ok((mended.after, (mended.done, mended.left, kept)))

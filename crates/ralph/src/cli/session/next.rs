@@ -10,6 +10,7 @@ use ralph_core::session::finding::Weight;
 use ralph_core::session::invocation::Invocation;
 use ralph_core::session::machine::{self, Act, Step};
 use ralph_core::session::snapshot::Snapshot;
+use ralph_io::clock;
 use serde_json::{Map, Value, json};
 use std::fmt::Write;
 
@@ -37,8 +38,8 @@ pub(super) fn status(place: &Place, args: &Args) -> Result<Exit> {
 
 pub(super) fn decided(place: &Place, seen: &Snapshot) -> Result<(Snapshot, Step)> {
     let step = machine::next(seen, place.here.now);
-    let after =
-        apply(seen, &step.changes, place.here.now).map_err(|why| refused(Exit::BadState, why))?;
+    let after = apply(seen, &step.changes, clock::local(place.here.now))
+        .map_err(|why| refused(Exit::BadState, why))?;
     Ok((after, step))
 }
 

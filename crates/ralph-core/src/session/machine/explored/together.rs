@@ -67,7 +67,7 @@ fn key_of(node: &Node) -> String {
 
 fn ways(node: &Node, scene: &Scene, found: &mut Found) -> Vec<Node> {
     let step = next(&node.seen, node.now);
-    let after = apply(&node.seen, &step.changes, node.now).unwrap();
+    let after = apply(&node.seen, &step.changes, node.now.into()).unwrap();
     hold(&node.seen, &after, &step, &scene.bounds);
     if signal::held(&node.seen.signals).is_some() {
         assert!(!matches!(step.act, Act::Invoke(_) | Act::Wait { .. }), "{}", step.act);

@@ -227,7 +227,7 @@ fn decided(plan: &Plan<'_>, seen: &Snapshot, left: usize) -> Result<(Snapshot, A
 }
 
 fn written(seen: &Snapshot, step: &Step, now: Timestamp) -> Result<Snapshot> {
-    apply(seen, &step.changes, now).map_err(|why| refused(Exit::BadState, why))
+    apply(seen, &step.changes, clock::local(now)).map_err(|why| refused(Exit::BadState, why))
 }
 
 /// `/4` where several may be at work.
