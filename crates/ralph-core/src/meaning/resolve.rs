@@ -153,7 +153,9 @@ impl Resolver<'_> {
         let weight = match (is_check, is_test) {
             (_, true) => return,
             (true, _) => Weight::Frozen,
-            (false, _) => Weight::Direct,
+            // Something else looks at what it prints, or printing is all that it does.
+            _ if !at.plain || crate::vacuous::refuse(&told).is_some() => Weight::Named,
+            _ => Weight::Direct,
         };
         match shell {
             true => self.meaning.add_shell(format!("`{path}`"), weight, Some(told)),

@@ -18,7 +18,7 @@ use std::path::Path;
 /// What can be done with criteria.
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum Command {
-    /// Take the criteria, what their commands mean, their test files and fewer tests as they are now
+    /// Take the criteria, their test files and fewer tests as they are now
     Accept(Args),
 }
 
