@@ -49,8 +49,9 @@ fn the_document_has_the_members_that_programs_rely_on() {
             // Set by hand it counts for nothing: there is no receipt.
             "criteria": [{"id": "AC-T", "description": "tests", "command": "t", "verified": false,
                 "state": "never_run", "changed": [], "exit_code": null, "tests_run": null,
-                "tests_expected": null, "held_before": false, "turned_red": null}],
-            "criteria_as_agreed": false, "changed_tests": [], "baseline_pending": false,
+                "tests_expected": null, "tests_skipped": null, "tests_failed": null,
+                "meaning_changed": [], "held_before": false, "turned_red": null}],
+            "criteria_as_agreed": false, "changed_tests": [], "meaning_noted": [], "baseline_pending": false,
             "tasks": {"total": 2, "done": 1, "ready": 1, "in_progress": 0, "failed": 0,
                 "blocked": 0, "waiting": 0},
             "progress": {"signal": "working", "standing": 0, "same_failure": 0, "stall_limit": 3},

@@ -12,13 +12,14 @@ use ralph_core::{facts, refusal, say, waiting};
 use serde_json::{Map, Value};
 
 /// All of them; a match below notices a new one.
-pub(crate) const STANDINGS: [Standing; 8] = [
+pub(crate) const STANDINGS: [Standing; 9] = [
     Standing::NeverRun,
     Standing::Stale,
     Standing::Failed,
     Standing::Vacuous,
     Standing::RewroteTree,
     Standing::FewerTests,
+    Standing::ProvesLess,
     Standing::Flaky,
     Standing::Holds,
 ];
@@ -37,9 +38,15 @@ fn check_rows(words: &[&str]) {
 fn each_state_of_a_criterion_has_its_row() {
     use Standing::{Failed, FewerTests, Flaky, Holds, NeverRun, RewroteTree, Stale, Vacuous};
     let known = STANDINGS.map(|one| match one {
-        NeverRun | Stale | Failed | Vacuous | RewroteTree | FewerTests | Flaky | Holds => {
-            one.as_str()
-        }
+        NeverRun
+        | Stale
+        | Failed
+        | Vacuous
+        | RewroteTree
+        | FewerTests
+        | Standing::ProvesLess
+        | Flaky
+        | Holds => one.as_str(),
     });
     check_rows(&known);
 }

@@ -12,6 +12,7 @@ mod git;
 #[allow(unreachable_pub)]
 #[path = "../support/journals.rs"]
 mod journals;
+mod meaning;
 mod modes;
 mod names;
 mod planted;

@@ -5,6 +5,7 @@
 //! is often the work itself, but never silently.
 
 use crate::from_json::from_json;
+use crate::meaning::Part;
 use crate::state::{Criterion, LoopState};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -22,9 +23,12 @@ pub struct Frozen {
     /// The files that the commands name.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub test_files: Vec<TestFile>,
+    /// What the commands mean; none where a version that did not look has frozen them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub meaning: Option<Vec<Part>>,
 }
 
-from_json!(Frozen { at, criteria, test_files });
+from_json!(Frozen { at, criteria, test_files, meaning });
 
 /// A file that an acceptance command names.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -41,8 +45,17 @@ from_json!(TestFile { path, sha256 });
 /// Freezes the criteria as they are now.
 pub fn freeze(state: &mut LoopState, test_files: Vec<TestFile>, now: Timestamp) {
     let criteria = digest(&state.acceptance_criteria);
-    state.frozen = Some(Frozen { at: Some(now), criteria, test_files });
+    state.frozen = Some(Frozen { at: Some(now), criteria, test_files, meaning: None });
     state.changed_tests.clear();
+}
+
+/// Freezes what the commands mean, beside the criteria that were frozen before.
+pub fn freeze_meaning(state: &mut LoopState, meaning: Vec<Part>) {
+    if let Some(frozen) = &mut state.frozen {
+        frozen.meaning = Some(meaning);
+    }
+    state.meaning_noted.clear();
+    state.acceptance_criteria.iter_mut().for_each(|one| one.meaning_changed.clear());
 }
 
 /// True unless the criteria differ from what was frozen. Before anything was frozen there is

@@ -19,6 +19,7 @@ pub mod frozen;
 pub mod globs;
 pub mod graph;
 pub mod guard;
+pub mod meaning;
 pub mod parallel;
 pub mod permission;
 pub mod plain;

@@ -28,6 +28,18 @@ pub struct Receipt {
     /// Tests that ran, by the runner's own summary; none where no known runner gave a number.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tests_run: Option<u64>,
+    /// True where a known runner reported that tests ran, counted or not.
+    #[serde(skip_serializing_if = "is_false")]
+    pub tests_reported: bool,
+    /// Tests that failed, by the runner's own summary.
+    #[serde(skip_serializing_if = "is_none")]
+    pub tests_failed: u64,
+    /// Tests that were skipped, by the runner's own summary.
+    #[serde(skip_serializing_if = "is_none")]
+    pub tests_skipped: u64,
+    /// What had changed of what the command means when it ran.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub meaning_changed: Vec<String>,
     /// Why a pass proves nothing: a known runner says that it ran no test.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub vacuous: String,
@@ -70,6 +82,10 @@ from_json!(Receipt {
     exit_code,
     ended,
     tests_run,
+    tests_reported,
+    tests_failed,
+    tests_skipped,
+    meaning_changed,
     vacuous,
     started_at,
     duration_ms,
@@ -142,8 +158,10 @@ pub enum Standing {
     Vacuous,
     /// It changed files each time it ran.
     RewroteTree,
-    /// Fewer tests ran than at the start.
+    /// Fewer tests ran than at the start, or nobody knows how many.
     FewerTests,
+    /// What the command means has changed, or it passed although its runner reports failures.
+    ProvesLess,
     /// It failed and passed on this one tree; one more pass in a row is needed.
     Flaky,
     /// It proves its criterion.
@@ -160,6 +178,7 @@ impl Standing {
             Standing::Vacuous => "vacuous",
             Standing::RewroteTree => "rewrote_tree",
             Standing::FewerTests => "fewer_tests",
+            Standing::ProvesLess => "proves_less",
             Standing::Flaky => "flaky",
             Standing::Holds => "holds",
         }
@@ -167,8 +186,8 @@ impl Standing {
 
     /// True when the command ran and its criterion does not hold.
     pub fn is_a_failure(self) -> bool {
-        use Standing::{Failed, FewerTests, RewroteTree, Vacuous};
-        matches!(self, Failed | Vacuous | RewroteTree | FewerTests)
+        use Standing::{Failed, FewerTests, ProvesLess, RewroteTree, Vacuous};
+        matches!(self, Failed | Vacuous | RewroteTree | FewerTests | ProvesLess)
     }
 
     /// True when another run may tell more than the receipt does.
@@ -181,23 +200,64 @@ impl Standing {
 /// files) the receipt is judged as if nothing had changed since.
 pub fn standing(criterion: &Criterion, tree: Option<&str>) -> Standing {
     let Some(receipt) = &criterion.receipt else { return Standing::NeverRun };
-    let expected = criterion.tests_expected.unwrap_or(0);
     if receipt.command != criterion.verification_command {
         Standing::NeverRun
     } else if tree.is_some_and(|tree| tree != receipt.tree_after) {
         Standing::Stale
+    } else if criterion.meaning_changed.is_empty() && !receipt.meaning_changed.is_empty() {
+        // The meaning is again what a person agreed to, in files that are no part of the tree.
+        Standing::Stale
     } else if !receipt.passed {
         Standing::Failed
+    } else if proves_less(criterion, receipt) {
+        Standing::ProvesLess
     } else if !receipt.vacuous.is_empty() {
         Standing::Vacuous
     } else if receipt.tree_before != receipt.tree_after || !receipt.rewrote.is_empty() {
         Standing::RewroteTree
-    } else if receipt.tests_run.is_some_and(|ran| ran < expected) {
+    } else if has_fewer_tests(criterion, receipt) {
         Standing::FewerTests
     } else if receipt.after_failure && receipt.passes < 2 {
         Standing::Flaky
     } else {
         Standing::Holds
+    }
+}
+
+/// True where the meaning changed, or where a summary and an exit code contradict each other.
+fn proves_less(criterion: &Criterion, receipt: &Receipt) -> bool {
+    let failures_hidden = receipt.tests_failed > 0 && !criterion.accepts(Accepted::Failures);
+    !criterion.meaning_changed.is_empty() || failures_hidden
+}
+
+/// True where fewer tests ran than in the first counted run. A runner that counts nothing when all
+/// is well is enough; silence is not.
+fn has_fewer_tests(criterion: &Criterion, receipt: &Receipt) -> bool {
+    match receipt.tests_run {
+        Some(ran) => ran < criterion.tests_expected.unwrap_or(0),
+        None => {
+            let counted = criterion.tests_expected.is_some() || criterion.tests_reported;
+            counted && !receipt.tests_reported
+        }
+    }
+}
+
+/// What a person took beside fewer tests and another meaning.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Accepted {
+    /// A summary that reports failures while the command succeeds.
+    Failures,
+    /// A known runner that reports no tests.
+    NoSummary,
+}
+
+impl Accepted {
+    /// The word in the state.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Accepted::Failures => "failures",
+            Accepted::NoSummary => "no_summary",
+        }
     }
 }
 
@@ -211,6 +271,10 @@ pub fn record(criterion: &mut Criterion, mut receipt: Receipt) {
     receipt.after_failure = failed_before;
     if criterion.tests_expected.is_none() {
         criterion.tests_expected = receipt.tests_run.filter(|ran| *ran > 0);
+    }
+    if receipt.tests_reported {
+        criterion.tests_reported = true;
+        criterion.tests_skipped.get_or_insert(receipt.tests_skipped);
     }
     criterion.receipt = Some(receipt);
     // Judged without what came before: a run that proves nothing is no pass in a row either.
@@ -254,16 +318,48 @@ pub fn take_baseline(state: &mut LoopState) {
     }
 }
 
-/// Takes a count of tests that is lower than at the start as the one to hold from now on. Returns
-/// what it was and what it is; none where nothing was lower.
-pub fn accept_count(criterion: &mut Criterion) -> Option<(u64, u64)> {
-    let before = criterion.tests_expected?;
-    let now = criterion.receipt.as_ref()?.tests_run?;
-    let lower = standing(criterion, None) == Standing::FewerTests;
-    lower.then(|| {
-        criterion.tests_expected = Some(now);
-        (before, now)
-    })
+/// Takes what the last run proves less than the first as what is to hold from now on: fewer tests,
+/// no count, more skipped tests, failures in the summary of a success. Returns what was taken, in
+/// words. A changed meaning is taken where it is frozen.
+pub fn accept(criterion: &mut Criterion) -> Vec<String> {
+    let Some(receipt) = criterion.receipt.clone().filter(|receipt| receipt.passed) else {
+        return Vec::new();
+    };
+    let id = criterion.id.clone();
+    let mut taken = Vec::new();
+    if has_fewer_tests(criterion, &receipt) {
+        taken.push(match (receipt.tests_run, criterion.tests_expected) {
+            (Some(now), Some(before)) => format!("{now} tests for {id} instead of {before}"),
+            _ => format!("no count of the tests of {id}"),
+        });
+        criterion.tests_expected = receipt.tests_run;
+        criterion.tests_reported = receipt.tests_reported;
+    }
+    if let Some(before) = risen_skips(criterion) {
+        taken.push(format!("{} skipped tests for {id} instead of {before}", receipt.tests_skipped));
+        criterion.tests_skipped = Some(receipt.tests_skipped);
+    }
+    if receipt.tests_failed > 0 && !criterion.accepts(Accepted::Failures) {
+        taken.push(format!("failures in the summary of {id}"));
+        criterion.accepted.push(Accepted::Failures.as_str().to_owned());
+    }
+    if receipt.vacuous.ends_with(NO_SUMMARY) && !criterion.accepts(Accepted::NoSummary) {
+        taken.push(format!("no summary of the tests of {id}"));
+        criterion.accepted.push(Accepted::NoSummary.as_str().to_owned());
+        if let Some(receipt) = &mut criterion.receipt {
+            receipt.vacuous.clear();
+        }
+    }
+    taken
+}
+
+/// The end of the reason why a pass of a known runner that said nothing is vacuous.
+pub const NO_SUMMARY: &str = "reported no tests";
+
+/// How many tests the first counted run skipped, where the last one skipped more.
+pub fn risen_skips(criterion: &Criterion) -> Option<u64> {
+    let now = criterion.receipt.as_ref()?.tests_skipped;
+    criterion.tests_skipped.filter(|before| now > *before)
 }
 
 /// One value for the way in which a criterion fails; none if it does not.
@@ -300,6 +396,10 @@ fn is_false(flag: &bool) -> bool {
 }
 
 fn is_zero(number: &u32) -> bool {
+    *number == 0
+}
+
+fn is_none(number: &u64) -> bool {
     *number == 0
 }
 

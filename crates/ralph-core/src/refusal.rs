@@ -2,7 +2,7 @@
 //! wrong with it, and the end of what the first failing command printed.
 
 use crate::frozen;
-use crate::receipt::{Proof, Standing};
+use crate::receipt::{self, Proof, Standing};
 use crate::reply::bounded;
 use crate::state::{Criterion, LoopState};
 use std::fmt::Write;
@@ -43,8 +43,8 @@ pub fn refusal(state: &LoopState, proof: Option<&Proof>) -> String {
     if !proof.problem.is_empty() {
         let _ = writeln!(text, "Not all of them could be run: {}.", proof.problem);
     }
-    if !state.changed_tests.is_empty() {
-        let _ = writeln!(text, "{}", changed_tests(&state.changed_tests));
+    for line in changes(state) {
+        let _ = writeln!(text, "{line}");
     }
     let failed = open.iter().find(|(_, standing)| *standing == Standing::Failed);
     text.push_str(&failed.map_or(String::new(), |(criterion, _)| tail(criterion)));
@@ -81,10 +81,23 @@ pub fn why(criterion: &Criterion, standing: Standing, changed: &[String]) -> Str
             if receipt.rewrote.is_empty() { "files".to_owned() } else { names(&receipt.rewrote) }
         ),
         Standing::FewerTests => format!(
-            "ran {} tests, and {} at the start; bring the others back, or have a person take it \
+            "{}, and {} at the start; bring the others back, or have a person take it \
              with `ralph criteria accept`",
-            receipt.tests_run.unwrap_or(0),
-            criterion.tests_expected.unwrap_or(0)
+            match receipt.tests_run {
+                Some(ran) => format!("ran {ran} tests"),
+                None => "reported no tests".to_owned(),
+            },
+            criterion.tests_expected.map_or("some".to_owned(), |expected| expected.to_string())
+        ),
+        Standing::ProvesLess if criterion.meaning_changed.is_empty() => format!(
+            "exited with 0 although its own summary reports failures ({}); make the command fail \
+             with them, or have a person take it with `ralph criteria accept`",
+            receipt.tests_failed
+        ),
+        Standing::ProvesLess => format!(
+            "passed and may prove less than at the start: {}; undo that, or have a person take it \
+             with `ralph criteria accept`",
+            names(&criterion.meaning_changed)
         ),
         Standing::Flaky => {
             "failed and passed on the same tree, so it must pass twice in a row".to_owned()
@@ -96,6 +109,32 @@ pub fn why(criterion: &Criterion, standing: Standing, changed: &[String]) -> Str
 /// The test files that were changed, for the refusal, the status and the ending.
 pub fn changed_tests(files: &[String]) -> String {
     format!("Test files that the criteria name and that changed since the start: {}.", names(files))
+}
+
+/// Everything that changed since the start of what the criteria prove with, and more skipped tests.
+pub fn changes(state: &LoopState) -> Vec<String> {
+    let mut lines = Vec::new();
+    if !state.changed_tests.is_empty() {
+        lines.push(changed_tests(&state.changed_tests));
+    }
+    let criteria = &state.acceptance_criteria;
+    let mut found: Vec<String> = Vec::new();
+    for change in criteria.iter().flat_map(|one| &one.meaning_changed).chain(&state.meaning_noted) {
+        if !found.contains(change) {
+            found.push(change.clone());
+        }
+    }
+    if !found.is_empty() {
+        lines.push(format!("Changed since the start in what the criteria run: {}.", names(&found)));
+    }
+    for criterion in criteria {
+        if let (Some(before), Some(receipt)) = (receipt::risen_skips(criterion), &criterion.receipt)
+        {
+            let (id, now) = (&criterion.id, receipt.tests_skipped);
+            lines.push(format!("{id} skips {now} tests, and {before} at the start."));
+        }
+    }
+    lines
 }
 
 /// The criteria that held and do not any more: since when, and what changed.
@@ -148,7 +187,7 @@ fn names(names: &[String]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::receipt::{self, Receipt, Regression};
+    use crate::receipt::{Receipt, Regression};
 
     fn criterion(id: &str, receipt: Option<Receipt>) -> Criterion {
         let mut criterion = Criterion {

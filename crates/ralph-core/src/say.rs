@@ -120,10 +120,7 @@ fn unproven(criterion: &Criterion) -> String {
 
 /// What a person must know who reads `complete`.
 pub fn warnings(state: &LoopState) -> String {
-    let mut parts = Vec::new();
-    if !state.changed_tests.is_empty() {
-        parts.push(refusal::changed_tests(&state.changed_tests));
-    }
+    let mut parts = refusal::changes(state);
     let before: Vec<&str> = state
         .acceptance_criteria
         .iter()

@@ -91,6 +91,10 @@ pub struct LoopState {
     /// The test files that differ from what was frozen, as they were last looked at.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub changed_tests: Vec<String>,
+    /// What of the commands' meaning differs from what was frozen and proves no less, as it was last
+    /// looked at.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub meaning_noted: Vec<String>,
     /// True until the criteria were run once before the work, as `--baseline` asks.
     #[serde(skip_serializing_if = "is_false")]
     pub baseline_pending: bool,
@@ -195,6 +199,7 @@ impl Default for LoopState {
             acceptance_criteria: Vec::new(),
             frozen: None,
             changed_tests: Vec::new(),
+            meaning_noted: Vec::new(),
             baseline_pending: false,
             checkpoint: None,
             task_graph: Vec::new(),
@@ -515,6 +520,20 @@ pub struct Criterion {
     /// accepts it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tests_expected: Option<u64>,
+    /// True once a known runner has reported that tests ran, counted or not; a later run must report
+    /// some as well.
+    #[serde(skip_serializing_if = "is_false")]
+    pub tests_reported: bool,
+    /// Tests that the first counted run skipped.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tests_skipped: Option<u64>,
+    /// What of the command's meaning differs from what a person agreed to and may prove less, as it
+    /// was last looked at.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub meaning_changed: Vec<String>,
+    /// What a person took: `failures` in the summary of a success, `no_summary` of a known runner.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub accepted: Vec<String>,
     /// True if it held before the work began: then it proves nothing about the work.
     #[serde(skip_serializing_if = "is_false")]
     pub held_before: bool,
@@ -529,7 +548,14 @@ pub struct Criterion {
     pub extra: Extra,
 }
 
-from_json!(Criterion { id, description, verified, verification_command, paths, receipt, tests_expected, held_before, held_on, turned_red; extra });
+from_json!(Criterion { id, description, verified, verification_command, paths, receipt, tests_expected, tests_reported, tests_skipped, meaning_changed, accepted, held_before, held_on, turned_red; extra });
+
+impl Criterion {
+    /// True if a person took this of it.
+    pub fn accepts(&self, what: crate::receipt::Accepted) -> bool {
+        self.accepted.iter().any(|word| word == what.as_str())
+    }
+}
 
 /// A moment at which all criteria held.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]

@@ -94,15 +94,36 @@ impl Scanner {
         self.lines.feed(bytes, |line| runners.line(line));
     }
 
-    /// What the runners' summaries said.
-    pub fn finish(mut self) -> TestsRun {
+    /// How many tests ran.
+    pub fn finish(self) -> TestsRun {
+        self.summarise().tests
+    }
+
+    /// What the runners' summaries said, all added up.
+    pub fn summarise(mut self) -> Summary {
         let runners = &mut self.runners;
         self.lines.finish(|line| runners.line(line));
-        if self.runs_no_tests {
-            return TestsRun::None(NoTests::NoSummary);
-        }
-        self.runners.tally().answer()
+        let tally = self.runners.tally();
+        let tests = match self.runs_no_tests {
+            true => TestsRun::None(NoTests::NoSummary),
+            false => tally.answer(),
+        };
+        Summary { tests, failed: tally.failed, skipped: tally.skipped }
     }
+}
+
+/// What the runners' summaries said.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Summary {
+    /// How many tests ran.
+    pub tests: TestsRun,
+    /// Tests that failed, or packages where a runner counts only these. A test that is expected to
+    /// fail is not among them.
+    #[serde(default)]
+    pub failed: u64,
+    /// Tests that were skipped, ignored, left to do or expected to fail.
+    #[serde(default)]
+    pub skipped: u64,
 }
 
 /// What one runner has said so far.
@@ -110,6 +131,8 @@ impl Scanner {
 struct Tally {
     /// Passed and failed.
     ran: u64,
+    /// Those that failed.
+    failed: u64,
     skipped: u64,
     filtered: u64,
     /// Something ran that was not counted.
@@ -120,12 +143,23 @@ struct Tally {
 
 impl Tally {
     /// A summary that found nothing.
-    const EMPTY: Tally = Tally { ran: 0, skipped: 0, filtered: 0, some: false, spoke: true };
+    const EMPTY: Tally =
+        Tally { ran: 0, failed: 0, skipped: 0, filtered: 0, some: false, spoke: true };
     /// Something ran, nobody says how much.
     const SOME: Tally = Tally { some: true, ..Tally::EMPTY };
 
     fn ran(ran: u64) -> Tally {
         Tally { ran, ..Tally::EMPTY }
+    }
+
+    fn failed(count: u64) -> Tally {
+        Tally { failed: count, ..Tally::ran(count) }
+    }
+
+    /// So many more tests ran and failed.
+    fn fail(&mut self, count: u64) {
+        self.ran = self.ran.saturating_add(count);
+        self.failed = self.failed.saturating_add(count);
     }
 
     /// `skipped` are among `all`.
@@ -135,6 +169,7 @@ impl Tally {
 
     fn add(&mut self, other: Tally) {
         self.ran = self.ran.saturating_add(other.ran);
+        self.failed = self.failed.saturating_add(other.failed);
         self.skipped = self.skipped.saturating_add(other.skipped);
         self.filtered = self.filtered.saturating_add(other.filtered);
         self.some |= other.some;

@@ -15,7 +15,7 @@ use ralph_io::home::Home;
 use ralph_io::lifecycle::{self, Entry};
 use ralph_io::store::LoopFile;
 use ralph_io::{
-    checks, client, clock, digest, journal, programs, project_files, settings, test_files,
+    checks, client, clock, digest, journal, meaning, programs, project_files, settings,
 };
 use serde_json::Value;
 use std::path::{Path, PathBuf};
@@ -308,8 +308,9 @@ pub(crate) fn wants_baseline(state: &LoopState, options: &Options) -> bool {
 
 /// What the person is shown at the start is what they agree to.
 pub fn freeze(state: &mut LoopState, root: &Path, now: Timestamp) {
-    let test_files = test_files::record(root, &state.acceptance_criteria);
+    let (test_files, parts) = meaning::record(root, &state.acceptance_criteria);
     frozen::freeze(state, test_files, now);
+    frozen::freeze_meaning(state, parts);
 }
 
 /// Makes a loop run in this session.

@@ -24,7 +24,7 @@ use crate::clock;
 use anyhow::{Context, Result, bail};
 use jiff::Timestamp;
 use ralph_core::secrets;
-use ralph_core::tests_run::TestsRun;
+use ralph_core::tests_run::Summary;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use serde::{Deserialize, Serialize};
 use std::ffi::OsStr;
@@ -96,7 +96,7 @@ pub struct Run {
     /// False if the output could not be written to its file.
     pub stored: bool,
     /// What the runners' own summaries said of the tests that ran.
-    pub tests: TestsRun,
+    pub tests: Summary,
 }
 
 /// Runs a command to its end and says what came of it. When this returns, nothing that the command

@@ -29,6 +29,7 @@ pub mod lifecycle;
 pub mod lock;
 pub mod mailbox;
 pub mod manifest;
+pub mod meaning;
 pub mod merge;
 pub mod notify;
 pub mod outside;

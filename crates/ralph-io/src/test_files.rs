@@ -2,26 +2,30 @@
 
 use crate::digest;
 use ralph_core::frozen::{self, TestFile};
+use ralph_core::meaning::Naming;
 use ralph_core::state::{Criterion, LoopState};
 use std::path::Path;
 
 /// More files than this are not recorded: all of them are read at every stop.
-const MOST: usize = 64;
+const MOST: usize = 128;
 
 /// Folders that are not looked into.
 const DEEPEST: usize = 6;
 
 /// The digests of the files that the commands name: a file by its name, and in a folder those
-/// whose names say that they are tests.
-pub fn record(root: &Path, criteria: &[Criterion]) -> Vec<TestFile> {
+/// whose names say that they are tests. Where a command names none, its runner finds them in `tests`.
+pub fn record(root: &Path, criteria: &[Criterion], tests: &[(String, Naming)]) -> Vec<TestFile> {
     let mut paths = Vec::new();
     for name in criteria.iter().flat_map(|one| frozen::named_paths(&one.verification_command)) {
         let Ok(about) = root.join(&name).metadata() else { continue };
         if about.is_file() {
             paths.push(name);
         } else if about.is_dir() {
-            collect(root, &name, DEEPEST, &mut paths);
+            collect(root, &name, DEEPEST, &mut paths, &frozen::is_test_file);
         }
+    }
+    for (folder, naming) in tests {
+        collect(root, folder, DEEPEST, &mut paths, &|path| naming.is_test(path));
     }
     paths.sort();
     paths.dedup();
@@ -37,12 +41,23 @@ pub fn changed(root: &Path, state: &LoopState) -> Vec<String> {
     frozen::changed_tests(state, |path| digest::of_file(&root.join(path)))
 }
 
-fn collect(root: &Path, folder: &str, depth: usize, paths: &mut Vec<String>) {
+/// Folders of what was built or installed.
+const NOT_OURS: [&str; 7] =
+    ["node_modules", "target", "vendor", "venv", "__pycache__", "dist", "build"];
+
+fn collect(
+    root: &Path,
+    folder: &str,
+    depth: usize,
+    paths: &mut Vec<String>,
+    is_test: &dyn Fn(&str) -> bool,
+) {
     let Ok(entries) = root.join(folder).read_dir() else { return };
     let mut names: Vec<String> =
         entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok()).collect();
     names.sort();
-    for name in names.iter().filter(|name| !name.starts_with('.') && *name != "node_modules") {
+    let is_ours = |name: &&String| !name.starts_with('.') && !NOT_OURS.contains(&name.as_str());
+    for name in names.iter().filter(is_ours) {
         let path = match folder.trim_end_matches('/') {
             "" | "." => name.clone(),
             folder => format!("{folder}/{name}"),
@@ -51,8 +66,10 @@ fn collect(root: &Path, folder: &str, depth: usize, paths: &mut Vec<String>) {
             return;
         }
         match root.join(&path).symlink_metadata() {
-            Ok(about) if about.is_dir() && depth > 0 => collect(root, &path, depth - 1, paths),
-            Ok(about) if about.is_file() && frozen::is_test_file(&path) => paths.push(path),
+            Ok(about) if about.is_dir() && depth > 0 => {
+                collect(root, &path, depth - 1, paths, is_test);
+            }
+            Ok(about) if about.is_file() && is_test(&path) => paths.push(path),
             _ => {}
         }
     }
@@ -83,7 +100,7 @@ mod tests {
         ];
         let mut state =
             LoopState { acceptance_criteria: criteria.to_vec(), ..LoopState::default() };
-        let recorded = record(folder.path(), &criteria);
+        let recorded = record(folder.path(), &criteria, &[]);
         let paths: Vec<_> = recorded.iter().map(|file| file.path.as_str()).collect();
         assert_eq!(paths, ["check.sh", "src/deep/b.test.ts", "tests/data.txt", "tests/test_a.py"]);
         frozen::freeze(&mut state, recorded, jiff::Timestamp::UNIX_EPOCH);

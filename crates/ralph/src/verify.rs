@@ -19,7 +19,7 @@ use ralph_core::settings::Settings;
 use ralph_core::state::{Criterion, LoopState};
 use ralph_io::lock;
 use ralph_io::store::LoopFile;
-use ralph_io::{clock, programs, receipts, test_files};
+use ralph_io::{clock, meaning, programs, receipts, test_files};
 use round::Round;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -196,6 +196,7 @@ impl<'a> Work<'a> {
         self.trees.look_again()?;
         let (ran, problem) = (self.ran, self.problem.clone());
         let proof = Proof { ran, problem, ..proof(&self.trees, &self.state) };
+        meaning::note(&mut self.state);
         let criteria = &self.state.acceptance_criteria;
         let all_hold = criteria.iter().all(|one| proof.standing(one) == Standing::Holds);
         let green = (all_hold && !criteria.is_empty())
@@ -203,6 +204,7 @@ impl<'a> Work<'a> {
             .flatten();
         let changed_tests = test_files::changed(&self.root, &self.state);
         let updated = self.file.update(|state| {
+            meaning::note(state);
             for criterion in &mut state.acceptance_criteria {
                 criterion.verified = proof.standing(criterion) == Standing::Holds;
             }
@@ -224,9 +226,11 @@ fn agreed(file: &LoopFile) -> Result<LoopState> {
     let state = file.update(|state| {
         if state.frozen.is_none() && !state.acceptance_criteria.is_empty() {
             let root = Path::new(&state.project_root);
-            let test_files = test_files::record(root, &state.acceptance_criteria);
+            let (test_files, parts) = meaning::record(root, &state.acceptance_criteria);
             frozen::freeze(state, test_files, clock::now());
+            frozen::freeze_meaning(state, parts);
         }
+        meaning::note(state);
         state.clone()
     })?;
     let state = state.context("the loop is gone")?;

@@ -13,7 +13,8 @@ impl Runner for Bun {
     fn line(&mut self, line: &str) {
         if line.starts_with(' ') {
             self.column.add(match counted(line) {
-                Some((count, "pass" | "fail")) => Tally::ran(count),
+                Some((count, "pass")) => Tally::ran(count),
+                Some((count, "fail")) => Tally::failed(count),
                 Some((count, "skip" | "todo")) => Tally { skipped: count, ..Tally::EMPTY },
                 _ => Tally::default(),
             });

@@ -42,7 +42,8 @@ fn harness(result: &str) -> Option<Tally> {
     for (count, word) in counts.split(';').filter_map(counted) {
         match word {
             "passed" => tally.add(Tally::ran(count)),
-            "failed" | "measured" => tally.ran = tally.ran.saturating_add(count),
+            "failed" => tally.fail(count),
+            "measured" => tally.ran = tally.ran.saturating_add(count),
             "ignored" => tally.skipped = count,
             "filtered out" => tally.filtered = count,
             _ => {}
@@ -57,10 +58,13 @@ fn nextest(summary: &str) -> Option<Tally> {
     let (run, counts) = summary.split_once(" run: ")?;
     let (ran, word) = run.trim().split_once(' ')?;
     let ran = number(ran.split('/').next()?)?;
-    let skipped = counts
-        .split(',')
-        .filter_map(counted)
-        .find_map(|(count, word)| (word == "skipped").then_some(count));
-    let tally = Tally { skipped: skipped.unwrap_or_default(), ..Tally::ran(ran) };
+    let mut tally = Tally::ran(ran);
+    for (count, word) in counts.split(',').filter_map(counted) {
+        match word {
+            "skipped" => tally.skipped = count,
+            "failed" | "timed out" => tally.failed = tally.failed.saturating_add(count),
+            _ => {}
+        }
+    }
     word.starts_with("test").then_some(tally)
 }

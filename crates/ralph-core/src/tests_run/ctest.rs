@@ -6,6 +6,7 @@ use super::{Runner, Tally};
 #[derive(Debug, Clone, Default)]
 pub(super) struct Ctest {
     all: u64,
+    failed: u64,
     skipped: u64,
     disabled: u64,
     spoke: bool,
@@ -14,9 +15,11 @@ pub(super) struct Ctest {
 impl Runner for Ctest {
     fn line(&mut self, line: &str) {
         if let Some((counts, total)) = line.rsplit_once(" failed out of ") {
-            if counts.contains("% tests passed, ")
+            if let Some((_, failed)) = counts.split_once("% tests passed, ")
                 && let Some(count) = number(total)
             {
+                let failed = counted(failed).map_or(0, |(failed, _)| failed);
+                self.failed = self.failed.saturating_add(failed);
                 self.all = self.all.saturating_add(count);
                 self.spoke = true;
             }
@@ -32,7 +35,7 @@ impl Runner for Ctest {
     fn tally(&self) -> Tally {
         let of_all = Tally::of_all(self.all, self.skipped);
         let skipped = of_all.skipped.saturating_add(self.disabled);
-        if self.spoke { Tally { skipped, ..of_all } } else { Tally::default() }
+        if self.spoke { Tally { skipped, failed: self.failed, ..of_all } } else { Tally::default() }
     }
 }
 

@@ -28,7 +28,7 @@ fn summary(counts: &str) -> Option<Tally> {
         let (count, rest) = counted(part)?;
         match rest.split(" (").next()? {
             "passed" => tally.add(Tally::ran(count)),
-            "failed" => tally.ran = tally.ran.saturating_add(count),
+            "failed" => tally.fail(count),
             "ignored" => tally.skipped = count,
             "filtered out" => tally.filtered = count,
             _ => {}

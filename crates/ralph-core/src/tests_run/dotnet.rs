@@ -78,7 +78,8 @@ impl Dotnet {
             Column::Platform => &mut self.platform,
         };
         column.add(match label {
-            "Passed" | "Failed" | "failed" | "succeeded" => Tally::ran(count),
+            "Passed" | "succeeded" => Tally::ran(count),
+            "Failed" | "failed" => Tally::failed(count),
             "Skipped" | "skipped" => Tally { skipped: count, ..Tally::EMPTY },
             "total" => Tally::EMPTY,
             _ => Tally::default(),
@@ -88,13 +89,14 @@ impl Dotnet {
 
 /// `Failed: 0, Passed: 3, Skipped: 0, Total: 3, Duration: 10 ms - X.dll (net8.0)`
 fn listed(counts: &str, total: &str) -> Option<Tally> {
-    let (mut all, mut skipped) = (None, 0);
+    let (mut all, mut skipped, mut failed) = (None, 0, 0);
     for (label, count) in counts.split(", ").filter_map(labelled) {
         match label {
             "Skipped" | "skipped" => skipped = count,
+            "Failed" | "failed" => failed = count,
             _ if label == total => all = Some(count),
             _ => {}
         }
     }
-    Some(Tally::of_all(all?, skipped))
+    Some(Tally { failed, ..Tally::of_all(all?, skipped) })
 }

@@ -52,6 +52,8 @@ impl Go {
             _ if says_none(line) => Tally::EMPTY,
             _ if is_verbose => tests,
             "?" => Tally::default(),
+            // One that was not built says so here as well.
+            "FAIL" => Tally { failed: 1, ..Tally::SOME },
             _ => Tally::SOME,
         });
     }
@@ -64,7 +66,8 @@ fn says_none(text: &str) -> bool {
 /// `PASS: TestOne (0.00s)`
 fn test(result: &str) -> Tally {
     match result.split_once(": ") {
-        Some(("PASS" | "FAIL", _)) => Tally::ran(1),
+        Some(("PASS", _)) => Tally::ran(1),
+        Some(("FAIL", _)) => Tally::failed(1),
         Some(("SKIP", _)) => Tally { skipped: 1, ..Tally::EMPTY },
         _ => Tally::default(),
     }
@@ -76,7 +79,8 @@ fn event(line: &str) -> Option<Tally> {
     let (_, action) = keys.split_once(r#""Action":""#)?;
     let is_test = keys.contains(r#""Test":""#);
     match action.split('"').next()? {
-        "pass" | "fail" if is_test => Some(Tally::ran(1)),
+        "pass" if is_test => Some(Tally::ran(1)),
+        "fail" if is_test => Some(Tally::failed(1)),
         "skip" if is_test => Some(Tally { skipped: 1, ..Tally::EMPTY }),
         "output" if !is_test && says_none(output) => Some(Tally::EMPTY),
         _ => None,

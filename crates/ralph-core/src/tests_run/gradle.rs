@@ -43,7 +43,8 @@ fn outcome(task: &str) -> Option<Tally> {
     let (path, outcome) = task.split_once(' ').unwrap_or((task, ""));
     let name = path.rsplit(':').next()?;
     match outcome {
-        "" | "UP-TO-DATE" | "FROM-CACHE" | "FAILED" if may_test(name) => Some(Tally::SOME),
+        "" | "UP-TO-DATE" | "FROM-CACHE" if may_test(name) => Some(Tally::SOME),
+        "FAILED" if may_test(name) => Some(Tally { failed: 1, ..Tally::SOME }),
         "NO-SOURCE" if tests(name) => Some(Tally::EMPTY),
         "SKIPPED" if tests(name) => Some(Tally { skipped: 1, ..Tally::EMPTY }),
         _ => None,
@@ -67,9 +68,9 @@ fn may_test(name: &str) -> bool {
 fn completed(line: &str) -> Option<Tally> {
     let mut parts = line.split(", ").map(counted);
     let (all, word) = parts.next()??;
-    let skipped = parts.flatten().find_map(|(count, word)| (word == "skipped").then_some(count));
+    let (failed, skipped) = failed_and_skipped(parts.flatten());
     matches!(word, "tests completed" | "test completed")
-        .then(|| Tally::of_all(all, skipped.unwrap_or_default()))
+        .then(|| Tally { failed, ..Tally::of_all(all, skipped) })
 }
 
 /// `3 tests in 1.2s (1 skipped)`, of the plugin `com.adarshr.test-logger`.
@@ -77,9 +78,14 @@ fn logger(counts: &str) -> Option<Tally> {
     let (all, rest) = counted(counts)?;
     let (word, rest) = rest.split_once(" in ")?;
     let details = rest.split_once('(').map_or("", |(_, details)| details.trim_end_matches(')'));
-    let skipped = details
-        .split(", ")
-        .filter_map(counted)
-        .find_map(|(count, word)| (word == "skipped").then_some(count));
-    (singular(word) == "test").then(|| Tally::of_all(all, skipped.unwrap_or_default()))
+    let (failed, skipped) = failed_and_skipped(details.split(", ").filter_map(counted));
+    (singular(word) == "test").then(|| Tally { failed, ..Tally::of_all(all, skipped) })
+}
+
+fn failed_and_skipped<'a>(parts: impl Iterator<Item = (u64, &'a str)>) -> (u64, u64) {
+    parts.fold((0, 0), |(failed, skipped), (count, word)| match word {
+        "failed" => (count, skipped),
+        "skipped" => (failed, count),
+        _ => (failed, skipped),
+    })
 }

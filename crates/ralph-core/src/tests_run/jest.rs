@@ -30,7 +30,8 @@ fn summary(counts: &str) -> Option<Tally> {
     let mut tally = Tally::default();
     for part in counts.split(", ") {
         match counted(part)? {
-            (count, "passed" | "failed") => tally.ran = tally.ran.saturating_add(count),
+            (count, "passed") => tally.ran = tally.ran.saturating_add(count),
+            (count, "failed") => tally.fail(count),
             (count, "skipped" | "todo") => tally.skipped = tally.skipped.saturating_add(count),
             (_, "total") => tally.spoke = true,
             _ => return None,

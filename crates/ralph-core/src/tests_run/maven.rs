@@ -41,7 +41,14 @@ fn without_level(line: &str) -> &str {
 fn summary(line: &str) -> Option<Tally> {
     let mut parts = line.split(',').map(labelled);
     let (_, all) = parts.next()??;
-    let ("Failures", _) = parts.next()?? else { return None };
-    let skipped = parts.flatten().find_map(|(what, count)| (what == "Skipped").then_some(count));
-    Some(Tally::of_all(all, skipped.unwrap_or_default()))
+    let ("Failures", mut failed) = parts.next()?? else { return None };
+    let mut skipped = 0;
+    for (what, count) in parts.flatten() {
+        match what {
+            "Errors" => failed = failed.saturating_add(count),
+            "Skipped" => skipped = count,
+            _ => {}
+        }
+    }
+    Some(Tally { failed, ..Tally::of_all(all, skipped) })
 }

@@ -15,7 +15,7 @@ impl Runner for Mocha {
                 self.tally.add(Tally::ran(count));
             }
             // These stand below the line that passed.
-            Some((count, "failing")) if self.tally.spoke => self.tally.add(Tally::ran(count)),
+            Some((count, "failing")) if self.tally.spoke => self.tally.fail(count),
             Some((count, "pending")) if self.tally.spoke => {
                 self.tally.add(Tally { skipped: count, ..Tally::EMPTY });
             }

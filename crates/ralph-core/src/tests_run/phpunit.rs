@@ -32,14 +32,15 @@ fn passed(counts: &str) -> Option<Tally> {
 
 /// `Tests: 3, Assertions: 1, Failures: 1, Skipped: 1.`
 fn summary(line: &str) -> Option<Tally> {
-    let (mut all, mut not_run, mut is_ours) = (0, 0_u64, false);
+    let (mut all, mut not_run, mut failed, mut is_ours) = (0, 0_u64, 0_u64, false);
     for part in line.split(", ") {
         match labelled(part)? {
             ("Tests", count) => all = count,
             ("Assertions", _) => is_ours = true,
+            ("Failures" | "Errors", count) => failed = failed.saturating_add(count),
             ("Skipped" | "Incomplete", count) => not_run = not_run.saturating_add(count),
             _ => {}
         }
     }
-    is_ours.then(|| Tally::of_all(all, not_run))
+    is_ours.then(|| Tally { failed, ..Tally::of_all(all, not_run) })
 }

@@ -34,7 +34,8 @@ fn summary(counts: &str) -> Option<Tally> {
     for part in counts.split(", ") {
         let (count, word) = counted(part)?;
         let found = match singular(word) {
-            "passed" | "failed" | "error" | "xpassed" => Tally::ran(count),
+            "passed" | "xpassed" => Tally::ran(count),
+            "failed" | "error" => Tally::failed(count),
             "skipped" | "xfailed" => Tally { skipped: count, ..Tally::EMPTY },
             "deselected" => Tally { filtered: count, ..Tally::EMPTY },
             // Alone they may be anyone's: `1 warning in 0.2s`.

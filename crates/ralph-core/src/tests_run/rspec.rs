@@ -26,10 +26,10 @@ impl Runner for Rspec {
 fn summary(line: &str) -> Option<Tally> {
     let mut parts = line.split(", ").map(counted);
     let (all, word) = parts.next()??;
-    let (_, failures) = parts.next()??;
+    let (failed, failures) = parts.next()??;
     if singular(word) != "example" || singular(failures) != "failure" {
         return None;
     }
     let pending = parts.flatten().find_map(|(count, word)| (word == "pending").then_some(count));
-    Some(Tally::of_all(all, pending.unwrap_or_default()))
+    Some(Tally { failed, ..Tally::of_all(all, pending.unwrap_or_default()) })
 }

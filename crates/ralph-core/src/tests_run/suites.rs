@@ -22,12 +22,13 @@ impl Runner for Suites {
 }
 
 fn summary(line: &str) -> Option<Tally> {
-    let (mut all, mut skipped, mut excluded) = (None, 0_u64, 0_u64);
+    let (mut all, mut skipped, mut excluded, mut failed) = (None, 0_u64, 0_u64, 0_u64);
     for part in line.split(", ") {
         let (count, word) = counted(part)?;
         match singular(word) {
             "test" | "doctest" | "run" => all = Some(all.unwrap_or(0_u64).saturating_add(count)),
-            "failure" | "error" | "assertion" | "notification" => {}
+            "failure" | "error" => failed = failed.saturating_add(count),
+            "assertion" | "notification" => {}
             "skipped" | "not run" | "skip" | "pending" | "omission" => {
                 skipped = skipped.saturating_add(count)
             }
@@ -35,10 +36,10 @@ fn summary(line: &str) -> Option<Tally> {
             _ => return None,
         }
     }
-    let tally = Tally::of_all(all?, skipped);
+    let tally = Tally { failed, ..Tally::of_all(all?, skipped) };
     // ExUnit excludes tests; whether the first number holds them is not said.
     match tally.ran <= excluded && tally.ran > 0 {
-        true => Some(Tally::SOME),
+        true => Some(Tally { failed, ..Tally::SOME }),
         false => Some(Tally { filtered: excluded, ..tally }),
     }
 }

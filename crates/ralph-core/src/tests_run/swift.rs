@@ -4,7 +4,7 @@
 //! outermost counts, which is the last before another run begins (also where the head of the
 //! output was cut off). An empty XCTest run before swift-testing's is the rule, not an absence.
 
-use super::words::{counted, singular};
+use super::words::{counted, number, singular};
 use super::{Runner, Tally};
 
 #[derive(Debug, Clone, Default)]
@@ -33,7 +33,9 @@ impl Runner for Swift {
             self.closed = xctest(counts).unwrap_or(self.closed);
         } else if let Some((_, run)) = line.split_once("Test run with ") {
             if let Some(all) = testing(run) {
-                self.tally.add(Tally::of_all(all, std::mem::take(&mut self.skipped)));
+                let failed = u64::from(run.contains(" failed after "));
+                let skipped = std::mem::take(&mut self.skipped);
+                self.tally.add(Tally { failed, ..Tally::of_all(all, skipped) });
             }
         } else if line.contains(" Test ") && is_skipped(line) {
             self.skipped = self.skipped.saturating_add(1);
@@ -55,7 +57,13 @@ fn xctest(counts: &str) -> Option<Tally> {
         Some((skipped, _)) => counted(skipped)?.0,
         None => 0,
     };
-    (singular(word) == "test" && rest.contains(" failure")).then(|| Tally::of_all(all, skipped))
+    let failed = rest.split([' ', ',']).collect::<Vec<_>>();
+    let failed = failed.windows(2).find_map(|pair| match pair {
+        [count, "failure" | "failures"] => number(count),
+        _ => None,
+    });
+    let tally = Tally { failed: failed.unwrap_or_default(), ..Tally::of_all(all, skipped) };
+    (singular(word) == "test" && rest.contains(" failure")).then_some(tally)
 }
 
 /// `3 tests passed after 0.001 seconds.`, `3 tests in 1 suite passed after …`

@@ -22,8 +22,22 @@ impl Runner for Tap {
         if let Some(fact) = line.strip_prefix("# ").or_else(|| line.strip_prefix("ℹ ")) {
             return self.fact(fact);
         }
-        if let Some(point) = line.strip_prefix("ok ").or_else(|| line.strip_prefix("not ok ")) {
+        if let Some(point) = line.strip_prefix("ok ") {
             self.points.add(point_of(point).unwrap_or_default());
+        } else if let Some(point) = line.strip_prefix("not ok ") {
+            let point = point_of(point).unwrap_or_default();
+            self.points.add(Tally { failed: point.ran, ..point });
+        } else if let Some(counts) = line.strip_prefix("Files=") {
+            // `prove` closes with it, and shows the lines of the tests only when it is told to.
+            let ran =
+                counts.split_once(", Tests=").and_then(|(_, rest)| number(rest.split(',').next()?));
+            if let Some(ran) = ran {
+                let points = std::mem::take(&mut self.points);
+                let not_run = points.skipped.min(ran);
+                self.summaries.add(Tally { failed: points.failed, ..Tally::of_all(ran, not_run) });
+            }
+        } else if line == "Result: FAIL" && self.summaries.spoke {
+            self.summaries.failed = self.summaries.failed.max(1);
         } else if let Some(plan) = line.strip_prefix("1..") {
             self.plan(plan);
         }
@@ -47,9 +61,8 @@ impl Tap {
                 self.points = Tally::default();
                 self.summaries.add(Tally::EMPTY);
             }
-            "pass" | "fail" | "cancelled" if self.summaries.spoke => {
-                self.summaries.add(Tally::ran(count));
-            }
+            "pass" if self.summaries.spoke => self.summaries.add(Tally::ran(count)),
+            "fail" | "cancelled" if self.summaries.spoke => self.summaries.fail(count),
             "skipped" | "todo" if self.summaries.spoke => {
                 self.summaries.add(Tally { skipped: count, ..Tally::EMPTY });
             }

@@ -212,6 +212,34 @@ fn every_recording_says_what_its_runner_ran() {
 }
 
 #[test]
+fn every_recording_says_whether_a_test_failed() {
+    for (name, command, _) in RECORDINGS {
+        let mut scanner = Scanner::new(command);
+        scanner.feed(&recording(name));
+        let summary = scanner.summarise();
+        let (_, kind) = name.split_once('/').unwrap();
+        match kind.split('-').next().unwrap() {
+            "fail" | "error" => assert!(summary.failed > 0, "{name}: {summary:?}"),
+            "mixed" => {}
+            _ => assert_eq!(summary.failed, 0, "{name}: {summary:?}"),
+        }
+        let all_skipped = matches!(summary.tests, None(AllSkipped));
+        assert!(!all_skipped || summary.skipped > 0, "{name}: {summary:?}");
+    }
+}
+
+#[test]
+fn prove_is_read_with_and_without_the_lines_of_its_tests() {
+    let end = "All tests successful.\nFiles=1, Tests=3,  0 wallclock secs ( 0.01 usr)\n";
+    check("prove", &format!("t/a.t .. ok\n{end}Result: PASS\n"), Ran(3));
+    check("prove -v", &format!("ok 1\nok 2\nok 3 # SKIP x\n1..3\nok\n{end}Result: PASS\n"), Ran(2));
+    let mut scanner = Scanner::new("prove");
+    scanner.feed(format!("{end}Result: FAIL\n").as_bytes());
+    assert_eq!(scanner.summarise().failed, 1);
+    check("prove", "Files=0, Tests=0,  0 wallclock secs\nResult: NOTESTS\n", None(NoneFound));
+}
+
+#[test]
 fn every_recording_is_named_in_the_table() {
     let mut names = Vec::new();
     for runner in std::fs::read_dir(folder()).unwrap().map(Result::unwrap) {

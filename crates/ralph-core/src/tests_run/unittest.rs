@@ -31,7 +31,9 @@ impl Runner for Unittest {
             .filter(|rest| rest.is_empty() || rest.starts_with(" ("));
         if let (Some(all), Some(details)) = (self.open, verdict) {
             self.open = None;
-            self.tally.add(Tally::of_all(all, not_run(details)));
+            let failed = sum(details, &["failures", "errors", "unexpected successes"]);
+            let not_run = sum(details, &["skipped", "expected failures"]);
+            self.tally.add(Tally { failed, ..Tally::of_all(all, not_run) });
         }
     }
 
@@ -42,13 +44,13 @@ impl Runner for Unittest {
     }
 }
 
-/// ` (failures=1, skipped=2, expected failures=1)`
-fn not_run(details: &str) -> u64 {
+/// How many of ` (failures=1, skipped=2, expected failures=1)` are of these kinds.
+fn sum(details: &str, kinds: &[&str]) -> u64 {
     let details = details.trim_matches([' ', '(', ')']);
     details
         .split(", ")
         .filter_map(|part| part.split_once('='))
-        .filter(|(what, _)| matches!(*what, "skipped" | "expected failures"))
+        .filter(|(what, _)| kinds.contains(what))
         .filter_map(|(_, count)| number(count))
         .fold(0, u64::saturating_add)
 }

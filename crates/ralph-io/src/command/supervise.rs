@@ -11,7 +11,7 @@ use super::signals::{self, Signals};
 use super::wire::{self, Report, Request};
 use super::{Ended, FAR, adopt_orphans};
 use anyhow::Result;
-use ralph_core::tests_run::TestsRun;
+use ralph_core::tests_run::Summary;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::process::{Pid, Signal, WaitOptions, WaitStatus};
@@ -91,7 +91,7 @@ impl Watch<'_> {
             left,
             stored: output.stored,
             // Whoever read the output along says so.
-            tests: TestsRun::Unknown,
+            tests: Summary::default(),
         }
     }
 

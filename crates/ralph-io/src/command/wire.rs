@@ -6,7 +6,7 @@
 use super::{Ended, Run};
 use anyhow::{Context, Result, bail};
 use jiff::Timestamp;
-use ralph_core::tests_run::TestsRun;
+use ralph_core::tests_run::Summary;
 use serde::{Deserialize, Serialize};
 use std::io::{BufRead, Write};
 use std::time::Duration;
@@ -36,7 +36,7 @@ pub struct Report {
     pub(super) stored: bool,
     /// What the runners' own summaries said of the tests that ran.
     #[serde(default)]
-    pub tests: TestsRun,
+    pub tests: Summary,
 }
 
 impl Report {
@@ -50,7 +50,7 @@ impl Report {
             tail: String::new(),
             left: Vec::new(),
             stored: false,
-            tests: TestsRun::Unknown,
+            tests: Summary::default(),
         }
     }
 

@@ -1,7 +1,7 @@
 //! `ralph criteria accept`: a person takes the criteria as they are now.
 //!
 //! What was agreed to at the start is frozen; this agrees anew: to the criteria and their
-//! commands, to the test files that they name, and to fewer tests than there were.
+//! commands, to what these mean, to their test files, and to fewer tests than there were.
 
 use super::exit::{Exit, bad_state};
 use super::here::Here;
@@ -9,11 +9,10 @@ use super::note::note;
 use super::screen::{self, visible};
 use super::which::{self, Wanted, Which};
 use anyhow::{Context, Result};
-use ralph_core::counted::counted;
 use ralph_core::frozen;
 use ralph_core::receipt;
 use ralph_core::state::LoopState;
-use ralph_io::test_files;
+use ralph_io::{meaning, test_files};
 use std::path::Path;
 
 /// What can be done with criteria.
@@ -36,12 +35,14 @@ pub(crate) fn run(command: &Command) -> Result<Exit> {
     let here = Here::gather()?;
     let found = which::one(&here, &args.which, Wanted::Live)?;
     let root = Path::new(&found.state.project_root);
-    let test_files = test_files::record(root, &found.state.acceptance_criteria);
+    let (test_files, parts) = meaning::record(root, &found.state.acceptance_criteria);
     let changed = test_files::changed(root, &found.state);
     let taken = found.file.update(|state| {
+        meaning::note(state);
         let mut taken = take(state);
         taken.extend(changed.iter().map(|file| format!("`{file}` as it is now")));
         frozen::freeze(state, test_files, here.now);
+        frozen::freeze_meaning(state, parts);
         (taken, state.clone())
     });
     let (taken, state) = taken.map_err(bad_state)?.context("the loop is gone")?;
@@ -67,13 +68,10 @@ fn take(state: &mut LoopState) -> Vec<String> {
         taken.push("the criteria as they read now".to_owned());
     }
     for criterion in &mut state.acceptance_criteria {
-        if let Some((before, now)) = receipt::accept_count(criterion) {
-            taken.push(format!(
-                "{} for {} instead of {before}",
-                counted(now as usize, "test", "tests"),
-                criterion.id
-            ));
-        }
+        taken.extend(receipt::accept(criterion));
+        let changes = criterion.meaning_changed.iter();
+        taken.extend(changes.map(|change| format!("for {}: {change}", criterion.id)));
     }
+    taken.extend(state.meaning_noted.iter().cloned());
     taken
 }

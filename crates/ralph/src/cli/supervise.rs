@@ -26,7 +26,7 @@ pub(super) fn run() -> Result<Exit> {
         scanner.feed(b"\n");
         scanner.feed(report.tail.as_bytes());
     }
-    report.tests = scanner.finish();
+    report.tests = scanner.summarise();
     // Whoever asked may be gone, which is why the command was ended; then nobody has to be told.
     let _ = command::send(&report);
     Ok(Exit::Done)

@@ -103,11 +103,12 @@ fn report(folder: &Path, outcome: &Outcome, args: &Args) -> Result<bool> {
             .map(|(one, standing)| {
                 json!({"id": one.id, "description": one.description, "state": standing.as_str(),
                     "verified": *standing == Standing::Holds, "receipt": one.receipt,
-                    "held_before": one.held_before})
+                    "held_before": one.held_before, "meaning_changed": one.meaning_changed})
             })
             .collect();
         screen::print_json(&json!({"schema_version": 1, "criteria": criteria,
-            "changed_tests": outcome.state.changed_tests, "problem": outcome.proof.problem}))?;
+            "changed_tests": outcome.state.changed_tests,
+            "meaning_noted": outcome.state.meaning_noted, "problem": outcome.proof.problem}))?;
         return Ok(open.is_empty());
     }
     let mut text = String::new();
@@ -125,8 +126,8 @@ fn report(folder: &Path, outcome: &Outcome, args: &Args) -> Result<bool> {
             text.push_str(&format!("  all of its output: {}\n", visible(&file)));
         }
     }
-    if !outcome.state.changed_tests.is_empty() {
-        text.push_str(&visible(&refusal::changed_tests(&outcome.state.changed_tests)));
+    for line in refusal::changes(&outcome.state) {
+        text.push_str(&visible(&line));
         text.push('\n');
     }
     let (holding, all) = (named.len() - open.len(), named.len());

@@ -9,7 +9,7 @@ use ralph_core::state::Criterion;
 use ralph_core::tests_run::TestsRun;
 use ralph_io::command::{self, Ended, Run};
 use ralph_io::tree_id::Listing;
-use ralph_io::{clock, receipts};
+use ralph_io::{clock, meaning, receipts};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::thread;
@@ -117,8 +117,9 @@ impl Round<'_, '_> {
     fn keep(&mut self, criterion: &Criterion, measured: Measured) -> Result<()> {
         let work = &mut *self.work;
         work.trees.remember(&criterion.paths)?;
-        let receipt = receipt_of(criterion, measured, &work.trees.id_for(&criterion.paths));
+        let mut receipt = receipt_of(criterion, measured, &work.trees.id_for(&criterion.paths));
         let mut judged = criterion.clone();
+        meaning::after_run(&work.root, &work.state, &mut judged, &mut receipt);
         receipt::record(&mut judged, receipt);
         receipt::note_turn(&mut judged, |held_on| {
             work.trees.regression(work.state.checkpoint.as_ref(), held_on, &criterion.paths)
@@ -161,7 +162,7 @@ fn receipt_of(criterion: &Criterion, measured: Measured, tree_after: &str) -> Re
 
 /// What a run says by itself, whatever it did to the tree.
 pub(crate) fn receipt(criterion: &Criterion, run: Run, output: &Path) -> Receipt {
-    let (tests_run, vacuous) = match run.tests {
+    let (tests_run, vacuous) = match run.tests.tests {
         TestsRun::Ran(n) => (Some(n), String::new()),
         TestsRun::None(why) => (Some(0), why.reason().to_owned()),
         TestsRun::Some | TestsRun::Unknown => (None, String::new()),
@@ -175,6 +176,9 @@ pub(crate) fn receipt(criterion: &Criterion, run: Run, output: &Path) -> Receipt
         },
         ended: ended(&run),
         tests_run,
+        tests_reported: matches!(run.tests.tests, TestsRun::Ran(_) | TestsRun::Some),
+        tests_failed: run.tests.failed,
+        tests_skipped: run.tests.skipped,
         vacuous,
         started_at: Some(run.started_at),
         duration_ms: u64::try_from(run.duration.as_millis()).unwrap_or(u64::MAX),

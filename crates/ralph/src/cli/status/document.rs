@@ -39,6 +39,7 @@ fn of_loop(one: &Looked, now: Timestamp) -> Value {
         "criteria": criteria,
         "criteria_as_agreed": frozen::is_as_frozen(state),
         "changed_tests": state.changed_tests,
+        "meaning_noted": state.meaning_noted,
         "baseline_pending": state.baseline_pending,
         "tasks": graph::summary(&state.task_graph, now),
         "progress": {
@@ -115,6 +116,9 @@ fn of_criterion(one: &Looked, criterion: &Criterion) -> Value {
         "exit_code": receipt.and_then(|receipt| receipt.exit_code),
         "tests_run": receipt.and_then(|receipt| receipt.tests_run),
         "tests_expected": criterion.tests_expected,
+        "tests_skipped": receipt.map(|receipt| receipt.tests_skipped),
+        "tests_failed": receipt.map(|receipt| receipt.tests_failed),
+        "meaning_changed": criterion.meaning_changed,
         "held_before": criterion.held_before,
         "turned_red": criterion.turned_red,
     })

@@ -28,6 +28,7 @@ impl Looked {
         let Found { file, mut state, .. } = found;
         if state.is_live() {
             state.changed_tests = test_files::changed(Path::new(&state.project_root), &state);
+            ralph_io::meaning::note(&mut state);
         }
         let asks = |one: &Criterion| one.receipt.is_some();
         let proof = (state.is_live() && state.acceptance_criteria.iter().any(asks))
