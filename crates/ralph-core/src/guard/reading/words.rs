@@ -4,7 +4,7 @@
 //! may disagree, nothing is known.
 
 use super::{Why, node};
-use crate::shell::UNKNOWN;
+use crate::shell::{BACKTICK, UNKNOWN, restored};
 use rable::{Node, NodeKind};
 
 /// A word after quote removal.
@@ -103,7 +103,7 @@ fn expansion(part: &Node, quotes: Quotes, said: &mut Said, depth: usize) -> Resu
             if quotes == Quotes::Double {
                 return Err(Why::Unreadable);
             }
-            said.text.push_str(decoded);
+            said.text.push_str(&restored(decoded));
         }
         NodeKind::ParamExpansion { param, op, arg } => {
             parameter(param, op.as_deref(), arg.as_deref())?;
@@ -213,23 +213,29 @@ fn literal(raw: &str, quotes: &mut Quotes, said: &mut Said) -> Result<(), Why> {
             ('"', Quotes::Double) => *quotes = Quotes::None,
             ('\\', Quotes::None) => match letters.next() {
                 Some('\n') => {}
+                Some(BACKTICK) => said.text.push('`'),
                 Some(next) => said.text.push(next),
                 None => return Err(Why::Unreadable),
             },
             ('\\', Quotes::Double) => match letters.peek() {
-                Some('$' | '`' | '"' | '\\') => said.text.extend(letters.next()),
+                Some('$' | '"' | '\\') => said.text.extend(letters.next()),
+                Some(&BACKTICK) => {
+                    letters.next();
+                    said.text.push('`');
+                }
                 Some('\n') => drop(letters.next()),
                 _ => said.text.push('\\'),
             },
             ('\'', Quotes::None) => loop {
                 match letters.next() {
                     Some('\'') => break,
+                    Some(BACKTICK) => said.text.push('`'),
                     Some(next) => said.text.push(next),
                     None => return Err(Why::Unreadable),
                 }
             },
             // The parser saw no expansion where a shell may.
-            ('`', _) => return Err(Why::Unreadable),
+            ('`' | BACKTICK, _) => return Err(Why::Unreadable),
             ('$', _) => match letters.peek() {
                 Some(next) if next.is_alphanumeric() || "_([{@*#?-$!".contains(*next) => {
                     return Err(Why::Unreadable);
