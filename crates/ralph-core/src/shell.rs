@@ -373,8 +373,11 @@ impl Reader {
                         self.embedded(content);
                     }
                     let computed = !quoted && content.contains(['$', '`']);
-                    stdin =
-                        if computed { Stdin::Computed } else { Stdin::Literal(restored(content).into_owned()) };
+                    stdin = if computed {
+                        Stdin::Computed
+                    } else {
+                        Stdin::Literal(restored(content).into_owned())
+                    };
                 }
                 NodeKind::Redirect { op, target, .. } => {
                     let words = self.expand(target);

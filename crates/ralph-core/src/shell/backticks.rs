@@ -218,9 +218,9 @@ impl Scan {
         let is_double = self.open.last() == Some(&Open::Double);
         let text: String = self.letters[inner.clone()].iter().collect();
         let is_plain = |c: &char| !c.is_alphanumeric() && !"$_'\"{[".contains(*c);
-        let comments = text.match_indices('#').any(|(at, _)| {
-            text[..at].chars().next_back().is_none_or(|before| is_plain(&before))
-        });
+        let comments = text
+            .match_indices('#')
+            .any(|(at, _)| text[..at].chars().next_back().is_none_or(|before| is_plain(&before)));
         let has_lines = text.contains('\n') && !self.heredocs.is_empty();
         let is_doubtful = self.open.contains(&Open::Sum)
             || self.open.contains(&Open::Double) && !is_double && text.contains("\\\"");
@@ -387,7 +387,10 @@ mod tests {
         check("ls # `", Some("ls # B"));
         check("cat <<'E'\n`x`\nE\n", Some("cat <<'E'\nBxB\nE\n"));
         check("cat <<E\n\\`x\\`\nE\n", Some("cat <<E\n\\Bx\\B\nE\n"));
-        check("git commit -m \"$(cat <<'E'\nit's `x`\nE\n)\"", Some("git commit -m \"$(cat <<'E'\nit's BxB\nE\n)\""));
+        check(
+            "git commit -m \"$(cat <<'E'\nit's `x`\nE\n)\"",
+            Some("git commit -m \"$(cat <<'E'\nit's BxB\nE\n)\""),
+        );
         assert_eq!(restored("a\u{6}b"), "a`b");
     }
 

@@ -82,14 +82,20 @@ impl Reader {
                 return vec![Word::unknown()];
             }
         }
-        words.iter().flat_map(|text| text.split(SPLIT)).map(|text| Word::plain(&restored(text))).collect()
+        words
+            .iter()
+            .flat_map(|text| text.split(SPLIT))
+            .map(|text| Word::plain(&restored(text)))
+            .collect()
     }
 
     fn part(&mut self, part: &Node, value: &str, quotes: &mut Quotes) -> Vec<String> {
         let unknown = || vec![UNKNOWN.to_string()];
         match &part.kind {
             NodeKind::WordLiteral { value } => vec![unquoted(value, quotes)],
-            NodeKind::AnsiCQuote { decoded, .. } => vec![without_marks(&restored(decoded)).into_owned()],
+            NodeKind::AnsiCQuote { decoded, .. } => {
+                vec![without_marks(&restored(decoded)).into_owned()]
+            }
             NodeKind::LocaleString { inner, .. } => {
                 self.embedded(inner);
                 if inner.contains(['$', '`']) {

@@ -3,7 +3,7 @@
 //! A text in which the parser left anything that a shell would expand is refused: where two parsers
 //! may disagree, nothing is known.
 
-use super::{Why, node};
+use super::{At, Fed, Why, node};
 use crate::shell::{BACKTICK, UNKNOWN, restored};
 use rable::{Node, NodeKind};
 
@@ -64,10 +64,11 @@ enum Quotes {
 }
 
 /// Reads one word; what it substitutes has to read only.
-pub(super) fn read(word: &Node, depth: usize) -> Result<Said, Why> {
+pub(super) fn read(word: &Node, at: At) -> Result<Said, Why> {
     let NodeKind::Word { parts, .. } = &word.kind else {
         return Err(Why::Construct("this word"));
     };
+    let at = At { fed: Fed::Text, ..at };
     let (mut said, mut quotes) = (Said::default(), Quotes::None);
     let mut after_variable = false;
     for part in parts {
@@ -78,7 +79,7 @@ pub(super) fn read(word: &Node, depth: usize) -> Result<Said, Why> {
             }
             literal(value, &mut quotes, &mut said)?;
         } else {
-            expansion(part, quotes, &mut said, depth)?;
+            expansion(part, quotes, &mut said, at)?;
         }
         after_variable = matches!(part.kind, NodeKind::ParamExpansion { .. });
     }
@@ -88,7 +89,7 @@ pub(super) fn read(word: &Node, depth: usize) -> Result<Said, Why> {
     }
 }
 
-fn expansion(part: &Node, quotes: Quotes, said: &mut Said, depth: usize) -> Result<(), Why> {
+fn expansion(part: &Node, quotes: Quotes, said: &mut Said, at: At) -> Result<(), Why> {
     match &part.kind {
         NodeKind::AnsiCQuote { content, decoded } => {
             // Of the escapes only those are taken on which all shells agree.
@@ -110,16 +111,21 @@ fn expansion(part: &Node, quotes: Quotes, said: &mut Said, depth: usize) -> Resu
             match param.as_str() {
                 "?" | "#" | "$" | "!" if op.is_none() => said.text.push('0'),
                 "@" | "*" => said.add_unknown(Quotes::None),
+                // A path from the root, which no line may set.
+                "PWD" | "HOME" if op.is_none() => {
+                    said.text.push('/');
+                    said.add_unknown(if param == "HOME" { Quotes::Double } else { quotes });
+                }
                 _ => said.add_unknown(quotes),
             }
         }
         NodeKind::ParamLength { param } if is_name(param) => said.text.push('0'),
         NodeKind::CommandSubstitution { command, brace: false } => {
-            node(command, depth)?;
+            node(command, at)?;
             said.add_unknown(quotes);
         }
         NodeKind::ProcessSubstitution { command, .. } => {
-            node(command, depth)?;
+            node(command, at)?;
             said.text.push_str("/dev/fd/");
             said.text.push(UNKNOWN);
         }
@@ -143,6 +149,12 @@ fn expansion(part: &Node, quotes: Quotes, said: &mut Said, depth: usize) -> Resu
 /// `$x`, `${x}` and the forms that neither assign nor expand a second time: `${x@P}`, `${!x}`, an
 /// index and an offset (which are arithmetic) can run commands that a value holds.
 fn parameter(param: &str, op: Option<&str>, arg: Option<&str>) -> Result<(), Why> {
+    let is_number = |arg: &str| {
+        !arg.is_empty() && arg.bytes().all(|byte| byte.is_ascii_digit() || b" :-".contains(&byte))
+    };
+    if op == Some(":") && is_name(param) && arg.is_some_and(is_number) {
+        return Ok(());
+    }
     let is_known = match op {
         None => arg.is_none(),
         Some(op) => matches!(
