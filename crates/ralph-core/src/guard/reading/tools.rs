@@ -325,7 +325,6 @@ const TOOLS: &[Tool] = &[
         shows: &["s3 ls", "sts get-caller-identity", "configure list"],
         options: "--profile --region --output --recursive --human-readable --summarize",
     },
-    Tool { names: "tmux", shows: &["ls", "list-sessions"], options: "" },
     Tool { names: "kill", shows: &["-l"], options: "" },
     Tool {
         names: "lsof",
@@ -395,6 +394,7 @@ const EXACT: &[(&str, &[&str])] = &[
     ("cargo", &["clippy --version", "fmt --version", "help", "install --list"]),
     ("declare", &["", "-p", "-f", "-F"]),
     ("sysctl", &["-a"]),
+    ("tmux", &["ls", "list-sessions"]),
     ("php", &["-i", "-m", "--ini"]),
     ("docker", &["compose version"]),
 ];
@@ -462,7 +462,7 @@ fn shows(name: &str, texts: &[&str]) -> bool {
         (
             "docker" | "kubectl" | "gh" | "pip" | "pip3" | "terraform" | "systemctl",
             [words @ .., "--help"],
-        ) => words.len() < 3 && words.iter().all(|word| is_word(word) && !word.starts_with('-')),
+        ) => words.len() < 2 && words.iter().all(|word| is_word(word) && !word.starts_with('-')),
         _ => false,
     };
     if small {
