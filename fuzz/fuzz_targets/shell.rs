@@ -1,4 +1,5 @@
-//! Bash command lines: what they may run, and what the guard says of them.
+//! Bash command lines: what they may run, what the guard says of them, and what passes the wall before a plan is
+//! agreed to.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -47,8 +48,35 @@ fn rule(command: &str) -> Option<guard::Rule> {
     }
 }
 
+/// Options by which programs that read write a file or start a program.
+const WRITING: [&str; 8] = [
+    "git log --output=f",
+    "git blame --outp f",
+    "sort -of",
+    "find . -fprint f",
+    "less -of",
+    "yq -yi .a f",
+    "xxd a -b",
+    "printf 'x%n' PATH",
+];
+
+/// What passes the wall has no backtick that hides a command, and no company that makes another line pass.
+fn wall(text: &str) {
+    let passes = guard::only_reads(text).is_ok();
+    assert_eq!(passes, guard::only_reads(text).is_ok(), "decided twice, it is the same");
+    if !passes || text.len() > 4096 {
+        return;
+    }
+    for line in WRITING {
+        assert!(guard::only_reads(&format!("{line}; {text}")).is_err(), "{line}");
+        let escaped = line.replace('\\', "\\\\").replace('`', "\\`");
+        assert!(guard::only_reads(&format!("echo `echo \\`{escaped}\\``\n{text}")).is_err());
+    }
+}
+
 fuzz_target!(|data: &[u8]| {
     let text = String::from_utf8_lossy(data);
+    wall(&text);
     let reading = shell::read(&text, &[]);
     let same = shell::read(&text, &[]);
     assert_eq!(format!("{reading:?}"), format!("{same:?}"));

@@ -5,6 +5,7 @@
 #![allow(clippy::disallowed_methods, clippy::unwrap_used)]
 
 mod attack;
+mod everyday;
 #[allow(unreachable_pub)]
 #[path = "../support/executables.rs"]
 mod executables;
@@ -15,6 +16,9 @@ mod journals;
 mod meaning;
 mod modes;
 mod names;
+#[allow(dead_code, reason = "the rig of the planning's own tests")]
+#[path = "../support/planning.rs"]
+mod planning;
 mod planted;
 mod promises;
 mod secrets;
@@ -25,6 +29,7 @@ mod terminal;
 #[path = "../support/timeless.rs"]
 mod timeless;
 mod trust;
+mod wall;
 #[allow(dead_code, reason = "the rig of the hooks' own tests")]
 #[path = "../support/session.rs"]
 mod world;

@@ -6,6 +6,7 @@
 //! known to read is refused until it is made.
 
 mod bash;
+mod elsewhere;
 mod places;
 mod ralph_command;
 mod reading;
@@ -17,6 +18,7 @@ use crate::event::ToolInput;
 use crate::state::Mode;
 use serde::{Deserialize, Serialize};
 
+pub use elsewhere::git_folders;
 pub use places::Places;
 pub use record::{Gate, Record, SessionSeen};
 pub use session::SessionGate;
@@ -120,6 +122,8 @@ pub enum Rule {
     RefusedCommand,
     /// A command line that is not whole and so cannot be read.
     CutCommand,
+    /// A command line that is whole and cannot be read exactly.
+    UnreadableCommand,
 }
 
 impl Rule {
@@ -138,6 +142,7 @@ impl Rule {
             Rule::Artefact => "artefact",
             Rule::RefusedCommand => "refused_command",
             Rule::CutCommand => "cut_command",
+            Rule::UnreadableCommand => "unreadable_command",
         }
     }
 }
@@ -182,7 +187,7 @@ use Cell::{
 
 /// Mode × tool. A mode whose own rules are not in the table yet gets the column `Other`.
 #[rustfmt::skip]
-const TABLE: [(Rule, [Cell; 6]); 11] = [
+const TABLE: [(Rule, [Cell; 6]); 12] = [
     //                      loop, refine        other modes         until the verdict   awaiting the person session, main       session, agent
     (Rule::Question,       [DeniedWhileRunning, DeniedWhileRunning, DeniedWhileLive,    OnlyGatesQuestion,  DeniedWhileRunning, DeniedWhileRunning]),
     (Rule::EnterPlan,      [DeniedWhileRunning, DeniedWhileRunning, Allowed,            DeniedWhileLive,    DeniedWhileRunning, DeniedWhileRunning]),
@@ -195,6 +200,7 @@ const TABLE: [(Rule, [Cell; 6]); 11] = [
     (Rule::ProtectedPlace, [DeniedWhileLive,    DeniedWhileLive,    DeniedWhileLive,    DeniedWhileLive,    DeniedWhileLive,    DeniedWhileLive]),
     (Rule::RefusedCommand, [DeniedWhileLive,    DeniedWhileLive,    DeniedWhileLive,    DeniedWhileLive,    DeniedWhileLive,    DeniedWhileLive]),
     (Rule::CutCommand,     [DeniedWhileLive,    DeniedWhileLive,    DeniedWhileLive,    DeniedWhileLive,    DeniedWhileLive,    DeniedWhileLive]),
+    (Rule::UnreadableCommand, [DeniedWhileLive, DeniedWhileLive,    DeniedWhileLive,    DeniedWhileLive,    DeniedWhileLive,    DeniedWhileLive]),
 ];
 
 /// Whether a command line only reads, whatever its variables, files and commands hold.
@@ -273,7 +279,10 @@ fn denied(
 
 /// True for the rows whose words are the same in every mode.
 fn is_everywheres(rule: Rule) -> bool {
-    matches!(rule, Rule::ProtectedPlace | Rule::RefusedCommand | Rule::CutCommand)
+    matches!(
+        rule,
+        Rule::ProtectedPlace | Rule::RefusedCommand | Rule::CutCommand | Rule::UnreadableCommand
+    )
 }
 
 /// The row that a call falls into, with what its denial would say.

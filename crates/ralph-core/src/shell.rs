@@ -5,6 +5,7 @@
 //! (a script fetched from the network, a command whose name is computed) is not guessed: it is
 //! listed in [`Reading::opaque`] with its reason, and the rule that asked decides what that means.
 
+mod backticks;
 mod bounds;
 mod unwrap;
 mod word;
@@ -12,6 +13,7 @@ mod word;
 use rable::{ListOperator, Node, NodeKind};
 use std::collections::HashMap;
 
+pub(crate) use backticks::{BACKTICK, restored};
 pub use word::{ONE, STAR, UNKNOWN, Word};
 
 /// Longer texts are not read at all.
@@ -44,6 +46,8 @@ pub enum Opaque {
     TooDeep,
     /// It does not parse.
     Syntax(String),
+    /// Backticks whose text cannot be read exactly.
+    Backticks,
     /// The command's name is computed when it runs.
     DynamicName,
     /// A shell is given a script that is computed when it runs.
@@ -112,15 +116,17 @@ pub fn read(command: &str, known: &[(&str, &str)]) -> Reading {
     reader.reading
 }
 
-/// The syntax tree of a command line that is short and shallow enough to be parsed.
+/// The syntax tree of a command line that is short and shallow enough to be parsed. Without backticks:
+/// see [`backticks`].
 pub(crate) fn parsed(text: &str) -> Result<Vec<Node>, Opaque> {
     if text.len() > LONGEST {
         return Err(Opaque::TooLong);
     }
-    if !bounds::is_shallow(text) {
+    let text = backticks::rewritten(text).ok_or(Opaque::Backticks)?;
+    if !bounds::is_shallow(&text) {
         return Err(Opaque::TooDeep);
     }
-    rable::parse(text, true).map_err(|error| Opaque::Syntax(error.to_string()))
+    rable::parse(&text, true).map_err(|error| Opaque::Syntax(error.to_string()))
 }
 
 #[derive(Default)]
@@ -367,8 +373,11 @@ impl Reader {
                         self.embedded(content);
                     }
                     let computed = !quoted && content.contains(['$', '`']);
-                    stdin =
-                        if computed { Stdin::Computed } else { Stdin::Literal(content.clone()) };
+                    stdin = if computed {
+                        Stdin::Computed
+                    } else {
+                        Stdin::Literal(restored(content).into_owned())
+                    };
                 }
                 NodeKind::Redirect { op, target, .. } => {
                     let words = self.expand(target);
@@ -432,9 +441,11 @@ fn closing(text: &str) -> usize {
 /// The body of the last here-document or here-string, unexpanded.
 fn heredoc_text(redirects: &[Node]) -> Option<String> {
     redirects.iter().rev().find_map(|redirect| match &redirect.kind {
-        NodeKind::HereDoc { content, .. } => Some(content.clone()),
+        NodeKind::HereDoc { content, .. } => Some(restored(content).into_owned()),
         NodeKind::Redirect { op, target, .. } if op == "<<<" => match &target.kind {
-            NodeKind::Word { value, .. } => Some(value.trim_matches(['\'', '"']).to_owned()),
+            NodeKind::Word { value, .. } => {
+                Some(restored(value).trim_matches(['\'', '"']).to_owned())
+            }
             _ => None,
         },
         _ => None,

@@ -36,6 +36,19 @@ pub fn around(folder: &Path) -> Option<Repository> {
     Some(Repository { top, own, common })
 }
 
+/// True when git, started in this folder, finds the repository that it finds in `root`, or one around that. A
+/// folder that is a repository by its content alone (`HEAD` beside `objects`) counts as another.
+pub fn is_one_with(root: &Path, folder: &Path) -> bool {
+    let Ok(folder) = folder.canonicalize() else { return false };
+    let has = |place: &Path, name: &str| place.join(name).symlink_metadata().is_ok();
+    let is_other = |place: &Path| {
+        has(place, ".git")
+            || has(place, "HEAD") && (has(place, "objects") || has(place, "commondir"))
+    };
+    folder.starts_with(root)
+        && folder.ancestors().take_while(|place| *place != root).all(|place| !is_other(place))
+}
+
 /// The git folder of a work tree: `.git`, or where that file points to.
 fn own_folder(top: &Path) -> Option<PathBuf> {
     let dot_git = top.join(".git");

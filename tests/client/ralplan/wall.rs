@@ -19,12 +19,16 @@ pub(crate) const TESTS: &[Test] = tests![
 ];
 
 /// Commands that would change something, each by another way.
-const CHANGES: [&str; 12] = [
+const CHANGES: [&str; 16] = [
     "git checkout -b x",
     "git branch y",
     "bash -c 'git branch y'",
     "env X=1 git branch y",
     "echo $(git branch y)",
+    "echo `echo \\`touch y\\``",
+    "cat `echo \"\\$(rm README.md)\"`",
+    "git blame --output=README.md README.md",
+    "git -C .git status",
     "sh <<'X'\ngit branch y\nX",
     "sh ./earlier.sh",
     "./earlier.sh",

@@ -5,7 +5,7 @@
 
 use super::places::{self, HOOKS, Place, Places, could_be};
 use super::{Call, Rule, Situation, ralph_command};
-use crate::shell::{self, ONE, Reading, STAR, Simple, UNKNOWN, Word};
+use crate::shell::{self, ONE, Opaque, Reading, STAR, Simple, UNKNOWN, Word};
 
 type Row = (Rule, String);
 
@@ -21,6 +21,8 @@ pub(super) fn row(situation: &Situation<'_>, call: &Call<'_>) -> Row {
         .or_else(|| judged(situation))
         .or_else(|| places_row(&reading, places, call.cwd))
         .or_else(|| opaque_row(&reading, command, places))
+        // The wall refuses such a line in its own words.
+        .or_else(|| unreadable_row(&reading).filter(|_| situation.ralplan.is_none()))
         .unwrap_or((Rule::Mutation, String::new()))
 }
 
@@ -349,6 +351,21 @@ fn opaque_row(reading: &Reading, command: &str, places: &Places) -> Option<Row> 
     }
     let refused = ralph_command::named_in(command).map(refuse);
     refused.or_else(|| places.named_in(command).map(protect))
+}
+
+/// A command line that a shell may read otherwise than Ralph does: what it runs is not known at all.
+fn unreadable_row(reading: &Reading) -> Option<Row> {
+    let why = reading.opaque.iter().find_map(|why| match why {
+        Opaque::Backticks => Some("the text between its backticks: write `$(…)` instead"),
+        Opaque::Syntax(_) => Some("its syntax: close every quote and bracket, or write a script"),
+        Opaque::TooDeep => Some("its nesting: give the commands one after the other"),
+        Opaque::TooLong => Some("its length: write a script with the Write tool and run that"),
+        Opaque::DynamicName | Opaque::DynamicScript | Opaque::PipedScript => None,
+    })?;
+    let reason = format!(
+        "While a Ralph loop is live a command must be read before it runs. Ralph cannot read {why}."
+    );
+    Some((Rule::UnreadableCommand, reason))
 }
 
 const READERS: &[&str] = &[

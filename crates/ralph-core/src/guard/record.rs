@@ -75,6 +75,9 @@ pub struct Gate {
     /// Why the question was not the gate's own; none when it was.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub not_its_question: Option<String>,
+    /// Where git would have run that is not the project's own repository.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub git_elsewhere: Option<String>,
 }
 
 /// [`SessionGate`], kept.
@@ -117,6 +120,7 @@ impl Gate {
             plan_path: gate.plan_path.to_owned(),
             plan_hash: gate.plan_hash.to_owned(),
             not_its_question: gate.gates_own_question.err().map(str::to_owned),
+            git_elsewhere: gate.git_elsewhere.map(str::to_owned),
         }
     }
 
@@ -128,6 +132,7 @@ impl Gate {
             plan_path: &self.plan_path,
             plan_hash: &self.plan_hash,
             gates_own_question: self.not_its_question.as_deref().map_or(Ok(()), Err),
+            git_elsewhere: self.git_elsewhere.as_deref(),
             only_reads: super::only_reads,
         }
     }
@@ -263,6 +268,7 @@ mod tests {
                 plan_path: ".omc/plans/a.md",
                 plan_hash: "0123456789abcdef",
                 gates_own_question: question,
+                git_elsewhere: None,
                 only_reads: crate::guard::only_reads,
             };
             let situation = Situation {

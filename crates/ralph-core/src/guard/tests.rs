@@ -263,7 +263,6 @@ const ALLOWED: &[&str] = &[
     "alias r=rg; r foo",
     "",
     "   ",
-    "if true; then",
     "echo $((1 << 2)) && echo ok",
     "git diff HEAD~1",
     "git log -p -- .claude",
@@ -895,4 +894,35 @@ fn until_the_baseline_is_taken_nothing_may_change() {
     );
     check_all(&[("Bash", bash("ralph cancel"))], "refused_command");
     check_all(&[("AskUserQuestion", ToolInput::default())], "question");
+}
+
+#[test]
+fn a_line_that_cannot_be_read_exactly_is_refused_with_what_to_write_instead() {
+    let places = places();
+    for mode in [Mode::Loop, Mode::Refine] {
+        let situation = Situation {
+            mode: &mode,
+            standing: Standing::Running,
+            agent: Agent::Main,
+            session_id: "s-1",
+            places: &places,
+            ralplan: None,
+            session: None,
+        };
+        for (line, says) in [
+            ("echo `ls # x`", "write `$(…)`"),
+            ("echo `", "write `$(…)`"),
+            ("if true; then", "close every quote"),
+            (&"( ".repeat(40), "one after the other"),
+        ] {
+            let input = ToolInput { command: Some(line.to_owned()), ..ToolInput::default() };
+            let call =
+                Call { tool: "Bash", input: &input, cwd: "/project", resolved: None, cut: false };
+            let Ruling::Deny { rule, reason } = decide(&situation, &call) else {
+                panic!("{line} is let through")
+            };
+            assert_eq!(rule, Rule::UnreadableCommand, "{line}");
+            assert!(reason.contains(says), "{line}: {reason}");
+        }
+    }
 }

@@ -24,6 +24,9 @@ pub struct PlanGate<'a> {
     pub plan_hash: &'a str,
     /// Whether this call, an AskUserQuestion, asks what the gate has to ask; else why not.
     pub gates_own_question: Result<(), &'a str>,
+    /// The folder in which a command line would run git and that is not the project's own repository; see
+    /// [`super::git_folders`].
+    pub git_elsewhere: Option<&'a str>,
     /// What tells whether a command line only reads: [`super::only_reads`]. Handed in, since it would be
     /// a tenth of a hook that is asked at every call of every session.
     pub only_reads: Reader,
@@ -152,7 +155,16 @@ fn command(gate: &PlanGate<'_>, input: &ToolInput) -> Result<(), String> {
     (gate.only_reads)(line).map_err(|why| {
         let next = gate.next();
         format!("Before the person agreed to the plan a command may only read: {why}. {next}")
-    })
+    })?;
+    match gate.git_elsewhere {
+        None => Ok(()),
+        Some(folder) => Err(format!(
+            "git runs what the configuration of its repository names, and `{folder}` may be another \
+             repository than the project's: run git in `{}`. {}",
+            gate.project_root,
+            gate.next()
+        )),
+    }
 }
 
 /// An agent's or a skill's name without our plugin's prefix.

@@ -3,7 +3,7 @@
 //! A word is kept as one text in which three characters that no path contains stand for what is
 //! not literal, so that a rule can compare it with a path from either end.
 
-use super::Reader;
+use super::{BACKTICK, Reader, restored};
 use rable::{Node, NodeKind};
 use std::borrow::Cow;
 
@@ -19,7 +19,7 @@ const SPLIT: char = '\u{4}';
 /// A text in which none of these stands already: to a shell they are letters like others, and here
 /// they would part a word, or make it one that nobody knows.
 pub(super) fn without_marks(text: &str) -> Cow<'_, str> {
-    let marks = [UNKNOWN, STAR, ONE, SPLIT];
+    let marks = [UNKNOWN, STAR, ONE, SPLIT, BACKTICK];
     match text.contains(marks) {
         true => Cow::from(text.replace(marks, "\u{5}")),
         false => Cow::from(text),
@@ -82,14 +82,20 @@ impl Reader {
                 return vec![Word::unknown()];
             }
         }
-        words.iter().flat_map(|text| text.split(SPLIT)).map(Word::plain).collect()
+        words
+            .iter()
+            .flat_map(|text| text.split(SPLIT))
+            .map(|text| Word::plain(&restored(text)))
+            .collect()
     }
 
     fn part(&mut self, part: &Node, value: &str, quotes: &mut Quotes) -> Vec<String> {
         let unknown = || vec![UNKNOWN.to_string()];
         match &part.kind {
             NodeKind::WordLiteral { value } => vec![unquoted(value, quotes)],
-            NodeKind::AnsiCQuote { decoded, .. } => vec![without_marks(decoded).into_owned()],
+            NodeKind::AnsiCQuote { decoded, .. } => {
+                vec![without_marks(&restored(decoded)).into_owned()]
+            }
             NodeKind::LocaleString { inner, .. } => {
                 self.embedded(inner);
                 if inner.contains(['$', '`']) {
@@ -185,7 +191,7 @@ fn unquoted(raw: &str, quotes: &mut Quotes) -> String {
             ('"', Quotes::Double) => *quotes = Quotes::Plain,
             ('\\', Quotes::Plain) => text.extend(letters.next().filter(|next| *next != '\n')),
             ('\\', Quotes::Double) => match letters.peek() {
-                Some('$' | '`' | '"' | '\\') => text.extend(letters.next()),
+                Some('$' | '`' | '"' | '\\' | &BACKTICK) => text.extend(letters.next()),
                 Some('\n') => drop(letters.next()),
                 _ => text.push('\\'),
             },

@@ -10,7 +10,7 @@ use ralph_core::guard::{self, Agent, PlanGate, Record, Ruling, Situation, Standi
 use ralph_core::ralplan::{self, Role, question};
 use ralph_core::reply::Reply;
 use ralph_core::state::{LoopState, PlanPhase, Ralplan};
-use ralph_io::{places, planning};
+use ralph_io::{places, planning, repository};
 use serde_json::Value;
 use std::path::Path;
 
@@ -88,6 +88,7 @@ fn ruling(
     let root = Path::new(&state.project_root).canonicalize()?;
     let places = places::gather(&call.home);
     let not_ours = not_its_question(call, plan);
+    let elsewhere = git_elsewhere(call, &root);
     let gate = PlanGate {
         awaiting_person: plan.phase == PlanPhase::AwaitingUserApproval,
         planner_writes: plan.phase == PlanPhase::PlannerPlanning,
@@ -95,6 +96,7 @@ fn ruling(
         plan_path: &plan.plan_path,
         plan_hash: &plan.plan_hash,
         gates_own_question: not_ours.as_deref().map_or(Ok(()), Err),
+        git_elsewhere: elsewhere.as_deref(),
         only_reads: guard::only_reads,
     };
     let situation = Situation {
@@ -118,6 +120,16 @@ fn ruling(
         Ruling::Allow => None,
         Ruling::Deny { rule, reason } => Some((reason, Record::of(&situation, &tool_call, rule))),
     })
+}
+
+/// The folder in which a command line would run git and that is not the project's own repository.
+fn git_elsewhere(call: &Call, root: &Path) -> Option<String> {
+    let line =
+        call.input.tool_input.command.as_deref().filter(|_| call.input.tool_name == "Bash")?;
+    let Some(folders) = guard::git_folders(line, &call.input.cwd) else {
+        return Some("a folder that is computed".to_owned());
+    };
+    folders.into_iter().find(|folder| !repository::is_one_with(root, Path::new(folder)))
 }
 
 /// Why this is not the question of the gate; none where it is, or is no question at all.

@@ -6,39 +6,48 @@
 use super::words::Said;
 use super::{Why, programs};
 
-/// These look, but for options that write a file or start a program: letters and long names.
+/// These look, but for the options in [`WRITING`], and for the letters beside them.
 const LOOK: &[(&str, &str, &[&str])] = &[
     ("annotate", "", &[]),
     ("blame", "", &[]),
-    ("cat-file", "", &["textconv", "filters"]),
+    ("cat-file", "", &["filters"]),
     ("check-attr", "", &[]),
     ("check-ignore", "", &[]),
+    ("check-mailmap", "", &[]),
+    ("check-ref-format", "", &[]),
     ("cherry", "", &[]),
     ("count-objects", "", &[]),
     ("describe", "", &[]),
-    ("diff", "", DIFF),
-    ("diff-files", "", DIFF),
-    ("diff-index", "", DIFF),
-    ("diff-tree", "", DIFF),
+    ("diff", "", &[]),
+    ("diff-files", "", &[]),
+    ("diff-index", "", &[]),
+    ("diff-tree", "", &[]),
     ("for-each-ref", "", &[]),
     ("grep", "O", &["open-files-in-pager"]),
-    ("log", "", DIFF),
+    ("log", "", &[]),
     ("ls-files", "", &[]),
     ("ls-tree", "", &[]),
     ("merge-base", "", &[]),
     ("name-rev", "", &[]),
-    ("range-diff", "", DIFF),
-    ("rev-list", "", DIFF),
+    ("range-diff", "", &[]),
+    ("rev-list", "", &[]),
     ("rev-parse", "", &[]),
-    ("shortlog", "", DIFF),
-    ("show", "", DIFF),
+    ("shortlog", "", &[]),
+    ("show", "", &[]),
     ("show-branch", "", &[]),
     ("show-ref", "", &[]),
     ("status", "", &[]),
-    ("whatchanged", "", DIFF),
+    ("var", "", &[]),
+    ("whatchanged", "", &[]),
 ];
 
-const DIFF: &[&str] = &["output", "ext-diff"];
+/// Options that write a file or start a program; refused of every command, since many read the options of
+/// others too: `git blame` those of `git diff`.
+const WRITING: &[&str] = &["output", "ext-diff", "textconv", "show-signature"];
+
+/// Settings of how something is shown, which may be given with `-c`.
+const SHOWING: [&str; 7] =
+    ["color.", "advice.", "core.quotepath=", "core.pager=cat", "log.", "column.", "diff.renames="];
 
 /// Options of a list of names, each whole or up to its `=`.
 const LISTING: [&str; 25] = [
@@ -103,7 +112,10 @@ pub(super) fn only_reads(arguments: &[Said]) -> Result<(), Why> {
         rest = match text {
             "-P" | "--no-pager" | "--no-optional-locks" | "--literal-pathspecs" => after,
             "-C" if after.first().is_some_and(|folder| !folder.many) => &after[1..],
-            "--version" => return Ok(()),
+            "-c" if after.first().and_then(Said::literal).is_some_and(only_shows) => &after[1..],
+            "--version" | "--help" | "-h" | "-v" => {
+                return if after.is_empty() { Ok(()) } else { refuse(word) };
+            }
             _ if text.starts_with('-') => return refuse(word),
             _ => return command(text, word, after),
         };
@@ -112,26 +124,60 @@ pub(super) fn only_reads(arguments: &[Said]) -> Result<(), Why> {
 
 fn command(name: &str, word: &Said, arguments: &[Said]) -> Result<(), Why> {
     let refuse = || Err(Why::Argument("git".to_owned(), shown(word, arguments)));
+    // These formats check a signature, by a program.
+    let verifies = |word: &&Said| word.text.contains("%G") || word.text.contains("(signature");
+    if let Some(word) = arguments.iter().find(verifies) {
+        return Err(Why::Argument(format!("git {name}"), word.shown()));
+    }
+    // For all commands, before anything else is known of their options.
+    let is_writing = |text: &str| {
+        let stem = text.strip_prefix("--").map(|text| text.split('=').next().unwrap_or(text));
+        stem.is_some_and(|stem| {
+            !stem.is_empty() && WRITING.iter().any(|option| option.starts_with(stem))
+        })
+    };
+    if let Some(word) = arguments.iter().find(|word| is_writing(&word.text)) {
+        return Err(Why::Argument(format!("git {name}"), word.shown()));
+    }
     if let Some((_, letters, long)) = LOOK.iter().find(|(known, ..)| *known == name) {
-        return programs::without_options(&format!("git {name}"), arguments, letters, long);
+        let long = [WRITING, long].concat();
+        return programs::without_options(&format!("git {name}"), arguments, letters, &long);
     }
     let texts: Option<Vec<&str>> = arguments.iter().map(Said::literal).collect();
     let Some(texts) = texts else { return refuse() };
     let looks = match (name, &texts[..]) {
         ("branch" | "tag", words) => lists(name, words),
         ("stash", ["show", ..]) => {
-            return programs::without_options("git stash show", &arguments[1..], "", DIFF);
+            return programs::without_options("git stash show", &arguments[1..], "", WRITING);
         }
         ("stash", ["list", ..]) => {
-            return programs::without_options("git stash list", &arguments[1..], "", DIFF);
+            return programs::without_options("git stash list", &arguments[1..], "", WRITING);
         }
-        ("reflog", [] | ["show", ..]) => {
-            let rest = arguments.get(1..).unwrap_or_default();
-            return programs::without_options("git reflog show", rest, "", DIFF);
+        ("reflog", ["expire" | "delete" | "drop" | "write", ..]) => false,
+        ("reflog", _) => {
+            return programs::without_options("git reflog", arguments, "", WRITING);
         }
+        ("submodule", words) => {
+            let rest = words.strip_prefix(&["status"]).unwrap_or(words);
+            (words.is_empty() || words.first() == Some(&"status"))
+                && rest.iter().all(|word| {
+                    matches!(*word, "--cached" | "--recursive" | "--") || !word.starts_with('-')
+                })
+        }
+        ("symbolic-ref", [name] | ["--short" | "-q" | "--quiet", name]) => !name.starts_with('-'),
+        ("notes" | "bisect" | "sparse-checkout" | "rerere", words) => {
+            matches!(
+                (name, words),
+                ("notes", [] | ["list" | "show", ..])
+                    | ("bisect", ["log"])
+                    | ("sparse-checkout", ["list"])
+                    | ("rerere", ["status" | "diff"])
+            ) && words.iter().all(|word| !word.starts_with('-'))
+        }
+        ("help", []) => true,
         ("worktree", ["list"] | ["list", "--porcelain" | "-v" | "--verbose"]) => true,
         // `show NAME` asks the other side.
-        ("remote", [] | ["-v"] | ["show"] | ["show", "-n", _]) => true,
+        ("remote", [] | ["-v" | "--verbose"] | ["show"] | ["show", "-n", _]) => true,
         ("remote", ["get-url", name]) => !name.starts_with('-'),
         ("config", words) => reads_config(words),
         ("version", []) => true,
@@ -151,6 +197,10 @@ fn lists(name: &str, words: &[&str]) -> bool {
     let is_tag = name == "tag";
     let known = |word: &str| {
         LISTING.contains(&stem(word).as_str())
+            || !is_tag
+                && word.strip_prefix('-').is_some_and(|letters| {
+                    !letters.is_empty() && letters.bytes().all(|letter| b"arv".contains(&letter))
+                })
             || is_tag
                 && (word == "-l"
                     || word == "-n"
@@ -166,7 +216,31 @@ fn lists(name: &str, words: &[&str]) -> bool {
     })
 }
 
+fn only_shows(setting: &str) -> bool {
+    let small = setting.to_ascii_lowercase();
+    let is_shown = |known: &&str| match known.ends_with(['.', '=']) {
+        true => small.starts_with(*known),
+        false => small == **known,
+    };
+    SHOWING.iter().any(|known| is_shown(&known)) && !small.contains("signature")
+}
+
 fn reads_config(words: &[&str]) -> bool {
+    let is_key = |word: &str| {
+        word.contains('.')
+            && word.bytes().all(|b| b.is_ascii_alphanumeric() || b"._-/".contains(&b))
+            && !word.starts_with('-')
+    };
+    let places = ["--global", "--local", "--system", "--worktree"];
+    match words {
+        [key] | ["get", key] if is_key(key) => return true,
+        [place, key] if places.contains(place) && is_key(key) => return true,
+        ["list"] => return true,
+        ["-f" | "--file", file, rest @ ..] if !file.starts_with('-') => {
+            return reads_config(rest);
+        }
+        _ => {}
+    }
     let reads = matches!(words.first(), Some(first) if READS_CONFIG.contains(first));
     let acts = words
         .iter()

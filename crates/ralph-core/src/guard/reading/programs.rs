@@ -1,18 +1,15 @@
 //! The programs that only read, and of some of them the options with which they do more.
 //!
 //! A program comes onto a list only after its manual was read for options that write a file or start
-//! a program. `awk`, `perl`, `python`, `make`, `less` and the like are left out: what they are given
-//! is a program.
+//! a program. `perl`, `python`, `make` and the like are left out: what they are given is a program.
 
 use super::words::Said;
-use super::{Why, git, sed, special, wrappers};
+use super::{At, Why, awk, git, sed, special, tools, wrappers};
 
 /// These only read, whatever they are given.
-const READ_ALL: [&str; 77] = [
+const READ_ALL: [&str; 107] = [
     ":",
-    "arch",
     "b2sum",
-    "base64",
     "basename",
     "cat",
     "cd",
@@ -27,22 +24,18 @@ const READ_ALL: [&str; 77] = [
     "dirs",
     "du",
     "echo",
-    "egrep",
     "expand",
     "expr",
     "false",
-    "fgrep",
     "fmt",
     "fold",
     "free",
     "getconf",
-    "grep",
     "groups",
     "head",
     "hexdump",
     "id",
     "join",
-    "jq",
     "locale",
     "ls",
     "lscpu",
@@ -86,11 +79,48 @@ const READ_ALL: [&str; 77] = [
     "hd",
     "shasum",
     "md5",
+    "apropos",
+    "bzcat",
+    "cal",
+    "diff3",
+    "factor",
+    "findmnt",
+    "getent",
+    "host",
+    "gzcat",
+    "iostat",
+    "last",
+    "logname",
+    "look",
+    "lsblk",
+    "lsmod",
+    "lspci",
+    "lsusb",
+    "lzcat",
+    "netstat",
+    "numfmt",
+    "pidof",
+    "pmap",
+    "pr",
+    "pstree",
+    "tokei",
+    "tput",
+    "tty",
+    "users",
+    "vmstat",
+    "w",
+    "whatis",
+    "who",
+    "xzcat",
+    "zcat",
+    "zcmp",
+    "zdiff",
 ];
 
 /// These read too, but for the options listed: a letter each, and the long ones, of which every
 /// beginning counts.
 const READ_BUT: &[(&str, &str, &[&str])] = &[
+    ("exa", "", &[]),
     ("eza", "", &[]),
     ("fd", "xX", &["exec", "exec-batch"]),
     ("fdfind", "xX", &["exec", "exec-batch"]),
@@ -98,13 +128,102 @@ const READ_BUT: &[(&str, &str, &[&str])] = &[
     ("rg", "", &["pre", "hostname-bin"]),
     ("sort", "o", &["output", "compress-program"]),
     ("tree", "oR", &["output"]),
-    ("yq", "is", &["inplace", "split-exp", "split-exp-file"]),
+    ("shuf", "o", &["output"]),
+    ("zstdcat", "oD", &["output-dir-flat", "output-dir-mirror", "rm"]),
+];
+
+/// These read whatever they are given, but for options that some builds of them have. A word that is computed
+/// counts as an operand: on most systems nothing that it could become writes.
+const READ_UNLESS: &[(&str, &str, &[&str])] = &[
+    ("base64", "o", &["output"]),
+    ("egrep", "", UGREP),
+    ("fgrep", "", UGREP),
+    ("grep", "", UGREP),
+    ("jq", "i", &["in-place"]),
+    ("nm", "", &["plugin"]),
+    ("objdump", "", &["plugin"]),
+    ("readelf", "", &["plugin"]),
+    ("size", "", &["plugin"]),
+    ("zegrep", "", UGREP),
+    ("zfgrep", "", UGREP),
+    ("zgrep", "", UGREP),
+];
+
+const UGREP: &[&str] = &["config", "filter", "pager", "query", "save-config", "view"];
+
+/// These take only the options listed: letters, and long names without a value or with one after `=`.
+const READ_WITH: &[(&str, &str, &[&str])] = &[
+    (
+        "bat",
+        "nApPA",
+        &[
+            "color",
+            "decorations",
+            "highlight-line",
+            "list-languages",
+            "list-themes",
+            "show-all",
+            "language",
+            "line-range",
+            "number",
+            "paging",
+            "plain",
+            "style",
+            "theme",
+        ],
+    ),
+    (
+        "batcat",
+        "nApPA",
+        &[
+            "color",
+            "decorations",
+            "highlight-line",
+            "list-languages",
+            "list-themes",
+            "show-all",
+            "language",
+            "line-range",
+            "number",
+            "paging",
+            "plain",
+            "style",
+            "theme",
+        ],
+    ),
+    ("less", "0123456789EFGIJMNRSXegimnqrs", &[]),
+    ("more", "0123456789cdeflpsu", &[]),
+    (
+        "yq",
+        "CMNPSYacejnry",
+        &[
+            "arg",
+            "color-output",
+            "compact-output",
+            "exit-status",
+            "input-format",
+            "join-output",
+            "no-colors",
+            "no-doc",
+            "null-input",
+            "output-format",
+            "prettyPrint",
+            "raw-output",
+            "sort-keys",
+            "tojson",
+            "unwrapScalar",
+            "xml-output",
+            "yaml-output",
+        ],
+    ),
+    ("zless", "0123456789EFGIJMNRSXegimnqrs", &[]),
+    ("zmore", "", &[]),
 ];
 
 const SYSTEM: [&str; 3] = ["/bin/", "/usr/bin/", "/usr/local/bin/"];
 
 /// Ok when this command only reads.
-pub(super) fn only_read(words: &[Said], depth: usize) -> Result<(), Why> {
+pub(super) fn only_read(words: &[Said], at: At) -> Result<(), Why> {
     let Some((first, arguments)) = words.split_first() else { return Ok(()) };
     let name = first.literal().ok_or(Why::ComputedName)?;
     let name = SYSTEM.iter().find_map(|folder| name.strip_prefix(folder)).unwrap_or(name);
@@ -114,21 +233,36 @@ pub(super) fn only_read(words: &[Said], depth: usize) -> Result<(), Why> {
     if READ_ALL.contains(&name) {
         return Ok(());
     }
+    let texts: Vec<Option<&str>> = arguments.iter().map(Said::literal).collect();
+    if tools::is_version(name, &texts) {
+        return Ok(());
+    }
+    if let Some((_, letters, long)) = READ_UNLESS.iter().find(|(known, ..)| *known == name) {
+        let options = arguments.iter().take_while(|word| word.literal() != Some("--"));
+        return options
+            .filter(|word| word.literal().is_some_and(|text| text.starts_with('-')))
+            .try_for_each(|word| is_other_option(name, word, letters, long));
+    }
+    if let Some((_, letters, long)) = READ_WITH.iter().find(|(known, ..)| *known == name) {
+        return with_options(name, arguments, letters, long);
+    }
     if let Some((_, letters, long)) = READ_BUT.iter().find(|(known, ..)| *known == name) {
         return without_options(name, arguments, letters, long);
     }
     match name {
+        "awk" | "gawk" | "mawk" | "nawk" | "original-awk" => awk::only_reads(name, arguments),
         "git" => git::only_reads(arguments),
         "sed" => sed::only_reads(arguments),
-        "find" => special::find(arguments, depth),
+        "find" => special::find(arguments, at),
         "ralph" => special::ralph(arguments),
         "[" | "test" => special::test(arguments),
         "printf" => special::printf(arguments),
         "read" => special::read(arguments),
-        "set" | "date" | "tar" | "unzip" | "uniq" | "xxd" | "exit" | "return" | "break"
-        | "continue" | "shift" => special::by_words(name, arguments),
+        "set" if !arguments.is_empty() => special::by_words(name, arguments),
+        "date" | "tar" | "unzip" | "uniq" | "xxd" | "exit" | "return" | "break" | "continue"
+        | "shift" => special::by_words(name, arguments),
         "." | "source" => Err(Why::Script(name.to_owned())),
-        _ => wrappers::only_read(name, arguments, depth),
+        _ => wrappers::only_read(name, arguments, at),
     }
 }
 
@@ -149,6 +283,40 @@ pub(super) fn without_options(
             is_other_option(name, word, letters, long)?;
         }
         before = Some(word);
+    }
+    Ok(())
+}
+
+/// Ok when only these options are given.
+fn with_options(name: &str, arguments: &[Said], letters: &str, long: &[&str]) -> Result<(), Why> {
+    let mut rest = arguments.iter();
+    while let Some(word) = rest.next() {
+        if word.is_operand() {
+            // Commands of a pager begin with `+`, and `bat cache` writes.
+            if word.text.starts_with('+') || name.starts_with("bat") && word.text == "cache" {
+                return Err(Why::Argument(name.to_owned(), word.shown()));
+            }
+            continue;
+        }
+        let Some(text) = word.literal() else {
+            return Err(Why::Computed(name.to_owned(), word.shown()));
+        };
+        let is_known = match text.strip_prefix("--") {
+            Some("") => return Ok(()),
+            Some(option) => long.contains(&option.split('=').next().unwrap_or(option)),
+            // The formats of one `yq`; to the other these are no options.
+            None if name == "yq" && matches!(text, "-o" | "-p") => {
+                rest.next().is_some_and(Said::is_operand)
+            }
+            None if name == "yq" && (text.starts_with("-o=") || text.starts_with("-p=")) => true,
+            None if name.starts_with("bat") && matches!(text, "-r" | "-l") => {
+                rest.next().is_some_and(Said::is_operand)
+            }
+            None => text[1..].chars().all(|letter| letters.contains(letter)),
+        };
+        if !is_known {
+            return Err(Why::Argument(name.to_owned(), word.shown()));
+        }
     }
     Ok(())
 }

@@ -22,15 +22,16 @@ pub(super) fn only_reads(arguments: &[Said]) -> Result<(), Why> {
                 operands.extend(rest);
                 break;
             }
-            "-quiet" | "-silent" | "-regexp-extended" | "-null-data" | "-separate" => {}
+            "-quiet" | "-silent" | "-regexp-extended" | "-null-data" | "-separate" | "-posix"
+            | "-unbuffered" => {}
             "-sandbox" => in_sandbox = true,
             _ if option.starts_with("-expression=") => {
                 scripts
                     .push(Said { text: option["-expression=".len()..].to_owned(), ..word.clone() });
             }
-            _ if option.bytes().all(|letter| b"nErsz".contains(&letter)) => {}
+            _ if option.bytes().all(|letter| b"nErsuz".contains(&letter)) => {}
             _ if option.ends_with('e')
-                && option[..option.len() - 1].bytes().all(|letter| b"nErsz".contains(&letter)) =>
+                && option[..option.len() - 1].bytes().all(|letter| b"nErsuz".contains(&letter)) =>
             {
                 scripts.extend(rest.next().cloned());
             }
@@ -88,6 +89,11 @@ fn statement(letters: &mut Peekable<Chars<'_>>) -> Option<()> {
         }
         Some('q' | 'Q') => {
             skip(letters, " 0123456789");
+            end(letters)
+        }
+        Some(':' | 'b' | 't' | 'T') => {
+            skip(letters, " ");
+            while letters.next_if(|l| l.is_ascii_alphanumeric() || *l == '_').is_some() {}
             end(letters)
         }
         Some(command @ ('s' | 'y')) => {

@@ -1,7 +1,7 @@
 //! Commands that need more than a list of options.
 
 use super::words::{self, Said};
-use super::{Why, programs, variables};
+use super::{At, Fed, Why, programs, variables};
 use crate::shell::UNKNOWN;
 use rable::{Node, NodeKind};
 
@@ -13,57 +13,74 @@ fn computed(name: &str, word: &Said) -> Why {
     Why::Computed(name.to_owned(), word.shown())
 }
 
-const FIND_CHANGES: [&str; 8] =
-    ["-delete", "-execdir", "-fls", "-fprint", "-fprint0", "-fprintf", "-ok", "-okdir"];
+/// Tests and actions that change nothing, without a value.
+const FIND_PLAIN: &str = "! ( ) , -a -and -d -daystart -depth -empty -executable -false -follow \
+    -ignore_readdir_race -ls -mount -nogroup -noleaf -noignore_readdir_race -not -nouser -nowarn -o -or \
+    -print -print0 -prune -quit -readable -true -warn -writable -xdev -E -H -L -P -X -s -x --help \
+    --version -version -help";
 
-/// Tests with one value each, on every system.
-const FIND_VALUED: [&str; 18] = [
-    "-group",
-    "-ilname",
-    "-iname",
-    "-ipath",
-    "-iregex",
-    "-lname",
-    "-maxdepth",
-    "-mindepth",
-    "-mmin",
-    "-mtime",
-    "-name",
-    "-newer",
-    "-path",
-    "-perm",
-    "-regex",
-    "-size",
-    "-type",
-    "-user",
-];
+/// Tests with one value each.
+const FIND_VALUED: &str = "-amin -anewer -atime -cmin -cnewer -context -ctime -fstype -gid -group -ilname \
+    -iname -inum -ipath -iregex -iwholename -links -lname -maxdepth -mindepth -mmin -mtime -name \
+    -newer -path -perm -printf -regex -regextype -samefile -size -type -uid -used -user -wholename \
+    -xtype";
 
-pub(super) fn find(arguments: &[Said], depth: usize) -> Result<(), Why> {
-    let changes = |word: &&Said| FIND_CHANGES.contains(&word.text.as_str());
-    if let Some(word) = arguments.iter().find(changes) {
-        return Err(refused("find", word));
-    }
-    let mut rest = arguments;
+fn is_in(list: &str, text: &str) -> bool {
+    list.split_ascii_whitespace().any(|known| known == text)
+}
+
+pub(super) fn find(arguments: &[Said], at: At) -> Result<(), Why> {
+    let (mut rest, mut is_start) = (arguments, true);
     while let Some((word, after)) = rest.split_first() {
         rest = after;
+        let is_newer = |text: &str| {
+            text.len() == 8
+                && text.starts_with("-newer")
+                && text[6..].bytes().all(|b| b"aBcmt".contains(&b))
+        };
         match word.literal() {
-            Some("-exec") => rest = executed(after, depth)?,
-            Some(text) if FIND_VALUED.contains(&text) => {
+            Some("-exec") => (rest, is_start) = (executed(after, at)?, false),
+            Some(text) if is_in(FIND_VALUED, text) || is_newer(text) => {
                 let value = after.first();
                 if let Some(value) = value.filter(|value| value.many) {
                     return Err(computed("find", value));
                 }
-                rest = after.get(1..).unwrap_or_default();
+                (rest, is_start) = (after.get(1..).unwrap_or_default(), false);
             }
+            Some("-H" | "-L" | "-P") => {}
+            Some(text) if is_in(FIND_PLAIN, text) => is_start = false,
+            Some(text) if is_start && !text.starts_with('-') => {}
+            None if is_start && word.is_operand() => {}
             None if !word.is_operand() => return Err(computed("find", word)),
-            _ => {}
+            _ => return Err(refused("find", word)),
         }
     }
     Ok(())
 }
 
+/// What a command of a pipeline prints, for an `xargs` after it.
+pub(super) fn prints(node: &Node, fed: Fed) -> Fed {
+    let NodeKind::Command { words, .. } = &node.kind else { return Fed::Text };
+    let texts: Vec<&str> = words
+        .iter()
+        .map(|word| match &word.kind {
+            NodeKind::Word { value, .. } => value.as_str(),
+            _ => "",
+        })
+        .collect();
+    let has = |option: &str| texts.contains(&option);
+    match texts[..] {
+        ["find", ..] if has("-exec") || has("-printf") => Fed::Text,
+        ["find", ..] if has("-print0") => Fed::Paths,
+        ["find" | "fd" | "fdfind" | "ls", ..] | ["git", "ls-files" | "ls-tree", ..] => Fed::Names,
+        ["grep" | "rg", ..] if has("-l") || has("-rl") || has("--files") => Fed::Names,
+        ["head" | "tail" | "sort" | "uniq", ..] => fed,
+        _ => Fed::Text,
+    }
+}
+
 /// The command of an `-exec`, up to its end; what follows is returned.
-fn executed(words: &[Said], depth: usize) -> Result<&[Said], Why> {
+fn executed(words: &[Said], at: At) -> Result<&[Said], Why> {
     let text = |at: usize| words.get(at).and_then(Said::literal);
     let ends =
         |at: &usize| text(*at) == Some(";") || text(*at) == Some("+") && text(at - 1) == Some("{}");
@@ -73,9 +90,11 @@ fn executed(words: &[Said], depth: usize) -> Result<&[Said], Why> {
         if word.text == "-exec" {
             return Err(refused("find", word));
         }
-        word.text = word.text.replace("{}", &UNKNOWN.to_string());
+        // It begins with a start point of the `find`, and none of these is an option.
+        let place = if word.text.starts_with("{}") { "./" } else { "" };
+        word.text = format!("{place}{}", word.text.replace("{}", &UNKNOWN.to_string()));
     }
-    programs::only_read(&inner, depth)?;
+    programs::only_read(&inner, At { fed: Fed::Text, ..at })?;
     Ok(&words[end + 1..])
 }
 
@@ -174,14 +193,37 @@ pub(super) fn condition(node: &Node) -> Result<(), Why> {
     }
 }
 
-/// `-v` assigns, and evaluates the name that it assigns to.
+/// `-v` assigns, and evaluates the name that it assigns to; `%n` assigns to an argument.
 pub(super) fn printf(arguments: &[Said]) -> Result<(), Why> {
-    match arguments.first() {
-        Some(first) if !first.is_operand() && first.literal() != Some("--") => {
-            Err(computed("printf", first))
-        }
-        _ => Ok(()),
+    let rest = match arguments.first().map(|first| (first, first.literal())) {
+        Some((_, Some("--"))) => &arguments[1..],
+        Some((first, _)) if !first.is_operand() => return Err(computed("printf", first)),
+        _ => arguments,
+    };
+    match rest {
+        [] => Ok(()),
+        [format, ..] if format.literal().is_some_and(|text| !counts(text)) => Ok(()),
+        [format] if !format.many => Ok(()),
+        [format, ..] => Err(refused("printf", format)),
     }
+}
+
+/// True for a format with `%n`.
+fn counts(format: &str) -> bool {
+    let mut pieces = format.split('%').skip(1);
+    while let Some(piece) = pieces.next() {
+        let rest = piece.trim_start_matches(|letter: char| {
+            letter.is_ascii_digit() || "-+ #'*.$hlLjzt\\".contains(letter)
+        });
+        if rest.starts_with('n') {
+            return true;
+        }
+        // `%%` is a sign of its own.
+        if piece.is_empty() {
+            pieces.next();
+        }
+    }
+    false
 }
 
 /// The names that it sets must be names.
@@ -205,7 +247,11 @@ pub(super) fn by_words(name: &str, arguments: &[Said]) -> Result<(), Why> {
     let known = match name {
         "date" => dated(arguments),
         "uniq" => single(arguments, &["-f", "-s", "-w"]),
-        "xxd" => single(arguments, &["-c", "-g", "-l", "-s"]) && !has(arguments, "-r"),
+        // Options and operands in any order: the second operand is written.
+        "xxd" => {
+            let valued = ["-c", "-g", "-l", "-s", "-o", "-n", "-cols", "-len", "-seek"];
+            single(arguments, &valued) && !has(arguments, "-r")
+        }
         _ => texts.as_deref().is_some_and(|texts| match (name, texts) {
             ("set", words) => words.iter().all(|word| {
                 matches!(
@@ -232,7 +278,9 @@ pub(super) fn by_words(name: &str, arguments: &[Said]) -> Result<(), Why> {
                     && !file.contains(':')
                     && [file].into_iter().chain(members).all(|word| !word.starts_with('-'))
             }
-            ("unzip", ["-l", files @ ..]) => files.iter().all(|word| !word.starts_with('-')),
+            ("unzip", ["-l" | "-v" | "-p" | "-c" | "-t" | "-Z1", files @ ..]) => {
+                files.iter().all(|word| !word.starts_with('-'))
+            }
             ("exit" | "return" | "break" | "continue" | "shift", []) => true,
             ("exit" | "return" | "break" | "continue" | "shift", [number]) => {
                 number.bytes().all(|byte| byte.is_ascii_digit())
@@ -259,6 +307,8 @@ fn single(arguments: &[Said], valued: &[&str]) -> bool {
     while let Some(word) = rest.next() {
         match word.literal() {
             Some(text) if valued.contains(&text) => drop(rest.next()),
+            // After an operand an option is the file that is written, at least on some systems.
+            _ if files > 0 => return false,
             Some("--") => return false,
             Some(text) if text.starts_with('-') && text.len() > 1 => {}
             _ if word.many || !word.is_operand() && word.literal() != Some("-") => return false,
@@ -275,7 +325,9 @@ fn dated(arguments: &[Said]) -> bool {
         let text = word.text.as_str();
         let is_fine = match text {
             "-u" | "-R" | "--utc" => true,
-            "-d" | "-r" | "--date" | "--reference" => rest.next().is_some_and(|value| !value.many),
+            "-d" | "-r" | "--date" | "--reference" | "--rfc-3339" => {
+                rest.next().is_some_and(|value| !value.many)
+            }
             _ => {
                 let starts = ["+", "-I", "--iso-8601", "--rfc-3339", "--date=", "--reference="];
                 !word.many && starts.iter().any(|start| text.starts_with(start))

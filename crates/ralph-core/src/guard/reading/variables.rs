@@ -4,13 +4,30 @@ use super::Why;
 
 /// Names and parts of names that choose programs, libraries, settings or what the shell does. Broad on
 /// purpose: a line that reads can do without any of them.
-const BEGINNINGS: [&str; 17] = [
-    "BASH", "CLAUDE", "DYLD_", "ENV", "FPATH", "GIT", "GREP_", "HIST", "JAVA", "LD_", "NODE",
-    "PERL", "PS", "PYTHON", "RALPH", "RUBY", "SSH",
+const BEGINNINGS: &[&str] = &[
+    "ANDROID", "AWK", "AWS", "BASH", "BUN", "BUNDLE", "CARGO", "CLAUDE", "COMPOSE", "CONDA",
+    "COREPACK", "DENO", "DOCKER", "DOTNET", "DYLD_", "ENV", "FPATH", "GEM", "GH_", "GIT", "GREP_",
+    "GZIP", "HIST", "JAVA", "JDK", "JVM", "KUBE", "LD_", "MAKE", "MAVEN", "MVN", "NODE", "NPM",
+    "OLDPWD", "PERL", "PIP", "POETRY", "PWD", "PYTHON", "RALPH", "RIPGREP", "RUBY", "RUST", "SSH",
+    "SYSTEMD", "TMUX", "VIRTUAL", "YARN", "ZDOT",
 ];
-const PARTS: [&str; 15] = [
+/// Whole names, or beginnings up to `_`.
+const SHORT: [&str; 11] = [
+    "BAT",
+    "GO",
+    "GOBIN",
+    "GOENV",
+    "GOFLAGS",
+    "GOPROXY",
+    "GOROOT",
+    "GOTOOLCHAIN",
+    "MAN",
+    "TERMINFO",
+    "UV",
+];
+const PARTS: [&str; 16] = [
     "CMD", "COMMAND", "CONFIG", "EDITOR", "HOME", "HOOK", "LESS", "OPT", "PAGER", "PATH", "PROMPT",
-    "PROXY", "SHELL", "VISUAL", "XDG",
+    "POSIX", "PROXY", "SHELL", "VISUAL", "XDG",
 ];
 
 /// Numbers to a shell: what is assigned to them is arithmetic, which runs what it finds in an index.
@@ -33,6 +50,14 @@ pub(super) fn may_be_set(name: &str) -> Result<(), Why> {
     let chooses = !is_small
         && (BEGINNINGS.iter().any(|start| upper.starts_with(start))
             || PARTS.iter().any(|part| upper.contains(part)))
+        || !is_small
+            && (upper.starts_with("PS")
+                || SHORT.iter().any(|short| {
+                    upper
+                        .strip_prefix(short)
+                        .is_some_and(|rest| rest.is_empty() || rest.starts_with('_'))
+                }))
+        || name.starts_with("npm_")
         || NUMBERS.contains(&name)
         || name.ends_with("_proxy");
     match is_name && !chooses {

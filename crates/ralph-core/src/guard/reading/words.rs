@@ -3,8 +3,8 @@
 //! A text in which the parser left anything that a shell would expand is refused: where two parsers
 //! may disagree, nothing is known.
 
-use super::{Why, node};
-use crate::shell::UNKNOWN;
+use super::{At, Fed, Why, node};
+use crate::shell::{BACKTICK, UNKNOWN, restored};
 use rable::{Node, NodeKind};
 
 /// A word after quote removal.
@@ -64,10 +64,11 @@ enum Quotes {
 }
 
 /// Reads one word; what it substitutes has to read only.
-pub(super) fn read(word: &Node, depth: usize) -> Result<Said, Why> {
+pub(super) fn read(word: &Node, at: At) -> Result<Said, Why> {
     let NodeKind::Word { parts, .. } = &word.kind else {
         return Err(Why::Construct("this word"));
     };
+    let at = At { fed: Fed::Text, ..at };
     let (mut said, mut quotes) = (Said::default(), Quotes::None);
     let mut after_variable = false;
     for part in parts {
@@ -78,7 +79,7 @@ pub(super) fn read(word: &Node, depth: usize) -> Result<Said, Why> {
             }
             literal(value, &mut quotes, &mut said)?;
         } else {
-            expansion(part, quotes, &mut said, depth)?;
+            expansion(part, quotes, &mut said, at)?;
         }
         after_variable = matches!(part.kind, NodeKind::ParamExpansion { .. });
     }
@@ -88,7 +89,7 @@ pub(super) fn read(word: &Node, depth: usize) -> Result<Said, Why> {
     }
 }
 
-fn expansion(part: &Node, quotes: Quotes, said: &mut Said, depth: usize) -> Result<(), Why> {
+fn expansion(part: &Node, quotes: Quotes, said: &mut Said, at: At) -> Result<(), Why> {
     match &part.kind {
         NodeKind::AnsiCQuote { content, decoded } => {
             // Of the escapes only those are taken on which all shells agree.
@@ -103,23 +104,28 @@ fn expansion(part: &Node, quotes: Quotes, said: &mut Said, depth: usize) -> Resu
             if quotes == Quotes::Double {
                 return Err(Why::Unreadable);
             }
-            said.text.push_str(decoded);
+            said.text.push_str(&restored(decoded));
         }
         NodeKind::ParamExpansion { param, op, arg } => {
             parameter(param, op.as_deref(), arg.as_deref())?;
             match param.as_str() {
                 "?" | "#" | "$" | "!" if op.is_none() => said.text.push('0'),
                 "@" | "*" => said.add_unknown(Quotes::None),
+                // A path from the root, which no line may set.
+                "PWD" | "HOME" if op.is_none() => {
+                    said.text.push('/');
+                    said.add_unknown(if param == "HOME" { Quotes::Double } else { quotes });
+                }
                 _ => said.add_unknown(quotes),
             }
         }
         NodeKind::ParamLength { param } if is_name(param) => said.text.push('0'),
         NodeKind::CommandSubstitution { command, brace: false } => {
-            node(command, depth)?;
+            node(command, at)?;
             said.add_unknown(quotes);
         }
         NodeKind::ProcessSubstitution { command, .. } => {
-            node(command, depth)?;
+            node(command, at)?;
             said.text.push_str("/dev/fd/");
             said.text.push(UNKNOWN);
         }
@@ -143,6 +149,12 @@ fn expansion(part: &Node, quotes: Quotes, said: &mut Said, depth: usize) -> Resu
 /// `$x`, `${x}` and the forms that neither assign nor expand a second time: `${x@P}`, `${!x}`, an
 /// index and an offset (which are arithmetic) can run commands that a value holds.
 fn parameter(param: &str, op: Option<&str>, arg: Option<&str>) -> Result<(), Why> {
+    let is_number = |arg: &str| {
+        !arg.is_empty() && arg.bytes().all(|byte| byte.is_ascii_digit() || b" :-".contains(&byte))
+    };
+    if op == Some(":") && is_name(param) && arg.is_some_and(is_number) {
+        return Ok(());
+    }
     let is_known = match op {
         None => arg.is_none(),
         Some(op) => matches!(
@@ -213,23 +225,29 @@ fn literal(raw: &str, quotes: &mut Quotes, said: &mut Said) -> Result<(), Why> {
             ('"', Quotes::Double) => *quotes = Quotes::None,
             ('\\', Quotes::None) => match letters.next() {
                 Some('\n') => {}
+                Some(BACKTICK) => said.text.push('`'),
                 Some(next) => said.text.push(next),
                 None => return Err(Why::Unreadable),
             },
             ('\\', Quotes::Double) => match letters.peek() {
-                Some('$' | '`' | '"' | '\\') => said.text.extend(letters.next()),
+                Some('$' | '"' | '\\') => said.text.extend(letters.next()),
+                Some(&BACKTICK) => {
+                    letters.next();
+                    said.text.push('`');
+                }
                 Some('\n') => drop(letters.next()),
                 _ => said.text.push('\\'),
             },
             ('\'', Quotes::None) => loop {
                 match letters.next() {
                     Some('\'') => break,
+                    Some(BACKTICK) => said.text.push('`'),
                     Some(next) => said.text.push(next),
                     None => return Err(Why::Unreadable),
                 }
             },
             // The parser saw no expansion where a shell may.
-            ('`', _) => return Err(Why::Unreadable),
+            ('`' | BACKTICK, _) => return Err(Why::Unreadable),
             ('$', _) => match letters.peek() {
                 Some(next) if next.is_alphanumeric() || "_([{@*#?-$!".contains(*next) => {
                     return Err(Why::Unreadable);

@@ -1,16 +1,16 @@
 //! Programs that start another: allowed as far as that one reads.
 
 use super::words::Said;
-use super::{Why, programs, script, variables};
+use super::{At, Fed, Why, programs, script, tools, variables};
 use crate::shell::UNKNOWN;
 
 const SHELLS: [&str; 7] = ["ash", "bash", "dash", "ksh", "mksh", "sh", "zsh"];
 
-pub(super) fn only_read(name: &str, arguments: &[Said], depth: usize) -> Result<(), Why> {
+pub(super) fn only_read(name: &str, arguments: &[Said], at: At) -> Result<(), Why> {
     let inner = match name {
-        _ if SHELLS.contains(&name) => return shell(name, arguments, depth),
+        _ if SHELLS.contains(&name) => return shell(name, arguments, at),
         "env" => env(arguments)?,
-        "xargs" => return programs::only_read(&fed(arguments)?, depth),
+        "xargs" => return programs::only_read(&fed(arguments, at)?, At { fed: Fed::Text, ..at }),
         "timeout" => {
             let options = ["-k", "-s", "--kill-after", "--signal"];
             let flags = ["--foreground", "--preserve-status", "-v", "--verbose"];
@@ -33,9 +33,9 @@ pub(super) fn only_read(name: &str, arguments: &[Said], depth: usize) -> Result<
             Some("-v" | "-V") => return Ok(()),
             _ => after_options(name, arguments, &[], &["-p"])?,
         },
-        _ => return Err(Why::Program(name.to_owned())),
+        _ => return tools::only_shows(name, arguments),
     };
-    programs::only_read(inner, depth)
+    programs::only_read(inner, at)
 }
 
 /// What follows the options of a wrapper; one that is not listed is refused.
@@ -88,7 +88,7 @@ fn env(arguments: &[Said]) -> Result<&[Said], Why> {
 }
 
 /// The command of `xargs`, with what is put into it.
-fn fed(arguments: &[Said]) -> Result<Vec<Said>, Why> {
+fn fed(arguments: &[Said], at: At) -> Result<Vec<Said>, Why> {
     let valued = ["-n", "-P", "-L", "-s", "-d", "-I", "--max-args", "--max-procs", "--delimiter"];
     let flags = [
         "-0",
@@ -97,6 +97,11 @@ fn fed(arguments: &[Said]) -> Result<Vec<Said>, Why> {
         "-x",
         "-I{}",
         "-I%",
+        "-I@",
+        "-n1",
+        "-L1",
+        "-0rn1",
+        "-rn1",
         "-0n1",
         "-r0",
         "-0r",
@@ -124,16 +129,29 @@ fn fed(arguments: &[Said]) -> Result<Vec<Said>, Why> {
             }
         }
         None if inner.is_empty() => {}
-        None => inner.push(Said::unknowns()),
+        None => {
+            let by_nul = options.iter().filter_map(Said::literal).any(|text| {
+                text == "--null"
+                    || text.starts_with('-') && !text.starts_with("--") && text.contains('0')
+            });
+            let is_path = match at.fed {
+                Fed::Text => false,
+                // The one option of `file` that writes is refused elsewhere; a list of names holds none.
+                Fed::Names => inner.first().and_then(Said::literal) == Some("file"),
+                Fed::Paths => by_nul || inner.first().and_then(Said::literal) == Some("file"),
+            };
+            let path = Said { text: format!("./{UNKNOWN}"), splits: false, many: true };
+            inner.push(if is_path { path } else { Said::unknowns() });
+        }
     }
     Ok(inner)
 }
 
 /// Only a script that stands in the line.
-fn shell(name: &str, arguments: &[Said], depth: usize) -> Result<(), Why> {
+fn shell(name: &str, arguments: &[Said], at: At) -> Result<(), Why> {
     let words: Vec<Option<&str>> = arguments.iter().take(2).map(Said::literal).collect();
     match words[..] {
-        [Some("-c" | "-ec" | "-uc" | "-euc" | "-ce"), Some(text)] => script(text, depth + 1),
+        [Some("-c" | "-ec" | "-uc" | "-euc" | "-ce"), Some(text)] => script(text, at.inside()),
         // Parses and runs nothing.
         [Some("-n"), Some(_)] if arguments.len() == 2 && arguments[1].is_operand() => Ok(()),
         _ => Err(Why::Script(name.to_owned())),

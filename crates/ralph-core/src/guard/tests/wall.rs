@@ -75,6 +75,7 @@ fn rule(seen: &Seen<'_>, tool: &str, input: &ToolInput) -> Ruling {
             plan_path: ".omc/plans/cache.md",
             plan_hash: "0123456789abcdef0123",
             gates_own_question: seen.question,
+            git_elsewhere: None,
             only_reads: crate::guard::only_reads,
         }),
         session: None,
@@ -237,6 +238,7 @@ fn a_plan_is_where_its_path_leads_to() {
             plan_path: "",
             plan_hash: "",
             gates_own_question: Ok(()),
+            git_elsewhere: None,
             only_reads: crate::guard::only_reads,
         };
         let situation = Situation {

@@ -1,0 +1,219 @@
+//! An `awk` whose program only prints to its output.
+//!
+//! A program can write files, run commands and read from other programs, so it is taken apart into
+//! strings, expressions between slashes, and the rest. Where an `awk` may take a slash for a division or
+//! for the beginning of an expression, both readings have to be harmless.
+
+use super::Why;
+use super::words::Said;
+
+/// Slashes that may be read in two ways.
+const MOST_READINGS: usize = 6;
+
+pub(super) fn only_reads(name: &str, arguments: &[Said]) -> Result<(), Why> {
+    let refused = |word: &Said| Why::Argument(name.to_owned(), word.shown());
+    let mut rest = arguments;
+    loop {
+        let Some((word, after)) = rest.split_first() else {
+            return Err(Why::Program(name.to_owned()));
+        };
+        let text = word.text.as_str();
+        rest = match text {
+            "--" => {
+                rest = after;
+                break;
+            }
+            "-F" | "-v" => {
+                after.get(1..).filter(|_| !after[0].many).ok_or_else(|| refused(word))?
+            }
+            "--posix" | "--traditional" | "--re-interval" | "--sandbox" | "-S" => after,
+            _ if word.many => return Err(Why::Computed(name.to_owned(), word.shown())),
+            _ if text.starts_with("-F") || text.starts_with("--field-separator=") => after,
+            _ if text.starts_with("-v") && text.contains('=') => after,
+            _ if text.starts_with('-') => return Err(refused(word)),
+            _ => break,
+        };
+    }
+    let Some((program, files)) = rest.split_first() else {
+        return Err(Why::Program(name.to_owned()));
+    };
+    // What follows the program is never an option. `gawk` opens connections by these names.
+    let connects = |word: &&Said| word.text.starts_with("/inet");
+    match program.literal().is_some_and(only_prints) {
+        false => Err(refused(program)),
+        true => files.iter().find(connects).map_or(Ok(()), |word| Err(refused(word))),
+    }
+}
+
+fn only_prints(program: &str) -> bool {
+    let refused = ["system", "getline", "@", "\\\n"];
+    !refused.iter().any(|word| program.contains(word))
+        && Scan { letters: program.chars().collect(), readings: 0 }.prints(State::default())
+}
+
+#[derive(Clone, Default)]
+struct State {
+    at: usize,
+    /// Parentheses and brackets that are open.
+    depth: usize,
+    /// Inside the list of a `print`, at this depth.
+    printing: bool,
+    before: Before,
+}
+
+/// What stands before a slash.
+#[derive(Clone, Copy, Default, PartialEq)]
+enum Before {
+    /// An operator or a beginning: an expression between slashes follows.
+    #[default]
+    Nothing,
+    /// A value: a slash divides it.
+    Value,
+    /// The end of a condition or of a value.
+    Either,
+}
+
+struct Scan {
+    letters: Vec<char>,
+    readings: usize,
+}
+
+impl Scan {
+    fn prints(&mut self, mut state: State) -> bool {
+        while let Some(&letter) = self.letters.get(state.at) {
+            state.at += 1;
+            let next = self.letters.get(state.at).copied();
+            match letter {
+                '"' => match self.past_string(state.at) {
+                    Some(end) => (state.at, state.before) = (end, Before::Value),
+                    None => return false,
+                },
+                '/' => match state.before {
+                    Before::Value => state.before = Before::Nothing,
+                    Before::Nothing => match self.past_expression(state.at) {
+                        Some(end) => (state.at, state.before) = (end, Before::Value),
+                        None => return false,
+                    },
+                    Before::Either => {
+                        self.readings += 1;
+                        if self.readings > MOST_READINGS {
+                            return false;
+                        }
+                        let other = |at| State { at, before: Before::Value, ..state.clone() };
+                        match self.past_expression(state.at) {
+                            Some(end) if !self.prints(other(end)) => return false,
+                            None if self.letters[state.at..].contains(&'/') => return false,
+                            _ => {}
+                        }
+                        state.before = Before::Nothing;
+                    }
+                },
+                '#' => {
+                    let rest = &self.letters[state.at..];
+                    state.at +=
+                        rest.iter().position(|letter| *letter == '\n').unwrap_or(rest.len());
+                }
+                '(' | '[' => {
+                    state.depth += 1;
+                    state.before = Before::Nothing;
+                }
+                ')' | ']' => {
+                    state.depth = state.depth.saturating_sub(1);
+                    state.before = if letter == ')' { Before::Either } else { Before::Value };
+                }
+                ';' | '\n' | '{' | '}' => {
+                    // An end inside parentheses is no end: what follows may be anything.
+                    if state.depth > 0 && letter != ';' && letter != '\n' {
+                        return false;
+                    }
+                    // After a comma or an operator the list goes on in the next line.
+                    let goes_on = letter == '\n' && state.before == Before::Nothing;
+                    state.printing &= state.depth > 0 || goes_on;
+                    state.before = Before::Nothing;
+                }
+                '|' if next == Some('|') => {
+                    state.at += 1;
+                    state.before = Before::Nothing;
+                }
+                '|' => return false,
+                '>' if state.printing && state.depth == 0 => match self.past_standard(state.at) {
+                    Some(end) => (state.at, state.before) = (end, Before::Value),
+                    None => return false,
+                },
+                '$' => state.before = Before::Nothing,
+                '+' | '-' if next == Some(letter) => {
+                    // `x++ / y` divides, `++/x/` does not.
+                    state.at += 1;
+                    state.before = Before::Either;
+                }
+                letter if letter.is_alphanumeric() || letter == '_' || letter == '.' => {
+                    self.word(&mut state);
+                }
+                letter if letter.is_whitespace() => {}
+                _ => state.before = Before::Nothing,
+            }
+        }
+        true
+    }
+
+    fn word(&self, state: &mut State) {
+        let from = state.at - 1;
+        let is_part = |letter: &char| letter.is_alphanumeric() || "_.".contains(*letter);
+        let rest = &self.letters[from..];
+        let width = rest.iter().position(|letter| !is_part(letter)).unwrap_or(rest.len());
+        let word: String = rest[..width].iter().collect();
+        state.at = from + width;
+        if matches!(word.as_str(), "print" | "printf") && state.depth == 0 {
+            state.printing = true;
+        }
+        let is_keyword = matches!(
+            word.as_str(),
+            "print" | "printf" | "return" | "in" | "else" | "do" | "case" | "exit" | "delete"
+        );
+        state.before = if is_keyword { Before::Nothing } else { Before::Value };
+        // A function of the language may stand without parentheses: `length / 2/`.
+        if word == "length" || is_keyword && word != "in" {
+            state.before = Before::Either;
+        }
+    }
+
+    fn past_string(&self, mut at: usize) -> Option<usize> {
+        loop {
+            match self.letters.get(at)? {
+                '"' => return Some(at + 1),
+                '\n' => return None,
+                '\\' => at += 2,
+                _ => at += 1,
+            }
+        }
+    }
+
+    /// Inside brackets one `awk` takes a slash for the end and another does not.
+    fn past_expression(&self, mut at: usize) -> Option<usize> {
+        let mut in_brackets = false;
+        loop {
+            match self.letters.get(at)? {
+                '/' if in_brackets => return None,
+                '/' => return Some(at + 1),
+                '\n' => return None,
+                '\\' => at += 1,
+                '[' => in_brackets = true,
+                ']' => in_brackets = false,
+                _ => {}
+            }
+            at += 1;
+        }
+    }
+
+    /// After `>`: the end of `print > "/dev/stderr"`.
+    fn past_standard(&self, at: usize) -> Option<usize> {
+        let rest: String = self.letters[at..].iter().collect();
+        let text = rest.trim_start_matches(' ');
+        let after = ["\"/dev/stderr\"", "\"/dev/stdout\""]
+            .iter()
+            .find_map(|name| text.strip_prefix(name))?
+            .trim_start_matches(' ');
+        let ends = after.is_empty() || after.starts_with([';', '}', '\n']);
+        ends.then(|| self.letters.len() - after.chars().count())
+    }
+}
