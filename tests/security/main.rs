@@ -23,6 +23,7 @@ mod terminal;
 #[allow(unreachable_pub)]
 #[path = "../support/timeless.rs"]
 mod timeless;
+mod tools;
 mod trust;
 #[allow(dead_code, reason = "the rig of the hooks' own tests")]
 #[path = "../support/session.rs"]
