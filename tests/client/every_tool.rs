@@ -64,10 +64,12 @@ fn the_guards_table_has_every_name_of_a_tool_in_the_clients_program() {
         programs.push(folder.unwrap().path().join("claude"));
     }
     let list = programs.iter().filter_map(|program| fs::read(program).ok()).find_map(|bytes| {
-        let begins = b"[\"Agent\",\"Artifact\",\"AskUserQuestion\"";
-        let at = bytes.windows(begins.len()).position(|part| part == begins)?;
-        let end = at + bytes[at..].iter().position(|byte| *byte == b']')? + 1;
-        serde_json::from_slice::<Vec<String>>(&bytes[at..end]).ok()
+        // Byte by byte only where a list begins: the program is large.
+        let begins = b"\"Agent\",\"Artifact\",\"AskUserQuestion\"";
+        let list = bytes.split(|byte| *byte == b'[').find(|part| part.starts_with(begins))?;
+        let end = list.iter().position(|byte| *byte == b']')?;
+        let list = [&b"["[..], &list[..end], b"]"].concat();
+        serde_json::from_slice::<Vec<String>>(&list).ok()
     });
     let list = list.expect("the client's program holds the list of its tools");
     assert!(list.len() > 40, "{list:?}");
@@ -153,7 +155,7 @@ fn no_monitor_and_no_server_of_tools_changes_what_holds_a_loop() {
     world
         .client(&stand_in)
         .env("ENABLE_TOOL_SEARCH", "false")
-        .args(&["--strict-mcp-config", "--mcp-config", config.to_str().unwrap()])
+        .args(&["--mcp-config", config.to_str().unwrap(), "--strict-mcp-config"])
         .prompt("/ralph \"Tidy the attic\" --max-iterations 2")
         .result();
     let requests = stand_in.requests();

@@ -150,8 +150,11 @@ impl Record {
         let resolved = keep(call.resolved);
         let called = keep(call.input.subagent_type.as_deref());
         let skill = keep(call.input.skill.as_deref());
-        let whole = (!call.input.whole.is_null() && super::is_judged_by_fields(call.tool))
-            .then(|| call.input.whole.to_string());
+        // What another row refused is refused again without the texts.
+        let by_fields = super::is_judged_by_fields(call.tool)
+            && matches!(rule, Rule::ProtectedPlace | Rule::RefusedCommand | Rule::CutCommand);
+        let whole =
+            (!call.input.whole.is_null() && by_fields).then(|| call.input.whole.to_string());
         let input = keep(whole.as_deref());
         Record {
             rule: rule.name().to_owned(),

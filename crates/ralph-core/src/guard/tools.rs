@@ -170,7 +170,7 @@ pub(super) const TOOLS: &[Tool] = &[
         ("type", Nothing), ("title", Message), ("details", Message), ("area", Nothing), ("failure_mode", Nothing),
         ("task_category", Nothing),
     ]),
-    tool("SendMessage", Does::Acts, &[("to", Nothing), ("summary", Message), ("message", Message)]),
+    tool("SendMessage", Does::Acts, &[("to", Nothing), ("summary", Message), ("message", Message), ("notify_when_idle", Nothing)]),
     tool("SendUserFile", Does::Acts, &[("files", Nothing), ("caption", Message), ("status", Nothing)]),
     tool("SendUserMessage", Does::Acts, &[("message", Message), ("attachments", Nothing), ("status", Nothing)]),
     tool("SetGoal", Does::Acts, &[("condition", Prompt), ("ask_user", Nothing)]),
