@@ -552,7 +552,7 @@ fn bringers(simple: &Simple) -> Option<Brings> {
             let valued =
                 ["-p", "-C", "--directory", "--exclude", "--include", "--whitespace", "-d"];
             let operands = words[at + 1..].iter().enumerate().filter(|(place, word)| {
-                !word.starts_with('-') && !(*place > 0 && valued.contains(&words[at + *place]))
+                !(word.starts_with('-') || *place > 0 && valued.contains(&words[at + *place]))
             });
             let is_first = words[..at].iter().all(|word| {
                 word.starts_with('-')
@@ -588,14 +588,14 @@ impl Brings {
             Kind::Folder => self.folder(earlier, places, folders),
             Kind::Patch => self.patch(earlier, places, folders),
             // What is in it is not known; into one of these folders nothing is unpacked.
-            Kind::Archive => self.into_client(places, folders).or_else(|| {
+            Kind::Archive => self.puts_into_client(places, folders).or_else(|| {
                 let target = (self.target != ".").then_some(self.target.as_str())?;
                 folders.iter().find_map(|cwd| places.protected(target, cwd))
             }),
         }
     }
 
-    fn into_client(&self, places: &Places, folders: &[&str]) -> Option<Place> {
+    fn puts_into_client(&self, places: &Places, folders: &[&str]) -> Option<Place> {
         folders.iter().any(|cwd| places.is_client(&self.target, cwd)).then_some(Place::HookSettings)
     }
 
@@ -619,7 +619,7 @@ impl Brings {
             });
             let Some(known) = known.filter(|_| !is_filled) else {
                 // It is made by this line, or computed, and may hold anything.
-                if let Some(place) = self.into_client(places, folders) {
+                if let Some(place) = self.puts_into_client(places, folders) {
                     return Some(place);
                 }
                 continue;
