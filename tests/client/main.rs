@@ -17,6 +17,7 @@ mod checks;
 mod context;
 mod demo;
 mod driver;
+mod every_tool;
 mod evidence;
 mod facts;
 mod first_minutes;
@@ -74,6 +75,10 @@ fn main() -> ExitCode {
     if round::carried_out() {
         return ExitCode::SUCCESS;
     }
+    if every_tool::is_server() {
+        every_tool::serve();
+        return ExitCode::SUCCESS;
+    }
     let own_name = std::env::args().next().unwrap_or_default();
     if Path::new(&own_name).file_name().is_some_and(|name| name == "bd") {
         return stand_in_bd::run();
@@ -115,6 +120,7 @@ fn trials(ignored: bool) -> Vec<Trial> {
         ("rig", rig::TESTS),
         ("facts", facts::TESTS),
         ("first_minutes", first_minutes::TESTS),
+        ("every_tool", every_tool::TESTS),
         ("checks", checks::TESTS),
         ("context", context::TESTS),
         ("demo", demo::TESTS),

@@ -28,6 +28,7 @@ mod terminal;
 #[allow(unreachable_pub)]
 #[path = "../support/timeless.rs"]
 mod timeless;
+mod tools;
 mod trust;
 mod wall;
 #[allow(dead_code, reason = "the rig of the hooks' own tests")]

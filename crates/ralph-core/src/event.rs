@@ -5,6 +5,7 @@
 
 use serde::Deserialize;
 use serde::de::{Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde_json::Value;
 use std::fmt;
 
 /// One hook payload. Absent fields are empty: which event carries which field is measured, and a
@@ -134,30 +135,40 @@ impl<'de> Deserialize<'de> for Event {
 
 /// The parts of a tool's input that rules look at. A tool of another vendor may use the same
 /// field names for other shapes; those read as absent.
-#[derive(Debug, Clone, Default, Deserialize)]
-#[serde(default)]
+#[derive(Debug, Clone, Default)]
 pub struct ToolInput {
     /// Write, Edit, Read: absolute path.
-    #[serde(deserialize_with = "maybe_text")]
     pub file_path: Option<String>,
     /// NotebookEdit: absolute path.
-    #[serde(deserialize_with = "maybe_text")]
     pub notebook_path: Option<String>,
     /// Bash: the command line.
-    #[serde(deserialize_with = "maybe_text")]
     pub command: Option<String>,
     /// Agent: which agent.
-    #[serde(deserialize_with = "maybe_text")]
     pub subagent_type: Option<String>,
     /// Agent: what it is for.
-    #[serde(deserialize_with = "maybe_text")]
     pub description: Option<String>,
     /// Agent: its task.
-    #[serde(deserialize_with = "maybe_text")]
     pub prompt: Option<String>,
     /// Skill: which skill.
-    #[serde(deserialize_with = "maybe_text")]
     pub skill: Option<String>,
+    /// The whole input, for rules that judge every field; `Null` where there is none.
+    pub whole: Value,
+}
+
+impl From<Value> for ToolInput {
+    fn from(whole: Value) -> ToolInput {
+        let text = |name: &str| whole.get(name).and_then(Value::as_str).map(str::to_owned);
+        ToolInput {
+            file_path: text("file_path"),
+            notebook_path: text("notebook_path"),
+            command: text("command"),
+            subagent_type: text("subagent_type"),
+            description: text("description"),
+            prompt: text("prompt"),
+            skill: text("skill"),
+            whole,
+        }
+    }
 }
 
 impl ToolInput {
@@ -265,31 +276,7 @@ impl<'de> Visitor<'de> for MaybeText {
 
 /// A tool's input is an object; anything else reads as an empty one.
 fn tool_input<'de, D: Deserializer<'de>>(deserializer: D) -> Result<ToolInput, D::Error> {
-    struct Object;
-
-    impl<'de> Visitor<'de> for Object {
-        type Value = ToolInput;
-
-        fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-            formatter.write_str("a tool's input")
-        }
-
-        fn visit_map<A: MapAccess<'de>>(self, members: A) -> Result<ToolInput, A::Error> {
-            ToolInput::deserialize(serde::de::value::MapAccessDeserializer::new(members))
-        }
-
-        fn visit_seq<A: SeqAccess<'de>>(self, items: A) -> Result<ToolInput, A::Error> {
-            MaybeText.visit_seq(items).map(|_| ToolInput::default())
-        }
-
-        fn visit_str<E>(self, _: &str) -> Result<ToolInput, E> {
-            Ok(ToolInput::default())
-        }
-
-        scalars_are_absent! {}
-    }
-
-    deserializer.deserialize_any(Object)
+    Ok(ToolInput::from(Value::deserialize(deserializer)?))
 }
 
 #[cfg(test)]
@@ -360,7 +347,7 @@ mod tests {
         let bytes = || serde::de::value::BytesDeserializer::<serde::de::value::Error>::new(b"x");
         for (error, wanted) in [
             (maybe_text(bytes()).unwrap_err(), "a value"),
-            (tool_input(bytes()).unwrap_err(), "a tool's input"),
+            (tool_input(bytes()).unwrap_err(), "any valid JSON value"),
         ] {
             assert_eq!(error.to_string(), format!("invalid type: byte array, expected {wanted}"));
         }

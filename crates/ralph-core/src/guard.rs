@@ -6,22 +6,28 @@
 //! known to read is refused until it is made.
 
 mod bash;
+mod brought;
 mod elsewhere;
+mod fields;
 mod places;
 mod ralph_command;
 mod reading;
 mod record;
 mod session;
+mod tools;
 mod wall;
 
 use crate::event::ToolInput;
 use crate::state::Mode;
 use serde::{Deserialize, Serialize};
+use tools::Does;
 
+pub use brought::{Brought, may_matter, patched, run_by};
 pub use elsewhere::git_folders;
-pub use places::Places;
+pub use places::{Places, Skill};
 pub use record::{Gate, Record, SessionSeen};
 pub use session::SessionGate;
+pub use tools::{is_known, knows_field, listed};
 pub use wall::{PlanGate, Reader};
 
 /// What the guard knows about the session.
@@ -216,7 +222,9 @@ pub fn decide(situation: &Situation<'_>, call: &Call<'_>) -> Ruling {
     let Some((rule, reason)) = touched(situation, call) else { return Ruling::Allow };
     match denied(situation, call, rule, reason) {
         Some(reason) => Ruling::Deny { rule, reason },
-        None if matches!(rule, Rule::Mutation | Rule::Agent) && must_wait(situation, call) => {
+        None if matches!(rule, Rule::Mutation | Rule::Agent | Rule::OtherTool)
+            && must_wait(situation, call) =>
+        {
             Ruling::Deny { rule: Rule::Baseline, reason: BASELINE.to_owned() }
         }
         None => Ruling::Allow,
@@ -226,14 +234,65 @@ pub fn decide(situation: &Situation<'_>, call: &Call<'_>) -> Ruling {
 /// True for a tool that is let through in every mode: it changes nothing but what the client keeps for the
 /// conversation itself.
 pub fn only_looks(tool: &str) -> bool {
-    wall::is_reader(tool)
+    tools::find(tool).does == Does::Looks
 }
 
 /// True for tools whose ruling depends on where the protected places are: to find them out costs
 /// time that no other call should pay.
 pub fn looks_at_places(tool: &str) -> bool {
-    matches!(tool, "Write" | "Edit" | "MultiEdit" | "NotebookEdit" | "Bash")
+    fields::matters(tool)
 }
+
+/// True for a tool that edits the file that it names.
+pub fn is_edit(tool: &str) -> bool {
+    tools::find(tool).does == Does::Edits
+}
+
+/// True for a tool that is judged by all of its fields.
+fn is_judged_by_fields(tool: &str) -> bool {
+    matches!(tools::find(tool).does, Does::Acts | Does::Calls | Does::Loads)
+        || tools::find(tool).does == Does::Runs && tool != "Bash"
+}
+
+/// What whoever can see the disk should look at for [`Places::links`] and [`Places::brought`].
+#[derive(Debug, Default)]
+pub struct Wanted {
+    /// Absolute paths, of which it is to be found out where they lead.
+    pub paths: Vec<String>,
+    /// Absolute paths of what the call would put somewhere as a whole.
+    pub folders: Vec<String>,
+    /// Absolute paths of patches that it would apply.
+    pub patches: Vec<String>,
+}
+
+/// What has to be known of the disk before this call is decided.
+pub fn wanted(call: &Call<'_>, places: &Places) -> Wanted {
+    match tools::find(call.tool).does {
+        Does::Runs => call
+            .input
+            .command
+            .as_deref()
+            .map_or_else(Wanted::default, |line| bash::wanted(line, places, call.cwd)),
+        Does::Acts => {
+            let paths = fields::paths(call, places);
+            let absolute = |path: &String| places.absolute(path, call.cwd);
+            let mut wanted =
+                Wanted { paths: paths.iter().map(absolute).collect(), ..Wanted::default() };
+            for line in fields::lines(call) {
+                let more = bash::wanted(&line, places, call.cwd);
+                wanted.paths.extend(more.paths);
+                wanted.folders.extend(more.folders);
+                wanted.patches.extend(more.patches);
+            }
+            wanted.paths.truncate(MOST_PATHS);
+            wanted
+        }
+        _ => Wanted::default(),
+    }
+}
+
+/// How many paths of one call are followed.
+const MOST_PATHS: usize = 64;
 
 /// True for a call that could change the tree before the criteria were run on it.
 fn must_wait(situation: &Situation<'_>, call: &Call<'_>) -> bool {
@@ -272,6 +331,7 @@ fn denied(
         (cell, Some(gate), _) => match rule {
             Rule::ProtectedPlace | Rule::RefusedCommand => Some(reason),
             Rule::CutCommand => Some(wall::cut(&gate)),
+            Rule::Skill if fields::is_borrowed(situation, call) => Some(wall::foreign_skill(&gate)),
             _ => wall::check(cell, &gate, situation.agent, call).err(),
         },
     }
@@ -287,16 +347,30 @@ fn is_everywheres(rule: Rule) -> bool {
 
 /// The row that a call falls into, with what its denial would say.
 fn touched(situation: &Situation<'_>, call: &Call<'_>) -> Option<(Rule, String)> {
-    match call.tool {
-        "AskUserQuestion" => Some((Rule::Question, QUESTION.to_owned())),
-        "EnterPlanMode" => Some((Rule::EnterPlan, PLAN.to_owned())),
-        "ExitPlanMode" => Some((Rule::ExitPlan, String::new())),
-        "Agent" | "Task" => Some((Rule::Agent, String::new())),
-        "Write" | "Edit" | "MultiEdit" | "NotebookEdit" => Some(edited(situation, call)),
-        "Bash" => Some(bash::row(situation, call)),
-        "Skill" => Some((Rule::Skill, String::new())),
-        tool if wall::is_reader(tool) => None,
-        _ => Some((Rule::OtherTool, String::new())),
+    let carried = || fields::row(situation, call);
+    match tools::find(call.tool).does {
+        Does::Looks => None,
+        Does::Questions => Some((Rule::Question, QUESTION.to_owned())),
+        Does::EntersPlan => Some((Rule::EnterPlan, PLAN.to_owned())),
+        Does::LeavesPlan => Some((Rule::ExitPlan, String::new())),
+        Does::Calls => Some(carried().unwrap_or((Rule::Agent, String::new()))),
+        Does::Edits => Some(edited(situation, call)),
+        // The wall reads the command lines of Bash only.
+        Does::Runs if call.tool != "Bash" && situation.ralplan.is_some() => {
+            Some((Rule::OtherTool, String::new()))
+        }
+        Does::Runs => Some(match bash::row(situation, call) {
+            (Rule::Mutation, reason) if call.tool != "Bash" => {
+                carried().unwrap_or((Rule::Mutation, reason))
+            }
+            row => row,
+        }),
+        Does::Loads => Some(
+            fields::skill(situation, call).or_else(carried).unwrap_or((Rule::Skill, String::new())),
+        ),
+        // Before consent no such tool runs, whatever it carries.
+        Does::Acts if situation.ralplan.is_some() => Some((Rule::OtherTool, String::new())),
+        Does::Acts => Some(carried().unwrap_or((Rule::OtherTool, String::new()))),
     }
 }
 

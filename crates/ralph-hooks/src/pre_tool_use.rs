@@ -124,10 +124,20 @@ fn ruling(call: &Call, state: &Glance, standing: Standing) -> Option<Denial> {
         false => Agent::Main,
     };
     let tool = &call.input.tool_name;
-    let places = match guard::looks_at_places(tool) {
+    let mut places = match guard::looks_at_places(tool) {
         true => places::gather(&call.home),
         false => Places::default(),
     };
+    let path = call.input.tool_input.path().filter(|_| guard::is_edit(tool));
+    let resolved = path.and_then(places::resolve);
+    let tool_call = guard::Call {
+        tool,
+        input: &call.input.tool_input,
+        cwd: &call.input.cwd,
+        resolved: resolved.as_deref(),
+        cut: call.cut,
+    };
+    places::look(&mut places, &tool_call, &[]);
     let situation = Situation {
         mode: &state.mode,
         standing,
@@ -136,15 +146,6 @@ fn ruling(call: &Call, state: &Glance, standing: Standing) -> Option<Denial> {
         places: &places,
         ralplan: None,
         session: None,
-    };
-    let path = call.input.tool_input.path().filter(|_| guard::looks_at_places(tool));
-    let resolved = path.and_then(places::resolve);
-    let tool_call = guard::Call {
-        tool,
-        input: &call.input.tool_input,
-        cwd: &call.input.cwd,
-        resolved: resolved.as_deref(),
-        cut: call.cut,
     };
     match guard::decide(&situation, &tool_call) {
         Ruling::Allow => None,

@@ -2,7 +2,9 @@
 
 use crate::home::Home;
 use crate::{client, settings};
-use ralph_core::guard::Places;
+use ralph_core::guard::{self, Brought, Call, Places, Skill};
+use std::fs;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 /// Gathers the places from the environment and from where this executable stands.
@@ -25,7 +27,108 @@ pub fn gather(home: &Home) -> Places {
         plugin_root: variable("CLAUDE_PLUGIN_ROOT"),
         home: home_folder,
         sessions: Vec::new(),
+        ..Places::default()
     }
+}
+
+/// A patch that is longer is not read.
+const LONGEST_PATCH: u64 = 1 << 20;
+/// So many entries of a folder are looked at.
+const MOST_ENTRIES: usize = 5_000;
+/// So deep a folder is looked at.
+const DEEPEST: usize = 6;
+
+/// Adds what has to be known of the disk before this call is decided: where its paths lead, what it would bring
+/// along, and which text a skill has.
+pub fn look(places: &mut Places, call: &Call<'_>, shipped: &[(&str, &str)]) {
+    let wanted = guard::wanted(call, places);
+    for path in wanted.paths {
+        if let Some(led) = resolve(&path).filter(|led| *led != path) {
+            places.links.push((path, led));
+        }
+    }
+    places.brought.extend(wanted.folders.iter().filter_map(|from| folder(from)));
+    places.brought.extend(wanted.patches.iter().filter_map(|from| patch(from)));
+    if let Some(name) = call.input.skill.as_deref() {
+        places.skill = Some(skill(places, call, name, shipped));
+    }
+}
+
+fn folder(from: &str) -> Option<Brought> {
+    let root = Path::new(from);
+    let mut paths = Vec::new();
+    if fs::metadata(root).ok()?.is_dir() {
+        let (mut folders, mut seen) = (vec![(root.to_owned(), 0)], 0);
+        while let Some((folder, depth)) = folders.pop() {
+            for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+                seen += 1;
+                let path = entry.path();
+                let inside = path.strip_prefix(root).ok().and_then(Path::to_str);
+                if let Some(inside) = inside.filter(|inside| guard::may_matter(inside)) {
+                    paths.push(inside.to_owned());
+                }
+                if entry.file_type().is_ok_and(|kind| kind.is_dir())
+                    && depth < DEEPEST
+                    && seen < MOST_ENTRIES
+                {
+                    folders.push((path, depth + 1));
+                }
+            }
+        }
+        paths.truncate(64);
+    }
+    Some(Brought { from: from.to_owned(), paths })
+}
+
+/// None where it cannot be read whole.
+fn patch(from: &str) -> Option<Brought> {
+    let about = fs::metadata(from).ok()?;
+    if !about.is_file() || about.len() > LONGEST_PATCH {
+        return None;
+    }
+    let mut bytes = Vec::new();
+    fs::File::open(from).ok()?.take(LONGEST_PATCH).read_to_end(&mut bytes).ok()?;
+    Some(Brought { from: from.to_owned(), paths: guard::patched(&String::from_utf8_lossy(&bytes)) })
+}
+
+/// What can be known of a skill: each text that the client might take for it.
+fn skill(places: &Places, call: &Call<'_>, said: &str, shipped: &[(&str, &str)]) -> Skill {
+    let (prefix, name) =
+        said.trim_start_matches('/').rsplit_once(':').unwrap_or(("", said.trim_start_matches('/')));
+    if name.is_empty() || name.contains('/') || name.starts_with('.') {
+        return Skill::default();
+    }
+    let mut roots: Vec<PathBuf> =
+        Path::new(call.cwd).ancestors().map(|folder| folder.join(".claude")).collect();
+    roots.extend(places.config_dirs.iter().map(PathBuf::from));
+    let plugin = places.plugin_root.as_deref().map(PathBuf::from);
+    let is_plugins = prefix == "ralph" && plugin.is_some();
+    if prefix.is_empty() || is_plugins {
+        roots.extend(plugin);
+    }
+    let files = roots.iter().flat_map(|root| {
+        [
+            root.join("skills").join(name).join("SKILL.md"),
+            root.join("commands").join(format!("{name}.md")),
+        ]
+    });
+    let texts: Vec<String> = files.filter_map(|file| text(&file)).collect();
+    let arguments = call.input.whole.get("args").and_then(|args| args.as_str()).unwrap_or_default();
+    let is_ours = |text: &String| shipped.iter().any(|(known, own)| *known == name && own == text);
+    Skill {
+        is_shipped: (prefix.is_empty() || is_plugins)
+            && !texts.is_empty()
+            && texts.iter().all(is_ours),
+        commands: texts.iter().flat_map(|text| guard::run_by(text, arguments)).collect(),
+    }
+}
+
+fn text(file: &Path) -> Option<String> {
+    let mut bytes = Vec::new();
+    // A pipe would be waited for.
+    fs::metadata(file).ok()?.is_file().then_some(())?;
+    fs::File::open(file).ok()?.take(LONGEST_PATCH).read_to_end(&mut bytes).ok()?;
+    Some(String::from_utf8_lossy(&bytes).into_owned())
 }
 
 /// Links that lead to links that lead nowhere yet; a person makes none that are longer.

@@ -71,6 +71,11 @@ fn check(mode: &str) {
     let world = installed();
     world.write("earlier.sh", "#!/bin/sh\ngit branch y\n");
     world.run("chmod", &["+x", "earlier.sh"], "").exits(0);
+    // A skill of the repository runs its commands when it loads, whatever it is called.
+    world.write(
+        ".claude/skills/ralplan-x/SKILL.md",
+        "---\nname: ralplan-x\ndescription: Helps planning\n---\nSee !`touch loaded`.\n",
+    );
     world.git(&["add", "-A"]);
     world.git(&["commit", "-qm", "A script"]);
     let readme = world.project().join("README.md");
@@ -84,11 +89,13 @@ fn check(mode: &str) {
                     turn.then_tool("Bash", json!({"command": command}))
                 };
                 let all = READS.iter().chain(&CHANGES).fold(Turn::of(Vec::new()), bash);
-                all.then_tool("Write", json!({"file_path": readme, "content": "Login"})).then_tool(
-                    "Agent",
-                    json!({"subagent_type": "general-purpose", "description": "do it", "prompt": "Do it",
-                        "run_in_background": false}),
-                )
+                all.then_tool("Write", json!({"file_path": readme, "content": "Login"}))
+                    .then_tool(
+                        "Agent",
+                        json!({"subagent_type": "general-purpose", "description": "do it", "prompt": "Do it",
+                            "run_in_background": false}),
+                    )
+                    .then_tool("Skill", json!({"skill": "ralplan-x"}))
             }
             _ => obey(request).unwrap_or_else(|| Turn::text("I wait.")),
         }
@@ -97,12 +104,12 @@ fn check(mode: &str) {
     world.client(&stand_in).args(&["--permission-mode", mode]).prompt(START).result();
     assert_eq!(phase(&world), "awaiting_user_approval");
     let results = stand_in.requests().last().unwrap().tool_results();
-    let results = &results[results.len() - READS.len() - CHANGES.len() - 2..];
+    let results = &results[results.len() - READS.len() - CHANGES.len() - 3..];
     let (reads, changes) = results.split_at(READS.len());
     for (command, read) in READS.iter().zip(reads) {
         assert!(!read.is_error, "{mode}: {command}: {}", read.text);
     }
-    let tries = CHANGES.iter().chain(&["Write", "Agent"]);
+    let tries = CHANGES.iter().chain(&["Write", "Agent", "Skill"]);
     for (what, change) in tries.zip(changes) {
         let by_us = change.is_error && change.text.starts_with("PreToolUse:");
         assert!(by_us, "{mode}: {what}: {}", change.text);

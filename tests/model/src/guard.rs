@@ -75,6 +75,7 @@ fn places() -> Places {
         plugin_root: Some("/opt/ralph".into()),
         home: "/home/u".into(),
         sessions: Vec::new(),
+        ..Places::default()
     }
 }
 
@@ -167,6 +168,20 @@ fn samples(wrappings: &[&str]) -> Vec<Sample> {
         all.extend(PROTECTED.map(|path| sample(tool, Touches::Protected, path.to_owned())));
     }
     all.extend(PROTECTED.map(|path| sample("Read", Touches::Nothing, path.to_owned())));
+    for tool in ["mcp__other__tool", "SomeToolOfTomorrow"] {
+        all.extend(WORK.map(|path| sample(tool, Touches::Work, path.to_owned())));
+        all.extend(PROTECTED.map(|path| sample(tool, Touches::Protected, path.to_owned())));
+        all.extend(
+            PERSONS.map(|inner| sample(tool, Touches::PersonsCommand, format!("ralph {inner}"))),
+        );
+    }
+    all.push(sample("Monitor", Touches::Work, "tail -f build.log".to_owned()));
+    all.extend(
+        PROTECTED.map(|path| sample("Monitor", Touches::Protected, format!("rm -rf {path}"))),
+    );
+    all.extend(
+        PERSONS.map(|inner| sample("Monitor", Touches::PersonsCommand, format!("ralph {inner}"))),
+    );
     for wrapped in wrappings {
         let wrap = |inner: String| wrapped.replace("{}", &inner);
         let bash = |touches, inner| sample("Bash", touches, wrap(inner));
@@ -198,7 +213,10 @@ fn samples(wrappings: &[&str]) -> Vec<Sample> {
 fn rule(mode: &Mode, standing: Standing, agent: Agent<'_>, sample: &Sample) -> Ruling {
     let text = Some(sample.text.clone());
     let input = match sample.tool {
-        "Bash" => ToolInput { command: text, ..ToolInput::default() },
+        "Bash" | "Monitor" => ToolInput { command: text, ..ToolInput::default() },
+        _ if sample.touches == Touches::PersonsCommand => {
+            ToolInput { command: text, ..ToolInput::default() }
+        }
         "NotebookEdit" => ToolInput { notebook_path: text, ..ToolInput::default() },
         _ => ToolInput { file_path: text, ..ToolInput::default() },
     };

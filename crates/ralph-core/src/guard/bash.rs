@@ -3,8 +3,9 @@
 //! A command that names a protected place is refused unless it is known to read only: a list of
 //! readers is short and stays true, a list of everything that writes never ends.
 
+use super::brought::{patched, stripped};
 use super::places::{self, HOOKS, Place, Places, could_be};
-use super::{Call, Rule, Situation, ralph_command};
+use super::{Call, Rule, Situation, Wanted, ralph_command};
 use crate::shell::{self, ONE, Opaque, Reading, STAR, Simple, UNKNOWN, Word};
 
 type Row = (Rule, String);
@@ -14,16 +15,94 @@ pub(super) fn row(situation: &Situation<'_>, call: &Call<'_>) -> Row {
         return (Rule::CutCommand, CUT.to_owned());
     }
     let command = call.input.command.as_deref().unwrap_or_default();
-    let places = situation.places;
-    let known = known_variables(places, call.cwd);
-    let reading = shell::read(command, &known);
+    let reading = read(situation.places, call.cwd, command);
     commands_row(&reading, situation)
         .or_else(|| judged(situation))
-        .or_else(|| places_row(&reading, places, call.cwd))
-        .or_else(|| opaque_row(&reading, command, places))
+        .or_else(|| places_row(&reading, situation.places, call.cwd))
+        .or_else(|| opaque_row(&reading, command, situation.places))
         // The wall refuses such a line in its own words.
         .or_else(|| unreadable_row(&reading).filter(|_| situation.ralplan.is_none()))
         .unwrap_or((Rule::Mutation, String::new()))
+}
+
+/// Why this text would be refused as a command line of Bash; none where it would not.
+pub(super) fn refused(situation: &Situation<'_>, call: &Call<'_>, line: &str) -> Option<Row> {
+    let reading = read(situation.places, call.cwd, line);
+    commands_row(&reading, situation)
+        .or_else(|| places_row(&reading, situation.places, call.cwd))
+        .or_else(|| opaque_row(&reading, line, situation.places))
+}
+
+fn read(places: &Places, cwd: &str, line: &str) -> Reading {
+    shell::read(line, &known_variables(places, cwd))
+}
+
+/// True for a text whose first word is a usual command's name, so that it may be a command line.
+pub(super) fn begins_like_a_command(line: &str) -> bool {
+    const USUAL: [&str; 22] = [
+        "awk", "bash", "cat", "cd", "command", "dd", "echo", "env", "eval", "exec", "export",
+        "find", "git", "install", "nohup", "python3", "ralph", "rsync", "sh", "sudo", "tar",
+        "xargs",
+    ];
+    let first = line.split_whitespace().find(|word| !word.contains('='));
+    let name = first.map_or("", |word| word.rsplit('/').next().unwrap_or(word));
+    USUAL.contains(&name) || CHANGERS.contains(&name) || REMOVERS.contains(&name)
+}
+
+/// The paths of a command line that may be links, and what it would bring along.
+pub(super) fn wanted(line: &str, places: &Places, cwd: &str) -> Wanted {
+    let reading = read(places, cwd, line);
+    let mut wanted = Wanted::default();
+    let mut folders = vec![cwd.to_owned()];
+    for simple in &reading.commands {
+        let own = own_folder(simple).map(str::to_owned);
+        let all: Vec<&str> = folders.iter().map(String::as_str).chain(own.as_deref()).collect();
+        // What a reader is given may be handed on: `echo link/x | xargs rm`.
+        let into = simple.redirects.iter().filter(|to| to.writes).map(|to| to.target.text.as_str());
+        let words = simple.arguments().iter().flat_map(named_paths).chain(into);
+        wanted.paths.extend(absolute(words, places, &all));
+        if let Some(brings) = bringers(simple) {
+            let sources = absolute(brings.sources.iter().map(String::as_str), places, &all);
+            match brings.kind {
+                Kind::Patch => wanted.patches.extend(sources),
+                _ => wanted.folders.extend(sources),
+            }
+        }
+        enter_folder(simple, &mut folders);
+    }
+    wanted.paths.dedup();
+    wanted.paths.truncate(super::MOST_PATHS);
+    wanted.folders.truncate(MOST_SOURCES);
+    wanted.patches.truncate(MOST_SOURCES);
+    wanted
+}
+
+/// What may come from so many folders and patches of one line is looked at.
+const MOST_SOURCES: usize = 8;
+
+fn absolute<'a>(
+    words: impl Iterator<Item = &'a str>,
+    places: &Places,
+    folders: &[&str],
+) -> Vec<String> {
+    let mut found: Vec<String> = Vec::new();
+    for word in words {
+        // Up to the first part that is not literal.
+        let known = match word.find([UNKNOWN, STAR, ONE]) {
+            Some(at) => word[..at].rfind('/').map_or("", |end| &word[..end]),
+            None => word,
+        };
+        if known.is_empty() || known.starts_with('-') || known.contains('\n') {
+            continue;
+        }
+        for folder in folders {
+            let path = places.absolute(known, folder);
+            if !found.contains(&path) {
+                found.push(path);
+            }
+        }
+    }
+    found
 }
 
 /// True for a command line that does nothing but run `ralph`, and by it no other program.
@@ -138,18 +217,47 @@ fn touches(
     if redirected.is_some() {
         return redirected;
     }
-    let scripted = carried(simple).iter().find_map(|text| places.named_in(text));
+    let scripted = carried(simple)
+        .iter()
+        .find_map(|text| places.named_in(text).or_else(|| places.program_in(text)));
     if scripted.is_some() {
         return scripted;
     }
-    let above = removed(simple)
-        .into_iter()
-        .find_map(|path| folders.iter().find_map(|cwd| places.holds_protected(path, cwd)));
+    let in_holds = |path: &str| folders.iter().find_map(|cwd| places.holds_protected(path, cwd));
+    let above = removed(simple).into_iter().find_map(in_holds);
     if above.is_some() {
         return above;
     }
+    // By a link a place gets another name, which the next command may use. One in the project keeps its own.
+    let linked = linked(simple)
+        .into_iter()
+        .filter_map(|path| folders.iter().find_map(|cwd| places.holds_protected(path, cwd)))
+        .find(|place| *place != Place::HookSettings);
+    if linked.is_some() {
+        return linked;
+    }
+    let brought = bringers(simple).and_then(|brings| brings.touches(earlier, places, &folders));
+    if brought.is_some() {
+        return brought;
+    }
+    let shut = shut(simple).into_iter().find_map(|path| {
+        folders.iter().find_map(|cwd| {
+            let place = places.holds_protected(path, cwd)?;
+            // The rights of the project's own files are the work's; its settings stay readable or all is lost.
+            let is_project = place == Place::HookSettings
+                && places.absolute(path, cwd) == places.absolute(".", cwd);
+            (!is_project).then_some(place)
+        })
+    });
+    if shut.is_some() {
+        return shut;
+    }
     if only_reads(simple) {
         return None;
+    }
+    let listed = listed_before(simple, earlier, places, &folders);
+    if listed.is_some() {
+        return listed;
     }
     let is_fed = simple.fed || simple.fed_by_words && CHANGERS.contains(&simple.base());
     let fed: Vec<&Simple> =
@@ -167,6 +275,9 @@ fn touches(
                 Found::Path(path) => in_any(&path),
                 Found::All(start) => {
                     folders.iter().find_map(|cwd| places.holds_protected(&start, cwd))
+                }
+                Found::Named(start, name) => {
+                    folders.iter().find_map(|cwd| places.holds_named(&start, &name, cwd))
                 }
             })
         })
@@ -194,6 +305,8 @@ enum Found {
     Path(String),
     /// Everything below here.
     All(String),
+    /// Everything below here that has this name, or this path.
+    Named(String, String),
 }
 
 fn found(simple: &Simple) -> Vec<Found> {
@@ -205,7 +318,12 @@ fn found(simple: &Simple) -> Vec<Found> {
     }
     let names: Vec<String> = arguments
         .windows(2)
-        .filter(|pair| matches!(pair[0].text.as_str(), "-name" | "-iname" | "-path" | "-wholename"))
+        .filter(|pair| {
+            matches!(
+                pair[0].text.as_str(),
+                "-name" | "-iname" | "-path" | "-ipath" | "-wholename" | "-iwholename"
+            )
+        })
         .map(|pair| pair[1].text.replace('*', &STAR.to_string()).replace('?', &ONE.to_string()))
         .collect();
     let of_start = |start: &str| -> Vec<Found> {
@@ -215,7 +333,10 @@ fn found(simple: &Simple) -> Vec<Found> {
         };
         match names.is_empty() {
             true => vec![Found::All(start.to_owned())],
-            false => names.iter().flat_map(below).collect(),
+            false => {
+                let named = names.iter().map(|name| Found::Named(start.to_owned(), name.clone()));
+                names.iter().flat_map(below).chain(named).collect()
+            }
         }
     };
     starts.into_iter().flat_map(of_start).collect()
@@ -255,14 +376,311 @@ fn removed(simple: &Simple) -> Vec<&str> {
         Some("rm" | "rmdir" | "shred" | "unlink" | "trash" | "trash-put") => arguments,
 
         Some("mv") => arguments.split_last().map_or(arguments, |(_, sources)| sources),
-        // Taking away the rights, or mounting over it, is as good; but not of any folder above.
-        Some("chmod" | "chown" | "chgrp" | "mount" | "ln") => {
+        // Mounting over it is as good, and so is a link by which it gets another name.
+        Some("mount") => arguments,
+        // Taking away the rights is as good; but not of any folder above.
+        Some("chmod" | "chown" | "chgrp" | "chattr" | "setfacl" | "ln") => {
             let client = |word: &&Word| word.text.trim_end_matches('/').ends_with(".claude");
+            return arguments.iter().filter(client).map(|word| word.text.as_str()).collect();
+        }
+        // `git checkout main -- .claude`
+        Some("git") if !git_reads(simple) => {
+            let client = |word: &&Word| {
+                let text = word
+                    .text
+                    .trim_end_matches('/')
+                    .trim_start_matches(":(top)")
+                    .trim_start_matches(":/");
+                text == ".claude" || text.ends_with("/.claude")
+            };
             return arguments.iter().filter(client).map(|word| word.text.as_str()).collect();
         }
         _ => &[],
     };
     operands.iter().map(|word| word.text.as_str()).filter(|text| !text.starts_with('-')).collect()
+}
+
+/// What a command gives another name.
+fn linked(simple: &Simple) -> Vec<&str> {
+    match simple.name() {
+        Some("ln") => simple
+            .arguments()
+            .iter()
+            .map(|word| word.text.as_str())
+            .filter(|text| !text.starts_with('-'))
+            .collect(),
+        _ => Vec::new(),
+    }
+}
+
+/// What a command changes the rights or the owner of, unless it only adds rights for the owner.
+fn shut(simple: &Simple) -> Vec<&str> {
+    let Some(name @ ("chmod" | "chown" | "chgrp" | "chattr" | "setfacl")) = simple.name() else {
+        return Vec::new();
+    };
+    let words: Vec<&str> = simple.arguments().iter().map(|word| word.text.as_str()).collect();
+    let is_option = |word: &str| {
+        word.strip_prefix('-').is_some_and(|letters| {
+            letters.starts_with('-') || letters.chars().all(|letter| "RfvcLPHbkm".contains(letter))
+        })
+    };
+    let takes = |mode: &str| {
+        let numeric = mode.chars().all(|letter| letter.is_ascii_digit());
+        match numeric {
+            // The owner goes on reading, writing and entering, and nobody else comes to write.
+            true => {
+                let digits = format!("{mode:0>3}");
+                let (owner, rest) = digits[digits.len() - 3..].split_at(1);
+                owner != "7" || rest.contains(['2', '3', '6', '7'])
+            }
+            false => mode.split(',').any(|clause| {
+                clause.contains(['-', '=']) || clause.contains('w') && !clause.starts_with("u+")
+            }),
+        }
+    };
+    let harmless = name == "chmod"
+        && words.iter().find(|word| !is_option(word)).is_some_and(|mode| !takes(mode));
+    if harmless {
+        return Vec::new();
+    }
+    words.into_iter().filter(|word| !word.starts_with('-')).collect()
+}
+
+/// What a changer is given by a command that only lists: `s=$(ls …/state.json); rm $s`, `rm $(which ralph)`.
+fn listed_before(
+    simple: &Simple,
+    earlier: &[Simple],
+    places: &Places,
+    folders: &[&str],
+) -> Option<Place> {
+    let changes = CHANGERS.contains(&simple.base()) || REMOVERS.contains(&simple.base());
+    let is_program = |word: &Word| word.text == "ralph" || HOOKS.contains(&word.text.as_str());
+    let is_unknown = |word: &Word| word.text.contains(UNKNOWN) || is_program(word);
+    if !changes || !simple.arguments().iter().any(is_unknown) && !simple.fed {
+        return None;
+    }
+    let is_lister = |from: &&Simple| LISTERS.contains(&from.base());
+    let shares = |from: &&Simple| !simple.fed || from.pipeline == simple.pipeline;
+    earlier.iter().filter(is_lister).filter(shares).flat_map(|from| from.arguments()).find_map(
+        |word| {
+            let named = folders.iter().find_map(|cwd| {
+                let above = || match places.is_at_or_above(&word.text, cwd) {
+                    true => None,
+                    false => places.holds_protected(&word.text, cwd),
+                };
+                places.protected(&word.text, cwd).or_else(above)
+            });
+            named.or_else(|| is_program(word).then_some(Place::Executable))
+        },
+    )
+}
+
+/// A command that puts a folder, or what a patch holds, somewhere.
+struct Brings {
+    /// Folders and patches, as they are said.
+    sources: Vec<String>,
+    /// Where it goes.
+    target: String,
+    kind: Kind,
+    /// A patch that stands in the line itself.
+    text: Option<String>,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Kind {
+    Folder,
+    Patch,
+    Archive,
+}
+
+fn bringers(simple: &Simple) -> Option<Brings> {
+    let words: Vec<&str> = simple.arguments().iter().map(|word| word.text.as_str()).collect();
+    let plain: Vec<&str> = words.iter().copied().filter(|word| !word.starts_with('-')).collect();
+    let folder = |recursive: bool| {
+        let told = words
+            .windows(2)
+            .find(|pair| matches!(pair[0], "-t" | "--target-directory"))
+            .map(|pair| pair[1]);
+        let (last, sources) = plain.split_last()?;
+        let (target, sources) = match told {
+            Some(told) => (told, &plain[..]),
+            None => (*last, sources),
+        };
+        recursive.then(|| Brings {
+            sources: sources
+                .iter()
+                .filter(|word| **word != target)
+                .map(|word| (*word).to_owned())
+                .collect(),
+            target: target.to_owned(),
+            kind: Kind::Folder,
+            text: None,
+        })
+    };
+    match simple.name()? {
+        "mv" | "rsync" | "ditto" => folder(true),
+        "ln" => folder(words.iter().any(|word| *word == "--symbolic" || is_short(word, 's'))),
+        "cp" => folder(words.iter().any(|word| {
+            matches!(*word, "--recursive" | "--archive")
+                || ['r', 'R', 'a'].iter().any(|letter| is_short(word, *letter))
+        })),
+        "tar" | "bsdtar" => {
+            let takes_out =
+                words.first().is_some_and(|word| !word.starts_with('-') && word.contains('x'))
+                    || words.iter().any(|word| *word == "--extract" || is_short(word, 'x'));
+            takes_out.then(|| archive(simple))
+        }
+        "unzip" | "7z" | "7za" | "cpio" | "unrar" | "pax" => Some(archive(simple)),
+        "patch" => {
+            let reads = words.contains(&"--dry-run");
+            let input = words
+                .windows(2)
+                .find(|pair| matches!(pair[0], "-i" | "--input"))
+                .map(|pair| pair[1]);
+            let joined = words.iter().find_map(|word| {
+                word.strip_prefix("--input=")
+                    .or_else(|| word.strip_prefix("-i").filter(|rest| !rest.is_empty()))
+            });
+            (!reads)
+                .then(|| patch_of(simple, input.or(joined).or(plain.get(1).copied()).into_iter()))
+        }
+        "git" => {
+            let at = words.iter().position(|word| matches!(*word, "apply" | "am"))?;
+            let only_looks = ["--stat", "--numstat", "--summary", "--check"];
+            let ends = ["--abort", "--continue", "--skip", "--quit", "--show-current-patch"];
+            let harmless = words.iter().any(|word| only_looks.contains(word))
+                && !words.contains(&"--apply")
+                || words.iter().any(|word| ends.contains(word));
+            let valued =
+                ["-p", "-C", "--directory", "--exclude", "--include", "--whitespace", "-d"];
+            let operands = words[at + 1..].iter().enumerate().filter(|(place, word)| {
+                !(word.starts_with('-') || *place > 0 && valued.contains(&words[at + *place]))
+            });
+            let is_first = words[..at].iter().all(|word| {
+                word.starts_with('-')
+                    || words
+                        .windows(2)
+                        .any(|pair| pair[1] == *word && matches!(pair[0], "-C" | "-c"))
+            });
+            (is_first && !harmless).then(|| patch_of(simple, operands.map(|(_, word)| *word)))
+        }
+        _ => None,
+    }
+}
+
+fn archive(simple: &Simple) -> Brings {
+    let target = own_folder(simple).unwrap_or(".").to_owned();
+    Brings { sources: Vec::new(), target, kind: Kind::Archive, text: None }
+}
+
+fn patch_of<'a>(simple: &Simple, files: impl Iterator<Item = &'a str>) -> Brings {
+    let mut sources: Vec<String> = files.filter(|file| *file != "-").map(str::to_owned).collect();
+    if sources.is_empty() {
+        let read = simple.redirects.iter().filter(|from| !from.writes);
+        sources.extend(read.map(|from| from.target.text.clone()));
+    }
+    let text = simple.input.clone().filter(|_| sources.is_empty());
+    let target = own_folder(simple).unwrap_or(".").to_owned();
+    Brings { sources, target, kind: Kind::Patch, text }
+}
+
+impl Brings {
+    fn touches(&self, earlier: &[Simple], places: &Places, folders: &[&str]) -> Option<Place> {
+        match self.kind {
+            Kind::Folder => self.folder(earlier, places, folders),
+            Kind::Patch => self.patch(earlier, places, folders),
+            // What is in it is not known; into one of these folders nothing is unpacked.
+            Kind::Archive => self.puts_into_client(places, folders).or_else(|| {
+                let target = (self.target != ".").then_some(self.target.as_str())?;
+                folders.iter().find_map(|cwd| places.protected(target, cwd))
+            }),
+        }
+    }
+
+    fn puts_into_client(&self, places: &Places, folders: &[&str]) -> Option<Place> {
+        folders.iter().any(|cwd| places.is_client(&self.target, cwd)).then_some(Place::HookSettings)
+    }
+
+    fn folder(&self, earlier: &[Simple], places: &Places, folders: &[&str]) -> Option<Place> {
+        for source in &self.sources {
+            // What the line puts into it beforehand is not there yet.
+            let name = source.trim_end_matches(['/', '.']);
+            let is_filled = earlier
+                .iter()
+                .filter(|from| !only_reads(from) || from.redirects.iter().any(|to| to.writes))
+                .any(|from| {
+                    let into = from.redirects.iter().filter(|to| to.writes).map(|to| &to.target);
+                    from.arguments()
+                        .iter()
+                        .chain(into)
+                        .any(|word| !name.is_empty() && word.text.contains(name))
+                });
+            let known = folders.iter().find_map(|cwd| {
+                let from = places.absolute(source, cwd);
+                places.brought.iter().find(|brought| brought.from == from)
+            });
+            let Some(known) = known.filter(|_| !is_filled) else {
+                // It is made by this line, or computed, and may hold anything.
+                if let Some(place) = self.puts_into_client(places, folders) {
+                    return Some(place);
+                }
+                continue;
+            };
+            let name = name.rsplit('/').next().unwrap_or_default();
+            for path in &known.paths {
+                let found =
+                    [format!("{}/{path}", self.target), format!("{}/{name}/{path}", self.target)]
+                        .iter()
+                        .find_map(|path| {
+                            folders.iter().find_map(|cwd| places.protected(path, cwd))
+                        });
+                if found.is_some() {
+                    return found;
+                }
+            }
+        }
+        None
+    }
+
+    fn patch(&self, earlier: &[Simple], places: &Places, folders: &[&str]) -> Option<Place> {
+        let mut paths: Vec<String> = Vec::new();
+        for source in &self.sources {
+            // A patch that the line itself writes is the text that it writes.
+            let writer = earlier.iter().rev().find(|from| {
+                from.redirects.iter().any(|to| to.writes && to.target.text == *source)
+                    || from.base() == "tee"
+                        && from.arguments().iter().any(|word| word.text == *source)
+            });
+            let on_disk = || {
+                let known = folders.iter().find_map(|cwd| {
+                    let from = places.absolute(source, cwd);
+                    places.brought.iter().find(|brought| brought.from == from)
+                });
+                known.map(|brought| brought.paths.clone())
+            };
+            let held = match writer {
+                Some(from) => from.input.as_deref().map(patched),
+                None => on_disk(),
+            };
+            let Some(held) = held else { return Some(Place::Patched) };
+            paths.extend(held);
+        }
+        match &self.text {
+            Some(text) => paths.extend(patched(text)),
+            None if self.sources.is_empty() => return Some(Place::Patched),
+            None => {}
+        }
+        let below: Vec<String> =
+            folders.iter().map(|cwd| format!("{cwd}/{}", self.target)).collect();
+        let whole = |cwd: &str| {
+            if self.target.starts_with(['/', '~']) { self.target.clone() } else { cwd.to_owned() }
+        };
+        paths.iter().flat_map(|path| stripped(path)).find_map(|path| {
+            below.iter().map(String::as_str).chain(folders.iter().copied()).find_map(|cwd| {
+                places.protected(path, cwd).or_else(|| places.protected(path, &whole(cwd)))
+            })
+        })
+    }
 }
 
 /// The words of a command that could name what it changes.
@@ -285,6 +703,11 @@ fn into_folder(simple: &Simple) -> Vec<String> {
         long => long.strip_prefix("--target-directory="),
     });
     let puts = matches!(simple.name(), Some("cp" | "mv" | "ln" | "install" | "rsync" | "scp"));
+    if let (Some("wget" | "curl"), Some(folder)) = (simple.name(), own_folder(simple)) {
+        let last =
+            |word: &Word| word.text.rsplit('/').next().map(|name| format!("{folder}/{name}"));
+        return simple.arguments().iter().filter_map(last).collect();
+    }
     match simple.arguments().split_last() {
         Some((folder, sources)) if puts => sources
             .iter()
@@ -456,6 +879,15 @@ const GIT_READERS: [&str; 13] = [
 /// Commands that change what they are given, for words that other commands computed.
 const CHANGERS: [&str; 11] =
     ["chmod", "cp", "ln", "mv", "rm", "sed", "shred", "tee", "touch", "truncate", "unlink"];
+
+const REMOVERS: [&str; 9] =
+    ["chattr", "chgrp", "chown", "dd", "install", "rmdir", "rsync", "setfacl", "trash"];
+
+/// Commands whose output is paths that they were given, or found.
+const LISTERS: [&str; 14] = [
+    "basename", "command", "dirname", "echo", "fd", "find", "locate", "ls", "printf", "readlink",
+    "realpath", "type", "whereis", "which",
+];
 
 const AWKS: [&str; 4] = ["awk", "gawk", "mawk", "nawk"];
 

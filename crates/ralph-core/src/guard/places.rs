@@ -5,6 +5,7 @@
 //! matches nothing by itself, or every `rm "$file"` would be refused.
 
 use super::Rule;
+use super::brought::Brought;
 use super::session::BY_COMMAND;
 use crate::registration::COMMANDS;
 use crate::shell::{ONE, STAR, UNKNOWN};
@@ -30,6 +31,24 @@ pub struct Places {
     /// there without saying so.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub sessions: Vec<String>,
+    /// Paths of this call that lead elsewhere, each with the place that it leads to.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub links: Vec<(String, String)>,
+    /// What comes with the folders and patches that this call puts somewhere.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub brought: Vec<Brought>,
+    /// The skill that this call loads, if it is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub skill: Option<Skill>,
+}
+
+/// What is known of a skill before it is loaded.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Skill {
+    /// True if the client can find no other text of this name than the one that Ralph ships.
+    pub is_shipped: bool,
+    /// The command lines that the client runs when it loads it.
+    pub commands: Vec<String>,
 }
 
 /// What a protected place is.
@@ -43,6 +62,8 @@ pub(super) enum Place {
     Executable,
     Skill,
     Session,
+    /// A patch that nobody can read before it is applied, and that may change any of these.
+    Patched,
 }
 
 pub(super) const HOOKS: [&str; 5] = [
@@ -56,6 +77,10 @@ pub(super) const HOOKS: [&str; 5] = [
 /// How the folder of sessions is named in a script.
 const SESSIONS: &str = ".ralph-sessions";
 
+const PATCHED: &str = "This applies a patch that cannot be read before it is applied, and while a loop is live a \
+patch must not change Ralph's settings or the registration of hooks. Write the patch into a file first (`git diff … > \
+x.patch`), and apply that file by its name in a call of its own. Or make the change with the Edit tool.";
+
 const CLIENT_SETTINGS: [&str; 3] =
     ["settings.json", "settings.local.json", "managed-settings.json"];
 
@@ -63,6 +88,7 @@ const CLIENT_SETTINGS: [&str; 3] =
 pub(super) fn row(place: Place) -> (Rule, String) {
     match place {
         Place::Session => (Rule::Artefact, BY_COMMAND.to_owned()),
+        Place::Patched => (Rule::ProtectedPlace, PATCHED.to_owned()),
         place => (Rule::ProtectedPlace, refusal(place)),
     }
 }
@@ -76,6 +102,7 @@ pub(super) fn refusal(place: Place) -> String {
         Place::Executable => "an installed executable of Ralph",
         Place::Skill => "one of Ralph's skills",
         Place::Session => "the folder of a session",
+        Place::Patched => "places that nobody can see beforehand",
     };
     format!(
         "This would change {what}, and while a loop is live only a person may do that: they can \
@@ -86,11 +113,16 @@ pub(super) fn refusal(place: Place) -> String {
 }
 
 impl Places {
-    /// Whether an edit of this path is an edit of a protected place.
+    /// Whether an edit of this path is an edit of a protected place, by its name or where that leads.
     pub(super) fn protected(&self, path: &str, cwd: &str) -> Option<Place> {
-        let path = self.segments(path, cwd);
+        let said = self.segments(path, cwd);
+        let led = self.led(&said);
+        self.protects(said).or_else(|| led.into_iter().find_map(|path| self.protects(path)))
+    }
+
+    fn protects(&self, path: Vec<String>) -> Option<Place> {
         let (last, folder) = path.split_last()?;
-        if is_under(&path, &self.ralph_home) {
+        if is_under(&path, &self.ralph_home) || self.is_within_state(&path) {
             return Some(Place::State);
         }
         if is_under(&path, &self.user_config) {
@@ -118,7 +150,15 @@ impl Places {
 
     /// Whether removing this path would take a protected place with it.
     pub(super) fn holds_protected(&self, path: &str, cwd: &str) -> Option<Place> {
-        let path = self.segments(path, cwd);
+        let said = self.segments(path, cwd);
+        let led = self.led(&said);
+        self.holds(said, cwd).or_else(|| led.into_iter().find_map(|path| self.holds(path, cwd)))
+    }
+
+    fn holds(&self, path: Vec<String>, cwd: &str) -> Option<Place> {
+        if let Some(rest) = path.strip_prefix(&[UNKNOWN.to_string()][..]) {
+            return self.ends_like(rest);
+        }
         if path.iter().any(|segment| segment.contains(UNKNOWN)) {
             return None;
         }
@@ -164,6 +204,50 @@ impl Places {
         }
     }
 
+    /// Whether below this folder protected files of this name or path can be found.
+    pub(super) fn holds_named(&self, start: &str, name: &str, cwd: &str) -> Option<Place> {
+        let start = self.segments(start, cwd);
+        let is_below = |file: &str| {
+            let file: Vec<&str> = file.split('/').filter(|part| !part.is_empty()).collect();
+            start.len() < file.len()
+                && start.iter().zip(&file).all(|(pattern, part)| could_be(pattern, part))
+                && (could_be(name, file[file.len() - 1])
+                    || could_be(name, &format!("/{}", file.join("/"))))
+        };
+        let of_state = [
+            "manifest/x",
+            "archive",
+            "loops/x/state.json",
+            "loops/x/journal.jsonl",
+            "loops/x/state.lock",
+            "loops",
+            "loops/x/start.json",
+            "manifest",
+            "loops/x/receipts",
+        ];
+        let of_client = ["settings.json", "settings.local.json", "ralph.toml"];
+        let any = |place: &str, files: &[&str]| {
+            !place.is_empty()
+                && (is_below(place)
+                    || files.iter().any(|file| is_below(&format!("{place}/{file}"))))
+        };
+        if any(&self.ralph_home, &of_state) {
+            return Some(Place::State);
+        }
+        if any(&self.user_config, &["config.toml"]) {
+            return Some(Place::UserSettings);
+        }
+        let project = format!("{cwd}/.claude");
+        if self.config_dirs.iter().chain([&project]).any(|place| any(place, &of_client)) {
+            return Some(Place::HookSettings);
+        }
+        if self.config_dirs.iter().any(|place| any(place, &["skills/ralph/SKILL.md"])) {
+            return Some(Place::Skill);
+        }
+        let programs = [&["ralph"][..], &HOOKS].concat();
+        self.executables.iter().any(|place| any(place, &programs)).then_some(Place::Executable)
+    }
+
     /// Whether a text that nobody can take apart names a protected place.
     pub(super) fn named_in(&self, text: &str) -> Option<Place> {
         let below_home = |place: &str| {
@@ -171,6 +255,8 @@ impl Places {
             rest.map(|rest| rest.trim_start_matches('/').to_owned())
                 .filter(|rest| !self.home.is_empty() && rest.contains('/'))
         };
+        let joined = joined(text);
+        let text = &format!("{text}\n{joined}");
         let names = |place: &str| {
             (!place.is_empty() && text.contains(place))
                 || below_home(place).is_some_and(|rest| text.contains(&rest))
@@ -190,8 +276,121 @@ impl Places {
         (custom || settings.iter().any(|name| text.contains(name))).then_some(Place::HookSettings)
     }
 
+    /// Whether a script names one of Ralph's executables or skills.
+    pub(super) fn program_in(&self, text: &str) -> Option<Place> {
+        let below_home = |place: &str| {
+            let rest = place
+                .strip_prefix(self.home.trim_end_matches('/'))
+                .filter(|_| !self.home.is_empty());
+            rest.map_or_else(|| place.to_owned(), |rest| rest.trim_start_matches('/').to_owned())
+        };
+        let joined = joined(text);
+        let named = |path: &str| !path.is_empty() && (text.contains(path) || joined.contains(path));
+        let program =
+            self.executables.iter().any(|place| named(&format!("{}/ralph", below_home(place))));
+        let skill = || {
+            self.config_dirs
+                .iter()
+                .any(|place| named(&format!("{}/skills/ralph", below_home(place))))
+        };
+        match program {
+            true => Some(Place::Executable),
+            false => skill().then_some(Place::Skill),
+        }
+    }
+
+    /// Where the path leads by the links that are known.
+    fn led(&self, path: &[String]) -> Vec<Vec<String>> {
+        let parts = |path: &str| -> Vec<String> {
+            path.split('/').filter(|part| !part.is_empty()).map(str::to_owned).collect()
+        };
+        let through = |(from, to): &(String, String)| {
+            let rest = path.strip_prefix(&parts(from)[..])?;
+            Some([parts(to), rest.to_vec()].concat())
+        };
+        self.links.iter().filter_map(through).collect()
+    }
+
+    /// A path whose beginning is not known, and that goes on as the path of Ralph's state does.
+    fn is_within_state(&self, path: &[String]) -> bool {
+        let place: Vec<&str> = self.ralph_home.split('/').filter(|part| !part.is_empty()).collect();
+        let Some(end) = place.len().checked_sub(2).map(|at| &place[at..]) else { return false };
+        path.first().is_some_and(|first| first.contains(UNKNOWN))
+            && path[1..].windows(2).any(|pair| pair[0] == end[0] && pair[1] == end[1])
+    }
+
+    /// A path whose beginning is not known, and whose end is that of a protected folder.
+    fn ends_like(&self, rest: &[String]) -> Option<Place> {
+        let ends = |place: &str| {
+            let place: Vec<&str> = place.split('/').filter(|part| !part.is_empty()).collect();
+            let n = rest.len();
+            if rest.iter().any(|part| part.contains([UNKNOWN, STAR, ONE])) {
+                return false;
+            }
+            let like = |names: &[&str]| {
+                rest.iter().zip(names).all(|(pattern, name)| could_be(pattern, name))
+            };
+            let is_end = (1..=place.len()).contains(&n) && like(&place[place.len() - n..]);
+            is_end || n > 1 && place.windows(n).any(like)
+        };
+        if ends(&self.ralph_home) {
+            return Some(Place::State);
+        }
+        if ends(&self.user_config) {
+            return Some(Place::UserSettings);
+        }
+        let client = rest.len() == 1 && rest[0] == ".claude";
+        (client || self.config_dirs.iter().any(|place| ends(place))).then_some(Place::HookSettings)
+    }
+
+    /// The path from the root, as the guard compares it.
+    pub(super) fn absolute(&self, path: &str, cwd: &str) -> String {
+        format!("/{}", self.segments(path, cwd).join("/"))
+    }
+
+    /// True for this folder itself, and for those above it.
+    pub(super) fn is_at_or_above(&self, path: &str, folder: &str) -> bool {
+        let (path, folder) = (self.segments(path, folder), self.segments(folder, "/"));
+        folder.starts_with(&path)
+    }
+
+    /// True for a folder of the client's own settings: `.claude`, wherever it is.
+    pub(super) fn is_client(&self, path: &str, cwd: &str) -> bool {
+        self.is_client_folder(&self.segments(path, cwd))
+    }
+
+    /// A path as a tool may be given it, without the forms that only mean one: `file:` addresses, variables and
+    /// globs.
+    pub(super) fn written_out(&self, text: &str) -> String {
+        let path = match text.strip_prefix("file://") {
+            // A host may stand there: `file://localhost/x`.
+            Some(rest) => unescaped(rest.find('/').map_or(rest, |at| &rest[at..])),
+            None => unescaped(text.strip_prefix("file:").unwrap_or(text)),
+        };
+        let variables = [
+            ("HOME", self.home.as_str()),
+            ("RALPH_HOME", &self.ralph_home),
+            ("XDG_STATE_HOME", self.ralph_home.strip_suffix("/ralph").unwrap_or_default()),
+            ("XDG_CONFIG_HOME", self.user_config.strip_suffix("/ralph").unwrap_or_default()),
+            ("CLAUDE_CONFIG_DIR", self.config_dirs.first().map_or("", String::as_str)),
+        ];
+        let path = variables.into_iter().fold(path, |path, (name, value)| {
+            [format!("${{{name}}}"), format!("${name}"), format!("%{name}%")]
+                .iter()
+                .fold(path, |path, form| path.replace(form, value))
+        });
+        path.replace('*', &STAR.to_string()).replace('?', &ONE.to_string())
+    }
+
     /// The parts of a path, absolute, without `.` and `..`.
     fn segments(&self, path: &str, cwd: &str) -> Vec<String> {
+        // `~+` is the folder itself, `~name` the home of a user.
+        let path = path.strip_prefix("~+/").unwrap_or(path);
+        let users = self.home.rsplit('/').next().filter(|name| !name.is_empty()).and_then(|name| {
+            let rest = path.strip_prefix('~')?.strip_prefix(name)?;
+            (rest.is_empty() || rest.starts_with('/')).then(|| format!("~{rest}"))
+        });
+        let path = users.as_deref().unwrap_or(path);
         let is_whole = path.starts_with(['/', UNKNOWN]) || from_home(path).is_some();
         let joined = if is_whole { path.to_owned() } else { format!("{cwd}/{path}") };
         let absolute = match from_home(&joined) {
@@ -229,6 +428,37 @@ impl Places {
             && could_be(skills, "skills")
             && self.is_client_folder(folder)
     }
+}
+
+/// A text in which the parts of a path stand apart, as `'.claude', 'settings.json'` or `home / "x"`, with the
+/// parts joined.
+fn joined(text: &str) -> String {
+    let mut joined = String::with_capacity(text.len());
+    for chunk in text.split(['(', ')', '\n', ';']) {
+        let parts =
+            chunk.split(|letter: char| letter.is_whitespace() || "'\"`,+/".contains(letter));
+        for part in parts.filter(|part| !part.is_empty()) {
+            joined.push_str(part);
+            joined.push('/');
+        }
+        joined.push('\n');
+    }
+    joined
+}
+
+/// `%2e` is a dot.
+fn unescaped(text: &str) -> String {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let Some((first, after)) = rest.split_first() {
+        let digits = after.get(..2).and_then(|digits| std::str::from_utf8(digits).ok());
+        let decoded = digits
+            .filter(|_| *first == b'%')
+            .and_then(|digits| u8::from_str_radix(digits, 16).ok());
+        bytes.push(decoded.unwrap_or(*first));
+        rest = if decoded.is_some() { &after[2..] } else { after };
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
 }
 
 /// What follows a `~` that stands for the user's own home.

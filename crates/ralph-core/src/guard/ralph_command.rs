@@ -157,6 +157,34 @@ pub(super) fn named_in(text: &str) -> Option<(String, &'static str)> {
     None
 }
 
+/// A text that is a refused command as a whole, as a person would type it.
+pub(super) fn typed(text: &str) -> Option<String> {
+    let mut words = text.split_whitespace();
+    (words.next() == Some("ralph")).then_some(())?;
+    let rest: Vec<&str> = words.collect();
+    // Words behind a command that takes none make it a sentence: "ralph cancel works".
+    const TAKE_WORDS: [&str; 11] = [
+        "adopt",
+        "build",
+        "checkpoint",
+        "ideate",
+        "parallel",
+        "plan",
+        "ralplan",
+        "refine",
+        "session",
+        "signal",
+        "start",
+    ];
+    let known = refused_commands().any(|(known, only, _)| {
+        let n = 1 + usize::from(!only.is_empty());
+        rest.first() == Some(&known)
+            && (only.is_empty() || rest.get(1) == Some(&only))
+            && (TAKE_WORDS.contains(&known) || rest[n..].iter().all(|word| word.starts_with('-')))
+    });
+    known.then(|| format!("ralph {}", rest.first().copied().unwrap_or_default()))
+}
+
 /// The text of a denial.
 pub(super) fn refusal(command: &str, typed: &str) -> String {
     format!(

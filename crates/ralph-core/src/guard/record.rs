@@ -56,6 +56,9 @@ pub struct Record {
     /// Skill: which one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub skill: Option<String>,
+    /// The whole input of a tool that is judged field by field.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub input: Option<String>,
 }
 
 /// [`PlanGate`], kept.
@@ -152,6 +155,12 @@ impl Record {
         let resolved = keep(call.resolved);
         let called = keep(call.input.subagent_type.as_deref());
         let skill = keep(call.input.skill.as_deref());
+        // What another row refused is refused again without the texts.
+        let by_fields = super::is_judged_by_fields(call.tool)
+            && matches!(rule, Rule::ProtectedPlace | Rule::RefusedCommand | Rule::CutCommand);
+        let whole =
+            (!call.input.whole.is_null() && by_fields).then(|| call.input.whole.to_string());
+        let input = keep(whole.as_deref());
         Record {
             rule: rule.name().to_owned(),
             tool: call.tool.to_owned(),
@@ -173,6 +182,7 @@ impl Record {
             session: situation.session.as_ref().map(SessionSeen::of),
             called,
             skill,
+            input,
         }
     }
 
@@ -187,6 +197,11 @@ impl Record {
             file_path: self.path.clone(),
             subagent_type: self.called.clone(),
             skill: self.skill.clone(),
+            whole: self
+                .input
+                .as_deref()
+                .and_then(|text| serde_json::from_str(text).ok())
+                .unwrap_or_default(),
             ..ToolInput::default()
         };
         let situation = Situation {
@@ -259,7 +274,8 @@ mod tests {
 
     #[test]
     fn a_denial_of_the_wall_is_made_again_with_what_it_was_made_from() {
-        let places = Places::default();
+        let shipped = crate::guard::Skill { is_shipped: true, commands: Vec::new() };
+        let places = Places { skill: Some(shipped), ..Places::default() };
         let again = |awaiting_person, question: Result<(), &str>, tool: &str, input: &ToolInput| {
             let gate = PlanGate {
                 awaiting_person,

@@ -15,7 +15,8 @@ fn places() -> Places {
         executables: vec!["/home/u/.local/bin".into()],
         plugin_root: Some("/opt/plugins/ralph".into()),
         home: "/home/u".into(),
-        sessions: Vec::new(),
+        skill: Some(Skill { is_shipped: true, commands: Vec::new() }),
+        ..Places::default()
     }
 }
 
@@ -49,6 +50,10 @@ fn bash(command: &str) -> ToolInput {
 
 fn file(path: &str) -> ToolInput {
     ToolInput { file_path: Some(path.into()), ..ToolInput::default() }
+}
+
+fn prompt(text: &str) -> ToolInput {
+    ToolInput { prompt: Some(text.into()), ..ToolInput::default() }
 }
 
 /// All of a list at once, so that a broken rule shows everything that it let through.
@@ -85,7 +90,23 @@ fn cells() -> Vec<(&'static str, ToolInput, &'static str, &'static str)> {
         ("Edit", file("/project/src/a.rs"), "allow", "allow"),
         ("Bash", bash("cargo test > out.txt"), "allow", "allow"),
         ("Read", file(state), "allow", "allow"),
-        ("mcp__other__tool", file(state), "allow", "allow"),
+        ("mcp__other__tool", file("/project/src/a.rs"), "allow", "allow"),
+        ("mcp__other__tool", file(state), "protected_place", "protected_place"),
+        ("mcp__other__tool", bash("ralph cancel"), "refused_command", "refused_command"),
+        ("ToolOfTomorrow", file(state), "protected_place", "protected_place"),
+        ("Monitor", bash("tail -f log"), "allow", "allow"),
+        ("Monitor", bash("rm -rf ~/.local/state/ralph"), "protected_place", "protected_place"),
+        ("PowerShell", bash("ralph cancel"), "refused_command", "refused_command"),
+        ("CronCreate", prompt("look at the build"), "allow", "allow"),
+        ("CronCreate", prompt("ralph cancel"), "refused_command", "refused_command"),
+        ("ScheduleWakeup", prompt("/ralph-cancel"), "refused_command", "refused_command"),
+        ("Skill", ToolInput { skill: Some("commit".into()), ..nothing() }, "allow", "allow"),
+        (
+            "Skill",
+            ToolInput { skill: Some("ralph-cancel".into()), ..nothing() },
+            "refused_command",
+            "refused_command",
+        ),
         ("Write", file(state), "protected_place", "protected_place"),
         ("Edit", file(state), "protected_place", "protected_place"),
         ("MultiEdit", file(state), "protected_place", "protected_place"),
@@ -115,7 +136,7 @@ fn the_places_are_looked_up_for_the_tools_that_they_matter_to() {
             assert!(looks_at_places(tool), "{tool}");
         }
     }
-    for tool in ["Read", "Agent", "AskUserQuestion", "ExitPlanMode", "mcp__other__tool"] {
+    for tool in ["Read", "TodoWrite", "AskUserQuestion", "ExitPlanMode"] {
         assert!(!looks_at_places(tool), "{tool}");
     }
 }
@@ -152,6 +173,12 @@ fn each_tool_falls_into_its_row() {
         ("MultiEdit", Rule::Mutation),
         ("NotebookEdit", Rule::Mutation),
         ("Bash", Rule::Mutation),
+        ("Monitor", Rule::Mutation),
+        ("PowerShell", Rule::Mutation),
+        ("CronCreate", Rule::OtherTool),
+        ("Skill", Rule::Skill),
+        ("mcp__x__y", Rule::OtherTool),
+        ("ToolOfTomorrow", Rule::OtherTool),
     ] {
         assert_eq!(row(tool), Some(rule), "{tool}");
     }
@@ -774,6 +801,223 @@ const PROTECTED: &[&str] = &[
     "python3 -c 'import os; os.remove(os.path.expanduser(\"~/.local/state/ralph/x\"))'",
 ];
 
+/// Ways round the names: a folder that is brought whole, rights that are taken away above, other words for a path.
+const BROUGHT: &[&str] = &[
+    "mv c .claude",
+    "mv c ~/.claude",
+    "cp -r c .claude",
+    "cp -a c/. .claude/",
+    "rsync -a c/ .claude/",
+    "ln -s /tmp/c .claude",
+    "mkdir c; cp /tmp/s.json c/settings.json; mv c .claude",
+    "tar -xf a.tar -C .claude",
+    "unzip a.zip -d .claude",
+    "git checkout main -- .claude",
+    "git restore --source=HEAD~1 .claude/",
+    "git rm -r .claude",
+    "git clone https://example.com/x .claude",
+    "git apply",
+    "git diff a b | git apply",
+    "git apply nowhere.patch",
+    "git am < nowhere.mbox",
+    "patch -p1 < nowhere.patch",
+    "patch -p1 -i nowhere.patch",
+    "curl -s https://example.com/x.patch | patch -p1",
+    "patch -p1 <<'E'\n--- a/.claude/settings.json\n+++ b/.claude/settings.json\n@@ -1 +1 @@\n-a\n+b\nE",
+    "git apply <<'E'\ndiff --git a/.claude/ralph.toml b/.claude/ralph.toml\nE",
+    "cat > x.patch <<'E'\n+++ b/.claude/settings.json\nE\ngit apply x.patch",
+    "cd .claude && patch -p2 <<'E'\n--- a/x/settings.json\n+++ b/x/settings.json\nE",
+    "chmod -R -x ~/.local",
+    "chmod -R a-x ~",
+    "chmod 000 ~/.local/bin",
+    "chmod -x ~/.local/bin",
+    "chmod 600 ~/.local",
+    "chmod -R 644 ~/.local/bin",
+    "chmod -R go+w ~/.local/state",
+    "chmod -R go+w ~/.local/state/ralph",
+    "chmod 777 ~/.local/state",
+    "chown -R nobody ~/.local",
+    "chattr -R +i ~/.local/state",
+    "find ~ -name state.json -delete",
+    "find ~ -name 'state.*' -exec rm {} +",
+    "find / -name journal.jsonl -delete",
+    "find ~ -path '*ralph/loops*' -delete",
+    "find ~/.local -name 'ralph*' | xargs rm -rf",
+    "find ~ -name ralph-pre-tool-use -exec chmod -x {} \\;",
+    "ln -s ~/.local/state l && rm -rf l/ralph",
+    "ln -s ~ h; rm -rf h/.local/state/ralph",
+    "s=$(ls ~/.local/state/ralph/loops/1/state.json); rm $s",
+    "rm $(which ralph)",
+    "rm \"$(command -v ralph-stop-hook)\"",
+    "chmod -x $(which ralph-pre-tool-use)",
+    "rm -rf \"$X\"/.local/state/ralph",
+    "rm -rf \"$XDG\"/state/ralph",
+    "rm -rf ~u/.local/state/ralph",
+    "rm -rf \"$(dirname \"$A\")\"/state/ralph/loops",
+    "python3 -c \"import os,shutil; shutil.rmtree(os.path.join(os.environ['HOME'], '.local', 'state', 'ralph'))\"",
+    "python3 <<'E'\nfrom pathlib import Path\np=Path.home()/'.claude'/'settings.json'\np.write_text('x')\nE",
+    "wget -P ~/.claude x/settings.json",
+];
+
+#[test]
+fn what_is_brought_or_shut_is_refused_like_what_is_named() {
+    check_all(BROUGHT, "protected_place");
+}
+
+#[test]
+fn a_folder_and_a_patch_that_are_known_are_judged_by_what_they_hold() {
+    let brought = |from: &str, paths: &[&str]| {
+        let paths = paths.iter().map(|path| (*path).to_owned()).collect();
+        Brought { from: format!("/project/{from}"), paths }
+    };
+    let places = Places {
+        brought: vec![
+            brought("notes.md", &[]),
+            brought("c", &["settings.json"]),
+            brought("d", &["readme"]),
+            brought("tree", &[".claude/settings.json"]),
+            brought("good.patch", &[]),
+            brought("bad.patch", &["a/.claude/settings.json", "b/.claude/settings.json"]),
+        ],
+        links: vec![("/project/l".into(), "/home/u/.local/state".into())],
+        ..places()
+    };
+    for (line, expected) in [
+        ("mv notes.md .claude/", "allow"),
+        ("mv d .claude", "allow"),
+        ("mv c .claude", "protected_place"),
+        ("cp -r tree/. .", "protected_place"),
+        ("cp -r tree/ sub", "protected_place"),
+        ("cp -r d/. .", "allow"),
+        ("git apply good.patch", "allow"),
+        ("git apply --check bad.patch", "allow"),
+        ("git apply bad.patch", "protected_place"),
+        ("patch -p1 < bad.patch", "protected_place"),
+        ("patch -p1 < good.patch", "allow"),
+        ("rm -rf l/ralph", "protected_place"),
+        ("rm -rf l/ral*", "protected_place"),
+        ("rm -rf l/other", "allow"),
+    ] {
+        let input = bash(line);
+        let call =
+            Call { tool: "Bash", input: &input, cwd: "/project", resolved: None, cut: false };
+        assert_eq!(summary(decide(&running(&places), &call)), expected, "{line}");
+    }
+}
+
+/// An input as the client hands it over.
+fn judged(tool: &str, input: serde_json::Value) -> &'static str {
+    summary(ruling(Mode::Loop, Standing::Running, tool, &ToolInput::from(input)))
+}
+
+#[test]
+fn a_tool_is_judged_by_every_field_of_its_input() {
+    use serde_json::json;
+    let state = "/home/u/.local/state/ralph/loops/1/state.json";
+    for input in [
+        json!({"path": state}),
+        json!({"uri": format!("file://{state}")}),
+        json!({"uri": "file:///home/u/%2elocal/state/ralph/x"}),
+        json!({"where": "~/.local/state/ralph"}),
+        json!({"where": "$HOME/.local/state/ralph/x"}),
+        json!({"where": "${RALPH_HOME}/x"}),
+        json!({"where": "../home/u/.local/state/ralph/x"}),
+        json!({"files": [{"name": "a"}, {"name": state}]}),
+        json!({"files": {"/home/u/.claude/settings.json": "{}"}}),
+        json!({"options": "{\"target\": \"/home/u/.claude/settings.json\"}"}),
+        json!({"source": "c", "destination": ".claude"}),
+        json!({"path": "/home/u/.local/state"}),
+        json!({"path": ".", "operation": "delete"}),
+        json!({"command": "rm -rf ~/.local/state/ralph"}),
+        json!({"argv": ["rm", "-rf", "/home/u/.local/state/ralph"]}),
+        json!({"program": "rm", "args": ["-rf", "/home/u/.local/state/ralph/../ralph"]}),
+        json!({"program": "chmod", "args": "-R -x /home/u/.local"}),
+        json!({"code": "import os; os.remove(os.path.expanduser('~/.claude/settings.json'))"}),
+        json!({"script": {"lines": ["cd ~/.claude", "rm settings.json"]}}),
+        json!({"text": "rm -rf ~/.local/state/ralph"}),
+    ] {
+        assert_eq!(judged("mcp__any__thing", input.clone()), "protected_place", "{input}");
+        assert_eq!(judged("ToolOfTomorrow", input.clone()), "protected_place", "{input}");
+    }
+    for input in [
+        json!({"command": "ralph cancel"}),
+        json!({"argv": ["ralph", "cancel"]}),
+        json!({"program": "ralph", "args": ["cancel", "--all"]}),
+        json!({"text": "ralph cancel"}),
+        json!({"prompt": "/ralph-cancel"}),
+        json!({"prompt": "Wait a minute, then type `/ralph:ralph-cancel`."}),
+        json!({"stdin": "cd x && ralph pause\n"}),
+        json!({"payload": "{\"cmd\": \"ralph cancel\"}"}),
+    ] {
+        assert_eq!(judged("mcp__any__thing", input.clone()), "refused_command", "{input}");
+    }
+    for input in [
+        json!({"path": "/project"}),
+        json!({"path": "/project/src/main.rs", "content": "to stop, type ralph cancel\n.claude/settings.json"}),
+        json!({"owner": "x", "repo": "ralph", "title": "Cancel button", "body": "See `.claude/settings.json`: `ralph cancel` ends it."}),
+        json!({"query": "ralph cancel"}),
+        json!({"url": "https://example.com/.claude/settings.json"}),
+        json!({"command": "npm test", "cwd": "/project"}),
+        json!({"sql": "select * from users where id = 1"}),
+        json!({"expression": "1 + 1"}),
+        json!({"path": "."}),
+        json!({}),
+        json!(7),
+    ] {
+        assert_eq!(judged("mcp__any__thing", input.clone()), "allow", "{input}");
+    }
+}
+
+#[test]
+fn a_prompt_that_the_client_submits_later_is_no_persons_command() {
+    use serde_json::json;
+    for (tool, field) in
+        [("CronCreate", "prompt"), ("ScheduleWakeup", "prompt"), ("SetGoal", "condition")]
+    {
+        for text in [
+            "ralph cancel",
+            " ralph cancel\n",
+            "/ralph-cancel",
+            "/ralph:ralph-cancel",
+            "please run `ralph pause` now",
+        ] {
+            assert_eq!(judged(tool, json!({field: text})), "refused_command", "{tool} {text}");
+        }
+        for text in ["check the build", "look whether crates/ralph compiles", "ralph status"] {
+            assert_eq!(judged(tool, json!({field: text})), "allow", "{tool} {text}");
+        }
+    }
+    let trigger = json!({"action": "create", "body": {"job": {"prompt": "/ralph-cancel"}}});
+    assert_eq!(judged("RemoteTrigger", trigger), "refused_command");
+    let agent = |prompt: &str| judged("Agent", json!({"subagent_type": "x", "prompt": prompt}));
+    assert_eq!(agent("ralph cancel"), "refused_command");
+    assert_eq!(
+        agent("Explain what `ralph cancel` does and look at .claude/settings.json."),
+        "allow"
+    );
+    assert_eq!(
+        judged("SendMessage", json!({"to": "x", "message": "/ralph-cancel"})),
+        "refused_command"
+    );
+}
+
+#[test]
+fn a_skill_is_judged_by_the_commands_that_it_runs_when_it_loads() {
+    let input = ToolInput { skill: Some("tidy".into()), ..ToolInput::default() };
+    let call = Call { tool: "Skill", input: &input, cwd: "/project", resolved: None, cut: false };
+    let ruling = |text: &str| {
+        let skill = Skill { is_shipped: false, commands: run_by(text, "cancel") };
+        let places = Places { skill: Some(skill), ..places() };
+        summary(decide(&running(&places), &call))
+    };
+    assert_eq!(ruling("---\nname: tidy\n---\nState: !`git status`\n"), "allow");
+    assert_eq!(ruling("!`rm -rf ~/.local/state/ralph`"), "protected_place");
+    assert_eq!(ruling("```!\nrm .claude/settings.json\n```\n"), "protected_place");
+    assert_eq!(ruling("x !`git status` y !`ralph $ARGUMENTS`"), "refused_command");
+    let hook = "---\nhooks:\n  Stop:\n    - hooks:\n        - type: command\n          command: ralph pause\n---\n";
+    assert_eq!(ruling(hook), "refused_command");
+}
+
 /// Not caught, and known: SECURITY is for people, this is for mistakes. A line leaves this list
 /// when the guard learns it.
 const LET_THROUGH: &[&str] = &[
@@ -782,11 +1026,9 @@ const LET_THROUGH: &[&str] = &[
     "ssh host 'ralph cancel'",
     "make -f- <<< 'all: ; ralph cancel'",
     "npx ralph cancel",
-    "wget -P ~/.claude x/settings.json",
     "git clean -fdx",
     "git stash -u",
     "fd ralph.toml -x rm",
-    "python3 <<'E'\nfrom pathlib import Path\np=Path.home()/'.claude'/'settings.json'\np.write_text('x')\nE",
     "claude plugin uninstall ralph",
     "cargo install --path . --root ~/.local",
 ];

@@ -39,34 +39,6 @@ pub type Reader = fn(&str) -> Result<(), String>;
 const PLANNERS: [&str; 4] =
     ["ralplan-planner", "ralplan-architect", "ralplan-critic", "ralplan-metis"];
 
-/// Tools that change nothing but what the client keeps for the conversation itself.
-const READERS: [&str; 19] = [
-    "BashOutput",
-    "Glob",
-    "Grep",
-    "LS",
-    "ListMcpResourcesTool",
-    "NotebookRead",
-    "Read",
-    "ReadMcpResourceTool",
-    "StructuredOutput",
-    "TaskCreate",
-    "TaskGet",
-    "TaskList",
-    "TaskOutput",
-    "TaskUpdate",
-    "TodoRead",
-    "TodoWrite",
-    "ToolSearch",
-    "WebFetch",
-    "WebSearch",
-];
-
-/// True for a tool that the wall has nothing to say about.
-pub(super) fn is_reader(tool: &str) -> bool {
-    READERS.contains(&tool)
-}
-
 /// Ok when this cell lets this call through; else what the model reads.
 pub(super) fn check(
     cell: Cell,
@@ -105,7 +77,7 @@ pub(super) fn check(
         }
         Cell::OnlyPlanningSkills => {
             let skill = own_name(call.input.skill.as_deref().unwrap_or_default());
-            match skill == "ralplan" || skill.starts_with("ralplan-") {
+            match super::fields::is_planning(skill) {
                 true => Ok(()),
                 false => refuse(
                     "Skills that execute wait for the person's consent; only those of `ralplan` are let \
@@ -183,6 +155,15 @@ fn in_plans(gate: &PlanGate<'_>, call: &Call<'_>) -> bool {
     let path = call.input.path();
     // Written through a link, the project may have two names; where it leads to is what counts.
     root.starts_with('/') && path.is_some() && call.resolved.is_some_and(is_below)
+}
+
+/// A skill whose text is not the one that Ralph ships: it may run anything when it loads.
+pub(super) fn foreign_skill(gate: &PlanGate<'_>) -> String {
+    format!(
+        "Until the person agreed to the plan, only the skills `ralplan`, `rp` and `planloop` load, and only with the \
+         text that Ralph ships; a skill runs commands when it loads. {}",
+        gate.next()
+    )
 }
 
 /// A command that was cut cannot be read: said in the words of the gate.

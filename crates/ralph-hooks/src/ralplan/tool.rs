@@ -14,6 +14,19 @@ use ralph_io::{places, planning, repository};
 use serde_json::Value;
 use std::path::Path;
 
+/// The skills that plan, in the texts that Ralph ships.
+const SHIPPED: [(&str, &str); 3] = [
+    (
+        "ralplan",
+        include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../skills/ralplan/SKILL.md")),
+    ),
+    ("rp", include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../skills/rp/SKILL.md"))),
+    (
+        "planloop",
+        include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../skills/planloop/SKILL.md")),
+    ),
+];
+
 /// May this tool run now? An error is a refusal, too: the hook that asks makes it one.
 pub fn before_a_tool(call: &Call) -> Result<Reply> {
     let Some(bound) = Bound::<LoopState>::find(call)? else { return Ok(Reply::silent()) };
@@ -86,7 +99,16 @@ fn ruling(
     who: &Who,
 ) -> Result<Option<(String, Record)>> {
     let root = Path::new(&state.project_root).canonicalize()?;
-    let places = places::gather(&call.home);
+    let mut places = places::gather(&call.home);
+    let resolved = call.input.tool_input.path().and_then(places::resolve);
+    let tool_call = guard::Call {
+        tool: &call.input.tool_name,
+        input: &call.input.tool_input,
+        cwd: &call.input.cwd,
+        resolved: resolved.as_deref(),
+        cut: call.cut,
+    };
+    places::look(&mut places, &tool_call, &SHIPPED);
     let not_ours = not_its_question(call, plan);
     let elsewhere = git_elsewhere(call, &root);
     let gate = PlanGate {
@@ -107,14 +129,6 @@ fn ruling(
         places: &places,
         ralplan: Some(gate),
         session: None,
-    };
-    let resolved = call.input.tool_input.path().and_then(places::resolve);
-    let tool_call = guard::Call {
-        tool: &call.input.tool_name,
-        input: &call.input.tool_input,
-        cwd: &call.input.cwd,
-        resolved: resolved.as_deref(),
-        cut: call.cut,
     };
     Ok(match guard::decide(&situation, &tool_call) {
         Ruling::Allow => None,

@@ -110,14 +110,23 @@ impl Asked {
         asked.places.sessions.push(artefact::folder(state).to_string_lossy().into_owned());
         asked.resolved = call.input.tool_input.path().and_then(places::resolve);
         asked.written = match tool {
-            "Bash" => {
+            "Bash" | "Monitor" | "PowerShell" => {
                 let line = call.input.tool_input.command.as_deref().unwrap_or_default();
                 let links = artefact::links(line, &call.input.cwd, state);
                 asked.places.sessions.extend(links);
                 artefact::marked(line, &call.home, state, who)?
             }
-            _ => artefact::edited(call, &call.home, state, who)?,
+            tool if guard::is_edit(tool) => artefact::edited(call, &call.home, state, who)?,
+            _ => None,
         };
+        let tool_call = guard::Call {
+            tool,
+            input: &call.input.tool_input,
+            cwd: &call.input.cwd,
+            resolved: asked.resolved.as_deref(),
+            cut: call.cut,
+        };
+        places::look(&mut asked.places, &tool_call, &[]);
         Ok(asked)
     }
 

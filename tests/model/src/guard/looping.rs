@@ -14,8 +14,10 @@ pub(super) fn cell(standing: Standing, tool: &str, touches: Touches) -> Cell {
         ("ExitPlanMode", _) => Cell::Allow,
         ("Agent" | "Task", _) => deny_if(waits),
         (_, Touches::Protected | Touches::PersonsCommand | Touches::Cut) => Cell::Deny,
-        ("Bash", Touches::ModelsCommand) => Cell::Allow,
-        ("Bash" | "Write" | "Edit" | "MultiEdit" | "NotebookEdit", _) => deny_if(waits),
+        ("Bash" | "Monitor", Touches::ModelsCommand) => Cell::Allow,
+        // A tool that nobody knows may change something.
+        ("mcp__other__tool" | "SomeToolOfTomorrow", _) => deny_if(waits),
+        ("Bash" | "Monitor" | "Write" | "Edit" | "MultiEdit" | "NotebookEdit", _) => deny_if(waits),
         _ => Cell::Allow,
     }
 }

@@ -8,7 +8,7 @@ use super::act::{Act, Answer, Does, IDS, OTHERS, Prompt, Question, Says, Tool, W
 use super::{Loop, PATH, Plans, Text, World, hash_of};
 use jiff::Timestamp;
 use ralph_core::event::ToolInput;
-use ralph_core::guard::{self, Agent, Call, Places, PlanGate, Ruling, Situation, Standing};
+use ralph_core::guard::{self, Agent, Call, Places, PlanGate, Ruling, Situation, Skill, Standing};
 use ralph_core::ralplan::{self, Event, Next, Outcome, PlanSeen, Refusal, Role, formats, question};
 use ralph_core::state::{DecidedBy, Decision, DecisionKind, Mode, PlanPhase};
 use serde_json::{Value, json};
@@ -133,8 +133,12 @@ fn rule((awaiting_person, planner_writes, looped, who, tool, text, ours): Seen) 
         "NotebookEdit" => ToolInput { notebook_path: said, ..nothing() },
         _ => ToolInput { file_path: said, ..nothing() },
     };
-    let places =
-        Places { ralph_home: "/home/u/.ralph".into(), home: "/home/u".into(), ..Places::default() };
+    let places = Places {
+        ralph_home: "/home/u/.ralph".into(),
+        home: "/home/u".into(),
+        skill: Some(Skill { is_shipped: true, commands: Vec::new() }),
+        ..Places::default()
+    };
     let situation = Situation {
         mode: &Mode::Ralplan,
         standing: if looped == Loop::Rests { Standing::Paused } else { Standing::Running },

@@ -11,6 +11,7 @@ fn places() -> Places {
         plugin_root: None,
         home: "/home/u".into(),
         sessions: Vec::new(),
+        ..Places::default()
     }
 }
 

@@ -161,7 +161,7 @@ fn cells() -> Vec<(&'static str, ToolInput, &'static str, May, May)> {
         }
         cells.push((tool, nothing(), "agent", Nobody, Nobody));
     }
-    for name in ["ralplan", "ralph:ralplan", "ralplan-status"] {
+    for name in ["ralplan", "ralph:ralplan", "rp", "planloop"] {
         cells.push(("Skill", skill(name), "skill", All, All));
     }
     for name in [
@@ -171,6 +171,7 @@ fn cells() -> Vec<(&'static str, ToolInput, &'static str, May, May)> {
         "ralph-parallel",
         "commit",
         "ralplanner",
+        "ralplan-status",
         "x:ralplan",
         "",
     ] {

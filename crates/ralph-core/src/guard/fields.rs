@@ -1,0 +1,394 @@
+//! Judges a tool's input field by field: what each one carries decides, not the tool's name.
+//!
+//! A tool of another vendor names its fields as it likes, nests them, and hands over JSON in a string. So every
+//! text counts, also the words of a list as one command line. A text for people may mention anything: of those
+//! only a text counts that is a command as a whole.
+
+use super::places::{self, Places};
+use super::tools::{self, Carries, Does, Tool};
+use super::{Call, Rule, Situation, bash, ralph_command};
+use crate::registration::COMMANDS;
+use crate::shell::LONGEST;
+use serde_json::Value;
+
+type Row = (Rule, String);
+
+/// Texts of one call that are judged; more cannot be known to be harmless.
+const MOST: usize = 4096;
+/// Bytes of one call that are judged: a hook that takes longer than the client waits has not answered at all.
+const MOST_BYTES: usize = 256 << 10;
+/// How deep JSON may stand in a string of JSON.
+const DEEPEST: usize = 4;
+/// Longer texts are no paths.
+const LONGEST_PATH: usize = 4096;
+
+/// One text of a tool's input.
+pub(super) struct Field {
+    name: String,
+    text: String,
+    carries: Carries,
+}
+
+/// Every text of a call, and every list of texts as one line; `None` where there are too many.
+pub(super) fn of(call: &Call<'_>) -> Option<Vec<Field>> {
+    let tool = tools::find(call.tool);
+    let mut fields = Fields { tool, found: Vec::new(), n_bytes: 0, full: false };
+    match &call.input.whole {
+        Value::Null => {
+            let input = call.input;
+            let known = [
+                ("file_path", &input.file_path),
+                ("notebook_path", &input.notebook_path),
+                ("command", &input.command),
+                ("description", &input.description),
+                ("prompt", &input.prompt),
+                ("skill", &input.skill),
+            ];
+            for (name, text) in known {
+                if let Some(text) = text {
+                    fields.text(name, text, None, 0);
+                }
+            }
+        }
+        whole => fields.value("", whole, None, 0),
+    }
+    if tool.fields.is_empty() {
+        fields.as_one_line();
+    }
+    (!fields.full).then_some(fields.found)
+}
+
+struct Fields {
+    tool: &'static Tool,
+    found: Vec<Field>,
+    n_bytes: usize,
+    full: bool,
+}
+
+impl Fields {
+    fn value(&mut self, name: &str, value: &Value, told: Option<Carries>, depth: usize) {
+        match value {
+            Value::String(text) => self.text(name, text, told, depth),
+            Value::Array(items) => {
+                let words: Vec<&str> = items.iter().filter_map(Value::as_str).collect();
+                if words.len() > 1 && words.len() == items.len() {
+                    self.text(name, &line(&words), told, DEEPEST);
+                }
+                items.iter().for_each(|item| self.value(name, item, told, depth));
+            }
+            Value::Object(members) => {
+                for (member, value) in members {
+                    // Below a field of the table everything is what the field carries.
+                    let told = told.or_else(|| match name {
+                        "" => None,
+                        name => self
+                            .tool
+                            .fields
+                            .iter()
+                            .find(|(field, _)| *field == name)
+                            .map(|(_, carries)| *carries),
+                    });
+                    // Some tools take a map from paths to texts.
+                    self.add(member, member, told.unwrap_or(Carries::Path));
+                    self.value(member, value, told, depth);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn text(&mut self, name: &str, text: &str, told: Option<Carries>, depth: usize) {
+        let carries = told.unwrap_or_else(|| self.tool.carries(name));
+        self.add(name, text, carries);
+        let is_json = text.trim_start().starts_with(['{', '[']) && carries == Carries::Anything;
+        if is_json
+            && depth < DEEPEST
+            && let Ok(inner) = serde_json::from_str::<Value>(text)
+        {
+            self.value(name, &inner, told, depth + 1);
+        }
+    }
+
+    fn add(&mut self, name: &str, text: &str, carries: Carries) {
+        if matches!(carries, Carries::Nothing | Carries::Content) || text.is_empty() {
+            return;
+        }
+        self.n_bytes += text.len();
+        if self.found.len() >= MOST || self.n_bytes > MOST_BYTES {
+            self.full = true;
+            return;
+        }
+        self.found.push(Field { name: name.to_owned(), text: text.to_owned(), carries });
+    }
+
+    /// `{"program": "rm", "args": ["-r", "x"]}`: whichever way the words are shared out, together they are a line.
+    fn as_one_line(&mut self) {
+        let program = |field: &&Field| {
+            [
+                "command",
+                "cmd",
+                "program",
+                "executable",
+                "bin",
+                "binary",
+                "exe",
+                "file",
+                "tool",
+                "name",
+            ]
+            .contains(&field.name.as_str())
+        };
+        let argument = |field: &&Field| {
+            let name = field.name.to_ascii_lowercase();
+            ["arg", "param", "option", "flag", "word", "input", "subcommand", "operand"]
+                .iter()
+                .any(|known| name.contains(known))
+        };
+        let own = |field: &&Field| field.name != field.text && field.carries == Carries::Anything;
+        let texts = |test: &dyn Fn(&&Field) -> bool| -> Vec<String> {
+            let mut texts: Vec<String> = Vec::new();
+            for field in self.found.iter().filter(own).filter(|field| test(field)) {
+                // A list stands there as a line as well as word by word.
+                if !texts.iter().any(|line| line.contains(field.text.as_str())) {
+                    texts.push(field.text.clone());
+                }
+            }
+            texts
+        };
+        let (programs, arguments) = (texts(&program), texts(&argument));
+        if programs.is_empty() || arguments.is_empty() {
+            return;
+        }
+        let whole = [programs, arguments].concat().join(" ");
+        self.add("command", &whole, Carries::Command);
+    }
+}
+
+/// A list of words as a command line.
+fn line(words: &[&str]) -> String {
+    let quoted = |word: &&str| match word
+        .chars()
+        .all(|letter| letter.is_alphanumeric() || "-_./~$=:*?".contains(letter))
+    {
+        true => (*word).to_owned(),
+        false => format!("'{}'", word.replace('\'', "'\\''")),
+    };
+    words.iter().map(quoted).collect::<Vec<String>>().join(" ")
+}
+
+/// The row that some field brings the call into; none where all of them are harmless.
+pub(super) fn row(situation: &Situation<'_>, call: &Call<'_>) -> Option<Row> {
+    let Some(fields) = of(call) else { return Some((Rule::CutCommand, MANY.to_owned())) };
+    fields.iter().find_map(|field| of_field(situation, call, field, &fields))
+}
+
+fn of_field(
+    situation: &Situation<'_>,
+    call: &Call<'_>,
+    field: &Field,
+    all: &[Field],
+) -> Option<Row> {
+    let (places, text) = (situation.places, field.text.as_str());
+    let unknown = tools::find(call.tool).fields.is_empty();
+    // The rest of a text that was cut is anywhere.
+    let is_cut = call.cut && text.len() + 8 > LONGEST;
+    match field.carries {
+        // What stands elsewhere is no place of this machine.
+        Carries::Path | Carries::Anything if is_elsewhere(text) => None,
+        Carries::Nothing | Carries::Content => None,
+        Carries::Message => message(situation, call, text, unknown),
+        Carries::Prompt if is_cut => Some((Rule::CutCommand, MANY.to_owned())),
+        Carries::Prompt => prompt(text),
+        Carries::Command if is_cut => Some((Rule::CutCommand, MANY.to_owned())),
+        Carries::Command => bash::refused(situation, call, text),
+        Carries::Path => path(places, call, text, all),
+        Carries::Anything if is_cut => Some((Rule::CutCommand, MANY.to_owned())),
+        Carries::Anything => path(places, call, text, all)
+            .or_else(|| slashed(text).map(refuse_prompt))
+            .or_else(|| message(situation, call, text, false))
+            .or_else(|| bash::refused(situation, call, text))
+            .or_else(|| script(places, text)),
+    }
+}
+
+/// The address of something on another machine.
+fn is_elsewhere(text: &str) -> bool {
+    const SCHEMES: [&str; 7] =
+        ["http://", "https://", "ws://", "wss://", "ftp://", "ssh://", "git://"];
+    let text = text.trim();
+    SCHEMES.iter().any(|scheme| text.starts_with(scheme)) && !text.contains(char::is_whitespace)
+}
+
+/// A text for people or for an agent: refused if it is a person's command as a whole, and in a tool that is not
+/// known also if it is a command line.
+fn message(situation: &Situation<'_>, call: &Call<'_>, text: &str, unknown: bool) -> Option<Row> {
+    let text = text.trim();
+    if text.len() > LONGEST_PATH {
+        return None;
+    }
+    let is_short = text.lines().count() <= 1;
+    let typed = is_short
+        .then(|| ralph_command::typed(text).or_else(|| slash(text)))
+        .flatten()
+        .map(refuse_prompt);
+    typed.or_else(|| {
+        // Backticks in prose mark code.
+        let line = text.replace('`', "'");
+        (unknown && bash::begins_like_a_command(&line))
+            .then(|| bash::refused(situation, call, &line))
+            .flatten()
+    })
+}
+
+/// A script of any language: only what it names can be looked at.
+fn script(places: &Places, text: &str) -> Option<Row> {
+    // A plain line of words is a command line, which has been read.
+    let is_plain = !text.contains(['(', '{', '"', '\'', '`', ';', '=', '\n']);
+    let named = (!is_plain).then(|| ralph_command::named_in(text)).flatten();
+    named
+        .map(|(command, _)| refuse_prompt(format!("ralph {command}")))
+        .or_else(|| places.named_in(text).or_else(|| places.program_in(text)).map(places::row))
+}
+
+/// A prompt that the client will submit: nobody can tell it from one that a person has typed.
+fn prompt(text: &str) -> Option<Row> {
+    let named = || ralph_command::named_in(text).map(|(command, _)| format!("ralph {command}"));
+    slashed(text).or_else(named).map(refuse_prompt)
+}
+
+/// A slash command of ours anywhere in a text.
+fn slashed(text: &str) -> Option<String> {
+    let mut words =
+        text.split(|letter: char| letter.is_whitespace() || "`'\"()[]{}<>,;".contains(letter));
+    words.find_map(|word| slash(word.trim_end_matches(['.', '!', '?', ':'])))
+}
+
+/// `/ralph-cancel`, with or without our plugin's prefix, and what stands behind it.
+fn slash(text: &str) -> Option<String> {
+    let name = text.trim().strip_prefix('/')?;
+    let name = name.split_whitespace().next()?;
+    let own = name.strip_prefix("ralph:").unwrap_or(name);
+    COMMANDS.contains(&own).then(|| format!("/{name}"))
+}
+
+fn refuse_prompt(command: String) -> Row {
+    let reason = format!(
+        "This would have the client submit `{command}`, which only a person gives while a loop is live: what you \
+         schedule or send is not a person's word. They can type it themselves. Schedule a prompt that says what \
+         you want to look at, without this command, or go on with the work."
+    );
+    (Rule::RefusedCommand, reason)
+}
+
+/// A text that may be a path, of a tool that may do anything with it.
+fn path(places: &Places, call: &Call<'_>, text: &str, all: &[Field]) -> Option<Row> {
+    let text = text.trim();
+    if text.len() > LONGEST_PATH || text.contains('\n') {
+        return None;
+    }
+    let path = places.written_out(text);
+    if let Some(place) = places.protected(&path, call.cwd) {
+        return Some(places::row(place));
+    }
+    let place = places.holds_protected(&path, call.cwd)?;
+    // The project and what is above it is named by nearly every call. Only what takes it away is meant.
+    if !places.is_at_or_above(&path, call.cwd) || takes_away(call, all) {
+        return Some(places::row(place));
+    }
+    None
+}
+
+/// Whether the tool, or a word that it is given, says that something is taken away or moved.
+fn takes_away(call: &Call<'_>, all: &[Field]) -> bool {
+    const VERBS: [&str; 16] = [
+        "delete", "remove", "rm", "rmdir", "rmtree", "unlink", "erase", "wipe", "trash", "move",
+        "mv", "rename", "clean", "purge", "chmod", "chown",
+    ];
+    let says = |text: &str| {
+        let mut word = String::new();
+        let mut words = Vec::new();
+        for letter in text.chars().chain(" ".chars()) {
+            if !letter.is_alphanumeric() || letter.is_uppercase() {
+                words.push(std::mem::take(&mut word));
+            }
+            if letter.is_alphanumeric() {
+                word.extend(letter.to_lowercase());
+            }
+        }
+        words.iter().any(|word| VERBS.contains(&word.as_str()))
+    };
+    // Of another vendor's tool only its own name, not that of the server.
+    let named = call.tool.rsplit("__").next().unwrap_or(call.tool);
+    let told = |field: &&Field| {
+        let name = field.name.to_ascii_lowercase();
+        [
+            "operation",
+            "action",
+            "method",
+            "command",
+            "op",
+            "mode",
+            "type",
+            "kind",
+            "verb",
+            "function",
+        ]
+        .contains(&name.as_str())
+    };
+    says(named) || all.iter().filter(told).any(|field| field.text.len() <= 24 && says(&field.text))
+}
+
+/// The texts of a call that may be paths, for whoever can tell where they lead.
+pub(super) fn paths(call: &Call<'_>, places: &Places) -> Vec<String> {
+    let fields = of(call).unwrap_or_default();
+    let is_path = |field: &&Field| {
+        matches!(field.carries, Carries::Path | Carries::Anything)
+            && field.text.len() <= LONGEST_PATH
+            && !field.text.contains('\n')
+    };
+    fields.iter().filter(is_path).map(|field| places.written_out(field.text.trim())).collect()
+}
+
+/// The texts of a call that may be command lines; a few, since each is read.
+pub(super) fn lines(call: &Call<'_>) -> Vec<String> {
+    let fields = of(call).unwrap_or_default();
+    let is_line = |field: &Field| {
+        matches!(field.carries, Carries::Command | Carries::Anything)
+            && field.text.len() <= LONGEST_PATH
+            && field.text.contains(' ')
+    };
+    fields.into_iter().filter(is_line).take(16).map(|field| field.text).collect()
+}
+
+/// What the text of a skill runs when it is loaded.
+pub(super) fn skill(situation: &Situation<'_>, call: &Call<'_>) -> Option<Row> {
+    let commands = situation.places.skill.iter().flat_map(|skill| &skill.commands);
+    commands.into_iter().find_map(|line| bash::refused(situation, call, line)).or_else(|| {
+        let name = call.input.skill.as_deref().unwrap_or_default().trim_start_matches('/');
+        let own = name.strip_prefix("ralph:").unwrap_or(name);
+        (own == "ralph-cancel").then(|| refuse_prompt(format!("/{name}")))
+    })
+}
+
+/// True for a skill that has the name of one that plans, and perhaps not its text.
+pub(super) fn is_borrowed(situation: &Situation<'_>, call: &Call<'_>) -> bool {
+    let name = call.input.skill.as_deref().unwrap_or_default();
+    is_planning(name.strip_prefix("ralph:").unwrap_or(name))
+        && !situation.places.skill.as_ref().is_some_and(|skill| skill.is_shipped)
+}
+
+/// True for the skills that plan, by all their names.
+pub(super) fn is_planning(skill: &str) -> bool {
+    ["ralplan", "rp", "planloop"].contains(&skill)
+}
+
+/// True for a tool whose call may touch a place.
+pub(super) fn matters(tool: &str) -> bool {
+    !matches!(
+        tools::find(tool).does,
+        Does::Looks | Does::Questions | Does::EntersPlan | Does::LeavesPlan
+    )
+}
+
+const MANY: &str = "This input is longer than can be read whole, and while a Ralph loop is live it must be \
+read before the tool runs. Make several smaller calls, or put the text into a file with the Write tool.";
