@@ -53,6 +53,7 @@ pub mod id;
 pub mod invocation;
 #[cfg(feature = "session-files")]
 pub mod local_time;
+#[cfg(feature = "session-files")]
 pub mod machine;
 #[cfg(feature = "session-files")]
 pub mod metadata;

@@ -1,7 +1,9 @@
 //! The time.
 
 use jiff::Timestamp;
+#[cfg(feature = "session-files")]
 use jiff::tz::TimeZone;
+#[cfg(feature = "session-files")]
 use ralph_core::session::local_time::LocalTime;
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -15,6 +17,7 @@ pub fn now() -> Timestamp {
 }
 
 /// A moment with the offset of the clock that the user sees.
+#[cfg(feature = "session-files")]
 pub fn local(at: Timestamp) -> LocalTime {
     LocalTime { at, offset: TimeZone::system().to_offset(at) }
 }
