@@ -15,6 +15,9 @@ mod journals;
 mod modes;
 mod names;
 mod planted;
+#[allow(dead_code, unreachable_pub, reason = "the rig of the hooks' own tests")]
+#[path = "../support/planning.rs"]
+mod planning;
 mod promises;
 mod secrets;
 mod shell;
@@ -24,6 +27,7 @@ mod terminal;
 #[path = "../support/timeless.rs"]
 mod timeless;
 mod trust;
+mod unreadable;
 #[allow(dead_code, reason = "the rig of the hooks' own tests")]
 #[path = "../support/session.rs"]
 mod world;
