@@ -14,11 +14,12 @@ mod git;
 mod journals;
 mod modes;
 mod names;
-mod planted;
 #[allow(dead_code, unreachable_pub, reason = "the rig of the hooks' own tests")]
 #[path = "../support/planning.rs"]
 mod planning;
+mod planted;
 mod promises;
+mod redaction;
 mod secrets;
 mod shell;
 mod supply;

@@ -170,7 +170,9 @@ fn damages() -> Vec<Damage> {
     add("folder of the loop", &FOLDER, Left::Reading, |at| {
         vec![at.state.parent().unwrap().to_owned()]
     });
-    add("folder of loops", &FOLDER[..3], Left::Reading, |at| vec![at.world.ralph_home().join("loops")]);
+    add("folder of loops", &FOLDER[..3], Left::Reading, |at| {
+        vec![at.world.ralph_home().join("loops")]
+    });
     add("home", &FOLDER[2..3], Left::Reading, |at| vec![at.world.ralph_home()]);
     add("entry", &ENTRY, Left::Rules, |at| vec![at.world.entry()]);
     all
@@ -293,7 +295,8 @@ impl Scene {
     }
 
     fn command_line_cancel(&self) -> String {
-        let words = [UNPRIVILEGED, &[executable("ralph"), "cancel", "--session", "session-1"]].concat();
+        let words =
+            [UNPRIVILEGED, &[executable("ralph"), "cancel", "--session", "session-1"]].concat();
         let mut command = Command::new(words[0]);
         command.args(&words[1..]).env_clear().envs(&self.world.env).current_dir(&self.world.cwd);
         let output = command.env_remove("CLAUDE_CODE_SESSION_ID").output().unwrap();
@@ -507,7 +510,10 @@ fn the_models_shell_cannot_cancel_a_loop_whose_state_is_gone() {
         }
         for words in [&["cancel"][..], &["cancel", "--session", "session-1"], &["pause"]] {
             let said = scene.world.ralph(words);
-            assert!(!said.success && said.text.contains("use another terminal"), "{gone}: {said:?}");
+            assert!(
+                !said.success && said.text.contains("use another terminal"),
+                "{gone}: {said:?}"
+            );
         }
         assert!(scene.world.has_entry());
         scene.repair();

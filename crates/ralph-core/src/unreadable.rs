@@ -103,9 +103,17 @@ mod tests {
         for tool in ["Read", "Grep", "Glob", "TaskOutput"] {
             check(tool, None, true);
         }
-        for tool in
-            ["Write", "Edit", "Agent", "Skill", "AskUserQuestion", "Monitor", "mcp__x__write", "Task", ""]
-        {
+        for tool in [
+            "Write",
+            "Edit",
+            "Agent",
+            "Skill",
+            "AskUserQuestion",
+            "Monitor",
+            "mcp__x__write",
+            "Task",
+            "",
+        ] {
             check(tool, None, false);
         }
         for line in ["ls", "git status", "cat a | grep b"] {
@@ -113,7 +121,9 @@ mod tests {
             let cut = Call { tool: "Bash", command: Some(line), cut: true };
             assert!(judge(cut, "", reads).is_err());
         }
-        for line in ["rm a", "chmod -R go-w ~/.local", "ralph cancel", "echo $(touch x)", "cargo test"] {
+        for line in
+            ["rm a", "chmod -R go-w ~/.local", "ralph cancel", "echo $(touch x)", "cargo test"]
+        {
             check("Bash", Some(line), false);
         }
         check("Bash", None, false);
@@ -123,7 +133,10 @@ mod tests {
     #[test]
     fn the_person_is_told_what_to_type() {
         let text = line("`/h/state.json` can be written by others; run", "/h o");
-        assert!(text.contains("`chmod -R go-w '/h o'`") && text.contains("/ralph-cancel"), "{text}");
+        assert!(
+            text.contains("`chmod -R go-w '/h o'`") && text.contains("/ralph-cancel"),
+            "{text}"
+        );
         assert!(failed("could not write `x`: No space left on device").contains("Make room"));
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::door::Call;
 use anyhow::{Error, Result, bail};
+use ralph_core::redact;
 use ralph_core::state::{Document, LoopState, Phase, Via};
 use ralph_io::journal::Entry;
 use ralph_io::store::{Loaded, LoopFile};
@@ -117,7 +118,10 @@ impl<S: Document> Bound<S> {
             let other = lifecycle::of_session(&call.home, state.session_id()).ok().flatten();
             other.is_some_and(|other| other == file)
         };
-        match call.home.single_manifest().is_some() || is_anothers() || *state.phase() == Phase::Ended {
+        match call.home.single_manifest().is_some()
+            || is_anothers()
+            || *state.phase() == Phase::Ended
+        {
             true => Ok(None),
             false => bail!("the state `{}` names another session", file.path().display()),
         }
@@ -170,12 +174,14 @@ pub struct Said<'a> {
 
 /// As `note`, with all that the decision was made from.
 pub fn keep<R: Serialize>(file: &LoopFile, call: &Call, said: Said<'_>, record: Option<R>) {
-    let Said { position, decision, why, seen } = said;
+    let Said { position, decision, why, mut seen } = said;
+    // What a model says or calls may quote an output.
+    without_secrets(&mut seen);
     let entry = Entry {
         at: clock::now(),
         event: call.input.hook_event_name.name().to_owned(),
         decision: decision.to_owned(),
-        why: why.to_owned(),
+        why: redact::by_shape(why),
         position: position.to_owned(),
         prompt_id: call.input.prompt_id.clone(),
         input: digest::of_bytes(&call.raw),
@@ -184,6 +190,15 @@ pub fn keep<R: Serialize>(file: &LoopFile, call: &Call, said: Said<'_>, record: 
         took_us: u64::try_from(call.began.elapsed().as_micros()).unwrap_or(u64::MAX),
     };
     let _ = lifecycle::note(&call.home, file, &entry);
+}
+
+fn without_secrets(seen: &mut Value) {
+    match seen {
+        Value::String(text) => *text = redact::by_shape(text),
+        Value::Array(items) => items.iter_mut().for_each(without_secrets),
+        Value::Object(members) => members.values_mut().for_each(without_secrets),
+        _ => {}
+    }
 }
 
 /// The fields of a call that explain a decision about a tool.

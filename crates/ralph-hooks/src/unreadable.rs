@@ -22,8 +22,9 @@ pub(crate) fn answer(call: &Call, error: Error) -> Result<Reply> {
         let input = &call.input;
         match (input.tool_name.as_str(), why) {
             (tool, _) if guard::only_looks(tool) => Reply::silent(),
-            ("Bash", Failure::Unreadable(why)) => neighbour::answer(call)
-                .unwrap_or_else(|_| Reply::deny(&unreadable::refusal("`ralph` gave no answer", why))),
+            ("Bash", Failure::Unreadable(why)) => neighbour::answer(call).unwrap_or_else(|_| {
+                Reply::deny(&unreadable::refusal("`ralph` gave no answer", why))
+            }),
             (tool, Failure::Unreadable(why)) => {
                 let call = unreadable::Call { tool, command: None, cut: call.cut };
                 ruling(call, why, |_| Err(String::new()))
@@ -79,9 +80,7 @@ fn answer_with(
 
 fn tell(call: &Call, failure: &Failure<'_>) -> Reply {
     Reply::silent().tell(match failure {
-        Failure::Unreadable(why) => {
-            unreadable::line(why, &call.home.root().to_string_lossy())
-        }
+        Failure::Unreadable(why) => unreadable::line(why, &call.home.root().to_string_lossy()),
         Failure::Other(why) => unreadable::failed(why),
     })
 }

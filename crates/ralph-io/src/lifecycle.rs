@@ -78,7 +78,8 @@ pub fn give_up(home: &Home, whose: &Whose<'_>, how: &str) -> Result<Option<Given
     let (session_id, folder) = match whose {
         Whose::Session(id) => (Some((*id).to_owned()), None),
         Whose::Loop(id) => {
-            Key::session(id).with_context(|| format!("`{}` is no id of a loop", id.escape_debug()))?;
+            Key::session(id)
+                .with_context(|| format!("`{}` is no id of a loop", id.escape_debug()))?;
             let folder = home.loops().join(id);
             let state = folder.join("state.json");
             let of_it = sessions_of(home, &state);
@@ -170,7 +171,10 @@ pub enum Whose<'a> {
 /// The session whose entry names this state.
 fn sessions_of(home: &Home, state: &Path) -> Option<String> {
     let entries = manifest::sessions(home);
-    entries.into_iter().find(|(_, path)| path.as_ref().is_ok_and(|at| at == state)).map(|(id, _)| id)
+    entries
+        .into_iter()
+        .find(|(_, path)| path.as_ref().is_ok_and(|at| at == state))
+        .map(|(id, _)| id)
 }
 
 /// The project's planned or most recent loop.

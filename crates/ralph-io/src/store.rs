@@ -255,8 +255,9 @@ impl LoopFile {
             .or_else(|_| std::fs::rename(&self.path, &aside));
         match kept {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(()),
-            kept => kept
-                .with_context(|| format!("could not keep the broken `{}`", self.path.display())),
+            kept => {
+                kept.with_context(|| format!("could not keep the broken `{}`", self.path.display()))
+            }
         }
     }
 
