@@ -66,8 +66,13 @@ pub(super) fn at_sign(text: &[u8], sign: usize) -> Option<Span> {
     let value = &text[at..end];
     let alone = is_first && text[end..line_end].trim_ascii().is_empty();
     let tight = op == b'=' && spaces == 0;
-    is_secret_bare(value, kind, tight, alone && (tight || op == b':' || is_variable))
-        .then(|| span(at, end))?
+    is_secret_bare(
+        value,
+        kind,
+        tight,
+        alone && (tight || op == b':' || is_variable || kind == Kind::Password),
+    )
+    .then(|| span(at, end))?
 }
 
 /// `NAME`, `"name"`, `['name']`, `\"name\"` before the sign.
@@ -302,7 +307,25 @@ fn may_be_secret(name: &[u8]) -> bool {
         || last == b'p' && ends(b"otp")
 }
 
+/// Words behind a secret's name that say which of several it is.
+const WHICH: [&[u8]; 9] = [
+    b"_base",
+    b"_value",
+    b"_b64",
+    b"_base64",
+    b"_raw",
+    b"_prod",
+    b"_production",
+    b"_staging",
+    b"_dev",
+];
+
 pub(super) fn kind_of(name: &[u8]) -> Option<Kind> {
+    let shorter = |which: &&[u8]| {
+        let rest = name.len().checked_sub(which.len())?;
+        name[rest..].eq_ignore_ascii_case(which).then_some(&name[..rest])
+    };
+    let name = WHICH.iter().find_map(shorter).unwrap_or(name);
     if !may_be_secret(name) || name.eq_ignore_ascii_case(b"oldpwd") || name == b"PWD" {
         return None;
     }
@@ -342,7 +365,10 @@ pub(super) fn kind_of(name: &[u8]) -> Option<Kind> {
 }
 
 /// Words that stand where a value would, in lower case.
-const WORDS: [&[u8]; 46] = [
+const WORDS: [&[u8]; 49] = [
+    b"passwd",
+    b"pwd",
+    b"pass",
     b"none",
     b"null",
     b"nil",
