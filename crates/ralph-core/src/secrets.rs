@@ -115,8 +115,7 @@ pub fn is_secret(name: &str) -> bool {
         false => name == **ending || name.strip_prefix("PG").is_some_and(|rest| rest == *ending),
     };
     !is_about
-        && (PARTS.iter().any(|part| name.contains(part))
-            || ENDINGS.iter().any(|one| is_named(&one)))
+        && (PARTS.iter().any(|part| name.contains(part)) || ENDINGS.iter().any(|one| is_named(one)))
 }
 
 /// True if the value of this variable is to be taken out of a command's output.
