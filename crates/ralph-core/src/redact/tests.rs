@@ -23,7 +23,7 @@ fn what_is_assigned_to_a_secret_name_is_taken_out() {
         ("<Password>hunter2</Password>", "<Password>[redacted]</Password>"),
         ("Server=h;User Id=u;Password=ab12cd;X=1", "Server=h;User Id=u;Password=[redacted];X=1"),
         ("postgres://u:p4ss@h/d", "postgres://u:[redacted]@h/d"),
-        ("Authorization: Basic dXNlcjpwYXNz", "Authorization: [redacted]"),
+        ("Authorization: Basic dXNlcjpwYXNz", "Authorization: Basic [redacted]"),
         ("-H 'X-Api-Key: q1w2e3r4t5' x", "-H 'X-Api-Key: [redacted]' x"),
         ("Cookie: a=b; c=d\r\nx", "Cookie: [redacted]\r\nx"),
         ("mysql --password s3cr3t! -h x", "mysql --password [redacted] -h x"),
