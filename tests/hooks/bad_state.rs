@@ -1,4 +1,4 @@
-//! State that cannot be trusted or read: never obeyed, never lost, never a reason to block.
+//! State that cannot be trusted or read: never obeyed, never lost; its session may only read.
 
 use crate::world::World;
 use serde_json::json;
@@ -9,38 +9,53 @@ fn mode(path: &std::path::Path, mode: u32) {
     fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
 }
 
-/// The loop's own hooks fail open with these words, and change nothing.
+/// The session may only read and the person is told these words; nothing is changed.
 #[track_caller]
-fn fails_open(world: &World, words: &str) {
+fn may_only_read(world: &World, words: &str) {
     let before = world.listing(&world.ralph_home());
-    world.stop("RALPH_COMPLETE").complains(words);
-    world.tool("AskUserQuestion", json!({})).complains(words);
+    let prompt = json!({"prompt": "x"});
+    let said = [
+        world.stop("RALPH_COMPLETE").message(),
+        world.tool("AskUserQuestion", json!({})).denied(),
+        world.session_starts("compact").message(),
+        world.event("ralph-user-prompt", "UserPromptSubmit", prompt).message(),
+    ];
+    for text in said {
+        assert!(text.contains(words), "{words} in {text}");
+    }
     world.event("ralph-backpressure", "PostToolUse", json!({})).complains(words);
-    world.session_starts("compact").complains(words);
-    world.event("ralph-user-prompt", "UserPromptSubmit", json!({"prompt": "x"})).complains(words);
+    world.tool("Bash", json!({"command": "ls"})).silent();
+    world.tool("Bash", json!({"command": "touch x"})).denied();
     let after = world.listing(&world.ralph_home());
     assert!(before == after, "something was written");
+}
+
+/// Its state names the session, so the loop is found without the entry.
+#[track_caller]
+fn goes_on_without_its_entry(world: &World) {
+    world.tool("AskUserQuestion", json!({})).denied();
+    world.working_stop("x").goes_on();
 }
 
 #[test]
 fn an_entry_that_others_can_write_is_not_obeyed() {
     let world = World::looping("");
     mode(&world.entry(), 0o620);
-    fails_open(&world, "can be written by others");
+    goes_on_without_its_entry(&world);
 }
 
 #[test]
 fn a_state_that_others_can_write_is_not_obeyed() {
     let world = World::looping("");
     mode(&world.state_path(), 0o666);
-    fails_open(&world, "can be written by others");
+    may_only_read(&world, "can be written by others");
 }
 
 #[test]
 fn a_home_that_others_can_write_is_not_obeyed() {
     let world = World::looping("");
     mode(&world.ralph_home(), 0o770);
-    fails_open(&world, "chmod 700");
+    may_only_read(&world, "chmod 700");
     let mut other = world;
     other.become_session("session-2", "prompt-2");
     other.stop("x").silent();
@@ -52,13 +67,13 @@ fn what_belongs_to_another_user_is_not_obeyed() {
     if chown(world.entry(), Some(65534), None).is_err() {
         return eprintln!("skipped: only root can give a file to another user");
     }
-    fails_open(&world, "belongs to another user");
+    goes_on_without_its_entry(&world);
     let world = World::looping("");
     chown(world.state_path(), Some(65534), None).unwrap();
-    fails_open(&world, "belongs to another user");
+    may_only_read(&world, "belongs to another user");
     let world = World::looping("");
     chown(world.ralph_home(), Some(65534), None).unwrap();
-    fails_open(&world, "belongs to another user");
+    may_only_read(&world, "belongs to another user");
 }
 
 #[test]
@@ -70,9 +85,9 @@ fn a_linked_state_or_entry_is_not_followed() {
         fs::rename(&path, &elsewhere).unwrap();
         symlink(&elsewhere, &path).unwrap();
         if path == world.entry() {
-            fails_open(&world, "could not open");
+            goes_on_without_its_entry(&world);
         } else {
-            world.stop("RALPH_COMPLETE").complains("could not open");
+            assert!(world.stop("RALPH_COMPLETE").message().contains("could not open"));
         }
         assert!(elsewhere.exists());
     }
@@ -83,23 +98,24 @@ fn an_entry_that_is_a_folder_a_pipe_or_nonsense_is_not_obeyed() {
     let world = World::looping("");
     for text in ["", "relative/state.json", "\n", "\0", "/nowhere\0/state.json"] {
         fs::write(world.entry(), text).unwrap();
-        fails_open(&world, "does not hold an absolute path");
+        goes_on_without_its_entry(&world);
     }
     fs::remove_file(world.entry()).unwrap();
     fs::create_dir(world.entry()).unwrap();
-    fails_open(&world, "not a regular file");
+    goes_on_without_its_entry(&world);
     fs::remove_dir(world.entry()).unwrap();
     let made = std::process::Command::new("mkfifo").arg(world.entry()).status().unwrap();
     assert!(made.success());
-    world.stop("x").complains("not a regular file");
+    goes_on_without_its_entry(&world);
 }
 
 #[test]
-fn an_entry_whose_loop_is_gone_is_no_loop() {
+fn an_entry_whose_loop_is_gone_binds_its_session_until_a_person_ends_the_loop() {
     let world = World::looping("");
     fs::remove_dir_all(world.state_path().parent().unwrap()).unwrap();
-    world.stop("x").silent();
-    world.tool("AskUserQuestion", json!({})).silent();
+    may_only_read(&world, "is gone");
+    assert!(world.expansion("ralph-cancel", "").blocked().contains("ended cancelled"));
+    assert_eq!(world.ending(), "cancelled");
     assert!(world.expansion("ralph", "Another").context().contains("Goal: Another"));
 }
 
@@ -129,10 +145,11 @@ fn a_torn_state_without_a_copy_is_reported_and_stays() {
     for text in ["", "{\"loop_id\":\"L\",\"iter", "[]", "{\"iteration\":{}}"] {
         let world = World::looping("");
         fs::write(world.state_path(), text).unwrap();
-        fails_open(&world, "there is no good copy");
+        may_only_read(&world, "there is no good copy");
         assert_eq!(fs::read_to_string(world.state_path()).unwrap(), text);
         let reason = world.expansion("ralph-cancel", "").blocked();
-        assert!(reason.contains("no good copy"), "a person hears why: {reason}");
+        assert!(reason.contains("ended cancelled") && reason.contains("no good copy"), "{reason}");
+        assert_eq!(world.ending(), "cancelled");
     }
 }
 
@@ -197,11 +214,10 @@ fn fields_that_are_not_known_survive() {
 }
 
 #[test]
-fn words_that_are_not_known_are_kept_and_hold_nobody() {
+fn words_that_are_not_known_are_kept_and_free_nobody() {
     let world = World::looping("");
     world.edit_state(|state| state["phase"] = json!("hibernating"));
-    world.stop("x").silent();
-    world.tool("AskUserQuestion", json!({})).silent();
+    may_only_read(&world, "its phase `hibernating` is not known");
     assert_eq!(world.state()["phase"], "hibernating");
 }
 
@@ -213,10 +229,13 @@ fn a_newer_schema_is_left_alone_byte_for_byte() {
     ] {
         let world = World::looping("");
         fs::write(world.state_path(), text).unwrap();
-        fails_open(&world, "newer Ralph");
-        world.expansion("ralph-cancel", "").blocked();
+        may_only_read(&world, "newer Ralph");
         world.expansion("ralph", "Another").blocked();
         assert_eq!(fs::read_to_string(world.state_path()).unwrap(), text);
+        // Also a person who ends the loop loses nothing of it.
+        world.expansion("ralph-cancel", "").blocked();
+        let kept = world.listing(&world.ralph_home().join("archive"));
+        assert!(kept.values().any(|(_, content)| content == text.as_bytes()));
     }
 }
 

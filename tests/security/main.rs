@@ -16,11 +16,12 @@ mod journals;
 mod meaning;
 mod modes;
 mod names;
-#[allow(dead_code, reason = "the rig of the planning's own tests")]
+#[allow(dead_code, unreachable_pub, reason = "the rig of the hooks' own tests")]
 #[path = "../support/planning.rs"]
 mod planning;
 mod planted;
 mod promises;
+mod redaction;
 mod secrets;
 mod shell;
 mod supply;
@@ -30,6 +31,7 @@ mod terminal;
 mod timeless;
 mod tools;
 mod trust;
+mod unreadable;
 mod wall;
 #[allow(dead_code, reason = "the rig of the hooks' own tests")]
 #[path = "../support/session.rs"]

@@ -53,6 +53,7 @@ pub mod stop;
 pub mod stream;
 pub mod tests_run;
 pub mod token;
+pub mod unreadable;
 pub mod usage;
 pub mod vacuous;
 pub mod waiting;

@@ -1,155 +1,237 @@
-//! Takes the values of secrets out of a stream of bytes.
+//! Takes secrets out of a stream of bytes: the values of the environment's secret variables, also encoded,
+//! wrapped or coloured, and what is a secret by its shape.
 //!
-//! A value may be split over any number of pieces, so the last few bytes are always held back until
-//! it is known that no value starts in them; what is held back is shorter than the longest value.
+//! The cost is linear in the length of the stream. No more than [`BLOCK`] bytes are held back.
+
+mod assigned;
+mod encoded;
+mod shapes;
+mod tokens;
+mod values;
 
 use memchr::memmem::Finder;
-use std::cmp::Reverse;
+use values::Values;
+
+/// So much is held back before shapes are looked for: a private key is seen as a whole.
+const BLOCK: usize = 128 << 10;
+
+/// So much of what comes after a place is seen before it is decided on.
+const AHEAD: usize = 16 << 10;
+
+/// An encoded or wrapped value that is shorter is found in too many innocent places.
+const SHORTEST_ENCODED: usize = 8;
 
 /// A stream on its way from a command to a file.
 #[derive(Debug)]
 pub struct Redactor {
-    values: Vec<Value>,
-    /// Longest value less one byte: how much must be seen after a byte to decide on it.
-    ahead: usize,
-    /// What was seen and not yet decided on.
-    held: Vec<u8>,
-    /// How many bytes of `held` belong to a value that was already replaced.
-    covered: usize,
-}
-
-#[derive(Debug)]
-struct Value {
-    finder: Finder<'static>,
-    /// What takes its place.
-    mark: Vec<u8>,
+    values: Values,
+    between: Vec<u8>,
+    shapes: Shapes,
 }
 
 impl Redactor {
-    /// Replaces each value by `[redacted NAME]`. An empty value is ignored.
+    /// Replaces each value by `[redacted NAME]`, and what has the shape of a secret by `[redacted]`. An
+    /// empty value is ignored.
     pub fn new<'a>(secrets: impl IntoIterator<Item = (&'a str, &'a [u8])>) -> Redactor {
-        let secrets = secrets.into_iter().filter(|(_, value)| !value.is_empty());
-        let values: Vec<Value> = secrets
-            .map(|(name, value)| Value {
-                finder: Finder::new(value).into_owned(),
-                mark: format!("[redacted {name}]").into_bytes(),
-            })
-            .collect();
-        let longest = values.iter().map(|value| value.finder.needle().len()).max();
-        Redactor { ahead: longest.unwrap_or(1) - 1, values, held: Vec::new(), covered: 0 }
+        let secrets: Vec<(&str, &[u8])> = secrets.into_iter().collect();
+        let parts = secrets.iter().flat_map(|(name, value)| {
+            encoded::parts(value).into_iter().map(move |part| (*name, part))
+        });
+        let parts: Vec<(&str, Vec<u8>)> = parts.collect();
+        let whole = secrets.iter().map(|(name, value)| (*name, *value));
+        let split = parts.iter().map(|(name, part)| (*name, &part[..]));
+        let needles = secrets.iter().filter(|(_, value)| value.len() >= SHORTEST_ENCODED);
+        let needles = needles.map(|(name, value)| Needle {
+            finder: Finder::new(*value).into_owned(),
+            mark: format!("[redacted {name}]").into_bytes(),
+        });
+        let wrapped = parts.iter().map(|(name, part)| Needle {
+            finder: Finder::new(&part[..]).into_owned(),
+            mark: format!("[redacted {name}]").into_bytes(),
+        });
+        Redactor {
+            values: Values::new(whole.chain(split)),
+            between: Vec::new(),
+            shapes: Shapes {
+                needles: needles.chain(wrapped).collect(),
+                held: Vec::new(),
+                covered: 0,
+                before: b'\n',
+            },
+        }
     }
 
-    /// Takes the next piece; appends to `out` what is known to be no part of a value.
+    /// Takes the next piece; appends to `out` what is known to be no part of a secret.
     pub fn feed(&mut self, piece: &[u8], out: &mut Vec<u8>) {
-        if self.values.is_empty() {
-            return out.extend_from_slice(piece);
-        }
-        self.held.extend_from_slice(piece);
-        self.decide(self.held.len().saturating_sub(self.ahead), out);
+        self.values.feed(piece, &mut self.between);
+        self.shapes.feed(&self.between, out);
+        self.between.clear();
     }
 
     /// Gives out what was still held back. The stream is over.
     pub fn finish(&mut self, out: &mut Vec<u8>) {
+        self.values.finish(&mut self.between);
+        self.shapes.feed(&self.between, out);
+        self.between.clear();
+        self.shapes.finish(out);
+    }
+}
+
+/// A text without what is a secret by its shape.
+pub fn by_shape(text: &str) -> String {
+    let mut redactor = Redactor::new([]);
+    let mut out = Vec::with_capacity(text.len());
+    redactor.feed(text.as_bytes(), &mut out);
+    redactor.finish(&mut out);
+    String::from_utf8_lossy(&out).into_owned()
+}
+
+/// A place that is replaced.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Span {
+    /// Where that begins by which it is known.
+    known_from: usize,
+    start: usize,
+    end: usize,
+    /// Which needle was found; none for a shape.
+    needle: Option<usize>,
+}
+
+#[derive(Debug)]
+struct Needle {
+    finder: Finder<'static>,
+    mark: Vec<u8>,
+}
+
+#[derive(Debug)]
+struct Shapes {
+    needles: Vec<Needle>,
+    held: Vec<u8>,
+    /// How many bytes of `held` belong to a secret that was already replaced.
+    covered: usize,
+    /// The byte before `held`.
+    before: u8,
+}
+
+impl Shapes {
+    fn feed(&mut self, piece: &[u8], out: &mut Vec<u8>) {
+        let mut rest = piece;
+        while !rest.is_empty() {
+            let room = BLOCK.saturating_sub(self.held.len()).max(1).min(rest.len());
+            self.held.extend_from_slice(&rest[..room]);
+            rest = &rest[room..];
+            if self.held.len() >= BLOCK {
+                let limit = self.held.len() - AHEAD;
+                let line = memchr::memrchr(b'\n', &self.held[..limit]).map_or(limit, |at| at + 1);
+                self.decide(line, out);
+            }
+        }
+    }
+
+    fn finish(&mut self, out: &mut Vec<u8>) {
         self.decide(self.held.len(), out);
     }
 
-    /// Gives out the bytes before `limit`, in which every value that starts there is seen whole.
     fn decide(&mut self, limit: usize, out: &mut Vec<u8>) {
         let mut done = self.covered;
-        for (start, value) in self.found(limit) {
-            // Where two values overlap, one mark stands for both.
-            if start >= done {
-                out.extend_from_slice(&self.held[done..start]);
-                out.extend_from_slice(&value.mark);
+        for span in self.found() {
+            if span.known_from >= limit || span.end <= done {
+                continue;
             }
-            done = done.max(start + value.finder.needle().len());
+            if span.start >= done {
+                out.extend_from_slice(&self.held[done..span.start]);
+                match span.needle {
+                    Some(at) => out.extend_from_slice(&self.needles[at].mark),
+                    None => out.extend_from_slice(b"[redacted]"),
+                }
+            }
+            done = span.end;
         }
         if done < limit {
             out.extend_from_slice(&self.held[done..limit]);
             done = limit;
         }
+        if let Some(last) = limit.checked_sub(1) {
+            self.before = self.held[last];
+        }
         self.held.drain(..limit);
         self.covered = done - limit;
     }
 
-    /// Every value that starts before `limit`, by its place, the longest first.
-    fn found(&self, limit: usize) -> Vec<(usize, &Value)> {
-        let places = |value| starts(value, &self.held, limit).map(move |start| (start, value));
-        let mut found: Vec<(usize, &Value)> = self.values.iter().flat_map(places).collect();
-        found.sort_by_key(|(start, value)| (*start, Reverse(value.finder.needle().len())));
-        found
+    fn found(&self) -> Vec<Span> {
+        let mut spans = match memchr::memchr(0x1b, &self.held) {
+            None => shapes::find(&self.held, self.before),
+            Some(_) => {
+                let (text, places) = without(&self.held, Without::Escapes);
+                let spans = shapes::find(&text, self.before).into_iter();
+                spans.map(|span| back(span, &places)).collect()
+            }
+        };
+        if !self.needles.is_empty() {
+            let (text, places) = without(&self.held, Without::EscapesAndBreaks);
+            for (at, needle) in self.needles.iter().enumerate() {
+                let length = needle.finder.needle().len();
+                spans.extend(needle.finder.find_iter(&text).map(|start| {
+                    let span =
+                        Span { known_from: start, start, end: start + length, needle: Some(at) };
+                    back(span, &places)
+                }));
+            }
+        }
+        spans.sort_by_key(|span| (span.start, std::cmp::Reverse(span.end)));
+        spans
     }
 }
 
-/// Also those that overlap each other: of `ababa` no part may stay where `aba` is the value, and
-/// how the stream was cut must not decide it.
-fn starts(value: &Value, held: &[u8], limit: usize) -> impl Iterator<Item = usize> {
-    let mut from = 0;
-    std::iter::from_fn(move || {
-        let start = from + value.finder.find(held.get(from..)?)?;
-        from = start + 1;
-        (start < limit).then_some(start)
-    })
+#[derive(Clone, Copy, PartialEq)]
+enum Without {
+    Escapes,
+    EscapesAndBreaks,
+}
+
+/// The text without what colours and what wraps it, and where each byte of it stood.
+fn without(held: &[u8], what: Without) -> (Vec<u8>, Vec<u32>) {
+    let mut text = Vec::with_capacity(held.len());
+    let mut places = Vec::with_capacity(held.len());
+    let mut at = 0;
+    while let Some(byte) = held.get(at) {
+        match byte {
+            0x1b => {
+                at += escape(&held[at..]);
+                continue;
+            }
+            b'\n' | b'\r' if what == Without::EscapesAndBreaks => {}
+            byte => {
+                text.push(*byte);
+                // A block is far smaller than what this can hold.
+                places.push(at as u32);
+            }
+        }
+        at += 1;
+    }
+    (text, places)
+}
+
+/// The length of the terminal's control sequence that begins here.
+fn escape(text: &[u8]) -> usize {
+    let until = |from: usize, is_end: fn(u8) -> bool| {
+        let end = text.iter().skip(from).take(256).position(|byte| is_end(*byte));
+        end.map_or(from, |end| from + end + 1).min(text.len())
+    };
+    match text.get(1) {
+        Some(b'[') => until(2, |byte| (0x40..=0x7e).contains(&byte)),
+        Some(b']') => until(2, |byte| matches!(byte, 0x07 | b'\\')),
+        Some(b'(' | b')') => text.len().min(3),
+        Some(_) => 2,
+        None => 1,
+    }
+}
+
+fn back(span: Span, places: &[u32]) -> Span {
+    let place = |at: usize| places.get(at).map_or(0, |place| *place as usize);
+    let end = span.end.checked_sub(1).map_or(0, |last| place(last) + 1);
+    Span { known_from: place(span.known_from), start: place(span.start), end, ..span }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    const SECRETS: [(&str, &[u8]); 3] =
-        [("API_KEY", b"abcdef"), ("B_TOKEN", b"defghi"), ("LONG_SECRET", b"abcdefxyz")];
-
-    /// Whatever the size of the pieces, the stream comes out the same.
-    #[track_caller]
-    fn check(stream: &str, expected: &str) {
-        for size in 1..=stream.len().max(1) {
-            let mut redactor = Redactor::new(SECRETS);
-            let mut out = Vec::new();
-            for piece in stream.as_bytes().chunks(size) {
-                redactor.feed(piece, &mut out);
-                assert!(redactor.held.len() < 9, "{} bytes are held", redactor.held.len());
-            }
-            redactor.finish(&mut out);
-            assert_eq!(String::from_utf8_lossy(&out), expected, "in pieces of {size}");
-        }
-    }
-
-    #[test]
-    fn a_value_is_replaced_wherever_it_is_cut() {
-        check("", "");
-        check("nothing here", "nothing here");
-        check("abcdef", "[redacted API_KEY]");
-        check("x=abcdef;", "x=[redacted API_KEY];");
-        check("abcdefabcdef", "[redacted API_KEY][redacted API_KEY]");
-        check("abcde abcdeabcdef abcde", "abcde abcde[redacted API_KEY] abcde");
-    }
-
-    #[test]
-    fn the_longest_value_gives_the_name() {
-        check("-abcdefxyz-", "-[redacted LONG_SECRET]-");
-    }
-
-    #[test]
-    fn of_two_values_that_overlap_nothing_is_left() {
-        check("-abcdefghi-", "-[redacted API_KEY]-");
-    }
-
-    #[test]
-    fn of_a_value_that_overlaps_itself_nothing_is_left() {
-        for size in 1..=7 {
-            let mut redactor = Redactor::new([("A_KEY", &b"aba"[..])]);
-            let mut out = Vec::new();
-            b"-ababa-".chunks(size).for_each(|piece| redactor.feed(piece, &mut out));
-            redactor.finish(&mut out);
-            assert_eq!(String::from_utf8_lossy(&out), "-[redacted A_KEY]-", "in pieces of {size}");
-        }
-    }
-
-    #[test]
-    fn without_secrets_every_byte_passes_at_once() {
-        let mut redactor = Redactor::new([("EMPTY_KEY", &b""[..])]);
-        let mut out = Vec::new();
-        redactor.feed(b"abc", &mut out);
-        assert_eq!(out, b"abc");
-    }
-}
+mod tests;

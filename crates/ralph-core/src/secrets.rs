@@ -15,18 +15,131 @@ pub fn is_clients_secret(name: &str) -> bool {
         || of_client.contains("TOKEN")
 }
 
+/// Parts of names of variables that hold secrets.
+const PARTS: [&str; 18] = [
+    "PASSWORD",
+    "PASSWD",
+    "PASSPHRASE",
+    "PASSCODE",
+    "SECRET",
+    "TOKEN",
+    "CREDENTIAL",
+    "APIKEY",
+    "API_KEY",
+    "ACCESS_KEY",
+    "PRIVATE_KEY",
+    "CONNECTION_STRING",
+    "CONNECTIONSTRING",
+    "CONN_STR",
+    "COOKIE",
+    "AUTHORIZATION",
+    "DATABASE_URL",
+    "BEARER",
+];
+
+/// Endings of such names, and whole names.
+const ENDINGS: [&str; 22] = [
+    "_KEY", "_PASS", "_PWD", "_PW", "_AUTH", "_DSN", "_SESSION", "_JWT", "_SIG", "_SAS", "_URI",
+    "PASS", "AUTH", "DSN", "JWT", "KEY", "SESSION", "_PAT", "_CREDS", "_HMAC", "_SALT", "_WEBHOOK",
+];
+
+/// Endings of names of variables that say where a secret is, or something about it.
+const ABOUT: [&str; 23] = [
+    "_DESCRIPTOR",
+    "_FILE",
+    "_PATH",
+    "_DIR",
+    "_SOCK",
+    "_HELPER",
+    "_PROGRAM",
+    "_NAME",
+    "_TYPE",
+    "_TTL",
+    "_EXPIRY",
+    "_EXPIRES",
+    "_EXPIRATION",
+    "_LENGTH",
+    "_COUNT",
+    "_LIMIT",
+    "_ENDPOINT",
+    "_HOST",
+    "_PORT",
+    "_ENABLED",
+    "ASKPASS",
+    "_ALGORITHM",
+    "_TOKENS",
+];
+
+/// Variables whose names only look like a secret's.
+const NONE: [&str; 7] = [
+    "PWD",
+    "OLDPWD",
+    "DESKTOP_SESSION",
+    "GDMSESSION",
+    "GNOME_SHELL_SESSION_MODE",
+    "KEY",
+    "SSH_AUTH_SOCK",
+];
+
+/// Values that are set where there is nothing to keep: taken out, they would make an output unreadable.
+const COMMON: [&str; 20] = [
+    "postgres",
+    "password",
+    "mysql",
+    "admin",
+    "secret",
+    "changeme",
+    "example",
+    "default",
+    "guest",
+    "minioadmin",
+    "localhost",
+    "docker",
+    "development",
+    "production",
+    "disabled",
+    "enabled",
+    "testing",
+    "gnome",
+    "plasma",
+    "ubuntu",
+];
+
 /// True for a variable whose value nobody wants to find in a file.
 pub fn is_secret(name: &str) -> bool {
-    ["_KEY", "_TOKEN", "_SECRET"].iter().any(|ending| name.ends_with(ending))
+    let name = name.to_ascii_uppercase();
+    let is_about =
+        NONE.contains(&name.as_str()) || ABOUT.iter().any(|ending| name.ends_with(ending));
+    let is_named = |ending: &&str| match ending.starts_with('_') {
+        true => name.ends_with(*ending),
+        false => name == **ending || name.strip_prefix("PG").is_some_and(|rest| rest == *ending),
+    };
+    !is_about
+        && (PARTS.iter().any(|part| name.contains(part)) || ENDINGS.iter().any(|one| is_named(one)))
 }
 
 /// True if the value of this variable is to be taken out of a command's output.
 ///
 /// A plain number among the client's variables is a setting (`CLAUDE_CODE_MAX_OUTPUT_TOKENS`), and
-/// would be found in many a test's output.
+/// would be found in many a test's output. Of a variable of any name an address with a password is one.
 pub fn is_redacted(name: &str, value: &[u8]) -> bool {
     let number = value.iter().all(u8::is_ascii_digit);
-    value.len() >= SHORTEST_VALUE && (is_secret(name) || is_clients_secret(name) && !number)
+    let is_common = COMMON.iter().any(|common| value.eq_ignore_ascii_case(common.as_bytes()));
+    // A path is where a secret may be, and in many a line.
+    let is_path = value.starts_with(b"/")
+        && value.iter().filter(|byte| **byte == b'/').count() > 1
+        && !value.iter().any(|byte| matches!(byte, b'+' | b'='));
+    let is_named = is_secret(name) && !is_path && !is_common;
+    value.len() >= SHORTEST_VALUE
+        && (is_named || is_clients_secret(name) && !number || has_password(value))
+}
+
+/// True for an address with a name and a password before the host.
+fn has_password(value: &[u8]) -> bool {
+    let Ok(text) = std::str::from_utf8(value) else { return false };
+    let Some((_, rest)) = text.split_once("://") else { return false };
+    let host = rest.split(['/', '?', '#', ' ']).next().unwrap_or_default();
+    host.rsplit_once('@').is_some_and(|(user, _)| user.contains(':'))
 }
 
 #[cfg(test)]
@@ -35,7 +148,7 @@ mod tests {
 
     #[test]
     fn each_name_is_what_the_table_says() {
-        const TABLE: [(&str, bool, bool); 18] = [
+        const TABLE: [(&str, bool, bool); 25] = [
             // name, the client's, a value to be redacted
             ("ANTHROPIC_API_KEY", true, true),
             ("ANTHROPIC_AUTH_TOKEN", true, true),
@@ -50,7 +163,14 @@ mod tests {
             ("GITHUB_TOKEN", false, true),
             ("AWS_SECRET_ACCESS_KEY", false, true),
             ("STRIPE_SECRET", false, true),
-            ("TOKEN", false, false),
+            ("TOKEN", false, true),
+            ("PGPASSWORD", false, true),
+            ("DB_PASS", false, true),
+            ("DATABASE_URL", false, true),
+            ("db_password", false, true),
+            ("SSH_AUTH_SOCK", false, false),
+            ("GIT_ASKPASS", false, false),
+            ("TOKEN_FILE", false, false),
             ("KEY", false, false),
             ("KEYBOARD", false, false),
             ("PATH", false, false),

@@ -1,13 +1,28 @@
 //! The loop that a call belongs to, if any.
 
 use crate::door::Call;
-use anyhow::Result;
-use ralph_core::state::{Document, LoopState, Via};
+use anyhow::{Error, Result, bail};
+use ralph_core::redact;
+use ralph_core::state::{Document, LoopState, Phase, Via};
 use ralph_io::journal::Entry;
 use ralph_io::store::{Loaded, LoopFile};
 use ralph_io::{client, clock, digest, lifecycle};
 use serde::Serialize;
 use serde_json::{Value, json};
+
+/// The state that an entry names is not there.
+#[derive(Debug)]
+struct Gone {
+    path: String,
+}
+
+impl std::fmt::Display for Gone {
+    fn fmt(&self, to: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(to, "the state file `{}` is gone", self.path)
+    }
+}
+
+impl std::error::Error for Gone {}
 
 /// A loop bound to the session that called.
 #[derive(Debug)]
@@ -30,12 +45,44 @@ impl Bound {
     }
 }
 
+/// This session is bound to a loop, and the loop cannot be used: the session may only read.
+#[derive(Debug)]
+pub struct Unreadable {
+    /// What is wrong, in words.
+    pub why: String,
+}
+
+impl std::fmt::Display for Unreadable {
+    fn fmt(&self, to: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        to.write_str(&self.why)
+    }
+}
+
+impl std::error::Error for Unreadable {}
+
 impl<S: Document> Bound<S> {
     /// Finds the loop. None if the session has none: then the call is none of our business.
     ///
     /// # Errors
-    /// When there is an entry for this session, but it or the state cannot be trusted or read.
+    /// When there is an entry for this session, but it or the state cannot be trusted or read: an
+    /// [`Unreadable`] where the session is certainly ours.
     pub fn find(call: &Call) -> Result<Option<Bound<S>>> {
+        Bound::look(call).or_else(|error| {
+            let session_id = &call.input.session_id;
+            // The entry, or what it names, is damaged; a state of ours may name the session all the same.
+            if let Some(bound) = Bound::by_its_state(call)? {
+                return Ok(Some(bound));
+            }
+            let why = format!("{error:#}");
+            match lifecycle::is_bound(&call.home, session_id) {
+                true => Err(Error::new(Unreadable { why })),
+                false if error.is::<Gone>() => Ok(None),
+                false => Err(error),
+            }
+        })
+    }
+
+    fn look(call: &Call) -> Result<Option<Bound<S>>> {
         let session_id = &call.input.session_id;
         let Some(first) = lifecycle::of_session(&call.home, session_id)? else { return Ok(None) };
         call.home.check()?;
@@ -46,12 +93,47 @@ impl<S: Document> Bound<S> {
             let Some(file) = again else { return Ok(None) };
             found = (file.view::<S>()?, file);
         }
-        let (Some(loaded), file) = found else { return Ok(None) };
-        // A single manifest file names one loop for all sessions; only its own may be touched.
-        let ours =
-            loaded.state.is_of(session_id) || loaded.state.is_of_driven(client::session_call);
+        let (Some(loaded), file) = found else {
+            let (_, file) = found;
+            return match file.path().starts_with(call.home.archive()) {
+                // It had ended; a person has thrown the record away since.
+                true => Ok(None),
+                false => Err(Error::new(Gone { path: file.path().display().to_string() })),
+            };
+        };
         let Loaded { state, warning, text } = loaded;
-        Ok(ours.then_some(Bound { file, state, warning, text }))
+        if let Some(what) = state.strangeness() {
+            bail!("the state `{}` cannot be understood: {what}", file.path().display());
+        }
+        if state.is_of(session_id) || state.is_of_driven(client::session_call) {
+            // What was planned when the copy was made has been started since.
+            if warning.is_some() && *state.phase() == Phase::Planned {
+                bail!("the last good copy of `{}` is too old", file.path().display());
+            }
+            return Ok(Some(Bound { file, state, warning, text }));
+        }
+        // A single manifest file names one loop for all sessions; only its own may be touched. And a loop
+        // may have gone on to a session of its own.
+        let is_anothers = || {
+            let other = lifecycle::of_session(&call.home, state.session_id()).ok().flatten();
+            other.is_some_and(|other| other == file)
+        };
+        match call.home.single_manifest().is_some()
+            || is_anothers()
+            || *state.phase() == Phase::Ended
+        {
+            true => Ok(None),
+            false => bail!("the state `{}` names another session", file.path().display()),
+        }
+    }
+
+    fn by_its_state(call: &Call) -> Result<Option<Bound<S>>> {
+        let found = lifecycle::by_its_state(&call.home, &call.input.session_id);
+        let Some(file) = found else { return Ok(None) };
+        let Ok(Some(loaded)) = file.view::<S>() else { return Ok(None) };
+        let Loaded { state, warning, text } = loaded;
+        let is_usable = state.strangeness().is_none();
+        Ok(is_usable.then_some(Bound { file, state, warning, text }))
     }
 
     /// True in a client that a driver has started for one call of an orchestrated session: its conversation is that
@@ -92,12 +174,14 @@ pub struct Said<'a> {
 
 /// As `note`, with all that the decision was made from.
 pub fn keep<R: Serialize>(file: &LoopFile, call: &Call, said: Said<'_>, record: Option<R>) {
-    let Said { position, decision, why, seen } = said;
+    let Said { position, decision, why, mut seen } = said;
+    // What a model says or calls may quote an output.
+    without_secrets(&mut seen);
     let entry = Entry {
         at: clock::now(),
         event: call.input.hook_event_name.name().to_owned(),
         decision: decision.to_owned(),
-        why: why.to_owned(),
+        why: redact::by_shape(why),
         position: position.to_owned(),
         prompt_id: call.input.prompt_id.clone(),
         input: digest::of_bytes(&call.raw),
@@ -106,6 +190,15 @@ pub fn keep<R: Serialize>(file: &LoopFile, call: &Call, said: Said<'_>, record: 
         took_us: u64::try_from(call.began.elapsed().as_micros()).unwrap_or(u64::MAX),
     };
     let _ = lifecycle::note(&call.home, file, &entry);
+}
+
+fn without_secrets(seen: &mut Value) {
+    match seen {
+        Value::String(text) => *text = redact::by_shape(text),
+        Value::Array(items) => items.iter_mut().for_each(without_secrets),
+        Value::Object(members) => members.values_mut().for_each(without_secrets),
+        _ => {}
+    }
 }
 
 /// The fields of a call that explain a decision about a tool.

@@ -5,6 +5,7 @@
 //! exception is the entry whose exit code wakes a session that waits.
 
 use crate::signals::{self, Outgoing};
+use crate::unreadable;
 use crate::wait::Waited;
 use anyhow::Result;
 use ralph_core::event::Input;
@@ -106,7 +107,8 @@ fn wait(name: &str, waiter: Waiter) {
 pub fn enter(name: &str, hook: Hook) {
     on_a_mistake(name.to_owned(), 0);
     let answered = call(name).and_then(|call| {
-        if print(&hook(&call)?) {
+        let reply = hook(&call).or_else(|error| unreadable::answer(&call, error))?;
+        if print(&reply) {
             signals::delivered(&call);
         }
         Ok(())
@@ -122,7 +124,10 @@ pub fn enter(name: &str, hook: Hook) {
 pub fn enter_for_a_hook(hook: Hook, cut: bool) -> bool {
     const NAME: &str = "ralph";
     on_a_mistake(NAME.to_owned(), 1);
-    let answered = call(NAME).and_then(|call| hook(&Call { cut: cut || call.cut, ..call }));
+    let answered = call(NAME).and_then(|call| {
+        let call = Call { cut: cut || call.cut, ..call };
+        hook(&call).or_else(|error| unreadable::answer_for_a_hook(&call, error))
+    });
     match answered {
         Ok(reply) => print(&reply),
         Err(error) => {

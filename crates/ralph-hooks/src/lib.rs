@@ -22,6 +22,7 @@ pub mod session_context;
 pub mod signals;
 pub mod stop;
 pub mod typed;
+mod unreadable;
 pub mod user_prompt;
 pub mod wait;
 mod workers;

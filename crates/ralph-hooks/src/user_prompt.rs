@@ -8,7 +8,7 @@
 use crate::bound::{self, Bound};
 use crate::cancel;
 use crate::door::Call;
-use crate::{neighbour, signals};
+use crate::{neighbour, signals, unreadable};
 use anyhow::Result;
 use ralph_core::event::Event;
 use ralph_core::reply::Reply;
@@ -58,7 +58,15 @@ fn start_command(call: &Call) -> Result<Reply> {
 /// Cancels and answers without a model call. The second copy of a hook that is registered twice
 /// finds the tombstone of this very prompt and has nothing to add.
 fn cancel_command(call: &Call) -> Result<Reply> {
-    let Some(bound) = Bound::<LoopState>::find(call)? else {
+    let found = match Bound::<LoopState>::find(call) {
+        // It ends all the same. Where only rights were wrong, they are not any more.
+        Err(error) => match unreadable::cancel(call, error) {
+            Ok(reply) => return Ok(reply),
+            Err(error) => Bound::<LoopState>::find(call).map_err(|_| error)?,
+        },
+        Ok(found) => found,
+    };
+    let Some(bound) = found else {
         return Ok(Reply::block(&say::line(
             "no loop is live in this session; `ralph status` lists them",
         )));
@@ -147,7 +155,11 @@ fn plan_command(call: &Call) -> Result<Reply> {
 }
 
 fn prompt(call: &Call) -> Result<Reply> {
-    let Some(bound) = Bound::<LoopState>::find(call)? else { return Ok(Reply::silent()) };
+    let found = match Bound::<LoopState>::find(call) {
+        Err(_) if call.input.prompt.trim() == "ralph cancel" => return cancel_command(call),
+        found => found?,
+    };
+    let Some(bound) = found else { return Ok(Reply::silent()) };
     if bound.is_outranked(call.via) || bound.is_driven() {
         return Ok(Reply::silent());
     }

@@ -7,6 +7,7 @@ use crate::owned;
 use crate::store::LoopFile;
 use anyhow::{Context, Result};
 use jiff::Timestamp;
+use ralph_core::state::LoopState;
 use std::fs::DirBuilder;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
@@ -38,6 +39,20 @@ pub fn put_away(home: &Home, file: &LoopFile, loop_id: &str, at: Timestamp) -> R
     atomic::sync_folder(&target)
         .and_then(|()| atomic::sync_folder(file.folder()))
         .context("could not make the archive durable")?;
+    Ok(archived)
+}
+
+/// Makes the archive's folder of a loop of which nothing else is left, with this state in it.
+pub(crate) fn make(home: &Home, state: &LoopState, at: Timestamp) -> Result<LoopFile> {
+    let name = format!("ralph_archive_{}_{}", clock::compact(at), state.loop_id);
+    let target = home.archive().join(name);
+    DirBuilder::new()
+        .recursive(true)
+        .mode(0o700)
+        .create(&target)
+        .with_context(|| format!("could not make the folder `{}`", target.display()))?;
+    let archived = LoopFile::at(target.join("state.json"));
+    archived.create(state)?;
     Ok(archived)
 }
 

@@ -8,10 +8,10 @@ use crate::lock::{self, Lock};
 use crate::manifest::{self, Key};
 use crate::project;
 use crate::store::{Loaded, LoopFile};
-use crate::{archive, atomic, clock, journal};
+use crate::{archive, atomic, clock, journal, owned};
 use anyhow::{Context, Result};
 use jiff::Timestamp;
-use ralph_core::state::{LoopState, Mode, Phase};
+use ralph_core::state::{Document, EndingKind, LoopState, Mode, Phase};
 use serde::Serialize;
 use std::fs::DirBuilder;
 use std::os::unix::fs::DirBuilderExt;
@@ -35,6 +35,146 @@ pub fn of_session(home: &Home, session_id: &str) -> Result<Option<LoopFile>> {
     let Some(key) = Key::session(session_id) else { return Ok(None) };
     let Some(path) = manifest::read(home, &key)? else { return Ok(None) };
     Ok(Some(follow(home, &path)))
+}
+
+/// The live loop whose own state names this session: for one whose manifest entry says nothing usable.
+pub fn by_its_state(home: &Home, session_id: &str) -> Option<LoopFile> {
+    home.check().ok()?;
+    let is_its = |state: &LoopState| {
+        state.is_of(session_id) && state.is_live() && state.strangeness().is_none()
+    };
+    all(home).into_iter().find_map(|(file, state)| is_its(&state.ok()?).then_some(file))
+}
+
+/// True when it is certain that this session is bound to a loop of ours, however damaged that is: it has
+/// an entry of its own, or, where all sessions share one, a state of ours names the session.
+pub fn is_bound(home: &Home, session_id: &str) -> bool {
+    let Some(key) = Key::session(session_id) else { return false };
+    if home.single_manifest().is_none() {
+        return manifest::is_there(home, &key);
+    }
+    let shared = manifest::read(home, &key).ok().flatten().map(LoopFile::at);
+    shared.and_then(|file| file.salvage()).is_some_and(|state| state.is_of(session_id))
+        || by_its_state(home, session_id).is_some()
+}
+
+/// A loop that a person gave up although its state could not be used.
+#[derive(Debug)]
+pub struct GivenUp {
+    /// Where what was left of it stands now.
+    pub file: LoopFile,
+    /// The record of its end, with what could still be told of it.
+    pub state: LoopState,
+}
+
+/// Ends a loop whose state cannot be used, by a person's wish: what is there of it is put away, with a
+/// state that says how it ended, and its session is freed. Where only rights were wrong, they are put
+/// right first, and the loop is left for whoever ends it as usual: none then, and none where there is no
+/// such loop.
+///
+/// # Errors
+/// When the disk cannot be written, or what stands there belongs to another user.
+pub fn give_up(home: &Home, whose: &Whose<'_>, how: &str) -> Result<Option<GivenUp>> {
+    let (session_id, folder) = match whose {
+        Whose::Session(id) => (Some((*id).to_owned()), None),
+        Whose::Loop(id) => {
+            Key::session(id)
+                .with_context(|| format!("`{}` is no id of a loop", id.escape_debug()))?;
+            let folder = home.loops().join(id);
+            let state = folder.join("state.json");
+            let of_it = sessions_of(home, &state);
+            (of_it, Some(folder))
+        }
+    };
+    let key = session_id.as_deref().and_then(Key::session);
+    if key.as_ref().is_none_or(|key| !manifest::is_there(home, key))
+        && !folder.as_ref().is_some_and(|folder| folder.symlink_metadata().is_ok())
+    {
+        return Ok(None);
+    }
+    manifest::take_from_others(home, key.as_ref());
+    home.prepare()?;
+    let named = key.as_ref().and_then(|key| manifest::read(home, key).ok().flatten());
+    let state_path = folder.map(|folder| folder.join("state.json")).or_else(|| named.clone());
+    let file = match &state_path {
+        Some(path) => Some(LoopFile::at(path)),
+        None => session_id.as_deref().and_then(|id| by_its_state(home, id)),
+    };
+    if let Some(file) = &file {
+        owned::take_from_others(file.folder());
+        let usable = |state: &LoopState| {
+            state.strangeness().is_none()
+                && session_id.as_deref().is_none_or(|id| state.is_of(id))
+                && !matches!(state.phase, Phase::Planned)
+        };
+        if file.read().ok().flatten().is_some_and(|loaded| usable(&loaded.state)) {
+            let is_named = named.as_deref() == Some(file.path());
+            if let (false, Some(key)) = (is_named, &key) {
+                rebind(home, key, file)?;
+            }
+            return Ok(None);
+        }
+        // The entry leads astray, and the session's own loop is there.
+        let its_own = session_id.as_deref().and_then(|id| by_its_state(home, id));
+        if let (Some(its_own), Some(key)) = (its_own, &key) {
+            rebind(home, key, &its_own)?;
+            return Ok(None);
+        }
+    }
+    let at = clock::now();
+    let mut state = file.as_ref().and_then(LoopFile::salvage).unwrap_or_default();
+    let in_place = file.filter(|file| {
+        file.folder().parent() == Some(home.loops().as_path()) && file.folder().is_dir()
+    });
+    let of_path = state_path.as_deref().and_then(|path| path.parent()?.file_name()?.to_str());
+    if state.loop_id.is_empty() || Key::session(&state.loop_id).is_none() {
+        state.loop_id = of_path.map_or_else(|| loop_id(at, 0), str::to_owned);
+    }
+    if let Some(id) = session_id {
+        state.session_id = id;
+    }
+    if state.created_at == Timestamp::UNIX_EPOCH || state.created_at == Timestamp::default() {
+        state.created_at = at;
+    }
+    state.end(EndingKind::Cancelled, how, at);
+    let archived = match in_place {
+        Some(file) => {
+            file.set_aside()?;
+            let _ = std::fs::rename(file.path(), file.path().with_extension("json.unreadable"));
+            file.create(&state)?;
+            archive::put_away(home, &file, &state.loop_id, at)?
+        }
+        None => archive::make(home, &state, at)?,
+    };
+    if let Some(key) = &key {
+        manifest::discard(home, key, archived.folder())?;
+    }
+    let _ = point_projects_at(home, &archived, &state);
+    Ok(Some(GivenUp { file: archived, state }))
+}
+
+/// Has a damaged entry name its loop again.
+fn rebind(home: &Home, key: &Key, file: &LoopFile) -> Result<()> {
+    manifest::discard(home, key, file.folder())?;
+    manifest::write(home, key, file.path())
+}
+
+/// Whose loop is given up.
+#[derive(Debug, Clone, Copy)]
+pub enum Whose<'a> {
+    /// The loop that this session is bound to.
+    Session(&'a str),
+    /// The loop of this id.
+    Loop(&'a str),
+}
+
+/// The session whose entry names this state.
+fn sessions_of(home: &Home, state: &Path) -> Option<String> {
+    let entries = manifest::sessions(home);
+    entries
+        .into_iter()
+        .find(|(_, path)| path.as_ref().is_ok_and(|at| at == state))
+        .map(|(id, _)| id)
 }
 
 /// The project's planned or most recent loop.
@@ -314,7 +454,6 @@ fn loop_id(at: Timestamp, attempt: u32) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ralph_core::state::{EndingKind, Phase};
 
     struct Place {
         _folder: tempfile::TempDir,

@@ -88,6 +88,33 @@ pub fn remove(home: &Home, key: &Key, state: &Path) -> Result<bool> {
     }
 }
 
+/// True when something stands at the place of the entry, whatever it is.
+pub(crate) fn is_there(home: &Home, key: &Key) -> bool {
+    key.path(home).symlink_metadata().is_ok()
+}
+
+/// Takes the right to write the home, the manifest and this entry from everybody but us. Best effort:
+/// whoever reads them next says what is still wrong.
+pub(crate) fn take_from_others(home: &Home, key: Option<&Key>) {
+    let folders = [home.root().to_owned(), home.manifest_folder(), home.loops(), home.archive()];
+    folders.iter().for_each(|folder| owned::take_one_from_others(folder));
+    if let Some(key) = key {
+        owned::take_one_from_others(&key.path(home));
+    }
+}
+
+/// Removes an entry whatever stands there; what is no file goes to this folder.
+pub(crate) fn discard(home: &Home, key: &Key, to: &Path) -> Result<()> {
+    let path = key.path(home);
+    let gone = |error: &std::io::Error| error.kind() == std::io::ErrorKind::NotFound;
+    match std::fs::remove_file(&path) {
+        Ok(()) => Ok(()),
+        Err(error) if gone(&error) => Ok(()),
+        Err(_) => std::fs::rename(&path, to.join("manifest-entry"))
+            .with_context(|| format!("could not remove `{}`", path.display())),
+    }
+}
+
 /// Every session entry: the session's id and the state file it names. Unreadable ones come with
 /// the reason.
 pub fn sessions(home: &Home) -> Vec<(String, Result<PathBuf>)> {

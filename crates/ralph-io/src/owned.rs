@@ -2,9 +2,9 @@
 
 use anyhow::{Context, Result, bail};
 use rustix::fs::{Mode, OFlags};
-use std::fs::{File, Metadata};
+use std::fs::{File, Metadata, Permissions};
 use std::io::{ErrorKind, Read};
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::Path;
 use std::sync::OnceLock;
 
@@ -18,6 +18,30 @@ pub fn read(path: &Path) -> Result<Option<Vec<u8>>> {
     read_at_most(path, LARGEST)
 }
 
+/// The file was replaced while it was read: to read it again helps.
+#[derive(Debug)]
+pub(crate) struct Replaced {
+    path: String,
+}
+
+impl std::fmt::Display for Replaced {
+    fn fmt(&self, to: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(to, "`{}` was replaced while it was read", self.path)
+    }
+}
+
+impl std::error::Error for Replaced {}
+
+/// The bytes of a regular file of ours, also where others can write it. They decide nothing.
+pub(crate) fn peek(path: &Path) -> Option<Vec<u8>> {
+    let file = open(path).ok()??;
+    let about = file.metadata().ok()?;
+    let is_ours = about.is_file() && about.uid() == user() && about.len() <= LARGEST;
+    let mut bytes = Vec::new();
+    is_ours.then(|| file.take(LARGEST).read_to_end(&mut bytes).ok())??;
+    Some(bytes)
+}
+
 /// As [`read`], for a file that changes names with one that is then written over.
 ///
 /// # Errors
@@ -26,7 +50,7 @@ pub fn read(path: &Path) -> Result<Option<Vec<u8>>> {
 pub(crate) fn read_settled(path: &Path) -> Result<Option<Vec<u8>>> {
     let Some((bytes, read)) = read_with(path, LARGEST)? else { return Ok(None) };
     if !keeps_its_name(path, &read) {
-        bail!("`{}` was replaced while it was read", path.display());
+        return Err(anyhow::Error::new(Replaced { path: path.display().to_string() }));
     }
     Ok(Some(bytes))
 }
@@ -50,6 +74,23 @@ fn read_with(path: &Path, largest: u64) -> Result<Option<(Vec<u8>, Metadata)>> {
     // found out by reading on: every hook call of a loop comes through here twice.
     file.read_exact(&mut bytes).with_context(|| format!("could not read `{}`", path.display()))?;
     Ok(Some((bytes, about)))
+}
+
+/// Takes the right to write from everybody but us, of a file or a folder that is ours and no link.
+pub(crate) fn take_one_from_others(path: &Path) {
+    let Ok(about) = path.symlink_metadata() else { return };
+    let is_ours = about.uid() == user() && (about.is_file() || about.is_dir());
+    if is_ours && about.mode() & 0o022 != 0 {
+        let kept = Permissions::from_mode(about.mode() & 0o7777 & !0o022);
+        let _ = std::fs::set_permissions(path, kept);
+    }
+}
+
+/// The same, of a folder and of what stands in it.
+pub(crate) fn take_from_others(folder: &Path) {
+    take_one_from_others(folder);
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    entries.for_each(|entry| take_one_from_others(&entry.path()));
 }
 
 /// The user we run as; asked of the system once.
@@ -92,7 +133,7 @@ fn check(path: &Path, about: &Metadata, largest: u64) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::os::unix::fs::{PermissionsExt, symlink};
+    use std::os::unix::fs::symlink;
 
     #[test]
     fn a_plain_file_of_ours_is_read_and_an_absent_one_is_none() {

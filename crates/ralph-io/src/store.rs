@@ -87,9 +87,37 @@ impl LoopFile {
         self.look()
     }
 
-    /// The state as its bytes are at this moment.
+    /// The state as its bytes are at this moment. The last good copy stands in for a state file that
+    /// is gone or cannot be used: neither frees the session.
     fn look<S: Document>(&self) -> Result<Option<Loaded<S>>> {
-        owned::read_settled(&self.path)?.map(|text| self.understand(text)).transpose()
+        let wrong = match owned::read_settled(&self.path) {
+            Ok(Some(text)) => return self.understand(text).map(Some),
+            Ok(None) => None,
+            // Another process is writing: the caller looks again.
+            Err(error) if error.is::<owned::Replaced>() => return Err(error),
+            Err(error) => Some(error),
+        };
+        let copy = match (self.copy(), wrong) {
+            (Ok(Some(Ok(state))), None) => {
+                (state, format!("the state file `{}` is gone", self.path.display()))
+            }
+            (Ok(Some(Ok(state))), Some(error)) => (state, format!("{error:#}")),
+            (_, Some(error)) => return Err(error),
+            (Ok(None), None) => return Ok(None),
+            (Ok(Some(Err(broken))), None) => {
+                bail!("the state file `{}` is gone, and {broken}", self.path.display())
+            }
+            (Err(error), None) => return Err(error),
+        };
+        let (state, wrong) = copy;
+        let warning = Some(format!("{wrong}; went on with the last good copy"));
+        Ok(Some(Loaded { state, warning, text: Vec::new() }))
+    }
+
+    /// The last good copy; the inner error says how it is broken.
+    fn copy<S: Document>(&self) -> Result<Option<Result<S, String>>> {
+        let good = self.last_good();
+        owned::read(&good)?.map(|bytes| parse(&bytes, &good)).transpose()
     }
 
     /// Keeps all others from writing the state and from putting it away; none if it is gone, or was
@@ -100,7 +128,10 @@ impl LoopFile {
     pub fn hold(&self, patience: Duration) -> Result<Option<Lock>> {
         let gone = |error: &std::io::Error| error.kind() == std::io::ErrorKind::NotFound;
         match lock::take(&self.path, patience) {
-            Ok(lock) => Ok(self.path.symlink_metadata().is_ok().then_some(lock)),
+            Ok(lock) => {
+                let is_there = |path: &Path| path.symlink_metadata().is_ok();
+                Ok((is_there(&self.path) || is_there(&self.last_good())).then_some(lock))
+            }
             // Its folder is, and the lock's file with it.
             Err(error) if error.downcast_ref().is_some_and(gone) => Ok(None),
             Err(error) => Err(error),
@@ -113,9 +144,7 @@ impl LoopFile {
             Ok(state) => return Ok(Loaded { state, warning: None, text }),
             Err(broken) => broken,
         };
-        let good = self.last_good();
-        let copy = owned::read(&good)?.map(|bytes| parse(&bytes, &good)).transpose()?;
-        match copy {
+        match self.copy()? {
             Some(Ok(state)) => {
                 let warning = format!("{broken}; went on with the last good copy");
                 Ok(Loaded { state, warning: Some(warning), text })
@@ -157,8 +186,14 @@ impl LoopFile {
         change: impl FnOnce(&mut LoopState) -> T,
     ) -> Result<Option<T>> {
         let Some(lock) = self.hold(lock::DEADLINE)? else { return Ok(None) };
-        let Some(text) = owned::read(&self.path)? else { return Ok(None) };
-        let loaded = if text == seen.text { seen } else { self.understand(text)? };
+        let loaded = match owned::read(&self.path) {
+            Ok(Some(text)) if text == seen.text => seen,
+            Ok(Some(text)) => self.understand(text)?,
+            _ => match self.look()? {
+                Some(loaded) => loaded,
+                None => return Ok(None),
+            },
+        };
         self.apply(loaded, change, &lock).map(Some)
     }
 
@@ -206,12 +241,32 @@ impl LoopFile {
     /// Keeps the broken file under another name and writes the state in its place. The last good
     /// copy is all there is until then, and is not touched.
     fn replace_broken(&self, bytes: &[u8], _held: &Lock) -> Result<()> {
+        self.set_aside()?;
+        atomic::write(&self.path, bytes)
+    }
+
+    /// Keeps whatever stands at the state's path (a file, a link, a pipe, a folder) under another name.
+    /// Its own name may be gone afterwards.
+    pub(crate) fn set_aside(&self) -> Result<()> {
         let name = format!("json.broken-{}", clock::compact(clock::now()));
         let aside = self.path.with_extension(name);
-        std::fs::hard_link(&self.path, &aside)
-            .or_else(|_| std::fs::copy(&self.path, &aside).map(drop))
-            .with_context(|| format!("could not keep the broken `{}`", self.path.display()))?;
-        atomic::write(&self.path, bytes)
+        let kept = std::fs::hard_link(&self.path, &aside)
+            // A folder has one name only, and so may a file of another user.
+            .or_else(|_| std::fs::rename(&self.path, &aside));
+        match kept {
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(()),
+            kept => {
+                kept.with_context(|| format!("could not keep the broken `{}`", self.path.display()))
+            }
+        }
+    }
+
+    /// What can still be told of a state that cannot be used: of the file, else of its last good copy,
+    /// whoever else can write them. For the record of an ending, and for no rule.
+    pub(crate) fn salvage(&self) -> Option<LoopState> {
+        [self.path.clone(), self.last_good()]
+            .iter()
+            .find_map(|path| serde_json::from_slice(&owned::peek(path)?).ok())
     }
 }
 

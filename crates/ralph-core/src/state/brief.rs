@@ -22,6 +22,7 @@ use std::fmt;
 pub struct Brief {
     pub schema_version: u32,
     pub session_id: String,
+    pub loop_id: String,
     pub mode: Mode,
     pub phase: Phase,
     pub iteration: u32,
@@ -49,6 +50,7 @@ impl Default for Brief {
         Brief {
             schema_version: SCHEMA_VERSION,
             session_id: String::new(),
+            loop_id: String::new(),
             mode: Mode::Loop,
             phase: Phase::Planned,
             iteration: 0,

@@ -14,6 +14,8 @@ pub struct Glance {
     /// As in [`LoopState`].
     pub session_id: String,
     /// As in [`LoopState`].
+    pub loop_id: String,
+    /// As in [`LoopState`].
     pub mode: Mode,
     /// As in [`LoopState`].
     pub phase: Phase,
@@ -57,6 +59,7 @@ impl Default for Glance {
         Glance {
             schema_version: SCHEMA_VERSION,
             session_id: String::new(),
+            loop_id: String::new(),
             mode: Mode::Loop,
             phase: Phase::Planned,
             iteration: 0,
@@ -113,6 +116,12 @@ pub trait Document: serde::de::DeserializeOwned {
     fn session_id(&self) -> &str;
     /// How many times the loop went on, of how many: `3/25`.
     fn position(&self) -> String;
+    /// How far the loop is.
+    fn phase(&self) -> &Phase;
+    /// Which rules drive the loop.
+    fn mode(&self) -> &Mode;
+    /// The loop's id; a document without one is no state.
+    fn loop_id(&self) -> &str;
     /// The highest-ranking registration seen.
     fn via(&self) -> Option<Via>;
     /// The folder of the project's own document, for a mode that has one. No name leads out of the
@@ -120,6 +129,17 @@ pub trait Document: serde::de::DeserializeOwned {
     fn document(&self) -> Option<PathBuf>;
     /// The name of the orchestrated session that the loop drives.
     fn orchestrated(&self) -> Option<&str>;
+
+    /// Why no rule of ours is meant for this state; none where there is one.
+    fn strangeness(&self) -> Option<String> {
+        match (self.loop_id(), self.phase(), self.mode()) {
+            (_, Phase::Ended, _) => None,
+            ("", ..) => Some("it names no loop".to_owned()),
+            (_, Phase::Other(phase), _) => Some(format!("its phase `{phase}` is not known")),
+            (.., Mode::Other(mode)) => Some(format!("its mode `{mode}` is not known")),
+            _ => None,
+        }
+    }
 
     /// True when the loop is bound to this session. A session without a name has no loop, whatever
     /// the document says.
@@ -154,6 +174,18 @@ macro_rules! document {
 
             fn position(&self) -> String {
                 format!("{}/{}", self.iteration, self.max_iterations)
+            }
+
+            fn phase(&self) -> &Phase {
+                &self.phase
+            }
+
+            fn mode(&self) -> &Mode {
+                &self.mode
+            }
+
+            fn loop_id(&self) -> &str {
+                &self.loop_id
             }
 
             fn via(&self) -> Option<Via> {

@@ -6,7 +6,7 @@
 use super::Command;
 use super::exit::{Exit, bad_state, refused};
 use super::here::Here;
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use ralph_core::who_may;
 use ralph_io::lifecycle;
 
@@ -25,7 +25,11 @@ fn is_in_live_session(here: &Here) -> Result<bool> {
     let Some(session) = &here.session else { return Ok(false) };
     let live = || -> Result<bool> {
         let Some(file) = lifecycle::of_session(&here.home, session)? else { return Ok(false) };
-        let Some(loaded) = file.read()? else { return Ok(false) };
+        let Some(loaded) = file.read()? else {
+            // What is gone may have been live; what had ended was put away.
+            let had_ended = lifecycle::is_put_away(&here.home, &file);
+            return if had_ended { Ok(false) } else { bail!("the state of its loop is gone") };
+        };
         Ok(loaded.state.session_id == *session && loaded.state.is_live())
     };
     // What cannot be read may be live: a person has other terminals.

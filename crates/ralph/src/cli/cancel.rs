@@ -10,6 +10,7 @@ use anyhow::Result;
 use ralph_core::say;
 use ralph_core::state::{LoopState, Phase};
 use ralph_hooks::cancel;
+use ralph_io::lifecycle::{self, Whose};
 
 /// What a person may say about an end.
 #[derive(Debug, clap::Args)]
@@ -29,7 +30,13 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
     let here = Here::gather()?;
     let mut unreadable = None;
     let meant = match args.all {
-        false => vec![which::one(&here, &args.which, Wanted::LiveOrPlanned)?],
+        false => match which::one(&here, &args.which, Wanted::LiveOrPlanned) {
+            Ok(found) => vec![found],
+            Err(error) => match give_up(&here, &args.which, error)? {
+                Some(found) => vec![found],
+                None => return Ok(Exit::Done),
+            },
+        },
         true => all(&here, &mut unreadable),
     };
     if meant.is_empty() && unreadable.is_none() {
@@ -39,6 +46,28 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
         screen::print(&end(&here, &found, args.let_finish)?)?;
     }
     unreadable.map_or(Ok(Exit::Done), |error| Err(bad_state(error)))
+}
+
+/// Ends a named loop whose state cannot be used; none when it did. Where only rights were wrong, they
+/// are put right, and the loop is ended as any other.
+fn give_up(here: &Here, which: &Which, error: anyhow::Error) -> Result<Option<Found>> {
+    let whose = match (&which.session, &which.loop_id) {
+        (Some(id), _) => Whose::Session(id),
+        (None, Some(id)) => Whose::Loop(id),
+        (None, None) => return Err(error),
+    };
+    let how = "by a person on the command line; its state could not be used";
+    match lifecycle::give_up(&here.home, &whose, how).map_err(bad_state)? {
+        Some(given_up) => {
+            let (file, state) = (&given_up.file, &given_up.state);
+            note(here, file, state, ("cancel", "ended"), "a person cancelled on the command line");
+            let folder = file.folder().display();
+            let text = format!("{}\nWhat is left of it is in {folder}", say::ended(state));
+            screen::print(&screen::visible_lines(&text))?;
+            Ok(None)
+        }
+        None => which::one(here, which, Wanted::LiveOrPlanned).map(Some).map_err(|_| error),
+    }
 }
 
 fn all(here: &Here, unreadable: &mut Option<anyhow::Error>) -> Vec<Found> {

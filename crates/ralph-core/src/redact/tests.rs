@@ -1,0 +1,113 @@
+use super::*;
+
+#[track_caller]
+fn check(text: &str, expected: &str) {
+    for size in [1, 3, 7, 1 << 20] {
+        let mut redactor = Redactor::new([("A_KEY", &b"correct-horse9"[..])]);
+        let mut out = Vec::new();
+        text.as_bytes().chunks(size).for_each(|piece| redactor.feed(piece, &mut out));
+        redactor.finish(&mut out);
+        assert_eq!(String::from_utf8_lossy(&out), expected, "in pieces of {size}");
+    }
+}
+
+#[test]
+fn what_is_assigned_to_a_secret_name_is_taken_out() {
+    for (text, expected) in [
+        ("PGPASSWORD=x9!yz psql", "PGPASSWORD=[redacted] psql"),
+        ("DB_PASSWORD=swordfish", "DB_PASSWORD=[redacted]"),
+        ("{\"password\": \"a b\"}", "{\"password\": \"[redacted]\"}"),
+        ("{\\\"password\\\": \\\"abcd\\\"}", "{\\\"password\\\": \\\"[redacted]\\\"}"),
+        ("  password: swordfish\n", "  password: [redacted]\n"),
+        ("'token' => 'q1w2e3r4t5'", "'token' => '[redacted]'"),
+        ("<Password>hunter2</Password>", "<Password>[redacted]</Password>"),
+        ("Server=h;User Id=u;Password=ab12cd;X=1", "Server=h;User Id=u;Password=[redacted];X=1"),
+        ("postgres://u:p4ss@h/d", "postgres://u:[redacted]@h/d"),
+        ("Authorization: Basic dXNlcjpwYXNz", "Authorization: Basic [redacted]"),
+        ("-H 'X-Api-Key: q1w2e3r4t5' x", "-H 'X-Api-Key: [redacted]' x"),
+        ("Cookie: a=b; c=d\r\nx", "Cookie: [redacted]\r\nx"),
+        ("mysql --password s3cr3t! -h x", "mysql --password [redacted] -h x"),
+        ("curl -u me:abcd https://x", "curl -u me:[redacted] https://x"),
+    ] {
+        check(text, expected);
+    }
+}
+
+#[test]
+fn what_only_reads_like_a_secret_stays() {
+    for text in [
+        "error: unexpected token: `}`",
+        "tokens: 1234, max_tokens=4096",
+        "fn login(password: &str, token: Token) -> Secret {",
+        "password: string;",
+        "const token = getToken();",
+        "password=os.environ[\"PASSWORD\"]",
+        "password: process.env.DB_PASSWORD",
+        "auth::token::parse ... ok",
+        "test password_is_checked ... ok",
+        "PWD=/home/u/project",
+        "checksum = \"3e2b1c\"",
+        "if token == expected {",
+        "--token <TOKEN>  The token",
+        "password is required",
+        "\"password\": \"Password is required\"",
+        "git@github.com:o/r.git https://github.com/o/r",
+        "public_key=abc123def456",
+        "pass: 12",
+        "sha512-abc/def==",
+    ] {
+        check(text, text);
+    }
+}
+
+#[test]
+fn a_value_is_found_encoded_wrapped_and_coloured() {
+    for text in [
+        "correct-horse9",
+        "correct-\nhorse9",
+        "\u{1b}[31mcorrect\u{1b}[0m-horse9",
+        "Y29ycmVjdC1ob3JzZTk=",
+        "dXNlcjpjb3JyZWN0LWhvcnNlOQ==",
+        "636f72726563742d686f72736539",
+    ] {
+        let mut redactor = Redactor::new([("A_KEY", &b"correct-horse9"[..])]);
+        let mut out = Vec::new();
+        redactor.feed(format!("<{text}>").as_bytes(), &mut out);
+        redactor.finish(&mut out);
+        let out = String::from_utf8(out).unwrap();
+        assert!(out.contains("[redacted A_KEY]") && !out.contains("horse9"), "{text}: {out}");
+    }
+}
+
+#[test]
+fn a_private_key_is_taken_out_as_a_whole_wherever_the_stream_is_cut() {
+    let begin = ["-----BEGIN RSA PRIVATE", " KEY-----"].concat();
+    let body = "MIIEow0a1b2c3d+/=\n".repeat(60);
+    let key = format!("{begin}\n{body}{}", begin.replace("BEGIN", "END"));
+    for filler in [0, 100, BLOCK - 700, BLOCK - AHEAD - 20, BLOCK - AHEAD - 900] {
+        let line = "an ordinary line of text\n";
+        let before = line.repeat(filler / line.len());
+        let text = format!("{before}{key}\nafter\n");
+        for size in [1000, 1 << 20] {
+            let mut redactor = Redactor::new([]);
+            let mut out = Vec::new();
+            text.as_bytes().chunks(size).for_each(|piece| redactor.feed(piece, &mut out));
+            redactor.finish(&mut out);
+            let out = String::from_utf8(out).unwrap();
+            assert_eq!(out, format!("{before}[redacted]\nafter\n"), "{filler} {size}");
+        }
+    }
+}
+
+/// A line without an end, and tokens at every place of it.
+#[test]
+fn a_token_is_found_wherever_a_long_line_is_cut() {
+    let token = ["ghp", "_q1W2e3R4t5Y6u7I8o9P0a1S2d3F4g5H6j7K8"].concat();
+    let text = format!("{} {token} ", "x".repeat(5000)).repeat(60);
+    let mut redactor = Redactor::new([]);
+    let mut out = Vec::new();
+    text.as_bytes().chunks(977).for_each(|piece| redactor.feed(piece, &mut out));
+    redactor.finish(&mut out);
+    let out = String::from_utf8(out).unwrap();
+    assert_eq!(out, text.replace(&token, "[redacted]"));
+}

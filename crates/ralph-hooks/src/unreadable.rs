@@ -1,0 +1,115 @@
+//! What a hook answers when its loop cannot be used or written: the session stays bound.
+//!
+//! For a session that is not certainly ours nothing is answered.
+
+use crate::bound::{self, Unreadable};
+use crate::door::Call;
+use crate::neighbour;
+use anyhow::{Error, Result};
+use ralph_core::event::Event;
+use ralph_core::guard::{self, Reader};
+use ralph_core::reply::Reply;
+use ralph_core::{say, unreadable};
+use ralph_io::lifecycle::{self, Whose};
+use serde_json::Value;
+
+/// The answer of a hook whose work has failed. The rare command line is judged by `ralph` beside it.
+///
+/// # Errors
+/// The failure itself, where there is nothing to answer.
+pub(crate) fn answer(call: &Call, error: Error) -> Result<Reply> {
+    answer_with(call, error, |call, why| {
+        let input = &call.input;
+        match (input.tool_name.as_str(), why) {
+            (tool, _) if guard::only_looks(tool) => Reply::silent(),
+            ("Bash", Failure::Unreadable(why)) => neighbour::answer(call).unwrap_or_else(|_| {
+                Reply::deny(&unreadable::refusal("`ralph` gave no answer", why))
+            }),
+            (tool, Failure::Unreadable(why)) => {
+                let call = unreadable::Call { tool, command: None, cut: call.cut };
+                ruling(call, why, |_| Err(String::new()))
+            }
+            (_, Failure::Other(why)) => Reply::deny(&undecided(why)),
+        }
+    })
+}
+
+/// As [`answer`], in `ralph` itself, which can read command lines.
+pub(crate) fn answer_for_a_hook(call: &Call, error: Error) -> Result<Reply> {
+    answer_with(call, error, |call, why| {
+        let input = &call.input;
+        let command = input.tool_input.command.as_deref();
+        let asked = unreadable::Call { tool: &input.tool_name, command, cut: call.cut };
+        match why {
+            Failure::Unreadable(why) => ruling(asked, why, guard::only_reads),
+            Failure::Other(why) => match unreadable::judge(asked, why, guard::only_reads) {
+                Ok(()) => Reply::silent(),
+                Err(_) => Reply::deny(&undecided(why)),
+            },
+        }
+    })
+}
+
+enum Failure<'a> {
+    /// The loop cannot be used.
+    Unreadable(&'a str),
+    /// It can, and the step failed.
+    Other(&'a str),
+}
+
+fn answer_with(
+    call: &Call,
+    error: Error,
+    before_a_tool: impl FnOnce(&Call, Failure<'_>) -> Reply,
+) -> Result<Reply> {
+    let text = format!("{error:#}");
+    let is_unreadable = error.is::<Unreadable>();
+    if !is_unreadable && !lifecycle::is_bound(&call.home, &call.input.session_id) {
+        return Err(error);
+    }
+    let failure = if is_unreadable { Failure::Unreadable(&text) } else { Failure::Other(&text) };
+    Ok(match call.input.hook_event_name {
+        Event::PreToolUse => before_a_tool(call, failure),
+        Event::Stop | Event::UserPromptSubmit if !call.input.from_subagent() => {
+            tell(call, &failure)
+        }
+        Event::SessionStart if is_unreadable => tell(call, &failure),
+        _ => return Err(error),
+    })
+}
+
+fn tell(call: &Call, failure: &Failure<'_>) -> Reply {
+    Reply::silent().tell(match failure {
+        Failure::Unreadable(why) => unreadable::line(why, &call.home.root().to_string_lossy()),
+        Failure::Other(why) => unreadable::failed(why),
+    })
+}
+
+fn ruling(call: unreadable::Call<'_>, why: &str, only_reads: Reader) -> Reply {
+    unreadable::judge(call, why, only_reads)
+        .map_or_else(|reason| Reply::deny(&reason), |()| Reply::silent())
+}
+
+fn undecided(why: &str) -> String {
+    format!(
+        "Ralph could not decide about this call ({why}), so it is refused. Try again; if it is refused again, \
+         end your turn and tell the person to run `ralph doctor`."
+    )
+}
+
+/// A person ends a loop that cannot be used; returns what to tell them.
+///
+/// # Errors
+/// The failure itself, where it is another one or nothing could be ended.
+pub(crate) fn cancel(call: &Call, error: Error) -> Result<Reply> {
+    if !error.is::<Unreadable>() {
+        return Err(error);
+    }
+    let how = format!("by a person in this session; its state could not be used: {error:#}");
+    let whose = Whose::Session(&call.input.session_id);
+    let Some(given_up) = lifecycle::give_up(&call.home, &whose, &how)? else { return Err(error) };
+    let state = &given_up.state;
+    bound::note(&given_up.file, call, &state.position(), "ended", &how, Value::Null);
+    let folder = given_up.file.folder().display();
+    Ok(Reply::block(&format!("{} What is left of it is in {folder}", say::ended(state))))
+}

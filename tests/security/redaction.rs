@@ -1,0 +1,422 @@
+//! No secret stays in plain text in what Ralph stores or says of an output, and what is no secret stays.
+//!
+//! Every value is put together when the test runs: none that looks alive is in this file.
+
+use crate::attack::{COMMANDS, command, events, hook, said};
+use crate::world::World;
+use ralph_core::redact;
+use std::collections::BTreeSet;
+use std::path::Path;
+
+/// A little generator: the same values each time.
+struct Dice(u64);
+
+impl Dice {
+    fn next(&mut self) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 >> 11) as usize
+    }
+
+    fn of(&mut self, letters: &str, n: usize) -> String {
+        let letters: Vec<char> = letters.chars().collect();
+        // Random letters have a digit among them nearly always; this has one in any case.
+        let mut text: String = (0..n).map(|_| letters[self.next() % letters.len()]).collect();
+        if n >= 6 && letters.contains(&'7') {
+            text.replace_range(n / 2..=n / 2, "7");
+        }
+        text
+    }
+
+    fn plain(&mut self, n: usize) -> String {
+        self.of("abcdefghijkmnpqrstuvwxyzABCDEFGHJKLMNPQRSTUVWXYZ23456789", n)
+    }
+
+    fn hex(&mut self, n: usize) -> String {
+        self.of("0123456789abcdef", n)
+    }
+
+    fn upper(&mut self, n: usize) -> String {
+        self.of("ABCDEFGHIJKLMNOPQRSTUVWXYZ234567", n)
+    }
+
+    fn base64(&mut self, n: usize) -> String {
+        self.of("ABCDEFGHabcdefgh0123456789+/", n)
+    }
+}
+
+/// One line or more of an output, and what of it must not stay.
+struct Case {
+    kind: &'static str,
+    text: String,
+    secret: String,
+}
+
+/// Tokens that are known by themselves: how they begin, and what follows.
+fn tokens(dice: &mut Dice) -> Vec<(&'static str, String)> {
+    let join = |parts: &[&str]| parts.concat();
+    vec![
+        ("github", join(&["gh", "p_", &dice.plain(36)])),
+        ("github oauth", join(&["gh", "o_", &dice.plain(36)])),
+        ("github app", join(&["gh", "s_", &dice.plain(36)])),
+        ("github refresh", join(&["gh", "r_", &dice.plain(36)])),
+        ("github fine-grained", join(&["github", "_pat_", &dice.plain(82)])),
+        ("gitlab", join(&["gl", "pat-", &dice.plain(20)])),
+        ("gitlab deploy", join(&["gl", "dt-", &dice.plain(20)])),
+        ("gitlab runner", join(&["gl", "rt-", &dice.plain(20)])),
+        ("slack bot", join(&["xox", "b-", &dice.of("0123456789", 12), "-", &dice.plain(24)])),
+        ("slack user", join(&["xox", "p-", &dice.of("0123456789", 12), "-", &dice.plain(32)])),
+        ("slack app", join(&["xa", "pp-1-", &dice.upper(11), "-", &dice.hex(40)])),
+        ("stripe live", join(&["sk", "_live_", &dice.plain(24)])),
+        ("stripe restricted", join(&["rk", "_live_", &dice.plain(24)])),
+        ("stripe test", join(&["sk", "_test_", &dice.plain(24)])),
+        ("google key", join(&["AI", "za", &dice.plain(35)])),
+        ("google oauth", join(&["ya", "29.", &dice.plain(60)])),
+        ("google client", join(&["GOC", "SPX-", &dice.plain(28)])),
+        ("anthropic", join(&["sk-", "ant-api03-", &dice.plain(93), "AA"])),
+        ("anthropic oauth", join(&["sk-", "ant-oat01-", &dice.plain(60)])),
+        ("openai project", join(&["sk-", "proj-", &dice.plain(48)])),
+        ("openai", join(&["sk-", &dice.plain(48)])),
+        ("npm", join(&["np", "m_", &dice.plain(36)])),
+        ("pypi", join(&["py", "pi-AgEIcHlwaS5vcmc", &dice.plain(60)])),
+        ("sendgrid", join(&["S", "G.", &dice.plain(22), ".", &dice.plain(43)])),
+        ("twilio", join(&["S", "K", &dice.hex(32)])),
+        ("aws id", join(&["AK", "IA", &dice.upper(16)])),
+        ("aws temporary id", join(&["AS", "IA", &dice.upper(16)])),
+        ("hugging face", join(&["h", "f_", &dice.plain(34)])),
+        ("digitalocean", join(&["dop", "_v1_", &dice.hex(64)])),
+        ("vault", join(&["hv", "s.", &dice.plain(24)])),
+        ("age", join(&["AGE-SECRET", "-KEY-1", &dice.upper(58)])),
+        ("shopify", join(&["shp", "at_", &dice.hex(32)])),
+        ("databricks", join(&["da", "pi", &dice.hex(32)])),
+        ("pulumi", join(&["pu", "l-", &dice.hex(40)])),
+        ("postman", join(&["PM", "AK-", &dice.hex(24), "-", &dice.hex(34)])),
+        ("grafana", join(&["gl", "sa_", &dice.plain(32), "_", &dice.hex(8)])),
+        ("sentry", join(&["snt", "ryu_", &dice.hex(64)])),
+        ("supabase", join(&["sb", "p_", &dice.hex(40)])),
+        ("docker", join(&["dckr", "_pat_", &dice.plain(27)])),
+        ("terraform", join(&["atlas", "v1.", &dice.plain(62)])),
+        ("square", join(&["sq0", "atp-", &dice.plain(22)])),
+        ("rubygems", join(&["ruby", "gems_", &dice.hex(48)])),
+        ("azure client", join(&[&dice.plain(3), "8Q", "~", &dice.plain(34)])),
+        ("telegram", join(&["1234567890", ":AA", &dice.plain(33)])),
+        (
+            "web token",
+            join(&["eyJ", &dice.plain(20), ".eyJ", &dice.plain(40), ".", &dice.plain(43)]),
+        ),
+        ("bcrypt", join(&["$2", "b$10$", &dice.plain(53)])),
+    ]
+}
+
+/// How a value stands in an output behind its name; `@` is the value.
+const ASSIGNED: [(&str, &str); 47] = [
+    ("variable", "DB_PASSWORD=@"),
+    ("PGPASSWORD", "PGPASSWORD=@ psql -h localhost"),
+    ("exported", "export API_TOKEN=@"),
+    ("declared", "declare -x CLIENT_SECRET=\"@\""),
+    ("of a file", "+SECRET_KEY_BASE=@"),
+    ("JSON", "{\"user\": \"u\", \"password\": \"@\", \"n\": 1}"),
+    ("JSON in JSON", "{\"body\": \"{\\\"client_secret\\\":\\\"@\\\"}\"}"),
+    ("camel case", "{\"accessToken\":\"@\"}"),
+    ("YAML", "  password: @"),
+    ("YAML list", "  - api_key: @"),
+    ("YAML in quotes", "  secret: '@'"),
+    ("INI", "password = @"),
+    ("properties", "spring.datasource.password=@"),
+    ("TOML", "token = \"@\""),
+    ("Python dict", "{'user': 'u', 'passwd': '@'}"),
+    ("Ruby hash", ":api_key=>\"@\", :user=>\"u\""),
+    ("Rust debug", "Config { user: \"u\", password: \"@\" }"),
+    ("Go struct", "{User:u Password:@ Port:5432}"),
+    ("XML", "<password>@</password>"),
+    ("XML with a prefix", "<ns:clientSecret>@</ns:clientSecret>"),
+    ("query", "GET https://api.example.com/v1?access_token=@&page=2"),
+    ("signature", "https://x.blob.core.windows.net/c?sv=2022&se=2026&sig=@"),
+    ("presigned", "https://b.s3.amazonaws.com/o?X-Amz-Security-Token=@&x=1"),
+    ("flag", "mysql --user root --password @ --host h"),
+    ("flag with a sign", "docker login --username u --password=@"),
+    ("curl user", "curl -u admin:@ https://example.com/"),
+    ("sshpass", "sshpass -p @ ssh u@h"),
+    ("bearer", "Authorization: Bearer @"),
+    ("bearer alone", "sent header: Bearer @"),
+    ("basic", "> authorization: Basic @"),
+    ("API key header", "X-Api-Key: @"),
+    ("GitLab header", "PRIVATE-TOKEN: @"),
+    ("cookie", "Cookie: session=@; theme=dark"),
+    ("set cookie", "Set-Cookie: sid=@; Path=/; HttpOnly"),
+    ("address", "postgres://app:@@db.example.com:5432/app"),
+    ("redis address", "redis://:@@127.0.0.1:6379/0"),
+    ("git address", "fatal: unable to access 'https://oauth2:@@gitlab.com/g/p.git/'"),
+    ("token as user", "https://@@github.com/o/r.git"),
+    ("connection string", "Server=tcp:h,1433;User ID=u;Password=@;Encrypt=True;"),
+    ("storage", "DefaultEndpointsProtocol=https;AccountName=a;AccountKey=@;EndpointSuffix=core"),
+    ("service bus", "Endpoint=sb://n/;SharedAccessKeyName=k;SharedAccessKey=@"),
+    ("libpq", "host=h user=u password=@ dbname=d"),
+    ("netrc", "machine api.example.com login u password @"),
+    ("pgpass", "db.example.com:5432:app:u:@"),
+    ("npmrc", "//registry.npmjs.org/:_authToken=@"),
+    ("docker config", "{\"auths\": {\"r.io\": {\"auth\": \"@\"}}}"),
+    ("AWS file", "aws_secret_access_key = @"),
+];
+
+/// What is put around a whole line.
+const FORMS: [(&str, fn(&str) -> String); 3] = [
+    ("alone", |line| format!("{line}\n")),
+    ("in a log", |line| format!("line before\n{line}\nline after\n")),
+    ("coloured", |line| format!("\u{1b}[1;31m{line}\u{1b}[0m\n")),
+];
+
+fn blocks(dice: &mut Dice) -> Vec<Case> {
+    let mut all = Vec::new();
+    for label in ["RSA ", "", "EC ", "OPENSSH ", "ENCRYPTED ", "DSA "] {
+        let body: Vec<String> = (0..12).map(|_| dice.base64(64)).collect();
+        let edge = |word: &str| ["-----", word, " ", label, "PRIVATE", " KEY-----"].concat();
+        let block = format!("{}\n{}\n{}", edge("BEGIN"), body.join("\n"), edge("END"));
+        let secret = body[5].clone();
+        all.push(Case { kind: "private key", text: block.clone() + "\n", secret: secret.clone() });
+        let json = format!("{{\"private_key\": {:?}}}\n", block);
+        all.push(Case { kind: "private key in JSON", text: json, secret });
+    }
+    let lines: Vec<String> = (0..4).map(|_| dice.base64(64)).collect();
+    let putty = format!("Private-Lines: 4\n{}\nPrivate-MAC: 00\n", lines.join("\n"));
+    all.push(Case { kind: "putty", text: putty, secret: lines[2].clone() });
+    let hook = dice.plain(24);
+    let text = [
+        "https://hooks.slack",
+        ".com/services/T0",
+        &dice.upper(8),
+        "/B0",
+        &dice.upper(8),
+        "/",
+        &hook,
+    ];
+    all.push(Case { kind: "web hook", text: text.concat() + "\n", secret: hook });
+    all
+}
+
+fn corpus() -> Vec<Case> {
+    let mut dice = Dice(0x9e37_79b9_7f4a_7c15);
+    let mut all = blocks(&mut dice);
+    for (form, made) in FORMS {
+        for (kind, token) in tokens(&mut dice) {
+            let line = match form {
+                "alone" => token.clone(),
+                "in a log" => format!("using {token}, which works"),
+                _ => format!("(\"{token}\")"),
+            };
+            all.push(Case { kind, text: made(&line), secret: token });
+        }
+        for (kind, line) in ASSIGNED {
+            let secret = match kind {
+                "storage" | "service bus" | "AWS file" | "basic" | "docker config" => {
+                    dice.base64(40)
+                }
+                "token as user" => dice.plain(40),
+                _ => dice.plain(18),
+            };
+            // Of a user and a host the last sign is the host's.
+            let line = match line.matches('@').count() {
+                2 if kind != "sshpass" => line.replacen('@', &secret, 1),
+                _ => line.replacen('@', &secret, 1),
+            };
+            all.push(Case { kind, text: made(&line), secret });
+        }
+    }
+    // Passwords as people choose them.
+    for (kind, line) in ASSIGNED.iter().filter(|(kind, _)| HUMAN.contains(kind)) {
+        for password in ["swordfish", "hunter2", "Tr0ub4dor&3", "s3cr3t!"] {
+            let secret = format!("{password}{}", if password.contains('&') { "" } else { "x" });
+            all.push(Case { kind, text: line.replacen('@', &secret, 1) + "\n", secret });
+        }
+    }
+    all
+}
+
+/// Where a word is a password as well.
+const HUMAN: [&str; 9] = [
+    "variable",
+    "JSON",
+    "YAML",
+    "YAML in quotes",
+    "INI",
+    "properties",
+    "XML",
+    "address",
+    "Rust debug",
+];
+
+#[test]
+fn every_kind_of_secret_is_taken_out_by_its_shape() {
+    let corpus = corpus();
+    let kinds: BTreeSet<&str> = corpus.iter().map(|case| case.kind).collect();
+    assert!(corpus.len() >= 120 && kinds.len() >= 60, "{} in {}", corpus.len(), kinds.len());
+    let left: Vec<String> = corpus
+        .iter()
+        .filter(|case| redact::by_shape(&case.text).contains(&case.secret))
+        .map(|case| format!("{}: {:?}", case.kind, case.text))
+        .collect();
+    assert!(left.is_empty(), "{} of {}: {left:#?}", left.len(), corpus.len());
+}
+
+/// Variables of the environment, whose values are found whatever is around them.
+fn variables(dice: &mut Dice) -> Vec<(String, String)> {
+    let names = [
+        "PGPASSWORD",
+        "DB_PASSWORD",
+        "DB_PASS",
+        "TOKEN",
+        "DATABASE_URL",
+        "MYSQL_PWD",
+        "REDIS_AUTH",
+        "SENTRY_DSN",
+        "CONNECTION_STRING",
+        "SESSION_COOKIE",
+        "AZURE_CREDENTIALS",
+        "API_KEY",
+        "APP_SECRET",
+        "SECRET",
+        "JWT",
+        "SMTP_PASSWD",
+        "KEY_PASSPHRASE",
+        "BW_SESSION",
+        "npm_config__authToken",
+        "MONGO_URI",
+    ];
+    names.map(|name| (name.to_owned(), format!("{}-{}", dice.plain(9), dice.plain(11)))).into()
+}
+
+/// Each value as it is, in base64 alone and behind a user, in hexadecimal, percent-encoded, folded, coloured.
+const SHOW: &str = r#"cat secrets.txt
+for name in $NAMES; do
+  eval "value=\$$name"
+  echo "it is $value."; printf %s "$value" | base64; printf %s "user:$value" | base64 -w 0; echo
+  printf %s "$value" | od -An -v -tx1 | tr -d ' \n'; echo
+  echo "$value" | fold -w 7; printf '\033[31m%.5s\033[0m%s\n' "$value" "$(printf %s "$value" | cut -c6-)"
+done
+env; exit 1
+"#;
+
+#[test]
+fn after_a_whole_loop_no_secret_of_an_output_is_kept_or_said() {
+    let mut dice = Dice(77);
+    let mut world = World::new();
+    let variables = variables(&mut dice);
+    let corpus = corpus();
+    for (name, value) in &variables {
+        world.set(name, value);
+    }
+    let names: Vec<&str> = variables.iter().map(|(name, _)| name.as_str()).collect();
+    world.set("NAMES", &names.join(" "));
+    let text: String = corpus.iter().map(|case| case.text.as_str()).collect();
+    world.write("secrets.txt", &text);
+    world.write("show.sh", SHOW);
+    world.start("--baseline --ac \"it=sh show.sh\" --ac \"tail=tail -n 12 secrets.txt; false\"");
+    let mut says = String::new();
+    for arguments in COMMANDS.into_iter().filter(|words| words[0] != "pause") {
+        says += &said(&command(&world, arguments));
+    }
+    for (name, event, members) in events() {
+        let ran = hook(&world, name, event, members);
+        says += &format!("{}{}", ran.out(), ran.err());
+    }
+    for arguments in [&["verify", "--json"][..], &["report"], &["report", "--html", "page.html"]] {
+        says += &said(&command(&world, arguments));
+    }
+    command(&world, &["cancel"]);
+    world.stop("x");
+    says += &said(&command(&world, &["status", "--all", "--json"]));
+    let page = std::fs::read_to_string(world.project().join("page.html")).unwrap_or_default();
+    let mut places = vec![("what was said".to_owned(), says), ("the page".to_owned(), page)];
+    for (path, (_, content)) in world.listing(&world.ralph_home()) {
+        places.push((path.display().to_string(), String::from_utf8_lossy(&content).into_owned()));
+    }
+    let secrets = corpus.iter().map(|case| (case.kind, case.secret.clone()));
+    let values = variables.iter().flat_map(|(name, value)| {
+        let hex: String = value.bytes().map(|byte| format!("{byte:02x}")).collect();
+        [
+            (name.as_str(), value.clone()),
+            (name, hex),
+            (name, base64(value)),
+            (name, value[..14].to_owned()),
+        ]
+    });
+    let all: Vec<(&str, String)> = secrets.chain(values).collect();
+    let left: BTreeSet<String> = places
+        .iter()
+        .flat_map(|(place, text)| {
+            let found = all.iter().filter(|(_, secret)| text.contains(secret.as_str()));
+            found.map(move |(kind, secret)| format!("{kind}: `{secret}` in {place}"))
+        })
+        .collect();
+    assert!(left.is_empty(), "{left:#?}");
+    // The output was kept: what was to be taken out of it was there.
+    assert!(places.iter().any(|(_, text)| text.contains("[redacted PGPASSWORD]")));
+    assert!(places.iter().any(|(_, text)| text.contains("line after")));
+}
+
+/// The letters of base64 that depend on the value alone.
+fn base64(value: &str) -> String {
+    const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let bits: Vec<u8> =
+        value.bytes().flat_map(|byte| (0..8).rev().map(move |n| byte >> n & 1)).collect();
+    let letters =
+        bits.chunks_exact(6).map(|six| six.iter().fold(0, |n, bit| n << 1 | usize::from(*bit)));
+    letters.map(|at| char::from(LETTERS[at])).collect()
+}
+
+fn files(folder: &Path, found: &mut Vec<std::path::PathBuf>) {
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() { files(&path, found) } else { found.push(path) }
+    }
+}
+
+/// What tools print every day: `tests/fixtures/outputs/README.md` says which and from where.
+#[test]
+fn of_what_tools_print_nothing_is_taken_out_but_passwords() {
+    let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/fixtures");
+    let mut all = Vec::new();
+    for folder in ["outputs", "runners", "checks"] {
+        files(&fixtures.join(folder), &mut all);
+    }
+    let (mut n_lines, mut changed) = (0, Vec::new());
+    for path in &all {
+        let text = String::from_utf8_lossy(&std::fs::read(path).unwrap()).into_owned();
+        let clean = redact::by_shape(&text);
+        n_lines += text.lines().count();
+        assert_eq!(clean.lines().count(), text.lines().count(), "{}", path.display());
+        let pairs = text.lines().zip(clean.lines()).filter(|(old, new)| old != new);
+        changed.extend(pairs.map(|(old, _)| old.trim().to_owned()));
+    }
+    println!("{n_lines} lines, {} changed", changed.len());
+    assert!(n_lines >= 2000, "{n_lines}");
+    // Each of these holds a password.
+    let expected = |line: &String| {
+        ["passphrase=topsecret", "--password=uX", "--password=hunter2", "password\\\":\\\"x y"]
+            .iter()
+            .any(|known| line.contains(known))
+    };
+    changed.retain(|line| !expected(line));
+    assert!(changed.is_empty(), "{changed:#?}");
+}
+
+/// Twice the text takes twice the time, or less than three times on a machine that does other things too.
+#[test]
+fn the_cost_grows_with_the_length_and_no_faster() {
+    let line = "test a::b::c ... ok password: 12 https://example.com/?a=b token == x {key: 1}\n";
+    let nasty =
+        ["=".repeat(4000), "-----BEGIN ".repeat(400), "password=".repeat(400), "eyJ".repeat(1300)];
+    for text in [line.repeat(60), nasty.concat()] {
+        let time = |n: usize| {
+            let text = text.repeat(n);
+            let began = std::time::Instant::now();
+            redact::by_shape(&text);
+            began.elapsed()
+        };
+        time(2);
+        let (once, more) =
+            ((0..3).map(|_| time(20)).min().unwrap(), (0..3).map(|_| time(80)).min().unwrap());
+        assert!(more < once * 12, "{once:?} and {more:?} for four times as much");
+    }
+}
