@@ -49,6 +49,7 @@ mod session_run;
 mod signals;
 #[path = "../beads/stand_in.rs"]
 mod stand_in_bd;
+mod speaker;
 mod statusline;
 #[path = "../support/mod.rs"]
 mod support;
@@ -144,6 +145,7 @@ fn trials(ignored: bool) -> Vec<Trial> {
         ("registrations", registrations::TESTS),
         ("waking", waking::TESTS),
         ("signals", signals::TESTS),
+        ("speaker", speaker::TESTS),
         ("statusline", statusline::TESTS),
         ("usage", usage::TESTS),
         ("worktree_base", worktree_base::TESTS),

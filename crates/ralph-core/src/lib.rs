@@ -43,6 +43,7 @@ pub mod session;
 pub mod settings;
 pub mod shell;
 pub mod signals;
+pub mod speaker;
 pub mod squeeze;
 pub mod start;
 pub mod state;

@@ -2,12 +2,13 @@
 
 use crate::door::Call;
 use anyhow::Result;
-use ralph_core::state::{Document, LoopState, Via};
+use ralph_core::state::{Document, Glance, LoopState, Via};
 use ralph_io::journal::Entry;
 use ralph_io::store::{Loaded, LoopFile};
-use ralph_io::{client, clock, digest, lifecycle};
+use ralph_io::{ancestry, client, clock, digest, lifecycle};
 use serde::Serialize;
 use serde_json::{Value, json};
+use std::fmt;
 
 /// A loop bound to the session that called.
 #[derive(Debug)]
@@ -20,6 +21,37 @@ pub struct Bound<S = LoopState> {
     pub warning: Option<String>,
     /// The state file as it was read.
     text: Vec<u8>,
+}
+
+/// The event was sent by another process than the client of the live loop that it is about.
+#[derive(Debug)]
+pub struct NotFromClient;
+
+impl fmt::Display for NotFromClient {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("ignored an event that does not come from the client of this session's loop")
+    }
+}
+
+impl std::error::Error for NotFromClient {}
+
+/// For an event that is handed over before its loop is looked at. What is wrong with the state is told by whoever
+/// acts on it.
+///
+/// # Errors
+/// When the event does not come from the client of the session's live loop.
+pub fn check_sender(call: &Call) -> Result<()> {
+    match Bound::<Glance>::find(call) {
+        Err(error) if error.is::<NotFromClient>() => Err(error),
+        _ => Ok(()),
+    }
+}
+
+/// Looks at the process that sent the event: a program that the model starts can write any event to any hook.
+fn is_believed<S: Document>(call: &Call, state: &S) -> bool {
+    let Some(client) = state.live_client() else { return true };
+    let drives = || state.orchestrated().is_some() && client::session_call().is_some();
+    *call.believed.get_or_init(|| ancestry::is_from(client, drives()))
 }
 
 impl Bound {
@@ -51,6 +83,9 @@ impl<S: Document> Bound<S> {
         let ours =
             loaded.state.is_of(session_id) || loaded.state.is_of_driven(client::session_call);
         let Loaded { state, warning, text } = loaded;
+        if ours && !is_believed(call, &state) {
+            return Err(NotFromClient.into());
+        }
         Ok(ours.then_some(Bound { file, state, warning, text }))
     }
 

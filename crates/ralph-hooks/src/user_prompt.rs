@@ -5,7 +5,7 @@
 //! decides. A plain prompt matters for two things: the words `ralph cancel` and `ralph pause` in
 //! mid-turn, and what it reveals, since pressing Esc fires no hook at all.
 
-use crate::bound::{self, Bound};
+use crate::bound::{self, Bound, NotFromClient};
 use crate::cancel;
 use crate::door::Call;
 use crate::{neighbour, signals};
@@ -43,7 +43,10 @@ fn command(call: &Call) -> Result<Reply> {
         _ => Ok(Reply::silent()),
     };
     // A person waits for the answer, and a start that failed must not look like one.
-    outcome.or_else(|error| Ok(Reply::block(&say::line(&format!("{error:#}")))))
+    outcome.or_else(|error| match error.is::<NotFromClient>() {
+        true => Err(error),
+        false => Ok(Reply::block(&say::line(&format!("{error:#}")))),
+    })
 }
 
 /// Starting needs what only `ralph` has (settings, the project's files, a shell parser), so this
@@ -52,6 +55,8 @@ fn start_command(call: &Call) -> Result<Reply> {
     if call.cut {
         anyhow::bail!("what was typed is too long; put it into a file and name the file");
     }
+    // Asked here, since `ralph` has a pipe of ours for its standard input.
+    bound::check_sender(call)?;
     neighbour::answer(call)
 }
 
