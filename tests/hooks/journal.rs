@@ -59,6 +59,9 @@ fn a_loop_with_a_person_leaves_a_line_for_every_decision() {
     world.event("ralph-stop-hook", "StopFailure", json!({"error": "rate_limit"})).exit(0);
     world.another_client();
     world.session_starts("resume").context();
+    world.edit_state(|state| {
+        state["acceptance_criteria"] = json!([{"id": "AC-1", "verification_command": "false"}]);
+    });
     assert!(world.ralph(&["blocked", "give me a key"]).success);
     world.stop("x").exit(0);
     assert!(world.elsewhere(&["cancel"]).success);

@@ -41,8 +41,7 @@ fn a_session_that_is_left_at_its_prompt_resumes_running() {
 #[test]
 fn what_a_person_cut_before_the_client_vanished_does_not_resume_by_itself() {
     let mut world = at_one();
-    world.transcribe(&[json!({"type": "user", "timestamp": "2999-01-01T00:00:00Z",
-        "message": {"role": "user", "content": "[Request interrupted by user]"}})]);
+    world.transcribe(&world.interruption("[Request interrupted by user]"));
     world.another_client();
     let message = world.session_starts("resume").message();
     assert!(message.contains("paused at 1/25 (interrupted)"), "{message}");

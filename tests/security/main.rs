@@ -5,6 +5,7 @@
 #![allow(clippy::disallowed_methods, clippy::unwrap_used)]
 
 mod attack;
+mod blocked;
 #[allow(unreachable_pub)]
 #[path = "../support/executables.rs"]
 mod executables;
@@ -18,6 +19,7 @@ mod planted;
 mod promises;
 mod secrets;
 mod shell;
+mod speaker;
 mod supply;
 mod terminal;
 #[allow(unreachable_pub)]

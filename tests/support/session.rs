@@ -175,6 +175,18 @@ impl World {
         fs::write(self.transcript(), text).unwrap();
     }
 
+    /// The client's rows of a turn that a person has interrupted just now.
+    pub(crate) fn interruption(&self, text: &str) -> [Value; 2] {
+        let now = jiff::Timestamp::now().to_string();
+        [
+            json!({"type": "assistant", "uuid": "row-1", "timestamp": now, "sessionId": self.session,
+                "message": {"role": "assistant", "content": [{"type": "text", "text": "x"}]}}),
+            json!({"type": "user", "uuid": "row-2", "parentUuid": "row-1", "isSidechain": false,
+                "timestamp": now, "sessionId": self.session,
+                "message": {"role": "user", "content": [{"type": "text", "text": text}]}}),
+        ]
+    }
+
     /// The payload of an event of this session, with these members.
     pub(crate) fn payload(&self, event: &str, members: Value) -> Value {
         let mut payload = Map::from_iter([

@@ -6,6 +6,7 @@
 pub mod arguments;
 pub mod at_work;
 pub mod beads;
+pub mod blocked;
 pub mod build;
 pub mod check;
 pub mod contract;
@@ -38,6 +39,7 @@ pub mod report;
 pub mod rounds;
 pub mod row;
 pub mod say;
+pub mod scheduled;
 pub mod secrets;
 pub mod session;
 pub mod settings;
