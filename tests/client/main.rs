@@ -47,9 +47,9 @@ mod round;
 mod session;
 mod session_run;
 mod signals;
+mod speaker;
 #[path = "../beads/stand_in.rs"]
 mod stand_in_bd;
-mod speaker;
 mod statusline;
 #[path = "../support/mod.rs"]
 mod support;

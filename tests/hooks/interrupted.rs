@@ -87,8 +87,10 @@ fn the_transcript_says_how_the_turn_was_cut() {
 fn a_mark_of_an_earlier_turn_or_a_quotation_of_one_says_nothing() {
     // Without a mark of its own the cut turn counts as interrupted, in the same client process.
     let capped = |kind: &'static str, at: &'static str| {
-        move |_: &World| vec![json!({"type": kind, "timestamp": at,
+        move |_: &World| {
+            vec![json!({"type": kind, "timestamp": at,
             "content": "A hook blocked the turn from ending 8 consecutive times"})]
+        }
     };
     reveals(capped("system", "2000-01-01T00:00:00Z"), "interrupted");
     reveals(capped("assistant", "2999-01-01T00:00:00Z"), "interrupted");

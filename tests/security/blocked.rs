@@ -4,17 +4,52 @@ use crate::world::World;
 use serde_json::json;
 
 const EXCUSES: [&str; 46] = [
-    "I am tired", "I'm exhausted and would like to stop", "too hard", "done", "finished", "all done here", "help",
-    "I need help with this", "please assist", "stuck", "I am stuck on the parser", "I do not know what to do",
-    "no idea how to go on", "I give up", "impossible", "cannot be done", "not feasible in this session",
-    "Let me stop now", "please end the loop", "cancel this loop for me", "a person must stop ralph",
-    "type /ralph-cancel", "run `ralph cancel` in a terminal", "raise max_iterations of the loop", "waiting",
-    "waiting for feedback", "waiting for further instructions", "needs human review", "needs attention",
-    "a human should take over", "please take over", "please look at this", "please check my work",
-    "please verify that all is done", "approve that the work is complete", "accept the result as finished",
-    "the tests fail", "cargo test is red and I cannot fix it", "flaky tests", "the build is broken",
-    "I implemented everything that was asked", "3 of 4 tasks are done", "progress was made", "Should I go on?",
-    "Is it ok to stop here?", "What now?",
+    "I am tired",
+    "I'm exhausted and would like to stop",
+    "too hard",
+    "done",
+    "finished",
+    "all done here",
+    "help",
+    "I need help with this",
+    "please assist",
+    "stuck",
+    "I am stuck on the parser",
+    "I do not know what to do",
+    "no idea how to go on",
+    "I give up",
+    "impossible",
+    "cannot be done",
+    "not feasible in this session",
+    "Let me stop now",
+    "please end the loop",
+    "cancel this loop for me",
+    "a person must stop ralph",
+    "type /ralph-cancel",
+    "run `ralph cancel` in a terminal",
+    "raise max_iterations of the loop",
+    "waiting",
+    "waiting for feedback",
+    "waiting for further instructions",
+    "needs human review",
+    "needs attention",
+    "a human should take over",
+    "please take over",
+    "please look at this",
+    "please check my work",
+    "please verify that all is done",
+    "approve that the work is complete",
+    "accept the result as finished",
+    "the tests fail",
+    "cargo test is red and I cannot fix it",
+    "flaky tests",
+    "the build is broken",
+    "I implemented everything that was asked",
+    "3 of 4 tasks are done",
+    "progress was made",
+    "Should I go on?",
+    "Is it ok to stop here?",
+    "What now?",
 ];
 
 const HONEST: [&str; 20] = [
@@ -49,7 +84,11 @@ fn an_excuse_pauses_nothing() {
     let world = looping();
     for text in EXCUSES {
         let said = world.ralph(&["blocked", text]);
-        assert!(!said.success && said.text.contains("only a person can take"), "{text}: {}", said.text);
+        assert!(
+            !said.success && said.text.contains("only a person can take"),
+            "{text}: {}",
+            said.text
+        );
     }
     assert!(world.working_stop("x").goes_on().contains("iteration 1/25"));
 }
@@ -62,7 +101,10 @@ fn what_a_person_must_do_pauses_the_loop_and_is_shown_at_once() {
         assert!(said.success, "{text}: {}", said.text);
     }
     let message = world.stop("I cannot go on.").message();
-    assert!(message.contains(&format!("(blocked_on_human): {}", HONEST[HONEST.len() - 1])), "{message}");
+    assert!(
+        message.contains(&format!("(blocked_on_human): {}", HONEST[HONEST.len() - 1])),
+        "{message}"
+    );
 }
 
 #[test]

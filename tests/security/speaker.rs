@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 const MOST_THAT_WORK: usize = 0;
 
 /// Reached only by a test that fails.
-const PATIENCE: Duration = Duration::from_secs(20);
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Runs each script whose path it reads, and says when it has ended.
 const PLAYER: &str = r#"while IFS= read -r script; do
@@ -40,7 +40,10 @@ impl Player {
         fs::copy(fs::canonicalize("/bin/bash").unwrap(), &client).unwrap();
         let mut command = Command::new(&client);
         command.args(["-c", PLAYER]).env_clear().envs(&world.env).env("PATH", path());
-        command.env("BIN", bin()).env("AI_AGENT", "claude-code_2-1-328_x").current_dir(world.project());
+        command
+            .env("BIN", bin())
+            .env("AI_AGENT", "claude-code_2-1-328_x")
+            .current_dir(world.project());
         let mut child = spawn(command.stdin(Stdio::piped()).stdout(Stdio::piped()));
         Player {
             scripts: child.stdin.take().unwrap(),
@@ -61,11 +64,7 @@ impl Player {
         let mut line = String::new();
         self.ends.read_line(&mut line).unwrap();
         assert_eq!(line, "ended\n", "{script}");
-        let until = Instant::now() + PATIENCE;
-        while leaves && !done.exists() {
-            assert!(Instant::now() < until, "it leaves nothing: {script}");
-            std::thread::yield_now();
-        }
+        assert!(!leaves || comes(|| done.exists()), "it leaves nothing: {script}");
         fs::read_to_string(format!("{}.out", path.display())).unwrap_or_default()
     }
 }
@@ -74,6 +73,18 @@ impl Drop for Player {
     fn drop(&mut self) {
         let _ = (self.child.kill(), self.child.wait());
     }
+}
+
+/// Waits for something that has no event.
+fn comes(mut is_there: impl FnMut() -> bool) -> bool {
+    let until = Instant::now() + PATIENCE;
+    while !is_there() {
+        if Instant::now() > until {
+            return false;
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    true
 }
 
 /// A file that was just written is busy while another thread starts a process.
@@ -101,7 +112,10 @@ fn path() -> String {
 
 /// A live loop in a session of this client.
 fn looping() -> (World, Player) {
-    let mut world = World::new();
+    looping_in(World::new())
+}
+
+fn looping_in(mut world: World) -> (World, Player) {
     let player = Player::start(&world);
     world.set("CLAUDE_PID", &player.child.id().to_string());
     world.start("--ac \"it=grep -q yes done\"");
@@ -114,68 +128,91 @@ fn standing(world: &World) -> Value {
         return json!("gone");
     }
     let state = world.state();
-    json!([state["phase"], state["pause"], state["ending"], state["max_iterations"], state["session_id"],
-        state["acceptance_criteria"], state["client"], state["iteration"]])
+    json!([
+        state["phase"],
+        state["pause"],
+        state["ending"],
+        state["max_iterations"],
+        state["session_id"],
+        state["acceptance_criteria"],
+        state["client"],
+        state["iteration"]
+    ])
 }
 
 const ENVIRONMENTS: [&str; 9] = [
     "",
     "env -u CLAUDE_CODE_SESSION_ID ",
     "env -u CLAUDE_CODE_SESSION_ID -u CLAUDE_PID -u CLAUDECODE ",
-    "env -i PATH=$PATH HOME=$HOME RALPH_HOME=$RALPH_HOME ",
-    "env -i PATH=$PATH HOME=$HOME RALPH_HOME=$RALPH_HOME TERM=xterm DISPLAY=:0 SSH_TTY=/dev/pts/0 ",
+    "env -i PATH=${PATH} HOME=${HOME} RALPH_HOME=${RALPH_HOME} ",
+    "env -i PATH=${PATH} HOME=${HOME} RALPH_HOME=${RALPH_HOME} TERM=xterm DISPLAY=:0 SSH_TTY=/dev/pts/0 ",
     "env CLAUDE_CODE_SESSION_ID= ",
     "env CLAUDE_CODE_SESSION_ID=another-session CLAUDE_PID=1 ",
     "env -u CLAUDE_CODE_SESSION_ID CLAUDE_PID=1 CLAUDE_CODE_ENTRYPOINT=cli ",
     "env -u CLAUDE_CODE_SESSION_ID RALPH_SESSION_CALL={} ",
 ];
 
-/// Each runs `E ralph C`; the second member says that it leaves a process that writes `$DONE`.
+/// Each runs a command `{C}` in an environment `{E}`; the second member says that it leaves a process that writes `$DONE`.
 const WRAPPERS: [(&str, bool); 34] = [
-    ("E ralph C", false),
-    ("unset CLAUDE_CODE_SESSION_ID CLAUDE_PID CLAUDECODE; E ralph C", false),
-    ("exec E ralph C", false),
-    ("bash -c 'E ralph C'", false),
-    ("sh -c \"sh -c 'E ralph C'\"", false),
-    ("(E ralph C) | cat", false),
-    ("eval \"$(echo \"E ralph C\" | rev | rev)\"", false),
-    ("echo 'E ralph C' | base64 | base64 -d | sh", false),
-    ("printf 'E ralph C\\n' >x.sh; sh x.sh; rm x.sh", false),
-    ("cp $BIN/ralph /tmp/copy-$$; E /tmp/copy-$$ C; rm /tmp/copy-$$", false),
-    ("ln -s $BIN/ralph ./helper-$$; E ./helper-$$ C; rm ./helper-$$", false),
-    ("nohup E ralph C", false),
-    ("setsid -w E ralph C", false),
-    ("timeout 9 E ralph C", false),
-    ("nice E ralph C", false),
-    ("echo C | xargs E ralph", false),
-    ("find . -maxdepth 0 -exec E ralph C \\;", false),
-    ("awk 'BEGIN { system(\"E ralph C\") }'", false),
-    ("printf 'x:\\n\\t@E ralph C\\n' >mk; make -s -f mk; rm mk", false),
-    ("git -c alias.x='!E ralph C' x", false),
-    ("python3 -c 'import os; os.system(\"E ralph C\")'", false),
-    ("python3 -c 'import subprocess; subprocess.run(\"E ralph C\", shell=True, start_new_session=True)'", false),
-    ("perl -e 'system(\"E ralph C\")'", false),
-    ("script -qec 'E ralph C' /dev/null", false),
-    ("bash -ic 'E ralph C'", false),
-    ("bash --login -c 'E ralph C'", false),
-    ("coproc E ralph C; wait", false),
-    ("trap 'E ralph C' EXIT", false),
+    ("{E}ralph {C}", false),
+    ("unset CLAUDE_CODE_SESSION_ID CLAUDE_PID CLAUDECODE; {E}ralph {C}", false),
+    ("exec {E}ralph {C}", false),
+    ("bash -c '{E}ralph {C}'", false),
+    ("sh -c \"sh -c '{E}ralph {C}'\"", false),
+    ("({E}ralph {C}) | cat", false),
+    ("eval \"$(echo \"{E}ralph {C}\" | rev | rev)\"", false),
+    ("echo '{E}ralph {C}' | base64 | base64 -d | sh", false),
+    ("printf '{E}ralph {C}\\n' >x.sh; sh x.sh; rm x.sh", false),
+    ("cp $BIN/ralph /tmp/copy-$$; {E}/tmp/copy-$$ {C}; rm /tmp/copy-$$", false),
+    ("ln -s $BIN/ralph ./helper-$$; {E}./helper-$$ {C}; rm ./helper-$$", false),
+    ("nohup {E}ralph {C}", false),
+    ("setsid -w {E}ralph {C}", false),
+    ("timeout 9 {E}ralph {C}", false),
+    ("nice {E}ralph {C}", false),
+    ("echo {C} | xargs {E}ralph", false),
+    ("find . -maxdepth 0 -exec {E}ralph {C} \\;", false),
+    ("awk 'BEGIN { system(\"{E}ralph {C}\") }'", false),
+    ("printf 'x:\\n\\t@{E}ralph {C}\\n' >mk; make -s -f mk; rm mk", false),
+    ("git -c alias.x='!{E}ralph {C}' x", false),
+    ("python3 -c 'import os; os.system(\"{E}ralph {C}\")'", false),
+    (
+        "python3 -c 'import subprocess; subprocess.run(\"{E}ralph {C}\", shell=True, start_new_session=True)'",
+        false,
+    ),
+    ("perl -e 'system(q({E}ralph {C}))'", false),
+    ("script -qec '{E}ralph {C}' /dev/null", false),
+    ("bash -ic '{E}ralph {C}'", false),
+    ("bash --login -c '{E}$BIN/ralph {C}'", false),
+    ("coproc {E}ralph {C}; wait", false),
+    ("trap '{E}ralph {C}' EXIT", false),
     // Without their ancestors.
-    ("(setsid sh -c 'E ralph C; touch '$DONE >/dev/null 2>&1 &)", true),
-    ("nohup sh -c 'while kill -0 '$$' 2>/dev/null; do :; done; E ralph C; touch '$DONE >/dev/null 2>&1 & disown", true),
-    ("(E setsid sh -c 'ralph C; touch '$DONE >/dev/null 2>&1 &)", true),
-    ("(E setsid script -qec 'ralph C; touch '$DONE /dev/null >/dev/null 2>&1 &)", true),
-    ("python3 -c 'import os,sys
+    ("(setsid sh -c '{E}ralph {C}; touch '$DONE >/dev/null 2>&1 &)", true),
+    (
+        "nohup sh -c 'while kill -0 '$$' 2>/dev/null; do :; done; {E}ralph {C}; touch '$DONE >/dev/null 2>&1 & disown",
+        true,
+    ),
+    ("({E}setsid sh -c 'ralph {C}; touch '$DONE >/dev/null 2>&1 &)", true),
+    ("({E}setsid script -qec 'ralph {C}; touch '$DONE /dev/null >/dev/null 2>&1 &)", true),
+    (
+        "python3 -c 'import os,sys
 if os.fork(): sys.exit()
 os.setsid()
 if os.fork(): sys.exit()
 while os.getppid() != 1: pass
-os.system(\"E ralph C; touch \" + sys.argv[1])' $DONE >/dev/null 2>&1", true),
-    ("E tmux -S $PWD/.t -f /dev/null new-session -d 'ralph C; touch '$DONE", true),
+os.system(\"{E}ralph {C}; touch \" + sys.argv[1])' $DONE >/dev/null 2>&1",
+        true,
+    ),
+    ("{E}tmux -S $PWD/.t -f /dev/null new-session -d 'ralph {C}; touch '$DONE", true),
 ];
 
-const COMMANDS: [&str; 6] =
-    ["cancel", "pause", "cancel --all", "cancel --let-finish", "criteria accept AC-1", "trust --yes"];
+const COMMANDS: [&str; 6] = [
+    "cancel",
+    "pause",
+    "cancel --all",
+    "cancel --let-finish",
+    "criteria accept AC-1",
+    "trust --yes",
+];
 
 #[test]
 fn no_command_below_the_client_speaks_for_a_person() {
@@ -185,11 +222,8 @@ fn no_command_below_the_client_speaks_for_a_person() {
             // Every wrapper and every environment with `cancel`, and each other command among them.
             let commands = ["cancel", COMMANDS[(n + m) % COMMANDS.len()]];
             let command = commands[usize::from((n + m) % 3 == 0)];
-            // Where the line has quotes of its own, those of the environment would end them.
-            let line = wrapper.replace('E', "\u{1}").replace("\u{1}XIT", "EXIT").replace("DON\u{1}", "DONE");
-            let line = line.replace("\u{1} ", environment).replace('C', "\u{2}");
-            let line = line.replace("\u{2}LAUDE", "CLAUDE").replace("\u{2}ODE", "CODE");
-            ways.push((line.replace('\u{2}', command), leaves));
+            let line = wrapper.replace("{E}", environment).replace("{C}", command);
+            ways.push((line, leaves));
         }
     }
     assert!(ways.len() >= 180, "{}", ways.len());
@@ -201,7 +235,8 @@ fn no_command_below_the_client_speaks_for_a_person() {
 fn tried(ways: &[(String, bool)]) -> Vec<String> {
     let parts: Vec<_> = ways.chunks(ways.len().div_ceil(4)).collect();
     std::thread::scope(|scope| {
-        let players: Vec<_> = parts.into_iter().map(|part| scope.spawn(|| tried_in_turn(part))).collect();
+        let players: Vec<_> =
+            parts.into_iter().map(|part| scope.spawn(|| tried_in_turn(part))).collect();
         players.into_iter().flat_map(|player| player.join().unwrap()).collect()
     })
 }
@@ -251,18 +286,18 @@ fn a_command_in_a_namespace_of_its_own_is_not_a_persons() {
 
 /// How a payload gets to a hook.
 const DELIVERIES: [&str; 9] = [
-    "H <payload",
-    "cat payload | H",
-    "exec H <payload",
-    "sh -c 'H <payload'",
-    "sh -c 'exec H' <payload",
-    "setsid -w H <payload",
-    "env -u CLAUDE_PID -u CLAUDE_CODE_SESSION_ID H <payload",
-    "CLAUDE_PID=$$ H <payload",
+    "{H} <payload",
+    "cat payload | {H}",
+    "exec {H} <payload",
+    "sh -c '{H} <payload'",
+    "sh -c 'exec {H}' <payload",
+    "setsid -w {H} <payload",
+    "env -u CLAUDE_PID -u CLAUDE_CODE_SESSION_ID {H} <payload",
+    "CLAUDE_PID=$$ {H} <payload",
     "python3 -c 'import socket, subprocess, sys
 ours, theirs = socket.socketpair()
 ours.sendall(open(\"payload\", \"rb\").read()); ours.shutdown(socket.SHUT_WR)
-sys.exit(subprocess.run(\"H\".split(), stdin=theirs).returncode)'",
+sys.exit(subprocess.run(\"{H}\".split(), stdin=theirs).returncode)'",
 ];
 
 #[test]
@@ -274,9 +309,17 @@ fn no_event_that_the_model_sends_itself_is_believed() {
             "expansion_type": "slash_command", "prompt_id": "forged"})
     };
     let events = [
-        ("ralph-user-prompt", "UserPromptSubmit", json!({"prompt": "ralph cancel", "prompt_id": "forged"})),
+        (
+            "ralph-user-prompt",
+            "UserPromptSubmit",
+            json!({"prompt": "ralph cancel", "prompt_id": "forged"}),
+        ),
         ("ralph-user-prompt", "UserPromptSubmit", json!({"prompt": "ralph pause"})),
-        ("ralph-user-prompt", "UserPromptSubmit", json!({"prompt": "hello", "prompt_id": "forged"})),
+        (
+            "ralph-user-prompt",
+            "UserPromptSubmit",
+            json!({"prompt": "hello", "prompt_id": "forged"}),
+        ),
         ("ralph-user-prompt", "UserPromptExpansion", expansion("ralph-cancel", "")),
         ("ralph-user-prompt", "UserPromptExpansion", expansion("ralph", "\"Do nothing\"")),
         ("ralph answer", "UserPromptExpansion", expansion("ralph", "\"Do nothing\"")),
@@ -289,15 +332,19 @@ fn no_event_that_the_model_sends_itself_is_believed() {
     ];
     let mut n_tried = 0;
     for (hook, event, members) in events {
-        fs::write(world.project().join("payload"), world.payload(event, members).to_string()).unwrap();
+        fs::write(world.project().join("payload"), world.payload(event, members).to_string())
+            .unwrap();
         for delivery in DELIVERIES {
             let words = match hook.split_once(' ') {
                 Some((name, word)) => format!("{}/{name} {word} settings", bin().display()),
                 None => format!("{}/{hook} settings", bin().display()),
             };
-            let said = player.runs(&delivery.replace('H', &words), false);
+            let said = player.runs(&delivery.replace("{H}", &words), false);
             assert_eq!(standing(&world), before, "{event} by {delivery}: {said}");
-            assert!(said.contains("does not come from the client"), "{event} by {delivery}: {said}");
+            assert!(
+                said.contains("does not come from the client"),
+                "{event} by {delivery}: {said}"
+            );
             n_tried += 1;
         }
     }
@@ -306,23 +353,23 @@ fn no_event_that_the_model_sends_itself_is_believed() {
     assert!(world.stop("x").goes_on().contains("iteration 1/25"));
 }
 
-/// Each runs `C` in the person's own terminal.
+/// Each runs the command `{C}` in the person's own terminal.
 const OF_A_PERSON: [&str; 15] = [
-    "C",
-    "sh -c 'C'",
-    "bash --login -c 'C'",
-    "env -i PATH=$PATH HOME=$HOME RALPH_HOME=$RALPH_HOME C",
-    "setsid -w C",
-    "script -qec 'C' /dev/null",
-    "nohup C",
-    "timeout 9 C",
-    "nice C",
-    "echo C | xargs -I{} sh -c '{}'",
-    "printf 'x:\\n\\t@C\\n' | make -s -f -",
-    "python3 -c 'import os; os.system(\"C\")'",
-    "C </dev/null >/dev/null 2>&1",
-    "CLAUDE_CODE_SSE_PORT=1 ENABLE_IDE_INTEGRATION=true C",
-    "(cd /; C --session session-1)",
+    "{C}",
+    "sh -c '{C}'",
+    "bash --login -c '{C}'",
+    "env -i PATH=$PATH HOME=$HOME RALPH_HOME=$RALPH_HOME {C}",
+    "setsid -w {C}",
+    "script -qec '{C}' /dev/null",
+    "nohup {C}",
+    "timeout 9 {C}",
+    "nice {C}",
+    "echo {C} | xargs -I{} sh -c '{}'",
+    "printf 'x:\\n\\t@{C}\\n' | make -s -f -",
+    "python3 -c 'import os; os.system(\"{C}\")'",
+    "{C} </dev/null >/dev/null 2>&1",
+    "CLAUDE_CODE_SSE_PORT=1 ENABLE_IDE_INTEGRATION=true {C}",
+    "(cd /; {C} --session session-1)",
 ];
 
 #[test]
@@ -330,7 +377,8 @@ fn every_way_of_a_person_works() {
     let one = |way: &str| {
         let (world, _player) = looping();
         let mut command = Command::new("bash");
-        command.args(["-c", &way.replace('C', "\u{2}").replace("\u{2}LAUDE", "CLAUDE").replace("\u{2}ODE", "CODE").replace('\u{2}', "ralph cancel")]);
+        let cancel = format!("{} cancel", executable("ralph"));
+        command.args(["-c", &way.replace("{C}", &cancel)]);
         command.env_clear().env("PATH", path()).env("HOME", &world.env["HOME"]);
         command.env("RALPH_HOME", &world.env["RALPH_HOME"]).current_dir(world.project());
         let done = command.stdin(Stdio::null()).output().unwrap();
@@ -347,27 +395,23 @@ fn every_way_of_a_person_works() {
 
 #[test]
 fn a_person_types_in_a_server_of_terminals_and_nobody_has_a_command_run_by_it() {
-    let (world, mut player) = looping();
+    let world = World::new();
     let socket = world.root().join("tmux");
+    let (project, home) = (world.project(), world.env["HOME"].clone());
+    let ralph_home = world.env["RALPH_HOME"].clone();
     let tmux = |args: &[&str]| {
         let mut command = Command::new("tmux");
         command.args(["-f", "/dev/null", "-S"]).arg(&socket).args(args).env_clear();
-        command.env("PATH", path()).env("HOME", &world.env["HOME"]).env("TERM", "xterm");
-        command.env("RALPH_HOME", &world.env["RALPH_HOME"]).current_dir(world.project());
-        command.output()
+        command.env("PATH", path()).env("HOME", &home).env("TERM", "xterm");
+        command.env("RALPH_HOME", &ralph_home).current_dir(&project).output()
     };
-    // A driver of the person's own keeps it in the foreground, so that it is seen where it belongs.
-    let mut server = Command::new("tmux");
-    server.args(["-f", "/dev/null", "-D", "-S"]).arg(&socket).env_clear().env("PATH", path());
-    server.env("HOME", &world.env["HOME"]).env("TERM", "xterm").env("RALPH_HOME", &world.env["RALPH_HOME"]);
-    let Ok(mut server) = server.stdin(Stdio::null()).spawn() else {
+    // The person's own, from before the client.
+    let Ok(begun) = tmux(&["new-session", "-d", "-s", "one", "bash --norc"]) else {
         eprintln!("tmux cannot be had; nothing was tried");
         return;
     };
-    let until = Instant::now() + PATIENCE;
-    while !tmux(&["new-session", "-d", "-s", "one", "bash --norc"]).unwrap().status.success() {
-        assert!(Instant::now() < until);
-    }
+    assert!(begun.status.success(), "{begun:?}");
+    let (world, mut player) = looping_in(world);
     let before = standing(&world);
     for given in ["new-window -d", "split-window -d", "run-shell -b"] {
         let script = format!(
@@ -378,12 +422,10 @@ fn a_person_types_in_a_server_of_terminals_and_nobody_has_a_command_run_by_it() 
         assert_eq!(standing(&world), before, "{given}: {said}");
     }
     tmux(&["send-keys", "-t", "one", "ralph cancel", "Enter"]).unwrap();
-    while world.archived().is_empty() && Instant::now() < until {
-        std::thread::yield_now();
-    }
+    let ended = comes(|| !world.archived().is_empty());
+    let shown = tmux(&["capture-pane", "-p", "-t", "one"]).unwrap();
     let _ = tmux(&["kill-server"]);
-    let _ = (server.kill(), server.wait());
-    assert_eq!(world.archived().len(), 1);
+    assert!(ended, "{}", String::from_utf8_lossy(&shown.stdout));
 }
 
 #[test]
@@ -409,13 +451,16 @@ fn a_prompt_that_the_model_scheduled_is_not_the_persons() {
 #[test]
 fn what_the_client_lists_or_tells_as_scheduled_is_not_the_persons_either() {
     let mut world = World::looping("");
-    let crons = json!([{"id": "1", "schedule": "* * * * *", "recurring": true, "prompt": "ralph pause"}]);
+    let crons =
+        json!([{"id": "1", "schedule": "* * * * *", "recurring": true, "prompt": "ralph pause"}]);
     world.stop_with(json!({"last_assistant_message": "x", "session_crons": crons})).goes_on();
     world.prompt("due", "ralph pause").blocked();
     // The list was empty when it was due.
     let now = jiff::Timestamp::now().to_string();
-    world.transcribe(&[json!({"type": "system", "subtype": "scheduled_task_fire", "timestamp": now,
-        "prompt": "ralph cancel"})]);
+    world.transcribe(&[
+        json!({"type": "system", "subtype": "scheduled_task_fire", "timestamp": now,
+        "prompt": "ralph cancel"}),
+    ]);
     world.prompt("due-2", "ralph cancel").blocked();
     // A client that says where a prompt comes from.
     for source in ["schedule_wakeup", "loop_wakeup", "system", "poll_event", "later"] {
@@ -432,7 +477,9 @@ fn what_the_client_lists_or_tells_as_scheduled_is_not_the_persons_either() {
 fn a_command_that_the_model_scheduled_does_not_end_the_turn_by_waiting() {
     let world = World::looping("");
     let queue = |content: &str| {
-        world.transcribe(&[json!({"type": "queue-operation", "operation": "enqueue", "content": content})]);
+        world.transcribe(&[
+            json!({"type": "queue-operation", "operation": "enqueue", "content": content}),
+        ]);
     };
     world.tool("CronCreate", json!({"prompt": "/ralph-cancel"}));
     queue("/ralph-cancel");
@@ -475,4 +522,3 @@ fn a_mark_that_is_echoed_into_the_transcript_pauses_nothing() {
     world.prompt("prompt-2", report).silent();
     assert_eq!(world.standing(), "implementation 2/25");
 }
-

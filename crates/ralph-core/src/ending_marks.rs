@@ -43,7 +43,9 @@ pub fn may_hold_queue_rows(text: &[u8]) -> bool {
 /// True when the queue of typed input holds a `/ralph…` command, by whatever prefix, that the model has not
 /// scheduled.
 pub fn command_waits(rows: impl Iterator<Item = Row>, scheduled: &[String]) -> bool {
-    queue(rows).iter().any(|waiting| is_our_command(waiting) && !scheduled::is_one(scheduled, waiting))
+    queue(rows)
+        .iter()
+        .any(|waiting| is_our_command(waiting) && !scheduled::is_one(scheduled, waiting))
 }
 
 /// True when the queue holds anything: what a person typed, or a background worker's report.
@@ -86,11 +88,9 @@ pub fn cut_by(
     since: Option<Timestamp>,
     now: Timestamp,
 ) -> Option<PauseCause> {
-    let in_time = |row: &Row| {
-        row.time().is_some_and(|at| at <= now && since.is_none_or(|since| at >= since))
-    };
-    let marks: Vec<PauseCause> =
-        rows.rev().filter(in_time).filter_map(|row| mark(&row)).collect();
+    let in_time =
+        |row: &Row| row.time().is_some_and(|at| at <= now && since.is_none_or(|since| at >= since));
+    let marks: Vec<PauseCause> = rows.rev().filter(in_time).filter_map(|row| mark(&row)).collect();
     marks.iter().find(|cause| **cause == PauseCause::HostCapped).or(marks.first()).cloned()
 }
 
@@ -158,7 +158,11 @@ mod tests {
 
     #[track_caller]
     fn check(operations: &[(&str, &str)], expected: bool) {
-        assert_eq!(command_waits(rows(&queue(operations)).into_iter(), &[]), expected, "{operations:?}");
+        assert_eq!(
+            command_waits(rows(&queue(operations)).into_iter(), &[]),
+            expected,
+            "{operations:?}"
+        );
     }
 
     #[test]

@@ -110,7 +110,9 @@ mod tests {
 
     #[test]
     fn tools_that_schedule_are_known_by_their_names() {
-        for tool in ["CronCreate", "ScheduleWakeup", "RemoteTrigger", "mcp__x__create_scheduled_task"] {
+        for tool in
+            ["CronCreate", "ScheduleWakeup", "RemoteTrigger", "mcp__x__create_scheduled_task"]
+        {
             assert!(schedules(tool), "{tool}");
         }
         for tool in ["Bash", "Agent", "Write", "Skill", "TaskCreate"] {

@@ -180,9 +180,8 @@ fn is_of_a_person(line: &Line, client: &Client) -> bool {
         Top::Broken => return false,
         Top::First => {}
     }
-    let before = |one: &&Process| {
-        client.started.parse::<u64>().is_ok_and(|started| one.started <= started)
-    };
+    let before =
+        |one: &&Process| client.started.parse::<u64>().is_ok_and(|started| one.started <= started);
     // What was there before the client is not its doing.
     if line.processes.iter().skip(1).filter(|one| !is_server(one)).any(|one| before(&one)) {
         return true;
@@ -228,12 +227,7 @@ pub enum Input {
 /// standard input, whichever way it was registered, and no command of the model has one).
 ///
 /// An event of a person's process is believed as well: a person may do anything.
-pub fn is_from_client(
-    line: &Line,
-    client: &Client,
-    input: Input,
-    answers_by_socket: bool,
-) -> bool {
+pub fn is_from_client(line: &Line, client: &Client, input: Input, answers_by_socket: bool) -> bool {
     if input == Input::Hook {
         return true;
     }
@@ -261,7 +255,8 @@ fn below_another(line: &Line) -> Option<u32> {
 /// Whether the client answers its hooks by a socket, from the path of its executable.
 pub fn answers_by_socket(executable: &str) -> bool {
     let runtime = executable.rsplit('/').next().unwrap_or_default();
-    executable.contains("claude") || ["node", "bun", "deno"].iter().any(|one| runtime.starts_with(one))
+    executable.contains("claude")
+        || ["node", "bun", "deno"].iter().any(|one| runtime.starts_with(one))
 }
 
 /// Why a command of an unseen speaker is refused.

@@ -29,7 +29,8 @@ pub struct NotFromClient;
 
 impl fmt::Display for NotFromClient {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("ignored an event that does not come from the client of this session's loop")
+        formatter
+            .write_str("ignored an event that does not come from the client of this session's loop")
     }
 }
 

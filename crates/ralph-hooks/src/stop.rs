@@ -146,8 +146,7 @@ fn gather(call: &Call, bound: &Bound, routed: Option<Routed>) -> (Seen, Option<V
         prompt_id: call.input.prompt_id.clone(),
         request: message.map_or(Request::None, |m| token::request(m, &state.completion_token)),
         workers: workers(call),
-        command_waits: state.is_running()
-            && transcript::command_waits(transcript, &of_the_model),
+        command_waits: state.is_running() && transcript::command_waits(transcript, &of_the_model),
         steer_waits: state.is_running() && Mailbox::of(&bound.file, state).steer_waits(),
         document_gone: state.is_running() && planning::is_gone(state),
         session: routed,

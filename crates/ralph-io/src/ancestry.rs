@@ -114,6 +114,13 @@ fn is_entered() -> bool {
 }
 
 /// The process that made standard input, where that is a socket.
+#[cfg(not(target_os = "linux"))]
+fn maker_of_input() -> Option<u32> {
+    None
+}
+
+/// The process that made standard input, where that is a socket.
+#[cfg(target_os = "linux")]
 fn maker_of_input() -> Option<u32> {
     let maker = rustix::net::sockopt::socket_peercred(std::io::stdin()).ok()?;
     u32::try_from(maker.pid.as_raw_nonzero().get()).ok()
@@ -177,9 +184,9 @@ fn has_script(arguments: &[u8]) -> bool {
 }
 
 fn value(environment: &[u8], name: &str) -> Option<String> {
-    let entry = environment.split(|byte| *byte == 0).find_map(|entry| {
-        entry.strip_prefix(name.as_bytes())?.strip_prefix(b"=")
-    })?;
+    let entry = environment
+        .split(|byte| *byte == 0)
+        .find_map(|entry| entry.strip_prefix(name.as_bytes())?.strip_prefix(b"="))?;
     Some(String::from_utf8_lossy(entry).into_owned())
 }
 

@@ -38,8 +38,7 @@ const PIECE: usize = 64 << 10;
 /// Prompts that the model has `scheduled` are not typed.
 pub fn command_waits(path: &Path, scheduled: &[String]) -> bool {
     let tail = tail(path);
-    ending_marks::may_hold_queue_rows(&tail)
-        && ending_marks::command_waits(rows(&tail), scheduled)
+    ending_marks::may_hold_queue_rows(&tail) && ending_marks::command_waits(rows(&tail), scheduled)
 }
 
 /// True when the client says that this prompt, which has just come, was due by a schedule.
@@ -64,8 +63,7 @@ pub fn cut_by(path: &Path, since: Option<Timestamp>) -> Option<PauseCause> {
     let tail = tail(path);
     let follows = |row: &Row| {
         let parent = row.text(&["parentUuid"]);
-        row.kind() != "user"
-            || ending_marks::holds(&tail, &format!("\"uuid\":\"{parent}\""))
+        row.kind() != "user" || ending_marks::holds(&tail, &format!("\"uuid\":\"{parent}\""))
     };
     ending_marks::cut_by(rows(&tail).filter(follows), since, clock::now())
 }

@@ -93,7 +93,9 @@ fn a_server_of_terminals_speaks_for_the_person_who_types_in_it() {
 
 #[test]
 fn a_terminal_that_was_opened_later_needs_a_host_that_no_command_can_be() {
-    let by = |host: &str| in_terminal(line(&format!("90:ralph:900 80:bash:800 70:{host}:700 1:init:1")), 1);
+    let by = |host: &str| {
+        in_terminal(line(&format!("90:ralph:900 80:bash:800 70:{host}:700 1:init:1")), 1)
+    };
     for host in WINDOWS {
         check(&by(host), Speaker::Person);
     }
@@ -139,8 +141,7 @@ fn an_event_that_the_client_did_not_send_is_believed_of_a_person_only() {
     assert!(is(&line("90:ralph-stop-hook:900 80:bash:800 40:bash:100 1:init:1")));
     assert!(!is(&line("90:ralph-stop-hook:900 80:bash:800 1:init:1")));
     // The model of another client; and another client that has the same session open.
-    let mut other =
-        line("90:ralph-stop-hook:900 80:bash:800 77:claude:700 40:bash:100 1:init:1");
+    let mut other = line("90:ralph-stop-hook:900 80:bash:800 77:claude:700 40:bash:100 1:init:1");
     other.processes[0].client = Some(77);
     assert!(!is(&other));
     assert!(is_from_client(&other, &client(), Input::Socket(77), true));
