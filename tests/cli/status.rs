@@ -283,8 +283,11 @@ fn a_turn_that_was_cut_without_an_event_is_seen_in_the_transcript() {
     let transcript = format!("home/.claude/projects/{folder}/S.jsonl");
     let row = |time: &str| {
         let text = "[Request interrupted by user]";
-        let row = json!({"type": "user", "timestamp": time, "message": {"content": text}});
-        world.write(&transcript, &format!("{row}\n"));
+        let before = json!({"type": "assistant", "uuid": "row-1", "timestamp": time});
+        let row = json!({"type": "user", "uuid": "row-2", "parentUuid": "row-1", "sessionId": "S",
+            "timestamp": time,
+            "message": {"role": "user", "content": [{"type": "text", "text": text}]}});
+        world.write(&transcript, &format!("{before}\n{row}\n"));
     };
     world.change_state(|state| {
         state["turn"] = json!({"prompt_id": "p", "at": "2026-01-01T00:00:05Z"});

@@ -48,6 +48,7 @@ mod round;
 mod session;
 mod session_run;
 mod signals;
+mod speaker;
 #[path = "../beads/stand_in.rs"]
 mod stand_in_bd;
 mod statusline;
@@ -150,6 +151,7 @@ fn trials(ignored: bool) -> Vec<Trial> {
         ("registrations", registrations::TESTS),
         ("waking", waking::TESTS),
         ("signals", signals::TESTS),
+        ("speaker", speaker::TESTS),
         ("statusline", statusline::TESTS),
         ("usage", usage::TESTS),
         ("worktree_base", worktree_base::TESTS),

@@ -34,7 +34,7 @@ fn beside_a_looping_session_another_gets_no_word_and_no_write() {
     for known in ["session-2", ""] {
         world.become_session("session-2", "prompt-9");
         world.set("CLAUDE_CODE_SESSION_ID", known);
-        world.set("CLAUDE_PID", "1");
+        world.another_client();
         for (name, payload) in an_ordinary_session(&world) {
             world.hook(name, &payload).silent();
         }

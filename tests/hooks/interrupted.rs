@@ -12,15 +12,15 @@ fn at_three() -> World {
     world
 }
 
-fn mark(text: &str) -> Value {
-    json!({"type": "user", "timestamp": "2999-01-01T00:00:00Z",
-        "message": {"role": "user", "content": [{"type": "text", "text": text}]}})
+/// A row of this kind, written now.
+fn now() -> String {
+    jiff::Timestamp::now().to_string()
 }
 
 #[test]
 fn after_esc_a_new_prompt_is_served_and_the_loop_rests_until_it_is_continued() {
     let mut world = at_three();
-    world.transcribe(&[mark("[Request interrupted by user]")]);
+    world.transcribe(&world.interruption("[Request interrupted by user]"));
     world
         .prompt("prompt-2", "what is in this file?")
         .stdout(json!({"systemMessage": "Ralph: paused at 3/25 (interrupted); /ralph continues"}))
@@ -41,7 +41,7 @@ fn after_esc_a_new_prompt_is_served_and_the_loop_rests_until_it_is_continued() {
 #[test]
 fn esc_before_the_first_stop_is_an_interruption_too() {
     let mut world = World::looping("");
-    world.transcribe(&[mark("[Request interrupted by user for tool use]")]);
+    world.transcribe(&world.interruption("[Request interrupted by user for tool use]"));
     let message = world.prompt("prompt-2", "wait").message();
     assert!(message.contains("paused at 0/25 (interrupted)"), "{message}");
 }
@@ -49,7 +49,7 @@ fn esc_before_the_first_stop_is_an_interruption_too() {
 #[test]
 fn after_esc_the_command_alone_continues_at_once() {
     let mut world = at_three();
-    world.transcribe(&[mark("[Request interrupted by user]")]);
+    world.transcribe(&world.interruption("[Request interrupted by user]"));
     world.prompt = "prompt-2".to_owned();
     let text = world.type_command("ralph", "").context();
     assert!(text.contains(" continues at 3/25\n"), "{text}");
@@ -57,9 +57,9 @@ fn after_esc_the_command_alone_continues_at_once() {
 }
 
 #[track_caller]
-fn reveals(row: Value, expected: &str) {
+fn reveals(rows: impl Fn(&World) -> Vec<Value>, expected: &str) {
     let mut world = at_three();
-    world.transcribe(&[row]);
+    world.transcribe(&rows(&world));
     let message = world.prompt("prompt-2", "hello").message();
     assert_eq!(message, format!("Ralph: paused at 3/25 ({expected}); /ralph continues"));
     assert_eq!(world.standing(), format!("paused 3/25 {expected}"));
@@ -67,24 +67,30 @@ fn reveals(row: Value, expected: &str) {
 
 #[test]
 fn the_transcript_says_how_the_turn_was_cut() {
-    reveals(mark("[Request interrupted by user]"), "interrupted");
-    let capped = json!({"type": "system", "timestamp": "2999-01-01T00:00:00Z",
-        "content": "A hook blocked the turn from ending 8 consecutive times"});
+    reveals(|world| world.interruption("[Request interrupted by user]").to_vec(), "interrupted");
+    let capped = |_: &World| {
+        vec![json!({"type": "system", "timestamp": now(),
+            "content": "A hook blocked the turn from ending 8 consecutive times"})]
+    };
     reveals(capped, "host_capped");
-    let budget = json!({"type": "attachment", "timestamp": "2999-01-01T00:00:00Z",
-        "attachment": {"type": "max_turns_reached"}});
+    let budget = |_: &World| {
+        vec![json!({"type": "attachment", "timestamp": now(),
+            "attachment": {"type": "max_turns_reached"}})]
+    };
     reveals(budget, "host_budget");
     // The same client process asks on: it did not crash, and Esc before the first words of a
     // reply leaves no mark.
-    reveals(mark("hello"), "interrupted");
+    reveals(|world| world.interruption("hello").to_vec(), "interrupted");
 }
 
 #[test]
 fn a_mark_of_an_earlier_turn_or_a_quotation_of_one_says_nothing() {
     // Without a mark of its own the cut turn counts as interrupted, in the same client process.
-    let capped = |kind: &str, at: &str| {
-        json!({"type": kind, "timestamp": at,
-            "content": "A hook blocked the turn from ending 8 consecutive times"})
+    let capped = |kind: &'static str, at: &'static str| {
+        move |_: &World| {
+            vec![json!({"type": kind, "timestamp": at,
+            "content": "A hook blocked the turn from ending 8 consecutive times"})]
+        }
     };
     reveals(capped("system", "2000-01-01T00:00:00Z"), "interrupted");
     reveals(capped("assistant", "2999-01-01T00:00:00Z"), "interrupted");
@@ -93,7 +99,7 @@ fn a_mark_of_an_earlier_turn_or_a_quotation_of_one_says_nothing() {
 #[test]
 fn a_prompt_of_the_running_turn_reveals_nothing() {
     let mut world = at_three();
-    world.transcribe(&[mark("[Request interrupted by user]")]);
+    world.transcribe(&world.interruption("[Request interrupted by user]"));
     world.prompt("prompt-1", "and mind the tests").silent();
     assert_eq!(world.standing(), "implementation 3/25");
 }
@@ -112,7 +118,7 @@ fn the_report_of_a_background_task_is_no_interruption() {
 #[test]
 fn after_esc_the_report_of_a_background_task_does_not_take_the_loop_up() {
     let mut world = at_three();
-    world.transcribe(&[mark("[Request interrupted by user]")]);
+    world.transcribe(&world.interruption("[Request interrupted by user]"));
     let report = "<task-notification>\n<status>completed</status>";
     let message = world.prompt("prompt-2", report).message();
     assert!(message.contains("paused at 3/25 (interrupted)"), "{message}");

@@ -53,12 +53,15 @@ fn a_loop_with_a_person_leaves_a_line_for_every_decision() {
     world.prompt("prompt-3", "ralph pause").kept_from_model();
     world.stop("x").exit(0);
     // Another process each time, or the session would not have been resumed.
-    world.set("CLAUDE_PID", "1");
+    world.another_client();
     world.session_starts("resume").message();
     assert!(world.elsewhere(&["resume"]).success);
     world.event("ralph-stop-hook", "StopFailure", json!({"error": "rate_limit"})).exit(0);
-    world.set("CLAUDE_PID", &std::process::id().to_string());
+    world.another_client();
     world.session_starts("resume").context();
+    world.edit_state(|state| {
+        state["acceptance_criteria"] = json!([{"id": "AC-1", "verification_command": "false"}]);
+    });
     assert!(world.ralph(&["blocked", "give me a key"]).success);
     world.stop("x").exit(0);
     assert!(world.elsewhere(&["cancel"]).success);

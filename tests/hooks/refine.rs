@@ -225,9 +225,7 @@ fn a_pause_lets_the_person_be_and_a_typed_command_goes_on() {
     let mut world = refining();
     calls(&world, "a").silent();
     // Esc, and something else.
-    world.transcribe(&[json!({"type": "user", "message": {"role": "user",
-        "content": [{"type": "text", "text": "[Request interrupted by user]"}]},
-        "timestamp": "2999-01-01T00:00:00Z"})]);
+    world.transcribe(&world.interruption("[Request interrupted by user]"));
     let said = world.prompt("prompt-2", "what is this about?");
     assert!(
         said.json()["systemMessage"].as_str().unwrap().contains("/ralph continues"),

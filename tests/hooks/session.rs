@@ -607,7 +607,7 @@ fn a_compacted_or_resumed_conversation_is_given_the_contract_again() {
     let told = play.world.session_starts("compact").context();
     assert!(told.contains("Rules: you route") && told.contains("Task: Build a door"), "{told}");
     // A new process: what the old one had started is gone with it.
-    play.world.set("CLAUDE_PID", "1");
+    play.world.another_client();
     let told = play.world.session_starts("resume").context();
     assert!(told.contains("Rules: you route"), "{told}");
     assert_eq!(play.world.state()["session"]["calls"], Value::Null);

@@ -19,7 +19,7 @@ fn a_session_that_ends_in_mid_turn_has_crashed_and_resumes_by_itself() {
     let mut world = at_one();
     ended(&world, "other");
     assert_eq!(world.standing(), "paused 1/25 crashed");
-    world.set("CLAUDE_PID", "1");
+    world.another_client();
     let ran = world.session_starts("resume");
     assert!(ran.context().contains(" continues at 1/25\n"), "{ran:?}");
     assert!(ran.message().contains("continues at 1/25"), "{ran:?}");
@@ -34,16 +34,15 @@ fn a_session_that_is_left_at_its_prompt_resumes_running() {
     let worker = json!({"type": "subagent", "status": "running"});
     world.stop_with(json!({"background_tasks": [worker]})).silent();
     ended(&world, "prompt_input_exit");
-    world.set("CLAUDE_PID", "1");
+    world.another_client();
     assert!(world.session_starts("resume").context().contains(" continues at 1/25\n"));
 }
 
 #[test]
 fn what_a_person_cut_before_the_client_vanished_does_not_resume_by_itself() {
     let mut world = at_one();
-    world.transcribe(&[json!({"type": "user", "timestamp": "2999-01-01T00:00:00Z",
-        "message": {"role": "user", "content": "[Request interrupted by user]"}})]);
-    world.set("CLAUDE_PID", "1");
+    world.transcribe(&world.interruption("[Request interrupted by user]"));
+    world.another_client();
     let message = world.session_starts("resume").message();
     assert!(message.contains("paused at 1/25 (interrupted)"), "{message}");
     assert_eq!(world.standing(), "paused 1/25 interrupted");
@@ -55,7 +54,7 @@ fn a_loop_that_a_person_paused_stays_paused_on_resume() {
     world.prompt("prompt-1", "ralph pause").exit(0);
     ended(&world, "other");
     assert_eq!(world.standing(), "paused 1/25 person");
-    world.set("CLAUDE_PID", "1");
+    world.another_client();
     world
         .session_starts("resume")
         .stdout(json!({"systemMessage": "Ralph: paused at 1/25; /ralph continues"}))

@@ -162,7 +162,7 @@ fn a_resumed_session_forgets_registrations_that_are_gone() {
     let mut world = World::looping("");
     world.working_stop("x").goes_on();
     world.event("ralph-stop-hook", "SessionEnd", json!({"reason": "other"})).silent();
-    world.set("CLAUDE_PID", "1");
+    world.another_client();
     world.via = Some("plugin");
     assert!(world.session_starts("resume").context().contains("continues"));
     world.prompt("prompt-2", "go on").silent();

@@ -69,7 +69,9 @@ pub(crate) fn hook(world: &World, name: &str, event: &str, members: Value) -> Ra
 pub(crate) fn command(world: &World, arguments: &[&str]) -> Output {
     let words = ["timeout", "-s", "KILL", PATIENCE, executable("ralph")];
     let mut command = world.wrapped(&words);
-    command.env_remove("CLAUDE_CODE_SESSION_ID");
+    for variable in ["CLAUDE_CODE_SESSION_ID", "CLAUDE_PID", "CLAUDECODE"] {
+        command.env_remove(variable);
+    }
     // The registration's name is for hooks.
     let mut plain = std::process::Command::new(words[0]);
     plain.args(&words[1..]).args(arguments).env_clear().current_dir(&world.cwd);

@@ -5,6 +5,7 @@
 #![allow(clippy::disallowed_methods, clippy::unwrap_used)]
 
 mod attack;
+mod blocked;
 mod everyday;
 #[allow(unreachable_pub)]
 #[path = "../support/executables.rs"]
@@ -24,6 +25,7 @@ mod promises;
 mod redaction;
 mod secrets;
 mod shell;
+mod speaker;
 mod supply;
 mod terminal;
 #[allow(unreachable_pub)]

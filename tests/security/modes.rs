@@ -27,7 +27,8 @@ fn ralph(world: &World, umask: &str, arguments: &[&str]) {
     let words = umasked(umask, "ralph");
     let mut command = Command::new(&words[0]);
     command.args(&words[1..]).args(arguments).env_clear().envs(&world.env).current_dir(&world.cwd);
-    command.env_remove("CLAUDE_CODE_SESSION_ID").stdin(Stdio::null());
+    command.env_remove("CLAUDE_CODE_SESSION_ID").env_remove("CLAUDE_PID").env_remove("CLAUDECODE");
+    command.stdin(Stdio::null());
     command.output().unwrap();
 }
 

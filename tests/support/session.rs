@@ -38,6 +38,26 @@ pub(crate) struct World {
     pub(crate) env: BTreeMap<String, String>,
     /// The last argument of a hook: which registration started it.
     pub(crate) via: Option<&'static str>,
+    /// The processes that play the client. This process plays the person beside them, who was there before.
+    clients: Vec<Standing>,
+}
+
+/// A process that does nothing, and ends with this one.
+struct Standing(std::process::Child);
+
+impl Standing {
+    fn start() -> Standing {
+        let mut cat = Command::new("cat");
+        cat.env_clear().env("PATH", std::env::var_os("PATH").unwrap());
+        Standing(cat.stdin(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap())
+    }
+}
+
+impl Drop for Standing {
+    fn drop(&mut self) {
+        drop(self.0.stdin.take());
+        let _ = (self.0.kill(), self.0.wait());
+    }
 }
 
 impl World {
@@ -64,12 +84,12 @@ impl World {
             ("PATH", std::env::var("PATH").unwrap()),
             ("CLAUDE_CODE_SESSION_ID", "session-1".to_owned()),
             ("CLAUDE_PROJECT_DIR", project.display().to_string()),
-            ("CLAUDE_PID", std::process::id().to_string()),
             ("AI_AGENT", "claude-code_2-1-328_x".to_owned()),
             ("CLAUDECODE", "1".to_owned()),
         ];
-        let world = World {
+        let mut world = World {
             folder,
+            clients: Vec::new(),
             session: "session-1".to_owned(),
             prompt: "prompt-1".to_owned(),
             cwd: project,
@@ -77,7 +97,15 @@ impl World {
             via: Some("settings"),
         };
         world.settings("");
+        world.another_client();
         world
+    }
+
+    /// Has another process of the client send all that follows.
+    pub(crate) fn another_client(&mut self) {
+        let client = Standing::start();
+        self.set("CLAUDE_PID", &client.0.id().to_string());
+        self.clients.push(client);
     }
 
     /// A repository in which `/ralph "Fix it" FLAGS` was typed.
@@ -145,6 +173,18 @@ impl World {
     pub(crate) fn transcribe(&self, rows: &[Value]) {
         let text: String = rows.iter().map(|row| format!("{row}\n")).collect();
         fs::write(self.transcript(), text).unwrap();
+    }
+
+    /// The client's rows of a turn that a person has interrupted just now.
+    pub(crate) fn interruption(&self, text: &str) -> [Value; 2] {
+        let now = jiff::Timestamp::now().to_string();
+        [
+            json!({"type": "assistant", "uuid": "row-1", "timestamp": now, "sessionId": self.session,
+                "message": {"role": "assistant", "content": [{"type": "text", "text": "x"}]}}),
+            json!({"type": "user", "uuid": "row-2", "parentUuid": "row-1", "isSidechain": false,
+                "timestamp": now, "sessionId": self.session,
+                "message": {"role": "user", "content": [{"type": "text", "text": text}]}}),
+        ]
     }
 
     /// The payload of an event of this session, with these members.
@@ -257,7 +297,9 @@ impl World {
     pub(crate) fn elsewhere(&self, args: &[&str]) -> Said {
         let mut command = Command::new(executable("ralph"));
         command.args(args).env_clear().envs(&self.env).current_dir(&self.cwd);
-        command.env_remove("CLAUDE_CODE_SESSION_ID");
+        for variable in ["CLAUDE_CODE_SESSION_ID", "CLAUDE_PID", "CLAUDECODE"] {
+            command.env_remove(variable);
+        }
         Said::by(command)
     }
 

@@ -2,6 +2,7 @@
 
 use crate::registration::COMMANDS;
 use crate::row::Row;
+use crate::scheduled;
 use crate::state::PauseCause;
 use jiff::Timestamp;
 use serde_json::Value;
@@ -28,15 +29,23 @@ fn texts(row: &Row) -> impl Iterator<Item = &str> {
     plain.into_iter().chain(blocks)
 }
 
+/// Whether a text occurs in the rows, found in one pass.
+pub fn holds(rows: &[u8], text: &str) -> bool {
+    memchr::memmem::find(rows, text.as_bytes()).is_some()
+}
+
 /// False when no row of these is about the queue of typed input, as at nearly every stop: found
 /// out in one pass over the text.
 pub fn may_hold_queue_rows(text: &[u8]) -> bool {
     memchr::memmem::find(text, b"queue-operation").is_some()
 }
 
-/// True when the queue of typed input holds a `/ralph…` command, by whatever prefix.
-pub fn command_waits(rows: impl Iterator<Item = Row>) -> bool {
-    queue(rows).iter().any(|waiting| is_our_command(waiting))
+/// True when the queue of typed input holds a `/ralph…` command, by whatever prefix, that the model has not
+/// scheduled.
+pub fn command_waits(rows: impl Iterator<Item = Row>, scheduled: &[String]) -> bool {
+    queue(rows)
+        .iter()
+        .any(|waiting| is_our_command(waiting) && !scheduled::is_one(scheduled, waiting))
 }
 
 /// True when the queue holds anything: what a person typed, or a background worker's report.
@@ -72,24 +81,43 @@ pub fn is_our_command(prompt: &str) -> bool {
     })
 }
 
-/// How the turn was cut, by the latest mark that is not older than `since`.
+/// How the turn was cut, by the latest mark between `since` and now. A mark without a time is not the client's. A
+/// turn that the client has ended was not interrupted as well.
 pub fn cut_by(
     rows: impl DoubleEndedIterator<Item = Row>,
     since: Option<Timestamp>,
+    now: Timestamp,
 ) -> Option<PauseCause> {
-    let in_time = |row: &Row| match (row.time(), since) {
-        (Some(at), Some(since)) => at >= since,
-        _ => true,
-    };
-    rows.rev().filter(in_time).find_map(|row| mark(&row))
+    let in_time =
+        |row: &Row| row.time().is_some_and(|at| at <= now && since.is_none_or(|since| at >= since));
+    let marks: Vec<PauseCause> = rows.rev().filter(in_time).filter_map(|row| mark(&row)).collect();
+    marks.iter().find(|cause| **cause == PauseCause::HostCapped).or(marks.first()).cloned()
+}
+
+/// The text of an interruption, letter for letter.
+const INTERRUPTIONS: [&str; 2] =
+    ["[Request interrupted by user]", "[Request interrupted by user for tool use]"];
+
+/// Whether a row has all that the client writes of an interruption. The transcript is a file that the model can
+/// write: this keeps off what is merely echoed into it, and no rule rests on such a row alone.
+fn is_interruption(row: &Row) -> bool {
+    let named = |name: &str| !row.text(&[name]).is_empty();
+    let texts: Vec<&str> = texts(row).collect();
+    let blocks = row.items(&["message", "content"]).count();
+    named("uuid")
+        && named("parentUuid")
+        && named("sessionId")
+        && row.text(&["message", "role"]) == "user"
+        && !row.is("isSidechain")
+        && blocks == 1
+        && texts.len() == 1
+        && INTERRUPTIONS.contains(&texts[0])
 }
 
 /// What a row that the client itself writes says of the end of a turn.
 fn mark(row: &Row) -> Option<PauseCause> {
     match row.kind() {
-        "user" => texts(row)
-            .any(|text| text.starts_with("[Request interrupted by user"))
-            .then_some(PauseCause::Interrupted),
+        "user" => is_interruption(row).then_some(PauseCause::Interrupted),
         "system" => row
             .text(&["content"])
             .starts_with("A hook blocked the turn from ending")
@@ -130,7 +158,11 @@ mod tests {
 
     #[track_caller]
     fn check(operations: &[(&str, &str)], expected: bool) {
-        assert_eq!(command_waits(rows(&queue(operations)).into_iter()), expected, "{operations:?}");
+        assert_eq!(
+            command_waits(rows(&queue(operations)).into_iter(), &[]),
+            expected,
+            "{operations:?}"
+        );
     }
 
     #[test]
@@ -164,13 +196,17 @@ mod tests {
 
     #[track_caller]
     fn check_mark(row: &str, expected: Option<PauseCause>) {
-        assert_eq!(cut_by(rows(row).into_iter(), None), expected, "{row}");
+        let mut row: Value = serde_json::from_str(row).unwrap();
+        row["timestamp"] = "2026-01-01T00:00:00Z".into();
+        let row = row.to_string();
+        let now = "2026-01-01T00:00:01Z".parse().unwrap();
+        assert_eq!(cut_by(rows(&row).into_iter(), None, now), expected, "{row}");
     }
 
     #[test]
     fn each_mark_of_the_client_says_how_the_turn_was_cut() {
         check_mark(
-            r#"{"type":"user","message":{"content":[{"type":"text","text":"[Request interrupted by user for tool use]"}]}}"#,
+            r#"{"type":"user","uuid":"u","parentUuid":"p","sessionId":"s","message":{"role":"user","content":[{"type":"text","text":"[Request interrupted by user for tool use]"}]}}"#,
             Some(PauseCause::Interrupted),
         );
         check_mark(
@@ -199,6 +235,9 @@ mod tests {
             serde_json::json!({"type": "assistant", "message": {"content": quote}}),
             serde_json::json!({"type": "user", "message": {"content": [{"type": "tool_result", "content": quote}]}}),
             serde_json::json!({"type": "user", "message": {"content": format!("it said {quote}")}}),
+            serde_json::json!({"type": "user", "message": {"content": "[Request interrupted by user]"}}),
+            serde_json::json!({"type": "user", "uuid": "u", "parentUuid": "p", "sessionId": "s",
+                "message": {"role": "user", "content": [{"type": "text", "text": "[Request interrupted by user] x"}]}}),
             serde_json::json!({"type": "assistant", "isApiErrorMessage": false, "error": "rate_limit"}),
             serde_json::json!({"type": "attachment", "attachment": {"type": "file"}, "x": quote}),
             serde_json::json!({"type": "api-request-blob", "content": quote}),
@@ -209,8 +248,12 @@ mod tests {
 
     #[test]
     fn marks_older_than_the_turn_belong_to_older_turns() {
-        let row = r#"{"type":"user","timestamp":"2026-01-01T00:00:05Z","message":{"content":"[Request interrupted by user]"}}"#;
-        let cut = |since: &str| cut_by(rows(row).into_iter(), Some(since.parse().unwrap()));
+        let row = r#"{"type":"user","timestamp":"2026-01-01T00:00:05Z","uuid":"u","parentUuid":"p","sessionId":"s","message":{"role":"user","content":[{"type":"text","text":"[Request interrupted by user]"}]}}"#;
+        let at = |since: &str, now: &str| {
+            cut_by(rows(row).into_iter(), Some(since.parse().unwrap()), now.parse().unwrap())
+        };
+        let cut = |since: &str| at(since, "2026-01-01T00:00:09Z");
+        assert_eq!(at("2026-01-01T00:00:00Z", "2026-01-01T00:00:04Z"), None, "from the future");
         assert_eq!(cut("2026-01-01T00:00:05Z"), Some(PauseCause::Interrupted));
         assert_eq!(cut("2026-01-01T00:00:06Z"), None);
     }

@@ -36,7 +36,8 @@ pub struct Input {
     /// The subagent's type; compaction runs as a subagent with an empty one.
     #[serde(deserialize_with = "text")]
     pub agent_type: String,
-    /// SessionStart: `startup`, `resume`, `fork`, `clear` or `compact`.
+    /// SessionStart: `startup`, `resume`, `fork`, `clear` or `compact`. UserPromptSubmit, in clients that say so:
+    /// `user` and `sdk` for what was typed, and other words for what the client itself sends.
     #[serde(deserialize_with = "text")]
     pub source: String,
     /// SessionEnd: `other`, `clear`, `prompt_input_exit` …
@@ -64,6 +65,9 @@ pub struct Input {
     pub last_assistant_message: Option<String>,
     /// Stop events: subagents and shells that still run.
     pub background_tasks: Vec<BackgroundTask>,
+    /// Stop events: the prompts that are scheduled in the session.
+    #[serde(deserialize_with = "prompts")]
+    pub session_crons: Vec<String>,
     /// StopFailure: the kind of API error.
     #[serde(deserialize_with = "text")]
     pub error: String,
@@ -217,6 +221,21 @@ impl Input {
     pub fn is_task_notification(&self) -> bool {
         self.prompt.trim_start().starts_with("<task-notification>")
     }
+
+    /// Whether the client says that a person typed this prompt; none where it does not say (2.1.328 does not).
+    pub fn says_typed(&self) -> Option<bool> {
+        match self.source.as_str() {
+            "" => None,
+            source => Some(["user", "sdk"].contains(&source)),
+        }
+    }
+}
+
+/// The prompts of a list of scheduled tasks; what has another shape is left out.
+fn prompts<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
+    let tasks = serde_json::Value::deserialize(deserializer)?;
+    let prompt = |task: &serde_json::Value| Some(task.get("prompt")?.as_str()?.to_owned());
+    Ok(tasks.as_array().into_iter().flatten().filter_map(prompt).collect())
 }
 
 /// A string; `null` and values of another shape read as empty.

@@ -144,6 +144,9 @@ pub struct LoopState {
     /// The prompt by which a person cancelled in the session: whoever typed it has been answered.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cancelled_by_prompt: Option<String>,
+    /// Prompts that the model has scheduled in this session: when they come, nobody has typed them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub scheduled: Vec<String>,
     /// Set by a cancel that lets the running turn finish.
     #[serde(skip_serializing_if = "is_false")]
     pub let_finish: bool,
@@ -221,6 +224,7 @@ impl Default for LoopState {
             client: None,
             touched: false,
             cancelled_by_prompt: None,
+            scheduled: Vec::new(),
             let_finish: false,
             context_lost: false,
             round: None,

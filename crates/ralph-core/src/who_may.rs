@@ -45,6 +45,28 @@ pub fn refusal(command: &str) -> Option<String> {
     Some(reason(command, typed))
 }
 
+/// Commands that begin something in a project: without a known speaker they are refused only where a loop is
+/// live in the same project, so that a timer can start its work elsewhere.
+const BEGINS: [&str; 12] = [
+    "start",
+    "task import",
+    "plan",
+    "build",
+    "parallel run",
+    "refine once",
+    "refine loop",
+    "ideate",
+    "session new",
+    "session run",
+    "ralplan run",
+    "install",
+];
+
+/// Whether a command concerns the loops of its own project only.
+pub fn begins(command: &str) -> bool {
+    BEGINS.contains(&command)
+}
+
 /// The reason in words, with what a person types instead.
 pub fn reason(command: &str, typed: &str) -> String {
     let how = match typed {
@@ -79,6 +101,12 @@ mod tests {
             assert!(text.contains(&format!("`ralph {command}`")), "{text}");
             assert!(text.contains(typed) && text.contains("another terminal"), "{text}");
         }
+    }
+
+    #[test]
+    fn what_begins_something_is_a_persons_too() {
+        assert!(BEGINS.iter().all(|command| refusal(command).is_some()));
+        assert!(["cancel", "pause", "criteria accept", "uninstall"].iter().all(|it| !begins(it)));
     }
 
     #[test]

@@ -3,12 +3,13 @@
 use crate::door::Call;
 use anyhow::{Error, Result, bail};
 use ralph_core::redact;
-use ralph_core::state::{Document, LoopState, Phase, Via};
+use ralph_core::state::{Document, Glance, LoopState, Phase, Via};
 use ralph_io::journal::Entry;
 use ralph_io::store::{Loaded, LoopFile};
-use ralph_io::{client, clock, digest, lifecycle};
+use ralph_io::{ancestry, client, clock, digest, lifecycle};
 use serde::Serialize;
 use serde_json::{Value, json};
+use std::fmt;
 
 /// The state that an entry names is not there.
 #[derive(Debug)]
@@ -35,6 +36,38 @@ pub struct Bound<S = LoopState> {
     pub warning: Option<String>,
     /// The state file as it was read.
     text: Vec<u8>,
+}
+
+/// The event was sent by another process than the client of the live loop that it is about.
+#[derive(Debug)]
+pub struct NotFromClient;
+
+impl fmt::Display for NotFromClient {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .write_str("ignored an event that does not come from the client of this session's loop")
+    }
+}
+
+impl std::error::Error for NotFromClient {}
+
+/// For an event that is handed over before its loop is looked at. What is wrong with the state is told by whoever
+/// acts on it.
+///
+/// # Errors
+/// When the event does not come from the client of the session's live loop.
+pub fn check_sender(call: &Call) -> Result<()> {
+    match Bound::<Glance>::find(call) {
+        Err(error) if error.is::<NotFromClient>() => Err(error),
+        _ => Ok(()),
+    }
+}
+
+/// Looks at the process that sent the event: a program that the model starts can write any event to any hook.
+fn is_believed<S: Document>(call: &Call, state: &S) -> bool {
+    let Some(client) = state.live_client() else { return true };
+    let drives = || state.orchestrated().is_some() && client::session_call().is_some();
+    *call.believed.get_or_init(|| ancestry::is_from(client, drives()))
 }
 
 impl Bound {
@@ -68,6 +101,9 @@ impl<S: Document> Bound<S> {
     /// [`Unreadable`] where the session is certainly ours.
     pub fn find(call: &Call) -> Result<Option<Bound<S>>> {
         Bound::look(call).or_else(|error| {
+            if error.is::<NotFromClient>() {
+                return Err(error);
+            }
             let session_id = &call.input.session_id;
             // The entry, or what it names, is damaged; a state of ours may name the session all the same.
             if let Some(bound) = Bound::by_its_state(call)? {
@@ -110,6 +146,9 @@ impl<S: Document> Bound<S> {
             if warning.is_some() && *state.phase() == Phase::Planned {
                 bail!("the last good copy of `{}` is too old", file.path().display());
             }
+            if !is_believed(call, &state) {
+                return Err(NotFromClient.into());
+            }
             return Ok(Some(Bound { file, state, warning, text }));
         }
         // A single manifest file names one loop for all sessions; only its own may be touched. And a loop
@@ -132,6 +171,9 @@ impl<S: Document> Bound<S> {
         let Some(file) = found else { return Ok(None) };
         let Ok(Some(loaded)) = file.view::<S>() else { return Ok(None) };
         let Loaded { state, warning, text } = loaded;
+        if !is_believed(call, &state) {
+            return Err(NotFromClient.into());
+        }
         let is_usable = state.strangeness().is_none();
         Ok(is_usable.then_some(Bound { file, state, warning, text }))
     }

@@ -15,7 +15,7 @@ use ralph_core::state::Via;
 use ralph_io::home::Home;
 use ralph_io::idle;
 use ralph_io::stdin::{self, Appetite};
-use std::cell::RefCell;
+use std::cell::{OnceCell, RefCell};
 use std::io::Write;
 use std::time::Instant;
 
@@ -45,6 +45,8 @@ pub struct Call {
     pub began: Instant,
     /// What a person has sent and this call's answer carries.
     pub outgoing: RefCell<Vec<Outgoing>>,
+    /// Whether the event comes from the client of the session's loop, once that was asked.
+    pub believed: OnceCell<bool>,
 }
 
 /// What a hook does with a call.
@@ -167,6 +169,7 @@ fn call(name: &str) -> Result<Call> {
         home,
         began,
         outgoing: RefCell::default(),
+        believed: OnceCell::new(),
     })
 }
 

@@ -13,6 +13,7 @@ use anyhow::Result;
 use ralph_core::event::Event;
 use ralph_core::guard::{self, Agent, Places, Record, Ruling, Situation, Standing};
 use ralph_core::reply::Reply;
+use ralph_core::scheduled;
 use ralph_core::state::{Document, Glance, Mode, Phase};
 use ralph_io::places;
 
@@ -30,6 +31,7 @@ pub fn answer(call: &Call) -> Result<Reply> {
 
 fn before_the_tool(call: &Call) -> Result<Reply> {
     let Some(bound) = Bound::<Glance>::find(call)? else { return Ok(Reply::silent()) };
+    remember_prompt(call, &bound)?;
     let standing = match bound.state.phase {
         Phase::Ended => return neighbour::answer(call),
         Phase::Implementation | Phase::Verification if bound.state.baseline_pending => {
@@ -64,6 +66,16 @@ fn before_the_tool(call: &Call) -> Result<Reply> {
             }
         }
     })
+}
+
+/// A prompt that the model schedules will look as if a person had typed it.
+fn remember_prompt(call: &Call, bound: &Bound<Glance>) -> Result<()> {
+    let Some(prompt) = call.input.tool_input.prompt.as_deref() else { return Ok(()) };
+    if !scheduled::schedules(&call.input.tool_name) || bound.state.phase == Phase::Ended {
+        return Ok(());
+    }
+    bound.file.update(|state| scheduled::remember(&mut state.scheduled, [prompt]))?;
+    Ok(())
 }
 
 /// The one place where no answer is a refusal: a person's consent must not depend on whether this

@@ -17,7 +17,7 @@ use ralph_core::session::conversation::Routed;
 use ralph_core::state::{Client, LoopState, Mode, PauseCause, Phase};
 use ralph_core::stop::{self, Decision, Seen, Verdict};
 use ralph_core::token::{self, Request};
-use ralph_core::{ending_marks, progress, say};
+use ralph_core::{ending_marks, progress, say, scheduled};
 use ralph_io::lifecycle::{self, Entry};
 use ralph_io::mailbox::Mailbox;
 use ralph_io::store::LoopFile;
@@ -81,6 +81,11 @@ pub(crate) fn at_stop(call: &Call, bound: Bound, routed: Option<Routed>) -> Resu
     let mailbox = Mailbox::of(&file, &bound.state);
     let decided = bound.update(|state| {
         state.note_event(call.via);
+        remember(&mut state.scheduled, call);
+        if state.client.is_none() {
+            // A loop that was started from a terminal is bound before a client was seen.
+            state.client = client::process();
+        }
         let mut gone = Vec::new();
         if state.is_running() {
             count(state, &call.input.transcript_path);
@@ -134,12 +139,14 @@ fn gather(call: &Call, bound: &Bound, routed: Option<Routed>) -> (Seen, Option<V
     let status = begin_fingerprint(&root, state);
     let transcript = Path::new(&call.input.transcript_path);
     let message = call.input.last_assistant_message.as_deref();
+    let mut of_the_model = state.scheduled.clone();
+    remember(&mut of_the_model, call);
     let mut seen = Seen {
         now: clock::now(),
         prompt_id: call.input.prompt_id.clone(),
         request: message.map_or(Request::None, |m| token::request(m, &state.completion_token)),
         workers: workers(call),
-        command_waits: state.is_running() && transcript::command_waits(transcript),
+        command_waits: state.is_running() && transcript::command_waits(transcript, &of_the_model),
         steer_waits: state.is_running() && Mailbox::of(&bound.file, state).steer_waits(),
         document_gone: state.is_running() && planning::is_gone(state),
         session: routed,
@@ -168,6 +175,11 @@ fn prove(bound: &Bound, root: &Path, seen: &mut Seen) {
         seen.now = clock::now();
     }
     seen.proof = Some(proof);
+}
+
+/// Keeps the prompts that the client lists as scheduled.
+fn remember(known: &mut Vec<String>, call: &Call) {
+    scheduled::remember(known, call.input.session_crons.iter().map(String::as_str));
 }
 
 fn workers(call: &Call) -> Vec<String> {

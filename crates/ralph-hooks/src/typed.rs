@@ -1,7 +1,7 @@
 //! A typed `/ralph` or `/ralplan`, as `ralph` itself answers it for `ralph-user-prompt`.
 
 use crate::begin::{self, Asked, Begun};
-use crate::bound::Bound;
+use crate::bound::{self, Bound};
 use crate::door::Call;
 use crate::{ralplan, signals};
 use anyhow::Result;
@@ -18,6 +18,7 @@ use std::path::{Path, PathBuf};
 
 /// Answers the expansion of a typed command that begins or continues something.
 pub fn answer(call: &Call) -> Result<Reply> {
+    bound::check_sender(call)?;
     let name = call.input.command_name.as_str();
     let answered = match name.strip_prefix("ralph:").unwrap_or(name) {
         "ralplan" | "rp" | "planloop" => plan_command(call),

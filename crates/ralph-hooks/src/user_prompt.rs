@@ -5,7 +5,7 @@
 //! decides. A plain prompt matters for two things: the words `ralph cancel` and `ralph pause` in
 //! mid-turn, and what it reveals, since pressing Esc fires no hook at all.
 
-use crate::bound::{self, Bound};
+use crate::bound::{self, Bound, NotFromClient};
 use crate::cancel;
 use crate::door::Call;
 use crate::{neighbour, signals, unreadable};
@@ -13,7 +13,7 @@ use anyhow::Result;
 use ralph_core::event::Event;
 use ralph_core::reply::Reply;
 use ralph_core::state::{LoopState, Mode, PauseCause, Phase, Turn, Via};
-use ralph_core::{build, ending_marks, say};
+use ralph_core::{build, ending_marks, say, scheduled};
 use ralph_io::{client, clock, transcript};
 use serde_json::Value;
 use std::path::Path;
@@ -30,6 +30,13 @@ pub fn answer(call: &Call) -> Result<Reply> {
 /// A typed slash command, by its name without a plugin's prefix.
 fn command(call: &Call) -> Result<Reply> {
     let name = call.input.command_name.as_str();
+    let is_ours = ending_marks::is_our_command(&format!("/{name}"));
+    if is_ours && name.strip_prefix("ralph:").unwrap_or(name) != "ralph-build" {
+        let bound = Bound::<LoopState>::find(call).ok().flatten();
+        if !is_typed(call, bound.as_ref().map(|bound| &bound.state)) {
+            return refuse(call, bound.as_ref());
+        }
+    }
     let outcome = match name.strip_prefix("ralph:").unwrap_or(name) {
         "ralph" | "ralph-parallel" | "ralph-v2" | "ralplan" => start_command(call),
         // A plugin's commands have its prefix; names as short as these may be somebody else's without it.
@@ -43,7 +50,30 @@ fn command(call: &Call) -> Result<Reply> {
         _ => Ok(Reply::silent()),
     };
     // A person waits for the answer, and a start that failed must not look like one.
-    outcome.or_else(|error| Ok(Reply::block(&say::line(&format!("{error:#}")))))
+    outcome.or_else(|error| match error.is::<NotFromClient>() {
+        true => Err(error),
+        false => Ok(Reply::block(&say::line(&format!("{error:#}")))),
+    })
+}
+
+/// Whether a person typed this prompt, as far as can be known: the client says so, or neither the model has scheduled
+/// it nor the client has just told that it was due.
+fn is_typed(call: &Call, state: Option<&LoopState>) -> bool {
+    if let Some(typed) = call.input.says_typed() {
+        return typed;
+    }
+    let prompt = &call.input.prompt;
+    let is_scheduled = state.is_some_and(|state| scheduled::is_one(&state.scheduled, prompt));
+    !is_scheduled && !transcript::was_due(Path::new(&call.input.transcript_path), prompt)
+}
+
+/// A prompt that the model has scheduled does nothing here, and the person sees why.
+fn refuse(call: &Call, bound: Option<&Bound>) -> Result<Reply> {
+    let why = scheduled::refusal(&call.input.prompt);
+    if let Some(bound) = bound.filter(|bound| !bound.is_outranked(call.via)) {
+        bound.note(call, "refused", &why, Value::Null);
+    }
+    Ok(Reply::block(&say::line(&why)))
 }
 
 /// Starting needs what only `ralph` has (settings, the project's files, a shell parser), so this
@@ -52,6 +82,8 @@ fn start_command(call: &Call) -> Result<Reply> {
     if call.cut {
         anyhow::bail!("what was typed is too long; put it into a file and name the file");
     }
+    // Asked here, since `ralph` has a pipe of ours for its standard input.
+    bound::check_sender(call)?;
     neighbour::answer(call)
 }
 
@@ -170,6 +202,9 @@ fn prompt(call: &Call) -> Result<Reply> {
         return Ok(Reply::silent());
     }
     match call.input.prompt.trim() {
+        "ralph cancel" | "ralph pause" if !is_typed(call, Some(&bound.state)) => {
+            refuse(call, Some(&bound))
+        }
         "ralph cancel" => typed_cancel(call, &bound),
         "ralph pause" => typed_pause(call, &bound),
         _ => other_prompt(call, &bound),
@@ -247,7 +282,7 @@ fn other_prompt(call: &Call, bound: &Bound) -> Result<Reply> {
         return heard();
     }
     match &state.turn {
-        Some(turn) if reveals_a_cut(call, turn) => {
+        Some(turn) if reveals_a_cut(call, state, turn) => {
             let cause = cut_by(call, turn).unwrap_or_else(|| unmarked(state));
             let message =
                 pause(call, bound, cause, "a new prompt came in the middle of the loop's turn")?;
@@ -273,8 +308,8 @@ fn other_prompt(call: &Call, bound: &Bound) -> Result<Reply> {
 
 /// True when a prompt shows that the turn it does not belong to was cut. A worker's report shows
 /// nothing by itself, but it must not take up what a person had cut before it came.
-fn reveals_a_cut(call: &Call, turn: &Turn) -> bool {
-    !call.input.is_task_notification()
+fn reveals_a_cut(call: &Call, state: &LoopState, turn: &Turn) -> bool {
+    (!call.input.is_task_notification() && is_typed(call, Some(state)))
         || cut_by(call, turn).is_some_and(|cause| !cause.resumes_by_itself())
 }
 

@@ -3,6 +3,7 @@
 //! No rule lives here. A function of this crate gathers what a rule needs, or carries out what a
 //! rule decided; which of the two its name says.
 
+pub mod ancestry;
 pub mod archive;
 pub mod atomic;
 pub mod attention;

@@ -4,17 +4,20 @@
 //! The file is the client's own and lags behind the events, so it is asked only for what no event
 //! tells: commands that wait in the queue, marks of an end that fired no hook, tokens.
 
+use crate::clock;
 use anyhow::{Context, Result};
 use jiff::Timestamp;
 use ralph_core::at_work::{self, Doing};
 use ralph_core::ending_marks;
 use ralph_core::row::Row;
+use ralph_core::scheduled;
 use ralph_core::state::PauseCause;
 use ralph_core::usage::{self, Counter, Source, Usage};
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
+use std::time::Duration;
 
 /// How much of the end is read.
 const TAIL: u64 = 256 << 10;
@@ -32,9 +35,21 @@ const SEARCHED: u64 = 1 << 20;
 const PIECE: usize = 64 << 10;
 
 /// True when a `/ralph…` command that the person typed waits for the turn to end.
-pub fn command_waits(path: &Path) -> bool {
+/// Prompts that the model has `scheduled` are not typed.
+pub fn command_waits(path: &Path, scheduled: &[String]) -> bool {
     let tail = tail(path);
-    ending_marks::may_hold_queue_rows(&tail) && ending_marks::command_waits(rows(&tail))
+    ending_marks::may_hold_queue_rows(&tail) && ending_marks::command_waits(rows(&tail), scheduled)
+}
+
+/// True when the client says that this prompt, which has just come, was due by a schedule.
+pub fn was_due(path: &Path, prompt: &str) -> bool {
+    const LATELY: Duration = Duration::from_secs(120);
+    let tail = tail(path);
+    if !ending_marks::holds(&tail, "scheduled_task_fire") {
+        return false;
+    }
+    let since = clock::now().checked_sub(LATELY).unwrap_or(Timestamp::MIN);
+    scheduled::was_due(tail.split(|byte| *byte == b'\n').filter_map(Row::parse), prompt, since)
 }
 
 /// True when the client holds something back for the session: typed input, a worker's report.
@@ -46,7 +61,11 @@ pub fn anything_waits(path: &Path) -> bool {
 /// How the turn that began to be driven at `since` was cut, as far as the transcript tells.
 pub fn cut_by(path: &Path, since: Option<Timestamp>) -> Option<PauseCause> {
     let tail = tail(path);
-    ending_marks::cut_by(rows(&tail), since)
+    let follows = |row: &Row| {
+        let parent = row.text(&["parentUuid"]);
+        row.kind() != "user" || ending_marks::holds(&tail, &format!("\"uuid\":\"{parent}\""))
+    };
+    ending_marks::cut_by(rows(&tail).filter(follows), since, clock::now())
 }
 
 /// True when the main conversation has called a tool at this time or later.

@@ -382,7 +382,7 @@ pub(super) const CASES: &[Case] = &[
     Case {
         name: "ralph blocked",
         command: Some("blocked"),
-        set: one_stop,
+        set: with_a_criterion,
         act: |_| model(&["blocked", "make the account"]),
         then: |w, answered| {
             assert!(!answered || w.state()["blocked"]["what"] == "make the account");
@@ -653,6 +653,15 @@ fn sent(world: &World, answered: bool, kind: &str) {
     let n = reason.matches("use tabs").count();
     assert!(n == 1 || n == 2 && !answered, "{reason}");
     goes_on_from(world, 2);
+}
+
+/// After a stop, with work that a person could be needed for.
+fn with_a_criterion() -> World {
+    let world = one_stop();
+    world.edit_state(|state| {
+        state["acceptance_criteria"] = json!([{"id": "AC-1", "verification_command": "false"}]);
+    });
+    world
 }
 
 fn one_stop() -> World {

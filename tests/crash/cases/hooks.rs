@@ -61,7 +61,7 @@ pub(super) const CASES: &[Case] = &[
     Case {
         name: "stop: pauses a blocked loop",
         set: || {
-            let world = one_stop();
+            let world = with_a_criterion();
             assert!(world.ralph(&["blocked", "make the account"]).success);
             world
         },
@@ -424,6 +424,15 @@ fn heard(world: &World, answered: bool, agent: &str) {
     assert!(answered || next.contains("use tabs"), "{next}");
     assert_eq!(call(), "");
     world.working_stop("x").goes_on();
+}
+
+/// After a stop, with work that a person could be needed for.
+fn with_a_criterion() -> World {
+    let world = one_stop();
+    world.edit_state(|state| {
+        state["acceptance_criteria"] = json!([{"id": "AC-1", "verification_command": "false"}]);
+    });
+    world
 }
 
 fn one_stop() -> World {

@@ -5,7 +5,7 @@
 //! every session, and there may be thousands of tasks.
 
 use super::{
-    EndingKind, GlanceEnding, GlanceSession, Limits, Mode, PauseCause, Phase, PlanPhase,
+    Client, EndingKind, GlanceEnding, GlanceSession, Limits, Mode, PauseCause, Phase, PlanPhase,
     SCHEMA_VERSION, TaskStatus, Via,
 };
 use crate::usage::Tokens;
@@ -42,6 +42,7 @@ pub struct Brief {
     pub document: String,
     pub ralplan: Option<BriefPlan>,
     pub session: Option<GlanceSession>,
+    pub client: Option<Client>,
 }
 
 /// What is absent is as in the whole document.
@@ -68,6 +69,7 @@ impl Default for Brief {
             document: String::new(),
             ralplan: None,
             session: None,
+            client: None,
         }
     }
 }

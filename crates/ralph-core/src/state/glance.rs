@@ -1,7 +1,7 @@
 //! A glance at the state document: what a tool call needs, whose cost does not grow with what the
 //! document holds besides.
 
-use super::{Brief, EndingKind, LoopState, Mode, Phase, PlanPhase, SCHEMA_VERSION, Via};
+use super::{Brief, Client, EndingKind, LoopState, Mode, Phase, PlanPhase, SCHEMA_VERSION, Via};
 use serde::Deserialize;
 use std::path::{Component, Path, PathBuf};
 
@@ -43,6 +43,8 @@ pub struct Glance {
     pub ralplan: Option<GlancePlan>,
     /// As in [`LoopState`].
     pub session: Option<GlanceSession>,
+    /// As in [`LoopState`].
+    pub client: Option<Client>,
 }
 
 /// An orchestrated session, at a glance.
@@ -74,6 +76,7 @@ impl Default for Glance {
             document: String::new(),
             ralplan: None,
             session: None,
+            client: None,
         }
     }
 }
@@ -127,6 +130,8 @@ pub trait Document: serde::de::DeserializeOwned {
     /// The folder of the project's own document, for a mode that has one. No name leads out of the
     /// project.
     fn document(&self) -> Option<PathBuf>;
+    /// The client process that the loop was last seen in, while the loop is live.
+    fn live_client(&self) -> Option<&Client>;
     /// The name of the orchestrated session that the loop drives.
     fn orchestrated(&self) -> Option<&str>;
 
@@ -190,6 +195,11 @@ macro_rules! document {
 
             fn via(&self) -> Option<Via> {
                 self.via
+            }
+
+            fn live_client(&self) -> Option<&Client> {
+                let is_live = self.phase.is_running() || self.phase == Phase::Paused;
+                self.client.as_ref().filter(|_| is_live)
             }
 
             fn orchestrated(&self) -> Option<&str> {

@@ -41,7 +41,10 @@ fn routed(call: &Call, bound: &Bound) -> Result<Option<Routed>> {
     note_ends(call, bound, &ends.transpose()?.unwrap_or_default());
     // What is heard of the person now has to have its effect now.
     let waits = call.input.background_tasks.iter().any(|task| task.is_subagent())
-        || transcript::command_waits(Path::new(&call.input.transcript_path));
+        || transcript::command_waits(
+            Path::new(&call.input.transcript_path),
+            &bound.state.scheduled,
+        );
     if waits || state.blocked.is_some() {
         let still = bound.file.update(|state| look(&call.home, state, now, Writes::ForCalls))?;
         return Ok(still.transpose()?.flatten().map(|looked| looked.routed));

@@ -1,24 +1,54 @@
 //! Who may say what: inside the session of a live loop some commands are for a person only.
 //!
-//! The variable of the client tells where the shell runs. A model that clears it is the guard's
-//! business; here it is about mistakes, and about shells that the guard does not see.
+//! The variable of the client tells where the shell runs. A command that has cleared it is judged by its
+//! ancestors, which nothing but the kernel writes.
 
 use super::Command;
 use super::exit::{Exit, bad_state, refused};
 use super::here::Here;
+use super::which;
 use anyhow::{Context, Result, bail};
+use ralph_core::speaker::{self, Speaker};
+use ralph_core::state::LoopState;
 use ralph_core::who_may;
-use ralph_io::lifecycle;
+use ralph_io::{ancestry, lifecycle, project};
+use std::path::Path;
 
 /// Refuses a command that may not be given here.
 pub(super) fn check(command: &Command) -> Result<()> {
-    let Some(refusal) = who_may::refusal(command.name()) else { return Ok(()) };
+    let name = command.name();
+    let Some(refusal) = who_may::refusal(name) else { return Ok(()) };
     let here = Here::gather()?;
     match command {
-        Command::Start(args) if args.repeats_what_was_typed(&here) => Ok(()),
-        _ if is_in_live_session(&here)? => Err(refused(Exit::No, refusal)),
-        _ => Ok(()),
+        Command::Start(args) if args.repeats_what_was_typed(&here) => return Ok(()),
+        _ if is_in_live_session(&here)? => return Err(refused(Exit::No, refusal)),
+        _ => {}
     }
+    match speaker(&here, name) {
+        Speaker::Person => Ok(()),
+        Speaker::Model => Err(refused(Exit::No, refusal)),
+        Speaker::Unseen => Err(refused(Exit::No, speaker::refusal(name))),
+    }
+}
+
+/// Who gives this command, as the clients of all live loops see it.
+fn speaker(here: &Here, command: &str) -> Speaker {
+    let mut heard = Speaker::Person;
+    for state in which::everything(here).into_iter().filter_map(|(_, state)| state.ok()) {
+        let Some(client) = state.client.as_ref().filter(|_| state.is_live()) else { continue };
+        match ancestry::speaker(client, &state.session_id) {
+            Speaker::Model => return Speaker::Model,
+            Speaker::Unseen if !who_may::begins(command) || is_here(here, &state) => {
+                heard = Speaker::Unseen;
+            }
+            _ => {}
+        }
+    }
+    heard
+}
+
+fn is_here(here: &Here, state: &LoopState) -> bool {
+    project::identity(Path::new(&state.project_root)) == here.project()
 }
 
 fn is_in_live_session(here: &Here) -> Result<bool> {

@@ -9,6 +9,7 @@ use super::note::note;
 use super::screen;
 use super::which::{self, Wanted, Which};
 use anyhow::Result;
+use ralph_core::blocked;
 use ralph_core::graph::Graph;
 use ralph_core::reply::bounded;
 use ralph_core::state::Blocked;
@@ -47,6 +48,9 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
             screen::visible(&task.id)
         );
         return Err(refused(Exit::No, message));
+    }
+    if let Some(why) = blocked::refusal(&found.state, &what) {
+        return Err(refused(Exit::No, why));
     }
     let said = Blocked { what: bounded(&what, LONGEST), at: here.now };
     let updated = found.file.update(|state| {
