@@ -11,6 +11,7 @@ pub mod check;
 pub mod contract;
 pub mod edited;
 pub mod ending_marks;
+pub mod environment;
 pub mod event;
 pub mod facts;
 pub mod from_json;

@@ -24,6 +24,7 @@ pub use words::{
 };
 pub use worker::Worker;
 
+use crate::environment::Environment;
 use crate::from_json::from_json;
 use crate::frozen::Frozen;
 use crate::progress::Progress;
@@ -91,6 +92,9 @@ pub struct LoopState {
     /// The test files that differ from what was frozen, as they were last looked at.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub changed_tests: Vec<String>,
+    /// The variables that decided what runs when the loop started.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub environment: Option<Environment>,
     /// True until the criteria were run once before the work, as `--baseline` asks.
     #[serde(skip_serializing_if = "is_false")]
     pub baseline_pending: bool,
@@ -195,6 +199,7 @@ impl Default for LoopState {
             acceptance_criteria: Vec::new(),
             frozen: None,
             changed_tests: Vec::new(),
+            environment: None,
             baseline_pending: false,
             checkpoint: None,
             task_graph: Vec::new(),

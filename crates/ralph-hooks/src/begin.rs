@@ -15,7 +15,7 @@ use ralph_io::home::Home;
 use ralph_io::lifecycle::{self, Entry};
 use ralph_io::store::LoopFile;
 use ralph_io::{
-    checks, client, clock, digest, journal, programs, project_files, settings, test_files,
+    checks, client, clock, digest, environment, journal, programs, project_files, settings, test_files,
 };
 use serde_json::Value;
 use std::path::{Path, PathBuf};
@@ -326,6 +326,10 @@ pub(crate) fn run(
     }
     state.via = via;
     state.client = client::process();
+    // A command of a shell has the shell's environment, which is not the client's.
+    if via.is_some() && state.environment.is_none() {
+        state.environment = Some(environment::record());
+    }
     state.turn = match prompt_id {
         "" => None,
         id => Some(Turn::new(id, now)),
