@@ -69,26 +69,101 @@ const NAMES: [&str; 48] = [
 
 /// Beginnings of names that decide what runs. Letters count as capitals: npm reads both.
 const PREFIXES: [&str; 66] = [
-    "LD_", "DYLD_", "GCONV_", "GLIBC_", "MALLOC_", "BASH_FUNC_", "NODE_", "NPM_", "YARN_",
-    "PNPM_", "COREPACK_", "NVM_", "FNM_", "VOLTA_", "DENO_", "BUN_", "BABEL_", "TSX_", "SWC_",
-    "JEST_", "VITEST_", "MOCHA_", "PLAYWRIGHT_", "CYPRESS_", "PYTHON", "PYTEST_", "PY_", "PIP_",
-    "UV_", "POETRY_", "PIPENV_", "PDM_", "HATCH_", "TOX_", "TOXENV", "NOX", "CONDA_", "PYENV_",
-    "COVERAGE_", "HYPOTHESIS_", "DJANGO_", "FLASK_", "CARGO", "RUST", "NEXTEST_", "PROPTEST_",
-    "GO", "CGO_", "MAVEN_", "MVN_", "GRADLE_", "SBT_", "BUNDLE_", "GEM_", "RAILS_", "RBENV_",
-    "PERL", "PROVE_", "PHP_", "COMPOSER_", "DOTNET_", "SWIFT_", "CTEST_", "CMAKE_", "GTEST_",
+    "LD_",
+    "DYLD_",
+    "GCONV_",
+    "GLIBC_",
+    "MALLOC_",
+    "BASH_FUNC_",
+    "NODE_",
+    "NPM_",
+    "YARN_",
+    "PNPM_",
+    "COREPACK_",
+    "NVM_",
+    "FNM_",
+    "VOLTA_",
+    "DENO_",
+    "BUN_",
+    "BABEL_",
+    "TSX_",
+    "SWC_",
+    "JEST_",
+    "VITEST_",
+    "MOCHA_",
+    "PLAYWRIGHT_",
+    "CYPRESS_",
+    "PYTHON",
+    "PYTEST_",
+    "PY_",
+    "PIP_",
+    "UV_",
+    "POETRY_",
+    "PIPENV_",
+    "PDM_",
+    "HATCH_",
+    "TOX_",
+    "TOXENV",
+    "NOX",
+    "CONDA_",
+    "PYENV_",
+    "COVERAGE_",
+    "HYPOTHESIS_",
+    "DJANGO_",
+    "FLASK_",
+    "CARGO",
+    "RUST",
+    "NEXTEST_",
+    "PROPTEST_",
+    "GO",
+    "CGO_",
+    "MAVEN_",
+    "MVN_",
+    "GRADLE_",
+    "SBT_",
+    "BUNDLE_",
+    "GEM_",
+    "RAILS_",
+    "RBENV_",
+    "PERL",
+    "PROVE_",
+    "PHP_",
+    "COMPOSER_",
+    "DOTNET_",
+    "SWIFT_",
+    "CTEST_",
+    "CMAKE_",
+    "GTEST_",
     "BATS_",
 ];
 
 /// More beginnings: of tool managers, of git, and of what wraps a shell or a compiler.
 const MANAGERS: [&str; 14] = [
-    "MISE_", "__MISE_", "RTX_", "ASDF_", "NIX_", "DIRENV_", "DEVBOX_", "SDKMAN_", "GIT_", "SCCACHE_",
-    "CCACHE_", "BAZEL_", "JUST_", "TASK_",
+    "MISE_", "__MISE_", "RTX_", "ASDF_", "NIX_", "DIRENV_", "DEVBOX_", "SDKMAN_", "GIT_",
+    "SCCACHE_", "CCACHE_", "BAZEL_", "JUST_", "TASK_",
 ];
 
 /// Words between underscores that say that a variable chooses among tests.
 const CHOOSES: [&str; 20] = [
-    "TEST", "TESTS", "TESTARGS", "TESTOPTS", "TESTFLAGS", "TESTFILES", "TESTCASE", "SPEC", "SPECS",
-    "SUITE", "FILTER", "FILTERS", "SKIP", "ONLY", "GREP", "SHARD", "MATCH", "INCLUDE", "EXCLUDE",
+    "TEST",
+    "TESTS",
+    "TESTARGS",
+    "TESTOPTS",
+    "TESTFLAGS",
+    "TESTFILES",
+    "TESTCASE",
+    "SPEC",
+    "SPECS",
+    "SUITE",
+    "FILTER",
+    "FILTERS",
+    "SKIP",
+    "ONLY",
+    "GREP",
+    "SHARD",
+    "MATCH",
+    "INCLUDE",
+    "EXCLUDE",
     "RUNNER",
 ];
 
@@ -185,8 +260,18 @@ impl Environment {
 /// Names of credentials, and values that hold one: an address with a password in it.
 fn may_be_secret(name: &str, value: &str) -> bool {
     const WORDS: [&str; 12] = [
-        "TOKEN", "SECRET", "PASSWORD", "PASSWD", "PASS", "PASSPHRASE", "KEY", "AUTH", "CREDENTIAL",
-        "CREDENTIALS", "COOKIE", "SESSION",
+        "TOKEN",
+        "SECRET",
+        "PASSWORD",
+        "PASSWD",
+        "PASS",
+        "PASSPHRASE",
+        "KEY",
+        "AUTH",
+        "CREDENTIAL",
+        "CREDENTIALS",
+        "COOKIE",
+        "SESSION",
     ];
     let capitals = name.to_ascii_uppercase();
     let names_one = capitals.split(|c: char| !c.is_ascii_alphanumeric());
@@ -195,9 +280,9 @@ fn may_be_secret(name: &str, value: &str) -> bool {
         || capitals.contains("AUTHTOKEN")
         || secrets::is_secret(name)
         || secrets::is_clients_secret(name)
-        || value.split_once("://").is_some_and(|(_, rest)| {
-            rest.split(['/', '?', ' ']).any(|part| part.contains('@'))
-        })
+        || value
+            .split_once("://")
+            .is_some_and(|(_, rest)| rest.split(['/', '?', ' ']).any(|part| part.contains('@')))
 }
 
 fn digest(value: &[u8]) -> String {
@@ -221,17 +306,51 @@ mod tests {
     #[test]
     fn what_chooses_programs_or_tests_decides_and_what_describes_the_session_does_not() {
         for name in [
-            "PATH", "NODE_OPTIONS", "PYTHONPATH", "BASH_ENV", "BASH_FUNC_grep%%", "LD_PRELOAD",
-            "npm_config_script_shell", "NPM_CONFIG_SCRIPT_SHELL", "CARGO_TARGET_X_RUNNER",
-            "RUSTFLAGS", "RUSTC_WRAPPER", "GOFLAGS", "PYTEST_ADDOPTS", "MAKEFLAGS", "JEST_X",
-            "VIRTUAL_ENV", "MISE_SHELL", "TESTFILES", "MY_TEST_FILTER", "SKIP_SLOW", "GIT_DIR",
-            "PERL5OPT", "_JAVA_OPTIONS", "DYLD_INSERT_LIBRARIES", "PROMPT_COMMAND", "TEST_ONLY",
+            "PATH",
+            "NODE_OPTIONS",
+            "PYTHONPATH",
+            "BASH_ENV",
+            "BASH_FUNC_grep%%",
+            "LD_PRELOAD",
+            "npm_config_script_shell",
+            "NPM_CONFIG_SCRIPT_SHELL",
+            "CARGO_TARGET_X_RUNNER",
+            "RUSTFLAGS",
+            "RUSTC_WRAPPER",
+            "GOFLAGS",
+            "PYTEST_ADDOPTS",
+            "MAKEFLAGS",
+            "JEST_X",
+            "VIRTUAL_ENV",
+            "MISE_SHELL",
+            "TESTFILES",
+            "MY_TEST_FILTER",
+            "SKIP_SLOW",
+            "GIT_DIR",
+            "PERL5OPT",
+            "_JAVA_OPTIONS",
+            "DYLD_INSERT_LIBRARIES",
+            "PROMPT_COMMAND",
+            "TEST_ONLY",
         ] {
             assert!(decides(name), "{name}");
         }
         for name in [
-            "CLAUDE_CODE_SESSION_ID", "CLAUDECODE", "RALPH_HOME", "PWD", "OLDPWD", "SHLVL", "_",
-            "TERM", "COLUMNS", "LANG", "USER", "DATABASE_URL", "ANTHROPIC_API_KEY", "TMPDIR", "LATEST",
+            "CLAUDE_CODE_SESSION_ID",
+            "CLAUDECODE",
+            "RALPH_HOME",
+            "PWD",
+            "OLDPWD",
+            "SHLVL",
+            "_",
+            "TERM",
+            "COLUMNS",
+            "LANG",
+            "USER",
+            "DATABASE_URL",
+            "ANTHROPIC_API_KEY",
+            "TMPDIR",
+            "LATEST",
         ] {
             assert!(!decides(name), "{name}");
         }

@@ -15,7 +15,8 @@ use ralph_io::home::Home;
 use ralph_io::lifecycle::{self, Entry};
 use ralph_io::store::LoopFile;
 use ralph_io::{
-    checks, client, clock, digest, environment, journal, programs, project_files, settings, test_files,
+    checks, client, clock, digest, environment, journal, programs, project_files, settings,
+    test_files, tree_id,
 };
 use serde_json::Value;
 use std::path::{Path, PathBuf};
@@ -223,6 +224,8 @@ fn create(asked: &Asked<'_>, task: &str) -> Result<Begun> {
 /// Writes down what the checks after an edit compare with. Without it they compare with `HEAD`.
 pub(crate) fn note_start(file: &LoopFile, asked: &Asked<'_>) {
     let _ = checks::note_start(file.folder(), &asked.project_root);
+    // Without it the first run of a criterion notes the tree as it finds it.
+    let _ = tree_id::note_begun(&file.folder().join("begun"), &asked.project_root);
 }
 
 fn note_problem(state: &mut LoopState, message: String) {

@@ -95,7 +95,9 @@ fn difference(recorded: &Environment) -> Difference {
 
 fn all() -> Vec<(String, OsString)> {
     // A name that is no text is no variable that any tool reads.
-    std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value))).collect()
+    std::env::vars_os()
+        .filter_map(|(name, value)| Some((name.into_string().ok()?, value)))
+        .collect()
 }
 
 fn pairs(all: &[(String, OsString)]) -> impl Iterator<Item = (&str, &[u8])> {

@@ -18,8 +18,8 @@ use ralph_core::frozen;
 use ralph_core::receipt::{By, Proof, Standing, is_of_proof, standing, take_baseline};
 use ralph_core::settings::Settings;
 use ralph_core::state::{Criterion, LoopState};
-use ralph_io::lock;
 use ralph_io::environment::Surroundings;
+use ralph_io::lock;
 use ralph_io::store::LoopFile;
 use ralph_io::{clock, programs, receipts, test_files};
 use round::Round;
@@ -191,9 +191,12 @@ impl<'a> Work<'a> {
         if round > 0 {
             self.trees.look_again()?;
         }
+        let runs_all =
+            round == 0 && order.which == Which::WithoutProof && self.trees.rules_changed();
         let named = |one: &&Criterion| order.ids.is_empty() || order.ids.contains(&one.id);
         let is_due = |one: &&Criterion| {
             (round == 0 && order.which == Which::Named)
+                || runs_all
                 || self.standing(one).wants_a_run()
                 || (order.which == Which::WithoutProof && !is_of_proof(one))
         };
@@ -216,7 +219,9 @@ impl<'a> Work<'a> {
     }
 
     fn finish(mut self) -> Result<Outcome> {
-        self.trees.look_again()?;
+        // What decides is read from the disk: a remembered digest can be older than a file that was
+        // written through a mapping of memory.
+        self.trees.read_again()?;
         let (ran, problem) = (self.ran, self.problem.clone());
         let proof = Proof { ran, problem, ..proof(&self.trees, &self.state) };
         let criteria = &self.state.acceptance_criteria;

@@ -245,8 +245,7 @@ impl<'a> Builder<'a> {
             bail!("could not run the criteria: {}", proof.problem);
         }
         let now = clock::now();
-        let settled =
-            self.file.update(|state| (build::settle(state, &proof, now), state.clone()));
+        let settled = self.file.update(|state| (build::settle(state, &proof, now), state.clone()));
         let (is_settled, state) = settled.map_err(bad_state)?.context("the loop is gone")?;
         if !is_settled {
             return Ok(false);
