@@ -8,6 +8,7 @@ mod attack;
 #[allow(unreachable_pub)]
 #[path = "../support/executables.rs"]
 mod executables;
+mod filters;
 mod git;
 #[allow(unreachable_pub)]
 #[path = "../support/journals.rs"]
@@ -16,6 +17,7 @@ mod modes;
 mod names;
 mod planted;
 mod promises;
+mod proof;
 mod secrets;
 mod shell;
 mod supply;
@@ -23,6 +25,7 @@ mod terminal;
 #[allow(unreachable_pub)]
 #[path = "../support/timeless.rs"]
 mod timeless;
+mod tree;
 mod trust;
 #[allow(dead_code, reason = "the rig of the hooks' own tests")]
 #[path = "../support/session.rs"]

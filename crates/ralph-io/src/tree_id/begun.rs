@@ -95,10 +95,16 @@ fn rules_of(place: &Place, names: &Names) -> String {
     for name in names.iter().filter(is_rules) {
         add(name, text(&place.root.join(OsStr::from_bytes(name))));
     }
-    for folder in left_out(place).split(|byte| *byte == 0).filter(|name| name.ends_with(b"/")) {
-        let path = place.root.join(OsStr::from_bytes(folder)).join(".gitignore");
-        if let Some(text) = text(&path) {
-            add(folder, Some(text));
+    for name in left_out(place).split(|byte| *byte == 0) {
+        let path = place.root.join(OsStr::from_bytes(name));
+        // Rules may leave out the file that they stand in.
+        let rules = match (name.ends_with(b"/"), is_rules(&name)) {
+            (true, _) => text(&path.join(".gitignore")),
+            (false, true) => text(&path),
+            (false, false) => None,
+        };
+        if rules.is_some() {
+            add(name, rules);
         }
     }
     hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
