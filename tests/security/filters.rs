@@ -7,7 +7,8 @@ use std::fs;
 use std::process::Command;
 
 /// Each way in which a repository can name a filter.
-const WAYS: [&str; 5] = ["clean", "process", "capital letters", "an included file", "the worktree's own"];
+const WAYS: [&str; 5] =
+    ["clean", "process", "capital letters", "an included file", "the worktree's own"];
 
 fn plant(world: &World, canary: &Canary, way: &str) {
     let config = |key: &str, value: &str| {

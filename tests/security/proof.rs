@@ -91,7 +91,10 @@ const LIES: &[Lie] = &[
         name: "a makefile that make reads first",
         needs: "make",
         criterion: "make check",
-        files: &[("Makefile", "check:\n\t$(CMD) yes done\nCMD ?= grep -q\n"), ("lie.mk", "CMD = true\n")],
+        files: &[
+            ("Makefile", "check:\n\t$(CMD) yes done\nCMD ?= grep -q\n"),
+            ("lie.mk", "CMD = true\n"),
+        ],
         variable: ("MAKEFILES", "@/lie.mk"),
     },
     Lie {
@@ -424,7 +427,10 @@ fn another_client_brings_its_own_environment_once_the_first_is_gone() {
     let reason = world.stop(TOKEN).goes_on();
     assert!(reason.contains("with other values than at the start of NODE_OPTIONS"), "{reason}");
     let receipt = criterion(&world)["receipt"].clone();
-    assert_eq!((&receipt["differs"], &receipt["restored"]), (&json!(["NODE_OPTIONS"]), &Value::Null));
+    assert_eq!(
+        (&receipt["differs"], &receipt["restored"]),
+        (&json!(["NODE_OPTIONS"]), &Value::Null)
+    );
     world.write("done", "yes\n");
     let ended = world.stop(TOKEN).ends("ended complete").message();
     assert!(!ended.contains("NODE_OPTIONS"), "named once: {ended}");
@@ -507,7 +513,10 @@ fn the_tool_managers_of_a_project_work() {
     // The programs of a package, which npm puts in front of `PATH` itself.
     let npm = World::new();
     if is_there(&npm, "npm") {
-        npm.write("package.json", r#"{"name": "p", "version": "1.0.0", "scripts": {"check": "tool"}}"#);
+        npm.write(
+            "package.json",
+            r#"{"name": "p", "version": "1.0.0", "scripts": {"check": "tool"}}"#,
+        );
         npm.write(".gitignore", "node_modules\n");
         npm.write("node_modules/.bin/tool", tool);
         make_executable(&npm.project().join("node_modules/.bin/tool"));
@@ -523,5 +532,9 @@ fn proves(world: &World, command: &str) {
     world.write("done", "yes\n");
     world.stop(TOKEN).ends("ended complete");
     let archived = &world.archived()[0]["acceptance_criteria"][0]["receipt"];
-    assert_eq!((&archived["by"], &archived["restored"]), (&json!("hook"), &Value::Null), "{command}");
+    assert_eq!(
+        (&archived["by"], &archived["restored"]),
+        (&json!("hook"), &Value::Null),
+        "{command}"
+    );
 }

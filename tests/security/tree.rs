@@ -55,7 +55,13 @@ fn root(world: &World, path: &str) -> PathBuf {
 
 fn append(path: &Path, text: &str) {
     fs::create_dir_all(path.parent().unwrap()).unwrap();
-    fs::OpenOptions::new().append(true).create(true).open(path).unwrap().write_all(text.as_bytes()).unwrap();
+    fs::OpenOptions::new()
+        .append(true)
+        .create(true)
+        .open(path)
+        .unwrap()
+        .write_all(text.as_bytes())
+        .unwrap();
 }
 
 /// Ways to have git leave a file out, once the loop runs.
@@ -68,7 +74,9 @@ fn hidings() -> Vec<(&'static str, fn(&World))> {
         ("in its own folder", |w| w.write("src/.gitignore", "work\n")),
         ("in a folder that hides its rules, too", |w| w.write("src/.gitignore", "*\n")),
         ("by a negation of all else", |w| append(&w.project().join(".gitignore"), "*\n!tracked\n")),
-        ("in the repository's own list", |w| append(&w.project().join(".git/info/exclude"), "work\n")),
+        ("in the repository's own list", |w| {
+            append(&w.project().join(".git/info/exclude"), "work\n")
+        }),
         ("in the repository's own list, by a folder", |w| {
             append(&w.project().join(".git/info/exclude"), "src\n");
         }),
@@ -198,11 +206,15 @@ const BEHIND: [Behind; 14] = [
     ("a file in a folder", with_folder, |w| append(&outside(w, "folder/other"), "2\n")),
     ("a file deep in a folder", with_folder, |w| append(&outside(w, "folder/deep/file"), "2\n")),
     ("a new file in a folder", with_folder, |w| append(&outside(w, "folder/new"), "2\n")),
-    ("a file less in a folder", with_folder, |w| fs::remove_file(outside(w, "folder/other")).unwrap()),
+    ("a file less in a folder", with_folder, |w| {
+        fs::remove_file(outside(w, "folder/other")).unwrap()
+    }),
     ("a file renamed in a folder", with_folder, |w| {
         fs::rename(outside(w, "folder/other"), outside(w, "folder/another")).unwrap();
     }),
-    ("a link within the folder", with_folder, |w| symlink("other", outside(w, "folder/link")).unwrap()),
+    ("a link within the folder", with_folder, |w| {
+        symlink("other", outside(w, "folder/link")).unwrap()
+    }),
     (
         "a chain of links",
         |w| {
@@ -247,8 +259,14 @@ fn a_link_to_what_cannot_be_read_holds_nothing_up() {
     let at = Watched::new(|world| {
         let pipe = outside(world, "pipe");
         assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
-        let links = [("pipe", pipe.as_path()), ("zero", Path::new("/dev/zero")), ("proc", Path::new("/proc"))];
-        for (name, target) in links.into_iter().chain([("up", Path::new("..")), ("all", Path::new("/"))]) {
+        let links = [
+            ("pipe", pipe.as_path()),
+            ("zero", Path::new("/dev/zero")),
+            ("proc", Path::new("/proc")),
+        ];
+        for (name, target) in
+            links.into_iter().chain([("up", Path::new("..")), ("all", Path::new("/"))])
+        {
             symlink(target, world.project().join(name)).unwrap();
         }
     });

@@ -78,7 +78,7 @@ pub struct Receipt {
 /// Who ran a criterion. A command can be given by the model, in an environment of its choosing, so
 /// only the other runs are proof.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[serde(rename_all = "lowercase")]
 pub enum By {
     /// `ralph verify`.
     #[default]

@@ -166,6 +166,11 @@ fn report(folder: &Path, outcome: &Outcome, args: &Args) -> Result<bool> {
         text.push_str(&visible(&refusal::changed_tests(&outcome.state.changed_tests)));
         text.push('\n');
     }
+    let environments = refusal::environments(&outcome.state);
+    if !environments.is_empty() {
+        text.push_str(&visible(&environments));
+        text.push('\n');
+    }
     let (holding, all) = (named.len() - open.len(), named.len());
     text.push_str(&match (holding == all, all) {
         (true, 1) => "It holds.".to_owned(),
