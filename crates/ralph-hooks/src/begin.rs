@@ -16,7 +16,7 @@ use ralph_io::lifecycle::{self, Entry};
 use ralph_io::store::LoopFile;
 use ralph_io::{
     checks, client, clock, digest, environment, journal, programs, project_files, settings,
-    test_files, tree_id,
+    test_files, tree, tree_id,
 };
 use serde_json::Value;
 use std::path::{Path, PathBuf};
@@ -224,7 +224,11 @@ fn create(asked: &Asked<'_>, task: &str) -> Result<Begun> {
 /// Writes down what the checks after an edit compare with. Without it they compare with `HEAD`.
 pub(crate) fn note_start(file: &LoopFile, asked: &Asked<'_>) {
     let _ = checks::note_start(file.folder(), &asked.project_root);
-    // Without it the first run of a criterion notes the tree as it finds it.
+    // Outside of a repository a folder may hold anything, and a prompt does not wait for that. The first
+    // run of a criterion notes the tree where it was not noted here.
+    if tree::repository_root(&asked.project_root).is_none() {
+        return;
+    }
     let _ = tree_id::note_begun(&file.folder().join("begun"), &asked.project_root);
 }
 
