@@ -332,7 +332,7 @@ fn a_refusal_is_told_and_counts_as_an_iteration() {
     let mut state = proven(Receipt::default());
     let decision = super::decide(&mut state, &request_on("t"));
     assert!(decision.says.starts_with("Completion was requested and is refused"));
-    assert!(decision.says.ends_with("Ralph looks at the receipts and not at the word."));
+    assert!(decision.says.ends_with("Ralph then runs them itself, and only that is proof."));
     assert_eq!(state.iteration, 4);
 }
 

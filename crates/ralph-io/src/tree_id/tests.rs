@@ -134,7 +134,7 @@ fn names_of_any_bytes_are_read_and_shown_readably() {
 }
 
 #[test]
-fn a_link_to_a_folder_is_not_followed() {
+fn a_link_to_a_folder_is_one_path_and_what_is_behind_it_counts() {
     let at = Sandbox::new();
     let outside = Sandbox::folder();
     outside.write("a.rs", "fn a() {}\n");
@@ -143,7 +143,7 @@ fn a_link_to_a_folder_is_not_followed() {
         r.link("src", outside.root().to_str().unwrap());
     });
     assert_eq!(paths(&listed(&at.root())), [".gitignore", "src", "tracked"]);
-    check(&at, "an edit behind the link", false, |_| outside.write("a.rs", "x"));
+    check(&at, "an edit behind the link", true, |_| outside.write("a.rs", "x"));
     // The same with a link that is ignored, which git does not name.
     at.write(".gitignore", "*.ignored\nsrc\n");
     check(&at, "an edit behind an ignored link", false, |_| outside.write("a.rs", "y"));
