@@ -176,8 +176,8 @@ pub fn decides(name: &str) -> bool {
     let capitals = name.to_ascii_uppercase();
     let begins = |with: &&str| capitals.starts_with(*with);
     NAMES.contains(&capitals.as_str())
-        || PREFIXES.iter().any(|with| begins(with))
-        || MANAGERS.iter().any(|with| begins(with))
+        || PREFIXES.iter().any(&begins)
+        || MANAGERS.iter().any(begins)
         || capitals.split(['_', '-', '.']).any(|word| CHOOSES.contains(&word))
 }
 
