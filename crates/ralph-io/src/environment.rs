@@ -5,6 +5,8 @@ use ralph_core::environment::{Difference, Environment};
 use ralph_core::state::{Client, LoopState};
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::process::CommandExt;
+use std::path::Path;
 use std::process::Command;
 
 /// How the environment of a run differed from the recorded one, by names.
@@ -78,14 +80,19 @@ pub fn differences(state: &LoopState) -> Vec<String> {
     state.environment.as_ref().map(|recorded| difference(recorded).names()).unwrap_or_default()
 }
 
-/// Gives a command the recorded values.
-pub fn restore(command: &mut Command, difference: &Difference) {
+/// Starts this program again in this process, with the same arguments and the recorded values. Returns only
+/// if it fails.
+pub fn start_again(program: &Path, difference: &Difference) -> std::io::Error {
+    let mut command = Command::new(program);
+    command.args(std::env::args_os().skip(1));
+    command.args(["--restored", &difference.names().join(" ")]);
     for (name, value) in &difference.restore {
         match value {
             Some(value) => command.env(name, value),
             None => command.env_remove(name),
         };
     }
+    command.exec()
 }
 
 fn difference(recorded: &Environment) -> Difference {

@@ -9,8 +9,6 @@ use ralph_core::receipt::By;
 use ralph_io::environment::{self, Step, Surroundings};
 use ralph_io::programs;
 use ralph_io::store::LoopFile;
-use std::os::unix::process::CommandExt;
-use std::process::Command;
 
 /// The hook that asks.
 const HOOK: &str = "ralph-stop-hook";
@@ -59,13 +57,8 @@ pub(crate) fn prepare(file: &LoopFile, by: By, restored: Option<&str>) -> Result
             bail!("the environment that was recorded when the loop started cannot be restored")
         }
         Step::Restore(difference) => {
-            let mut again = Command::new(programs::running()?);
-            again.args(std::env::args_os().skip(1));
-            again.args(["--restored", &difference.names().join(" ")]);
-            environment::restore(&mut again, &difference);
-            // Returns only if it fails.
-            let error = again.exec();
-            Err(error).context("could not start again with the recorded environment")
+            Err(environment::start_again(&programs::running()?, &difference))
+                .context("could not start again with the recorded environment")
         }
     }
 }
