@@ -22,6 +22,7 @@ pub(crate) const TESTS: &[Test] = tests![
     a_token_in_the_text_of_a_subagent_asks_for_nothing,
     a_token_in_the_report_of_a_background_subagent_asks_for_nothing,
     verified_written_into_the_state_counts_for_nothing,
+    a_run_in_the_models_own_environment_proves_nothing,
 ];
 
 /// The criterion of most of these loops: the file `done` says yes.
@@ -104,7 +105,7 @@ fn only_the_token_alone_asks_and_what_it_asks_is_answered_by_the_criteria() {
         Ralph loop, iteration 5/25. 0 of 1 criteria verified.\n\
         Next: make this hold: AC-1 done says yes: `grep -q yes done`\n\
         `ralph verify` runs the criteria. When all hold, end your message with RALPH_COMPLETE alone on its \
-        last line; Ralph looks at the receipts and not at the word.\n\
+        last line; Ralph then runs them itself, and only that is proof.\n\
         </system-reminder>";
     assert_eq!(requests[10].news(), refusal);
     let told = told_the_person(&world, run.session_id());
@@ -188,6 +189,40 @@ fn verified_written_into_the_state_counts_for_nothing() {
     let refusals = refusals(&requests);
     assert_eq!(refusals.len(), 1, "{refusals:#?}");
     assert!(refusals[0].contains("0 of 1 criteria verified"), "{}", refusals[0]);
+}
+
+/// Each line has `ralph verify` believe that the criterion holds; the request runs it as it was recorded.
+fn a_run_in_the_models_own_environment_proves_nothing() {
+    let world = installed();
+    world.write("check.sh", "grep -q yes done\n");
+    let fake = "mkdir -p b && printf '#!/bin/sh\\nexit 0\\n' > b/grep && chmod +x b/grep && echo 'exit 0' > lie.sh";
+    let lies = [
+        "PATH=$PWD/b:$PATH ralph verify",
+        "BASH_ENV=$PWD/lie.sh ralph verify",
+        "grep() { true; }; export -f grep; ralph verify",
+        "export PATH=$PWD/b:$PATH; bash -c 'ralph verify'",
+    ];
+    let script = Script::new()
+        .turn(Turn::bash(fake))
+        .turns(lies.iter().flat_map(|lie| [Turn::bash(lie), Turn::text(TOKEN)]))
+        .turn(write(&world, "done", "yes\n"))
+        .turn(Turn::text(TOKEN));
+    let stand_in = StandIn::start(script).unwrap();
+    let start = "/ralph \"Say yes\" --stall-limit 9 --ac \"done says yes=bash check.sh\"";
+    world.client(&stand_in).prompt(start).result();
+    let requests = stand_in.requests();
+    let results = requests.last().unwrap().tool_results();
+    for (lie, result) in lies.iter().zip(&results[1..]) {
+        assert!(result.text.contains("It holds."), "the lie is none: {lie}: {}", result.text);
+    }
+    assert_eq!(refusals(&requests).len(), lies.len());
+    let kept = the_ended(&world);
+    assert_eq!(kept.ending(), "complete at 4/25");
+    let receipt = &kept.state["acceptance_criteria"][0]["receipt"];
+    assert_eq!(
+        (&receipt["by"], &receipt["restored"], &receipt["differs"]),
+        (&json!("hook"), &Value::Null, &Value::Null)
+    );
 }
 
 /// The state file of the only live loop.

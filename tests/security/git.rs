@@ -243,7 +243,7 @@ fn a_bare_repository_within_the_tree_is_content() {
 /// The one exception, on purpose: without filters, files that are kept elsewhere would be compared
 /// and restored wrongly. `SECURITY.md` says so.
 #[test]
-fn filters_run_as_they_do_at_every_git_status() {
+fn filters_run_where_files_are_stored_and_restored() {
     let world = looping();
     let canary = Canary::in_world(&world);
     set(&world.project(), "filter.evil.clean", &canary.trap("clean"));

@@ -10,6 +10,7 @@ mod everyday;
 #[allow(unreachable_pub)]
 #[path = "../support/executables.rs"]
 mod executables;
+mod filters;
 mod git;
 #[allow(unreachable_pub)]
 #[path = "../support/journals.rs"]
@@ -22,6 +23,7 @@ mod names;
 mod planning;
 mod planted;
 mod promises;
+mod proof;
 mod redaction;
 mod secrets;
 mod shell;
@@ -32,6 +34,7 @@ mod terminal;
 #[path = "../support/timeless.rs"]
 mod timeless;
 mod tools;
+mod tree;
 mod trust;
 mod unreadable;
 mod wall;

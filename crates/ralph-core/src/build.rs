@@ -157,7 +157,7 @@ pub fn task(state: &LoopState) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::receipt::{self, Receipt};
+    use crate::receipt::{self, By, Receipt};
     use crate::state::{Criterion, Task};
 
     const NOW: Timestamp = Timestamp::UNIX_EPOCH;
@@ -219,6 +219,7 @@ mod tests {
             exit_code: Some(0),
             tree_before: tree(),
             tree_after: tree(),
+            by: By::Hook,
             ..Receipt::default()
         };
         receipt::record(&mut criterion, receipt);

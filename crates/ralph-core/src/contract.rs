@@ -263,7 +263,7 @@ fn how_to_end(state: &LoopState) -> String {
     }
     format!(
         "`ralph verify` runs the criteria. When all hold, end your message with {token} alone on \
-         its last line; Ralph looks at the receipts and not at the word."
+         its last line; Ralph then runs them itself, and only that is proof."
     )
 }
 
@@ -419,7 +419,7 @@ mod tests {
     #[test]
     fn who_ends_the_loop_is_the_receipts_where_there_are_any_to_look_at() {
         let receipts =
-            |state: &LoopState| contract("", state, &[], NOW).contains("at the receipts");
+            |state: &LoopState| contract("", state, &[], NOW).contains("only that is proof");
         assert!(receipts(&state()));
         assert!(!receipts(&LoopState { completion: Completion::Token, ..state() }));
         assert!(!receipts(&LoopState { acceptance_criteria: Vec::new(), ..state() }));

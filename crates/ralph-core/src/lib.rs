@@ -13,6 +13,7 @@ pub mod contract;
 pub mod counted;
 pub mod edited;
 pub mod ending_marks;
+pub mod environment;
 pub mod event;
 pub mod facts;
 pub mod from_json;

@@ -4,10 +4,11 @@
 //! vacuous, left the tree alone, and the tree is still the one that it was taken on. What the
 //! state says in `verified` is only a copy of this answer for people.
 
-use crate::from_json::from_json;
+use crate::from_json::{FromJson, Mistake, from_json};
 use crate::state::{Criterion, LoopState};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use std::collections::BTreeMap;
 use xxhash_rust::xxh3::xxh3_128;
 
@@ -74,6 +75,52 @@ pub struct Receipt {
     /// Processes that it left behind, by name; they were ended.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub left: Vec<String>,
+    /// Who ran the command.
+    #[serde(skip_serializing_if = "By::is_command")]
+    pub by: By,
+    /// Variables that differed from those at the start of the loop and were given their recorded
+    /// values for the run.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub restored: Vec<String>,
+    /// Variables that differed and were used as they were.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub differs: Vec<String>,
+}
+
+/// Who ran a criterion. A command can be given by the model, in an environment of its choosing, so
+/// only the other runs are proof.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum By {
+    /// `ralph verify`.
+    #[default]
+    Command,
+    /// The stop hook, at a request for completion.
+    Hook,
+    /// The driver of a headless loop.
+    Driver,
+}
+
+impl By {
+    /// True where a run can prove a criterion.
+    pub fn proves(self) -> bool {
+        self != By::Command
+    }
+
+    fn is_command(&self) -> bool {
+        *self == By::Command
+    }
+}
+
+impl FromJson for By {
+    fn from_json(value: Value) -> Result<By, Mistake> {
+        // An unknown word is of a version that knows more than this one, and proves nothing here.
+        Ok(match value.as_str() {
+            Some("hook") => By::Hook,
+            Some("driver") => By::Driver,
+            _ => By::Command,
+        })
+    }
 }
 
 from_json!(Receipt {
@@ -98,7 +145,10 @@ from_json!(Receipt {
     signature,
     after_failure,
     passes,
-    left
+    left,
+    by,
+    restored,
+    differs
 });
 
 /// A criterion that held and does not any more.
@@ -143,6 +193,16 @@ impl Proof {
             None => Standing::Stale,
         }
     }
+
+    /// True if the criterion is proven: its receipt holds, and Ralph took it by itself.
+    pub fn proves(&self, criterion: &Criterion) -> bool {
+        is_of_proof(criterion) && self.standing(criterion) == Standing::Holds
+    }
+}
+
+/// True if the last run of a criterion was one that can prove it.
+pub fn is_of_proof(criterion: &Criterion) -> bool {
+    criterion.receipt.as_ref().is_some_and(|receipt| receipt.by.proves())
 }
 
 /// What a receipt is worth now.
@@ -263,19 +323,34 @@ impl Accepted {
 
 /// Keeps a new receipt with its criterion, and what the receipts before it say about it.
 pub fn record(criterion: &mut Criterion, mut receipt: Receipt) {
+    let was_of_proof = is_of_proof(criterion);
+    let was_proven = was_of_proof && standing(criterion, None) == Standing::Holds;
     let before = criterion.receipt.take().filter(|before| {
         before.command == receipt.command && before.tree_after == receipt.tree_after
     });
-    let (failed_before, passes) =
-        before.map_or((false, 0), |before| (before.after_failure || !before.passed, before.passes));
-    receipt.after_failure = failed_before;
-    if criterion.tests_expected.is_none() {
-        criterion.tests_expected = receipt.tests_run.filter(|ran| *ran > 0);
+    let passed = receipt.passed && receipt.vacuous.is_empty() && receipt.rewrote.is_empty();
+    if was_proven && passed && !receipt.by.proves() && before.is_some() {
+        // It says no more than the proof of this very tree.
+        criterion.receipt = before;
+        return;
     }
     if receipt.tests_reported {
         criterion.tests_reported = true;
         criterion.tests_skipped.get_or_insert(receipt.tests_skipped);
     }
+    // A pass in an environment of the model's choosing is none that counts in a row.
+    let (failed_before, passes) = before.map_or((false, 0), |before| {
+        let passes = if before.by == receipt.by { before.passes } else { 0 };
+        (before.after_failure || !before.passed, passes)
+    });
+    receipt.after_failure = failed_before;
+    let ran = receipt.tests_run.filter(|ran| *ran > 0);
+    criterion.tests_expected = match criterion.tests_expected {
+        None => ran,
+        // The count of a run that proves nothing must not lower what a proof needs.
+        expected if receipt.by.proves() && !was_of_proof => expected.max(ran),
+        expected => expected,
+    };
     criterion.receipt = Some(receipt);
     // Judged without what came before: a run that proves nothing is no pass in a row either.
     let by_itself = standing(criterion, None);
@@ -284,7 +359,7 @@ pub fn record(criterion: &mut Criterion, mut receipt: Receipt) {
         receipt.passes = if is_pass { passes.saturating_add(1) } else { 0 };
     }
     let standing = standing(criterion, None);
-    criterion.verified = standing == Standing::Holds;
+    criterion.verified = standing == Standing::Holds && is_of_proof(criterion);
     if let Some(receipt) = criterion.receipt.as_mut().filter(|_| standing.is_a_failure()) {
         receipt.signature = sign(receipt, standing);
     }
@@ -313,7 +388,7 @@ pub fn take_baseline(state: &mut LoopState) {
     if state.baseline_pending && all_ran {
         state.baseline_pending = false;
         for criterion in &mut state.acceptance_criteria {
-            criterion.held_before = criterion.verified;
+            criterion.held_before = standing(criterion, None) == Standing::Holds;
         }
     }
 }

@@ -2,9 +2,10 @@
 //! wrong with it, and the end of what the first failing command printed.
 
 use crate::frozen;
-use crate::receipt::{self, Proof, Standing};
+use crate::receipt::{self, Proof, Receipt, Standing};
 use crate::reply::bounded;
 use crate::state::{Criterion, LoopState};
+use std::collections::BTreeSet;
 use std::fmt::Write;
 
 /// Criteria that are named one by one.
@@ -30,8 +31,8 @@ pub fn refusal(state: &LoopState, proof: Option<&Proof>) -> String {
     let open: Vec<(&Criterion, Standing)> = state
         .acceptance_criteria
         .iter()
+        .filter(|criterion| !proof.proves(criterion))
         .map(|criterion| (criterion, proof.standing(criterion)))
-        .filter(|(_, standing)| *standing != Standing::Holds)
         .collect();
     for (criterion, standing) in open.iter().take(MOST_NAMED) {
         let changed = proof.changed.get(&criterion.id).map_or(&[][..], Vec::as_slice);
@@ -45,6 +46,10 @@ pub fn refusal(state: &LoopState, proof: Option<&Proof>) -> String {
     }
     for line in changes(state) {
         let _ = writeln!(text, "{line}");
+    }
+    let environments = environments(state);
+    if !environments.is_empty() {
+        let _ = writeln!(text, "{environments}");
     }
     let failed = open.iter().find(|(_, standing)| *standing == Standing::Failed);
     text.push_str(&failed.map_or(String::new(), |(criterion, _)| tail(criterion)));
@@ -102,8 +107,50 @@ pub fn why(criterion: &Criterion, standing: Standing, changed: &[String]) -> Str
         Standing::Flaky => {
             "failed and passed on the same tree, so it must pass twice in a row".to_owned()
         }
-        Standing::Holds => "holds".to_owned(),
+        Standing::Holds if receipt::is_of_proof(criterion) => "holds".to_owned(),
+        Standing::Holds => {
+            "passed in `ralph verify`; the proof is made at the request for completion".to_owned()
+        }
     }
+}
+
+/// How the environment of a criterion's last run differed from the one at the start of the loop; empty
+/// if it did not.
+pub fn environment(criterion: &Criterion) -> String {
+    let Some(receipt) = &criterion.receipt else { return String::new() };
+    let mut text = String::new();
+    if !receipt.restored.is_empty() {
+        let names = names(&receipt.restored);
+        let _ = write!(text, "run with the recorded value of {names}, changed since the start");
+    }
+    if !receipt.differs.is_empty() {
+        let between = if text.is_empty() { "" } else { "; " };
+        let names = names(&receipt.differs);
+        let _ = write!(text, "{between}run with another value of {names} than at the start");
+    }
+    text
+}
+
+/// The same for all criteria, as a sentence; each variable is named once.
+pub fn environments(state: &LoopState) -> String {
+    let receipts = || state.acceptance_criteria.iter().filter_map(|one| one.receipt.as_ref());
+    let all = |which: fn(&Receipt) -> &Vec<String>| -> Vec<String> {
+        let names: BTreeSet<&String> = receipts().flat_map(which).collect();
+        names.into_iter().cloned().collect()
+    };
+    let (restored, differs) = (all(|one| &one.restored), all(|one| &one.differs));
+    let mut parts = Vec::new();
+    if !restored.is_empty() {
+        let names = names(&restored);
+        parts.push(format!(
+            "The environment changed since the start; the criteria ran with the recorded values of {names}."
+        ));
+    }
+    if !differs.is_empty() {
+        let names = names(&differs);
+        parts.push(format!("The criteria ran with other values than at the start of {names}."));
+    }
+    parts.join(" ")
 }
 
 /// The test files that were changed, for the refusal, the status and the ending.
@@ -187,7 +234,7 @@ fn names(names: &[String]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::receipt::{Receipt, Regression};
+    use crate::receipt::{By, Regression};
 
     fn criterion(id: &str, receipt: Option<Receipt>) -> Criterion {
         let mut criterion = Criterion {
@@ -197,7 +244,7 @@ mod tests {
         };
         if let Some(receipt) = receipt {
             let command = "cargo test".to_owned();
-            receipt::record(&mut criterion, Receipt { command, ..receipt });
+            receipt::record(&mut criterion, Receipt { command, by: By::Hook, ..receipt });
         }
         criterion
     }
@@ -342,7 +389,8 @@ mod tests {
             &[],
             "failed and passed on the same tree, so it must pass twice in a row",
         );
-        check_why(Standing::Holds, &[], "holds");
+        let no_proof = "passed in `ralph verify`; the proof is made at the request for completion";
+        check_why(Standing::Holds, &[], no_proof);
     }
 
     #[test]

@@ -113,7 +113,10 @@ pub fn achieved(state: &LoopState) -> String {
 fn unproven(criterion: &Criterion) -> String {
     match receipt::standing(criterion, None) {
         // It held when it was last run; nobody has asked since.
-        Standing::Holds => format!("{} held when it was last run", criterion.id),
+        Standing::Holds if receipt::is_of_proof(criterion) => {
+            format!("{} held when it was last run", criterion.id)
+        }
+        Standing::Holds => format!("{} passed in `ralph verify` only", criterion.id),
         standing => format!("{} {}", criterion.id, refusal::why(criterion, standing, &[])),
     }
 }
@@ -121,6 +124,10 @@ fn unproven(criterion: &Criterion) -> String {
 /// What a person must know who reads `complete`.
 pub fn warnings(state: &LoopState) -> String {
     let mut parts = refusal::changes(state);
+    let environments = refusal::environments(state);
+    if !environments.is_empty() {
+        parts.push(environments);
+    }
     let before: Vec<&str> = state
         .acceptance_criteria
         .iter()
@@ -328,7 +335,8 @@ mod tests {
         let with = |acceptance_criteria, task_graph| {
             achieved(&LoopState { acceptance_criteria, task_graph, ..LoopState::default() })
         };
-        let held = Some(receipt::Receipt { passed: true, ..receipt::Receipt::default() });
+        let by = receipt::By::Hook;
+        let held = Some(receipt::Receipt { passed: true, by, ..receipt::Receipt::default() });
         assert_eq!(with(vec![], vec![]), "");
         assert_eq!(with(vec![], vec![crate::state::Task::default()]), "0 of 1 task done.");
         assert_eq!(with(vec![criterion(true, None)], vec![]), "Proven: AC-1.");

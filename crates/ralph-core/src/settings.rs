@@ -180,7 +180,7 @@ impl Settings {
 
     /// How long a request for completion may run criteria. Never longer than the stop hook has.
     pub fn to_settle(&self) -> Duration {
-        Duration::from_secs(self.verify_seconds.unwrap_or(300).clamp(1, 570))
+        Duration::from_secs(self.verify_seconds.unwrap_or(570).clamp(1, 570))
     }
 
     /// How long `ralph verify` lets one command run.
@@ -367,7 +367,7 @@ mod tests {
             let set = Settings { verify_seconds, command_seconds, ..Settings::default() };
             [set.to_settle(), set.per_command()].map(|time| time.as_secs())
         };
-        assert_eq!(times(None, None), [300, 600]);
+        assert_eq!(times(None, None), [570, 600]);
         assert_eq!(times(Some(0), Some(0)), [1, 1]);
         assert_eq!(times(Some(9), Some(9)), [9, 9]);
         assert_eq!(times(Some(99_999), Some(99_999)), [570, 86_400]);

@@ -24,6 +24,7 @@ pub use words::{
 };
 pub use worker::Worker;
 
+use crate::environment::Environment;
 use crate::from_json::{FromJson, Members, Mistake, from_json};
 use crate::frozen::Frozen;
 use crate::progress::Progress;
@@ -95,6 +96,9 @@ pub struct LoopState {
     /// looked at.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub meaning_noted: Vec<String>,
+    /// The variables that decided what runs when the loop started.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub environment: Option<Environment>,
     /// True until the criteria were run once before the work, as `--baseline` asks.
     #[serde(skip_serializing_if = "is_false")]
     pub baseline_pending: bool,
@@ -203,6 +207,7 @@ impl Default for LoopState {
             frozen: None,
             changed_tests: Vec::new(),
             meaning_noted: Vec::new(),
+            environment: None,
             baseline_pending: false,
             checkpoint: None,
             task_graph: Vec::new(),

@@ -13,7 +13,7 @@ use crate::frozen;
 use crate::graph;
 use crate::progress::{self, Shown};
 use crate::ralplan;
-use crate::receipt::{Proof, Standing};
+use crate::receipt::Proof;
 use crate::refine::foreground;
 use crate::session::conversation::{self, Routed};
 use crate::state::{
@@ -337,7 +337,7 @@ fn completed(state: &mut LoopState, seen: &Seen) -> Option<(EndingKind, String)>
 /// True if every criterion is proven and is what a person agreed to; writes what each is worth.
 pub(crate) fn all_hold(state: &mut LoopState, proof: &Proof) -> bool {
     for criterion in &mut state.acceptance_criteria {
-        criterion.verified = proof.standing(criterion) == Standing::Holds;
+        criterion.verified = proof.proves(criterion);
     }
     let all_hold = state.acceptance_criteria.iter().all(|criterion| criterion.verified);
     all_hold && frozen::is_as_frozen(state)

@@ -15,7 +15,8 @@ use ralph_io::home::Home;
 use ralph_io::lifecycle::{self, Entry};
 use ralph_io::store::LoopFile;
 use ralph_io::{
-    checks, client, clock, digest, journal, meaning, programs, project_files, settings,
+    checks, client, clock, digest, environment, journal, meaning, programs, project_files,
+    settings, tree, tree_id,
 };
 use serde_json::Value;
 use std::path::{Path, PathBuf};
@@ -223,6 +224,12 @@ fn create(asked: &Asked<'_>, task: &str) -> Result<Begun> {
 /// Writes down what the checks after an edit compare with. Without it they compare with `HEAD`.
 pub(crate) fn note_start(file: &LoopFile, asked: &Asked<'_>) {
     let _ = checks::note_start(file.folder(), &asked.project_root);
+    // Outside of a repository a folder may hold anything, and a prompt does not wait for that. The first
+    // run of a criterion notes the tree where it was not noted here.
+    if tree::repository_root(&asked.project_root).is_none() {
+        return;
+    }
+    let _ = tree_id::note_begun(&file.folder().join("begun"), &asked.project_root);
 }
 
 fn note_problem(state: &mut LoopState, message: String) {
@@ -327,6 +334,10 @@ pub(crate) fn run(
     }
     state.via = via;
     state.client = client::process();
+    // A command of a shell has the shell's environment, which is not the client's.
+    if via.is_some() && state.environment.is_none() {
+        state.environment = Some(environment::record());
+    }
     state.turn = match prompt_id {
         "" => None,
         id => Some(Turn::new(id, now)),

@@ -18,7 +18,7 @@ const TO_ANSWER: Duration = Duration::from_secs(8);
 const BEFORE_A_TOOL: Duration = Duration::from_secs(4);
 
 /// Shorter than the stop hook's own timeout of ten minutes.
-const TO_PROVE: Duration = Duration::from_secs(590);
+pub const TO_PROVE: Duration = Duration::from_secs(590);
 
 const LONGEST_ANSWER: usize = 1 << 20;
 
@@ -43,15 +43,15 @@ pub fn answer(call: &Call) -> Result<Reply> {
     Ok(Reply::passed_on(answer))
 }
 
-/// Has the acceptance commands run whose receipts do not hold any more, and returns what the
+/// Has the acceptance commands run that no receipt proves or disproves, and returns what the
 /// criteria are worth now. The receipts are in the state then.
 ///
 /// # Errors
 /// When `ralph` is not there, fails or takes too long. Then nothing is proven.
-pub fn prove(file: &LoopFile) -> Result<Proof> {
+pub fn prove(file: &LoopFile, within: Duration) -> Result<Proof> {
     let state = file.path().to_str().context("the path of the state is not valid UTF-8")?;
     let finished =
-        usable(process::outlive(&ralph()?, &["settle", state], TO_PROVE, LONGEST_ANSWER)?)?;
+        usable(process::outlive(&ralph()?, &["settle", state], within, LONGEST_ANSWER)?)?;
     serde_json::from_slice(&finished.stdout).context("the answer of `ralph settle` cannot be read")
 }
 

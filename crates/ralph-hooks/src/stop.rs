@@ -167,7 +167,7 @@ fn gather(call: &Call, bound: &Bound, routed: Option<Routed>) -> (Seen, Option<V
 
 /// Has the checks run, which may take minutes and may change the tree.
 fn prove(bound: &Bound, root: &Path, seen: &mut Seen) {
-    let proof = neighbour::prove(&bound.file)
+    let proof = neighbour::prove(&bound.file, neighbour::TO_PROVE)
         .unwrap_or_else(|error| Proof { problem: format!("{error:#}"), ..Proof::default() });
     if proof.ran {
         seen.work_before_checks = Some(progress::print_of_work(&bound.state));

@@ -64,10 +64,12 @@ pub fn take(root: &Path, loop_id: &str, about: &str, now: Timestamp) -> Result<O
 }
 
 /// The id of the tree that a checkpoint would hold now; none if there is no repository. Its contents
-/// are stored, and no ref names them: git keeps them for two weeks, and a loop lasts hours.
+/// are stored, and no ref names them: git keeps them for two weeks, and a loop lasts hours. Filters
+/// that the repository may name do not run: a loop that starts runs nothing that nobody agreed to.
 pub fn tree_now(root: &Path) -> Result<Option<String>> {
     let Some(top) = tree::repository_root(root) else { return Ok(None) };
-    Ok(Some(Work::gather(&top, work::Objects::Kept)?.tree().to_owned()))
+    let work = Work::gather_with(&top, work::Objects::Kept, work::Filters::Off)?;
+    Ok(Some(work.tree().to_owned()))
 }
 
 /// Makes a commit of what was gathered and points the loop's next ref at it.

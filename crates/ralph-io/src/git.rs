@@ -6,12 +6,14 @@
 //! `git status`. Nothing is written beside what is asked for, and git's own words come with the error.
 
 use crate::process::{self, Finished};
+use crate::repository;
 use crate::scratch;
 use anyhow::{Result, bail};
 use std::ffi::OsStr;
 use std::fmt;
 use std::fs::File;
 use std::io::ErrorKind;
+use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -73,6 +75,28 @@ pub(crate) fn command(folder: &Path) -> Command {
     }
     command.stdin(Stdio::null());
     command
+}
+
+/// Switches the filters of files off, where the repository's own configuration may name some: for what
+/// asks only which files there are, or what stands in them as they are.
+pub(crate) fn without_filters(command: &mut Command, folder: &Path) {
+    if !repository::around(folder).is_some_and(|it| it.may_name_filters()) {
+        return;
+    }
+    // Only names are read; a `git config` starts nothing.
+    let mut asked = self::command(folder);
+    asked.args(["config", "--null", "--name-only", "--get-regexp", r"^filter\."]);
+    let listed = answer(&mut asked).map(|(_, listed)| listed).unwrap_or_default();
+    let names = listed.split(|byte| *byte == 0).filter(|name| !name.is_empty());
+    let mut count = 0;
+    for name in names {
+        let key = OsStr::from_bytes(name);
+        let value = if name.ends_with(b".required") { "false" } else { "" };
+        command.env(format!("GIT_CONFIG_KEY_{count}"), key);
+        command.env(format!("GIT_CONFIG_VALUE_{count}"), value);
+        count += 1;
+    }
+    command.env("GIT_CONFIG_COUNT", count.to_string());
 }
 
 /// Git would ask a partial clone's remote for an object that is missing, by a program that the

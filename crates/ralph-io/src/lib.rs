@@ -17,6 +17,7 @@ pub mod clock;
 pub mod command;
 pub mod crew;
 pub mod digest;
+pub mod environment;
 #[cfg(fuzzing)]
 pub mod fuzzing;
 mod git;

@@ -2,7 +2,8 @@
 
 use anyhow::{Context, Result};
 use ralph_core::programs;
-use std::os::unix::fs::PermissionsExt;
+use std::fs::Metadata;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 /// The path of the executable that runs.
@@ -68,6 +69,49 @@ pub fn cannot_start(command: &str, project_root: &Path) -> Option<String> {
 /// True for a file that someone may run.
 pub fn is_executable(path: &Path) -> bool {
     path.metadata().is_ok_and(|about| about.is_file() && about.permissions().mode() & 0o111 != 0)
+}
+
+/// The executable of a process, by what no name can lie about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Executable {
+    device: u64,
+    inode: u64,
+}
+
+impl Executable {
+    /// True if it is the one of this name beside the executable that runs.
+    pub fn is_beside_us(self, name: &str) -> bool {
+        let beside = running().ok().map(|running| running.with_file_name(name));
+        beside.and_then(|path| path.metadata().ok()).is_some_and(|about| self == of(&about))
+    }
+}
+
+fn of(about: &Metadata) -> Executable {
+    Executable { device: about.dev(), inode: about.ino() }
+}
+
+/// The executables of the process that started this one, of the one above it, and so on, at most so
+/// many; none where the system does not tell. A process that cannot be seen ends the list.
+pub fn parents(most: usize) -> Option<Vec<Executable>> {
+    if !Path::new("/proc/self/exe").exists() {
+        return None;
+    }
+    let mut pid = rustix::process::getppid().map_or(0, |pid| pid.as_raw_nonzero().get());
+    let mut found = Vec::new();
+    while found.len() < most {
+        let Ok(about) = std::fs::metadata(format!("/proc/{pid}/exe")) else { break };
+        found.push(of(&about));
+        let Some(above) = parent_of(pid) else { break };
+        pid = above;
+    }
+    Some(found)
+}
+
+fn parent_of(pid: i32) -> Option<i32> {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    // The second field is the command in parentheses and may hold anything, parentheses included.
+    let (_, rest) = stat.rsplit_once(')')?;
+    rest.split_whitespace().nth(1)?.parse().ok()
 }
 
 #[cfg(test)]

@@ -87,7 +87,7 @@ impl Repository {
     /// trusts yet. So a repository is not asked whose own configuration may name filters, which git
     /// runs at a `status`: they are the one thing that cannot be switched off without knowing it.
     pub fn ask(&self, arguments: &[&str], limit: Duration) -> Option<Vec<u8>> {
-        if ["config", "config.worktree"].iter().any(|file| self.may_name_filters(file)) {
+        if self.may_name_filters() {
             return None;
         }
         let mut command = git::command(&self.top);
@@ -97,7 +97,12 @@ impl Repository {
 }
 
 impl Repository {
-    fn may_name_filters(&self, file: &str) -> bool {
+    /// True where the repository's own configuration may name filters.
+    pub(crate) fn may_name_filters(&self) -> bool {
+        ["config", "config.worktree"].iter().any(|file| self.says_filter(file))
+    }
+
+    fn says_filter(&self, file: &str) -> bool {
         let is_there = |folder: &Path| folder.join(file).symlink_metadata().is_ok();
         match self.text(file) {
             Some(text) => {

@@ -50,10 +50,13 @@ pub fn begin(folder: &Path) -> Result<Option<Pending>> {
         .args(["-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null"])
         .args(["status", "--porcelain=v2", "-z", "--branch", "--no-ahead-behind"])
         .args(["--untracked-files=all", "--no-renames"]);
-    for variable in ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX"] {
+    for variable in
+        ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX", "GIT_CONFIG_PARAMETERS"]
+    {
         command.env_remove(variable);
     }
     git::never_fetches(&mut command);
+    git::without_filters(&mut command, &root);
     Ok(Some(Pending { root, status: process::start(&mut command)? }))
 }
 

@@ -6,6 +6,8 @@
 //! that tell it not to look (`assume-unchanged`, `skip-worktree`) and through an index that may be
 //! wrong about a file written in the same moment; and it would store every file it looks at.
 
+mod begun;
+mod behind;
 pub(crate) mod cache;
 mod compare;
 mod folder;
@@ -16,6 +18,7 @@ mod reader;
 #[cfg(test)]
 mod tests;
 
+pub use begun::{Begun, load as begun, note as note_begun};
 pub(crate) use compare::readable;
 
 use crate::tree;
@@ -35,6 +38,11 @@ pub struct Scope<'a> {
     pub ignore: &'a [String],
     /// A file that remembers digests between calls; without it every file is read.
     pub cache: Option<&'a Path>,
+    /// False if every file is to be read, whatever is remembered: a write through a mapping of memory
+    /// may leave a file's times as they were.
+    pub trusts_cache: bool,
+    /// What the tree had when the loop began; these files are listed whatever git leaves out now.
+    pub begun: Option<&'a Begun>,
 }
 
 /// What a work tree holds: each path with what kind of thing it is and the digest of its content.
@@ -98,11 +106,17 @@ pub fn listing(scope: &Scope<'_>) -> Result<Listing> {
 fn listing_with(scope: &Scope<'_>, margin: i64) -> Result<Listing> {
     let place = Place::of(scope.project_root)?;
     let mut names = names::gather(&place)?;
+    if let Some(begun) = scope.begun {
+        begun.add_to(&mut names);
+    }
     names.retain(|path| {
         let ours = progress::is_ours(&String::from_utf8_lossy(path));
         !ours && !scope.ignore.iter().any(|pattern| globs::ignores(pattern.as_bytes(), path))
     });
-    let remembered = cache::load(scope.cache, &place.root);
+    let remembered = match scope.trusts_cache {
+        true => cache::load(scope.cache, &place.root),
+        false => cache::Remembered::default(),
+    };
     let read = read::all(&place.root, &names, &remembered)
         .with_context(|| format!("could not read `{}`", place.root.display()))?;
     let settled_before = read.began.saturating_sub(margin);

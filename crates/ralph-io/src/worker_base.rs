@@ -97,6 +97,7 @@ fn gather(top: &Path, from_head: bool) -> Result<Result<Base, NoBase>> {
 
 fn uncommitted(top: &Path) -> Result<Vec<String>> {
     let mut command = git::command(top);
+    git::without_filters(&mut command, top);
     command.args(["status", "--porcelain=v1", "-z", "--no-renames", "--untracked-files=all"]);
     // What is changed within a submodule is in no work tree of the repository around it.
     let printed = git::output(command.arg("--ignore-submodules=dirty"))?;

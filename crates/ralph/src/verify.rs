@@ -5,6 +5,7 @@
 //! run that is cut keeps what it has found out. What the receipts are worth is decided in
 //! `ralph_core::receipt`, and nowhere here.
 
+pub(crate) mod asked;
 mod round;
 mod trees;
 mod watcher;
@@ -14,9 +15,10 @@ pub(crate) use watcher::{Silent, Watcher};
 
 use anyhow::{Context, Result, bail};
 use ralph_core::frozen;
-use ralph_core::receipt::{Proof, Standing, standing, take_baseline};
+use ralph_core::receipt::{By, Proof, Standing, is_of_proof, standing, take_baseline};
 use ralph_core::settings::Settings;
 use ralph_core::state::{Criterion, LoopState};
+use ralph_io::environment::Surroundings;
 use ralph_io::lock;
 use ralph_io::store::LoopFile;
 use ralph_io::{clock, meaning, programs, receipts, test_files};
@@ -43,6 +45,10 @@ pub(crate) struct Order<'a> {
     pub(crate) which: Which,
     /// One after another, or side by side.
     pub(crate) pace: Pace,
+    /// Who runs them.
+    pub(crate) by: By,
+    /// How the environment differs from the recorded one.
+    pub(crate) surroundings: Surroundings,
     /// How long all of them may take together; none means that only each command has its limit.
     pub(crate) within: Option<Duration>,
 }
@@ -52,8 +58,8 @@ pub(crate) struct Order<'a> {
 pub(crate) enum Which {
     /// Each that was named.
     Named,
-    /// Those whose receipt is missing or stale.
-    WithoutReceipt,
+    /// Those that no receipt proves or disproves on the tree as it is.
+    WithoutProof,
 }
 
 /// How several commands are run.
@@ -141,6 +147,8 @@ struct Work<'a> {
     ralph: PathBuf,
     /// Where what the commands print is kept.
     outputs: PathBuf,
+    by: By,
+    surroundings: Surroundings,
     ran: bool,
     problem: String,
 }
@@ -161,8 +169,21 @@ impl<'a> Work<'a> {
         let trees = Trees::look(&root, order.file.folder(), ignore)?;
         let ralph = programs::running()?;
         let outputs = receipts::outputs(order.file.folder())?;
-        let (file, ran, problem) = (order.file, false, String::new());
-        Ok(Work { file, state, settings, root, trees, deadline, ralph, outputs, ran, problem })
+        let (by, surroundings) = (order.by, order.surroundings.clone());
+        Ok(Work {
+            file: order.file,
+            state,
+            settings,
+            root,
+            trees,
+            deadline,
+            ralph,
+            outputs,
+            by,
+            surroundings,
+            ran: false,
+            problem: String::new(),
+        })
     }
 
     /// The criteria to be run in this round.
@@ -170,9 +191,14 @@ impl<'a> Work<'a> {
         if round > 0 {
             self.trees.look_again()?;
         }
+        let runs_all =
+            round == 0 && order.which == Which::WithoutProof && self.trees.rules_changed();
         let named = |one: &&Criterion| order.ids.is_empty() || order.ids.contains(&one.id);
         let is_due = |one: &&Criterion| {
-            (round == 0 && order.which == Which::Named) || self.standing(one).wants_a_run()
+            (round == 0 && order.which == Which::Named)
+                || runs_all
+                || self.standing(one).wants_a_run()
+                || (order.which == Which::WithoutProof && !is_of_proof(one))
         };
         Ok(self.state.acceptance_criteria.iter().filter(named).filter(is_due).cloned().collect())
     }
@@ -193,12 +219,15 @@ impl<'a> Work<'a> {
     }
 
     fn finish(mut self) -> Result<Outcome> {
-        self.trees.look_again()?;
+        // What decides is read from the disk: a remembered digest can be older than a file that was
+        // written through a mapping of memory.
+        self.trees.read_again()?;
         let (ran, problem) = (self.ran, self.problem.clone());
         let proof = Proof { ran, problem, ..proof(&self.trees, &self.state) };
         meaning::note(&mut self.state);
         let criteria = &self.state.acceptance_criteria;
         let all_hold = criteria.iter().all(|one| proof.standing(one) == Standing::Holds);
+        let may_prove = |one: &Criterion| proof.proves(one) || self.state.ending.is_some();
         let green = (all_hold && !criteria.is_empty())
             .then(|| self.trees.checkpoint(&self.state))
             .flatten();
@@ -206,7 +235,8 @@ impl<'a> Work<'a> {
         let updated = self.file.update(|state| {
             meaning::note(state);
             for criterion in &mut state.acceptance_criteria {
-                criterion.verified = proof.standing(criterion) == Standing::Holds;
+                let holds = proof.standing(criterion) == Standing::Holds;
+                criterion.verified = holds && may_prove(criterion);
             }
             state.checkpoint = green.or_else(|| state.checkpoint.take());
             state.changed_tests = changed_tests;

@@ -10,6 +10,7 @@ fn pass() -> Receipt {
         tests_run: Some(12),
         tree_before: "t".to_owned(),
         tree_after: "t".to_owned(),
+        by: By::Hook,
         ..Receipt::default()
     }
 }
@@ -164,6 +165,57 @@ fn verified_is_what_the_receipt_says_and_not_what_was_written_there() {
     assert!(!by_hand.verified);
     record(&mut by_hand, Receipt { tree_after: "u".into(), tree_before: "u".into(), ..pass() });
     assert!(by_hand.verified);
+}
+
+/// A run in an environment that the model may have chosen.
+fn helps(receipt: Receipt) -> Receipt {
+    Receipt { by: By::Command, ..receipt }
+}
+
+#[track_caller]
+fn check_proves(runs: &[Receipt], expected: bool) {
+    let mut criterion = criterion();
+    runs.iter().for_each(|run| record(&mut criterion, run.clone()));
+    let trees = [("AC-1".to_owned(), "t".to_owned())].into();
+    let proof = Proof { trees, ..Proof::default() };
+    assert_eq!(proof.proves(&criterion), expected, "{:?}", criterion.receipt);
+    assert_eq!(criterion.verified, expected);
+}
+
+#[test]
+fn only_a_run_of_our_own_proves_and_a_help_neither_makes_nor_unmakes_it() {
+    check_proves(&[helps(pass())], false);
+    check_proves(&[helps(pass()), helps(pass())], false);
+    check_proves(&[helps(pass()), pass()], true);
+    check_proves(&[Receipt { by: By::Driver, ..pass() }], true);
+    check_proves(&[pass(), helps(pass())], true);
+    check_proves(&[pass(), helps(fail())], false);
+    // A pass of the model's is none that counts in a row.
+    check_proves(&[fail(), helps(pass()), pass()], false);
+    check_proves(&[fail(), helps(pass()), pass(), pass()], true);
+    check_proves(&[fail(), pass(), helps(pass())], false);
+}
+
+#[test]
+fn the_count_of_a_help_does_not_lower_what_a_proof_needs() {
+    let mut criterion = criterion();
+    record(&mut criterion, helps(Receipt { tests_run: Some(1), ..pass() }));
+    record(&mut criterion, pass());
+    assert_eq!(criterion.tests_expected, Some(12));
+    record(&mut criterion, Receipt { tests_run: Some(13), ..pass() });
+    assert_eq!(criterion.tests_expected, Some(12), "the first of our own stays");
+}
+
+#[test]
+fn who_ran_it_survives_storage_and_an_unknown_word_proves_nothing() {
+    for by in [By::Command, By::Hook, By::Driver] {
+        let receipt = Receipt { by, ..pass() };
+        let text = serde_json::to_string(&receipt).unwrap();
+        assert_eq!(serde_json::from_str::<Receipt>(&text).unwrap(), receipt);
+    }
+    let of = |word: &str| serde_json::from_value(serde_json::json!({"by": word}));
+    let unknown: Receipt = of("somebody").unwrap();
+    assert!(!unknown.by.proves());
 }
 
 #[track_caller]

@@ -53,6 +53,7 @@ fn stop(state: &mut LoopState, second: i64, tree: &str, passed: Option<bool>) ->
             criterion.receipt = Some(Receipt {
                 command: criterion.verification_command.clone(),
                 passed,
+                by: crate::receipt::By::Hook,
                 exit_code: Some(i32::from(!passed)),
                 tree_before: tree.to_owned(),
                 tree_after: tree.to_owned(),

@@ -3,7 +3,7 @@
 //! The router reads files, and its answer comes here as a few words. What ends a session is decided in one
 //! place, for a conversation and for a program that drives the session: [`ends`].
 
-use crate::receipt::{Proof, Standing};
+use crate::receipt::Proof;
 use crate::refusal;
 use crate::reply::{REASON_LIMIT, bounded};
 use crate::state::{
@@ -102,7 +102,7 @@ fn open_criteria(state: &LoopState, proof: &Proof) -> String {
         let standing = proof.standing(criterion);
         let changed = proof.changed.get(&criterion.id).map_or(&[][..], Vec::as_slice);
         let why = || refusal::why(criterion, standing, changed);
-        (standing != Standing::Holds).then(|| {
+        (!proof.proves(criterion)).then(|| {
             let command = bounded(&criterion.verification_command, 80);
             format!("{} {} (`{command}`)", criterion.id, why())
         })

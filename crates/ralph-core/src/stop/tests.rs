@@ -166,7 +166,8 @@ fn proven(receipt: Receipt) -> LoopState {
     };
     let tree = || "t".to_owned();
     let command = "cargo test".to_owned();
-    let receipt = Receipt { command, tree_before: tree(), tree_after: tree(), ..receipt };
+    let by = receipt::By::Hook;
+    let receipt = Receipt { command, tree_before: tree(), tree_after: tree(), by, ..receipt };
     receipt::record(&mut criterion, receipt);
     LoopState { acceptance_criteria: vec![criterion], ..loop_state("implementation 3/5") }
 }
@@ -331,7 +332,7 @@ fn a_refusal_is_told_and_counts_as_an_iteration() {
     let mut state = proven(Receipt::default());
     let decision = super::decide(&mut state, &request_on("t"));
     assert!(decision.says.starts_with("Completion was requested and is refused"));
-    assert!(decision.says.ends_with("Ralph looks at the receipts and not at the word."));
+    assert!(decision.says.ends_with("Ralph then runs them itself, and only that is proof."));
     assert_eq!(state.iteration, 4);
 }
 

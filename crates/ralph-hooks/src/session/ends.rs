@@ -35,7 +35,7 @@ pub fn ends(home: &Home, file: &LoopFile, step: &Step, after: &Snapshot) -> Resu
     let Some(loaded) = file.read()? else { anyhow::bail!("the loop of the session is gone") };
     let wants = loaded.state.is_running() && conversation::wants_proof(&loaded.state, &routed);
     let proof = wants.then(|| {
-        neighbour::prove(file)
+        neighbour::prove(file, neighbour::TO_PROVE)
             .unwrap_or_else(|error| Proof { problem: format!("{error:#}"), ..Proof::default() })
     });
     let now = clock::now();

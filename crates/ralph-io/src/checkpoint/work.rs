@@ -29,12 +29,22 @@ pub(crate) enum Objects {
     Dropped,
 }
 
+/// Whether the filters of files are run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Filters {
+    /// As git does: a checkpoint must be restored to the same files.
+    Run,
+    /// None that the repository may name: nobody has asked for anything but a look.
+    Off,
+}
+
 /// The index, and the id of the tree that it makes.
 #[derive(Debug)]
 pub(crate) struct Work {
     root: PathBuf,
     scratch: Scratch,
     environment: Vec<(&'static str, OsString)>,
+    filters: Filters,
     tree: String,
     is_whole: bool,
 }
@@ -51,7 +61,12 @@ pub(crate) enum Maker {
 impl Work {
     /// Puts everything into the index that a commit of all work would hold.
     pub(crate) fn gather(root: &Path, objects: Objects) -> Result<Work> {
-        let mut work = Work::copy(root, objects)?;
+        Work::gather_with(root, objects, Filters::Run)
+    }
+
+    /// As [`Work::gather`], with or without the filters of the repository.
+    pub(crate) fn gather_with(root: &Path, objects: Objects, filters: Filters) -> Result<Work> {
+        let mut work = Work::copy_with(root, objects, filters)?;
         work.is_whole = work.add_all()?;
         work.tree = git::line(work.command().args(["write-tree", "--missing-ok"]))?;
         Ok(work)
@@ -59,6 +74,10 @@ impl Work {
 
     /// The user's index as it is, but for the bits that tell git not to look at a file.
     pub(crate) fn copy(root: &Path, objects: Objects) -> Result<Work> {
+        Work::copy_with(root, objects, Filters::Run)
+    }
+
+    fn copy_with(root: &Path, objects: Objects, filters: Filters) -> Result<Work> {
         let scratch = Scratch::new()?;
         let mut asked = git::command(root);
         let asked =
@@ -76,7 +95,7 @@ impl Work {
         }
         copy_index(&git_dir.join("index"), &scratch.path("index"))?;
         let (root, tree) = (root.to_owned(), String::new());
-        let work = Work { root, scratch, environment, tree, is_whole: true };
+        let work = Work { root, scratch, environment, filters, tree, is_whole: true };
         work.look_everywhere()?;
         Ok(work)
     }
@@ -98,6 +117,9 @@ impl Work {
     pub(crate) fn command(&self) -> Command {
         let mut command = git::command(&self.root);
         command.envs(self.environment.iter().map(|(name, value)| (name, value)));
+        if self.filters == Filters::Off {
+            git::without_filters(&mut command, &self.root);
+        }
         command
     }
 

@@ -41,14 +41,14 @@ impl Names {
         self.spans.retain(|(start, end)| is_kept(&bytes[*start..*end]));
     }
 
-    fn push(&mut self, folder: &[u8], name: &[u8]) {
+    pub(super) fn push(&mut self, folder: &[u8], name: &[u8]) {
         let start = self.bytes.len();
         self.bytes.extend_from_slice(folder);
         self.bytes.extend_from_slice(name);
         self.spans.push((start, self.bytes.len()));
     }
 
-    fn sort(&mut self) {
+    pub(super) fn sort(&mut self) {
         let bytes = &self.bytes;
         // Git prints sorted runs, which this kind of sort takes as they are.
         self.spans.sort_by(|a, b| bytes[a.0..a.1].cmp(&bytes[b.0..b.1]));

@@ -49,7 +49,7 @@ pub(super) fn all(top: &Path, names: &Names, remembered: &Remembered) -> Result<
     let blocks: Vec<Mutex<&mut [Option<Found>]>> =
         found.chunks_mut(AT_ONCE).map(Mutex::new).collect();
     let work = || -> Result<()> {
-        let mut reader = Reader::new(Folders::new(top).map_err(std::io::Error::from)?);
+        let mut reader = Reader::new(top, Folders::new(top).map_err(std::io::Error::from)?);
         loop {
             let number = next.fetch_add(1, Ordering::Relaxed);
             let Some(block) = blocks.get(number) else { return Ok(()) };

@@ -1,6 +1,7 @@
 //! Reads what stands at one path, without ever waiting for anyone: a pipe is never opened.
 
 use super::Kind;
+use super::behind;
 use super::cache::{Entry, Stamp};
 use super::folder::Folders;
 use super::read::Found;
@@ -8,18 +9,22 @@ use rustix::fd::{BorrowedFd, OwnedFd};
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, Stat};
 use rustix::io::Errno;
 use sha2::{Digest, Sha256};
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
 
 const BUFFER: usize = 128 * 1024;
 
 /// What one thread needs to read files.
-pub(super) struct Reader {
+pub(super) struct Reader<'a> {
+    top: &'a Path,
     folders: Folders,
     buffer: Vec<u8>,
 }
 
-impl Reader {
-    pub(super) fn new(folders: Folders) -> Reader {
-        Reader { folders, buffer: vec![0; BUFFER] }
+impl<'a> Reader<'a> {
+    pub(super) fn new(top: &'a Path, folders: Folders) -> Reader<'a> {
+        Reader { top, folders, buffer: vec![0; BUFFER] }
     }
 
     /// What stands at the path; none if nothing does, or a folder. A file that is as it was
@@ -45,7 +50,11 @@ impl Reader {
                 }
             }
             FileType::Symlink => match rustix::fs::readlinkat(folder, name, Vec::new()) {
-                Ok(target) => Some(only(Kind::Link, target.as_bytes())),
+                Ok(target) => {
+                    let behind = behind::digest(self.top, &self.top.join(OsStr::from_bytes(path)));
+                    let behind = behind.as_ref().map_or(&[][..], |digest| &digest[..]);
+                    Some(only(Kind::Link, &[target.as_bytes(), behind].concat()))
+                }
                 Err(error) => unreachable_file(error, Some(&about)),
             },
             FileType::Directory => None,

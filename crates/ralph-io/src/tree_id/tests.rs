@@ -6,7 +6,14 @@ use std::os::unix::ffi::OsStringExt;
 use std::process::Command;
 
 fn listed(root: &Path) -> Listing {
-    listing(&Scope { project_root: root, ignore: &[], cache: None }).unwrap()
+    listing(&Scope {
+        project_root: root,
+        ignore: &[],
+        cache: None,
+        trusts_cache: true,
+        begun: None,
+    })
+    .unwrap()
 }
 
 fn id(at: &Sandbox) -> String {
@@ -127,7 +134,7 @@ fn names_of_any_bytes_are_read_and_shown_readably() {
 }
 
 #[test]
-fn a_link_to_a_folder_is_not_followed() {
+fn a_link_to_a_folder_is_one_path_and_what_is_behind_it_counts() {
     let at = Sandbox::new();
     let outside = Sandbox::folder();
     outside.write("a.rs", "fn a() {}\n");
@@ -136,7 +143,7 @@ fn a_link_to_a_folder_is_not_followed() {
         r.link("src", outside.root().to_str().unwrap());
     });
     assert_eq!(paths(&listed(&at.root())), [".gitignore", "src", "tracked"]);
-    check(&at, "an edit behind the link", false, |_| outside.write("a.rs", "x"));
+    check(&at, "an edit behind the link", true, |_| outside.write("a.rs", "x"));
     // The same with a link that is ignored, which git does not name.
     at.write(".gitignore", "*.ignored\nsrc\n");
     check(&at, "an edit behind an ignored link", false, |_| outside.write("a.rs", "y"));
@@ -250,7 +257,13 @@ fn a_project_that_the_repository_around_it_ignores_is_listed() {
 fn a_broken_repository_is_an_error_with_gits_words() {
     let at = Sandbox::new();
     std::fs::write(at.path(".git/index"), "nonsense").unwrap();
-    let scope = Scope { project_root: &at.root(), ignore: &[], cache: None };
+    let scope = Scope {
+        project_root: &at.root(),
+        ignore: &[],
+        cache: None,
+        trusts_cache: true,
+        begun: None,
+    };
     let error = format!("{:#}", listing(&scope).unwrap_err());
     assert!(error.contains("`git ls-files` failed") && error.contains("index"), "{error}");
 }
@@ -261,7 +274,13 @@ fn what_the_settings_leave_out_is_no_part_of_it() {
     at.write("deep/coverage/x", "1");
     at.write("report.xml", "1");
     let ignore = ["coverage/".to_owned(), "/report.xml".to_owned()];
-    let scope = Scope { project_root: &at.root(), ignore: &ignore, cache: None };
+    let scope = Scope {
+        project_root: &at.root(),
+        ignore: &ignore,
+        cache: None,
+        trusts_cache: true,
+        begun: None,
+    };
     assert_eq!(paths(&listing(&scope).unwrap()), [".gitignore", "src/a.rs", "tracked"]);
 }
 
@@ -325,7 +344,13 @@ impl Cached {
 
     fn id(&self, margin: i64) -> String {
         let (root, file) = (self.at.root(), self.file());
-        let scope = Scope { project_root: &root, ignore: &[], cache: Some(&file) };
+        let scope = Scope {
+            project_root: &root,
+            ignore: &[],
+            cache: Some(&file),
+            trusts_cache: true,
+            begun: None,
+        };
         listing_with(&scope, margin).unwrap().id()
     }
 

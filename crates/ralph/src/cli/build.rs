@@ -11,19 +11,21 @@ use super::screen;
 use super::which::{self, Found, Wanted, Which};
 use crate::driver::{self, Came, Outcome, Round};
 use crate::parallel::run as parallel;
-use crate::verify::{self, Order, Pace, Silent};
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use ralph_core::build::{self, Next};
 use ralph_core::permission::Need;
 use ralph_core::say;
 use ralph_core::state::{EndingKind, LoopState, PauseCause};
-use ralph_hooks::begin;
+use ralph_hooks::{begin, neighbour};
 use ralph_io::interrupts::Interrupts;
 use ralph_io::lifecycle;
 use ralph_io::store::{Loaded, LoopFile};
-use ralph_io::{chance, client, clock, lock, outside};
+use ralph_io::{chance, client, clock, environment, lock, outside};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+
+/// Longer than any run of criteria that has no limit of its own.
+const A_DAY: Duration = Duration::from_secs(24 * 3600);
 
 /// How many rounds, and how the client is called.
 #[derive(Debug, clap::Args)]
@@ -127,6 +129,7 @@ pub(super) fn take_up(
         if state.started_at.is_none() {
             begin::freeze(state, &here.root, here.now);
         }
+        environment::take(state);
         change(state);
         state.clone()
     });
@@ -236,17 +239,13 @@ impl<'a> Builder<'a> {
 
     /// Runs the criteria that are due; true if that ends the loop.
     fn settle(&self) -> Result<bool> {
-        let order = Order {
-            file: &self.file,
-            ids: &[],
-            which: verify::Which::WithoutReceipt,
-            pace: Pace::Together,
-            within: None,
-        };
-        let outcome = verify::run(&order, &Silent)?;
+        // In a process of its own, which can have the environment that was recorded.
+        let proof = neighbour::prove(&self.file, A_DAY)?;
+        if proof.trees.is_empty() && !proof.problem.is_empty() {
+            bail!("could not run the criteria: {}", proof.problem);
+        }
         let now = clock::now();
-        let settled =
-            self.file.update(|state| (build::settle(state, &outcome.proof, now), state.clone()));
+        let settled = self.file.update(|state| (build::settle(state, &proof, now), state.clone()));
         let (is_settled, state) = settled.map_err(bad_state)?.context("the loop is gone")?;
         if !is_settled {
             return Ok(false);

@@ -1,14 +1,14 @@
 //! `ralph settle`: what `ralph-stop-hook` asks its neighbour when completion is requested.
 //!
-//! Not for people: it runs the criteria whose receipt is missing or stale and prints what all of
-//! them are worth. Its standard input is the life of the hook that asked: when that ends, however
+//! Not for people: it runs the criteria that no receipt proves or disproves and prints what all of
+//! them are worth. A driver of ours asks in the same way. Its standard input is the life of the hook that asked: when that ends, however
 //! it does, nothing goes on here.
 
-use super::exit::Exit;
+use super::exit::{Exit, refused};
 use super::screen;
-use crate::verify::{self, Order, Pace, Silent, Which};
+use crate::verify::{self, Order, Pace, Silent, Which, asked};
 use anyhow::{Context, Result};
-use ralph_core::receipt::Proof;
+use ralph_core::receipt::{By, Proof};
 use ralph_core::settings::Settings;
 use ralph_io::store::LoopFile;
 use ralph_io::{command, given};
@@ -19,25 +19,39 @@ use std::path::PathBuf;
 pub(super) struct Args {
     /// Its state file
     state: PathBuf,
+    /// The variables that were given their recorded values
+    #[arg(long, hide = true)]
+    restored: Option<String>,
 }
 
 pub(super) fn run(args: &Args) -> Result<Exit> {
+    let Some(by) = asked::by() else {
+        let why = "`ralph settle` answers Ralph's own stop hook; `ralph verify` runs the criteria";
+        return Err(refused(Exit::No, why));
+    };
+    // Nothing is proven where it fails, and the refusal says why.
+    let proof = prove(args, by)
+        .unwrap_or_else(|error| Proof { problem: format!("{error:#}"), ..Proof::default() });
+    screen::print(&serde_json::to_string(&proof)?)?;
+    Ok(Exit::Done)
+}
+
+fn prove(args: &Args, by: By) -> Result<Proof> {
+    let file = LoopFile::at(&args.state);
+    // It may start this program again, which must find standard input as it was.
+    let surroundings = asked::prepare(&file, by, args.restored.as_deref())?;
     given::end_with_input();
     let _ = command::adopt_orphans();
-    let file = LoopFile::at(&args.state);
     let state = file.read()?.context("the loop is gone")?.state;
     let order = Order {
         file: &file,
         ids: &[],
-        which: Which::WithoutReceipt,
-        pace: Pace::Together,
-        within: Some(Settings::of(&state).to_settle()),
+        which: Which::WithoutProof,
+        // One after another, so that each is run once: what fails in company is run again.
+        pace: Pace::InTurn,
+        by,
+        surroundings,
+        within: (by == By::Hook).then(|| Settings::of(&state).to_settle()),
     };
-    let proof = match verify::run(&order, &Silent) {
-        Ok(outcome) => outcome.proof,
-        // Nothing is proven then, and the refusal says why.
-        Err(error) => Proof { problem: format!("{error:#}"), ..Proof::default() },
-    };
-    screen::print(&serde_json::to_string(&proof)?)?;
-    Ok(Exit::Done)
+    Ok(verify::run(&order, &Silent)?.proof)
 }

@@ -5,12 +5,13 @@ use super::here::Here;
 use super::note::note_seen;
 use super::screen::{self, Colour, visible, visible_lines};
 use super::which::{self, Found, Wanted, Which};
-use crate::verify::{self, Order, Outcome, Pace, Watcher};
+use crate::verify::{self, Order, Outcome, Pace, Watcher, asked};
 use anyhow::Result;
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
-use ralph_core::receipt::Standing;
+use ralph_core::receipt::{By, Standing};
 use ralph_core::refusal;
 use ralph_core::state::{Criterion, LoopState};
+use ralph_io::environment::{self, Surroundings};
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -29,6 +30,12 @@ pub(crate) struct Args {
     /// Print one JSON document at the end
     #[arg(long)]
     json: bool,
+    /// For a driver of ours, which asks for proof
+    #[arg(long, hide = true)]
+    for_driver: bool,
+    /// The variables that were given their recorded values
+    #[arg(long, hide = true)]
+    restored: Option<String>,
     #[command(flatten)]
     which: Which,
 }
@@ -43,8 +50,9 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
         return Err(refused(Exit::No, message));
     }
     let pace = if args.parallel { Pace::Together } else { Pace::InTurn };
+    let asks = asks(&found, args)?;
     let watcher = Shown::new(&found.state);
-    let outcome = carry_out(&here, &found, &args.ids, pace, &watcher)?;
+    let outcome = carry_out(&here, &found, &asks, &args.ids, pace, &watcher)?;
     drop(watcher);
     let holds = report(found.file.folder(), &outcome, args)?;
     Ok(if holds { Exit::Done } else { Exit::No })
@@ -61,7 +69,8 @@ fn meant(here: &Here, which: &Which) -> Result<Found> {
 /// Runs all criteria of a loop before its work, in a person's own terminal.
 pub(super) fn baseline(here: &Here, found: &Found) -> Result<()> {
     let watcher = Shown::new(&found.state);
-    let outcome = carry_out(here, found, &[], Pace::InTurn, &watcher)?;
+    let asks = asks_by_command(found);
+    let outcome = carry_out(here, found, &asks, &[], Pace::InTurn, &watcher)?;
     drop(watcher);
     let held = outcome.state.acceptance_criteria.iter().filter(|one| one.held_before);
     for criterion in held {
@@ -73,15 +82,43 @@ pub(super) fn baseline(here: &Here, found: &Found) -> Result<()> {
     Ok(())
 }
 
+/// Who asks, and in what environment.
+type Asks = (By, Surroundings);
+
+fn asks(found: &Found, args: &Args) -> Result<Asks> {
+    if !args.for_driver {
+        return Ok(asks_by_command(found));
+    }
+    if asked::by() != Some(By::Driver) {
+        return Err(refused(Exit::No, "`--for-driver` is for Ralph's own drivers; leave it out"));
+    }
+    Ok((By::Driver, asked::prepare(&found.file, By::Driver, args.restored.as_deref())?))
+}
+
+/// A help for who types it, in whatever environment.
+fn asks_by_command(found: &Found) -> Asks {
+    let differs = environment::differences(&found.state);
+    (By::Command, Surroundings { restored: Vec::new(), differs })
+}
+
 fn carry_out(
     here: &Here,
     found: &Found,
+    (by, surroundings): &Asks,
     ids: &[String],
     pace: Pace,
     watcher: &dyn Watcher,
 ) -> Result<Outcome> {
     let _ = ralph_io::command::adopt_orphans();
-    let order = Order { file: &found.file, ids, which: verify::Which::Named, pace, within: None };
+    let order = Order {
+        file: &found.file,
+        ids,
+        which: verify::Which::Named,
+        pace,
+        by: *by,
+        surroundings: surroundings.clone(),
+        within: None,
+    };
     let outcome = verify::run(&order, watcher)?;
     let named = outcome.named(ids);
     let holding = named.iter().filter(|(_, standing)| *standing == Standing::Holds).count();
@@ -102,7 +139,7 @@ fn report(folder: &Path, outcome: &Outcome, args: &Args) -> Result<bool> {
             .iter()
             .map(|(one, standing)| {
                 json!({"id": one.id, "description": one.description, "state": standing.as_str(),
-                    "verified": *standing == Standing::Holds, "receipt": one.receipt,
+                    "verified": outcome.proof.proves(one), "receipt": one.receipt,
                     "held_before": one.held_before, "meaning_changed": one.meaning_changed})
             })
             .collect();
@@ -128,6 +165,11 @@ fn report(folder: &Path, outcome: &Outcome, args: &Args) -> Result<bool> {
     }
     for line in refusal::changes(&outcome.state) {
         text.push_str(&visible(&line));
+        text.push('\n');
+    }
+    let environments = refusal::environments(&outcome.state);
+    if !environments.is_empty() {
+        text.push_str(&visible(&environments));
         text.push('\n');
     }
     let (holding, all) = (named.len() - open.len(), named.len());

@@ -117,7 +117,12 @@ impl Round<'_, '_> {
     fn keep(&mut self, criterion: &Criterion, measured: Measured) -> Result<()> {
         let work = &mut *self.work;
         work.trees.remember(&criterion.paths)?;
-        let mut receipt = receipt_of(criterion, measured, &work.trees.id_for(&criterion.paths));
+        let mut receipt = Receipt {
+            by: work.by,
+            restored: work.surroundings.restored.clone(),
+            differs: work.surroundings.differs.clone(),
+            ..receipt_of(criterion, measured, &work.trees.id_for(&criterion.paths))
+        };
         let mut judged = criterion.clone();
         meaning::after_run(&work.root, &work.state, &mut judged, &mut receipt);
         receipt::record(&mut judged, receipt);

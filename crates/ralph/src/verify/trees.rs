@@ -4,11 +4,17 @@
 use anyhow::Result;
 use ralph_core::receipt::Regression;
 use ralph_core::state::{Green, LoopState};
-use ralph_io::tree_id::{self, Listing, Scope};
+use ralph_io::tree_id::{self, Begun, Listing, Scope};
 use ralph_io::{checkpoint, clock, receipts};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+
+/// Where the files of the beginning are noted, in the loop's folder.
+const BEGUN: &str = "begun";
+
+/// The cache of some ten thousand files: so many are read in less than half a second.
+const SMALL_CACHE: u64 = 1 << 20;
 
 /// Files that are named of a change.
 const NAMED: usize = 20;
@@ -24,6 +30,7 @@ pub(super) struct Trees {
     root: PathBuf,
     folder: PathBuf,
     ignore: Vec<String>,
+    begun: Option<Begun>,
     now: Listing,
 }
 
@@ -31,19 +38,54 @@ impl Trees {
     /// Looks at the tree, and makes a place where it can be remembered.
     pub(super) fn look(root: &Path, loop_folder: &Path, ignore: Vec<String>) -> Result<Trees> {
         receipts::trees(loop_folder)?;
-        Trees::only_look(root, loop_folder, ignore)
+        // As a rule it was noted when the loop started.
+        tree_id::note_begun(&loop_folder.join(BEGUN), root)?;
+        Trees::at(root, loop_folder, ignore, false)
     }
 
     /// Looks at the tree and makes no folder: the loop may be put away at the same time.
     pub(super) fn only_look(root: &Path, loop_folder: &Path, ignore: Vec<String>) -> Result<Trees> {
+        let cache = loop_folder.join("trees/cache");
+        let is_small = cache.metadata().is_ok_and(|about| about.len() < SMALL_CACHE);
+        Trees::at(root, loop_folder, ignore, !is_small)
+    }
+
+    fn at(root: &Path, loop_folder: &Path, ignore: Vec<String>, trusts: bool) -> Result<Trees> {
         let folder = loop_folder.join("trees");
-        let now = listing(root, &folder, &ignore)?;
-        Ok(Trees { root: root.to_owned(), folder, ignore, now })
+        let begun = tree_id::begun(&loop_folder.join(BEGUN));
+        let now = Listing::default();
+        let mut trees = Trees { root: root.to_owned(), folder, ignore, begun, now };
+        trees.now = trees.listing(trusts)?;
+        Ok(trees)
+    }
+
+    /// True if git leaves out other files than when the loop began: then a receipt may rest on files
+    /// that the tree id does not tell.
+    pub(super) fn rules_changed(&self) -> bool {
+        let changed = |begun: &Begun| begun.rules_changed(&self.root, &self.now).unwrap_or(true);
+        self.begun.as_ref().is_none_or(changed)
+    }
+
+    /// Reads every file again, whatever is remembered.
+    pub(super) fn read_again(&mut self) -> Result<()> {
+        self.now = self.listing(false)?;
+        Ok(())
+    }
+
+    fn listing(&self, trusts_cache: bool) -> Result<Listing> {
+        let cache = self.folder.join("cache");
+        tree_id::listing(&Scope {
+            project_root: &self.root,
+            ignore: &self.ignore,
+            cache: Some(&cache),
+            trusts_cache,
+            begun: self.begun.as_ref(),
+        })
     }
 
     /// Looks at it again; returns how it was before.
     pub(super) fn look_again(&mut self) -> Result<Listing> {
-        let now = listing(&self.root, &self.folder, &self.ignore)?;
+        let now = self.listing(true)?;
         Ok(std::mem::replace(&mut self.now, now))
     }
 
@@ -121,11 +163,6 @@ impl Trees {
             .collect();
         receipts::forget_trees(&self.folder, &named);
     }
-}
-
-fn listing(root: &Path, folder: &Path, ignore: &[String]) -> Result<Listing> {
-    let cache = folder.join("cache");
-    tree_id::listing(&Scope { project_root: root, ignore, cache: Some(&cache) })
 }
 
 /// The part of a tree that a criterion depends on. Paths that match nothing would never change:

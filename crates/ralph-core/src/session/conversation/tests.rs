@@ -107,6 +107,7 @@ fn what_is_done_is_complete_by_its_receipts_and_awaits_feedback_where_they_are_r
     green.acceptance_criteria[0].receipt = Some(Receipt {
         command: "cargo test".to_owned(),
         passed: true,
+        by: crate::receipt::By::Hook,
         tree_before: "t".to_owned(),
         tree_after: "t".to_owned(),
         ..Receipt::default()

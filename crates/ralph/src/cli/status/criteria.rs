@@ -54,10 +54,15 @@ fn notes(one: &Looked, criterion: &Criterion, standing: Standing) -> Vec<String>
         Standing::Stale => vec![why.strip_prefix("is stale: ").unwrap_or(&why).to_owned()],
         Standing::Failed => vec![failure(criterion, &why)],
         Standing::Holds => {
-            tests.map(|n| format!("{n} {} ran", one_or_many(n))).into_iter().collect()
+            let ran = tests.map(|n| format!("{n} {} ran", one_or_many(n)));
+            ran.into_iter().chain((!one.is_proven(criterion)).then_some(why)).collect()
         }
         _ => vec![why],
     };
+    let environment = refusal::environment(criterion);
+    if !environment.is_empty() {
+        notes.push(environment);
+    }
     if criterion.held_before {
         notes.push("held already before the work".to_owned());
     }

@@ -60,7 +60,7 @@ impl Looked {
     pub(super) fn is_proven(&self, criterion: &Criterion) -> bool {
         match self.state.ending {
             Some(_) => criterion.verified,
-            None => self.standing(criterion) == Standing::Holds,
+            None => receipt::is_of_proof(criterion) && self.standing(criterion) == Standing::Holds,
         }
     }
 

@@ -9,10 +9,10 @@ use crate::cli::which::Found;
 use anyhow::Result;
 use ralph_core::arguments::{self, Options, Request};
 use ralph_core::session::id::SessionId;
-use ralph_core::state::StartedBy;
+use ralph_core::state::{LoopState, StartedBy};
 use ralph_hooks::begin::{Asked, Begun};
 use ralph_hooks::session;
-use ralph_io::client;
+use ralph_io::{client, environment};
 
 /// Agents that may be called, where nothing is said.
 const CALLS: u32 = 200;
@@ -41,7 +41,11 @@ pub(super) fn begin(here: &Here, id: &SessionId, args: &Args) -> Result<Found> {
     };
     let found = Found::of(here, &state.loop_id)?;
     let us = client::this_process();
-    found.file.update(|state| state.client = Some(us)).map_err(bad_state)?;
+    let mine = |state: &mut LoopState| {
+        environment::take(state);
+        state.client = Some(us.clone());
+    };
+    found.file.update(mine).map_err(bad_state)?;
     let why = "a person started it in a terminal";
     note(here, &found.file, &found.state, ("session run", how), why);
     Ok(found)

@@ -100,7 +100,7 @@ fn proof(plan: &Plan<'_>, interrupts: &Interrupts, state: &LoopState) -> Result<
     let watch = Watch::begin(&[])?;
     let mut crew = Crew::new()?;
     let ralph = std::env::current_exe().context("could not find this executable")?;
-    crew.start("criteria", &ralph, &["verify", "--loop", &state.loop_id], b"")?;
+    crew.start("criteria", &ralph, &["verify", "--for-driver", "--loop", &state.loop_id], b"")?;
     screen.add("criteria", "criteria", "");
     let mut ends = false;
     while !crew.is_empty() {

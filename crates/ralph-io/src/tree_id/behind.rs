@@ -1,0 +1,111 @@
+//! What stands behind a link that leads out of the tree: it is as much a part of what a command sees as
+//! any file, and nothing else would tell that it changed.
+//!
+//! Bounded, since such a link can lead to a whole disk: of a folder the first two thousand files in the
+//! order of their names, and of all content 64 MiB; beyond that size and time stand for content. Links
+//! found there are not followed, and what is neither file nor folder is never opened.
+
+use sha2::{Digest, Sha256};
+use std::fs::{File, Metadata};
+use std::io::Read;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::path::Path;
+
+const MOST_FILES: usize = 2_000;
+
+const MOST_BYTES: u64 = 64 << 20;
+
+/// Folders of the system whose files change by being looked at.
+const NEVER: [&str; 3] = ["/proc", "/sys", "/dev"];
+
+/// The digest of what the link at `link` leads to; none where that is a part of the tree at `top`, holds
+/// the tree, is not there, or cannot be read.
+pub(super) fn digest(top: &Path, link: &Path) -> Option<[u8; 32]> {
+    let target = link.canonicalize().ok()?;
+    let about = target.metadata().ok()?;
+    if NEVER.iter().any(|never| target.starts_with(never)) || top.starts_with(&target) {
+        return None;
+    }
+    // The files of a folder in the tree are listed by themselves.
+    if target.starts_with(top) && !about.is_file() {
+        return None;
+    }
+    let mut walk = Walk { hash: Sha256::new(), files: MOST_FILES, bytes: MOST_BYTES };
+    walk.add(&target, &about);
+    Some(walk.hash.finalize().into())
+}
+
+struct Walk {
+    hash: Sha256,
+    files: usize,
+    bytes: u64,
+}
+
+impl Walk {
+    fn add(&mut self, path: &Path, about: &Metadata) {
+        if self.files == 0 {
+            return;
+        }
+        self.files -= 1;
+        if about.is_dir() {
+            self.add_folder(path);
+        } else if about.is_file() {
+            self.add_file(path, about);
+        } else if about.is_symlink() {
+            let target = std::fs::read_link(path).unwrap_or_default();
+            self.put(b"link", target.as_os_str().as_bytes());
+        } else {
+            self.put(b"other", b"");
+        }
+    }
+
+    fn add_folder(&mut self, path: &Path) {
+        let Ok(entries) = std::fs::read_dir(path) else { return self.put(b"closed", b"") };
+        let mut names: Vec<_> = entries.flatten().map(|entry| entry.file_name()).collect();
+        names.sort_unstable();
+        for name in names.iter().filter(|name| *name != ".git") {
+            let path = path.join(name);
+            let Ok(about) = path.symlink_metadata() else { continue };
+            self.put(b"name", name.as_bytes());
+            self.add(&path, &about);
+        }
+        self.put(b"end", b"");
+    }
+
+    fn add_file(&mut self, path: &Path, about: &Metadata) {
+        self.put(b"mode", &[u8::from(about.mode() & 0o100 != 0)]);
+        if about.len() > self.bytes || self.add_content(path, about.len()).is_none() {
+            for number in [about.len(), about.mtime() as u64, about.mtime_nsec() as u64] {
+                self.put(b"seen", &number.to_le_bytes());
+            }
+        }
+    }
+
+    fn add_content(&mut self, path: &Path, length: u64) -> Option<()> {
+        // It may have become a pipe since it was looked at.
+        let flags = rustix::fs::OFlags::NONBLOCK | rustix::fs::OFlags::NOFOLLOW;
+        let mut options = File::options();
+        let file = options.read(true).custom_flags(flags.bits() as i32).open(path).ok()?;
+        let mut content = Sha256::new();
+        let mut file = file.take(length);
+        let mut piece = [0; 16 * 1024];
+        loop {
+            match file.read(&mut piece).ok()? {
+                0 => break,
+                read => content.update(&piece[..read]),
+            }
+        }
+        self.bytes = self.bytes.saturating_sub(length);
+        let content: [u8; 32] = content.finalize().into();
+        self.put(b"file", &content);
+        Some(())
+    }
+
+    /// Each part with its length, so that no two files read alike.
+    fn put(&mut self, what: &[u8], part: &[u8]) {
+        self.hash.update(what);
+        self.hash.update((part.len() as u64).to_le_bytes());
+        self.hash.update(part);
+    }
+}
