@@ -143,7 +143,7 @@ fn what_an_agent_is_told_to_mark_it_may_mark() {
         seen.files.insert(format!("tasks/{id}.md"), Some("x".to_owned()));
     }
     let add = Change::Add { iteration: 1, tasks: vec!["task-1".to_owned(), "task-2".to_owned()] };
-    let seen = apply(&seen, &[add], now()).unwrap();
+    let seen = apply(&seen, &[add], now().into()).unwrap();
     let before = seen.text(Place::Progress).unwrap().to_owned();
     let marked = |line: &str, mark: Status| {
         assert!(before.contains(&format!("[ ] {line}")), "{before}");

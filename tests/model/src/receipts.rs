@@ -275,7 +275,7 @@ impl Model for Receipts {
                 let other = COMMANDS.iter().find(|one| **one != criterion.verification_command)?;
                 criterion.verification_command = (*other).to_owned();
             }
-            Happens::Accept => drop(receipt::accept_count(criterion)),
+            Happens::Accept => drop(receipt::accept(criterion)),
             Happens::Run(outcome) => {
                 let receipt = outcome.receipt(&criterion.verification_command, state.tree);
                 receipt::record(criterion, receipt);

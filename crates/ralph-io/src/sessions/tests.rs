@@ -29,7 +29,7 @@ fn laid_out(at: &Sandbox) -> Sessions {
     assert!(sessions.begin(&id(), "Build a door").unwrap());
     at.write(&format!("project/{AT}/plan.md"), "Goal: a door\n");
     at.write(&format!("project/{AT}/progress.md"), &progress::new(&["plan-brainstorm"]));
-    let metadata = SessionMetadata::first(&id(), State::Planning, 1, now());
+    let metadata = SessionMetadata::first(&id(), State::Planning, 1, now().into());
     at.write(&format!("project/{AT}/metadata.yaml"), &metadata);
     sessions
 }
@@ -39,8 +39,8 @@ fn changes(seen: &Snapshot) -> Result<(Snapshot, ())> {
     let heard = seen.signals.iter().map(|signal| signal.name.clone()).collect();
     let enter = Change::Enter { state: State::Batching, iteration: 1, wave: Some(2) };
     let row = Change::Row { iteration: 1, status: "Executing" };
-    let after =
-        apply(seen, &[row, enter, Change::Heard(heard)], now()).map_err(anyhow::Error::msg)?;
+    let after = apply(seen, &[row, enter, Change::Heard(heard)], now().into())
+        .map_err(anyhow::Error::msg)?;
     Ok((after, ()))
 }
 
@@ -161,7 +161,7 @@ fn nothing_is_read_or_written_outside_of_the_project() {
     symlink(at.path("secret"), at.path(&format!("project/{AT}/iterations"))).unwrap();
     let begins = |seen: &Snapshot| {
         let begin = Change::Begin { iteration: 2, feedbacks: Vec::new() };
-        Ok((apply(seen, &[begin], now()).map_err(anyhow::Error::msg)?, ()))
+        Ok((apply(seen, &[begin], now().into()).map_err(anyhow::Error::msg)?, ()))
     };
     let why = sessions.update(&id(), begins).unwrap_err().to_string();
     assert!(why.contains("is no folder"), "{why}");
