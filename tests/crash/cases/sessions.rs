@@ -170,7 +170,7 @@ fn planned() -> World {
     let planning = ["plan-init", "plan-brainstorm", "plan-research", "plan-breakdown"];
     world.write(&path("progress.md"), &progress::new(&planning).replace("[ ] plan-", "[x] plan-"));
     let id = SessionId::parse(ID).unwrap();
-    let now = "2026-01-31T12:00:00Z".parse().unwrap();
+    let now = "2026-01-31T12:00:00Z".parse::<jiff::Timestamp>().unwrap().into();
     world.write(&path("metadata.yaml"), &SessionMetadata::first(&id, State::Planning, 1, now));
     for task in ["task-1", "task-2"] {
         let text = format!(
