@@ -4,18 +4,34 @@ use crate::world::World;
 use serde_json::{Value, json};
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
+use std::process::{Child, Command, Stdio};
 
 /// A process id that is not in use, or not by a process of that start time.
 fn gone() -> Value {
     json!({"pid": 4_000_000, "started": "1"})
 }
 
-/// This very test, which runs.
-fn alive() -> Value {
-    let pid = std::process::id();
-    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
-    let started = stat.rsplit_once(')').unwrap().1.split_whitespace().nth(19).unwrap();
-    json!({"pid": pid, "started": started})
+/// A process that plays a client that runs, until the test drops its input.
+struct Running(Child);
+
+impl Running {
+    fn start() -> Running {
+        Running(Command::new("cat").stdin(Stdio::piped()).spawn().unwrap())
+    }
+
+    fn as_client(&self) -> Value {
+        let pid = self.0.id();
+        let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
+        let started = stat.rsplit_once(')').unwrap().1.split_whitespace().nth(19).unwrap();
+        json!({"pid": pid, "started": started})
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        drop(self.0.stdin.take());
+        let _ = self.0.wait();
+    }
 }
 
 fn at_three(client: Value) -> World {
@@ -53,8 +69,9 @@ fn a_loop_whose_client_is_gone_is_freed_where_it_was() {
 
 #[test]
 fn a_loop_whose_client_runs_is_left_alone() {
+    let running = Running::start();
     for (client, why) in [
-        (alive(), "its client is still running: end that first"),
+        (running.as_client(), "its client is still running: end that first"),
         (Value::Null, "it is not known whether its client still runs: see that it does not"),
     ] {
         let world = at_three(client);

@@ -94,7 +94,11 @@ impl Scene {
         match self.act.who {
             Who::Client => drop(command.args(self.world.via)),
             Who::Model => {}
-            Who::Person => drop(command.env_remove("CLAUDE_CODE_SESSION_ID")),
+            Who::Person => {
+                for variable in ["CLAUDE_CODE_SESSION_ID", "CLAUDE_PID", "CLAUDECODE"] {
+                    command.env_remove(variable);
+                }
+            }
         }
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().unwrap();

@@ -43,7 +43,9 @@ impl Caller {
     pub(crate) fn terminal(what: &str, world: &World, words: &[&str]) -> Caller {
         let mut command = Command::new(executable("ralph"));
         command.args(words).env_clear().envs(&world.env).current_dir(&world.cwd);
-        command.env_remove("CLAUDE_CODE_SESSION_ID");
+        for variable in ["CLAUDE_CODE_SESSION_ID", "CLAUDE_PID", "CLAUDECODE"] {
+            command.env_remove(variable);
+        }
         Caller { what: what.to_owned(), name: "ralph", command, payload: Vec::new() }
     }
 

@@ -66,7 +66,9 @@ fn held_command(world: &World, arguments: &[&str], n: usize) -> Held {
     let mut command = Command::new(&words[0]);
     command.args(&words[1..]).arg(executable("ralph")).args(arguments);
     command.env_clear().envs(&world.env).current_dir(&world.cwd);
-    command.env_remove("CLAUDE_CODE_SESSION_ID");
+    for variable in ["CLAUDE_CODE_SESSION_ID", "CLAUDE_PID", "CLAUDECODE"] {
+        command.env_remove(variable);
+    }
     Held::start(command, "")
 }
 

@@ -311,13 +311,13 @@ impl Many {
         hooks.iter().map(|(name, event)| self.system_calls(&foreign, name, event)).collect()
     }
 
-    /// A tool call of one loop does not look at the others.
+    /// A tool call of one loop does not look at the others. Through a pipe the hook looks at all its ancestors.
     fn check_bound_hook(&self) {
         let of =
             |at: usize| self.system_calls(&self.sessions[at], "ralph-pre-tool-use", "PreToolUse");
         let calls = of(0);
         assert_eq!(of(self.sessions.len() - 1), calls);
-        assert!(calls.is_none_or(|calls| calls < 200), "{calls:?}");
+        assert!(calls.is_none_or(|calls| calls < 600), "{calls:?}");
     }
 
     fn system_calls(

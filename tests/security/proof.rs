@@ -214,7 +214,10 @@ fn shell(world: &World, line: &str) -> Said {
     let mut command = Command::new("bash");
     command.args(["-c", line]).env_clear().envs(&world.env).current_dir(world.project());
     command.env("R", executable("ralph")).env("H", executable("ralph-stop-hook"));
-    command.env("S", world.state_path()).env("D", folder);
+    if world.has_entry() {
+        command.env("S", world.state_path());
+    }
+    command.env("D", folder);
     let output = command.stdin(Stdio::null()).output().unwrap();
     let text = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();
     Said { success: output.status.success(), text }

@@ -299,7 +299,10 @@ impl Scene {
             [UNPRIVILEGED, &[executable("ralph"), "cancel", "--session", "session-1"]].concat();
         let mut command = Command::new(words[0]);
         command.args(&words[1..]).env_clear().envs(&self.world.env).current_dir(&self.world.cwd);
-        let output = command.env_remove("CLAUDE_CODE_SESSION_ID").output().unwrap();
+        for variable in ["CLAUDE_CODE_SESSION_ID", "CLAUDE_PID", "CLAUDECODE"] {
+            command.env_remove(variable);
+        }
+        let output = command.output().unwrap();
         String::from_utf8([output.stdout, output.stderr].concat()).unwrap()
     }
 }

@@ -16,14 +16,33 @@ use std::ffi::OsString;
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::thread;
 use std::time::Duration;
+
+/// A process that does nothing, and ends with this one.
+struct Client(std::process::Child);
+
+impl Client {
+    fn start() -> std::io::Result<Client> {
+        let mut command = Command::new("cat");
+        command.stdin(Stdio::piped()).stdout(Stdio::null());
+        command.spawn().map(Client)
+    }
+}
+
+impl Drop for Client {
+    fn drop(&mut self) {
+        let _ = (self.0.kill(), self.0.wait());
+    }
+}
 
 /// One client on one machine.
 pub(crate) struct World<'a> {
     pub(crate) implementation: &'a Implementation,
     folder: tempfile::TempDir,
+    /// The process that plays the client. This one plays the person beside it.
+    client: Client,
     path: OsString,
     /// What the client calls the session.
     pub(crate) session: String,
@@ -50,6 +69,7 @@ impl<'a> World<'a> {
         }
         let mut world = World {
             implementation,
+            client: Client::start().context("could not start `cat`")?,
             folder,
             path: OsString::new(),
             session: "session-1".to_owned(),
@@ -239,7 +259,7 @@ impl<'a> World<'a> {
         command.env("HOME", self.root().join("home")).env("TMPDIR", self.root().join("tmp"));
         command.env("PATH", &self.path).env("CLAUDE_PROJECT_DIR", self.project());
         command.env("CLAUDE_CODE_SESSION_ID", &self.session).env("CLAUDECODE", "1");
-        command.env("CLAUDE_PID", std::process::id().to_string());
+        command.env("CLAUDE_PID", self.client.0.id().to_string());
         command.env("AI_AGENT", "claude-code_2-1-328_agent").env("CLAUDE_CODE_ENTRYPOINT", "cli");
         for (name, value) in &self.implementation.env {
             command.env(name, self.filled(value));

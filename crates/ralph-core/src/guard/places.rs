@@ -61,6 +61,8 @@ pub(super) enum Place {
     PluginHooks,
     Executable,
     Skill,
+    /// The client's record of a conversation: a row in it can look like an interruption by the user.
+    Transcript,
     Session,
     /// A patch that nobody can read before it is applied, and that may change any of these.
     Patched,
@@ -101,6 +103,7 @@ pub(super) fn refusal(place: Place) -> String {
         Place::HookSettings | Place::PluginHooks => "the registration of hooks",
         Place::Executable => "an installed executable of Ralph",
         Place::Skill => "one of Ralph's skills",
+        Place::Transcript => "the client's record of a conversation",
         Place::Session => "the folder of a session",
         Place::Patched => "places that nobody can see beforehand",
     };
@@ -144,6 +147,9 @@ impl Places {
         }
         if self.is_skill(&path) {
             return Some(Place::Skill);
+        }
+        if self.is_transcript(&path) {
+            return Some(Place::Transcript);
         }
         self.sessions.iter().any(|place| is_under(&path, place)).then_some(Place::Session)
     }
@@ -271,6 +277,12 @@ impl Places {
             return Some(Place::Session);
         }
         let settings = [".claude/settings", "managed-settings.json"];
+        let is_record = |place: &str| {
+            text.contains(&format!("{place}/projects/")) && text.contains(".jsonl")
+        };
+        if self.config_dirs.iter().any(|place| is_record(place)) || is_record(".claude") {
+            return Some(Place::Transcript);
+        }
         let custom =
             self.config_dirs.iter().any(|place| text.contains(&format!("{place}/settings")));
         (custom || settings.iter().any(|name| text.contains(name))).then_some(Place::HookSettings)
@@ -297,6 +309,14 @@ impl Places {
             true => Some(Place::Executable),
             false => skill().then_some(Place::Skill),
         }
+    }
+
+    fn is_transcript(&self, path: &[String]) -> bool {
+        let is_record = path.last().is_some_and(|last| {
+            last.ends_with(".jsonl") || last.ends_with([STAR, UNKNOWN]) && !last.contains(".md")
+        });
+        let below = |at: usize| path[at] == "projects" && self.is_client_folder(&path[..at]);
+        is_record && (1..path.len().saturating_sub(1)).any(below)
     }
 
     /// Where the path leads by the links that are known.

@@ -35,6 +35,23 @@ fn a_place_is_named_by_its_path_or_by_its_way_from_home_or_by_its_variable() {
 }
 
 #[test]
+fn the_record_of_a_conversation_is_protected_and_what_stands_beside_it_is_not() {
+    let record = Some(Place::Transcript);
+    for (path, expected) in [
+        ("/etc/client/projects/-home-u-app/0b1c.jsonl", record),
+        ("/etc/client/projects/-home-u-app/0b1c/subagents/agent-1.jsonl", record),
+        ("/home/u/.claude/projects/x/0b1c.jsonl", record),
+        ("/etc/client/projects/x/memory/MEMORY.md", None),
+        ("/work/projects/x/data.jsonl", None),
+        ("data.jsonl", None),
+    ] {
+        assert_eq!(places().protected(path, "/work/app"), expected, "{path}");
+    }
+    check(&places(), "open('/etc/client/projects/x/0b1c.jsonl', 'a')", record);
+    check(&places(), "open('/etc/client/projects/x/memory/MEMORY.md', 'a')", None);
+}
+
+#[test]
 fn a_single_word_or_a_place_that_is_not_known_names_nothing() {
     check(&places(), "print('ralph, settings and the client')", None);
     let short = Places { ralph_home: "/home/u/ralph".into(), ..places() };

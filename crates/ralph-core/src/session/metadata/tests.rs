@@ -25,7 +25,7 @@ fn a_new_document_is_valid_and_says_where_the_session_is() {
         standing: Some(Standing::InProgress),
     };
     assert_eq!(metadata, expected);
-    assert!(text.contains("created_at: 2026-01-31T12:00:00Z\n"), "{text}");
+    assert!(text.contains("created_at: 2026-01-31T12:00:00+00:00\n"), "{text}");
     let text = IterationMetadata::first(2, now().into());
     let (metadata, found) = IterationMetadata::parse(&text, 2);
     assert_eq!((metadata.completed_at, found), (None, vec![]));
@@ -67,7 +67,7 @@ fn check(old: &str, new: &str, expected: &str) {
 fn what_has_to_be_there_is_missed_with_its_line() {
     check("version: 1\n", "", "metadata.yaml: `version` is missing");
     check("session_id: 260131-120000\n", "", "`session_id` is missing");
-    check("created_at: 2026-01-31T12:00:00Z", "created_at:", "yaml:3: `created_at` has no value");
+    check("created_at: 2026-01-31T12:00:00+00:00", "created_at:", "yaml:3: `created_at` has no value");
     check("updated_at", "updated", "`updated_at` is missing");
     check("iteration: 1", "iteration: 0", "metadata.yaml:6: `iteration: 0` is no number from 1 on");
     check("  total: 0", "  total: many", "`tasks.total: many`");
@@ -98,7 +98,7 @@ fn the_times_of_an_iteration_are_noted_once() {
             .unwrap();
     assert_eq!(once, twice);
     let (metadata, _) = IterationMetadata::parse(&once, 2);
-    assert_eq!(metadata.completed_at.as_deref(), Some("2026-01-31T12:00:00Z"));
+    assert_eq!(metadata.completed_at.as_deref(), Some("2026-01-31T12:00:00+00:00"));
     assert_eq!(metadata.planning_completed_at, metadata.completed_at);
     assert_eq!(IterationMetadata::parse(&once, 3).1.len(), 1);
 }
