@@ -225,7 +225,7 @@ fn who_comes_back_after_the_end_reads_how_it_went() {
         "\n\n[LOOP]  ended  0/25\n",
         "\n  ended       cancelled",
         "\n  lasted      ",
-        "\n  achieved    Proven: AC-1. Not proven: AC-2 failed (exit code 1).\n",
+        "\n  achieved    Not proven: AC-1 passed in `ralph verify` only; AC-2 failed (exit\n",
         "\n  next        `ralph explain --loop [LOOP]` tells the last",
         "\n    AC-2  failed  it is right  `test -f right`\n",
     ] {

@@ -667,12 +667,17 @@ fn a_loop_that_can_be_resumed_is_told_by_its_session() {
 #[test]
 fn a_loop_whose_client_runs_is_no_orphan() {
     let world = installed();
-    let stat = fs::read_to_string("/proc/self/stat").unwrap();
+    // The client is another process than the one that asks: what is below the client is the model's.
+    let mut running =
+        std::process::Command::new("cat").stdin(std::process::Stdio::piped()).spawn().unwrap();
+    let stat = fs::read_to_string(format!("/proc/{}/stat", running.id())).unwrap();
     let started = stat.rsplit_once(')').unwrap().1.split_whitespace().nth(19).unwrap();
-    let client = json!({"pid": std::process::id(), "started": started});
+    let client = json!({"pid": running.id(), "started": started});
     change_state(&world, "loop-1", |state| state["client"] = client);
     world.ralph(&["doctor", "--fix"]).exit(0).says("ok    orphans: ").does_not_say("fixed");
     assert_eq!(phase(&world, "loop-1"), "implementation");
+    drop(running.stdin.take());
+    running.wait().unwrap();
 }
 
 #[test]

@@ -4,7 +4,7 @@
 
 use jiff::{SignedDuration, Timestamp};
 use ralph_core::graph::{self, Lease, Which};
-use ralph_core::receipt::{self, Proof, Receipt};
+use ralph_core::receipt::{self, By, Proof, Receipt};
 use ralph_core::state::{
     Criterion, EndingKind, Green, LoopError, LoopState, Mode, Phase, Task, TaskStatus,
 };
@@ -241,6 +241,7 @@ impl Story {
             };
             let receipt = Receipt {
                 command: criterion.verification_command.clone(),
+                by: By::Hook,
                 passed,
                 exit_code: Some(if passed { 0 } else { 1 }),
                 tests_run: (at == 0).then_some(38 + u64::from(self.tree) * 3),

@@ -65,10 +65,11 @@ pub fn is_from(of: &Client, drives: bool) -> bool {
     speaker::is_from_client(&line, &of, input, by_socket)
 }
 
-/// The process of the line that this one has started.
-fn child_of(line: &Line, parent: &Client) -> Option<Client> {
-    let at = line.processes.iter().position(|one| one.pid == parent.pid)?;
-    let child = line.processes.get(at.checked_sub(1)?)?;
+/// The client that this driver has started: the first process below it that is none of Ralph's own.
+fn child_of(line: &Line, driver: &Client) -> Option<Client> {
+    let at = line.processes.iter().position(|one| one.pid == driver.pid)?;
+    let mut below = line.processes[..at].iter().rev();
+    let child = below.find(|one| !executable(one.pid).ends_with(COMMAND_LINE))?;
     Some(Client { pid: child.pid, started: child.started.to_string() })
 }
 

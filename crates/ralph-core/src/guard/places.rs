@@ -277,9 +277,8 @@ impl Places {
             return Some(Place::Session);
         }
         let settings = [".claude/settings", "managed-settings.json"];
-        let is_record = |place: &str| {
-            text.contains(&format!("{place}/projects/")) && text.contains(".jsonl")
-        };
+        let is_record =
+            |place: &str| text.contains(&format!("{place}/projects/")) && text.contains(".jsonl");
         if self.config_dirs.iter().any(|place| is_record(place)) || is_record(".claude") {
             return Some(Place::Transcript);
         }

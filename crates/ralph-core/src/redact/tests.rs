@@ -111,3 +111,16 @@ fn a_token_is_found_wherever_a_long_line_is_cut() {
     let out = String::from_utf8(out).unwrap();
     assert_eq!(out, text.replace(&token, "[redacted]"));
 }
+
+#[test]
+fn what_holds_no_secret_comes_out_as_it_went_in_whatever_the_pieces() {
+    let text = "0123456789abcde\n".repeat(40_000);
+    for size in [1_000, 4_096, 65_536, 131_072, 200_003] {
+        let mut redactor = Redactor::new([("GITHUB_TOKEN", &b"ghp_dummy_5"[..])]);
+        let mut out = Vec::new();
+        text.as_bytes().chunks(size).for_each(|piece| redactor.feed(piece, &mut out));
+        redactor.finish(&mut out);
+        let differs = out.iter().zip(text.as_bytes()).position(|(one, other)| one != other);
+        assert_eq!((differs, out.len()), (None, text.len()), "pieces of {size}");
+    }
+}

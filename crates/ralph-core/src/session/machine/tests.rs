@@ -348,7 +348,9 @@ fn what_failed_too_often_waits_for_a_person() {
     assert_eq!(step.state, State::Complete);
     assert!(session.text("plan.iteration-1.md").contains("a door"));
     assert!(
-        session.text("iterations/1/metadata.yaml").contains("completed_at: 2026-01-31T12:00:00+00:00")
+        session
+            .text("iterations/1/metadata.yaml")
+            .contains("completed_at: 2026-01-31T12:00:00+00:00")
     );
     assert!(session.text("progress.md").contains("| 1 | Complete | 1/3 | N/A |"));
     let output = output(&session.seen, &step);

@@ -67,7 +67,11 @@ fn check(old: &str, new: &str, expected: &str) {
 fn what_has_to_be_there_is_missed_with_its_line() {
     check("version: 1\n", "", "metadata.yaml: `version` is missing");
     check("session_id: 260131-120000\n", "", "`session_id` is missing");
-    check("created_at: 2026-01-31T12:00:00+00:00", "created_at:", "yaml:3: `created_at` has no value");
+    check(
+        "created_at: 2026-01-31T12:00:00+00:00",
+        "created_at:",
+        "yaml:3: `created_at` has no value",
+    );
     check("updated_at", "updated", "`updated_at` is missing");
     check("iteration: 1", "iteration: 0", "metadata.yaml:6: `iteration: 0` is no number from 1 on");
     check("  total: 0", "  total: many", "`tasks.total: many`");
