@@ -617,12 +617,20 @@ fn a_pause_and_a_stop_hold_at_once_also_where_no_agent_is_told_anything() {
     assert_eq!(count(&world, "UPDATE_METADATA"), 1);
 }
 
+/// A person steers while the tasks are laid down.
+fn steer_in_the_breakdown(world: &World) {
+    wait_for("the breakdown", || world.path("home/breaking").exists());
+    world.ralph(&["session", "signal", "steer", "use oak"]).done();
+    open(world, "told");
+}
+
 #[test]
 fn what_is_said_again_for_an_agent_that_failed_does_not_end_a_pause() {
     let changes = "executes() { mark $task started; test $n = 1 && { await go; exit 1; }; report $(attempt) ''; mark $task review; }\n\
-        breaks_down() { ralph session signal --id $id steer 'use oak' >/dev/null; cp \"$HOME\"/tasks/* ${path}tasks/; mark plan-breakdown done; }";
+        breaks_down() { touch \"$HOME/breaking\"; await told; cp \"$HOME\"/tasks/* ${path}tasks/; mark plan-breakdown done; }";
     let world = world(&[("task-1", "")], changes);
     let child = begin(&world, TASK);
+    steer_in_the_breakdown(&world);
     let is_told = |n| {
         called(&world, "EXECUTE-task-1", n)
             && call(&world, "EXECUTE-task-1", n).contains("SIGNAL: STEER: use oak")
@@ -643,9 +651,10 @@ fn what_is_said_again_for_an_agent_that_failed_does_not_end_a_pause() {
 #[test]
 fn what_was_told_to_an_agent_that_is_killed_is_told_again() {
     let changes = "executes() { mark $task started; test $n = 1 && { touch \"$HOME/at\"; exec sleep 600; }; report $(attempt) ''; mark $task review; }\n\
-        breaks_down() { ralph session signal --id $id steer 'use oak' >/dev/null; cp \"$HOME\"/tasks/* ${path}tasks/; mark plan-breakdown done; }";
+        breaks_down() { touch \"$HOME/breaking\"; await told; cp \"$HOME\"/tasks/* ${path}tasks/; mark plan-breakdown done; }";
     let world = world(&[("task-1", "")], changes);
     let mut child = begin(&world, TASK);
+    steer_in_the_breakdown(&world);
     wait_for("the executor", || world.path("home/at").exists());
     assert!(call(&world, "EXECUTE-task-1", 1).contains("SIGNAL: STEER: use oak"));
     assert_eq!(session_signals(&world, "inputs"), 0);
