@@ -33,12 +33,16 @@ fn a_prompt_that_the_model_scheduled_cancels_nothing() {
     let script = Script::new()
         .turn(Turn::tool("CronCreate", cron))
         .turn(Turn::tool("ScheduleWakeup", wakeup))
+        .turn(Turn::text("Both are scheduled."))
         .turn(Turn::tool("Agent", dig))
         .turn(Turn::text("I wait for the digger."))
         .subagent("DIGGER", digger)
         .repeat(Turn::text("On with it."));
     let stand_in = StandIn::start(script).unwrap();
     let terminal = world.terminal(&stand_in, &[]);
+    // Before the loop: within it the guard lets no person's command be scheduled.
+    terminal.submit("Schedule two prompts");
+    terminal.wait_for("Both are scheduled.");
     terminal.submit("/ralph \"Dig\" --max-iterations 5");
     gate.wait_until_reached(PATIENCE).unwrap();
     assert!(wait_until(3 * PATIENCE, || refusals(&world) >= 2), "{}", terminal.screen());

@@ -1,6 +1,6 @@
 //! `password=…`, `"token": "…"`, `Cookie: …`: a secret that is known by the name before it.
 
-use super::Span;
+use super::{Span, shapes};
 
 /// What a name says about the value that follows it.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -26,7 +26,7 @@ pub(super) fn at_sign(text: &[u8], sign: usize) -> Option<Span> {
     if in_xml && !(name_from > 0 && matches!(text[name_from - 1], b'<' | b':')) {
         return None;
     }
-    let line_end = memchr::memchr(b'\n', &text[at..]).map_or(text.len(), |end| at + end);
+    let line_end = shapes::line_end(text, at);
     let spaces = text[at..line_end].iter().take_while(|byte| matches!(byte, b' ' | b'\t')).count();
     if spaces > 8 {
         return None;
@@ -165,7 +165,7 @@ fn closing(text: &[u8], from: usize, quote: u8, escaped: bool) -> usize {
 }
 
 fn is_first_of_line(text: &[u8], name_from: usize) -> bool {
-    let line = memchr::memrchr(b'\n', &text[..name_from]).map_or(0, |at| at + 1);
+    let line = shapes::line_start(text, name_from);
     let before = text[line..name_from].trim_ascii();
     let before = before.strip_prefix(b"+").unwrap_or(before);
     matches!(before, b"" | b"-" | b"export" | b"declare -x" | b"set" | b"+" | b"\"" | b"'" | b"ENV")

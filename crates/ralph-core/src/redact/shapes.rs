@@ -46,8 +46,20 @@ fn span(known_from: usize, start: usize, end: usize) -> Option<Span> {
     (start < end).then_some(Span { known_from, start, end, needle: None })
 }
 
-fn line_end(text: &[u8], at: usize) -> usize {
-    memchr::memchr(b'\n', &text[at..]).map_or(text.len(), |end| at + end)
+/// A secret and its name stand in one line, within this many bytes. Without a bound a long line without a
+/// break would be searched to its end for each sign in it.
+const LINE: usize = super::AHEAD;
+
+/// The end of the line that goes on here.
+pub(super) fn line_end(text: &[u8], at: usize) -> usize {
+    let most = text.len().min(at + LINE);
+    memchr::memchr(b'\n', &text[at..most]).map_or(most, |end| at + end)
+}
+
+/// The beginning of the line that this place belongs to.
+pub(super) fn line_start(text: &[u8], at: usize) -> usize {
+    let least = at.saturating_sub(LINE);
+    memchr::memrchr(b'\n', &text[least..at]).map_or(least, |line| least + line + 1)
 }
 
 fn run(text: &[u8], at: usize, is_in: impl Fn(u8) -> bool) -> usize {
@@ -106,7 +118,7 @@ fn spoken(text: &[u8], at: usize, name: &[u8]) -> Option<Span> {
             || value.len() >= 4 && value.iter().any(|byte| !byte.is_ascii_lowercase());
         return is_one.then(|| span(at, from + 1, from + 1 + close))?;
     }
-    let start = memchr::memrchr(b'\n', &text[..at]).map_or(0, |line| line + 1);
+    let start = line_start(text, at);
     let before = text[start..at].trim_ascii();
     let is_netrc =
         before.is_empty() || before.starts_with(b"login ") || before.starts_with(b"user ");
@@ -167,7 +179,7 @@ fn flag(text: &[u8], at: usize) -> Option<Span> {
         return None;
     }
     if matches!(name, b"-u" | b"--user" | b"--proxy-user" | b"--creds") {
-        let line = memchr::memrchr(b'\n', &text[..at]).map_or(0, |line| line + 1);
+        let line = line_start(text, at);
         let is_curl = ["curl", "http", "wget", "nats"]
             .iter()
             .any(|word| memchr::memmem::find(&text[line..at], word.as_bytes()).is_some());
@@ -175,7 +187,7 @@ fn flag(text: &[u8], at: usize) -> Option<Span> {
         return span(at, from + colon + 1, stop);
     }
     if name == b"-p" {
-        let line = memchr::memrchr(b'\n', &text[..at]).map_or(0, |line| line + 1);
+        let line = line_start(text, at);
         let is_pass = memchr::memmem::find(&text[line..at], b"sshpass").is_some();
         return is_pass.then(|| span(at, from, stop))?;
     }

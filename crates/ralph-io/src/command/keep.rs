@@ -11,7 +11,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 /// How much is kept of the beginning, and how much of the end.
-const HALF: usize = 8 << 20;
+pub(super) const HALF: usize = 8 << 20;
 
 /// A file that is being written.
 pub(super) struct Keep {
@@ -42,6 +42,16 @@ impl Keep {
         self.head_left -= head.len();
         self.write(head);
         self.left_out += self.end.push(rest) as u64;
+    }
+
+    /// True once the first half is whole.
+    pub(super) fn has_its_head(&self) -> bool {
+        self.head_left == 0
+    }
+
+    /// Counts bytes that are left out without being fed.
+    pub(super) fn leave_out(&mut self, n: u64) {
+        self.left_out += n;
     }
 
     /// A disk that is full is no reason to disturb the command: the rest is not kept.
