@@ -18,7 +18,7 @@ fn digest(command: &str) -> String {
 fn a_flood_of_a_gigabyte_is_counted_whole_and_kept_in_part() {
     let world = World::new();
     let flood = "yes 0123456789abcde | head -c 1G";
-    let answer = world.run(&format!("{flood}; grep VmHWM /proc/$PPID/status"));
+    let answer = world.run(&format!("{flood}; grep RssAnon /proc/$PPID/status"));
     let peak = answer.text("tail").lines().last().unwrap().to_owned();
     assert_eq!(answer.text("sha256"), digest(&format!("{flood}; printf '{peak}\\n'")));
     let bytes = (1 << 30) + peak.len() as u64 + 1;

@@ -131,9 +131,9 @@ fn answers_beside(callers: Vec<(Caller, u64)>) -> Vec<Answer> {
     answers
 }
 
-/// A typed command answers the person; all others complain on standard error.
+/// What a person is to do stands on the screen; everything else complains on standard error.
 fn complaint(answer: &Answer) -> String {
-    match answer.is("typed") {
+    match ["typed", "prompt", "stop 1"].iter().any(|what| answer.is(what)) {
         true => answer.out.clone(),
         false => answer.err.clone(),
     }

@@ -160,8 +160,10 @@ const ASSIGNED: [(&str, &str); 47] = [
     ("AWS file", "aws_secret_access_key = @"),
 ];
 
+type Form = (&'static str, fn(&str) -> String);
+
 /// What is put around a whole line.
-const FORMS: [(&str, fn(&str) -> String); 3] = [
+const FORMS: [Form; 3] = [
     ("alone", |line| format!("{line}\n")),
     ("in a log", |line| format!("line before\n{line}\nline after\n")),
     ("coloured", |line| format!("\u{1b}[1;31m{line}\u{1b}[0m\n")),

@@ -11,9 +11,6 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// Ways around the guard that may still be open, of all that are tried.
-const MOST_THAT_WORK: usize = 0;
-
 /// Reached only by a test that fails.
 const PATIENCE: Duration = Duration::from_secs(60);
 
@@ -228,7 +225,7 @@ fn no_command_below_the_client_speaks_for_a_person() {
     }
     assert!(ways.len() >= 180, "{}", ways.len());
     let worked = tried(&ways);
-    assert!(worked.len() <= MOST_THAT_WORK, "{} of {}: {worked:#?}", worked.len(), ways.len());
+    assert!(worked.is_empty(), "{} of {}: {worked:#?}", worked.len(), ways.len());
 }
 
 /// Which of these scripts have changed where a loop stands. Several loops at once.

@@ -64,9 +64,11 @@ fn append(path: &Path, text: &str) {
         .unwrap();
 }
 
+type Way<T> = (&'static str, fn(&T));
+
 /// Ways to have git leave a file out, once the loop runs.
-fn hidings() -> Vec<(&'static str, fn(&World))> {
-    let mut all: Vec<(&'static str, fn(&World))> = vec![
+fn hidings() -> Vec<Way<World>> {
+    let mut all: Vec<Way<World>> = vec![
         ("by its name", |w| append(&w.project().join(".gitignore"), "src/work\n")),
         ("by a pattern", |w| append(&w.project().join(".gitignore"), "w*k\n")),
         ("by its folder", |w| append(&w.project().join(".gitignore"), "/src/\n")),
@@ -144,7 +146,7 @@ fn side_by_side<T: Sync>(all: &[T], check: impl Fn(&T) + Sync) {
 #[test]
 fn a_file_that_git_is_told_not_to_look_at_stays_a_part_of_the_proof() {
     let bits = ["--assume-unchanged", "--skip-worktree"];
-    let changes: [(&str, fn(&Path)); 6] = [
+    let changes: [Way<Path>; 6] = [
         ("another content", |path| fs::write(path, "two\n").unwrap()),
         ("the same length", |path| fs::write(path, "eno\n").unwrap()),
         ("the same length and time", |path| {

@@ -182,7 +182,7 @@ fn damages() -> Vec<Damage> {
 fn damage(scene: &Scene, damage: &Damage) -> bool {
     (damage.target)(scene).iter().all(|path| {
         // Not every state has been written twice.
-        !path.symlink_metadata().is_ok() && path == &copy_of_state(scene)
+        path.symlink_metadata().is_err() && path == &copy_of_state(scene)
             || (damage.done)(scene, path)
     })
 }

@@ -114,8 +114,7 @@ pub fn is_secret(name: &str) -> bool {
         true => name.ends_with(*ending),
         false => name == **ending || name.strip_prefix("PG").is_some_and(|rest| rest == *ending),
     };
-    !is_about
-        && (PARTS.iter().any(|part| name.contains(part)) || ENDINGS.iter().any(|one| is_named(one)))
+    !is_about && (PARTS.iter().any(|part| name.contains(part)) || ENDINGS.iter().any(is_named))
 }
 
 /// True if the value of this variable is to be taken out of a command's output.

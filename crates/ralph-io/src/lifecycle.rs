@@ -88,7 +88,7 @@ pub fn give_up(home: &Home, whose: &Whose<'_>, how: &str) -> Result<Option<Given
     };
     let key = session_id.as_deref().and_then(Key::session);
     if key.as_ref().is_none_or(|key| !manifest::is_there(home, key))
-        && !folder.as_ref().is_some_and(|folder| folder.symlink_metadata().is_ok())
+        && folder.as_ref().is_none_or(|folder| folder.symlink_metadata().is_err())
     {
         return Ok(None);
     }

@@ -324,14 +324,12 @@ pub(super) fn functions(
                 decorators.push('\n');
                 continue;
             }
-            if let Some(name) = line.strip_prefix("def ").and_then(|rest| rest.split('(').next()) {
-                if mark.is_empty() || decorators.contains(mark) {
-                    open = Some((
-                        name.to_owned(),
-                        format!("{}{line}\n", std::mem::take(&mut decorators)),
-                    ));
-                    continue;
-                }
+            if let Some(name) = line.strip_prefix("def ").and_then(|rest| rest.split('(').next())
+                && (mark.is_empty() || decorators.contains(mark))
+            {
+                open =
+                    Some((name.to_owned(), format!("{}{line}\n", std::mem::take(&mut decorators))));
+                continue;
             }
             decorators.clear();
         }

@@ -109,11 +109,11 @@ pub(super) fn ini(text: &str) -> Vec<(String, Vec<(String, String)>)> {
             continue;
         }
         let Some((_, keys)) = sections.last_mut() else { continue };
-        if let Some(name) = bare.strip_prefix('[').and_then(|rest| rest.split(']').next()) {
-            if !line.starts_with([' ', '\t']) {
-                sections.push((name.trim().to_owned(), Vec::new()));
-                continue;
-            }
+        if let Some(name) = bare.strip_prefix('[').and_then(|rest| rest.split(']').next())
+            && !line.starts_with([' ', '\t'])
+        {
+            sections.push((name.trim().to_owned(), Vec::new()));
+            continue;
         }
         if line.starts_with([' ', '\t'])
             && let Some((_, value)) = keys.last_mut()

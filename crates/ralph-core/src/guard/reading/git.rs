@@ -222,7 +222,7 @@ fn only_shows(setting: &str) -> bool {
         true => small.starts_with(*known),
         false => small == **known,
     };
-    SHOWING.iter().any(|known| is_shown(&known)) && !small.contains("signature")
+    SHOWING.iter().any(is_shown) && !small.contains("signature")
 }
 
 fn reads_config(words: &[&str]) -> bool {

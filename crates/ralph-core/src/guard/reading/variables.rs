@@ -47,16 +47,14 @@ pub(super) fn may_be_set(name: &str) -> Result<(), Why> {
             name,
             "path" | "fpath" | "cdpath" | "manpath" | "module_path" | "prompt" | "psvar"
         );
-    let chooses = !is_small
-        && (BEGINNINGS.iter().any(|start| upper.starts_with(start))
-            || PARTS.iter().any(|part| upper.contains(part)))
-        || !is_small
-            && (upper.starts_with("PS")
-                || SHORT.iter().any(|short| {
-                    upper
-                        .strip_prefix(short)
-                        .is_some_and(|rest| rest.is_empty() || rest.starts_with('_'))
-                }))
+    let ends = |rest: &str| rest.is_empty() || rest.starts_with('_');
+    let is_great = || {
+        BEGINNINGS.iter().any(|start| upper.starts_with(start))
+            || PARTS.iter().any(|part| upper.contains(part))
+            || upper.starts_with("PS")
+            || SHORT.iter().any(|short| upper.strip_prefix(short).is_some_and(ends))
+    };
+    let chooses = (!is_small && is_great())
         || name.starts_with("npm_")
         || NUMBERS.contains(&name)
         || name.ends_with("_proxy");
