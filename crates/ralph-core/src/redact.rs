@@ -1,7 +1,7 @@
 //! Takes secrets out of a stream of bytes: the values of the environment's secret variables, also encoded,
 //! wrapped or coloured, and what is a secret by its shape.
 //!
-//! The cost is linear in the length of the stream. No more than [`BLOCK`] bytes are held back.
+//! The cost is linear in the length of the stream. No more than 128 KiB are held back.
 
 mod assigned;
 mod encoded;

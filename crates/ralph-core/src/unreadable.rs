@@ -61,7 +61,7 @@ pub fn line(why: &str, home: &str) -> String {
     ))
 }
 
-/// As [`line`], for a step that failed although the state can be read: a full disk, a lock that is held.
+/// As [`line()`], for a step that failed although the state can be read: a full disk, a lock that is held.
 pub fn failed(why: &str) -> String {
     let cause = match () {
         () if why.contains("No space left") => "Make room on the disk",
