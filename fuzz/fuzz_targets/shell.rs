@@ -18,6 +18,7 @@ static PLACES: LazyLock<Places> = LazyLock::new(|| Places {
     plugin_root: Some("/home/p/plugin".to_owned()),
     home: "/home/p".to_owned(),
     sessions: vec!["/home/p/project/.ralph-sessions".to_owned()],
+    ..Places::default()
 });
 
 fn rule(command: &str) -> Option<guard::Rule> {
