@@ -53,7 +53,7 @@ fn metadata(text: &str) {
         assert_eq!(yaml::set(&after, path, "7").ok(), Some(after));
     }
     let (said, _) = SessionMetadata::parse(text, &id());
-    if let Ok(after) = refresh(text, Counts::of(&Progress::default()), NOW) {
+    if let Ok(after) = refresh(text, Counts::of(&Progress::default()), NOW.into()) {
         let (again, _) = SessionMetadata::parse(&after, &id());
         assert_eq!((said.state, said.iteration), (again.state, again.iteration));
     }
@@ -88,9 +88,9 @@ fn signals(text: &str) {
 fn routed(seen: &Snapshot) {
     let step = next(seen, NOW);
     assert!(!step.act.to_string().starts_with("could not leave"), "{}", step.act);
-    let Ok(after) = apply(seen, &step.changes, NOW) else { return };
+    let Ok(after) = apply(seen, &step.changes, NOW.into()) else { return };
     let again = next(&after, NOW);
-    let Ok(twice) = apply(&after, &again.changes, NOW) else { return };
+    let Ok(twice) = apply(&after, &again.changes, NOW.into()) else { return };
     assert!(writes(&after, &twice).is_empty(), "{:?}", again.changes);
     let picture = Picture::of(&after);
     let progress = picture.progress.clone().unwrap_or_default();
@@ -112,8 +112,8 @@ fn routed(seen: &Snapshot) {
 /// What is put right stays so, and nothing is missing then: what is left are lines that nobody can put right without
 /// a guess, and metadata in a form that is not written here.
 fn mended(seen: &Snapshot) {
-    let once = repair(seen, NOW);
-    let twice = repair(&once.after, NOW);
+    let once = repair(seen, NOW.into());
+    let twice = repair(&once.after, NOW.into());
     assert!(writes(&once.after, &twice.after).is_empty(), "{:?}", twice.done);
     assert!(twice.done.is_empty(), "{:?}", twice.done);
     assert_eq!(once.left, validate(&once.after));
