@@ -13,8 +13,8 @@ use ralph_fuzz::{is_plain, texts};
 const FORMS: [Form; 13] = {
     use Form::*;
     [
-        Eslint, Ruff, Tsc, Shellcheck, Cargo, Pyright, Vitest, Pytest, Deno, Supabase, Sarif, Plain,
-        Whole,
+        Eslint, Ruff, Tsc, Shellcheck, Cargo, Pyright, Vitest, Pytest, Deno, Supabase, Sarif,
+        Plain, Whole,
     ]
 };
 

@@ -26,7 +26,10 @@ impl Project for Same<'_> {
             (!name.is_empty()).then_some(Entry { name, kind })
         };
         let entries = self.0.lines().take(40).enumerate().filter_map(entry).collect();
-        path.matches('/').count().lt(&3).then_some(Folder { entries, is_cut: self.0.len() % 2 == 0 })
+        path.matches('/')
+            .count()
+            .lt(&3)
+            .then_some(Folder { entries, is_cut: self.0.len() % 2 == 0 })
     }
 
     fn git_text(&self, _: &str) -> Option<String> {

@@ -30,7 +30,10 @@ fn takes(pattern: &[&[u8]], path: &[&[u8]]) -> Vec<usize> {
     let Some((first, rest)) = pattern.split_first() else { return vec![0] };
     let steps: Vec<usize> = match *first == b"**" {
         true => (0..=path.len()).collect(),
-        false => (1..=path.len()).take(1).filter(|_| name_matches(&letters(first), &letters(path[0]))).collect(),
+        false => (1..=path.len())
+            .take(1)
+            .filter(|_| name_matches(&letters(first), &letters(path[0])))
+            .collect(),
     };
     steps
         .into_iter()

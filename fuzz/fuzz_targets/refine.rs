@@ -56,7 +56,8 @@ fn difference(before: &str, after: &str) {
     let shown = unified(("a", before), ("b", after));
     let change = plan(before, after);
     assert_eq!(shown.is_empty(), change.lines == 0, "both see a change, or neither does");
-    let marked = |mark: char| shown.lines().skip(2).filter(|line| line.starts_with(mark)).count() as u64;
+    let marked =
+        |mark: char| shown.lines().skip(2).filter(|line| line.starts_with(mark)).count() as u64;
     assert!(marked('+') + marked('-') >= change.lines, "no fewer than the least number");
 }
 

@@ -54,7 +54,11 @@ fuzz_target!(|text: &[u8]| {
     assert!(anything || !waits);
     assert!(ending_marks::may_hold_queue_rows(text) || !anything);
     let cut = ending_marks::cut_by(telling.into_iter(), None, Timestamp::MAX);
-    assert_eq!(cut, ending_marks::cut_by(all.into_iter(), None, Timestamp::MAX), "no mark is passed over");
+    assert_eq!(
+        cut,
+        ending_marks::cut_by(all.into_iter(), None, Timestamp::MAX),
+        "no mark is passed over"
+    );
     let worked = at_work::since(Timestamp::MIN, lines(text));
     assert!(worked || !at_work::since(Timestamp::UNIX_EPOCH, lines(text)));
     check_counting(text);

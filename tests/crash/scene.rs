@@ -4,8 +4,8 @@ use crate::cases::{Act, Case, Who};
 use crate::power::record::{self, Recorded};
 use crate::snapshot::{self, Tree};
 use crate::trace::{self, Call};
-use crate::world::{World, executable};
-use rustix::process::WaitOptions;
+use crate::world::{self, World, executable};
+use rustix::process::{Pid, WaitOptions};
 use std::io::Write;
 use std::process::{Command, Stdio};
 
@@ -126,5 +126,20 @@ fn path() -> String {
 
 /// This process adopts what its descendants leave behind; all of it has to end by itself.
 fn wait_for_orphans() {
-    while let Ok(Some(_)) = rustix::process::wait(WaitOptions::empty()) {}
+    while let Some(child) = children().into_iter().find(|child| !world::clients().contains(child)) {
+        let _ = rustix::process::waitpid(Pid::from_raw(child as i32), WaitOptions::empty());
+    }
+}
+
+/// The processes that this one started or adopted and has not waited for.
+fn children() -> Vec<u32> {
+    let own = std::process::id().to_string();
+    let parent = |pid: u32| {
+        let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+        let (_, after) = stat.rsplit_once(')')?;
+        after.split_whitespace().nth(1).map(str::to_owned)
+    };
+    let names = std::fs::read_dir("/proc").unwrap().flatten().map(|entry| entry.file_name());
+    let pids = names.filter_map(|name| name.to_str()?.parse().ok());
+    pids.filter(|pid| parent(*pid).as_deref() == Some(&own)).collect()
 }

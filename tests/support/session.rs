@@ -9,6 +9,7 @@ use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
+use std::sync::Mutex;
 use std::time::SystemTime;
 
 pub(crate) const EXECUTABLES: [&str; 5] = [
@@ -45,11 +46,23 @@ pub(crate) struct World {
 /// A process that does nothing, and ends with this one.
 struct Standing(std::process::Child);
 
+/// The process ids of all that play a client now.
+static CLIENTS: Mutex<Vec<u32>> = Mutex::new(Vec::new());
+
+/// The processes of this one that play a client, and end only with their worlds.
+#[allow(dead_code, reason = "for tests that wait for everything else")]
+pub(crate) fn clients() -> Vec<u32> {
+    CLIENTS.lock().unwrap().clone()
+}
+
 impl Standing {
     fn start() -> Standing {
         let mut cat = Command::new("cat");
         cat.env_clear().env("PATH", std::env::var_os("PATH").unwrap());
-        Standing(cat.stdin(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap())
+        let mut clients = CLIENTS.lock().unwrap();
+        let cat = cat.stdin(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
+        clients.push(cat.id());
+        Standing(cat)
     }
 }
 
@@ -57,6 +70,8 @@ impl Drop for Standing {
     fn drop(&mut self) {
         drop(self.0.stdin.take());
         let _ = (self.0.kill(), self.0.wait());
+        let own = self.0.id();
+        CLIENTS.lock().unwrap().retain(|client| *client != own);
     }
 }
 
