@@ -133,7 +133,7 @@ fn answers_beside(callers: Vec<(Caller, u64)>) -> Vec<Answer> {
 
 /// What a person is to do stands on the screen; everything else complains on standard error.
 fn complaint(answer: &Answer) -> String {
-    match ["typed", "prompt", "stop 1"].contains(&answer.what.as_str()) {
+    match answer.is("typed") || ["prompt", "stop 1"].contains(&answer.what.as_str()) {
         true => answer.out.clone(),
         false => answer.err.clone(),
     }
