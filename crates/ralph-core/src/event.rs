@@ -155,7 +155,7 @@ pub struct ToolInput {
     pub prompt: Option<String>,
     /// Skill: which skill.
     pub skill: Option<String>,
-    /// The whole input, for rules that judge every field; `Null` where there is none.
+    /// The whole input, for rules that judge every field; `Null` if the event has no input.
     pub whole: Value,
 }
 

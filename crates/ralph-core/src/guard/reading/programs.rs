@@ -151,46 +151,27 @@ const READ_UNLESS: &[(&str, &str, &[&str])] = &[
 
 const UGREP: &[&str] = &["config", "filter", "pager", "query", "save-config", "view"];
 
+/// Debian calls `bat` `batcat`.
+const BAT: &[&str] = &[
+    "color",
+    "decorations",
+    "highlight-line",
+    "list-languages",
+    "list-themes",
+    "show-all",
+    "language",
+    "line-range",
+    "number",
+    "paging",
+    "plain",
+    "style",
+    "theme",
+];
+
 /// These take only the options listed: letters, and long names without a value or with one after `=`.
 const READ_WITH: &[(&str, &str, &[&str])] = &[
-    (
-        "bat",
-        "nApPA",
-        &[
-            "color",
-            "decorations",
-            "highlight-line",
-            "list-languages",
-            "list-themes",
-            "show-all",
-            "language",
-            "line-range",
-            "number",
-            "paging",
-            "plain",
-            "style",
-            "theme",
-        ],
-    ),
-    (
-        "batcat",
-        "nApPA",
-        &[
-            "color",
-            "decorations",
-            "highlight-line",
-            "list-languages",
-            "list-themes",
-            "show-all",
-            "language",
-            "line-range",
-            "number",
-            "paging",
-            "plain",
-            "style",
-            "theme",
-        ],
-    ),
+    ("bat", "nApPA", BAT),
+    ("batcat", "nApPA", BAT),
     ("less", "0123456789EFGIJMNRSXegimnqrs", &[]),
     ("more", "0123456789cdeflpsu", &[]),
     (
