@@ -257,32 +257,12 @@ impl Environment {
     }
 }
 
-/// Names of credentials, and values that hold one: an address with a password in it.
+/// A variable named like a credential, and an address with a user before its host.
 fn may_be_secret(name: &str, value: &str) -> bool {
-    const WORDS: [&str; 12] = [
-        "TOKEN",
-        "SECRET",
-        "PASSWORD",
-        "PASSWD",
-        "PASS",
-        "PASSPHRASE",
-        "KEY",
-        "AUTH",
-        "CREDENTIAL",
-        "CREDENTIALS",
-        "COOKIE",
-        "SESSION",
-    ];
-    let capitals = name.to_ascii_uppercase();
-    let names_one = capitals.split(|c: char| !c.is_ascii_alphanumeric());
-    let mut names_one = names_one.map(|word| word.trim_start_matches('_'));
-    names_one.any(|word| WORDS.contains(&word) || word.ends_with("TOKEN"))
-        || capitals.contains("AUTHTOKEN")
-        || secrets::is_secret(name)
+    let has_user = |rest: &str| rest.split(['/', '?', ' ']).any(|part| part.contains('@'));
+    secrets::is_secret(name)
         || secrets::is_clients_secret(name)
-        || value
-            .split_once("://")
-            .is_some_and(|(_, rest)| rest.split(['/', '?', ' ']).any(|part| part.contains('@')))
+        || value.split_once("://").is_some_and(|(_, rest)| has_user(rest))
 }
 
 fn digest(value: &[u8]) -> String {
