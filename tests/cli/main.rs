@@ -7,6 +7,7 @@ mod checkpoint;
 mod graphs;
 mod help;
 mod ideate;
+mod killed;
 mod loops;
 mod merging;
 mod migration;

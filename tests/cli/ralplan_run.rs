@@ -413,10 +413,6 @@ fn killed_at(agent: &str) {
     wait_for("the agent", || world.path("home/at-work").exists());
     child.kill().unwrap();
     child.wait().unwrap();
-    // Its client would go on; in a world of scripts nothing ends it but this.
-    let pids = fs::read_to_string(world.path("home/pids")).unwrap();
-    let last = pids.lines().last().unwrap();
-    let _ = std::process::Command::new("kill").args(["-9", last]).status();
     let child = begin(&world, &[]);
     asks(&world, 1);
     world.ralph(&["ralplan", "approve"]).done();

@@ -212,7 +212,9 @@ fn a_client_that_only_crashes_is_not_started_for_ever_and_the_session_goes_on_la
 
 #[test]
 fn a_round_whose_driver_was_killed_is_recorded_and_made_once_more() {
-    let world = world("case $n in 1) lines 7; kill -9 $PPID;; *) lines 1; ended 1;; esac");
+    let world = world(
+        "case $n in 1) lines 7; read -r _ _ _ driver _ </proc/$PPID/stat; kill -9 $driver;; *) lines 1; ended 1;; esac",
+    );
     let mut command = world.command(&world.path("bin/ralph"), "");
     let killed = start(command.args(["refine", "loop", "--plan", "plan.md"])).wait().unwrap();
     assert_eq!(killed.code(), None);

@@ -102,6 +102,11 @@ impl Place {
         }
     }
 
+    /// What a round holds for as long as its client is alive, locked beside what is refined.
+    pub fn round(&self, mode: &Mode, plan_file: &str) -> PathBuf {
+        self.folder.join(format!("round-{}", artefact(mode, plan_file)))
+    }
+
     /// True if somebody refines this now.
     pub fn is_held(&self, mode: &Mode, plan_file: &str) -> bool {
         let path = self.folder.join(format!("at-{}", artefact(mode, plan_file)));

@@ -5,6 +5,7 @@
 //! Whatever happens, a round comes back to its caller, who may hold a claim; nothing that the client
 //! started is alive then.
 
+mod apart;
 mod attempt;
 mod command;
 pub(crate) mod many;
@@ -14,6 +15,7 @@ pub(crate) mod shown;
 pub(crate) mod team;
 pub(crate) mod wire;
 
+pub(crate) use apart::{run_apart, wait_for_earlier};
 pub(crate) use command::quoted;
 pub use command::{LONGEST_PROMPT, client, command_line, fit};
 pub use preflight::{Preflight, preflight};
@@ -143,7 +145,7 @@ impl Came {
     }
 }
 
-/// Runs a round to its end. After the first Ctrl-C it goes on, and `interrupts` tells the caller to
+/// Runs a round to its end, in this process. After the first Ctrl-C it goes on, and `interrupts` tells the caller to
 /// begin no other; where it was only waiting, it ends.
 ///
 /// # Errors

@@ -112,7 +112,8 @@ hash=${{2##*Plan hash: }}; hash=${{hash%%\`*}}
 printf '{{"session_id":"%s","hook_event_name":"Stop","cwd":"%s","last_assistant_message":"%s"}}' "$7" "$PWD" \
   "CRITIC_FEEDBACK:\n- Verdict: OKAY\n- Plan hash: $hash" |
   CLAUDE_CODE_SESSION_ID=$7 {ralph} answer settings >/dev/null
-{ralph} ralplan approve >/dev/null || kill -INT $PPID
+read -r _ _ _ driver _ </proc/$PPID/stat
+{ralph} ralplan approve >/dev/null || kill -INT $driver
 echo '{{"type":"result","is_error":false,"result":"x"}}'
 "#
     );

@@ -60,6 +60,7 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
     driver::client()?;
     args.client.tell(&here, &needs())?;
     let _alone = alone(&found.file)?;
+    driver::wait_for_earlier(&held_by_client(&found.file))?;
     for line in parallel::free(&here, &found.file)? {
         screen::tell(&screen::visible(&line));
     }
@@ -198,7 +199,12 @@ impl<'a> Builder<'a> {
             let Label::Round(label) = label else { return self.stuck(label) };
             let round =
                 Round { label, ..round(self.here, self.client, &self.logs, (number, &session)) };
-            let came = driver::run(&round, interrupts, &self.client.policy());
+            let came = driver::run_apart(
+                &round,
+                &held_by_client(&self.file),
+                interrupts,
+                &self.client.policy(),
+            );
             let came = came.inspect_err(|_| drop(self.end(&session, "it could not be started")))?;
             rounds::tell(&round.label, &came);
             let done =

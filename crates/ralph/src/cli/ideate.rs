@@ -60,7 +60,8 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
 
 /// One that cannot be read is asked for once more, in the same conversation.
 fn look(round: &Round, args: &Args, interrupts: &Interrupts) -> Result<Vec<Task>> {
-    let came = driver::run(round, interrupts, &args.client.policy())?;
+    let alone = round.log.with_file_name("round");
+    let came = driver::run_apart(round, &alone, interrupts, &args.client.policy())?;
     let problems = match read(round, &came)? {
         Ok(found) => return Ok(found),
         Err(problems) => problems,
@@ -74,7 +75,7 @@ fn look(round: &Round, args: &Args, interrupts: &Interrupts) -> Result<Vec<Task>
         label: format!("{}, asked again", round.label),
         ..round.clone()
     };
-    let came = driver::run(&again, interrupts, &args.client.policy())?;
+    let came = driver::run_apart(&again, &alone, interrupts, &args.client.policy())?;
     read(&again, &came)?.map_err(|problems| {
         let shown: Vec<String> = problems.iter().map(|it| visible(&it.to_string())).collect();
         let log = visible(&round.log.display().to_string());

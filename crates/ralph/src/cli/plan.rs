@@ -72,7 +72,8 @@ fn all(here: &Here, args: &Args, logs: &Path) -> Result<Exit> {
     let mut failed = 0;
     for number in 1..=args.rounds {
         let round = round(here, args, logs, number)?;
-        let came = driver::run(&round, &interrupts, &args.client.policy())?;
+        let came =
+            driver::run_apart(&round, &logs.join("round"), &interrupts, &args.client.policy())?;
         rounds::tell(&round.label, &came);
         let went_well = matches!(came.outcome, Outcome::Finished { is_error: false, .. });
         failed += u32::from(!went_well);

@@ -39,6 +39,11 @@ pub(super) struct Shown<'a> {
 impl<'a> Shown<'a> {
     pub(super) fn begin(place: &'a dyn Place) -> Shown<'a> {
         place.now("begins", None);
+        Shown::on(place)
+    }
+
+    /// One that has begun elsewhere.
+    pub(super) fn on(place: &'a dyn Place) -> Shown<'a> {
         Shown { place }
     }
 

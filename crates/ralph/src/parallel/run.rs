@@ -6,7 +6,7 @@
 mod leftovers;
 mod worker;
 
-pub(crate) use leftovers::{free, kept, of_loop};
+pub(crate) use leftovers::{free, held_by_client, kept, of_loop};
 pub(crate) use worker::planned;
 
 use crate::cli::exit::Exit;

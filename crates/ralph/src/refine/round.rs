@@ -66,7 +66,7 @@ impl Refiner<'_> {
         };
         let done = self.artefact.lay_out(&before, iteration).and_then(|()| {
             let round = self.order(&session, iteration);
-            let came = driver::run(&round, interrupts, &self.client.policy())?;
+            let came = self.run(&round, interrupts)?;
             rounds::tell(&round.label, &came);
             self.take(&before, &round, came, iteration, interrupts)
         });
@@ -75,6 +75,11 @@ impl Refiner<'_> {
             let _ = self.cut(&before, iteration, "it could not be carried out");
         }
         done
+    }
+
+    fn run(&self, round: &Round, interrupts: &Interrupts) -> Result<Came> {
+        let alone = self.place.round(&self.artefact.mode(), self.artefact.plan_file());
+        driver::run_apart(round, &alone, interrupts, &self.client.policy())
     }
 
     /// The round as it is put to the client.
@@ -170,7 +175,7 @@ impl Refiner<'_> {
             label: format!("{}, asked again", round.label),
             ..round.clone()
         };
-        let came = driver::run(&again, interrupts, &self.client.policy())?;
+        let came = self.run(&again, interrupts)?;
         rounds::tell(&again.label, &came);
         Ok(match came.outcome {
             Ended::Finished { result, is_error: false } => result,

@@ -13,6 +13,7 @@ use super::super::rounds::{self, Client};
 use super::super::screen;
 use super::super::which::Found;
 use crate::driver::{self, Outcome, Round};
+use crate::parallel::run::held_by_client;
 use anyhow::{Context, Result};
 use gate::Passed;
 use ralph_core::arguments::Request;
@@ -54,6 +55,7 @@ pub(super) fn run(here: &Here, args: &Args) -> Result<Exit> {
         None => (begin(here, args)?, true),
     };
     let _alone = alone(&found.file)?;
+    driver::wait_for_earlier(&held_by_client(&found.file))?;
     let state = if is_new { found.state } else { take_up(here, &found)? };
     outside::make_folders(&logs, 0o700)?;
     screen::tell(&screen::visible_lines(&format!(
@@ -234,7 +236,12 @@ impl Driver<'_> {
             let root = Path::new(&before.project_root);
             let about = About { number, session: &session, root };
             let round = of_agent(self.here, self.client, &self.logs, &call, &about);
-            let came = driver::run(&round, interrupts, &self.client.policy())?;
+            let came = driver::run_apart(
+                &round,
+                &held_by_client(&self.file),
+                interrupts,
+                &self.client.policy(),
+            )?;
             rounds::tell(&round.label, &came);
             self.tell(&round.label, &session, &before, &came)?;
             if matches!(came.outcome, Outcome::Finished { .. }) && !self.was_heard()? {

@@ -167,6 +167,8 @@ impl<'a> Start<'a> {
         };
         self.is_in_no_conversation()?;
         self.args.client.tell(self.here, &needs(&self.artefact))?;
+        let of_round = self.place.round(&self.artefact.mode(), self.artefact.plan_file());
+        driver::wait_for_earlier(&of_round)?;
         let stands = self.open().map_err(session::told)?;
         close_what_was_left(&self.place, &self.name, &self.artefact, &stands)?;
         let notifies = wanted == Rounds::All && !self.args.no_notify;

@@ -6,19 +6,16 @@
 use super::worker;
 use crate::cli::exit::{Exit, bad_state, refused};
 use crate::cli::here::Here;
+use crate::driver;
 use anyhow::{Context, Result};
 use ralph_core::state::{LoopState, Worker};
 use ralph_core::usage::Tokens;
 use ralph_io::store::LoopFile;
-use ralph_io::{client, lifecycle, lock};
+use ralph_io::{client, lifecycle};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
-
-/// Longer than a client may take to end once it was told to.
-const TO_END: Duration = Duration::from_secs(20);
 
 /// What is locked for as long as a client of this loop is alive.
-pub(super) fn held_by_client(file: &LoopFile) -> PathBuf {
+pub(crate) fn held_by_client(file: &LoopFile) -> PathBuf {
     file.folder().join("round")
 }
 
@@ -31,12 +28,7 @@ pub(crate) fn free(here: &Here, file: &LoopFile) -> Result<Vec<String>> {
     let state = file.read().map_err(bad_state)?.context("the loop is gone")?.state;
     let below = of_loop(here, &state.loop_id);
     for (file, _) in &below {
-        // Only that of a worker that was started has a lock.
-        if held_by_client(file).with_extension("lock").exists() {
-            let _ended = lock::take(&held_by_client(file), TO_END)
-                .context("a worker of an earlier run is alive")
-                .map_err(|error| refused(Exit::No, format!("{error:#}")))?;
-        }
+        driver::wait_for_earlier(&held_by_client(file))?;
     }
     let mut told = Vec::new();
     for one in state.workers.iter().filter(|worker| worker.is_running()) {
