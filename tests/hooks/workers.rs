@@ -83,6 +83,24 @@ fn a_document_is_named_and_one_that_is_missing_starts_nothing() {
 }
 
 #[test]
+fn a_loop_for_workers_without_tasks_cannot_complete_whatever_its_criteria_say() {
+    for options in [" --ac 'there=test -f docs/prd.md'", " --completion token", ""] {
+        let world = World::new();
+        world.write("docs/prd.md", "# Build it\n");
+        let contract =
+            world.type_command("ralph-parallel", &format!("docs/prd.md{options}")).context();
+        assert!(contract.contains("without tasks this loop cannot complete"), "{contract}");
+        let next = world.ralph(&["parallel", "next"]);
+        assert!(!next.success, "{}", next.text);
+        assert!(next.text.contains("There are no tasks yet"), "{}", next.text);
+        assert!(next.text.contains("`ralph plan-sync`"), "{}", next.text);
+        let step = world.working_stop("All done.\n\nRALPH_COMPLETE").goes_on();
+        assert!(step.contains("refused") && step.contains("this loop has no tasks yet"), "{step}");
+        assert_eq!(world.standing(), "implementation 1/25", "{options}");
+    }
+}
+
+#[test]
 fn a_running_loop_becomes_one_for_workers() {
     let mut world = World::looping("");
     world.prompt("p-2", "/ralph-parallel").exit(0);

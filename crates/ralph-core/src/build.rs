@@ -8,7 +8,7 @@ use crate::graph::{self, Claim, Lease, Refused, Summary};
 use crate::receipt::Proof;
 use crate::reply::bounded;
 use crate::state::{EndingKind, LoopState, PauseCause, Phase, Round, TaskStatus};
-use crate::stop;
+use crate::stop::{self, Withheld};
 use jiff::Timestamp;
 use std::fmt::Write;
 
@@ -27,6 +27,8 @@ pub enum Next {
     Criteria,
     /// Tasks are open, and none is ready.
     Stuck(Summary),
+    /// No proof could complete the loop.
+    Withheld(Withheld),
     /// The loop has ended, now or before.
     Over,
 }
@@ -37,6 +39,9 @@ pub fn begin(state: &mut LoopState, session_id: &str, number: u32, now: Timestam
         return Next::Over;
     }
     go_on(state, now);
+    if let Some(withheld) = Withheld::of(state) {
+        return Next::Withheld(withheld);
+    }
     let lease = Lease { owner: OWNER, length: None };
     match graph::claim(&mut state.task_graph, graph::Which::Next, lease, now) {
         Ok(claim) => {
@@ -95,6 +100,9 @@ pub fn end(state: &mut LoopState, why: &str) -> String {
 /// Ends the loop if its criteria hold, now that no task is open; true if they do. Zero criteria prove
 /// nothing.
 pub fn settle(state: &mut LoopState, proof: &Proof, now: Timestamp) -> bool {
+    if Withheld::of(state).is_some() {
+        return false;
+    }
     let (kind, detail) = match state.acceptance_criteria.is_empty() {
         true => (
             EndingKind::CompleteUnverified,

@@ -36,8 +36,9 @@ const STEER_LIMIT: usize = 160;
 const NEXT_OF_WORKERS: &str = "Next: run `ralph parallel next` and do what it says.";
 
 /// The same while its work is not in tasks.
-const NO_TASKS_YET: &str = "Next: there are no tasks yet. Read what the goal names, bring its work into \
-    the graph with `ralph plan-sync`, and then run `ralph parallel next`.";
+const NO_TASKS_YET: &str = "Next: there are no tasks yet, and without tasks this loop cannot \
+    complete. Read what the goal names, bring its work into the graph with `ralph plan-sync`, and then run \
+    `ralph parallel next`.";
 
 /// What comes before a contract that is repeated at a stop, in bytes.
 const BEFORE_CONTRACT: usize = 600;

@@ -5,6 +5,7 @@ use crate::frozen;
 use crate::receipt::{self, Proof, Receipt, Standing};
 use crate::reply::bounded;
 use crate::state::{Criterion, LoopState};
+use crate::stop::Withheld;
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
@@ -20,6 +21,10 @@ const LIMIT: usize = 1_300;
 pub fn refusal(state: &LoopState, proof: Option<&Proof>) -> String {
     let mut text =
         "Completion was requested and is refused, because not everything holds:\n".to_owned();
+    if let Some(withheld) = Withheld::of(state) {
+        let _ = writeln!(text, "- {}", withheld.describe());
+        return text;
+    }
     if !frozen::is_as_frozen(state) {
         text.push_str(
             "- the criteria are not those that the person agreed to when the loop started; a \

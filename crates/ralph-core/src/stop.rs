@@ -76,8 +76,36 @@ pub struct Work {
     /// True where this session is a round for one task, and that is done or given up.
     #[serde(default, skip_serializing_if = "is_false")]
     pub round_is_over: bool,
+    /// Why no proof could complete the loop now.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub withheld: Option<Withheld>,
     /// One value for all task states and what the checks said.
     pub print: String,
+}
+
+/// Why a loop cannot complete, whatever its criteria say.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Withheld {
+    /// Its workers carry out tasks, and it has none.
+    NoTasks,
+}
+
+impl Withheld {
+    /// The reason, for a state; none where proof decides.
+    pub fn of(state: &LoopState) -> Option<Withheld> {
+        (state.parallel && state.task_graph.is_empty()).then_some(Withheld::NoTasks)
+    }
+
+    /// The reason in words, with what to do.
+    pub fn describe(self) -> &'static str {
+        match self {
+            Withheld::NoTasks => {
+                "this loop has no tasks yet, so no worker has done anything; add them with `ralph \
+                 plan-sync`"
+            }
+        }
+    }
 }
 
 /// The answer to a turn that wants to end.
@@ -160,7 +188,7 @@ fn has_own_rules(state: &LoopState) -> bool {
 
 /// True when the decision will need proof: the checks are run before it.
 pub fn wants_proof(state: &LoopState, seen: &Seen) -> bool {
-    if has_own_rules(state) {
+    if has_own_rules(state) || Withheld::of(state).is_some() {
         return false;
     }
     if let (Mode::Session, Some(routed)) = (&state.mode, &seen.session) {
@@ -206,6 +234,7 @@ fn work(state: &LoopState, now: Timestamp) -> Work {
         all_done: summary.all_done(),
         is_ready: summary.ready > 0,
         round_is_over: round_is_over(state),
+        withheld: Withheld::of(state),
         print: progress::print_of_work(state),
     }
 }
@@ -254,7 +283,8 @@ fn rule(state: &mut LoopState, work: &Work, seen: &Seen) -> Verdict {
         state.phase = Phase::Verification;
     }
     // Who asks for completion has not heard yet what else the person wants.
-    let completed = if seen.steer_waits { None } else { completed(state, seen) };
+    let is_asked = !seen.steer_waits && work.withheld.is_none();
+    let completed = if is_asked { completed(state, seen) } else { None };
     if let Some((kind, detail)) = completed {
         return end(state, kind, detail, seen.now);
     }

@@ -31,6 +31,8 @@ pub enum Next {
     },
     /// Every task is done and merged.
     Finished,
+    /// There are no tasks, so there is nothing to start and nothing was done.
+    NoTasks,
     /// Nothing can be started, and tasks are open.
     Stuck {
         /// The tasks that hold the others up, with what was said of them.
@@ -74,6 +76,7 @@ pub fn next(state: &LoopState, now: Timestamp) -> Next {
         return Next::Wait { workers: running.iter().map(|worker| worker.about.clone()).collect() };
     }
     match summary.done == summary.total {
+        true if summary.total == 0 => Next::NoTasks,
         true => Next::Finished,
         false => Next::Stuck { why: held_up(state, &summary, now) },
     }
@@ -147,6 +150,7 @@ mod tests {
             Next::Merge { tasks } => format!("merge {}", tasks.join(" ")),
             Next::Wait { workers } => format!("wait {}", workers.join(" ")),
             Next::Finished => "finished".to_owned(),
+            Next::NoTasks => "no tasks".to_owned(),
             Next::Stuck { why } => format!("stuck {}", why.join("; ")),
         };
         assert_eq!(said, expected);
@@ -180,6 +184,11 @@ mod tests {
         check(&state, "start T-3");
         state.task_graph[2].status = TaskStatus::Done;
         check(&state, "finished");
+    }
+
+    #[test]
+    fn a_graph_without_tasks_is_not_finished() {
+        check(&loop_of(&[]), "no tasks");
     }
 
     #[test]

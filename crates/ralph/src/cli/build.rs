@@ -10,12 +10,13 @@ use super::rounds::{self, Client};
 use super::screen;
 use super::which::{self, Found, Wanted, Which};
 use crate::driver::{self, Came, Outcome, Round};
-use crate::parallel::run as parallel;
+use crate::parallel::run::{self as parallel, held_by_client};
 use anyhow::{Context, Result, bail};
 use ralph_core::build::{self, Next};
 use ralph_core::permission::Need;
 use ralph_core::say;
 use ralph_core::state::{EndingKind, LoopState, PauseCause};
+use ralph_core::stop::Withheld;
 use ralph_hooks::{begin, neighbour};
 use ralph_io::interrupts::Interrupts;
 use ralph_io::lifecycle;
@@ -229,6 +230,7 @@ impl<'a> Builder<'a> {
         let label = match next {
             Next::Task(claim) => format!("round {number}, {} {}", claim.task.id, claim.task.name),
             Next::Stuck(_) => return Ok(Some(Label::Stuck(Box::new(state)))),
+            Next::Withheld(why) => return Ok(Some(Label::Withheld(why))),
             Next::Over => {
                 self.put_away(&state)?;
                 return Ok(None);
@@ -292,7 +294,13 @@ impl<'a> Builder<'a> {
     }
 
     fn stuck(&self, label: Label) -> Result<Exit> {
-        let Label::Stuck(state) = label else { return self.over() };
+        let state = match label {
+            Label::Stuck(state) => state,
+            Label::Withheld(why) => {
+                return self.rest(PauseCause::BlockedOnHuman, why.describe(), Exit::No);
+            }
+            Label::Round(_) => return self.over(),
+        };
         let open = state.task_graph.iter().filter(|task| task.result.is_some());
         let open: Vec<String> = open
             .filter(|task| task.status != ralph_core::state::TaskStatus::Done)
@@ -341,4 +349,5 @@ fn put_away(here: &Here, file: &LoopFile, state: &LoopState) -> Result<()> {
 enum Label {
     Round(String),
     Stuck(Box<LoopState>),
+    Withheld(Withheld),
 }

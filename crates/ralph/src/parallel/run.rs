@@ -99,6 +99,10 @@ impl<'a> Owner<'a> for Run<'a> {
             Next::Merge { .. } => self.merge(state)?,
             Next::Wait { .. } => return Ok(Then::Wait),
             Next::Finished => self.team.stop(Ended::Decided(AllMerged)),
+            Next::NoTasks => {
+                let why = stop::Withheld::NoTasks.describe();
+                self.team.stop(Ended::rest(PauseCause::BlockedOnHuman, why, Exit::No));
+            }
             Next::Stuck { why } => {
                 let why = format!("no task is ready; {}", why.join("; "));
                 self.team.stop(Ended::rest(PauseCause::BlockedOnHuman, &why, Exit::No));

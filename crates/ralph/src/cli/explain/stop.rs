@@ -111,6 +111,9 @@ fn verdict(entry: &Entry, record: &Record) -> (String, String) {
 
 /// Why a request was not granted.
 fn refused(record: &Record) -> String {
+    if let Some(withheld) = record.work.withheld {
+        return format!("completion was requested and is refused: {}", withheld.describe());
+    }
     let all = standings(record);
     let holding = all.iter().filter(|(_, standing)| *standing == Standing::Holds).count();
     let hold = if holding == 1 { "holds" } else { "hold" };

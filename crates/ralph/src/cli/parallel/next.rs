@@ -36,7 +36,7 @@ pub(super) fn run(here: &Here, args: &Args) -> Result<Exit> {
     } else {
         screen::print(&visible_lines(&told(&state, &next, hindrance.as_deref(), &lacking)))?;
     }
-    let goes_on = hindrance.is_none() && !matches!(next, Next::Stuck { .. });
+    let goes_on = hindrance.is_none() && !matches!(next, Next::Stuck { .. } | Next::NoTasks);
     Ok(if goes_on { Exit::Done } else { Exit::No })
 }
 
@@ -101,6 +101,13 @@ fn told(state: &LoopState, next: &Next, hindrance: Option<&str>, lacking: &[Stri
              with {} alone on its last line.",
             state.completion_token
         ),
+        Next::NoTasks => {
+            "There are no tasks yet, and without tasks this loop cannot complete. Read what the goal \
+             names, and bring its work into the graph with `ralph plan-sync`: one JSON object on each line \
+             of standard input, `{\"id\":\"T-1\",\"name\":\"…\",\"deps\":[],\"completion_condition\":\"…\",\
+             \"files\":[\"…\"]}`. Then run `ralph parallel next` again."
+                .to_owned()
+        }
         Next::Stuck { why } => format!(
             "Nothing can be started: {}. Where you can mend that, `ralph task release ID` makes a task \
              pending again. Otherwise say what a person must do with `ralph blocked 'WHAT'`, and end \
