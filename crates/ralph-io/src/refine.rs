@@ -4,10 +4,12 @@
 //! The document belongs to the project and may be shared; who runs which session on this machine is
 //! told by a lock, which the system lets go of when its holder dies.
 
+mod brought;
 mod commit;
 mod copy;
 mod versions;
 
+pub use brought::{Brought, brought};
 pub use commit::Commits;
 pub use copy::Copy;
 pub use versions::{Kept, Version, Versions, What};

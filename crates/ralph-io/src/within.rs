@@ -74,7 +74,7 @@ pub fn list(top: &Path, folder: &Path) -> Option<Listing> {
 
 /// Where it really is; none if that is outside, or in a git folder, whose configuration may hold
 /// a password.
-fn real(top: &Path, path: &Path) -> Option<PathBuf> {
+pub(crate) fn real(top: &Path, path: &Path) -> Option<PathBuf> {
     let real = path.canonicalize().ok()?;
     let below = real.strip_prefix(top).ok()?;
     let is_gits = below.components().any(|name| name.as_os_str() == ".git");

@@ -8,15 +8,68 @@ mod round;
 
 pub(crate) use round::{
     Refiner, Rounded, asks_again, close_what_was_left, note_client, prompt as of_round, record,
+    template as of_rounds,
 };
 
+use crate::cli::exit::bad_state;
+use crate::cli::screen::visible;
+use anyhow::{Result, anyhow};
 use ralph_core::refine::prompt::{Prompt, render};
+use ralph_io::refine::brought;
+use std::borrow::Cow;
+use std::path::Path;
 
-/// The text of a prompt, with its variables in place.
-pub(crate) fn prompt(prompt: Prompt, given: &[(&str, &str)]) -> String {
-    // A test renders every one of these files with the variables that it is given.
-    render(text(prompt), given)
-        .expect("our own prompts name only the variables that they are given")
+/// A prompt before its variables are in place.
+#[derive(Debug)]
+pub(crate) struct Template {
+    prompt: Prompt,
+    text: Cow<'static, str>,
+    /// The project's file; none where the text is ours.
+    file: Option<String>,
+}
+
+impl Template {
+    /// The project's text where it has one, else ours.
+    ///
+    /// # Errors
+    /// When the project's text cannot be read, or cannot be this prompt.
+    pub(crate) fn of(root: &Path, prompt: Prompt) -> Result<Template> {
+        let Some(own) = brought(root, prompt.name()).map_err(bad_state)? else {
+            return Ok(Template { prompt, text: text(prompt).into(), file: None });
+        };
+        let flaws = prompt.flaws(&own.text);
+        if !flaws.is_empty() {
+            return Err(bad_state(anyhow!(
+                "`{}` cannot be the prompt `{}`: {}; write what is missing, or remove the file to use the \
+                 text that comes with Ralph",
+                own.file,
+                prompt.name(),
+                visible(&flaws.join("; "))
+            )));
+        }
+        Ok(Template { prompt, text: own.text.into(), file: Some(own.file) })
+    }
+
+    /// The text with its variables in place.
+    ///
+    /// # Errors
+    /// When it names others than it is given.
+    pub(crate) fn fill(&self, given: &[(&str, &str)]) -> Result<String> {
+        render(&self.text, given).map_err(|flaws| {
+            let flaws: Vec<String> = flaws.iter().map(ToString::to_string).collect();
+            anyhow!("could not fill in the prompt `{}`: {}", self.prompt.name(), flaws.join("; "))
+        })
+    }
+}
+
+/// Which text each prompt has in this project: one line for each.
+pub(crate) fn explain(root: &Path) -> Vec<String> {
+    let source = |prompt| match Template::of(root, prompt) {
+        Ok(Template { file: Some(file), .. }) => file,
+        Ok(Template { file: None, .. }) => "built in".to_owned(),
+        Err(why) => format!("refused: {why:#}"),
+    };
+    Prompt::ALL.into_iter().map(|one| format!("{:<14}  {}", one.name(), source(one))).collect()
 }
 
 fn text(prompt: Prompt) -> &'static str {
@@ -41,7 +94,8 @@ mod tests {
         for one in Prompt::ALL {
             let given: Vec<(&str, &str)> =
                 one.variables().iter().map(|name| (*name, "a|b&c ${PLAN_FILE}")).collect();
-            let text = prompt(one, &given);
+            let nowhere = Path::new("/nowhere");
+            let text = Template::of(nowhere, one).unwrap().fill(&given).unwrap();
             assert!(text.contains(contract::FORM), "{}", one.name());
             assert!(text.contains("a|b&c ${PLAN_FILE}"), "{}", one.name());
         }

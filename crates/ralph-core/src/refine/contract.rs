@@ -73,6 +73,17 @@ impl Said {
     }
 }
 
+/// The lines of the form that a prompt does not ask for, each at the beginning of a line of its own.
+pub fn lacking(prompt: &str) -> Vec<&'static str> {
+    let asks_for = |label: &str| {
+        let of_line =
+            |line| labelled(line, label).is_some_and(|(exact, text)| exact && !text.is_empty());
+        prompt.lines().any(of_line)
+    };
+    let lines = FORM.lines().zip([CHANGES, SUMMARY]);
+    lines.filter(|(_, label)| !asks_for(label)).map(|(line, _)| line).collect()
+}
+
 /// Reads the last message of a round.
 pub fn read(message: &str) -> Said {
     let lines = that_count(message);
@@ -279,6 +290,29 @@ mod tests {
             assert!(said.summary.is_err() || message.contains("SUMMARY"), "{message:?}");
         }
         assert!(read_any > 50, "{read_any}");
+    }
+
+    #[test]
+    fn a_prompt_without_a_line_of_the_contract_is_known_by_that_line() {
+        let [changes, summary] = ["CHANGES: {number}", "SUMMARY: {one-line summary of changes}"];
+        for whole in [
+            FORM,
+            "a\n\n```\nCHANGES: {n}\nSUMMARY: {s}\n```\n",
+            "- `CHANGES: N`\r\n- **SUMMARY:** why",
+        ] {
+            assert!(lacking(whole).is_empty(), "{whole}");
+        }
+        for (prompt, expected) in [
+            ("", vec![changes, summary]),
+            ("CHANGES: 3", vec![summary]),
+            ("SUMMARY: x\nCHANGES:", vec![changes]),
+            ("Changes: {number}\nSUMMARY: x", vec![changes]),
+            ("> CHANGES: {number}\nSUMMARY: x", vec![changes]),
+            ("say CHANGES: {number} and SUMMARY: x", vec![changes, summary]),
+            ("CHANGE: {number}\nSUMMARYS: x", vec![changes, summary]),
+        ] {
+            assert_eq!(lacking(prompt), expected, "{prompt}");
+        }
     }
 
     #[test]

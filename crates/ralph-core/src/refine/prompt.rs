@@ -3,6 +3,8 @@
 //! A variable is `${NAME}`; what is put in its place is text and is not looked at again, whatever it
 //! holds. A name that is not given is an error and never an empty place. `$${` is a plain `${`.
 
+use super::contract;
+use crate::plan::opening;
 use std::fmt;
 
 /// What is wrong in a prompt file.
@@ -138,6 +140,37 @@ impl Prompt {
             Prompt::Synthesizer => &[SESSION_NAME, PLAN_FILE, OTHER_PLANS],
             Prompt::RobotMode => &[SESSION_NAME, PLAN_FILE, WISH],
         }
+    }
+}
+
+/// Where a project keeps prompts of its own, each as `NAME.md`; the first place that has one counts.
+pub const PLACES: [&str; 2] = [".claude/refine/prompts", "scripts/refine/prompts"];
+
+/// The fence of the ideas' block, as [`super::ideas::read`] looks for it.
+const IDEAS: &str = "```jsonl";
+
+impl Prompt {
+    /// Why a text of a project cannot be this prompt, each reason in words; none where it can.
+    pub fn flaws(self, text: &str) -> Vec<String> {
+        let lacks = |what: &str| format!("it lacks the line `{what}`");
+        let mut flaws: Vec<String> = contract::lacking(text).into_iter().map(lacks).collect();
+        let is_block = |line| opening(line).is_some_and(|(_, kind)| kind.trim() == "jsonl");
+        if self == Prompt::IdeaWizard && !text.lines().any(is_block) {
+            flaws.push(lacks(IDEAS));
+        }
+        if self == Prompt::PlanImprover && !text.contains("${PLAN_FILE}") {
+            flaws.push("it lacks `${PLAN_FILE}`, the file that a round writes to".to_owned());
+        }
+        if text.trim_start().starts_with('/') {
+            flaws.push("it begins with `/`, which the client takes for a command".to_owned());
+        }
+        if text.contains('\0') {
+            flaws.push("it holds a NUL character".to_owned());
+        }
+        let given: Vec<(&str, &str)> = self.variables().iter().map(|name| (*name, "x")).collect();
+        let of_variables = render(text, &given).err().unwrap_or_default();
+        flaws.extend(of_variables.iter().map(ToString::to_string));
+        flaws
     }
 }
 

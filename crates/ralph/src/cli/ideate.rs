@@ -8,7 +8,7 @@ use super::here::Here;
 use super::rounds::{self, Client};
 use super::screen::{self, visible};
 use crate::driver::{self, Came, Outcome, Round};
-use crate::refine;
+use crate::refine::Template;
 use crate::refine::artefact;
 use anyhow::Result;
 use ralph_core::permission::Need;
@@ -29,6 +29,9 @@ pub(crate) struct Args {
     /// The model, as the client's own `--model`
     #[arg(long, value_name = "MODEL", default_value = "opus")]
     model: String,
+    /// Show for each prompt which text is used: a file of the project, or the one that comes with Ralph
+    #[arg(long)]
+    explain: bool,
     #[command(flatten)]
     client: Client,
 }
@@ -37,6 +40,9 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args) -> Result<Exit> {
     let here = Here::gather()?;
     let logs = rounds::logs(&here, "ideate");
+    if args.explain {
+        super::refine::prompt::explain(&here);
+    }
     if args.client.dry_run {
         let round = round(&here, args, &logs)?;
         screen::print(&screen::visible_lines(&driver::command_line(&round)?))?;
@@ -122,7 +128,7 @@ fn round(here: &Here, args: &Args, logs: &Path) -> Result<Round> {
         (variable::TASKS, tracker.how()),
         (variable::WISH, wish),
     ];
-    let prompt = refine::prompt(Prompt::IdeaWizard, &given);
+    let prompt = Template::of(&here.root, Prompt::IdeaWizard)?.fill(&given)?;
     if prompt.len() > driver::LONGEST_PROMPT {
         return Err(refused(
             Exit::Usage,

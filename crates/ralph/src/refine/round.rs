@@ -3,6 +3,7 @@
 //! Each step is in the project's document before the next begins. Whoever is killed leaves a round that
 //! is open, and the next one who refines this session records it as cut.
 
+use super::Template;
 use super::artefact::{self, Artefact, Before, Plan};
 use crate::cli::exit::{Exit, refused};
 use crate::cli::here::Here;
@@ -17,7 +18,7 @@ use ralph_io::interrupts::Interrupts;
 use ralph_io::refine::{Commits, Place};
 use ralph_io::{chance, clock};
 use std::cell::Cell;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Who makes the rounds of a session.
 pub(crate) struct Refiner<'a> {
@@ -28,6 +29,8 @@ pub(crate) struct Refiner<'a> {
     /// The session's name.
     pub(crate) name: String,
     pub(crate) artefact: Artefact,
+    /// Read once: a round that changes the file changes no other round.
+    pub(crate) template: Template,
     pub(crate) logs: PathBuf,
     /// True if a person is asked before a plan is changed.
     pub(crate) confirms: bool,
@@ -65,7 +68,7 @@ impl Refiner<'_> {
             unreachable!("a round that is begun begins")
         };
         let done = self.artefact.lay_out(&before, iteration).and_then(|()| {
-            let round = self.order(&session, iteration);
+            let round = self.order(&session, iteration)?;
             let came = self.run(&round, interrupts)?;
             rounds::tell(&round.label, &came);
             self.take(&before, &round, came, iteration, interrupts)
@@ -83,12 +86,12 @@ impl Refiner<'_> {
     }
 
     /// The round as it is put to the client.
-    pub(crate) fn order(&self, session: &Session, iteration: u32) -> Round {
+    pub(crate) fn order(&self, session: &Session, iteration: u32) -> Result<Round> {
         let most = session.settings.max_iterations;
         let mut extra_args = vec!["--model".into(), self.model.into()];
         extra_args.extend(self.client.args.iter().cloned());
-        Round {
-            prompt: prompt(&self.name, &self.artefact, iteration, most),
+        Ok(Round {
+            prompt: prompt(&self.template, &self.name, &self.artefact, (iteration, most))?,
             session_id: Some(chance::uuid()),
             env: vec![("RALPH_ROUND".to_owned(), "refine".to_owned())],
             extra_args,
@@ -97,7 +100,7 @@ impl Refiner<'_> {
             folder: Some(self.here.root.clone()),
             label: format!("round {iteration}/{most}"),
             ..Round::default()
-        }
+        })
     }
 
     fn take(
@@ -221,14 +224,34 @@ fn commit(
     commits.commit(&made, &message).map(Some)
 }
 
+/// The prompt of the rounds on this.
+///
+/// # Errors
+/// When the project's own text cannot be used.
+pub(crate) fn template(root: &Path, artefact: &Artefact) -> Result<Template> {
+    let prompt = match artefact {
+        Artefact::Plan(_) => Prompt::PlanImprover,
+        _ => Prompt::BeadRefiner,
+    };
+    Template::of(root, prompt)
+}
+
 /// What a round is told.
-pub(crate) fn prompt(name: &str, artefact: &Artefact, iteration: u32, most: u32) -> String {
+///
+/// # Errors
+/// When the prompt names a variable that it is not given.
+pub(crate) fn prompt(
+    template: &Template,
+    name: &str,
+    artefact: &Artefact,
+    (iteration, most): (u32, u32),
+) -> Result<String> {
     let (round, most) = (iteration.to_string(), most.to_string());
-    let (prompt, own) = match artefact {
-        Artefact::Plan(plan) => (Prompt::PlanImprover, (variable::PLAN_FILE, plan.copy.name())),
+    let own = match artefact {
+        Artefact::Plan(plan) => (variable::PLAN_FILE, plan.copy.name()),
         tasks => {
             let how = tasks.tracker().map(|tracker| tracker.how().to_owned());
-            (Prompt::BeadRefiner, (variable::TASKS, how.unwrap_or_default()))
+            (variable::TASKS, how.unwrap_or_default())
         }
     };
     let given = [
@@ -237,7 +260,7 @@ pub(crate) fn prompt(name: &str, artefact: &Artefact, iteration: u32, most: u32)
         (variable::MAX_ROUNDS, &most),
         (own.0, &own.1),
     ];
-    super::prompt(prompt, &given)
+    template.fill(&given)
 }
 
 /// Notes in the open round in which session of the client it is made.

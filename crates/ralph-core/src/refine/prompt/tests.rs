@@ -154,3 +154,24 @@ fn rounds_are_told_what_they_need_to_settle() {
         assert!(shown.contains("<ROUND> of at most <MAX_ROUNDS>"), "{}", prompt.name());
     }
 }
+
+#[test]
+fn each_prompt_of_ours_could_be_a_projects_and_a_text_without_the_contract_could_not() {
+    for prompt in Prompt::ALL {
+        let (name, own) = (prompt.name(), text(prompt));
+        assert_eq!(prompt.flaws(own), Vec::<String>::new(), "{name}");
+        for line in contract::FORM.lines() {
+            let flaws = prompt.flaws(&own.replace(line, ""));
+            assert_eq!(flaws, [format!("it lacks the line `{line}`")], "{name}");
+        }
+        let flaws = prompt.flaws("/ralph-cancel ${HOME}\0\n");
+        assert!(flaws.iter().any(|flaw| flaw.contains("takes for a command")), "{flaws:?}");
+        assert!(flaws.iter().any(|flaw| flaw.contains("NUL")), "{flaws:?}");
+        let unknown = "line 1: `${HOME}` is no variable of this prompt";
+        assert!(flaws.iter().any(|flaw| flaw.starts_with(unknown)), "{flaws:?}");
+    }
+    let own = text(Prompt::PlanImprover).replace("${PLAN_FILE}", "the plan");
+    assert_eq!(Prompt::PlanImprover.flaws(&own).len(), 1);
+    let own = text(Prompt::IdeaWizard).replace("jsonl", "json");
+    assert_eq!(Prompt::IdeaWizard.flaws(&own), ["it lacks the line ````jsonl`"]);
+}

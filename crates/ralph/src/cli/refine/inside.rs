@@ -4,12 +4,12 @@
 //! as for any other. A conversation has room for a few rounds only, and no more are opened.
 
 use super::run::{self, Subject};
-use super::{conversation, session};
+use super::{conversation, prompt, session};
 use crate::cli::exit::{Exit, bad_state, refused};
 use crate::cli::here::Here;
 use crate::cli::screen::{self, visible, visible_lines};
 use crate::refine::artefact::{self, Artefact, Before};
-use crate::refine::{asks_again, close_what_was_left, note_client, of_round, record};
+use crate::refine::{asks_again, close_what_was_left, note_client, of_round, of_rounds, record};
 use anyhow::{Context, Result};
 use ralph_core::refine::state::Session;
 use ralph_core::refine::{Event, MOST_IN_FOREGROUND, Outcome, picture, say};
@@ -21,6 +21,9 @@ use ralph_io::refine::Place;
 pub(crate) struct Begin {
     #[command(flatten)]
     subject: Subject,
+    /// Show for each prompt which text is used: a file of the project, or the one that comes with Ralph
+    #[arg(long)]
+    explain: bool,
 }
 
 /// Which session.
@@ -34,6 +37,10 @@ pub(crate) struct End {
 pub(super) fn begin(here: &Here, args: &Begin) -> Result<Exit> {
     let place = Place::of(&here.home, &here.root);
     let (name, artefact) = args.subject.find(here, &place, None)?;
+    if args.explain {
+        prompt::explain(here);
+    }
+    let template = of_rounds(&here.root, &artefact)?;
     place.prepare(&here.home)?;
     let document = session::document(&place)?;
     let taken = || session::taken(&document, &name, &artefact);
@@ -87,7 +94,7 @@ pub(super) fn begin(here: &Here, args: &Begin) -> Result<Exit> {
     artefact.lay_out(&before, iteration)?;
     conversation::follow(here, &name, &stands)?;
     let most = stands.settings.max_iterations;
-    let prompt = of_round(&name, &artefact, iteration, most);
+    let prompt = of_round(&template, &name, &artefact, (iteration, most))?;
     let (session, word) = (visible(&name), session::word(&name));
     screen::print(&visible_lines(&format!(
         "Round {iteration} of {most} of `{session}` is open. Call the Agent tool once: subagent_type \

@@ -3,8 +3,8 @@
 use crate::cli::exit::{Exit, refused};
 use crate::cli::here::Here;
 use crate::cli::screen::{self, visible, visible_lines};
-use crate::refine;
 use crate::refine::artefact;
+use crate::refine::{self, Template};
 use anyhow::Result;
 use ralph_core::plan::lines;
 use ralph_core::refine::ideas;
@@ -16,14 +16,17 @@ use ralph_io::given;
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// Its name
-    #[arg(value_name = "NAME", value_parser = named)]
-    prompt: Prompt,
+    #[arg(value_name = "NAME", value_parser = named, required_unless_present = "explain")]
+    prompt: Option<Prompt>,
     /// The plan's file
     #[arg(long, value_name = "FILE")]
     plan: Option<String>,
     /// Another plan, for `synthesizer`; may be given more than once
     #[arg(long = "with", value_name = "FILE")]
     others: Vec<String>,
+    /// Show for each prompt which text is used: a file of the project, or the one that comes with Ralph
+    #[arg(long)]
+    explain: bool,
 }
 
 /// What the person typed stands in the conversation, and comes through no shell.
@@ -42,17 +45,25 @@ fn is_of_round(prompt: Prompt) -> bool {
     matches!(prompt, Prompt::BeadRefiner | Prompt::PlanImprover)
 }
 
+/// Tells which text each prompt has.
+pub(crate) fn explain(here: &Here) {
+    refine::explain(&here.root).iter().for_each(|line| screen::tell(&visible(line)));
+}
+
 pub(super) fn run(here: &Here, args: &Args) -> Result<Exit> {
-    if is_of_round(args.prompt) {
+    if args.explain {
+        explain(here);
+    }
+    let Some(prompt) = args.prompt else { return Ok(Exit::Done) };
+    if is_of_round(prompt) {
         return Err(refused(
             Exit::Usage,
             "`ralph refine begin` opens a round and prints its prompt",
         ));
     }
-    let wants = |name| args.prompt.variables().contains(&name);
+    let wants = |name| prompt.variables().contains(&name);
     if wants(variable::PLAN_FILE) && args.plan.is_none() {
-        let message =
-            format!("`{}` works on a plan: say which with `--plan FILE`", args.prompt.name());
+        let message = format!("`{}` works on a plan: say which with `--plan FILE`", prompt.name());
         return Err(refused(Exit::Usage, message));
     }
     if wants(variable::OTHER_PLANS) && args.others.is_empty() {
@@ -78,7 +89,7 @@ pub(super) fn run(here: &Here, args: &Args) -> Result<Exit> {
         (variable::WISH, WISH),
     ];
     let given: Vec<(&str, &str)> = all.into_iter().filter(|(name, _)| wants(name)).collect();
-    screen::print(&visible_lines(&refine::prompt(args.prompt, &given)))?;
+    screen::print(&visible_lines(&Template::of(&here.root, prompt)?.fill(&given)?))?;
     Ok(Exit::Done)
 }
 

@@ -3,7 +3,7 @@
 //! What ends them is decided by the session from what was said and what was measured; here it is only
 //! carried out. A session that was interrupted goes on where it was, by its name.
 
-use super::{background, conversation, notice, session};
+use super::{background, conversation, notice, prompt, session};
 use crate::cli::exit::{Exit, refused};
 use crate::cli::here::Here;
 use crate::cli::number;
@@ -11,7 +11,7 @@ use crate::cli::rounds::{self, Client};
 use crate::cli::screen::{self, visible};
 use crate::driver;
 use crate::refine::artefact::{Artefact, Plan};
-use crate::refine::{Refiner, Rounded, close_what_was_left};
+use crate::refine::{Refiner, Rounded, Template, close_what_was_left, of_rounds};
 use anyhow::Result;
 use ralph_core::permission::Need;
 use ralph_core::refine::prompt::Tracker;
@@ -58,6 +58,9 @@ pub(crate) struct Run {
     /// No notification at the end
     #[arg(long)]
     no_notify: bool,
+    /// Show for each prompt which text is used: a file of the project, or the one that comes with Ralph
+    #[arg(long)]
+    explain: bool,
     #[command(flatten)]
     client: Client,
 }
@@ -125,6 +128,7 @@ struct Start<'a> {
     place: Place,
     name: String,
     artefact: Artefact,
+    template: Template,
 }
 
 impl<'a> Start<'a> {
@@ -133,7 +137,11 @@ impl<'a> Start<'a> {
         let (name, artefact) = args.subject.find(here, &place, args.max_iterations)?;
         args.can_confirm(&artefact)?;
         args.can_commit(&artefact)?;
-        Ok(Start { here, args, place, name, artefact })
+        if args.explain {
+            prompt::explain(here);
+        }
+        let template = of_rounds(&here.root, &artefact)?;
+        Ok(Start { here, args, place, name, artefact, template })
     }
 
     /// Refused where somebody else works on it.
@@ -204,6 +212,7 @@ impl<'a> Start<'a> {
             place: self.place,
             name: self.name,
             artefact: self.artefact,
+            template: self.template,
             confirms: self.args.confirm,
             commits: self.args.commit,
             lacks_commit: Cell::new(false),
@@ -216,7 +225,7 @@ impl<'a> Start<'a> {
         let found = document.session(&self.name).map_err(|why| session::told(why.into()))?;
         let session = found.unwrap_or_else(|| self.new_session());
         let refiner = self.refiner();
-        let round = refiner.order(&session, session.iterations_completed + 1);
+        let round = refiner.order(&session, session.iterations_completed + 1)?;
         screen::print(&screen::visible_lines(&driver::command_line(&round)?))?;
         Ok(Exit::Done)
     }
