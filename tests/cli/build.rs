@@ -90,13 +90,46 @@ fn rounds_are_counted_and_the_next_build_goes_on() {
     let world =
         world(&[("T-1", &[]), ("T-2", &["T-1"])], &format!("{INIT}\n{CLOSES}\ntouch made\n{DONE}"));
     let printed = world.ralph(&["build", "-n", "1"]);
-    assert_eq!((printed.exit, n_called(&world)), (0, 1), "{printed:?}");
+    assert_eq!((printed.exit, n_called(&world)), (1, 1), "{printed:?}");
     assert!(printed.stdout.contains("as many rounds as were asked for"), "{printed:?}");
     assert_eq!(statuses(&world), ["done", "pending"]);
     let printed = world.ralph(&["build"]);
     assert_eq!((printed.exit, n_called(&world)), (0, 2), "{printed:?}");
     assert!(printed.stdout.contains("ended complete at 0/25"), "{printed:?}");
     assert!(world.loop_ids().is_empty());
+}
+
+#[test]
+fn the_last_round_that_is_asked_for_may_complete_the_loop() {
+    let world = world(&[("T-1", &[])], &format!("{INIT}\n{CLOSES}\ntouch made\n{DONE}"));
+    let printed = world.ralph(&["build", "-n", "1"]);
+    assert_eq!((printed.exit, n_called(&world)), (0, 1), "{printed:?}");
+    assert!(printed.stdout.contains("ended complete"), "{printed:?}");
+    let red = self::world(&[("T-1", &[])], &format!("{INIT}\n{CLOSES}\n{DONE}"));
+    let printed = red.ralph(&["build", "-n", "1"]);
+    assert_eq!((printed.exit, n_called(&red)), (1, 1), "{printed:?}");
+    assert!(printed.stdout.contains("as many rounds as were asked for"), "{printed:?}");
+}
+
+#[test]
+fn the_exit_codes_are_the_same_in_the_guides_and_in_the_help() {
+    let codes = "Exit codes: 0 when the loop is complete; 1 when tasks are unfinished, the loop ended otherwise, or a \
+                 person must do something; 4 when the client stood in the way or you ended it.";
+    let world = World::new();
+    let guide = |name: &str| {
+        let path = format!("{}/../../docs/{name}", env!("CARGO_MANIFEST_DIR"));
+        fs::read_to_string(path).unwrap()
+    };
+    let texts = [
+        guide("tasks.md"),
+        guide("parallel.md"),
+        world.ralph(&["build", "--help"]).done().stdout,
+        world.ralph(&["parallel", "run", "--help"]).done().stdout,
+    ];
+    for text in texts {
+        let folded = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(folded.contains(codes), "{text}");
+    }
 }
 
 #[test]

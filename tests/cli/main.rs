@@ -18,6 +18,7 @@ mod ralplan_run;
 mod refine;
 mod refine_commit;
 mod refine_inside;
+mod refine_prompts;
 mod refine_tmux;
 mod release;
 mod replay;

@@ -290,7 +290,7 @@ fn a_pause_rests_all_and_starts_no_other() {
     assert_eq!(phases, ["paused", "paused"]);
     open(&world, "go");
     let printed = world.finish(child, "");
-    assert_eq!(printed.exit, 0, "{printed:#?}");
+    assert_eq!(printed.exit, 1, "{printed:#?}");
     assert!(
         printed.stdout.contains("a person let it rest; `ralph parallel run` goes on"),
         "{printed:#?}"

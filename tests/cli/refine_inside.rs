@@ -82,6 +82,45 @@ fn a_conversation_has_five_rounds_and_no_more() {
 }
 
 #[test]
+fn the_five_rounds_are_the_conversations_under_whatever_names() {
+    let world = world("exit 9");
+    world.write("project/other.md", "o\n");
+    let in_session = |arguments: &[&str], stdin: &str| world.in_session("S", arguments, stdin);
+    // Three rounds come to a plateau, then two more on another plan.
+    for _ in 0..3 {
+        begin(&world).done();
+        end(&world, &lines(0)).done();
+    }
+    assert_eq!(session(&world, "plan")["status"], "plateau");
+    let other = ["refine", "begin", "--plan", "other.md"];
+    let begun = in_session(&other, "").done();
+    assert!(begun.stderr.contains("at most 2 agents"), "{begun:?}");
+    in_session(&["refine", "end"], &lines(7)).done();
+    in_session(&other, "").done();
+    let last = in_session(&["refine", "end"], &lines(7)).done();
+    assert!(last.stdout.contains("Begin no other round"), "{last:?}");
+    for arguments in [
+        &["refine", "begin", "--plan", "plan.md"][..],
+        &["refine", "begin", "--plan", "plan.md", "--session", "plan-2"],
+        &["refine", "begin", "--plan", "other.md", "--session", "third"],
+        &other,
+    ] {
+        let refused = in_session(arguments, "");
+        assert_eq!(refused.exit, 1, "{arguments:?}: {refused:?}");
+        assert!(refused.stderr.contains("has room for 5 rounds"), "{refused:?}");
+        assert!(refused.stderr.contains("`ralph refine loop --plan"), "{refused:?}");
+    }
+    for name in ["plan-2", "third"] {
+        assert_eq!(session(&world, name), Value::Null, "{name}");
+    }
+    // Another conversation and a person's terminal have rounds of their own.
+    world.in_session("T", &other, "").done();
+    world.in_session("T", &["refine", "end"], &lines(7)).done();
+    let more = world.ralph(&["refine", "once", "--plan", "plan.md"]);
+    assert_eq!(more.exit, 4, "the client of this test fails: {more:?}");
+}
+
+#[test]
 fn lines_that_are_missing_are_asked_for_once_and_then_unknown() {
     let world = world("exit 9");
     write(&world, &begin(&world).done(), "more\n");

@@ -151,6 +151,7 @@ fn criterion_line(criterion: &Criterion) -> String {
 fn tasks(state: &LoopState, now: Timestamp) -> String {
     let graph = Graph::new(&state.task_graph, now);
     match graph.current() {
+        _ if state.parallel && state.task_graph.is_empty() => format!("{NO_TASKS_YET}\n"),
         _ if state.task_graph.is_empty() => String::new(),
         None => format!("Tasks: {}.\n", graph.summary().describe()),
         Some(_) if state.parallel => {
@@ -376,6 +377,8 @@ mod tests {
         });
         assert!(step(&state).contains("Next: run `ralph parallel next`"), "{}", step(&state));
         state.task_graph.clear();
+        let text = contract(&started_line(&state), &state, &[], NOW);
+        assert!(text.contains("without tasks this loop cannot complete"), "{text}");
         assert!(step(&state).contains("there are no tasks yet"), "{}", step(&state));
     }
 

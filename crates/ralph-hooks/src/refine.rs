@@ -98,6 +98,14 @@ fn not_its(state: &LoopState, name: &str) -> Option<String> {
     }
 }
 
+/// How many rounds this conversation has made in loops that are over.
+pub fn made_before(home: &Home, session_id: &str) -> u32 {
+    let states = lifecycle::ended(home).into_iter().filter_map(|(_, state)| state.ok());
+    let own = states.filter(|state| state.mode == Mode::Refine && state.session_id == session_id);
+    // Each counts those before it.
+    own.map(|state| foreground::made(&state)).max().unwrap_or_default()
+}
+
 fn create(asked: &Asked<'_>) -> Result<Begun> {
     let (settings, _) = settings::read(asked.home, asked.root);
     let facts = facts(asked.root, Vec::new(), StartedBy::Model, clock::now())?;
@@ -110,6 +118,8 @@ fn create(asked: &Asked<'_>) -> Result<Begun> {
     state.refine = Some(Refining {
         name: asked.name.to_owned(),
         word: asked.word.to_owned(),
+        from: asked.done,
+        earlier: made_before(asked.home, asked.session_id),
         ..Refining::default()
     });
     // Which turn it is, the first agent's call will tell.

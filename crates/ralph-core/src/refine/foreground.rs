@@ -46,7 +46,16 @@ pub fn grant(state: &mut LoopState, call: &str, from_agent: bool) -> Grant {
 
 /// True once it has called as many agents as a conversation has room for.
 pub fn is_full(refining: &Refining) -> bool {
-    refining.calls.len() >= MOST_IN_FOREGROUND as usize
+    refining.earlier as usize + refining.calls.len() >= MOST_IN_FOREGROUND as usize
+}
+
+/// How many rounds the conversation of this loop has made, those before it included. A round that was cut
+/// is one where its agent was called.
+pub fn made(state: &LoopState) -> u32 {
+    let Some(refining) = &state.refine else { return 0 };
+    let called = u32::try_from(refining.calls.len()).unwrap_or(u32::MAX);
+    let done = state.iteration.saturating_sub(refining.from);
+    refining.earlier.saturating_add(called.max(done))
 }
 
 /// Why it may call no other, and what is left to do.
@@ -60,8 +69,8 @@ pub fn full(refining: &Refining) -> String {
         ),
     };
     format!(
-        "A conversation has room for {MOST_IN_FOREGROUND} rounds, and this one has called an agent \
-         {MOST_IN_FOREGROUND} times.{open} Then tell the person how it stands; they can go on in a terminal: \
+        "A conversation has room for {MOST_IN_FOREGROUND} rounds, whatever they refine, and this one has \
+         called an agent for each.{open} Then tell the person how it stands; they can go on in a terminal: \
          `ralph refine loop --session {} --max-iterations 10`.",
         refining.word
     )
@@ -208,6 +217,24 @@ mod tests {
         refuses(&mut state, "f", false, "has room for 5 rounds");
         refuses(&mut state, "f", false, "ralph refine end --session 'a b'");
         refuses(&mut state, "f", false, "ralph refine loop --session 'a b' --max-iterations 10");
+    }
+
+    #[test]
+    fn rounds_of_the_same_conversation_for_other_sessions_count() {
+        let mut later = state(1, 0, 0);
+        later.refine.as_mut().unwrap().earlier = 3;
+        assert_eq!(made(&later), 3);
+        for (call, now) in [("a", 4), ("b", 5)] {
+            assert_eq!(grant(&mut later, call, false), Grant::Granted);
+            assert_eq!(made(&later), now);
+        }
+        refuses(&mut later, "c", false, "has room for 5 rounds");
+        // Rounds of a terminal are none of this conversation.
+        let mut other = state(0, 4, 0);
+        other.refine.as_mut().unwrap().from = 4;
+        assert_eq!(made(&other), 0);
+        other.iteration = 6;
+        assert_eq!(made(&other), 2);
     }
 
     #[test]

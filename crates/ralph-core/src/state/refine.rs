@@ -16,6 +16,10 @@ pub struct Refining {
     pub name: String,
     /// The same, as a shell reads it.
     pub word: String,
+    /// Rounds of that session that were done when this loop began.
+    pub from: u32,
+    /// Rounds that the same conversation had made before, for other sessions.
+    pub earlier: u32,
     /// The round that is open; 0 for none.
     pub open: u32,
     /// The client's ids of all calls of the Agent tool that were let through.
@@ -29,4 +33,4 @@ pub struct Refining {
     pub extra: Extra,
 }
 
-from_json!(Refining { name, word, open, calls, told_at, still; extra });
+from_json!(Refining { name, word, from, earlier, open, calls, told_at, still; extra });

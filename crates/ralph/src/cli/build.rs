@@ -13,6 +13,7 @@ use crate::driver::{self, Came, Outcome, Round};
 use crate::parallel::run::{self as parallel, held_by_client};
 use anyhow::{Context, Result, bail};
 use ralph_core::build::{self, Next};
+use ralph_core::graph;
 use ralph_core::permission::Need;
 use ralph_core::say;
 use ralph_core::state::{EndingKind, LoopState, PauseCause};
@@ -28,8 +29,13 @@ use std::time::Duration;
 /// Longer than any run of criteria that has no limit of its own.
 const A_DAY: Duration = Duration::from_secs(24 * 3600);
 
+/// How `ralph build` and `ralph parallel run` end, for their help.
+pub(in crate::cli) const EXIT_CODES: &str = "Exit codes: 0 when the loop is complete; 1 when tasks are unfinished, the loop \
+    ended otherwise, or a person must do something; 4 when the client stood in the way or you ended it.";
+
 /// How many rounds, and how the client is called.
 #[derive(Debug, clap::Args)]
+#[command(after_help = EXIT_CODES)]
 pub(crate) struct Args {
     /// At most so many rounds; 0 goes on until nothing is ready
     #[arg(
@@ -189,11 +195,7 @@ impl<'a> Builder<'a> {
         let mut crashes = 0;
         for number in 1.. {
             if self.rounds > 0 && number > self.rounds {
-                return self.rest(
-                    PauseCause::Person,
-                    "as many rounds as were asked for",
-                    Exit::Done,
-                );
+                return self.after_its_rounds();
             }
             let session = chance::uuid();
             let Some(label) = self.begin(&session, number)? else { return self.over() };
@@ -218,6 +220,17 @@ impl<'a> Builder<'a> {
             }
         }
         self.over()
+    }
+
+    /// What is left when it has made as many rounds as were asked for. Criteria that only have to be run need
+    /// no other round.
+    fn after_its_rounds(&self) -> Result<Exit> {
+        let Some(loaded) = self.file.read().map_err(bad_state)? else { return self.over() };
+        let summary = graph::summary(&loaded.state.task_graph, clock::now());
+        if summary.all_done() && loaded.state.ending.is_none() && self.settle()? {
+            return self.over();
+        }
+        self.rest(PauseCause::Person, "as many rounds as were asked for", Exit::No)
     }
 
     /// Binds the loop to the round; none if it is over.

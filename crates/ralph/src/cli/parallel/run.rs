@@ -28,6 +28,7 @@ use std::path::PathBuf;
 
 /// How many at once, and how the client is called.
 #[derive(Debug, clap::Args)]
+#[command(after_help = build::EXIT_CODES)]
 pub(crate) struct Args {
     /// At most so many workers at once, from now on [default: the loop's own limit, 4 if none is set]
     #[arg(short = 'n', long = "workers", value_name = "N", value_parser = number::max_workers)]
@@ -148,7 +149,7 @@ fn conclude(plan: &Plan<'_>, interrupts: &Interrupts, loop_id: &str, ended: Ende
         Ended::Paused => {
             let state = read(file)?;
             rest(&state, "a person let it rest")?;
-            Ok(Exit::Done)
+            Ok(Exit::No)
         }
         Ended::Rest { cause, why, exit } => {
             let now = clock::now();

@@ -11,6 +11,7 @@ use crate::cli::screen::{self, visible};
 use crate::cli::which::{self, Found};
 use crate::refine::artefact::Artefact;
 use anyhow::Result;
+use ralph_core::counted::counted;
 use ralph_core::refine::state::{Document, Session};
 use ralph_core::refine::{MOST_IN_FOREGROUND, Mode, Status, foreground, say};
 use ralph_core::report::Activity;
@@ -98,10 +99,11 @@ pub(super) fn enter(here: &Here, name: &str, stands: &Session) -> Result<Option<
         refine::Begun::Own(file, state) => (file, state),
         refine::Begun::Made(file, state) => {
             note(here, &file, &state, ("refine begin", "started"), "a conversation refines");
+            let left = MOST_IN_FOREGROUND.saturating_sub(foreground::made(&state));
             screen::tell(&visible(&format!(
-                "loop {} refines {what} in this conversation: at most {MOST_IN_FOREGROUND} agents; Esc pauses it, \
-                 /ralph-cancel ends it",
-                state.loop_id
+                "loop {} refines {what} in this conversation: at most {}; Esc pauses it, /ralph-cancel ends it",
+                state.loop_id,
+                counted(left as usize, "agent", "agents")
             )));
             (file, state)
         }
@@ -116,6 +118,29 @@ pub(super) fn enter(here: &Here, name: &str, stands: &Session) -> Result<Option<
         }
         _ => Ok(Some(file)),
     }
+}
+
+/// Refused where this conversation has made all of its rounds, under whatever names.
+///
+/// # Errors
+/// The refusal.
+pub(super) fn has_room(here: &Here, artefact: &Artefact) -> Result<()> {
+    let Some(session_id) = &here.session else { return Ok(()) };
+    let is_live = all(here).iter().any(|found| found.state.session_id == *session_id);
+    if is_live || refine::made_before(&here.home, session_id) < MOST_IN_FOREGROUND {
+        return Ok(());
+    }
+    let what = match artefact.mode() {
+        Mode::Plan => format!("--plan {}", session::word(artefact.plan_file())),
+        _ => "--mode beads".to_owned(),
+    };
+    Err(refused(
+        Exit::No,
+        format!(
+            "a conversation has room for {MOST_IN_FOREGROUND} rounds, whatever they refine, and this one has \
+             made them; a person can go on in a terminal: `ralph refine loop {what}`"
+        ),
+    ))
 }
 
 const FULL: &str = "a conversation has room for no more agents";
@@ -135,7 +160,8 @@ pub(super) fn follow(here: &Here, name: &str, stands: &Session) -> Result<Option
     let done = stands.iterations_completed;
     let Some(state) = refine::note_round(&found.file, done, open)? else { return Ok(None) };
     let is_full = state.refine.as_ref().is_some_and(foreground::is_full);
-    if open == 0 && (is_full || done >= MOST_IN_FOREGROUND) {
+    let made = foreground::made(&state).max(done);
+    if open == 0 && (is_full || made >= MOST_IN_FOREGROUND) {
         end(here, &found.file, &EndingKind::MaxIterations, FULL, stands)?;
         return Ok(Some(format!("{FULL}: {}", how_to_go_on(name))));
     }

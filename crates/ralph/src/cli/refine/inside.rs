@@ -74,6 +74,7 @@ pub(super) fn begin(here: &Here, args: &Begin) -> Result<Exit> {
         );
         return Err(refused(Exit::No, message));
     }
+    conversation::has_room(here, &artefact)?;
     let stands = session::open(&place, &name, &artefact, None, new).map_err(session::told)?;
     run::may_begin(&name, &stands)?;
     let of_loop = conversation::enter(here, &name, &stands)?;

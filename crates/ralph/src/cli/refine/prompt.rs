@@ -51,10 +51,15 @@ pub(crate) fn explain(here: &Here) {
 }
 
 pub(super) fn run(here: &Here, args: &Args) -> Result<Exit> {
+    let Some(prompt) = args.prompt else {
+        for line in refine::explain(&here.root) {
+            screen::print(&visible(&line))?;
+        }
+        return Ok(Exit::Done);
+    };
     if args.explain {
         explain(here);
     }
-    let Some(prompt) = args.prompt else { return Ok(Exit::Done) };
     if is_of_round(prompt) {
         return Err(refused(
             Exit::Usage,

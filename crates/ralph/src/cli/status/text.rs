@@ -210,7 +210,8 @@ fn refining(state: &LoopState) -> String {
         0 => "no round is open".to_owned(),
         round => format!("round {round} is open"),
     };
-    let (called, most) = (refining.calls.len(), MOST_IN_FOREGROUND);
+    let most = MOST_IN_FOREGROUND.saturating_sub(refining.earlier);
+    let called = refining.calls.len();
     format!("`{}`, {round}, {called} of {most} agents called", refining.name)
 }
 
