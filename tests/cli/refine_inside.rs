@@ -121,6 +121,29 @@ fn the_five_rounds_are_the_conversations_under_whatever_names() {
 }
 
 #[test]
+fn a_trace_shows_what_was_proposed_and_whether_a_round_is_to_be_believed() {
+    let world = world("exit 9");
+    write(&world, &begin(&world).done(), "a\nb\n");
+    end(&world, "I did:\n- named the rollback\n- cut a step\n\nCHANGES: 2\nSUMMARY: two\n").done();
+    write(&world, &begin(&world).done(), "1\n2\n3\n4\n5\n6\n7\n");
+    end(&world, &lines(0)).done();
+    let trace = world.ralph(&["refine", "history", "--trace"]).done().stdout;
+    for line in [
+        "round 1: says 2 changes; measured: 2 lines in 1 section\n  proposed: named the rollback\n  proposed: cut a step\n  \
+         accepted: nobody declined them\n",
+        "round 2: says 0 changes; measured: 7 lines in 1 section\n  proposed: better\n",
+        "the number agrees with what was measured in 1 of 2 rounds\n",
+        "is round 2 to be believed? it says 0 changes; measured: 7 lines in 1 section",
+    ] {
+        assert!(trace.contains(line), "{line} in {trace}");
+    }
+    let document = world.ralph(&["refine", "history", "--trace", "--json"]).done().json();
+    assert_eq!(document["traces"][0]["proposed"], json!(["named the rollback", "cut a step"]));
+    assert_eq!(document["traces"][1]["agrees"], "says_less");
+    assert_eq!(world.ralph(&["refine", "history", "--json"]).exit, 2);
+}
+
+#[test]
 fn lines_that_are_missing_are_asked_for_once_and_then_unknown() {
     let world = world("exit 9");
     write(&world, &begin(&world).done(), "more\n");

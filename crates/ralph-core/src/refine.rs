@@ -16,6 +16,7 @@ pub mod say;
 mod settings;
 pub mod state;
 mod step;
+pub mod trace;
 mod words;
 
 pub use difference::unified;

@@ -90,6 +90,39 @@ pub fn read(message: &str) -> Said {
     Said { changes: changes(&lines), summary: summary(&lines) }
 }
 
+/// Proposals that are kept of a round, and UTF-16 units of each.
+const PROPOSALS: usize = 20;
+const PROPOSAL: usize = 200;
+
+/// What a round says that it changed: the items of its lists, outside of code.
+pub fn proposals(message: &str) -> Vec<String> {
+    let mut items = Vec::new();
+    let mut lines = message.lines();
+    while let Some(line) = lines.next() {
+        if let Some((fence, _)) = opening(line) {
+            lines.by_ref().take_while(|line| !closes(line, fence)).for_each(drop);
+            continue;
+        }
+        let is_contract = [CHANGES, SUMMARY].iter().any(|label| labelled(line, label).is_some());
+        if let Some(item) = item(line).filter(|_| !is_contract) {
+            let item: String = item.chars().filter(|letter| !acts(*letter)).collect();
+            items.push(bounded(item.trim(), PROPOSAL));
+        }
+    }
+    items.truncate(PROPOSALS);
+    items
+}
+
+/// The text of a list's item.
+fn item(line: &str) -> Option<&str> {
+    let line = line.trim();
+    let numbered = line.trim_start_matches(|letter: char| letter.is_ascii_digit());
+    let of_number = || numbered.strip_prefix(['.', ')']).filter(|_| numbered.len() < line.len());
+    let text = line.strip_prefix(['-', '*', '+']).or_else(of_number)?;
+    let text = text.strip_prefix(' ')?.trim();
+    (!text.is_empty()).then_some(text)
+}
+
 /// What is said to an agent whose lines could not be read.
 pub fn ask_again(flaws: &[&Flaw]) -> String {
     let flaws: Vec<String> = flaws.iter().map(|flaw| format!("{flaw} ")).collect();
@@ -290,6 +323,15 @@ mod tests {
             assert!(said.summary.is_err() || message.contains("SUMMARY"), "{message:?}");
         }
         assert!(read_any > 50, "{read_any}");
+    }
+
+    #[test]
+    fn proposals_are_the_items_of_lists_outside_of_code() {
+        let message = "I changed:\n- split **it**\n  * name it\n3. drop \u{1b}[2Jit\n4) last\n-no item\n2026 was\n\n---\n\
+            ```\n- in code\n```\n- CHANGES: 3\n- SUMMARY: a\n";
+        assert_eq!(proposals(message), ["split **it**", "name it", "drop [2Jit", "last"]);
+        assert_eq!(proposals(&"- a\n".repeat(99)).len(), PROPOSALS);
+        assert_eq!(proposals("CHANGES: 0\nSUMMARY: none"), Vec::<String>::new());
     }
 
     #[test]

@@ -147,6 +147,7 @@ pub fn step(session: &mut Session, event: Event, now: Timestamp) -> Result<Outco
             let entry = Entry {
                 changes: said.changes.ok(),
                 summary: said.summary.unwrap_or_default(),
+                proposed: contract::proposals(message),
                 measured,
                 plan,
                 ..Entry::default()

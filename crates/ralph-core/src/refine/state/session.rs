@@ -57,6 +57,9 @@ pub struct Entry {
     /// Which, in its words; for a round that was cut, why.
     pub summary: String,
     // What follows is ours.
+    /// What it proposed, in its words.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub proposed: Vec<String>,
     /// What really changed; none where that is not known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub measured: Option<Measured>,
@@ -78,7 +81,7 @@ pub struct Entry {
 }
 
 from_json!(Entry {
-    iteration, changes, summary, measured, end, plan, edited_before, ended_at; extra
+    iteration, changes, summary, proposed, measured, end, plan, edited_before, ended_at; extra
 });
 
 /// A round that is under way.

@@ -8,9 +8,10 @@ use crate::cli::screen::{self, visible, visible_lines};
 use crate::refine::artefact::{Artefact, Plan, at};
 use anyhow::Result;
 use ralph_core::refine::state::Session;
-use ralph_core::refine::{Mode, picture, say, unified};
+use ralph_core::refine::{Mode, picture, say, trace, unified};
 use ralph_io::outside;
 use ralph_io::refine::{Kept, Place, Version, What};
+use serde_json::json;
 
 /// Which session.
 #[derive(Debug, clap::Args)]
@@ -18,6 +19,13 @@ pub(crate) struct History {
     /// The session's name [default: the only one]
     #[arg(long, value_name = "NAME")]
     session: Option<String>,
+    /// Show for each round what it proposed, what was accepted or rejected and why, and how far its number
+    /// agrees with what was measured
+    #[arg(long)]
+    trace: bool,
+    /// Print the traces as one JSON document
+    #[arg(long, requires = "trace")]
+    json: bool,
 }
 
 /// Which versions.
@@ -48,6 +56,18 @@ pub(crate) struct Restore {
 pub(super) fn history(here: &Here, args: &History) -> Result<Exit> {
     let place = Place::of(&here.home, &here.root);
     let (name, found) = session::one(&place, args.session.as_deref(), |_| true)?;
+    if args.json {
+        screen::print_json(&json!({
+            "schema_version": 1, "name": name, "traces": trace::traces(&found)
+        }))?;
+        return Ok(Exit::Done);
+    }
+    if args.trace {
+        for line in trace::lines(&found) {
+            screen::print(&visible(&line))?;
+        }
+        return Ok(Exit::Done);
+    }
     for entry in &found.history {
         for line in say::round(&found, entry) {
             screen::print(&visible(&line))?;

@@ -1,0 +1,206 @@
+//! Decision traces: what each round proposed, what became of it and why; and how far the rounds' own numbers
+//! agree with what was measured.
+
+use super::picture::count;
+use super::state::{Entry, Session};
+use super::{PlanAfter, RoundEnd};
+use serde::Serialize;
+
+/// What became of a round's proposals.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Decision {
+    /// They are in the plan, or in the tasks.
+    Accepted,
+    /// They are not.
+    Rejected,
+    /// The round was cut, and is made once more.
+    Cut,
+}
+
+/// How a round's own number compares with what was measured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Agrees {
+    /// They go together.
+    Yes,
+    /// It says little, and much was measured.
+    SaysLess,
+    /// It says a change, and nothing was measured.
+    SaysMore,
+    /// One of the two is not known.
+    Unknown,
+}
+
+/// One round.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Trace {
+    /// Which round, from 1 on.
+    pub round: u32,
+    /// Its proposals, in its words.
+    pub proposed: Vec<String>,
+    /// How many changes it says; none where that is not known.
+    pub said: Option<u32>,
+    /// What was measured, in words; none where that is not known.
+    pub measured: Option<String>,
+    /// What became of them.
+    pub decision: Decision,
+    /// Why.
+    pub why: String,
+    /// Whether its number is to be believed.
+    pub agrees: Agrees,
+}
+
+/// All rounds of a session, in the order of time.
+pub fn traces(session: &Session) -> Vec<Trace> {
+    session.history.iter().map(|entry| trace(session, entry)).collect()
+}
+
+fn trace(session: &Session, entry: &Entry) -> Trace {
+    let (decision, why) = match (&entry.end, &entry.plan) {
+        (RoundEnd::Interrupted, _) => (Decision::Cut, entry.summary.clone()),
+        (_, PlanAfter::Declined) => (Decision::Rejected, "a person declined them".to_owned()),
+        (_, PlanAfter::KeptEdit) => (
+            Decision::Rejected,
+            "a person edited the plan meanwhile, and that edit stands".to_owned(),
+        ),
+        _ => (Decision::Accepted, "nobody declined them".to_owned()),
+    };
+    let proposed = match (entry.proposed.is_empty(), entry.summary.as_str()) {
+        (true, "") => Vec::new(),
+        (true, summary) if decision != Decision::Cut => vec![summary.to_owned()],
+        _ => entry.proposed.clone(),
+    };
+    Trace {
+        round: entry.iteration,
+        proposed,
+        said: entry.changes,
+        measured: entry.measured.as_ref().map(ToString::to_string),
+        decision,
+        why,
+        agrees: agrees(session, entry),
+    }
+}
+
+fn agrees(session: &Session, entry: &Entry) -> Agrees {
+    let (Some(said), Some(measured)) = (entry.changes, &entry.measured) else {
+        return Agrees::Unknown;
+    };
+    match (said, measured.amount()) {
+        (0 | 1, _) if !measured.is_small(&session.settings) => Agrees::SaysLess,
+        (1.., 0) => Agrees::SaysMore,
+        _ => Agrees::Yes,
+    }
+}
+
+/// The traces in words, and behind them the calibration.
+pub fn lines(session: &Session) -> Vec<String> {
+    let all = traces(session);
+    let mut lines = Vec::new();
+    for one in &all {
+        let said = one.said.map_or("no number".to_owned(), |said| count(said.into(), "change"));
+        let measured = one.measured.as_deref().unwrap_or("unknown");
+        let decision = match one.decision {
+            Decision::Accepted => "accepted",
+            Decision::Rejected => "rejected",
+            Decision::Cut => "cut",
+        };
+        lines.push(format!("round {}: says {said}; measured: {measured}", one.round));
+        lines.extend(one.proposed.iter().map(|proposal| format!("  proposed: {proposal}")));
+        lines.push(format!("  {decision}: {}", one.why));
+    }
+    lines.extend(calibration(&all));
+    lines
+}
+
+/// How far the rounds' own numbers are to be believed.
+fn calibration(all: &[Trace]) -> Vec<String> {
+    let known: Vec<&Trace> = all.iter().filter(|one| one.agrees != Agrees::Unknown).collect();
+    let rounds = |decision| all.iter().filter(|one| one.decision == decision).count() as u64;
+    let mut lines = vec![format!(
+        "calibration: {} accepted, {} rejected, {} cut; the number agrees with what was measured in {} of {}",
+        count(rounds(Decision::Accepted), "round"),
+        rounds(Decision::Rejected),
+        rounds(Decision::Cut),
+        known.iter().filter(|one| one.agrees == Agrees::Yes).count(),
+        count(known.len() as u64, "round")
+    )];
+    for one in known.iter().filter(|one| one.agrees != Agrees::Yes) {
+        let (said, measured) =
+            (one.said.unwrap_or_default(), one.measured.as_deref().unwrap_or_default());
+        lines.push(format!(
+            "is round {} to be believed? it says {}; measured: {measured}; `ralph refine diff` shows it",
+            one.round,
+            count(said.into(), "change")
+        ));
+    }
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::measure::{Measured, PlanChange};
+    use super::super::{Mode, Settings};
+    use super::*;
+    use jiff::Timestamp;
+
+    fn session() -> Session {
+        let entry = |iteration, changes, lines, plan| Entry {
+            iteration,
+            changes,
+            measured: Some(Measured::Plan(PlanChange {
+                lines,
+                sections: 1,
+                ..PlanChange::default()
+            })),
+            plan,
+            summary: format!("summary {iteration}"),
+            ..Entry::default()
+        };
+        let mut first = entry(1, Some(2), 4, PlanAfter::Applied);
+        first.proposed = vec!["split it".to_owned(), "name it".to_owned()];
+        let cut = Entry {
+            iteration: 2,
+            end: RoundEnd::Interrupted,
+            summary: "its client ended".to_owned(),
+            ..Entry::default()
+        };
+        Session {
+            history: vec![
+                first,
+                cut,
+                entry(2, Some(0), 40, PlanAfter::Declined),
+                entry(3, Some(3), 0, PlanAfter::KeptEdit),
+                entry(4, None, 1, PlanAfter::Applied),
+            ],
+            ..Session::new(Mode::Plan, "p.md", Settings::default(), Timestamp::UNIX_EPOCH)
+        }
+    }
+
+    #[test]
+    fn each_round_has_its_proposals_its_decision_and_the_reason() {
+        assert_eq!(
+            lines(&session()),
+            [
+                "round 1: says 2 changes; measured: 4 lines in 1 section",
+                "  proposed: split it",
+                "  proposed: name it",
+                "  accepted: nobody declined them",
+                "round 2: says no number; measured: unknown",
+                "  cut: its client ended",
+                "round 2: says 0 changes; measured: 40 lines in 1 section",
+                "  proposed: summary 2",
+                "  rejected: a person declined them",
+                "round 3: says 3 changes; measured: nothing",
+                "  proposed: summary 3",
+                "  rejected: a person edited the plan meanwhile, and that edit stands",
+                "round 4: says no number; measured: 1 line in 1 section",
+                "  proposed: summary 4",
+                "  accepted: nobody declined them",
+                "calibration: 2 rounds accepted, 2 rejected, 1 cut; the number agrees with what was measured in 1 of 3 rounds",
+                "is round 2 to be believed? it says 0 changes; measured: 40 lines in 1 section; `ralph refine diff` shows it",
+                "is round 3 to be believed? it says 3 changes; measured: nothing; `ralph refine diff` shows it",
+            ]
+        );
+    }
+}
