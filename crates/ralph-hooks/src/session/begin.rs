@@ -7,6 +7,7 @@ use crate::begin::{
     Asked, Begun, cannot_start, facts, find_lost, freeze, note_start, options_of, run,
     wants_baseline,
 };
+use super::look::driving;
 use anyhow::Result;
 use jiff::Timestamp;
 use ralph_core::project as commands;
@@ -17,8 +18,7 @@ use ralph_core::start::{self, answered};
 use ralph_core::state::{Bound as Former, Criterion, LoopError, LoopState, Mode, Orchestrated};
 use ralph_io::sessions::Sessions;
 use ralph_io::store::LoopFile;
-use ralph_io::{client, clock, lifecycle, project, project_files, settings};
-use std::path::Path;
+use ralph_io::{client, clock, lifecycle, project_files, settings};
 
 /// What was asked for.
 enum Wanted {
@@ -56,7 +56,7 @@ pub fn begin(asked: &Asked<'_>) -> Result<Begun> {
         Ok(found) => found,
         Err(why) => return Ok(Begun::Refused(why)),
     };
-    if let Some((file, state)) = of_session(asked, &id) {
+    if let Some((file, state)) = driving(asked.home, &asked.project_root, &id) {
         let driver_lives = state.client.as_ref().is_some_and(client::is_alive);
         return match driver_lives {
             true => Ok(Begun::Refused(format!(
@@ -128,18 +128,6 @@ fn own(asked: &Asked<'_>) -> Result<Option<(LoopFile, LoopState)>> {
     let state = file.read()?.map(|loaded| loaded.state);
     let is_own = |state: &LoopState| state.is_live() && state.session_id == asked.session_id;
     Ok(state.filter(is_own).map(|state| (file, state)))
-}
-
-/// The live loop that drives a session already.
-fn of_session(asked: &Asked<'_>, id: &SessionId) -> Option<(LoopFile, LoopState)> {
-    let identity = project::identity(&asked.project_root);
-    let is_it = |state: &LoopState| {
-        let drives = state.mode == Mode::Session && conversation::id(state) == id.as_str();
-        let is_here = || project::identity(Path::new(&state.project_root)) == identity;
-        drives && state.is_live() && is_here()
-    };
-    let all = lifecycle::all(asked.home).into_iter();
-    all.filter_map(|(file, state)| Some((file, state.ok()?))).find(|(_, state)| is_it(state))
 }
 
 fn go_on_with_own(

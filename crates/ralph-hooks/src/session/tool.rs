@@ -217,16 +217,13 @@ fn granted(call: &Call, bound: &Bound) -> Result<Result<(), String>> {
             }
         };
         let made = &looked.calls[at];
-        if let Some(session) = &mut state.session {
-            session.given.retain(|given| !given.is(&made.key));
-            session.calls.push(SessionCall {
-                call: call.input.tool_use_id.clone(),
-                since: now,
-                client: process.clone(),
-                ..SessionCall::given(&made.key, made.prompt())
-            });
-        }
-        look::note_running(&call.home, state)?;
+        let note = SessionCall {
+            call: call.input.tool_use_id.clone(),
+            since: now,
+            client: process.clone(),
+            ..SessionCall::given(&made.key, made.prompt())
+        };
+        look::made(&call.home, state, made, note, now)?;
         Ok(Ok(format!("{} {}", made.mode, made.key.task)))
     })?;
     let Some(granted) = granted.transpose()? else { return Ok(Err("the loop is gone".to_owned())) };
