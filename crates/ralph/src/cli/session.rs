@@ -54,6 +54,7 @@ impl Command {
         match self {
             Command::New(_) => "session new",
             Command::List => "session list",
+            Command::Next(args) if args.begins() => "session --begin",
             Command::Next(_) => "session next",
             Command::Mark(_) => "session mark",
             Command::Waves(_) => "session waves",

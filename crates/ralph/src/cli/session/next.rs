@@ -25,6 +25,13 @@ pub(crate) struct Next {
     args: Args,
 }
 
+impl Next {
+    /// True if it makes the calls that it shows.
+    pub(super) fn begins(&self) -> bool {
+        self.begin
+    }
+}
+
 /// Which session, and how it is shown.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {

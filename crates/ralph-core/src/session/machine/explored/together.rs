@@ -72,7 +72,9 @@ fn ways(node: &Node, scene: &Scene, found: &mut Found) -> Vec<Node> {
     if signal::held(&node.seen.signals).is_some() {
         assert!(!matches!(step.act, Act::Invoke(_) | Act::Wait { .. }), "{}", step.act);
     }
-    asking_changes_nothing(node, &after, &step);
+    if !scene.says.is_empty() {
+        asking_changes_nothing(node, &after, &step);
+    }
     let asked = node;
     let mut node = Node { seen: after, ..node.clone() };
     let mut ways = Vec::new();
@@ -87,8 +89,9 @@ fn ways(node: &Node, scene: &Scene, found: &mut Found) -> Vec<Node> {
     match step.act {
         Act::Invoke(ref calls) => {
             // All of them in one message, or one now and then it is asked again.
-            for some in [&calls[..], &calls[..1], &calls[calls.len() - 1..]] {
-                ways.push(made(asked, &step, some, scene, found));
+            ways.push(made(asked, &step, calls, scene, found));
+            if calls.len() > 1 && !scene.says.is_empty() {
+                ways.push(made(asked, &step, &calls[..1], scene, found));
             }
             return ways;
         }
@@ -149,7 +152,7 @@ fn made(node: &Node, step: &Step, calls: &[Invocation], scene: &Scene, found: &m
     }
     let mut next_node = Node { seen, ..node.clone() };
     begin(&mut next_node, calls, scene, found);
-    if calls.iter().any(Invocation::carries_a_signal) {
+    if !scene.says.is_empty() && calls.iter().any(Invocation::carries_a_signal) {
         let is_owed = match next(&next_node.seen, node.now).act {
             Act::Invoke(left) => left.iter().any(Invocation::carries_a_signal),
             _ => false,
@@ -278,6 +281,22 @@ fn whenever_the_person_speaks_the_session_goes_on_or_ends() {
             says.iter()
                 .all(|text| Signal::read("", text).word != Word::Info || text.starts_with("INFO"))
         );
+        let scene = Scene { bounds, says, most_executors: 2 };
+        let found = go(two_at_once(Session::planned(tasks), 0), &scene);
+        assert_eq!(found.ends, BTreeSet::from_iter(ends.iter().copied()), "{says:?}");
+    }
+}
+
+#[test]
+fn whatever_is_said_while_a_batch_is_called_one_by_one_reaches_each_call_and_is_used_up_once() {
+    let tasks: &[(&str, &[&str])] = &[("a", &[]), ("b", &[])];
+    let says: [(&'static [&'static str], &[&str]); 3] = [
+        (&["STEER: oak"], &["complete"]),
+        (&["STEER: oak", "STOP: enough"], &["complete", "stopped"]),
+        (&["PAUSE", "STEER: oak"], &["complete"]),
+    ];
+    for (says, ends) in says {
+        let bounds = Bounds { silent: &[], careless: false, knows: true, feedback: false, tasks };
         let scene = Scene { bounds, says, most_executors: 2 };
         let found = go(two_at_once(Session::planned(tasks), 0), &scene);
         assert_eq!(found.ends, BTreeSet::from_iter(ends.iter().copied()), "{says:?}");
