@@ -427,7 +427,10 @@ fn a_sentence_that_continues_a_session_is_no_task_of_a_new_one() {
     for command in ["new", "run"] {
         let sentence = format!("Continue session {ID} with new feedback");
         let printed = world.ralph(&["session", command, &sentence]);
-        assert!(printed.exit == 2 && printed.stderr.contains("session feedback new"), "{printed:?}");
+        assert!(
+            printed.exit == 2 && printed.stderr.contains("session feedback new"),
+            "{printed:?}"
+        );
     }
     assert_eq!(world.ralph(&["session", "list"]).done().stdout.lines().count(), 1);
 }

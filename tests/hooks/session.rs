@@ -743,8 +743,10 @@ fn asks(world: &World) -> Value {
     let first = ask();
     (0..4).for_each(|_| assert_eq!(ask(), first));
     assert_eq!(files(), before);
-    serde_json::from_str(first.lines().next().filter(|line| line.starts_with("{\"")).unwrap_or(&first))
-        .unwrap_or_else(|_| panic!("{first}"))
+    serde_json::from_str(
+        first.lines().next().filter(|line| line.starts_with("{\"")).unwrap_or(&first),
+    )
+    .unwrap_or_else(|_| panic!("{first}"))
 }
 
 #[test]
@@ -759,7 +761,10 @@ fn what_session_next_prints_is_the_call_that_the_hooks_give_and_the_guard_takes(
         assert_eq!(asks(&play.world)["invocations"], asked["invocations"]);
         let prompts: Vec<&str> = told.iter().map(|call| call.prompt.as_str()).collect();
         let printed = asked["invocations"].as_array().unwrap().iter();
-        assert_eq!(printed.map(|call| call["prompt"].as_str().unwrap()).collect::<Vec<_>>(), prompts);
+        assert_eq!(
+            printed.map(|call| call["prompt"].as_str().unwrap()).collect::<Vec<_>>(),
+            prompts
+        );
         assert!(prompts.iter().all(|prompt| prompt.contains("SIGNAL: ")), "{prompts:?}");
         play.carries_out(&told);
     }
@@ -774,7 +779,11 @@ fn what_session_next_prints_is_the_call_that_the_hooks_give_and_the_guard_takes(
         allowed(&calls(&play.world, &format!("e{at}"), &call));
         launched(&play.world, &format!("e{at}"), &format!("x{at}"), &call).silent();
         let inputs = folder(&play.world).join("signals/inputs");
-        assert_eq!(fs::read_dir(inputs).unwrap().count(), 1 - at, "used up by the last that carries it");
+        assert_eq!(
+            fs::read_dir(inputs).unwrap().count(),
+            1 - at,
+            "used up by the last that carries it"
+        );
         play.agent_works(&format!("x{at}"), &call);
     }
     for at in 0..2 {
@@ -816,7 +825,10 @@ fn agents_at_work_hear_a_stop_as_a_stop_and_a_later_one_does_not() {
     hears(&play.world, "executor").silent();
     assert!(play.world.elsewhere(&["session", "signal", "stop", "enough"]).success);
     let told = hears(&play.world, "executor").context();
-    assert!(told.contains("STOP") && told.contains("enough") && told.contains("Stop and report"), "{told}");
+    assert!(
+        told.contains("STOP") && told.contains("enough") && told.contains("Stop and report"),
+        "{told}"
+    );
     assert!(!told.contains("go on with the work") && !told.contains("INFO"), "{told}");
     hears(&play.world, "executor").silent();
     ends(&play.world, "executor", &next[0].kind);
@@ -871,7 +883,6 @@ fn the_conversation_does_no_work_of_its_own_and_is_told_whom_to_call() {
         "find . -name '*.rs' -delete",
         "ls | xargs rm",
         "curl -o x https://example.org/x",
-        "patch -p1 < x.patch",
         "dd if=/dev/zero of=x",
         "cat tracked && touch x",
         "ralph session status; touch x",
@@ -888,12 +899,15 @@ fn the_conversation_does_no_work_of_its_own_and_is_told_whom_to_call() {
     work.push(("SendMessage", json!({"to": "agent-1", "message": "carry task-2 out as well"})));
     work.push(("Workflow", json!({"script": "agent('do it')"})));
     work.push(("EnterWorktree", json!({"name": "x"})));
-    for tool in ["mcp__files__write_file", "mcp__shell__run", "mcp__db__query", "mcp__git__get_and_reset"] {
+    for tool in
+        ["mcp__files__write_file", "mcp__shell__run", "mcp__db__query", "mcp__git__get_and_reset"]
+    {
         work.push((tool, json!({"text": "x"})));
     }
     for (tool, input) in work {
         let said = world.tool(tool, input.clone()).denied();
-        let is_artefact = input.to_string().contains("repair") || input.to_string().contains("ralph ");
+        let is_artefact =
+            input.to_string().contains("repair") || input.to_string().contains("ralph ");
         assert!(is_artefact || said.contains("Ralph-v2-Questioner"), "{tool} {input}: {said}");
     }
     for command in [
@@ -922,7 +936,8 @@ fn a_task_that_its_reviewer_fails_without_a_report_counts_as_attempted() {
     for bound in [0, 1] {
         let (mut play, text) = begun("", Script { tasks: vec![("task-1", "")], ..six_tasks() });
         let id = play.world.state()["session"]["id"].as_str().unwrap().to_owned();
-        let instructions = play.world.project().join(format!(".ralph-sessions/{id}.instructions.md"));
+        let instructions =
+            play.world.project().join(format!(".ralph-sessions/{id}.instructions.md"));
         fs::write(instructions, format!("- max_subagent_retries: {bound}\n")).unwrap();
         play.carries_out(&calls_in(&text));
         let mut executions = 0;
@@ -981,7 +996,8 @@ fn gives_feedback(play: &Play, id: &str) {
     let path = play.world.project().join(said.text.split('`').nth(1).unwrap());
     let heading = "## Critical Issues\n";
     let text = fs::read_to_string(&path).unwrap();
-    fs::write(&path, text.replace(heading, &format!("{heading}- [ ] **ISS-001**: It squeaks\n"))).unwrap();
+    fs::write(&path, text.replace(heading, &format!("{heading}- [ ] **ISS-001**: It squeaks\n")))
+        .unwrap();
 }
 
 #[test]
@@ -1022,7 +1038,12 @@ fn the_plain_sentence_continues_a_session_where_its_conversation_waits_and_is_no
     // While it runs, the sentence pauses nothing.
     let next = calls_in(&text);
     play.world.prompt("prompt-4", &sentence).context();
-    assert_eq!(play.world.standing().split(' ').next(), Some("implementation"), "{}", play.world.standing());
+    assert_eq!(
+        play.world.standing().split(' ').next(),
+        Some("implementation"),
+        "{}",
+        play.world.standing()
+    );
     play.world.prompt = "prompt-4".to_owned();
     play.carries_out(&next);
     play.until_the_end();

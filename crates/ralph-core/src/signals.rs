@@ -160,7 +160,10 @@ mod tests {
         );
         let stop = Signal { kind: Kind::Stop, text: "enough".to_owned(), at: None };
         let text = told(&[info.clone(), stop]);
-        assert!(text.contains("\nSTOP: enough\nStop and report: ") && !text.contains("go on"), "{text}");
+        assert!(
+            text.contains("\nSTOP: enough\nStop and report: ") && !text.contains("go on"),
+            "{text}"
+        );
         assert!(told(&[info]).ends_with("\nThis is for you to know; go on with the work."));
     }
 }

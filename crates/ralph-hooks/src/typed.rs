@@ -130,18 +130,13 @@ fn orchestrates(call: &Call) -> Result<bool> {
         return Ok(bound.state.mode == Mode::Session && bound.state.is_live());
     }
     let ended = lifecycle::ended(&call.home).into_iter().filter_map(|(_, state)| state.ok());
-    let own = ended.filter(|state| {
-        state.mode == Mode::Session && state.session_id == call.input.session_id
-    });
+    let own = ended
+        .filter(|state| state.mode == Mode::Session && state.session_id == call.input.session_id);
     let last = own.max_by_key(|state| state.ending.as_ref().map(|ending| ending.at));
     let kind = last.and_then(|state| state.ending).map(|ending| ending.kind);
     Ok(matches!(
         kind,
-        Some(
-            EndingKind::AwaitingFeedback
-                | EndingKind::Complete
-                | EndingKind::CompleteUnverified
-        )
+        Some(EndingKind::AwaitingFeedback | EndingKind::Complete | EndingKind::CompleteUnverified)
     ))
 }
 

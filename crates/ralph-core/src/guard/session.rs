@@ -58,10 +58,13 @@ fn reads(gate: &SessionGate<'_>, call: &Call<'_>) -> Result<(), String> {
             if asks_ralph(line) {
                 return Ok(());
             }
-            (gate.only_reads)(line)
-                .or_else(|why| refused(&format!("a command of this conversation only reads: {why}")))
+            (gate.only_reads)(line).or_else(|why| {
+                refused(&format!("a command of this conversation only reads: {why}"))
+            })
         }
-        "PowerShell" => refused("a command of this conversation only reads, and this one cannot be read"),
+        "PowerShell" => {
+            refused("a command of this conversation only reads, and this one cannot be read")
+        }
         tool if super::is_edit(tool) => refused("files are written by the agents"),
         tool if is_nobodys_work(tool) => Ok(()),
         tool => refused(&format!("`{tool}` is not known to change nothing")),
@@ -69,7 +72,10 @@ fn reads(gate: &SessionGate<'_>, call: &Call<'_>) -> Result<(), String> {
 }
 
 fn routes(gate: &SessionGate<'_>, what: &str) -> String {
-    format!("This conversation routes the session and does no work of its own: {what}. {}", gate.next)
+    format!(
+        "This conversation routes the session and does no work of its own: {what}. {}",
+        gate.next
+    )
 }
 
 /// True for a line that does nothing but run `ralph`, by commands that concern the loop and not its work.
@@ -103,15 +109,27 @@ fn is_nobodys_work(tool: &str) -> bool {
         "TaskStop",
     ];
     const READS: [&str; 14] = [
-        "convert", "describe", "fetch", "find", "get", "list", "lookup", "read", "search",
-        "sequentialthinking", "show", "sleep", "view", "wait",
+        "convert",
+        "describe",
+        "fetch",
+        "find",
+        "get",
+        "list",
+        "lookup",
+        "read",
+        "search",
+        "sequentialthinking",
+        "show",
+        "sleep",
+        "view",
+        "wait",
     ];
     const CHANGES: [&str; 44] = [
-        "add", "and", "append", "apply", "build", "call", "change", "clear", "click", "commit", "copy",
-        "create", "delete", "do", "edit", "eval", "exec", "execute", "import", "insert", "install",
-        "invoke", "kill", "make", "merge", "move", "new", "or", "patch", "post", "push", "put",
-        "remove", "rename", "replace", "reset", "run", "save", "send", "set", "sync", "update", "upload",
-        "write",
+        "add", "and", "append", "apply", "build", "call", "change", "clear", "click", "commit",
+        "copy", "create", "delete", "do", "edit", "eval", "exec", "execute", "import", "insert",
+        "install", "invoke", "kill", "make", "merge", "move", "new", "or", "patch", "post", "push",
+        "put", "remove", "rename", "replace", "reset", "run", "save", "send", "set", "sync",
+        "update", "upload", "write",
     ];
     if KNOWN.contains(&tool) {
         return true;

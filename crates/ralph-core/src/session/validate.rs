@@ -78,7 +78,11 @@ pub(super) fn of_feedback(seen: &Snapshot, state: State, iteration: u32) -> Vec<
                     "it stands in no batch; move it to `iterations/{}/feedbacks/<YYYYMMDD-hhmmss>/`",
                     of.max(next.min(2))
                 );
-                found.push(Finding::blocks(Place::Iteration { iteration: of, file: rest }, 0, what));
+                found.push(Finding::blocks(
+                    Place::Iteration { iteration: of, file: rest },
+                    0,
+                    what,
+                ));
             }
             None => {}
         }

@@ -203,4 +203,3 @@ impl Wanted {
         if waits { Outlook::Waiting } else { Outlook::Ready }
     }
 }
-

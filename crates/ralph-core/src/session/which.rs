@@ -21,12 +21,45 @@ pub struct Continued {
 pub fn continued(text: &str) -> Option<Continued> {
     const VERBS: [&str; 6] = ["continue", "resume", "proceed", "reopen", "restart", "iterate"];
     const BEFORE: [&str; 13] = [
-        "with", "on", "the", "my", "this", "our", "ralph", "ralph-v2", "orchestrated", "orchestration",
-        "session", "id", "session_id",
+        "with",
+        "on",
+        "the",
+        "my",
+        "this",
+        "our",
+        "ralph",
+        "ralph-v2",
+        "orchestrated",
+        "orchestration",
+        "session",
+        "id",
+        "session_id",
     ];
     const BEHIND: [&str; 24] = [
-        "with", "using", "from", "on", "for", "and", "the", "my", "our", "this", "some", "new", "latest",
-        "added", "given", "is", "there", "has", "now", "please", "again", "thanks", "feedback", "feedbacks",
+        "with",
+        "using",
+        "from",
+        "on",
+        "for",
+        "and",
+        "the",
+        "my",
+        "our",
+        "this",
+        "some",
+        "new",
+        "latest",
+        "added",
+        "given",
+        "is",
+        "there",
+        "has",
+        "now",
+        "please",
+        "again",
+        "thanks",
+        "feedback",
+        "feedbacks",
     ];
     let text = text.trim();
     // Every prompt of a person comes along here.
@@ -153,7 +186,11 @@ mod tests {
             "Continue the session 260131-120000: there is new feedback",
         ] {
             let said = continued(text).unwrap_or_else(|| panic!("{text}"));
-            assert_eq!((said.id, said.feedback, said.more), (Some(named(0)), true, false), "{text}");
+            assert_eq!(
+                (said.id, said.feedback, said.more),
+                (Some(named(0)), true, false),
+                "{text}"
+            );
         }
         let said = continued("continue session 260131-120000").unwrap();
         assert!(!said.feedback && !said.more);

@@ -3,11 +3,11 @@
 //! A session is a folder, and a loop drives it: the loop has the bounds, the criteria and the budgets. When a loop has
 //! ended, the folder is still there, and another loop can go on with it.
 
+use super::look::{as_driven, driving};
 use crate::begin::{
     Asked, Begun, cannot_start, facts, find_lost, freeze, note_start, options_of, run,
     wants_baseline,
 };
-use super::look::{as_driven, driving};
 use anyhow::Result;
 use jiff::Timestamp;
 use ralph_core::project as commands;
@@ -150,7 +150,9 @@ const NONE: &str = "there is no session here: type /ralph-v2 \"what to do\"";
 fn no_such(sessions: &Sessions, id: &SessionId) -> String {
     let list: Vec<String> = sessions.list().iter().map(|id| format!("/ralph-v2 {id}")).collect();
     match list.is_empty() {
-        true => format!("there is no session {id} here: type /ralph-v2 \"what to do\" to begin one"),
+        true => {
+            format!("there is no session {id} here: type /ralph-v2 \"what to do\" to begin one")
+        }
         false => format!("there is no session {id} here; type one of {}", list.join(", ")),
     }
 }

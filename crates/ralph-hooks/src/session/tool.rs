@@ -113,7 +113,8 @@ struct Denied {
 impl Asked {
     fn of(call: &Call, state: &LoopState, who: &Who) -> Result<Asked> {
         let tool = call.input.tool_name.as_str();
-        let mut asked = Asked { places: Places::default(), resolved: None, written: None, next: String::new() };
+        let mut asked =
+            Asked { places: Places::default(), resolved: None, written: None, next: String::new() };
         if !guard::looks_at_places(tool) {
             return Ok(asked);
         }

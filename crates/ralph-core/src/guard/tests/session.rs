@@ -182,9 +182,7 @@ fn no_command_changes_the_folder_of_sessions() {
             check(&seen(agent), "Bash", &bash(command), "artefact");
         }
     }
-    for command in
-        ["ls -R .ralph-sessions", "grep -rn x .ralph-sessions/1", "git status"]
-    {
+    for command in ["ls -R .ralph-sessions", "grep -rn x .ralph-sessions/1", "git status"] {
         check(&seen(Agent::Main), "Bash", &bash(command), "allow");
     }
 }

@@ -57,8 +57,8 @@ pub(super) fn run(place: &Place, args: &Args) -> Result<Exit> {
             false => next::decided(place, seen)?.0,
         };
         let (change, failed) = change(place, &seen, args);
-        let mut after = apply(&seen, &[change], clock::local(now))
-            .map_err(|why| refused(Exit::No, why))?;
+        let mut after =
+            apply(&seen, &[change], clock::local(now)).map_err(|why| refused(Exit::No, why))?;
         if let Some(execution) = failed {
             after.tries.marked_failed(&execution, now);
         }
@@ -98,8 +98,8 @@ fn change(place: &Place, seen: &Snapshot, args: &Args) -> (Change, Option<Key>) 
     let note = args.note.clone();
     // Since when it is worked on is what tells that its executor is gone.
     let note = note.or_else(|| (args.status == Status::InProgress).then(started));
-    let fails = args.status == Status::Failed
-        && entry.is_some_and(|entry| entry.status != Status::Failed);
+    let fails =
+        args.status == Status::Failed && entry.is_some_and(|entry| entry.status != Status::Failed);
     let failed = fails.then(|| attempts::execution(&args.task, iteration));
     (Change::Mark { task: args.task.clone(), status: args.status, note }, failed)
 }

@@ -116,7 +116,11 @@ fn ways(node: &Node, scene: &Scene, found: &mut Found) -> Vec<Node> {
                 Act::Stopped(_) => "stopped",
                 _ => "error",
             });
-            assert_eq!(words_left(&node.seen, &step), 0, "it has ended, and nothing holds what follows");
+            assert_eq!(
+                words_left(&node.seen, &step),
+                0,
+                "it has ended, and nothing holds what follows"
+            );
             // Those that are at work come to their end, and nobody asks any more.
             return ways;
         }
@@ -157,7 +161,8 @@ fn made(node: &Node, step: &Step, calls: &[Invocation], scene: &Scene, found: &m
             Act::Invoke(left) => left.iter().any(Invocation::carries_a_signal),
             _ => false,
         };
-        let waits = step.heard.iter().any(|name| next_node.seen.signals.iter().any(|it| it.name == *name));
+        let waits =
+            step.heard.iter().any(|name| next_node.seen.signals.iter().any(|it| it.name == *name));
         assert_eq!(waits, is_owed, "{:?}", step.heard);
     }
     next_node
