@@ -184,6 +184,9 @@ impl Run<'_> {
             Act::Paused(_) => {
                 format!("{}; STEER, INFO, STOP or `ralph resume` ends that", step.act)
             }
+            Act::Stopped(_) if !self.at_work.is_empty() => {
+                format!("{}; those at work come to their end", step.act)
+            }
             Act::Wait { until: Some(_), .. } if self.at_work.is_empty() => step.act.to_string(),
             _ => String::new(),
         };
