@@ -38,7 +38,15 @@ fn planned() -> World {
     while next(&world)["current_state"] != "EXECUTING_BATCH" {
         step(&world);
     }
+    begins(&world);
     world
+}
+
+/// Makes the calls that come next by hand.
+fn begins(world: &World) -> Value {
+    let printed = world.ralph(&["session", "next", "--begin", "--json"]);
+    assert!(printed.exit == 0 || printed.exit == 1, "{printed:?}");
+    printed.json()
 }
 
 fn next(world: &World) -> Value {
@@ -49,7 +57,7 @@ fn next(world: &World) -> Value {
 
 /// Asks what comes next, and does what its agents would; a line for each call.
 fn step(world: &World) -> Vec<String> {
-    let said = next(world);
+    let said = begins(world);
     let calls = said["invocations"].as_array().unwrap().clone();
     let line = |call: &Value| {
         let task = call["inputs"]["TASK_ID"].as_str().unwrap_or_default();
@@ -274,7 +282,7 @@ fn every_time_in_the_folder_is_local_with_its_offset() {
     let text = fs::read_to_string(&file).unwrap();
     fs::write(&file, text.replace("## Quality", "- [ ] **ISS-001**: It sticks\n\n## Quality"))
         .unwrap();
-    in_vietnam(&["session", "next"]);
+    in_vietnam(&["session", "next", "--begin"]);
     let offset = |end: &str| times(&world).iter().filter(|time| time.ends_with(end)).count();
     assert!(offset("+07:00") >= 3, "{:?}", times(&world));
     assert_eq!(offset("+07:00") + offset("+00:00"), times(&world).len(), "{:?}", times(&world));
@@ -288,6 +296,143 @@ fn who_asks_twice_is_told_the_same_and_nothing_is_written_for_it() {
     assert_eq!((next(&world), progress()), (said.clone(), before.clone()));
     let printed = world.ralph(&["session", "status", "--json"]).done();
     assert_eq!((printed.json(), progress()), (said, before));
+}
+
+/// Every file of the session with its text.
+fn files(world: &World) -> Vec<(String, String)> {
+    let mut found = Vec::new();
+    let mut folders = vec![world.path(&path(""))];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
+            match entry.is_dir() {
+                true => folders.push(entry),
+                false => {
+                    let text = String::from_utf8_lossy(&fs::read(&entry).unwrap()).into_owned();
+                    found.push((entry.display().to_string(), text));
+                }
+            }
+        }
+    }
+    found.sort();
+    found
+}
+
+/// In every state of a whole session, with nothing said and with each word.
+#[test]
+fn to_ask_five_times_gives_one_answer_and_changes_no_file() {
+    let world = begun();
+    let asked = |what: &str| {
+        let before = files(&world);
+        let first = next(&world);
+        for _ in 0..4 {
+            assert_eq!(next(&world), first, "{what}");
+        }
+        assert_eq!(world.ralph(&["session", "status", "--json"]).json(), first, "{what}");
+        assert_eq!(files(&world), before, "{what}");
+        first
+    };
+    for number in 0..60 {
+        let said = asked("nothing was said");
+        let ends = said["invocations"].as_array().unwrap().is_empty();
+        if !ends && number % 3 == 0 {
+            for word in ["steer", "pause", "info", "stop"] {
+                world.ralph(&["session", "signal", word, "use oak"]).done();
+                let after = asked(word);
+                let holds = matches!(word, "pause" | "stop");
+                assert_eq!(after["status"] == "blocked", holds, "{word}: {after}");
+            }
+            let inputs = world.path(&path("signals/inputs"));
+            fs::remove_dir_all(&inputs).unwrap();
+            fs::create_dir(&inputs).unwrap();
+        }
+        if step(&world).is_empty() {
+            return;
+        }
+    }
+    panic!("it never ends");
+}
+
+#[test]
+fn a_stop_holds_however_often_it_is_asked() {
+    let world = begun();
+    world.ralph(&["session", "signal", "stop"]).done();
+    for _ in 0..3 {
+        let printed = world.ralph(&["session", "next"]);
+        assert!(printed.exit == 1 && printed.stdout.contains("end here"), "{printed:?}");
+    }
+    let printed = world.ralph(&["session", "next", "--begin"]);
+    assert!(printed.exit == 1 && printed.stdout.contains("end here"), "{printed:?}");
+}
+
+/// Executors and reviewers that mark the task and write no report.
+fn times_out(world: &World, most: usize) -> usize {
+    let mut executions = 0;
+    for _ in 0..20 {
+        let said = next(world);
+        let call = said["invocations"][0].clone();
+        match call["mode"].as_str() {
+            Some("EXECUTE") => {
+                executions += 1;
+                assert!(executions <= most, "{said}");
+                assert_eq!(call["inputs"]["ATTEMPT_NUMBER"], executions.to_string(), "{said}");
+                world.ralph(&["session", "mark", "task-1", "started"]).done();
+                let progress = read(world, "progress.md");
+                let (before, since) = progress.split_once("started: ").unwrap();
+                let (_, rest) = since.split_once(')').unwrap();
+                let long_ago = format!("{before}started: 2026-01-31T12:00:00+00:00){rest}");
+                world.write(&path("progress.md"), &long_ago);
+            }
+            Some("TIMEOUT_FAIL") => {
+                world.ralph(&["session", "mark", "task-1", "failed", "--note", "too slow"]).done();
+            }
+            _ => return executions,
+        }
+    }
+    panic!("it never ends");
+}
+
+#[test]
+fn a_task_that_times_out_without_a_report_is_carried_out_as_often_as_the_bound_says() {
+    for bound in 0..3 {
+        let world = planned();
+        world.write(
+            &format!("project/.ralph-sessions/{ID}.instructions.md"),
+            &format!("- max_subagent_retries: {bound}\n"),
+        );
+        for task in ["task-2", "task-3", "task-4", "task-5", "task-6"] {
+            world.ralph(&["session", "mark", task, "cancelled"]).done();
+        }
+        assert_eq!(times_out(&world, bound + 1), bound + 1);
+    }
+}
+
+#[test]
+fn a_batch_of_feedback_with_logs_alone_is_reported() {
+    let world = begun();
+    to_the_end(&world);
+    world.write(&path("iterations/2/feedbacks/20260201-120000/app.log"), "boom\n");
+    let missing = "iterations/2/feedbacks/20260201-120000/feedbacks.md: it is missing";
+    for words in [&["status"][..], &["validate"], &["next"]] {
+        let printed = world.ralph(&[&["session"], words].concat());
+        assert!(printed.stdout.contains(missing), "{printed:?}");
+    }
+    let said = next(&world);
+    assert!(said["findings"].to_string().contains(missing), "{said}");
+    assert!(said["next_action"].to_string().contains(missing), "{said}");
+}
+
+#[test]
+fn a_sentence_that_continues_a_session_is_no_task_of_a_new_one() {
+    let world = begun();
+    for command in ["new", "run"] {
+        let sentence = format!("Continue session {ID} with new feedback");
+        let printed = world.ralph(&["session", command, &sentence]);
+        assert!(
+            printed.exit == 2 && printed.stderr.contains("session feedback new"),
+            "{printed:?}"
+        );
+    }
+    assert_eq!(world.ralph(&["session", "list"]).done().stdout.lines().count(), 1);
 }
 
 #[test]
@@ -366,6 +511,7 @@ fn a_person_holds_a_batch_steers_it_and_ends_it() {
     say(&["steer", "use", "oak"]);
     let said = next(&world);
     assert_eq!(said["invocations"][0]["inputs"]["SIGNAL"], "STEER: use oak", "{said}");
+    assert_eq!(begins(&world), said);
     let names = |folder: &str| fs::read_dir(world.path(&path(folder))).unwrap().count();
     assert_eq!((names("signals/inputs"), names("signals/processed")), (0, 2));
     say(&["stop"]);

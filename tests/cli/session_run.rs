@@ -574,10 +574,11 @@ fn a_stop_in_mid_batch_lets_those_at_work_finish_and_the_next_run_goes_on() {
         called(&world, "EXECUTE-task-1", 1) && called(&world, "EXECUTE-task-2", 1)
     });
     world.ralph(&["session", "signal", "stop", "enough"]).done();
-    wait_for("that it was heard", || session_signals(&world, "processed") == 1);
+    wait_for("that it was heard", || journal(&world).contains("said STOP: enough"));
     open(&world, "go");
     let printed = world.finish(child, "");
     assert_eq!(printed.exit, 1, "{printed:#?}");
+    assert_eq!(session_signals(&world, "processed"), 1, "the loop has ended");
     assert!(printed.stdout.contains("the person said STOP: enough"), "{printed:#?}");
     assert!(
         printed.stdout.contains("`ralph session run --id 260131-120000` goes on"),
@@ -607,7 +608,7 @@ fn a_pause_and_a_stop_hold_at_once_also_where_no_agent_is_told_anything() {
     wait_for("what is next", || called(&world, "UPDATE_METADATA", 1));
     assert_eq!(world.ralph(&["resume"]).exit, 1, "nothing holds it any more");
     world.ralph(&["session", "signal", "stop", "enough"]).done();
-    wait_for("that it was heard", || session_signals(&world, "processed") == 2);
+    wait_for("that it was heard", || journal(&world).contains("said STOP: enough"));
     open(&world, "go-UPDATE_METADATA");
     let printed = world.finish(child, "");
     assert_eq!(printed.exit, 1, "{printed:#?}");

@@ -22,6 +22,7 @@ pub(crate) const TESTS: &[Test] = tests![
     a_steer_and_a_pause_in_the_middle_of_a_batch,
     a_client_that_is_killed_while_any_agent_works_goes_on_where_it_was,
     a_model_that_does_the_work_itself_or_calls_what_is_not_next_is_refused,
+    a_model_that_asks_first_makes_the_hooks_calls_and_a_stop_reaches_executors_at_work,
     a_damaged_progress_is_repaired_by_the_planner_who_is_told_the_line,
     an_agent_in_the_background_is_known_by_its_transcript,
 ];
@@ -34,10 +35,12 @@ struct Cast {
     script: orchestrated::Script,
     /// The call that waits at the gate, each time it is made.
     held: Option<(&'static str, Gate)>,
+    /// Another that waits at a gate of its own.
+    second: Option<(&'static str, Gate)>,
 }
 
 fn cast(script: orchestrated::Script) -> Cast {
-    Cast { script, held: None }
+    Cast { script, held: None, second: None }
 }
 
 /// The folder of the only session.
@@ -89,9 +92,9 @@ fn join(conversation: Script, cast: Cast, world: &World) -> Script {
         let mut todo = todo.lock().unwrap();
         if done == 0 {
             todo.insert(call.prompt.clone(), steps(&cast, &folder, &call));
-            if let Some((held, gate)) = &cast.held
-                && call.short().starts_with(held)
-            {
+            let held = [&cast.held, &cast.second].into_iter().flatten();
+            let waits = held.into_iter().find(|(held, _)| call.short().starts_with(held));
+            if let Some((_, gate)) = waits {
                 return Turn::held(gate).then_tool("Bash", json!({"command": "true"}));
             }
             return Turn::bash("true");
@@ -201,8 +204,12 @@ fn a_steer_and_a_pause_in_the_middle_of_a_batch() {
     let script =
         orchestrated::Script { tasks: vec![("task-1", ""), ("task-2", "task-1")], ..six_tasks() };
     let held = Some(("EXECUTE task-1", gate.clone()));
-    let stand_in =
-        StandIn::start(join(obedient(), Cast { script: script.clone(), held }, &world)).unwrap();
+    let stand_in = StandIn::start(join(
+        obedient(),
+        Cast { script: script.clone(), held, second: None },
+        &world,
+    ))
+    .unwrap();
     std::thread::scope(|scope| {
         let run = scope.spawn(|| world.client(&stand_in).prompt(START));
         gate.wait_until_reached(PATIENCE).unwrap();
@@ -251,7 +258,7 @@ fn a_client_that_is_killed_while_any_agent_works_goes_on_where_it_was() {
     for (at, (place, state)) in PLACES.into_iter().enumerate() {
         let gate = Gate::new();
         let held = Some((place, gate.clone()));
-        let cast = Cast { script: script.clone(), held };
+        let cast = Cast { script: script.clone(), held, second: None };
         let stand_in = StandIn::start(join(obedient(), cast, &world)).unwrap();
         let resumed = ["--resume".to_owned(), session.clone()];
         let args: Vec<&str> =
@@ -319,6 +326,12 @@ fn a_model_that_does_the_work_itself_or_calls_what_is_not_next_is_refused() {
                 Turn::tool("Agent", agent_call(&other, false))
             }
             5 => Turn::tool("Agent", agent_call(&with("Do it all".to_owned()), false)),
+            6 => Turn::tool(
+                "Write",
+                json!({"file_path": project.join("door.rs"), "content": "mine"}),
+            ),
+            7 => Turn::bash("touch door.rs"),
+            8 => Turn::bash("cat README.md && ralph session status"),
             _ => Turn::text("I give up."),
         }
     });
@@ -333,15 +346,83 @@ fn a_model_that_does_the_work_itself_or_calls_what_is_not_next_is_refused() {
         "exactly one mode",
         "not the call that comes next",
         "not the call that comes next",
+        "does no work of its own",
+        "does no work of its own",
+        "PLANNING",
     ]
     .into_iter()
     .enumerate()
     {
         assert!(refused[at].contains(words), "{at}: {}", refused[at]);
     }
+    for refusal in &refused[6..8] {
+        assert!(refusal.contains("Ralph-v2-Questioner"), "it says whom to call: {refusal}");
+    }
+    assert!(!world.project().join("door.rs").exists());
     assert_eq!(begun(&stand_in), ["INITIALIZE"], "nobody else was called");
     assert_eq!(fs::read_to_string(folder(&world).join("plan.md")).unwrap(), "Goal: a door\n");
     assert_eq!(the_live(&world).state["phase"], "paused", "it rests");
+}
+
+/// Every call is the one that `ralph session next --json` prints, and the guard takes each at once.
+fn a_model_that_asks_first_makes_the_hooks_calls_and_a_stop_reaches_executors_at_work() {
+    let (world, steered, stopped) = (installed(), Gate::new(), Gate::new());
+    let asked = Arc::new(Mutex::new(false));
+    let conversation = Script::new().answer_with(move |request| {
+        let mut asked = asked.lock().unwrap();
+        let news = request.news();
+        if std::mem::take(&mut *asked) {
+            let printed = news.find('{').map(|at| &news[at..]).unwrap_or_default();
+            let mut values = serde_json::Deserializer::from_str(printed).into_iter::<Value>();
+            let Some(Ok(said)) = values.next() else { return Turn::text("I wait.") };
+            let calls = said["invocations"].as_array().cloned().unwrap_or_default();
+            if calls.is_empty() {
+                return Turn::text("I wait.");
+            }
+            let word = |value: &Value| value.as_str().unwrap().to_owned();
+            return calls.iter().fold(Turn::of(Vec::new()), |turn, call| {
+                let call = Called { kind: word(&call["agent"]), prompt: word(&call["prompt"]) };
+                turn.then_tool("Agent", agent_call(&call, false))
+            });
+        }
+        *asked = news.contains("Next: ");
+        match *asked {
+            true => Turn::bash("ralph session next --json"),
+            false => Turn::text("I wait."),
+        }
+    });
+    let script =
+        orchestrated::Script { tasks: vec![("task-1", ""), ("task-2", "")], ..six_tasks() };
+    let held = Some(("brainstorm", steered.clone()));
+    let second = Some(("EXECUTE task-1", stopped.clone()));
+    let stand_in =
+        StandIn::start(join(conversation, Cast { script, held, second }, &world)).unwrap();
+    std::thread::scope(|scope| {
+        let run = scope.spawn(|| world.client(&stand_in).prompt(START));
+        steered.wait_until_reached(PATIENCE).unwrap();
+        world.ralph(&["signal", "steer", "use oak"]).exits(0);
+        steered.open();
+        stopped.wait_until_reached(PATIENCE).unwrap();
+        world.ralph(&["session", "signal", "stop", "enough"]).exits(0);
+        stopped.open();
+        run.join().unwrap();
+    });
+    let begun = begun(&stand_in);
+    assert_eq!(begun[..4], ["INITIALIZE", "brainstorm", "research", "TASK_BREAKDOWN"]);
+    assert_eq!(begun.len(), 6, "nobody is called after the stop: {begun:?}");
+    let requests = stand_in.subagent_requests();
+    let research = requests.iter().map(called).find(|call| call.short() == "research").unwrap();
+    assert!(research.prompt.contains("SIGNAL: STEER: use oak"), "{}", research.prompt);
+    let hears = |request: &&Request| request.news().contains("Stop and report");
+    let told: Vec<&Request> = requests.iter().filter(hears).collect();
+    assert!(
+        told.iter().any(|request| called(request).short() == "EXECUTE task-1"),
+        "{}",
+        told.len()
+    );
+    assert!(told.iter().all(|request| !request.news().contains("go on with the work")));
+    assert_eq!(endings(&world), ["cancelled"], "{}", progress(&world));
+    assert_eq!(fs::read_dir(folder(&world).join("signals/inputs")).unwrap().count(), 0);
 }
 
 fn a_damaged_progress_is_repaired_by_the_planner_who_is_told_the_line() {
@@ -349,7 +430,8 @@ fn a_damaged_progress_is_repaired_by_the_planner_who_is_told_the_line() {
     let script =
         orchestrated::Script { tasks: vec![("task-1", ""), ("task-2", "")], ..six_tasks() };
     let held = Some(("EXECUTE task-1", gate.clone()));
-    let stand_in = StandIn::start(join(obedient(), Cast { script, held }, &world)).unwrap();
+    let stand_in =
+        StandIn::start(join(obedient(), Cast { script, held, second: None }, &world)).unwrap();
     let mut line = 0;
     std::thread::scope(|scope| {
         let run = scope.spawn(|| world.client(&stand_in).prompt(START));

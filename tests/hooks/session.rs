@@ -265,9 +265,6 @@ fn the_conversation_writes_no_artefact_and_calls_only_what_comes_next() {
     world.tool("Bash", json!({"command": "echo x > link/plan.md"})).denied();
     world.tool("Bash", json!({"command": "cat link/plan.md"})).silent();
     world.tool("Bash", json!({"command": "ralph session next"})).silent();
-    world
-        .tool("Write", json!({"file_path": world.project().join("notes.md"), "content": "x"}))
-        .silent();
     world.tool("AskUserQuestion", json!({})).denied();
     world.tool("EnterPlanMode", json!({})).denied();
 
@@ -540,11 +537,12 @@ fn a_steer_is_told_to_agents_at_work_and_with_the_calls_that_come_next() {
             .prompt
             .contains("SIGNAL: STEER: use oak\n  INFO: paint is in the cellar\n  STEER: and brass")
     );
-    assert_eq!(fs::read_dir(&inputs).unwrap().count(), 0);
-    assert_eq!(fs::read_dir(folder(&play.world).join("signals/processed")).unwrap().count(), 3);
     // Told again as it was, until the call is made.
     assert_eq!(calls_in(&play.world.stop("Hm.").goes_on()), next);
+    assert_eq!(fs::read_dir(&inputs).unwrap().count(), 3, "nobody was called with it");
     allowed(&calls(&play.world, "e2", &next[0]));
+    assert_eq!(fs::read_dir(&inputs).unwrap().count(), 0);
+    assert_eq!(fs::read_dir(folder(&play.world).join("signals/processed")).unwrap().count(), 3);
 }
 
 #[test]
@@ -579,7 +577,11 @@ fn a_steer_that_was_told_before_a_pause_is_told_after_it() {
     play.world.stop("I end.").exit(0);
     assert_eq!(play.world.standing().split(' ').next(), Some("paused"));
     let inputs = folder(&play.world).join("signals/inputs");
-    assert_eq!(fs::read_dir(inputs).unwrap().count(), 0, "who rests has heard it");
+    let left: Vec<String> = fs::read_dir(inputs)
+        .unwrap()
+        .map(|entry| fs::read_to_string(entry.unwrap().path()).unwrap())
+        .collect();
+    assert_eq!(left, ["STEER: use oak\n"], "who rests has heard the pause, and nobody the steer");
     play.world.prompt = "prompt-2".to_owned();
     let text = play.world.type_command("ralph-v2", "").context();
     assert_eq!(calls_in(&text), next, "{text}");
@@ -718,4 +720,337 @@ fn a_client_that_a_driver_has_started_for_a_call_is_that_agent() {
     play.world.event("ralph-user-prompt", "UserPromptSubmit", json!({"prompt": "go"})).silent();
     assert_eq!(before["turn"], play.world.state()["turn"]);
     assert_eq!(before["phase"], play.world.state()["phase"]);
+}
+
+/// What `ralph session next --json` prints to the model, asked five times; no file changes by it.
+fn asks(world: &World) -> Value {
+    let files = || {
+        let mut found = Vec::new();
+        let mut folders = vec![folder(world)];
+        while let Some(folder) = folders.pop() {
+            for entry in fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
+                match entry.is_dir() {
+                    true => folders.push(entry),
+                    false => found.push((entry.clone(), fs::read(entry).unwrap())),
+                }
+            }
+        }
+        found.sort();
+        found
+    };
+    let before = files();
+    let ask = || world.ralph(&["session", "next", "--json"]).text;
+    let first = ask();
+    (0..4).for_each(|_| assert_eq!(ask(), first));
+    assert_eq!(files(), before);
+    serde_json::from_str(
+        first.lines().next().filter(|line| line.starts_with("{\"")).unwrap_or(&first),
+    )
+    .unwrap_or_else(|_| panic!("{first}"))
+}
+
+#[test]
+fn what_session_next_prints_is_the_call_that_the_hooks_give_and_the_guard_takes() {
+    let script = Script { tasks: vec![("task-1", ""), ("task-2", "")], ..six_tasks() };
+    let (mut play, text) = begun("", script);
+    play.carries_out(&calls_in(&text));
+    for word in ["steer", "info"] {
+        assert!(play.world.elsewhere(&["session", "signal", word, "use oak"]).success);
+        let asked = asks(&play.world);
+        let told = calls_in(&play.world.stop("I wait.").goes_on());
+        assert_eq!(asks(&play.world)["invocations"], asked["invocations"]);
+        let prompts: Vec<&str> = told.iter().map(|call| call.prompt.as_str()).collect();
+        let printed = asked["invocations"].as_array().unwrap().iter();
+        assert_eq!(
+            printed.map(|call| call["prompt"].as_str().unwrap()).collect::<Vec<_>>(),
+            prompts
+        );
+        assert!(prompts.iter().all(|prompt| prompt.contains("SIGNAL: ")), "{prompts:?}");
+        play.carries_out(&told);
+    }
+    let told = play.until("EXECUTE task-1");
+    assert!(play.world.elsewhere(&["session", "signal", "steer", "use brass"]).success);
+    let asked = asks(&play.world);
+    for (at, call) in asked["invocations"].as_array().unwrap().iter().enumerate() {
+        let prompt = call["prompt"].as_str().unwrap().to_owned();
+        assert!(prompt.contains("use brass") && prompt != told[at].prompt, "{prompt}");
+        // One after the other: the first does not change what the second is told.
+        let call = Called { kind: told[at].kind.clone(), prompt };
+        allowed(&calls(&play.world, &format!("e{at}"), &call));
+        launched(&play.world, &format!("e{at}"), &format!("x{at}"), &call).silent();
+        let inputs = folder(&play.world).join("signals/inputs");
+        assert_eq!(
+            fs::read_dir(inputs).unwrap().count(),
+            1 - at,
+            "used up by the last that carries it"
+        );
+        play.agent_works(&format!("x{at}"), &call);
+    }
+    for at in 0..2 {
+        ends(&play.world, &format!("x{at}"), &told[at].kind);
+    }
+    play.until_the_end();
+    assert_eq!(play.world.ending(), "complete_unverified");
+}
+
+#[test]
+fn a_stop_ends_the_session_also_when_the_model_asks_first() {
+    let (mut play, text) = begun("", six_tasks());
+    play.carries_out(&calls_in(&text));
+    assert!(play.world.elsewhere(&["session", "signal", "stop", "enough"]).success);
+    for _ in 0..3 {
+        let said = asks(&play.world);
+        assert!(said["next_action"].to_string().contains("STOP: enough"), "{said}");
+    }
+    let inputs = folder(&play.world).join("signals/inputs");
+    let stop = play.world.stop("I end.").exit(0);
+    assert!(!format!("{stop:?}").contains("not delivered"), "{stop:?}");
+    assert_eq!(play.world.ending(), "cancelled");
+    assert_eq!(fs::read_dir(inputs).unwrap().count(), 0, "it has ended the loop");
+}
+
+#[test]
+fn agents_at_work_hear_a_stop_as_a_stop_and_a_later_one_does_not() {
+    let (mut play, text) = begun("", Script { tasks: vec![("task-1", "")], ..six_tasks() });
+    play.carries_out(&calls_in(&text));
+    let next = play.until("EXECUTE task-1");
+    let hears = |world: &World, agent: &str| {
+        let members = json!({"tool_name": "Read", "tool_input": {"file_path": "/x"}, "tool_use_id": "r",
+            "tool_response": {}, "agent_id": agent, "agent_type": "Ralph-v2-Executor"});
+        world.event("ralph-backpressure", "PostToolUse", members)
+    };
+    allowed(&calls(&play.world, "e", &next[0]));
+    launched(&play.world, "e", "executor", &next[0]).silent();
+    assert!(play.world.elsewhere(&["session", "signal", "pause"]).success);
+    hears(&play.world, "executor").silent();
+    assert!(play.world.elsewhere(&["session", "signal", "stop", "enough"]).success);
+    let told = hears(&play.world, "executor").context();
+    assert!(
+        told.contains("STOP") && told.contains("enough") && told.contains("Stop and report"),
+        "{told}"
+    );
+    assert!(!told.contains("go on with the work") && !told.contains("INFO"), "{told}");
+    hears(&play.world, "executor").silent();
+    ends(&play.world, "executor", &next[0].kind);
+    let id = play.world.state()["session"]["id"].as_str().unwrap().to_owned();
+    play.world.stop("I end.").exit(0);
+    assert_eq!(play.world.ending(), "cancelled");
+    play.world.prompt = "prompt-2".to_owned();
+    let again = calls_in(&play.world.type_command("ralph-v2", &id).context());
+    assert_eq!(again[0].short(), "EXECUTE task-1");
+    allowed(&calls(&play.world, "e2", &again[0]));
+    launched(&play.world, "e2", "later", &again[0]).silent();
+    hears(&play.world, "later").silent();
+}
+
+/// What a model does that wants to do the work itself, each refused with the agent that is called for it.
+#[test]
+fn the_conversation_does_no_work_of_its_own_and_is_told_whom_to_call() {
+    let (mut play, text) = begun("", six_tasks());
+    play.carries_out(&calls_in(&text));
+    let world = &play.world;
+    let file = |name: &str| world.project().join(name);
+    let mut work: Vec<(&str, Value)> = Vec::new();
+    for name in ["src/door.rs", "notes.md", "../elsewhere.txt"] {
+        work.push(("Write", json!({"file_path": file(name), "content": "x"})));
+        work.push(("Edit", json!({"file_path": file(name), "old_string": "a", "new_string": "b"})));
+        work.push(("MultiEdit", json!({"file_path": file(name), "edits": []})));
+    }
+    work.push(("NotebookEdit", json!({"notebook_path": file("a.ipynb"), "new_source": "x"})));
+    for command in [
+        "echo x > src/door.rs",
+        "echo x >> notes.md",
+        "cat > a.py <<'E'\nprint(1)\nE",
+        "tee src/door.rs < /dev/null",
+        "sed -i s/a/b/ tracked",
+        "perl -pi -e s/a/b/ tracked",
+        "mkdir src",
+        "touch x",
+        "cp tracked x",
+        "mv tracked x",
+        "rm tracked",
+        "ln -s tracked x",
+        "git commit -am done",
+        "git checkout -- .",
+        "git stash",
+        "cargo build",
+        "cargo test",
+        "npm install left-pad",
+        "make",
+        "python3 -c \"open('x','w')\"",
+        "bash -c 'echo x > y'",
+        "sh ./build.sh",
+        "find . -name '*.rs' -delete",
+        "ls | xargs rm",
+        "curl -o x https://example.org/x",
+        "dd if=/dev/zero of=x",
+        "cat tracked && touch x",
+        "ralph session status; touch x",
+        "eval \"$WORK\"",
+        "ralph session repair",
+        "ralph session next --begin",
+        "ralph checkpoint restore 1",
+    ] {
+        work.push(("Bash", json!({"command": command})));
+    }
+    work.push(("Monitor", json!({"command": "touch x", "description": "d"})));
+    work.push(("PowerShell", json!({"command": "New-Item x"})));
+    work.push(("Skill", json!({"skill": "commit"})));
+    work.push(("SendMessage", json!({"to": "agent-1", "message": "carry task-2 out as well"})));
+    work.push(("Workflow", json!({"script": "agent('do it')"})));
+    work.push(("EnterWorktree", json!({"name": "x"})));
+    for tool in
+        ["mcp__files__write_file", "mcp__shell__run", "mcp__db__query", "mcp__git__get_and_reset"]
+    {
+        work.push((tool, json!({"text": "x"})));
+    }
+    for (tool, input) in work {
+        let said = world.tool(tool, input.clone()).denied();
+        let is_artefact =
+            input.to_string().contains("repair") || input.to_string().contains("ralph ");
+        assert!(is_artefact || said.contains("Ralph-v2-Questioner"), "{tool} {input}: {said}");
+    }
+    for command in [
+        "cat tracked",
+        "git log --oneline -3 && git diff --stat",
+        "grep -rn door . | head -5",
+        "ls -la .ralph-sessions",
+        "sleep 1",
+        "sleep 1; ralph session status --json",
+        "ralph session next --json",
+        "ralph session waves",
+        "ralph status",
+        "ralph blocked 'a key is missing'",
+        "date +%s",
+    ] {
+        world.tool("Bash", json!({"command": command})).silent();
+    }
+    world.tool("Read", json!({"file_path": file("tracked")})).silent();
+    world.tool("TodoWrite", json!({"todos": []})).silent();
+    world.tool("mcp__docs__search_pages", json!({"q": "door"})).silent();
+    assert!(!world.project().join("src").exists());
+}
+
+#[test]
+fn a_task_that_its_reviewer_fails_without_a_report_counts_as_attempted() {
+    for bound in [0, 1] {
+        let (mut play, text) = begun("", Script { tasks: vec![("task-1", "")], ..six_tasks() });
+        let id = play.world.state()["session"]["id"].as_str().unwrap().to_owned();
+        let instructions =
+            play.world.project().join(format!(".ralph-sessions/{id}.instructions.md"));
+        fs::write(instructions, format!("- max_subagent_retries: {bound}\n")).unwrap();
+        play.carries_out(&calls_in(&text));
+        let mut executions = 0;
+        for number in 0.. {
+            let stop = play.world.stop("I wait.");
+            if stop.json()["hookSpecificOutput"].is_null() {
+                break;
+            }
+            let next = calls_in(&stop.goes_on());
+            let (at, agent) = (format!("t{number}"), format!("x{number}"));
+            let mark = match next[0].short().split(' ').next() {
+                Some("EXECUTE") => "[/]",
+                Some("TIMEOUT_FAIL") => "[F]",
+                _ => {
+                    play.carries_out(&next);
+                    continue;
+                }
+            };
+            executions += usize::from(mark == "[/]");
+            assert!(executions <= bound + 1, "{:?}", next[0]);
+            allowed(&calls(&play.world, &at, &next[0]));
+            launched(&play.world, &at, &agent, &next[0]).silent();
+            let path = folder(&play.world).join("progress.md");
+            let progress = fs::read_to_string(&path).unwrap();
+            let line = format!("task-1 (started: 2026-01-31T12:00:00+00:00)");
+            let lines = progress.lines().map(|old| match old.contains("] task-1") {
+                true if mark == "[/]" => format!("- [/] {line}"),
+                true => "- [F] task-1".to_owned(),
+                false => old.to_owned(),
+            });
+            fs::write(&path, lines.collect::<Vec<_>>().join("\n") + "\n").unwrap();
+            ends(&play.world, &agent, &next[0].kind);
+        }
+        assert_eq!((executions, play.world.ending().as_str()), (bound + 1, "awaiting_feedback"));
+    }
+}
+
+/// A session that ended and waits for feedback, with its name.
+fn waiting() -> (Play, String) {
+    let script = Script {
+        tasks: vec![("task-1", "")],
+        assessments: vec!["Gaps Identified", "Complete"],
+        ..six_tasks()
+    };
+    let (mut play, text) = begun("", script);
+    play.carries_out(&calls_in(&text));
+    play.until_the_end();
+    assert_eq!(play.world.ending(), "awaiting_feedback");
+    let id = play.world.archived()[0]["session"]["id"].as_str().unwrap().to_owned();
+    play.world.prompt = "prompt-2".to_owned();
+    (play, id)
+}
+
+fn gives_feedback(play: &Play, id: &str) {
+    let said = play.world.elsewhere(&["session", "feedback", "new", "--id", id]);
+    let path = play.world.project().join(said.text.split('`').nth(1).unwrap());
+    let heading = "## Critical Issues\n";
+    let text = fs::read_to_string(&path).unwrap();
+    fs::write(&path, text.replace(heading, &format!("{heading}- [ ] **ISS-001**: It squeaks\n")))
+        .unwrap();
+}
+
+#[test]
+fn a_typed_sentence_continues_its_session_with_new_feedback() {
+    for words in [
+        "Continue session ID with new feedback",
+        "\"Continue session ID with new feedback\"",
+        "continue ID with the new feedback.",
+    ] {
+        let (mut play, id) = waiting();
+        let typed = words.replace("ID", &id);
+        let said = play.world.type_command("ralph-v2", &typed).blocked();
+        assert!(said.contains("has no feedback that asks for something"), "{said}");
+        gives_feedback(&play, &id);
+        play.world.prompt = "prompt-3".to_owned();
+        let text = play.world.type_command("ralph-v2", &typed).context();
+        let next = calls_in(&text);
+        assert_eq!(next[0].short(), "feedback-analysis", "{text}");
+        assert!(text.contains("Task: Build a door"), "{text}");
+        play.carries_out(&next);
+        play.until_the_end();
+        let folders = fs::read_dir(play.world.project().join(".ralph-sessions")).unwrap();
+        assert_eq!(folders.filter(|one| one.as_ref().unwrap().path().is_dir()).count(), 1);
+    }
+}
+
+#[test]
+fn the_plain_sentence_continues_a_session_where_its_conversation_waits_and_is_nobodys_elsewhere() {
+    let (mut play, id) = waiting();
+    gives_feedback(&play, &id);
+    let sentence = format!("Continue session {id} with new feedback");
+    let other = "Continue session 260131-120000 with new feedback";
+    let said = play.world.prompt("prompt-2", other).blocked();
+    assert!(said.contains("there is no session 260131-120000") && said.contains(&id), "{said}");
+    play.world.prompt("prompt-2", &format!("What does \"{sentence}\" mean?")).silent();
+    let text = play.world.prompt("prompt-3", &sentence).context();
+    assert_eq!(calls_in(&text)[0].short(), "feedback-analysis", "{text}");
+    // While it runs, the sentence pauses nothing.
+    let next = calls_in(&text);
+    play.world.prompt("prompt-4", &sentence).context();
+    assert_eq!(
+        play.world.standing().split(' ').next(),
+        Some("implementation"),
+        "{}",
+        play.world.standing()
+    );
+    play.world.prompt = "prompt-4".to_owned();
+    play.carries_out(&next);
+    play.until_the_end();
+
+    let (play, id) = waiting();
+    gives_feedback(&play, &id);
+    let mut world = play.world;
+    world.become_session("session-2", "prompt-2");
+    world.prompt("prompt-2", &format!("Continue session {id} with new feedback")).silent();
 }

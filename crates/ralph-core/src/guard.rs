@@ -26,7 +26,7 @@ pub use brought::{Brought, may_matter, patched, run_by};
 pub use elsewhere::git_folders;
 pub use places::{Places, Skill};
 pub use record::{Gate, Record, SessionSeen};
-pub use session::SessionGate;
+pub use session::{SessionGate, is_own_work};
 pub use tools::{is_known, knows_field, listed};
 pub use wall::{PlanGate, Reader};
 
@@ -163,7 +163,7 @@ enum Cell {
     OnlyGatesQuestion,
     /// A planner's files below the folder of plans, and commands that only read.
     OnlyPlanner,
-    /// Commands that only read.
+    /// Commands that only read; in an orchestrated session also tools that do nobody's work.
     OnlyReading,
     /// The agents that plan.
     OnlyPlanningAgents,
@@ -198,10 +198,10 @@ const TABLE: [(Rule, [Cell; 6]); 12] = [
     (Rule::Question,       [DeniedWhileRunning, DeniedWhileRunning, DeniedWhileLive,    OnlyGatesQuestion,  DeniedWhileRunning, DeniedWhileRunning]),
     (Rule::EnterPlan,      [DeniedWhileRunning, DeniedWhileRunning, Allowed,            DeniedWhileLive,    DeniedWhileRunning, DeniedWhileRunning]),
     (Rule::ExitPlan,       [Allowed,            Allowed,            DeniedWhileLive,    DeniedWhileLive,    Allowed,            Allowed]),
-    (Rule::Mutation,       [Allowed,            Allowed,            OnlyPlanner,        OnlyReading,        Allowed,            Allowed]),
+    (Rule::Mutation,       [Allowed,            Allowed,            OnlyPlanner,        OnlyReading,        OnlyReading,        Allowed]),
     (Rule::Agent,          [Allowed,            Allowed,            OnlyPlanningAgents, DeniedWhileLive,    OnlyNext,           DeniedWhileLive]),
-    (Rule::Skill,          [Allowed,            Allowed,            OnlyPlanningSkills, OnlyPlanningSkills, Allowed,            Allowed]),
-    (Rule::OtherTool,      [Allowed,            Allowed,            DeniedWhileLive,    DeniedWhileLive,    Allowed,            Allowed]),
+    (Rule::Skill,          [Allowed,            Allowed,            OnlyPlanningSkills, OnlyPlanningSkills, DeniedWhileRunning, Allowed]),
+    (Rule::OtherTool,      [Allowed,            Allowed,            DeniedWhileLive,    DeniedWhileLive,    OnlyReading,        Allowed]),
     (Rule::Artefact,       [Allowed,            Allowed,            Allowed,            OnlyReading,        DeniedWhileRunning, OnlyOwner]),
     (Rule::ProtectedPlace, [DeniedWhileLive,    DeniedWhileLive,    DeniedWhileLive,    DeniedWhileLive,    DeniedWhileLive,    DeniedWhileLive]),
     (Rule::RefusedCommand, [DeniedWhileLive,    DeniedWhileLive,    DeniedWhileLive,    DeniedWhileLive,    DeniedWhileLive,    DeniedWhileLive]),
@@ -323,6 +323,7 @@ fn denied(
     match (cell, situation.ralplan, situation.session) {
         (Allowed, ..) => None,
         (DeniedWhileRunning | OnlyNext, ..) if rests => None,
+        (OnlyReading, None, _) if rests => None,
         (_, None, None) => Some(reason),
         (_, None, Some(_)) if is_everywheres(rule) => Some(reason),
         (cell, None, Some(gate)) => {

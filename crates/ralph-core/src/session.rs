@@ -25,7 +25,7 @@
 //! | BATCHING: waves from `depends_on`; circles and missing files | `waves`, `machine/batches.rs` |
 //! | EXECUTING_BATCH: limits, stale `[/]`, dependencies, attempt numbers | `machine/batches.rs`, `report` |
 //! | REVIEWING_BATCH: one task for each reviewer; rework in the next batch | `machine/batches.rs` |
-//! | a failed task is tried again as often as the guardrails let; then those behind it are skipped | `waves` |
+//! | a failed task is tried again as often as the guardrails let; then those behind it are skipped | `attempts`, `waves` |
 //! | SESSION_REVIEW: assessment to status; COMPLETE: success or feedback | `machine/closing.rs` |
 //! | every iteration's plan is kept, and never again changed | `change::Change::KeepPlan`, [`rules`] |
 //! | executors side by side, reviewers side by side, all others alone | `machine/alone.rs` |
@@ -41,6 +41,8 @@
 //! were given, and links no parser for it.
 
 pub mod agents;
+#[cfg(feature = "session-files")]
+pub mod attempts;
 #[cfg(feature = "session-files")]
 pub mod change;
 pub mod conversation;

@@ -17,6 +17,8 @@ pub enum Kind {
     Steer,
     /// It is for the model to know.
     Info,
+    /// It ends an orchestrated session, whose agents come to an end; no loop of another kind has it.
+    Stop,
 }
 
 impl Kind {
@@ -25,6 +27,7 @@ impl Kind {
         match self {
             Kind::Steer => "STEER",
             Kind::Info => "INFO",
+            Kind::Stop => "STOP",
         }
     }
 }
@@ -97,9 +100,14 @@ pub fn told(signals: &[Signal]) -> String {
         let at = signal.at.as_ref().map(|at| format!(" (sent {at} UTC)"));
         let _ = writeln!(text, "{}{}: {}", signal.kind, at.unwrap_or_default(), signal.text);
     }
-    text.push_str(match signals.iter().any(|signal| signal.kind == Kind::Steer) {
-        true => "Work by it from now on. What counts as done is as it was.",
-        false => "This is for you to know; go on with the work.",
+    let says = |kind: Kind| signals.iter().any(|signal| signal.kind == kind);
+    text.push_str(match (says(Kind::Stop), says(Kind::Steer)) {
+        (true, _) => {
+            "Stop and report: begin nothing more, leave no file half written, write what is done and what is left \
+             open into the file that is yours to write, set no mark for what is not done, and end."
+        }
+        (false, true) => "Work by it from now on. What counts as done is as it was.",
+        (false, false) => "This is for you to know; go on with the work.",
     });
     text
 }
@@ -149,6 +157,12 @@ mod tests {
             told(&[steer, info.clone()]),
             "The person who started the loop says:\nSTEER (sent 23:59 UTC): use tabs\n\
              INFO: CI is down\nWork by it from now on. What counts as done is as it was."
+        );
+        let stop = Signal { kind: Kind::Stop, text: "enough".to_owned(), at: None };
+        let text = told(&[info.clone(), stop]);
+        assert!(
+            text.contains("\nSTOP: enough\nStop and report: ") && !text.contains("go on"),
+            "{text}"
         );
         assert!(told(&[info]).ends_with("\nThis is for you to know; go on with the work."));
     }

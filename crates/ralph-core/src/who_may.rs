@@ -5,7 +5,7 @@
 
 /// Commands for a person only, each with what the person types in the session instead; an empty
 /// one can be given only in another terminal.
-pub const PERSONS_ONLY: [(&str, &str); 30] = [
+pub const PERSONS_ONLY: [(&str, &str); 31] = [
     ("start", "/ralph"),
     ("task import", "/ralph-plan"),
     ("plan", ""),
@@ -27,6 +27,7 @@ pub const PERSONS_ONLY: [(&str, &str); 30] = [
     ("session signal", ""),
     ("session feedback", ""),
     ("session run", ""),
+    ("session --begin", ""),
     ("signal", ""),
     ("watch", ""),
     ("install", ""),

@@ -35,6 +35,9 @@ pub fn answer(call: &Call) -> Result<Reply> {
 /// modes.
 #[cfg(feature = "session-files")]
 fn of_a_session(call: &Call) -> Result<Option<Reply>> {
+    if let Some(reply) = typed::continued(call)? {
+        return Ok(Some(reply));
+    }
     let hook: fn(&Call) -> Result<Reply> = match call.input.hook_event_name {
         Event::UserPromptSubmit => session::woken,
         Event::PreToolUse => session::before_a_tool,

@@ -18,6 +18,7 @@ pub(crate) use after::first_look;
 pub use after::{after_a_tool, reported, woken};
 pub use begin::begin;
 pub use ends::{Ended, ends};
+pub use look::{as_driven, driving, use_up};
 pub use stop::stopped;
 pub use tool::before_a_tool;
 pub(crate) use tool::is_granted;

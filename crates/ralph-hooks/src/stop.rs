@@ -270,7 +270,7 @@ fn carry_out(call: &Call, file: &LoopFile, decided: &Decided) -> Result<Reply> {
         }
         (Verdict::Ended(_), Some(state)) => {
             let away = lifecycle::put_away(&call.home, file, state, Entry::Remove)?;
-            let undelivered = Mailbox::of(&away.file, state.as_ref()).waiting().len();
+            let undelivered = Mailbox::of(&away.file, state.as_ref()).undelivered();
             let told = || say::ended(state) + &say::undelivered(undelivered);
             Ok(if away.freed { Reply::silent().tell(told()) } else { Reply::silent() })
         }

@@ -9,7 +9,9 @@ use ralph_core::arguments::Request;
 use ralph_core::event::Event;
 use ralph_core::reply::Reply;
 #[cfg(feature = "session-files")]
-use ralph_core::session::conversation;
+use ralph_core::session::{conversation, which};
+#[cfg(feature = "session-files")]
+use ralph_core::state::{EndingKind, Mode};
 use ralph_core::state::{LoopState, StartedBy};
 use ralph_core::{arguments, contract, parallel, ralplan as rules, say, start};
 use ralph_io::{client, clock, lifecycle, project, within};
@@ -106,18 +108,54 @@ fn plan_command(call: &Call) -> Result<Reply> {
     })
 }
 
+/// A plain prompt that says that there is feedback for a session: in a conversation that has orchestrated one it means
+/// what `/ralph-v2` with these words does. None for every other prompt and every other conversation.
+#[cfg(feature = "session-files")]
+pub(crate) fn continued(call: &Call) -> Result<Option<Reply>> {
+    let prompt = call.input.prompt.trim();
+    let is_plain = call.input.hook_event_name == Event::UserPromptSubmit;
+    let said = is_plain.then(|| which::continued(prompt)).flatten();
+    if !said.is_some_and(|said| said.feedback && !said.more) || !orchestrates(call)? {
+        return Ok(None);
+    }
+    let request = Request { task: Some(prompt.to_owned()), ..Request::default() };
+    let begun = session_begun(call, &request);
+    begun.or_else(|error| Ok(Reply::block(&say::line(&format!("{error:#}"))))).map(Some)
+}
+
+/// True where this conversation orchestrates a session, or the last that it did waits for feedback.
+#[cfg(feature = "session-files")]
+fn orchestrates(call: &Call) -> Result<bool> {
+    if let Some(bound) = Bound::<LoopState>::find(call)? {
+        return Ok(bound.state.mode == Mode::Session && bound.state.is_live());
+    }
+    let ended = lifecycle::ended(&call.home).into_iter().filter_map(|(_, state)| state.ok());
+    let own = ended
+        .filter(|state| state.mode == Mode::Session && state.session_id == call.input.session_id);
+    let last = own.max_by_key(|state| state.ending.as_ref().map(|ending| ending.at));
+    let kind = last.and_then(|state| state.ending).map(|ending| ending.kind);
+    Ok(matches!(
+        kind,
+        Some(EndingKind::AwaitingFeedback | EndingKind::Complete | EndingKind::CompleteUnverified)
+    ))
+}
+
 #[cfg(feature = "session-files")]
 fn session_command(call: &Call) -> Result<Reply> {
-    let request = match arguments::parse(&call.input.command_args) {
-        Ok(request) => request,
-        Err(refusal) => return Ok(Reply::block(&say::line(&refusal.to_string()))),
-    };
+    match arguments::parse(&call.input.command_args) {
+        Ok(request) => session_begun(call, &request),
+        Err(refusal) => Ok(Reply::block(&say::line(&refusal.to_string()))),
+    }
+}
+
+#[cfg(feature = "session-files")]
+fn session_begun(call: &Call, request: &Request) -> Result<Reply> {
     if call.input.session_id.is_empty() {
         return Ok(Reply::block(&say::line(NO_SESSION)));
     }
     let begun = crate::session::begin(&Asked {
         home: &call.home,
-        request: &request,
+        request,
         session_id: &call.input.session_id,
         prompt_id: &call.input.prompt_id,
         project_root: root(call),
@@ -170,7 +208,7 @@ fn contract(call: &Call, heading: &str, state: &LoopState) -> Reply {
         Some(file) => signals::contract(heading, &file, state),
         None => contract::contract(heading, state, &[], clock::now()),
     };
-    Reply::context(Event::UserPromptExpansion, &text)
+    Reply::context(call.input.hook_event_name, &text)
 }
 
 const NO_SESSION: &str = "the client named no session; nothing was started";

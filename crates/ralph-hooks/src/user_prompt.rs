@@ -12,9 +12,11 @@ use crate::{neighbour, signals, unreadable};
 use anyhow::Result;
 use ralph_core::event::Event;
 use ralph_core::reply::Reply;
+use ralph_core::session::place::SESSIONS;
+use ralph_core::session::which;
 use ralph_core::state::{LoopState, Mode, PauseCause, Phase, Turn, Via};
 use ralph_core::{build, ending_marks, say, scheduled};
-use ralph_io::{client, clock, transcript};
+use ralph_io::{client, clock, project, transcript};
 use serde_json::Value;
 use std::path::Path;
 
@@ -191,7 +193,7 @@ fn prompt(call: &Call) -> Result<Reply> {
         Err(_) if call.input.prompt.trim() == "ralph cancel" => return cancel_command(call),
         found => found?,
     };
-    let Some(bound) = found else { return Ok(Reply::silent()) };
+    let Some(bound) = found else { return without_a_loop(call) };
     if bound.is_outranked(call.via) || bound.is_driven() {
         return Ok(Reply::silent());
     }
@@ -207,7 +209,32 @@ fn prompt(call: &Call) -> Result<Reply> {
         }
         "ralph cancel" => typed_cancel(call, &bound),
         "ralph pause" => typed_pause(call, &bound),
+        prompt
+            if bound.state.mode == Mode::Session
+                && continues(prompt)
+                && is_typed(call, Some(&bound.state)) =>
+        {
+            neighbour::answer(call)
+        }
         _ => other_prompt(call, &bound),
+    }
+}
+
+/// True for the sentence by which a person says that there is feedback for a session.
+fn continues(prompt: &str) -> bool {
+    which::continued(prompt).is_some_and(|said| said.feedback && !said.more)
+}
+
+/// A session that waits for feedback has no loop any more. The sentence that takes it up again is all that is looked
+/// for, and only where the project has sessions.
+fn without_a_loop(call: &Call) -> Result<Reply> {
+    if call.input.from_subagent() || !continues(&call.input.prompt) || !is_typed(call, None) {
+        return Ok(Reply::silent());
+    }
+    let root = project::root(client::project_dir(), Path::new(&call.input.cwd));
+    match root.join(SESSIONS).is_dir() {
+        true => neighbour::answer(call),
+        false => Ok(Reply::silent()),
     }
 }
 

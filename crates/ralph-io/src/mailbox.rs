@@ -12,7 +12,7 @@ use crate::store::LoopFile;
 use crate::{atomic, clock, owned, plain_file};
 use anyhow::{Context, Result};
 use jiff::Timestamp;
-use ralph_core::session::signal::is_for_router;
+use ralph_core::session::signal::{self, Word};
 use ralph_core::signals::{self, Kind, Signal};
 use ralph_core::state::Document;
 use std::fs::DirBuilder;
@@ -43,6 +43,8 @@ pub struct Mailbox {
     /// In a work tree, to which files come from elsewhere too, only what is younger than the loop was
     /// said to it.
     since: Option<SystemTime>,
+    /// True for an orchestrated session, whose router hears PAUSE and STOP.
+    is_session: bool,
 }
 
 /// Where a signal is.
@@ -80,17 +82,13 @@ pub struct Taken {
 impl Mailbox {
     /// The mailbox of a loop: in its own folder, or in that of the project's document.
     pub fn of<S: Document>(file: &LoopFile, state: &S) -> Mailbox {
-        match state.document() {
-            Some(document) => {
-                let since = file.folder().metadata().and_then(|about| about.created()).ok();
-                let own = file.folder().join("signals");
-                Mailbox { file: file.clone(), folder: document.join("signals"), own, since }
-            }
-            None => {
-                let folder = file.folder().join("signals");
-                Mailbox { file: file.clone(), own: folder.clone(), folder, since: None }
-            }
-        }
+        let own = file.folder().join("signals");
+        let is_session = state.orchestrated().is_some();
+        let (folder, since) = match state.document() {
+            Some(document) => (document.join("signals"), begun(file)),
+            None => (own.clone(), None),
+        };
+        Mailbox { file: file.clone(), folder, own, since, is_session }
     }
 
     fn inputs(&self) -> PathBuf {
@@ -163,6 +161,15 @@ impl Mailbox {
         let Some(since) = self.since else { return true };
         let about = self.inputs().join(name).symlink_metadata();
         about.and_then(|about| about.modified()).is_ok_and(|written| written >= since)
+    }
+
+    /// How many of those are for whoever works. What is for the router of a session has done its work at its end.
+    pub fn undelivered(&self) -> usize {
+        let is_for_router = |name: &String| {
+            let signal = self.read(name, &[&self.inputs()]);
+            signal.is_some_and(|it| signal::is_for_router(&it.text))
+        };
+        self.waiting().iter().filter(|name| !(self.is_session && is_for_router(name))).count()
     }
 
     /// True if the conversation has not heard a STEER yet.
@@ -252,13 +259,24 @@ impl Mailbox {
         let Some(held) = lock_if_free(&place)? else { return Ok(None) };
         let before = heard(&place, &all);
         let mut taken = Taken::new(&self.folder, held);
+        let waiting = self.waiting();
         for name in all.iter().filter(|name| !before.contains(name)) {
             let folders = [&self.inputs(), &self.processed()];
-            let Some(signal) = self.read(name, &folders.map(PathBuf::as_path)) else { continue };
-            if self.since.is_some() && is_for_router(&signal.text) {
-                // It holds the session, and is nothing for an agent to act upon.
-                taken.names.push(name.clone());
+            let Some(mut signal) = self.read(name, &folders.map(PathBuf::as_path)) else {
                 continue;
+            };
+            match self.is_session.then(|| signal::Signal::read(name, &signal.text)) {
+                // It ends the session: whoever works comes to an end. One that has ended an earlier loop ends no
+                // later agent.
+                Some(said) if said.word == Word::Stop && waiting.contains(name) => {
+                    (signal.kind, signal.text) = (Kind::Stop, said.text);
+                }
+                // It lets nothing begin, and is nothing for an agent to act upon.
+                Some(said) if matches!(said.word, Word::Stop | Word::Pause) => {
+                    taken.names.push(name.clone());
+                    continue;
+                }
+                _ => {}
             }
             if !taken.add(name.clone(), signal, room) {
                 break;
@@ -344,6 +362,26 @@ fn heard(place: &Path, all: &[String]) -> Vec<String> {
     match owned::read(place) {
         Ok(Some(names)) => String::from_utf8_lossy(&names).lines().map(str::to_owned).collect(),
         _ => all[..all.len().saturating_sub(HEARD_LATE)].to_vec(),
+    }
+}
+
+/// When the loop's folder was made. The standard library asks for it only where the C library has `statx`, which
+/// the one that Ralph is shipped with does not.
+fn begun(file: &LoopFile) -> Option<SystemTime> {
+    let about = file.folder().metadata().and_then(|about| about.created());
+    #[cfg(target_os = "linux")]
+    let about = about.or_else(|_| born(file.folder()));
+    about.ok()
+}
+
+#[cfg(target_os = "linux")]
+fn born(folder: &Path) -> std::io::Result<SystemTime> {
+    use rustix::fs::{AtFlags, CWD, StatxFlags, statx};
+    let about = statx(CWD, folder, AtFlags::empty(), StatxFlags::BTIME)?;
+    let seconds = u64::try_from(about.stx_btime.tv_sec).unwrap_or_default();
+    match about.stx_mask & StatxFlags::BTIME.bits() {
+        0 => Err(std::io::ErrorKind::Unsupported.into()),
+        _ => Ok(SystemTime::UNIX_EPOCH + Duration::new(seconds, about.stx_btime.tv_nsec)),
     }
 }
 

@@ -31,7 +31,7 @@ pub(super) const CASES: &[Case] = &[
         name: "ralph session next",
         command: Some("session next"),
         set: planned,
-        act: |_| person(&["session", "next"]),
+        act: |_| person(&["session", "next", "--begin"]),
         then: |w, answered| {
             assert!(!answered || read(w, "progress.md").contains("- [ ] task-2"));
             let said = next(w);
@@ -51,18 +51,18 @@ pub(super) const CASES: &[Case] = &[
         command: Some("session next"),
         set: || {
             let world = planned();
-            assert!(world.elsewhere(&["session", "next"]).success);
-            assert!(world.elsewhere(&["session", "signal", "stop", "enough"]).success);
+            assert!(world.elsewhere(&["session", "next", "--begin"]).success);
+            assert!(world.elsewhere(&["session", "signal", "steer", "use oak"]).success);
             world
         },
-        act: |_| person(&["session", "next"]),
+        act: |_| person(&["session", "next", "--begin"]),
         // Heard once: who was told of it is not told again, and who was not is.
         then: |w, answered| {
             let waits = w.project().join(format!(".ralph-sessions/{ID}/signals/inputs"));
             let waits = fs::read_dir(waits).unwrap().count();
-            let said = next(w)["next_action"].to_string();
+            let said = next(w)["invocations"].to_string();
             assert!(!answered || waits == 0);
-            assert_eq!(said.contains("STOP: enough"), waits == 1, "{said}");
+            assert_eq!(said.contains("STEER: use oak"), waits == 1, "{said}");
         },
         ..CASE
     },
@@ -71,7 +71,7 @@ pub(super) const CASES: &[Case] = &[
         command: Some("session mark"),
         set: || {
             let world = planned();
-            assert!(world.elsewhere(&["session", "next"]).success);
+            assert!(world.elsewhere(&["session", "next", "--begin"]).success);
             world
         },
         act: |_| person(&["session", "mark", "task-1", "done"]),

@@ -94,6 +94,9 @@ pub struct SessionSeen {
     /// Why the call is none that comes next.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub not_next: Option<String>,
+    /// Who was to be called next, in words.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub next: String,
 }
 
 impl SessionSeen {
@@ -102,6 +105,7 @@ impl SessionSeen {
             writes_artefact: gate.artefact.is_some(),
             not_its_own: gate.artefact.and_then(Result::err).map(str::to_owned),
             not_next: gate.next_call.err().map(str::to_owned),
+            next: gate.next.to_owned(),
         }
     }
 
@@ -110,6 +114,8 @@ impl SessionSeen {
         SessionGate {
             artefact: self.writes_artefact.then_some(artefact),
             next_call: self.not_next.as_deref().map_or(Ok(()), Err),
+            next: &self.next,
+            only_reads: super::only_reads,
         }
     }
 }

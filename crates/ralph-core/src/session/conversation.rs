@@ -44,6 +44,9 @@ pub struct Routed {
     /// One value for how far the session is.
     #[serde(default)]
     pub stands: String,
+    /// The signals that are used up once this has taken effect, by their names.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub heard: Vec<String>,
 }
 
 /// What of it ends or rests the session.

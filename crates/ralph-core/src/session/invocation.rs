@@ -79,10 +79,9 @@ impl Invocation {
         call.with("STATUS", status.unwrap_or_default().trim())
     }
 
-    /// What a prompt passes on of what the person said; empty if nothing.
-    pub fn signal_of(prompt: &str) -> String {
-        let said = prompt.split_once("\nSIGNAL: ").map_or("", |(_, said)| said);
-        said.replace("\n  ", "\n")
+    /// True for a call that is told something that the person said.
+    pub fn carries_a_signal(&self) -> bool {
+        self.input("SIGNAL").is_some()
     }
 
     /// Who is called.
@@ -167,9 +166,8 @@ mod tests {
     #[test]
     fn what_a_prompt_says_is_found_in_it_again() {
         let call = Invocation::new(Mode::Execute, "p/", 2).task("task-1").in_iteration();
-        let prompt = call.clone().with("SIGNAL", "STEER: use oak\nINFO: paint").prompt();
-        assert_eq!(Invocation::signal_of(&prompt), "STEER: use oak\nINFO: paint");
-        assert_eq!(Invocation::signal_of(&call.prompt()), "");
+        assert!(call.clone().with("SIGNAL", "STEER: use oak").carries_a_signal());
+        assert!(!call.carries_a_signal());
         let call = Invocation::new(Mode::UpdateMetadata, "p/", 1).with("STATUS", "completed");
         let again = Invocation::again(call.key.clone(), &call.prompt());
         assert_eq!((again.key, again.inputs.len()), (call.key, 1));

@@ -9,6 +9,7 @@ mod batches;
 mod closing;
 mod give;
 mod held;
+mod made;
 mod met;
 mod planning;
 mod replanning;
@@ -40,8 +41,6 @@ enum Turn {
     Move(Vec<Change>),
     /// This is to be done.
     Act(Act),
-    /// This is to be done once something is written.
-    MoveAndAct(Vec<Change>, Act),
 }
 
 /// What a state is decided from.
@@ -74,16 +73,6 @@ impl View<'_> {
     fn listen(&self, state: State) -> Heard {
         listen(state, &self.seen.signals)
     }
-
-    /// A call that is made, and after which what was heard counts as told.
-    fn told(&self, turn: Turn, heard: Heard) -> Turn {
-        match turn {
-            Turn::Act(act @ Act::Invoke(_)) if !heard.names.is_empty() => {
-                Turn::MoveAndAct(vec![Change::Heard(heard.names)], act)
-            }
-            turn => turn,
-        }
-    }
 }
 
 /// What comes next, as far as the person lets it.
@@ -95,7 +84,7 @@ pub fn next(seen: &Snapshot, now: Timestamp) -> Step {
 fn due(seen: &Snapshot, now: Timestamp) -> Step {
     let mut changes = Vec::new();
     let mut current = seen.clone();
-    let mut told: Option<Vec<Finding>> = None;
+    let mut first: Option<Vec<Finding>> = None;
     for _ in 0..MOST_MOVES {
         let picture = Picture::of(&current);
         let found = findings(&current, &picture);
@@ -105,10 +94,11 @@ fn due(seen: &Snapshot, now: Timestamp) -> Step {
             iteration,
             wave: wave(&picture, state),
             changes,
+            heard: told(&act, state, &current),
             act,
             findings,
         };
-        let told = told.get_or_insert_with(|| found.clone());
+        let first = first.get_or_insert_with(|| found.clone());
         let (state, turn) = match &picture.progress {
             None if state == State::Initializing => {
                 let view = View {
@@ -131,19 +121,15 @@ fn due(seen: &Snapshot, now: Timestamp) -> Step {
                 (state, turn(&view, state, &found))
             }
         };
-        let (more, act) = match turn {
-            Turn::Move(more) => (more, None),
-            Turn::Act(act) => return step(state, changes, act, std::mem::take(told)),
-            Turn::MoveAndAct(more, act) => (more, Some(act)),
+        let more = match turn {
+            Turn::Move(more) => more,
+            Turn::Act(act) => return step(state, changes, act, std::mem::take(first)),
         };
         match advance(&current, &more, now.into()) {
             Ok(after) => current = after,
-            Err(why) => return step(state, changes, Act::Failed(why), std::mem::take(told)),
+            Err(why) => return step(state, changes, Act::Failed(why), std::mem::take(first)),
         }
         changes.extend(more);
-        if let Some(act) = act {
-            return step(state, changes, act, std::mem::take(told));
-        }
     }
     // No test has seen it; a state that is asked for ever would hold whoever asks.
     let (state, iteration) = resolve(&Picture::of(&current));
@@ -153,8 +139,19 @@ fn due(seen: &Snapshot, now: Timestamp) -> Step {
         iteration,
         wave: None,
         changes: Vec::new(),
+        heard: Vec::new(),
         act,
-        findings: told.unwrap_or_default(),
+        findings: first.unwrap_or_default(),
+    }
+}
+
+/// The signals that the calls of this act carry, by their names.
+fn told(act: &Act, state: State, seen: &Snapshot) -> Vec<String> {
+    match act {
+        Act::Invoke(calls) if calls.iter().any(Invocation::carries_a_signal) => {
+            listen(state, &seen.signals).names
+        }
+        _ => Vec::new(),
     }
 }
 

@@ -205,6 +205,12 @@ impl Entry {
         })
     }
 
+    /// The number that follows this word in the note: `(Attempt 2, Iteration 1)`.
+    pub fn number(&self, word: &str) -> Option<u32> {
+        let inner = self.note.split(['(', ')', ',', ';']).map(str::trim);
+        inner.filter_map(|part| part.strip_prefix(word)?.trim().parse().ok()).next()
+    }
+
     /// Which cycle of questions it is about, if the note says so: `(CYCLE=2)`, `(Cycle 2)`.
     pub fn cycle(&self) -> Option<u32> {
         let lower = self.note.to_ascii_lowercase();

@@ -53,8 +53,18 @@ pub struct Try {
     pub failures: u32,
     /// How often it ended with it.
     pub ends: u32,
-    /// When it ended last.
+    /// For the execution of a task: how often a call about the task left it as failed.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub left_failed: u32,
+    /// For the execution of a task: how often `ralph session mark` has marked it as failed.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub marked_failed: u32,
+    /// When something of this was noted last.
     pub last: Timestamp,
+}
+
+fn is_zero(count: &u32) -> bool {
+    *count == 0
 }
 
 /// How a call ended.
@@ -74,16 +84,34 @@ impl Tries {
 
     /// Notes an end.
     pub fn ended(&mut self, key: &Key, how: Ended, now: Timestamp) {
-        let place = self.0.iter().position(|one| one.key == *key).unwrap_or_else(|| {
-            self.0.push(Try { key: key.clone(), failures: 0, ends: 0, last: now });
-            self.0.len() - 1
-        });
-        let one = &mut self.0[place];
+        let one = self.of(key, now);
         one.last = now;
         match how {
             Ended::Met => (one.failures, one.ends) = (0, one.ends.saturating_add(1)),
             Ended::Failed => one.failures = one.failures.saturating_add(1),
         }
+    }
+
+    /// Notes that a call about the task of an execution has left it as failed.
+    pub fn left_failed(&mut self, key: &Key, now: Timestamp) {
+        let one = self.of(key, now);
+        one.left_failed = one.left_failed.saturating_add(1);
+    }
+
+    /// Notes that the task of an execution was marked as failed.
+    pub fn marked_failed(&mut self, key: &Key, now: Timestamp) {
+        let one = self.of(key, now);
+        one.marked_failed = one.marked_failed.saturating_add(1);
+    }
+
+    fn of(&mut self, key: &Key, now: Timestamp) -> &mut Try {
+        let place = self.0.iter().position(|one| one.key == *key).unwrap_or_else(|| {
+            let (failures, ends, left_failed, marked_failed) = (0, 0, 0, 0);
+            let key = key.clone();
+            self.0.push(Try { key, failures, ends, left_failed, marked_failed, last: now });
+            self.0.len() - 1
+        });
+        &mut self.0[place]
     }
 
     /// How many calls that hold ended with what they were made for.

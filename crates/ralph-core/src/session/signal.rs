@@ -67,7 +67,7 @@ pub const TOLD: [State; 2] = [State::Planning, State::ExecutingBatch];
 /// What the agents that are called now are told.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Heard {
-    /// The names of the signals that have done their work then.
+    /// The names of the signals that are used up once all calls that carry them were made.
     pub names: Vec<String>,
     /// STEER and INFO, as the agents are told.
     pub told: String,

@@ -3,6 +3,7 @@
 //! Only what keeps progress or metadata from being read is invalid and sends the session to be
 //! repaired. What blocks a task is told as long as it does, and the others go on.
 
+use super::feedback;
 use super::finding::{Finding, Weight};
 use super::machine::resolve;
 use super::place::Place;
@@ -10,6 +11,7 @@ use super::progress::{Part, Progress, Status};
 use super::snapshot::{Picture, Snapshot};
 use super::state::State;
 use super::waves::Wanted;
+use std::collections::BTreeMap;
 
 /// Looks at everything; worst first, then by file and line.
 pub fn validate(seen: &Snapshot) -> Vec<Finding> {
@@ -35,6 +37,7 @@ pub(super) fn findings(seen: &Snapshot, picture: &Picture) -> Vec<Finding> {
                 found.extend(marks_elsewhere(seen, progress));
             }
         }
+        found.extend(of_feedback(seen, state, iteration));
         found.extend((1..iteration).filter(|old| !seen.has(Place::PlanSnapshot(*old))).map(
             |old| {
                 let what = "it is missing; nobody can tell any more what the plan was";
@@ -49,6 +52,54 @@ pub(super) fn findings(seen: &Snapshot, picture: &Picture) -> Vec<Finding> {
             .then_with(|| (&one.file, one.line).cmp(&(&other.file, other.line)))
     });
     found.dedup();
+    found
+}
+
+/// What a person has put down as feedback and no iteration takes up. Of an iteration that has taken up its feedback
+/// nothing is told.
+pub(super) fn of_feedback(seen: &Snapshot, state: State, iteration: u32) -> Vec<Finding> {
+    // For each iteration its batches: true for one that has its file.
+    let mut batches: BTreeMap<(u32, &str), bool> = BTreeMap::new();
+    let mut found = Vec::new();
+    let next = iteration + 1;
+    let open = |of: u32| of > iteration || of == iteration && state == State::Replanning;
+    for path in seen.files.keys() {
+        let Some((of, rest)) = path.strip_prefix("iterations/").and_then(|it| it.split_once('/'))
+        else {
+            continue;
+        };
+        let Some(of) = of.parse().ok().filter(|of| open(*of) || *of == 1) else { continue };
+        match rest.strip_prefix("feedbacks/").map(|rest| rest.split_once('/').ok_or(rest)) {
+            Some(Ok((stamp, file))) => {
+                *batches.entry((of, stamp)).or_default() |= file == feedback::FILE;
+            }
+            Some(Err(_)) => {
+                let what = format!(
+                    "it stands in no batch; move it to `iterations/{}/feedbacks/<YYYYMMDD-hhmmss>/`",
+                    of.max(next.min(2))
+                );
+                found.push(Finding::blocks(
+                    Place::Iteration { iteration: of, file: rest },
+                    0,
+                    what,
+                ));
+            }
+            None => {}
+        }
+    }
+    for ((of, stamp), has_file) in batches {
+        let what = match has_file {
+            _ if !open(of) || of > next => format!(
+                "it is for iteration {of}, and the next is {next}; move it to `iterations/{next}/feedbacks/`"
+            ),
+            true => continue,
+            false => {
+                "it is missing, so nobody takes the files beside it up; write what is to be done into it".to_owned()
+            }
+        };
+        let place = Place::Feedback { iteration: of, stamp, file: feedback::FILE };
+        found.push(Finding::blocks(place, 0, what));
+    }
     found
 }
 
@@ -146,7 +197,7 @@ fn marks_elsewhere(seen: &Snapshot, progress: &Progress) -> Vec<Finding> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::fixture::{Session, task};
+    use super::super::fixture::{Session, feedback, task};
     use super::*;
 
     #[track_caller]
@@ -236,6 +287,33 @@ mod tests {
             &session,
             &["plan.md:3: the status of task-1 stands in `progress.md` and nowhere else"],
         );
+    }
+
+    #[test]
+    fn a_batch_that_nobody_takes_up_is_told() {
+        let mut session = Session::planned(&[("task-1", &[])]);
+        session.file("iterations/2/feedbacks/20260201-120000/app.log", "boom");
+        session.file("iterations/2/feedbacks/20260201-120000/shots/a.png", "");
+        session.file("iterations/2/feedbacks/notes.md", "it squeaks");
+        session.file("iterations/4/feedbacks/x/feedbacks.md", &feedback(4));
+        session.file("iterations/1/feedbacks/x/feedbacks.md", &feedback(1));
+        check(
+            &session,
+            &[
+                "iterations/1/feedbacks/x/feedbacks.md: it is for iteration 1, and the next is 2; move it to \
+                 `iterations/2/feedbacks/`",
+                "iterations/2/feedbacks/20260201-120000/feedbacks.md: it is missing, so nobody takes the files beside it \
+                 up; write what is to be done into it",
+                "iterations/2/feedbacks/notes.md: it stands in no batch; move it to \
+                 `iterations/2/feedbacks/<YYYYMMDD-hhmmss>/`",
+                "iterations/4/feedbacks/x/feedbacks.md: it is for iteration 4, and the next is 2; move it to \
+                 `iterations/2/feedbacks/`",
+            ],
+        );
+        let mut session = Session::planned(&[("task-1", &[])]);
+        session.file("iterations/2/feedbacks/20260201-120000/feedbacks.md", &feedback(2));
+        session.file("iterations/2/feedbacks/20260201-120000/app.log", "boom");
+        check(&session, &[]);
     }
 
     #[test]

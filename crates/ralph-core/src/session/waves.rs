@@ -3,11 +3,9 @@
 //! A wave holds tasks that depend on earlier waves only. A task that must not run beside others is a
 //! wave of its own. Whether a task can be carried out is decided here and nowhere else.
 
-use super::agents::Mode;
-use super::invocation::Key;
+use super::attempts;
 use super::progress::{Progress, Status};
 use super::recovery::Tries;
-use super::report::attempts_in;
 use super::snapshot::Picture;
 use crate::graph::{self, Flaw};
 use crate::state::{Task, TaskStatus};
@@ -141,7 +139,9 @@ impl Wanted {
         let ordered: Vec<&str> = self.waves().into_iter().flatten().collect();
         for id in &ordered {
             let outlook = self.outlook(id, &outlooks, || {
-                executions(picture, tries, id, iteration) > picture.rails.max_subagent_retries
+                let entry = picture.progress.as_ref().and_then(|progress| progress.task(id));
+                let made = attempts::made(picture, entry, tries, id, iteration);
+                made > picture.rails.max_subagent_retries
             });
             outlooks.push((*id, outlook));
         }
@@ -202,12 +202,4 @@ impl Wanted {
         }
         if waits { Outlook::Waiting } else { Outlook::Ready }
     }
-}
-
-/// How often a task was carried out in an iteration: by its reports or by the calls that ended,
-/// whichever says more. An executor that fails without a report must not be called for ever.
-fn executions(picture: &Picture, tries: &Tries, id: &str, iteration: u32) -> u32 {
-    let key = Key { mode: Mode::Execute, task: id.to_owned(), iteration, cycle: 0 };
-    let ends = tries.get(&key).map_or(0, |one| one.ends);
-    attempts_in(picture.reports_of(id), iteration).max(ends)
 }

@@ -1,10 +1,104 @@
-//! Which session is meant where nobody names one.
+//! Which session is meant: where nobody names one, and where a sentence does.
 //!
 //! The only one that is not completed; where there is none of those, the only one at all. Anything else is for
 //! the person to say: a guess would write into another's folder.
 
 use super::id::SessionId;
 use super::state::Standing;
+
+/// A sentence that continues a session: `Continue session 260131-120000 with new feedback`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Continued {
+    /// The session; none for a name that no session can have.
+    pub id: Option<SessionId>,
+    /// True if it speaks of feedback.
+    pub feedback: bool,
+    /// True if it says more than that.
+    pub more: bool,
+}
+
+/// Reads a sentence that continues a session, in the words of the protocol and near ones; none for any other text.
+pub fn continued(text: &str) -> Option<Continued> {
+    const VERBS: [&str; 6] = ["continue", "resume", "proceed", "reopen", "restart", "iterate"];
+    const BEFORE: [&str; 13] = [
+        "with",
+        "on",
+        "the",
+        "my",
+        "this",
+        "our",
+        "ralph",
+        "ralph-v2",
+        "orchestrated",
+        "orchestration",
+        "session",
+        "id",
+        "session_id",
+    ];
+    const BEHIND: [&str; 24] = [
+        "with",
+        "using",
+        "from",
+        "on",
+        "for",
+        "and",
+        "the",
+        "my",
+        "our",
+        "this",
+        "some",
+        "new",
+        "latest",
+        "added",
+        "given",
+        "is",
+        "there",
+        "has",
+        "now",
+        "please",
+        "again",
+        "thanks",
+        "feedback",
+        "feedbacks",
+    ];
+    let text = text.trim();
+    // Every prompt of a person comes along here.
+    if text.len() > 400 {
+        return None;
+    }
+    let words: Vec<String> = text
+        .split_whitespace()
+        .map(|word| {
+            word.trim_matches(|it: char| !it.is_alphanumeric() && it != '/').to_ascii_lowercase()
+        })
+        .filter(|word| !word.is_empty())
+        .collect();
+    let mut words = words.iter().map(String::as_str).peekable();
+    words.next_if(|word| *word == "please");
+    match words.next()? {
+        "go" | "carry" => words.next_if_eq(&"on").map(|_| ())?,
+        verb if VERBS.contains(&verb) => {}
+        _ => return None,
+    }
+    let mut names_one = false;
+    while let Some(word) = words.next_if(|word| BEFORE.contains(word)) {
+        names_one |= matches!(word, "session" | "session_id" | "orchestration");
+    }
+    let name = words.next()?;
+    let name = name.rsplit("ralph-sessions/").next().unwrap_or(name).trim_matches('/');
+    let id = SessionId::parse(name).ok();
+    let looks_like_one = name.contains(|it: char| it.is_ascii_digit())
+        && name.chars().all(|it| it.is_ascii_digit() || "-_./:".contains(it));
+    if id.is_none() && !(names_one && looks_like_one) {
+        return None;
+    }
+    let rest: Vec<&str> = words.collect();
+    Some(Continued {
+        id,
+        feedback: rest.iter().any(|word| word.starts_with("feedback")),
+        more: rest.iter().any(|word| !BEHIND.contains(word)),
+    })
+}
 
 /// What is meant.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -77,6 +171,43 @@ mod tests {
         let all = standings.iter().enumerate().map(|(at, it)| (named(at), *it)).collect();
         let said = meant(all).one("there is none", |id| format!("`{}`", &id.as_str()[12..]));
         assert_eq!(said, expected.map(named).map_err(str::to_owned));
+    }
+
+    #[test]
+    fn the_sentence_of_the_protocol_and_near_ones_continue_a_session() {
+        for text in [
+            "Continue session 260131-120000 with new feedback",
+            "\"Continue session 260131-120000 with new feedback\"",
+            "> continue session 260131-120000 with new feedback.",
+            "Please continue session `260131-120000` with the new feedback",
+            "Continue with session <260131-120000>, using my feedback!",
+            "Resume session .ralph-sessions/260131-120000/ with feedback",
+            "go on with 260131-120000 with new feedbacks",
+            "Continue the session 260131-120000: there is new feedback",
+        ] {
+            let said = continued(text).unwrap_or_else(|| panic!("{text}"));
+            assert_eq!(
+                (said.id, said.feedback, said.more),
+                (Some(named(0)), true, false),
+                "{text}"
+            );
+        }
+        let said = continued("continue session 260131-120000").unwrap();
+        assert!(!said.feedback && !said.more);
+        assert!(continued("Continue session 260131-120000: it squeaks").unwrap().more);
+        assert_eq!(continued("Continue session 2026-01-31 with new feedback").unwrap().id, None);
+        for text in [
+            "",
+            "Continue",
+            "Continue with the feedback",
+            "Build a door",
+            "Continue session handling with new feedback",
+            "Continue the work on ticket 12",
+            "What does \"Continue session 260131-120000 with new feedback\" mean?",
+            "Summarise session 260131-120000",
+        ] {
+            assert_eq!(continued(text), None, "{text}");
+        }
     }
 
     #[test]

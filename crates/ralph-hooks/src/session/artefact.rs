@@ -154,6 +154,11 @@ pub(super) fn marked(
     who: &Who,
 ) -> Result<Option<Written>> {
     let reading = shell::read(line, &[]);
+    if *who == Who::Main && reading.commands.iter().any(repairs) {
+        return Ok(Some(refused(
+            "the planner repairs the session's files; call the agent that `ralph session next` names",
+        )));
+    }
     let mut marks = reading.commands.iter().filter_map(mark).peekable();
     if marks.peek().is_none() {
         return Ok(None);
@@ -190,6 +195,12 @@ pub(super) fn marked(
         }
     }
     Ok(Some(Written { judged: Ok(()), replaces: None }))
+}
+
+/// `ralph session repair`, wherever its options stand.
+fn repairs(simple: &Simple) -> bool {
+    let said = |text: &str| simple.arguments().iter().any(|word| word.text == text);
+    simple.base() == "ralph" && said("session") && said("repair")
 }
 
 struct Mark {

@@ -3,6 +3,7 @@
 //! A session is a folder, and a loop drives it: the loop has the bounds, the criteria and the budgets. When a loop has
 //! ended, the folder is still there, and another loop can go on with it.
 
+use super::look::{as_driven, driving};
 use crate::begin::{
     Asked, Begun, cannot_start, facts, find_lost, freeze, note_start, options_of, run,
     wants_baseline,
@@ -12,13 +13,14 @@ use jiff::Timestamp;
 use ralph_core::project as commands;
 use ralph_core::session::conversation;
 use ralph_core::session::id::{REFUSED, SessionId};
+use ralph_core::session::machine::{self, Act, Step};
 use ralph_core::session::place::{SESSIONS, folder};
+use ralph_core::session::which;
 use ralph_core::start::{self, answered};
 use ralph_core::state::{Bound as Former, Criterion, LoopError, LoopState, Mode, Orchestrated};
 use ralph_io::sessions::Sessions;
 use ralph_io::store::LoopFile;
-use ralph_io::{client, clock, lifecycle, project, project_files, settings};
-use std::path::Path;
+use ralph_io::{client, clock, lifecycle, project_files, settings};
 
 /// What was asked for.
 enum Wanted {
@@ -26,6 +28,8 @@ enum Wanted {
     New(String),
     /// The session of this name.
     Named(SessionId),
+    /// The session of this name, because there is feedback for it.
+    Feedback(SessionId),
     /// The one that there is.
     Any,
 }
@@ -52,11 +56,11 @@ pub fn begin(asked: &Asked<'_>) -> Result<Begun> {
     if let Some((file, state)) = own(asked)? {
         return go_on_with_own(asked, &wanted, (&file, &state), now);
     }
-    let (id, task) = match choose(&sessions, wanted, now)? {
+    let (id, task) = match choose(asked, &sessions, wanted, now)? {
         Ok(found) => found,
         Err(why) => return Ok(Begun::Refused(why)),
     };
-    if let Some((file, state)) = of_session(asked, &id) {
+    if let Some((file, state)) = driving(asked.home, &asked.project_root, &id) {
         let driver_lives = state.client.as_ref().is_some_and(client::is_alive);
         return match driver_lives {
             true => Ok(Begun::Refused(format!(
@@ -75,6 +79,17 @@ fn wanted(task: Option<&str>) -> Result<Wanted, String> {
     let Some(task) = task.map(str::trim).filter(|task| !task.is_empty()) else {
         return Ok(Wanted::Any);
     };
+    if let Some(said) = which::continued(task) {
+        return match (said.id, said.more) {
+            (None, _) => Err(REFUSED.to_owned()),
+            (Some(id), true) => Err(format!(
+                "this continues session {id}, whose feedback stands in a file: write it there with `ralph session \
+                 feedback new --id {id}`, then type /ralph-v2 {id}"
+            )),
+            (Some(id), false) if said.feedback => Ok(Wanted::Feedback(id)),
+            (Some(id), false) => Ok(Wanted::Named(id)),
+        };
+    }
     let of_name = |letter: char| letter.is_ascii_digit() || "-_./:".contains(letter);
     let name = task.trim_start_matches(SESSIONS);
     let is_name = name.chars().all(of_name) && name.contains(|one: char| one.is_ascii_digit());
@@ -87,32 +102,59 @@ fn wanted(task: Option<&str>) -> Result<Wanted, String> {
 
 /// The session that is meant, begun where it is a new one, with what it was asked for; or why there is none.
 fn choose(
+    asked: &Asked<'_>,
     sessions: &Sessions,
     wanted: Wanted,
     now: Timestamp,
 ) -> Result<Result<(SessionId, String), String>> {
+    let wants_feedback = matches!(wanted, Wanted::Feedback(_));
     let id = match wanted {
         Wanted::New(task) => return Ok(Ok((sessions.begin_now(&task, now)?, task))),
-        Wanted::Named(id) => id,
+        Wanted::Named(id) | Wanted::Feedback(id) => id,
         Wanted::Any => match sessions.meant()?.one(NONE, |id| format!("/ralph-v2 {id}")) {
             Ok(id) => id,
             Err(why) => return Ok(Err(why)),
         },
     };
-    let seen = sessions.read(&id)?;
-    Ok(match seen {
-        Some(seen) => Ok((id, seen.request)),
-        None => Err(no_such(&id)),
-    })
+    let Some(seen) = sessions.read(&id)? else { return Ok(Err(no_such(sessions, &id))) };
+    if wants_feedback {
+        let seen = as_driven(asked.home, &asked.project_root, &seen);
+        if let Some(why) = no_feedback(&id, &machine::next(&seen, now)) {
+            return Ok(Err(why));
+        }
+    }
+    Ok(Ok((id, seen.request)))
+}
+
+/// Why a session that is over has no feedback to go on with; none where it goes on.
+fn no_feedback(id: &SessionId, step: &Step) -> Option<String> {
+    if !matches!(step.act, Act::Complete | Act::AwaitingFeedback(_)) {
+        return None;
+    }
+    let found: Vec<String> = step
+        .findings
+        .iter()
+        .filter(|finding| finding.file.contains("/feedbacks/"))
+        .map(|finding| format!("; {finding}"))
+        .collect();
+    Some(format!(
+        "session {id} has no feedback that asks for something: `ralph session feedback new --id {id}` lays out the file \
+         for it{}",
+        found.concat()
+    ))
 }
 
 /// What is said where there is none.
 const NONE: &str = "there is no session here: type /ralph-v2 \"what to do\"";
 
-fn no_such(id: &SessionId) -> String {
-    format!(
-        "there is no session {id} here: type /ralph-v2 \"what to do\" to begin one; `ralph session list` shows those that there are"
-    )
+fn no_such(sessions: &Sessions, id: &SessionId) -> String {
+    let list: Vec<String> = sessions.list().iter().map(|id| format!("/ralph-v2 {id}")).collect();
+    match list.is_empty() {
+        true => {
+            format!("there is no session {id} here: type /ralph-v2 \"what to do\" to begin one")
+        }
+        false => format!("there is no session {id} here; type one of {}", list.join(", ")),
+    }
 }
 
 /// The live loop of this session of the client.
@@ -128,18 +170,6 @@ fn own(asked: &Asked<'_>) -> Result<Option<(LoopFile, LoopState)>> {
     let state = file.read()?.map(|loaded| loaded.state);
     let is_own = |state: &LoopState| state.is_live() && state.session_id == asked.session_id;
     Ok(state.filter(is_own).map(|state| (file, state)))
-}
-
-/// The live loop that drives a session already.
-fn of_session(asked: &Asked<'_>, id: &SessionId) -> Option<(LoopFile, LoopState)> {
-    let identity = project::identity(&asked.project_root);
-    let is_it = |state: &LoopState| {
-        let drives = state.mode == Mode::Session && conversation::id(state) == id.as_str();
-        let is_here = || project::identity(Path::new(&state.project_root)) == identity;
-        drives && state.is_live() && is_here()
-    };
-    let all = lifecycle::all(asked.home).into_iter();
-    all.filter_map(|(file, state)| Some((file, state.ok()?))).find(|(_, state)| is_it(state))
 }
 
 fn go_on_with_own(
@@ -161,7 +191,7 @@ fn go_on_with_own(
     let id = conversation::id(state);
     let is_other = match wanted {
         Wanted::New(_) => true,
-        Wanted::Named(other) => other.as_str() != id,
+        Wanted::Named(other) | Wanted::Feedback(other) => other.as_str() != id,
         Wanted::Any => false,
     };
     if is_other {
@@ -255,7 +285,6 @@ mod tests {
     use super::*;
     use crate::session::{Ended, ends};
     use ralph_core::arguments;
-    use ralph_core::session::machine;
     use ralph_core::state::{EndingKind, Phase, StartedBy, Via};
     use ralph_io::home::Home;
     use std::fs;

@@ -1,21 +1,23 @@
-//! Asks the router what comes next, on what the conversation knows of its own calls.
+//! Asks the router what comes next, on what is known of the calls that were made.
 //!
-//! What was heard of a person is moved by the router as soon as it is told, and told is not called: so the words
-//! stay with the call that was given until it is made.
+//! Every answer comes from here: a hook's, the guard's and that of `ralph session next`. To ask uses up nothing that a
+//! person said: that does the call which carries it, or the end of the loop, through [`made`] and [`use_up`].
 
 use anyhow::{Result, anyhow};
 use jiff::Timestamp;
+use ralph_core::session::attempts;
 use ralph_core::session::change::apply;
-use ralph_core::session::conversation::{Due, Routed};
+use ralph_core::session::conversation::{self, Due, Routed};
 use ralph_core::session::id::SessionId;
 use ralph_core::session::invocation::{Invocation, Key};
 use ralph_core::session::machine::{self, Act};
 use ralph_core::session::recovery::Ended;
 use ralph_core::session::snapshot::Snapshot;
-use ralph_core::state::{LoopState, SessionCall};
-use ralph_io::clock;
+use ralph_core::state::{LoopState, Mode, Orchestrated, SessionCall};
 use ralph_io::home::Home;
 use ralph_io::sessions::Sessions;
+use ralph_io::store::LoopFile;
+use ralph_io::{clock, lifecycle, project};
 use std::path::Path;
 
 /// When what comes before the calls is written.
@@ -54,9 +56,8 @@ pub(super) fn look(
     let Some(session) = &mut state.session else { return Ok(None) };
     let running = session.running();
     let changed = sessions.update(&id, |found| {
-        let mut seen = found.clone();
-        seen.running = Some(running.clone());
-        let step = machine::next(&seen, now).resting(&seen);
+        let seen = Snapshot { running: Some(running.clone()), ..found.clone() };
+        let step = machine::next(&seen, now);
         if writes == Writes::ForCalls && !matches!(step.act, Act::Invoke(_)) {
             let routed = step.routed(&seen);
             return Ok((seen, (step.act, routed)));
@@ -72,41 +73,76 @@ pub(super) fn look(
         Act::Invoke(calls) => calls,
         _ => Vec::new(),
     };
-    let calls: Vec<Invocation> =
-        calls.into_iter().map(|call| still_told(&session.given, call)).collect();
     if routed.due == Due::Call {
         session.given =
             calls.iter().map(|call| SessionCall::given(&call.key, call.prompt())).collect();
     } else if writes == Writes::Always && routed.due != Due::Paused {
-        // What a pause finds given is given again after it, with all that it was to be told.
         session.given.clear();
     }
     session.says.clone_from(&routed.says);
     Ok(Some(Looked { calls, routed }))
 }
 
-/// The call with what was told of the person's words when it was given first.
-fn still_told(given: &[SessionCall], call: Invocation) -> Invocation {
-    let before = given.iter().find(|one| one.is(&call.key));
-    let said = before.map(|one| Invocation::signal_of(&one.prompt)).unwrap_or_default();
-    match call.input("SIGNAL") {
-        None => call.with("SIGNAL", &said),
-        Some(now) if said.is_empty() || said == now => call,
-        Some(now) => {
-            let both = format!("{said}\n{now}");
-            let mut call = call;
-            call.inputs.retain(|(name, _)| *name != "SIGNAL");
-            call.with("SIGNAL", &both)
+/// The session as the router is asked about it: the loop that drives it knows which calls are under way. Where none
+/// does, whoever had made calls is gone.
+pub fn as_driven(home: &Home, root: &Path, found: &Snapshot) -> Snapshot {
+    let running = match driving(home, root, &found.id) {
+        Some((_, state)) if !state.session_id.is_empty() => {
+            state.session.as_ref().map(Orchestrated::running)
         }
-    }
+        // A program that drives it notes its calls with the session.
+        Some(_) => found.running.clone(),
+        None => found.running.as_ref().map(|_| Vec::new()),
+    };
+    Snapshot { running, ..found.clone() }
 }
 
-/// Says which calls are under way from now on.
-pub(super) fn note_running(home: &Home, state: &LoopState) -> Result<()> {
+/// The live loop that drives a session of the project.
+pub fn driving(home: &Home, root: &Path, id: &SessionId) -> Option<(LoopFile, LoopState)> {
+    let identity = project::identity(root);
+    let is_it = |state: &LoopState| {
+        let drives = state.mode == Mode::Session && conversation::id(state) == id.as_str();
+        drives && state.is_live() && project::identity(Path::new(&state.project_root)) == identity
+    };
+    let all = lifecycle::all(home).into_iter();
+    all.filter_map(|(file, state)| Some((file, state.ok()?))).find(|(_, state)| is_it(state))
+}
+
+/// A call is made: it is under way from now on, and has what the person said.
+pub(super) fn made(
+    home: &Home,
+    state: &mut LoopState,
+    call: &Invocation,
+    note: SessionCall,
+    now: Timestamp,
+) -> Result<()> {
     let (sessions, id) = sessions(home, state)?;
-    let running = state.session.as_ref().map(|session| session.running());
-    sessions
-        .update(&id, |found| Ok((Snapshot { running: running.clone(), ..found.clone() }, ())))?;
+    let Some(session) = &mut state.session else { return Ok(()) };
+    let running = session.running();
+    sessions.update(&id, |found| {
+        let seen = Snapshot { running: Some(running.clone()), ..found.clone() };
+        let step = machine::next(&seen, now);
+        let after = step.made(&seen, std::slice::from_ref(call), now, clock::local(now));
+        Ok((after.map_err(|why| anyhow!("{why}"))?, ()))
+    })?;
+    session.given.retain(|given| !given.is(&call.key));
+    session.calls.push(note);
+    Ok(())
+}
+
+/// Signals that have taken effect are used up.
+///
+/// # Errors
+/// When they cannot be moved.
+pub fn use_up(sessions: &Sessions, id: &SessionId, heard: &[String]) -> Result<()> {
+    if heard.is_empty() {
+        return Ok(());
+    }
+    sessions.update(id, |found| {
+        let mut after = found.clone();
+        after.signals.retain(|signal| !heard.contains(&signal.name));
+        Ok((after, ()))
+    })?;
     Ok(())
 }
 
@@ -132,9 +168,10 @@ pub(super) fn ended(
         let mut ends = Vec::new();
         for call in &over {
             let Some(key) = call.key() else { continue };
-            let is_met = machine::met(found, &Invocation::again(key.clone(), &call.prompt));
-            let how = if is_met { Ended::Met } else { Ended::Failed };
+            let made = Invocation::again(key.clone(), &call.prompt);
+            let how = if machine::met(found, &made) { Ended::Met } else { Ended::Failed };
             after.tries.ended(&key, how, now);
+            attempts::note_end(&mut after, &made, now);
             ends.push((key, how));
         }
         Ok((after, ends))

@@ -8,7 +8,7 @@ use crate::stop;
 use anyhow::Result;
 use ralph_core::reply::Reply;
 use ralph_core::session::agents::Agent;
-use ralph_core::session::conversation::Routed;
+use ralph_core::session::conversation::{Due, Routed};
 use ralph_core::state::{LoopState, Orchestrated, SessionCall};
 use ralph_io::{clock, planning, transcript};
 use std::path::Path;
@@ -20,10 +20,19 @@ pub fn stopped(call: &Call) -> Result<Reply> {
         return Ok(Reply::silent());
     }
     let routed = routed(call, &bound)?;
-    match Bound::<LoopState>::find(call)? {
-        Some(bound) => stop::at_stop(call, bound, routed),
-        None => Ok(Reply::silent()),
+    let Some(found) = Bound::<LoopState>::find(call)? else { return Ok(Reply::silent()) };
+    let (file, driven) = (found.file.clone(), look::sessions(&call.home, &found.state)?);
+    let heard = match &routed {
+        Some(routed) if !matches!(routed.due, Due::Call | Due::Wait) => routed.heard.clone(),
+        _ => Vec::new(),
+    };
+    let reply = stop::at_stop(call, found, routed)?;
+    // Only now it has taken effect: the loop rests, or is over and put away.
+    if !file.read()?.is_some_and(|loaded| loaded.state.is_running()) {
+        let (sessions, id) = driven;
+        look::use_up(&sessions, &id, &heard)?;
     }
+    Ok(reply)
 }
 
 /// What the router says; none where the stop is decided without it.
@@ -39,7 +48,6 @@ fn routed(call: &Call, bound: &Bound) -> Result<Option<Routed>> {
         look::ended(&call.home, state, |one| !at_work(&session, one), now)
     })?;
     note_ends(call, bound, &ends.transpose()?.unwrap_or_default());
-    // What is heard of the person now has to have its effect now.
     let waits = call.input.background_tasks.iter().any(|task| task.is_subagent())
         || transcript::command_waits(
             Path::new(&call.input.transcript_path),

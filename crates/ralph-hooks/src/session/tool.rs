@@ -8,7 +8,9 @@ use crate::cancel;
 use crate::door::Call;
 use crate::signals;
 use anyhow::{Result, bail};
-use ralph_core::guard::{self, Agent, Places, Record, Ruling, SessionGate, Situation, Standing};
+use ralph_core::guard::{
+    self, Agent, Places, Record, Rule, Ruling, SessionGate, Situation, Standing,
+};
 use ralph_core::reply::Reply;
 use ralph_core::session::conversation::{Due, told};
 use ralph_core::session::rules::{Refusal, may_call};
@@ -28,9 +30,15 @@ pub fn before_a_tool(call: &Call) -> Result<Reply> {
         };
     }
     let who = recognised(call, &bound)?;
-    let asked = Asked::of(call, &bound.state, &who)?;
+    let mut asked = Asked::of(call, &bound.state, &who)?;
     match asked.ruling(call, &bound.state, &who, Ok(())) {
-        Err(denied) => Ok(refuse(call, &bound, &denied)),
+        Err(denied) => {
+            let denied = match guard::is_own_work(denied.rule) && who == Who::Main {
+                true => with_next(call, &bound, &mut asked, &who)?.unwrap_or(denied),
+                false => denied,
+            };
+            Ok(refuse(call, &bound, &denied))
+        }
         Ok(()) if starts_one(call) && who == Who::Main && bound.state.is_running() => {
             // The copy that answers keeps the account; another would count the same call twice.
             if bound.is_outranked(call.via) {
@@ -92,9 +100,12 @@ struct Asked {
     places: Places,
     resolved: Option<String>,
     written: Option<Written>,
+    /// Who is called next, in words.
+    next: String,
 }
 
 struct Denied {
+    rule: Rule,
     reason: String,
     record: Record,
 }
@@ -102,7 +113,8 @@ struct Denied {
 impl Asked {
     fn of(call: &Call, state: &LoopState, who: &Who) -> Result<Asked> {
         let tool = call.input.tool_name.as_str();
-        let mut asked = Asked { places: Places::default(), resolved: None, written: None };
+        let mut asked =
+            Asked { places: Places::default(), resolved: None, written: None, next: String::new() };
         if !guard::looks_at_places(tool) {
             return Ok(asked);
         }
@@ -153,7 +165,12 @@ impl Asked {
             session_id: &call.input.session_id,
             places: &self.places,
             ralplan: None,
-            session: Some(SessionGate { artefact: judged, next_call }),
+            session: Some(SessionGate {
+                artefact: judged,
+                next_call,
+                next: &self.next,
+                only_reads: guard::only_reads,
+            }),
         };
         let tool_call = guard::Call {
             tool: &call.input.tool_name,
@@ -166,7 +183,7 @@ impl Asked {
             Ruling::Allow => Ok(()),
             Ruling::Deny { rule, reason } => {
                 let record = Record::of(&situation, &tool_call, rule);
-                Err(Box::new(Denied { reason, record }))
+                Err(Box::new(Denied { rule, reason, record }))
             }
         }
     }
@@ -217,16 +234,13 @@ fn granted(call: &Call, bound: &Bound) -> Result<Result<(), String>> {
             }
         };
         let made = &looked.calls[at];
-        if let Some(session) = &mut state.session {
-            session.given.retain(|given| !given.is(&made.key));
-            session.calls.push(SessionCall {
-                call: call.input.tool_use_id.clone(),
-                since: now,
-                client: process.clone(),
-                ..SessionCall::given(&made.key, made.prompt())
-            });
-        }
-        look::note_running(&call.home, state)?;
+        let note = SessionCall {
+            call: call.input.tool_use_id.clone(),
+            since: now,
+            client: process.clone(),
+            ..SessionCall::given(&made.key, made.prompt())
+        };
+        look::made(&call.home, state, made, note, now)?;
         Ok(Ok(format!("{} {}", made.mode, made.key.task)))
     })?;
     let Some(granted) = granted.transpose()? else { return Ok(Err("the loop is gone".to_owned())) };
@@ -237,6 +251,26 @@ fn granted(call: &Call, bound: &Bound) -> Result<Result<(), String>> {
         }
         Err(why) => Err(why),
     })
+}
+
+/// The same refusal, with the call that comes next: what the conversation wanted to do is an agent's.
+fn with_next(
+    call: &Call,
+    bound: &Bound,
+    asked: &mut Asked,
+    who: &Who,
+) -> Result<Option<Box<Denied>>> {
+    let now = clock::now();
+    let looked = bound.file.update(|state| look(&call.home, state, now, Writes::ForCalls))?;
+    let Some(looked) = looked.transpose()?.flatten() else { return Ok(None) };
+    asked.next = match looked.routed.due {
+        Due::Call => format!(
+            "Next: {}. `ralph session next` prints its prompt, and reading is allowed",
+            looked.routed.says
+        ),
+        due => nothing_now(due, &looked.routed.says),
+    };
+    Ok(asked.ruling(call, &bound.state, who, Ok(())).err())
 }
 
 fn nothing_now(due: Due, says: &str) -> String {

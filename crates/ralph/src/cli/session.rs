@@ -25,8 +25,8 @@ pub(crate) enum Command {
     New(new::Args),
     /// List the sessions of the project
     List,
-    /// Say which agents are called now, and with what; what comes before that is written
-    Next(next::Args),
+    /// Say which agents are called now, and with what
+    Next(next::Next),
     /// Set the status of a task in `progress.md`
     Mark(mark::Args),
     /// Show the waves in which the tasks are carried out
@@ -54,6 +54,7 @@ impl Command {
         match self {
             Command::New(_) => "session new",
             Command::List => "session list",
+            Command::Next(args) if args.begins() => "session --begin",
             Command::Next(_) => "session next",
             Command::Mark(_) => "session mark",
             Command::Waves(_) => "session waves",
@@ -114,7 +115,7 @@ impl Place {
         self.sessions.list()
     }
 
-    /// The report of one, as it will be once the router has written what comes next.
+    /// The report of one.
     pub(super) fn report(&self, name: &str) -> Result<Report> {
         let (files, step) = next::decided(self, &self.read(&named(name)?)?)?;
         Ok(report::of_session(&SessionSeen { files: &files, step: &step, now: self.here.now }))

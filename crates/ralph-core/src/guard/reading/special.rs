@@ -99,7 +99,7 @@ fn executed(words: &[Said], at: At) -> Result<&[Said], Why> {
 }
 
 /// What Ralph only shows.
-const SHOWS: [&[&str]; 18] = [
+const SHOWS: [&[&str]; 19] = [
     &["status"],
     &["report"],
     &["explain"],
@@ -114,6 +114,7 @@ const SHOWS: [&[&str]; 18] = [
     &["ralplan", "next"],
     &["ralplan", "status"],
     &["session", "list"],
+    &["session", "next"],
     &["session", "status"],
     &["session", "waves"],
     &["session", "graph"],

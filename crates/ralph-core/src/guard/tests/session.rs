@@ -12,6 +12,8 @@ struct Seen {
     next_call: Result<(), &'static str>,
 }
 
+const NEXT: &str = "Next: call `Ralph-v2-Executor` (EXECUTE, task-1).";
+
 fn seen(agent: Agent<'static>) -> Seen {
     Seen { standing: Standing::Running, agent, artefact: None, next_call: Err(WORDS) }
 }
@@ -26,7 +28,12 @@ fn rule(seen: &Seen, tool: &str, input: &ToolInput) -> Ruling {
         session_id: "s-1",
         places: &places,
         ralplan: None,
-        session: Some(SessionGate { artefact: seen.artefact, next_call: seen.next_call }),
+        session: Some(SessionGate {
+            artefact: seen.artefact,
+            next_call: seen.next_call,
+            next: NEXT,
+            only_reads,
+        }),
     };
     let call = Call { tool, input, cwd: "/project", resolved: None, cut: false };
     let ruling = decide(&situation, &call);
@@ -49,19 +56,30 @@ fn rows() -> Vec<(&'static str, ToolInput, [&'static str; 4])> {
     let nothing = ToolInput::default;
     let state = "/home/u/.local/state/ralph/loops/1/state.json";
     let all = |word: &'static str| [word; 4];
+    let work = |rule: &'static str| [rule, "allow", "allow", "allow"];
     vec![
         ("AskUserQuestion", nothing(), ["question", "allow", "question", "allow"]),
         ("EnterPlanMode", nothing(), ["enter_plan", "allow", "enter_plan", "allow"]),
         ("ExitPlanMode", nothing(), all("allow")),
-        ("Write", file("/project/src/a.rs"), all("allow")),
-        ("Edit", file("/project/src/a.rs"), all("allow")),
-        ("MultiEdit", file("/project/src/a.rs"), all("allow")),
-        ("Bash", bash("cargo test > out.txt"), all("allow")),
+        ("Write", file("/project/src/a.rs"), work("mutation")),
+        ("Edit", file("/project/src/a.rs"), work("mutation")),
+        ("MultiEdit", file("/project/src/a.rs"), work("mutation")),
+        ("NotebookEdit", file("/project/src/a.ipynb"), work("mutation")),
+        ("Bash", bash("cargo test > out.txt"), work("mutation")),
+        ("Bash", bash("sleep 30 && ralph session status"), all("allow")),
+        ("Bash", bash("ralph verify"), all("allow")),
+        ("Monitor", bash("touch x"), work("mutation")),
+        ("PowerShell", bash("ls"), work("mutation")),
         ("Agent", nothing(), ["agent", "allow", "agent", "agent"]),
         ("Task", nothing(), ["agent", "allow", "agent", "agent"]),
-        ("Skill", nothing(), all("allow")),
+        ("Skill", nothing(), work("skill")),
         ("Read", file("/project/.ralph-sessions/1/progress.md"), all("allow")),
-        ("mcp__x__y", nothing(), all("allow")),
+        ("mcp__x__y", nothing(), work("other_tool")),
+        ("mcp__files__read_file", nothing(), all("allow")),
+        ("mcp__files__readOrWriteFile", nothing(), work("other_tool")),
+        ("SendMessage", nothing(), work("other_tool")),
+        ("Workflow", nothing(), work("other_tool")),
+        ("ScheduleWakeup", nothing(), all("allow")),
         ("Bash", bash("cat .ralph-sessions/1/progress.md"), all("allow")),
         ("Bash", bash("ralph session next"), all("allow")),
         (
@@ -87,6 +105,19 @@ fn every_cell_of_the_conversation_and_of_an_agent() {
         for ((agent, standing), expected) in columns.into_iter().zip(expected) {
             check(&Seen { standing, ..seen(agent) }, tool, &input, expected);
         }
+    }
+}
+
+#[test]
+fn a_conversation_that_would_work_is_told_who_is_called() {
+    for (tool, input) in [
+        ("Write", file("/project/src/a.rs")),
+        ("Bash", bash("npm install")),
+        ("Skill", ToolInput::default()),
+        ("mcp__files__write_file", ToolInput::default()),
+    ] {
+        let Ruling::Deny { reason, .. } = rule(&seen(Agent::Main), tool, &input) else { panic!() };
+        assert!(reason.contains("does no work of its own") && reason.ends_with(NEXT), "{reason}");
     }
 }
 
@@ -151,9 +182,7 @@ fn no_command_changes_the_folder_of_sessions() {
             check(&seen(agent), "Bash", &bash(command), "artefact");
         }
     }
-    for command in
-        ["ls -R .ralph-sessions", "grep -rn x .ralph-sessions/1", "git status", "mkdir src"]
-    {
+    for command in ["ls -R .ralph-sessions", "grep -rn x .ralph-sessions/1", "git status"] {
         check(&seen(Agent::Main), "Bash", &bash(command), "allow");
     }
 }

@@ -9,7 +9,7 @@ use crate::token::Request;
 const NOW: Timestamp = Timestamp::UNIX_EPOCH;
 
 fn routed(due: Due, says: &str) -> Routed {
-    Routed { due, says: says.to_owned(), stands: "1".to_owned() }
+    Routed { due, says: says.to_owned(), stands: "1".to_owned(), heard: Vec::new() }
 }
 
 fn given(task: &str) -> SessionCall {

@@ -1,11 +1,11 @@
 //! BATCHING, EXECUTING_BATCH and REVIEWING_BATCH: wave after wave, each carried out and judged.
 
 use super::super::agents::Mode;
+use super::super::attempts;
 use super::super::change::Change;
 use super::super::invocation::{Invocation, Running};
 use super::super::place::Place;
 use super::super::progress::{Entry, Status};
-use super::super::report::next_attempt;
 use super::super::state::State;
 use super::super::waves::{Outlook, Wanted};
 use super::give::give;
@@ -66,7 +66,7 @@ fn without_file(view: &View<'_>, working: &[(&Entry, UnderWay)]) -> Option<Vec<C
         .map(|entry| Change::Mark {
             task: entry.id.clone(),
             status: Status::Failed,
-            note: Some("blocker: Task definition missing".to_owned()),
+            note: Some(attempts::UNDEFINED.to_owned()),
         })
         .collect();
     (!marks.is_empty()).then_some(marks)
@@ -140,7 +140,7 @@ pub(super) fn executing(view: &View<'_>) -> Turn {
     };
     let most = usize::try_from(view.picture.rails.max_parallel_executors).unwrap_or(usize::MAX);
     if let Some(act) = give(view, calls, most.saturating_sub(busy)) {
-        return view.told(Turn::Act(act), heard);
+        return Turn::Act(act);
     }
     let ends = working.iter().filter_map(|(_, how)| match how {
         UnderWay::Until(end) => Some(*end),
@@ -244,7 +244,7 @@ fn execute(view: &View<'_>, entry: &Entry, told: &str) -> Invocation {
         reports.iter().max_by_key(|report| report.attempt).filter(|last| last.verdict.is_none());
     let attempt = match unjudged {
         Some(last) if again && entry.status != Status::Failed => last.attempt,
-        _ => next_attempt(reports),
+        _ => attempts::next(view.picture, Some(entry), &view.seen.tries, &entry.id, view.iteration),
     };
     call.with("ATTEMPT_NUMBER", &attempt.to_string())
         .in_iteration()

@@ -7,6 +7,7 @@ use super::super::agents::Mode;
 use super::super::change::Change;
 use super::super::progress::Status;
 use super::super::state::{Standing, State};
+use super::super::validate::of_feedback;
 use super::super::waves::{Outlook, Wanted};
 use super::give::give;
 use super::step::Act;
@@ -42,6 +43,8 @@ pub(super) fn complete(view: &View<'_>) -> Turn {
     if open.is_empty() {
         open.push(format!("the review in `iterations/{}/review.md` names gaps", view.iteration));
     }
+    let found = of_feedback(view.seen, State::Complete, view.iteration);
+    open.extend(found.iter().map(ToString::to_string));
     Turn::Act(Act::AwaitingFeedback(open))
 }
 

@@ -5,6 +5,7 @@
 //! wrong is part of it: they leave work half done, say nothing, or mark and do not write.
 
 use super::super::agents::Mode;
+use super::super::attempts;
 use super::super::change::{apply, planning_of};
 use super::super::fixture::{Session, feedback, later, now, report, review, task};
 use super::super::invocation::Invocation;
@@ -99,7 +100,7 @@ fn key(seen: &Snapshot) -> String {
     key
 }
 
-/// Wherever a session is, a PAUSE lets nothing begin and changes nothing, and a STOP ends it.
+/// Wherever a session is, a PAUSE lets nothing begin and changes nothing, and a STOP ends it, however often it is asked.
 fn heeds(seen: &Snapshot, free: &Step, now: Timestamp) {
     for word in ["PAUSE", "STOP"] {
         let mut said = seen.clone();
@@ -107,7 +108,9 @@ fn heeds(seen: &Snapshot, free: &Step, now: Timestamp) {
         let step = next(&said, now);
         match (word, &step.act) {
             ("PAUSE", Act::Paused(_)) => assert_eq!(step.changes, []),
-            ("STOP", Act::Stopped(_)) => assert_eq!(step.changes.len(), 1),
+            ("STOP", Act::Stopped(_)) => {
+                assert_eq!((step.changes.len(), step.heard.len()), (0, 1));
+            }
             (_, act) => assert!(free.act.is_end() && *act == free.act, "{word}: {act}"),
         }
     }
@@ -202,6 +205,7 @@ fn ended(
         for mut result in results {
             let how = if met(&result, call) { Ended::Met } else { Ended::Failed };
             result.tries.ended(&call.key, how, now());
+            attempts::note_end(&mut result, call, now());
             followers.push(result);
         }
     }

@@ -4,7 +4,6 @@
 //! once it goes on. An end stays what it is. There is nothing left to hold then, and what was said to this work must
 //! not hold the next iteration.
 
-use super::super::change::Change;
 use super::super::signal::{self, Hold};
 use super::super::snapshot::{Picture, Snapshot};
 use super::step::{Act, Step};
@@ -14,7 +13,7 @@ use super::{resolve, wave};
 pub(super) fn held(seen: &Snapshot, mut step: Step) -> Step {
     let Some(held) = signal::held(&seen.signals) else { return step };
     if step.act.is_end() {
-        step.changes.push(Change::Heard(held.names));
+        step.heard = held.names;
         return step;
     }
     if !step.changes.is_empty() {
@@ -23,27 +22,17 @@ pub(super) fn held(seen: &Snapshot, mut step: Step) -> Step {
         (step.state, step.iteration) = resolve(&picture);
         step.wave = wave(&picture, step.state);
     }
-    (step.changes, step.act) = match held.how {
-        Hold::Pause => (Vec::new(), Act::Paused(held.text)),
-        Hold::Stop => (vec![Change::Heard(held.names)], Act::Stopped(held.text)),
+    (step.changes, step.heard) = (Vec::new(), held.names);
+    step.act = match held.how {
+        Hold::Pause => Act::Paused(held.text),
+        Hold::Stop => Act::Stopped(held.text),
     };
     step
 }
 
-impl Step {
-    /// For a loop that rests where its session is paused, and goes on when the person takes it up: then the PAUSE has
-    /// done its work. Whoever waits instead leaves it where it is, and it holds until something else is said.
-    pub fn resting(mut self, seen: &Snapshot) -> Step {
-        if matches!(self.act, Act::Paused(_)) {
-            self.changes.push(Change::Heard(signal::pauses(&seen.signals)));
-        }
-        self
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use super::super::super::change::apply;
+    use super::super::super::change::{Change, apply};
     use super::super::super::fixture::{Session, feedback, now, report, review};
     use super::super::super::invocation::Running;
     use super::super::super::signal::Signal;
@@ -108,6 +97,12 @@ mod tests {
         seen
     }
 
+    /// The session once the step has taken effect.
+    fn done(seen: &Snapshot, step: &Step) -> Snapshot {
+        let heard = Change::Heard(step.heard.clone());
+        apply(seen, &[&step.changes[..], &[heard]].concat(), now().into()).unwrap()
+    }
+
     fn names(seen: &Snapshot) -> Vec<&str> {
         seen.signals.iter().map(|signal| signal.name.as_str()).collect()
     }
@@ -139,7 +134,8 @@ mod tests {
                 let seen = said(&session, &["STEER: use oak", "PAUSE", "STOP: enough"]);
                 let step = next(&seen, now());
                 assert_eq!(step.act, Act::Stopped("enough".to_owned()), "{state}");
-                let after = apply(&seen, &step.changes, now().into()).unwrap();
+                assert_eq!(apply(&seen, &step.changes, now().into()).unwrap(), seen, "{state}");
+                let after = done(&seen, &step);
                 assert_eq!(names(&after), ["0"], "{state}");
                 assert_eq!(Snapshot { signals: seen.signals.clone(), ..after }, seen, "{state}");
             }
@@ -147,15 +143,12 @@ mod tests {
     }
 
     #[test]
-    fn who_rests_has_heard_a_pause_and_who_waits_has_not() {
+    fn a_pause_is_used_up_once_the_session_rests_and_not_by_waiting() {
         let (_, session) = at(State::ExecutingBatch, |_| {});
         let seen = said(&session, &["STEER: use oak", "PAUSE"]);
-        let waits = next(&seen, now());
-        assert_eq!(names(&apply(&seen, &waits.changes, now().into()).unwrap()), ["0", "1"]);
-        let rests = waits.resting(&seen);
-        assert_eq!(names(&apply(&seen, &rests.changes, now().into()).unwrap()), ["0"]);
-        let free = said(&session, &["STEER: use oak"]);
-        assert_eq!(next(&free, now()).resting(&free), next(&free, now()));
+        let step = next(&seen, now());
+        assert_eq!(names(&apply(&seen, &step.changes, now().into()).unwrap()), ["0", "1"]);
+        assert_eq!(names(&done(&seen, &step)), ["0"]);
     }
 
     #[test]
@@ -178,7 +171,7 @@ mod tests {
                 let seen = said(&session, &["STEER: use oak", word]);
                 let step = next(&seen, now());
                 assert_eq!(step.act, end);
-                assert_eq!(names(&apply(&seen, &step.changes, now().into()).unwrap()), ["0"]);
+                assert_eq!(names(&done(&seen, &step)), ["0"]);
             }
         }
     }

@@ -51,13 +51,13 @@ pub(super) fn planning(view: &View<'_>) -> Turn {
             return Turn::Move(too_many(view, &entries));
         }
         let call = view.call(mode).cycle(cycle).in_iteration().with("SIGNAL", &heard.told);
-        return view.told(invoke(view, call), heard);
+        return invoke(view, call);
     }
     let is_broken_down =
         stands(&entries, "plan-breakdown").unwrap_or(!view.picture.tasks.is_empty());
     if !is_broken_down {
         let call = view.call(Mode::TaskBreakdown).in_iteration().with("SIGNAL", &heard.told);
-        return view.told(invoke(view, call), heard);
+        return invoke(view, call);
     }
     if view.picture.tasks.is_empty() && view.progress.tasks().is_empty() {
         let why = "planning ended without a task; set `plan-breakdown` in `progress.md` to `[ ]` to have \

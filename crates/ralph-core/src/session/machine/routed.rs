@@ -18,7 +18,7 @@ impl Step {
             Act::AwaitingFeedback(open) => (Due::AwaitingFeedback, open.join("; ")),
             Act::Failed(why) => (Due::Failed, why.clone()),
         };
-        Routed { due, stands: standing(after, &says), says }
+        Routed { due, stands: standing(after, &says), says, heard: self.heard.clone() }
     }
 }
 

@@ -23,6 +23,9 @@ pub struct Step {
     pub wave: Option<u32>,
     /// What is written first, all of it or nothing.
     pub changes: Vec<Change>,
+    /// The signals that are used up once the step has taken effect, by their names: the calls are made, or the
+    /// session rests or ends.
+    pub heard: Vec<String>,
     /// What is done then.
     pub act: Act,
     /// What is wrong with the session.

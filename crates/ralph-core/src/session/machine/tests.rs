@@ -486,15 +486,23 @@ fn a_steer_is_told_with_the_next_calls_and_a_pause_waits_for_another_word() {
     session.seen.signals = vec![Signal::read("1", "STEER: use oak")];
     let calls = prompts(&session);
     assert!(calls.iter().all(|prompt| prompt.ends_with("\nSIGNAL: STEER: use oak")), "{calls:?}");
-    step(&mut session);
-    assert_eq!(session.seen.signals, []);
+    let told = step(&mut session);
+    assert_eq!(session.seen.signals.len(), 1, "to ask uses nothing up");
+    let Act::Invoke(calls) = &told.act else { panic!("{}", told.act) };
+    session.seen.running = Some(Vec::new());
+    let one = told.made(&session.seen, &calls[..1], now(), now().into()).unwrap();
+    assert_eq!(one.signals.len(), 1, "the other call of the batch carries it, too");
+    let both = told.made(&session.seen, calls, now(), now().into()).unwrap();
+    assert_eq!(both.signals, []);
+    session.seen.running = None;
     session.seen.signals = vec![Signal::read("2", "PAUSE: lunch")];
     assert_eq!(step(&mut session).act, Act::Paused("lunch".to_owned()));
     assert_eq!(session.seen.signals.len(), 1);
     session.seen.signals.push(Signal::read("3", "STOP"));
     let stopped = step(&mut session);
     assert_eq!((stopped.act.status(), stopped.act.is_end()), ("blocked", true));
-    assert_eq!(session.seen.signals, []);
+    assert_eq!(stopped.heard, ["2", "3"]);
+    assert_eq!(step(&mut session), stopped, "however often it is asked");
 }
 
 #[test]

@@ -5,6 +5,7 @@ use super::super::screen::{self, visible};
 use super::{NONE, Place};
 use anyhow::Result;
 use ralph_core::session::machine;
+use ralph_hooks::session;
 
 pub(super) fn run(place: &Place) -> Result<Exit> {
     let mut lines = Vec::new();
@@ -12,6 +13,7 @@ pub(super) fn run(place: &Place) -> Result<Exit> {
         // One that cannot be read does not hide the others.
         lines.push(match place.read(&id) {
             Ok(seen) => {
+                let seen = session::as_driven(&place.here.home, &place.here.root, &seen);
                 let step = machine::next(&seen, place.here.now);
                 let said = machine::output(&seen, &step);
                 let tasks = said.tasks_summary;

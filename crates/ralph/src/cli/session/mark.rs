@@ -2,15 +2,17 @@
 
 use super::super::exit::{Exit, refused};
 use super::super::screen::{self, visible};
-use super::{Place, Which};
+use super::{Place, Which, next};
 use anyhow::Result;
+use ralph_core::session::attempts;
 use ralph_core::session::change::{Change, apply};
+use ralph_core::session::invocation::Key;
 use ralph_core::session::machine;
 use ralph_core::session::metadata::Counts;
 use ralph_core::session::place::Place as File;
 use ralph_core::session::progress::{Progress, Status};
-use ralph_core::session::report::next_attempt;
 use ralph_core::session::snapshot::{Picture, Snapshot};
+use ralph_hooks::session;
 use ralph_io::clock;
 
 /// Which task, and how far it is.
@@ -45,10 +47,21 @@ pub(super) fn run(place: &Place, args: &Args) -> Result<Exit> {
         return Err(refused(Exit::Usage, "a note is one line; write more into the task's report"));
     }
     let id = place.find(&args.which)?;
+    let home = &place.here.home;
+    let is_driven = session::driving(home, &place.here.root, &id).is_some();
     let changed = place.update(&id, |seen| {
-        let change = change(place, seen, args);
-        let after = apply(seen, &[change], clock::local(place.here.now))
-            .map_err(|why| refused(Exit::No, why))?;
+        let now = place.here.now;
+        // Where nobody drives the session, nobody else writes what comes before the mark.
+        let seen = match is_driven {
+            true => seen.clone(),
+            false => next::decided(place, seen)?.0,
+        };
+        let (change, failed) = change(place, &seen, args);
+        let mut after =
+            apply(&seen, &[change], clock::local(now)).map_err(|why| refused(Exit::No, why))?;
+        if let Some(execution) = failed {
+            after.tries.marked_failed(&execution, now);
+        }
         Ok((after, ()))
     })?;
     let progress = Progress::parse(changed.after.text(File::Progress).unwrap_or_default());
@@ -63,8 +76,9 @@ pub(super) fn run(place: &Place, args: &Args) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// A planning task is the one of this iteration that is not settled; of several the first.
-fn change(place: &Place, seen: &Snapshot, args: &Args) -> Change {
+/// The change, and for a task that has failed by it the execution that this ends. A planning task is the one of this
+/// iteration that is not settled; of several the first.
+fn change(place: &Place, seen: &Snapshot, args: &Args) -> (Change, Option<Key>) {
     let picture = Picture::of(seen);
     let (_, iteration) = machine::resolve(&picture);
     let progress = picture.progress.clone().unwrap_or_default();
@@ -72,20 +86,20 @@ fn change(place: &Place, seen: &Snapshot, args: &Args) -> Change {
         progress.planning(iteration).filter(|entry| entry.id == args.task).collect();
     planning.sort_by_key(|entry| entry.status.is_settled());
     if let Some(entry) = planning.first() {
-        return Change::MarkPlanning {
-            iteration,
-            line: entry.line,
-            status: args.status,
-            note: args.note.clone(),
-        };
+        let (line, status, note) = (entry.line, args.status, args.note.clone());
+        return (Change::MarkPlanning { iteration, line, status, note }, None);
     }
+    let entry = progress.task(&args.task);
     let started = || {
-        let attempt = next_attempt(picture.reports_of(&args.task));
+        let attempt = attempts::next(&picture, entry, &seen.tries, &args.task, iteration);
         let now = clock::local(place.here.now);
         format!("Attempt {attempt}, Iteration {iteration}, started: {now}")
     };
     let note = args.note.clone();
     // Since when it is worked on is what tells that its executor is gone.
     let note = note.or_else(|| (args.status == Status::InProgress).then(started));
-    Change::Mark { task: args.task.clone(), status: args.status, note }
+    let fails =
+        args.status == Status::Failed && entry.is_some_and(|entry| entry.status != Status::Failed);
+    let failed = fails.then(|| attempts::execution(&args.task, iteration));
+    (Change::Mark { task: args.task.clone(), status: args.status, note }, failed)
 }

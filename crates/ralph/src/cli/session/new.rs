@@ -4,8 +4,9 @@ use super::super::exit::{Exit, bad_state, refused};
 use super::super::screen;
 use super::{Place, named};
 use anyhow::Result;
-use ralph_core::session::id::SessionId;
+use ralph_core::session::id::{REFUSED, SessionId};
 use ralph_core::session::place::folder;
+use ralph_core::session::which;
 use ralph_io::given;
 
 /// What is asked for.
@@ -27,11 +28,23 @@ pub(super) fn run(place: &Place, args: &Args) -> Result<Exit> {
     if task.trim().is_empty() {
         return Err(refused(Exit::Usage, "the task is missing; say it in words"));
     }
+    is_new(&task)?;
     let id = begin(place, task.trim(), args.id.as_deref())?;
     let next =
         format!("session {id} begun in `{}`\n`ralph session next` says what to do", folder(&id));
     screen::print(&next)?;
     Ok(Exit::Done)
+}
+
+/// A sentence that continues a session is no task of another.
+pub(super) fn is_new(task: &str) -> Result<()> {
+    let Some(said) = which::continued(task) else { return Ok(()) };
+    let Some(id) = said.id else { return Err(refused(Exit::Usage, REFUSED)) };
+    let what = format!(
+        "this continues session {id}: `ralph session feedback new --id {id}` takes the feedback, `ralph session run --id {id}` \
+         goes on"
+    );
+    Err(refused(Exit::Usage, what))
 }
 
 /// Under this name, or under that of this second.

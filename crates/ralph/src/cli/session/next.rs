@@ -1,5 +1,5 @@
-//! `ralph session next` and `status`: what the router says. The one writes what comes before the calls,
-//! the other only looks.
+//! `ralph session next` and `status`: what the router says. To ask changes nothing and uses up no signal; who makes the
+//! calls by hand says so with `next --begin`.
 
 use super::super::exit::{Exit, refused};
 use super::super::screen::{self, visible_lines};
@@ -10,9 +10,27 @@ use ralph_core::session::finding::Weight;
 use ralph_core::session::invocation::Invocation;
 use ralph_core::session::machine::{self, Act, Step};
 use ralph_core::session::snapshot::Snapshot;
+use ralph_hooks::session;
 use ralph_io::clock;
 use serde_json::{Map, Value, json};
 use std::fmt::Write;
+
+/// Which session, how it is shown, and whether its calls are made.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Next {
+    /// Make these calls by hand: write what comes before them; the signals that they carry are used up
+    #[arg(long)]
+    begin: bool,
+    #[command(flatten)]
+    args: Args,
+}
+
+impl Next {
+    /// True if it makes the calls that it shows.
+    pub(super) fn begins(&self) -> bool {
+        self.begin
+    }
+}
 
 /// Which session, and how it is shown.
 #[derive(Debug, clap::Args)]
@@ -24,9 +42,29 @@ pub(crate) struct Args {
     which: Which,
 }
 
-pub(super) fn next(place: &Place, args: &Args) -> Result<Exit> {
+pub(super) fn next(place: &Place, Next { begin, args }: &Next) -> Result<Exit> {
+    if !begin {
+        return status(place, args);
+    }
     let id = place.find(&args.which)?;
-    let changed = place.update(&id, |seen| decided(place, seen))?;
+    if let Some((_, state)) = session::driving(&place.here.home, &place.here.root, &id) {
+        let why = format!("loop {} drives session {id} and makes its calls", state.loop_id);
+        return Err(refused(Exit::No, format!("{why}; `ralph session next` shows them")));
+    }
+    let changed = place.update(&id, |seen| {
+        let (after, step) = decided(place, seen)?;
+        let now = place.here.now;
+        // From now on nobody knows which calls are under way.
+        let seen = Snapshot { running: None, ..seen.clone() };
+        match &step.act {
+            Act::Invoke(calls) => {
+                let made = step.made(&seen, calls, now, clock::local(now));
+                let made = made.map_err(|why| refused(Exit::BadState, why))?;
+                Ok((made, step))
+            }
+            _ => Ok((Snapshot { running: None, ..after }, step)),
+        }
+    })?;
     show(&changed.after, &changed.what, args.json)
 }
 
@@ -37,6 +75,7 @@ pub(super) fn status(place: &Place, args: &Args) -> Result<Exit> {
 }
 
 pub(super) fn decided(place: &Place, seen: &Snapshot) -> Result<(Snapshot, Step)> {
+    let seen = &session::as_driven(&place.here.home, &place.here.root, seen);
     let step = machine::next(seen, place.here.now);
     let after = apply(seen, &step.changes, clock::local(place.here.now))
         .map_err(|why| refused(Exit::BadState, why))?;

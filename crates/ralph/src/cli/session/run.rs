@@ -74,6 +74,7 @@ pub(super) struct Plan<'a> {
 pub(super) fn run(place: &Place, args: &Args) -> Result<Exit> {
     let here = &place.here;
     let task = task(args)?;
+    task.as_deref().map_or(Ok(()), super::new::is_new)?;
     let logs = rounds::logs(here, "session");
     if args.client.dry_run {
         return show(place, args, task.as_deref(), &logs);

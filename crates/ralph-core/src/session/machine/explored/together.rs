@@ -72,6 +72,10 @@ fn ways(node: &Node, scene: &Scene, found: &mut Found) -> Vec<Node> {
     if signal::held(&node.seen.signals).is_some() {
         assert!(!matches!(step.act, Act::Invoke(_) | Act::Wait { .. }), "{}", step.act);
     }
+    if !scene.says.is_empty() {
+        asking_changes_nothing(node, &after, &step);
+    }
+    let asked = node;
     let mut node = Node { seen: after, ..node.clone() };
     let mut ways = Vec::new();
     if let Some(text) = scene.says.get(node.said)
@@ -83,9 +87,12 @@ fn ways(node: &Node, scene: &Scene, found: &mut Found) -> Vec<Node> {
         ways.push(heard);
     }
     match step.act {
-        Act::Invoke(calls) => {
-            begin(&mut node, calls, scene, found);
-            ways.push(node);
+        Act::Invoke(ref calls) => {
+            // All of them in one message, or one now and then it is asked again.
+            ways.push(made(asked, &step, calls, scene, found));
+            if calls.len() > 1 && !scene.says.is_empty() {
+                ways.push(made(asked, &step, &calls[..1], scene, found));
+            }
             return ways;
         }
         Act::Wait { until, .. } if node.at_work.is_empty() => {
@@ -99,6 +106,7 @@ fn ways(node: &Node, scene: &Scene, found: &mut Found) -> Vec<Node> {
             let speaks = !ways.is_empty() || !node.at_work.is_empty();
             if !speaks {
                 found.ends.insert("paused");
+                assert_eq!(words_left(&node.seen, &step), 0, "the PAUSE is used up once it rests");
             }
         }
         ref end => {
@@ -108,6 +116,11 @@ fn ways(node: &Node, scene: &Scene, found: &mut Found) -> Vec<Node> {
                 Act::Stopped(_) => "stopped",
                 _ => "error",
             });
+            assert_eq!(
+                words_left(&node.seen, &step),
+                0,
+                "it has ended, and nothing holds what follows"
+            );
             // Those that are at work come to their end, and nobody asks any more.
             return ways;
         }
@@ -116,8 +129,47 @@ fn ways(node: &Node, scene: &Scene, found: &mut Found) -> Vec<Node> {
     ways
 }
 
-fn begin(node: &mut Node, calls: Vec<Invocation>, scene: &Scene, found: &mut Found) {
-    for call in calls {
+/// Whoever asks may ask as often as they like: the files that a person writes and the signals stay as they are, and
+/// the answer stays the same, also once what comes before the calls is written.
+fn asking_changes_nothing(node: &Node, after: &Snapshot, step: &Step) {
+    assert_eq!(after.signals, node.seen.signals, "{}", step.act);
+    assert_eq!(next(&node.seen, node.now), *step);
+    let again = next(after, node.now);
+    assert_eq!((&again.act, &again.heard), (&step.act, &step.heard));
+}
+
+/// How many PAUSE and STOP are left once the step has taken effect.
+fn words_left(seen: &Snapshot, step: &Step) -> usize {
+    let left = seen.signals.iter().filter(|signal| !step.heard.contains(&signal.name));
+    let ended = signal::held(&left.cloned().collect::<Vec<Signal>>());
+    ended.map_or(0, |held| held.names.len())
+}
+
+/// The session once these calls are made. A signal is used up by the last call that carries it, and by nothing else.
+fn made(node: &Node, step: &Step, calls: &[Invocation], scene: &Scene, found: &mut Found) -> Node {
+    let seen = step.made(&node.seen, calls, node.now, node.now.into()).unwrap();
+    for signal in node.seen.signals.iter().filter(|signal| !seen.signals.contains(signal)) {
+        let said = format!("{}: {}", signal.word.as_str(), signal.text);
+        let is_told = |call: &Invocation| call.input("SIGNAL").is_some_and(|it| it.contains(&said));
+        let is_over = signal.word == Word::Pause;
+        assert!(is_over || calls.iter().any(is_told), "{said} is used up, and nobody was told");
+    }
+    let mut next_node = Node { seen, ..node.clone() };
+    begin(&mut next_node, calls, scene, found);
+    if !scene.says.is_empty() && calls.iter().any(Invocation::carries_a_signal) {
+        let is_owed = match next(&next_node.seen, node.now).act {
+            Act::Invoke(left) => left.iter().any(Invocation::carries_a_signal),
+            _ => false,
+        };
+        let waits =
+            step.heard.iter().any(|name| next_node.seen.signals.iter().any(|it| it.name == *name));
+        assert_eq!(waits, is_owed, "{:?}", step.heard);
+    }
+    next_node
+}
+
+fn begin(node: &mut Node, calls: &[Invocation], scene: &Scene, found: &mut Found) {
+    for call in calls.iter().cloned() {
         let key = &call.key;
         assert!(node.at_work.iter().all(|(other, _)| other.key != *key), "{key:?} is made twice");
         if call.mode == Mode::Execute {
@@ -166,6 +218,7 @@ fn each_goes_on(node: &Node, scene: &Scene) -> Vec<Node> {
             let (call, _) = next.at_work.remove(at);
             let how = if met(&next.seen, &call) { Ended::Met } else { Ended::Failed };
             next.seen.tries.ended(&call.key, how, next.now);
+            attempts::note_end(&mut next.seen, &call, next.now);
             note(&mut next);
             ways.push(next);
         }
@@ -233,6 +286,22 @@ fn whenever_the_person_speaks_the_session_goes_on_or_ends() {
             says.iter()
                 .all(|text| Signal::read("", text).word != Word::Info || text.starts_with("INFO"))
         );
+        let scene = Scene { bounds, says, most_executors: 2 };
+        let found = go(two_at_once(Session::planned(tasks), 0), &scene);
+        assert_eq!(found.ends, BTreeSet::from_iter(ends.iter().copied()), "{says:?}");
+    }
+}
+
+#[test]
+fn whatever_is_said_while_a_batch_is_called_one_by_one_reaches_each_call_and_is_used_up_once() {
+    let tasks: &[(&str, &[&str])] = &[("a", &[]), ("b", &[])];
+    let says: [(&'static [&'static str], &[&str]); 3] = [
+        (&["STEER: oak"], &["complete"]),
+        (&["STEER: oak", "STOP: enough"], &["complete", "stopped"]),
+        (&["PAUSE", "STEER: oak"], &["complete"]),
+    ];
+    for (says, ends) in says {
+        let bounds = Bounds { silent: &[], careless: false, knows: true, feedback: false, tasks };
         let scene = Scene { bounds, says, most_executors: 2 };
         let found = go(two_at_once(Session::planned(tasks), 0), &scene);
         assert_eq!(found.ends, BTreeSet::from_iter(ends.iter().copied()), "{says:?}");

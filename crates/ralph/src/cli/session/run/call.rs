@@ -12,6 +12,7 @@ use crate::driver::wire::Order;
 use crate::driver::{self, Came, Outcome, Round};
 use anyhow::{Context, Result};
 use jiff::Timestamp;
+use ralph_core::session::attempts;
 use ralph_core::session::id::SessionId;
 use ralph_core::session::invocation::Invocation;
 use ralph_core::session::machine::met;
@@ -167,6 +168,7 @@ impl Run<'_> {
             };
             if let Some(how) = how {
                 after.tries.ended(&call.key, how, now);
+                attempts::note_end(&mut after, call, now);
             }
             let closed = match closed {
                 Closed::Failed(_) => Closed::Failed(after.tries.recovery(&call.key, now)),

@@ -14,6 +14,7 @@ use ralph_core::receipt::Proof;
 use ralph_core::session::conversation::{self, Ends, Routed};
 use ralph_core::state::{EndingKind, LoopState, PauseCause};
 use ralph_core::stop;
+use ralph_hooks::session;
 use ralph_io::clock;
 use ralph_io::crew::{Crew, Heard};
 use ralph_io::interrupts::{Asked, Interrupts};
@@ -88,6 +89,8 @@ fn router(
     {
         let why = format!("{}: {}", ending.kind, ending.detail);
         note(&plan.place.here, &plan.file, &state, ("session run", "ended"), &why);
+        let sessions = &plan.place.sessions;
+        session::use_up(sessions, &plan.id, &routed.heard).map_err(bad_state)?;
     }
     over(plan, loop_id)
 }

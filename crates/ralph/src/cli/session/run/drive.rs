@@ -12,7 +12,7 @@ use jiff::{SignedDuration, Timestamp};
 use ralph_core::session::change::apply;
 use ralph_core::session::conversation::Routed;
 use ralph_core::session::finding::Weight;
-use ralph_core::session::invocation::{Invocation, Running};
+use ralph_core::session::invocation::Invocation;
 use ralph_core::session::machine::{self, Act, Step};
 use ralph_core::session::snapshot::{Picture, Snapshot};
 use ralph_core::session::state::State;
@@ -184,6 +184,9 @@ impl Run<'_> {
             Act::Paused(_) => {
                 format!("{}; STEER, INFO, STOP or `ralph resume` ends that", step.act)
             }
+            Act::Stopped(_) if !self.at_work.is_empty() => {
+                format!("{}; those at work come to their end", step.act)
+            }
             Act::Wait { until: Some(_), .. } if self.at_work.is_empty() => step.act.to_string(),
             _ => String::new(),
         };
@@ -201,7 +204,7 @@ impl Run<'_> {
 fn decided(plan: &Plan<'_>, seen: &Snapshot, left: usize) -> Result<(Snapshot, Asks)> {
     let now = clock::now();
     let mut seen = seen.clone();
-    let running = seen.running.get_or_insert_default().clone();
+    seen.running.get_or_insert_default();
     let step = machine::next(&seen, now);
     let most = i64::from(Picture::of(&seen).rails.task_wip_minutes);
     let most = SignedDuration::from_mins(most);
@@ -213,16 +216,15 @@ fn decided(plan: &Plan<'_>, seen: &Snapshot, left: usize) -> Result<(Snapshot, A
     if left == 0 {
         return Ok((seen, Asks { step, begun, most }));
     }
-    let mut after = written(&seen, &step, now)?;
-    let mut running = running;
-    for call in calls.iter().take(left) {
+    let calls = &calls[..calls.len().min(left)];
+    let after = step.made(&seen, calls, now, clock::local(now));
+    let after = after.map_err(|why| refused(Exit::BadState, why))?;
+    for call in calls {
         let name = chance::uuid();
         // Before it counts as heard and as under way: who comes after us finds it by this.
         plan.place.sessions.note_call(&plan.id, &name, call.input("SIGNAL").unwrap_or_default())?;
-        running.push(Running { key: call.key.clone(), since: now });
         begun.push((name, call.clone()));
     }
-    after.running = Some(running);
     Ok((after, Asks { step, begun, most }))
 }
 

@@ -8,6 +8,7 @@ use crate::cli::exit::{Exit, bad_state, refused};
 use crate::cli::screen;
 use anyhow::Result;
 use jiff::Timestamp;
+use ralph_core::session::attempts;
 use ralph_core::session::id::SessionId;
 use ralph_core::session::invocation::Invocation;
 use ralph_core::session::machine::met;
@@ -33,6 +34,7 @@ pub(super) fn take_up(place: &Place, id: &SessionId) -> Result<()> {
             let is_met = met(seen, &call);
             if is_met {
                 after.tries.ended(&one.key, Ended::Met, now);
+                attempts::note_end(&mut after, &call, now);
             }
             told.push(match (one.key.task.as_str(), is_met) {
                 (_, true) => continue,
