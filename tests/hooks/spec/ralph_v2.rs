@@ -652,3 +652,23 @@ fn what_goes_in_and_what_comes_out_have_the_documents_members() {
     world.type_command("ralph-v2", ID).exit(0);
     assert_eq!(fs::read_dir(world.project().join(".ralph-sessions")).unwrap().count(), 1);
 }
+
+#[test]
+fn the_documents_sentence_continues_that_session() {
+    let sentence = example("ralph-v2/continue.txt").trim().replace("<SESSION_ID>", ID);
+    let script = Script { assessments: vec!["Gaps Identified"], ..six_tasks() };
+    let mut session = Session::new(script);
+    assert_eq!(session.until_the_end()["status"], "awaiting_feedback");
+    session.feedback();
+    let world = session.world;
+    let told = world.type_command("ralph-v2", &format!("\"{sentence}\"")).context();
+    assert_eq!(world.state()["session"]["id"], ID, "{told}");
+    let calls = crate::orchestrated::calls_in(&told);
+    assert_eq!(calls[0].mode(), "feedback-analysis", "{told}");
+    let folders = fs::read_dir(world.project().join(".ralph-sessions")).unwrap();
+    assert_eq!(folders.filter(|folder| folder.as_ref().unwrap().path().is_dir()).count(), 1);
+    // One that there is not begins nothing.
+    let world = World::new();
+    let said = world.type_command("ralph-v2", &format!("\"{sentence}\"")).blocked();
+    assert!(said.contains(ID) && !world.has_entry(), "{said}");
+}
