@@ -342,3 +342,33 @@ fn an_early_plateau_recommends_the_documents_two_commands() {
         assert!(said.stdout.contains(&format!("/plan-refinery {command}")), "{said:?}");
     }
 }
+
+#[test]
+fn the_documents_prompts_are_taken_from_where_it_keeps_them_and_one_without_the_contract_is_refused()
+ {
+    for name in ["bead-refiner", "plan-improver"] {
+        let world = world(&["2"]);
+        let text = example(&format!("plan-refinery/prompts/{name}.md"));
+        let place = format!("scripts/refine/prompts/{name}.md");
+        world.write(&place, &text);
+        terminal(&world, &["plan-sync"], "{\"id\":\"T-1\",\"name\":\"a\"}\n").done();
+        let what: &[&str] = match name {
+            "plan-improver" => &["--plan", "plan.md"],
+            _ => &["--mode", "beads"],
+        };
+        terminal(&world, &[&["refine", "once", "--session", "api"], what].concat(), "").done();
+        let call = call(&world, 1);
+        for line in text.lines().filter(|line| !line.contains("${PLAN_FILE}")) {
+            assert!(call.contains(&line.replace("${SESSION_NAME}", "api")), "{line} in {call}");
+        }
+        assert!(!call.contains("${"), "{call}");
+    }
+    let world = world(&["2"]);
+    let place = "scripts/refine/prompts/idea-wizard.md";
+    world.write(place, &example("plan-refinery/prompts/idea-wizard.md"));
+    let said = terminal(&world, &["ideate"], "");
+    assert_eq!(called(&world), 0, "{said:?}");
+    for words in [place, "CHANGES: {number}", "SUMMARY: {", "```jsonl"] {
+        assert!(said.exit != 0 && said.stderr.contains(words), "{words}: {said:?}");
+    }
+}
