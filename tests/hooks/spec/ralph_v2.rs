@@ -43,14 +43,23 @@ impl Session {
     }
 
     fn next(&self) -> Value {
-        let said = terminal(&self.world, &["session", "next", "--json", "--id", ID], "");
+        self.asks(&["session", "next", "--json", "--id", ID])
+    }
+
+    /// The calls that come next are made, and what comes before them is written.
+    fn begins(&self) -> Value {
+        self.asks(&["session", "next", "--begin", "--json", "--id", ID])
+    }
+
+    fn asks(&self, command: &[&str]) -> Value {
+        let said = terminal(&self.world, command, "");
         assert!(said.exit == 0 || said.exit == 1, "{said:?}");
         said.json()
     }
 
     /// The agents that come next do their work.
     fn step(&mut self) -> usize {
-        let said = self.next();
+        let said = self.begins();
         let calls = said["invocations"].as_array().unwrap();
         for call in calls {
             let text = |name: &str| call[name].as_str().unwrap().to_owned();
@@ -68,7 +77,7 @@ impl Session {
         for _ in 0..60 {
             let said = self.next();
             if said["current_state"] == state {
-                return said;
+                return self.begins();
             }
             assert!(self.step() > 0, "{said}");
         }
@@ -558,7 +567,7 @@ fn feedback_of_the_document_begins_the_next_iteration_and_stands_in_its_table() 
     assert_eq!(session.until_the_end()["status"], "awaiting_feedback");
     let before = session.called.len();
     session.feedback();
-    let said = session.next();
+    let said = session.begins();
     assert_eq!((&said["current_state"], &said["iteration"]), (&json!("REPLANNING"), &json!(2)));
     let paths = said["invocations"][0]["inputs"]["FEEDBACK_PATHS"].as_str().unwrap();
     for file in
@@ -587,7 +596,7 @@ fn a_task_without_a_file_fails_and_a_stale_one_is_timed_out() {
     let mut session = Session::new(six_tasks());
     session.until("EXECUTING_BATCH");
     fs::remove_file(session.folder().join("tasks/task-2.md")).unwrap();
-    session.next();
+    session.begins();
     let progress = session.read("progress.md");
     let line = progress.lines().find(|line| line.contains("task-2")).unwrap();
     assert!(line.starts_with("- [F] task-2") && line.contains(words), "{line}");
