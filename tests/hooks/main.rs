@@ -39,6 +39,7 @@ mod refine;
 mod session;
 mod sessions;
 mod signals;
+mod spec;
 mod stall;
 #[allow(unreachable_pub)]
 #[path = "../support/timeless.rs"]
