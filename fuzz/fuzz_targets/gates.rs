@@ -32,7 +32,7 @@ fuzz_target!(|data: &[u8]| {
     }
     // What stands above a plan moves its lines, and nothing else.
     if !text.trim().is_empty() && !text.starts_with('\u{feff}') {
-        let moved = gates::check(&format!("Plan:\n\n{text}"), |_| false);
+        let moved = gates::check(&format!("Above it.\n\n{text}"), |_| false);
         let expected = none.iter().map(|one| one.line.map(|line| line + 2));
         assert!(moved.iter().map(|one| one.line).eq(expected), "{none:?} {moved:?}");
     }

@@ -3,7 +3,7 @@
 
 use jiff::Timestamp;
 use libfuzzer_sys::fuzz_target;
-use ralph_core::ralplan::question::{answer, is_ours, text};
+use ralph_core::ralplan::question::{START, answer, is_ours, text};
 use ralph_core::ralplan::{self, short};
 use ralph_core::state::{DecisionKind, PlanPhase, Ralplan};
 use ralph_fuzz::texts;
@@ -48,7 +48,8 @@ fn check(plan: &Ralplan, value: &Value) {
     let question = value["questions"][0]["question"].as_str().expect("a question");
     let chosen = value["answers"][question].as_str().expect("a text").trim();
     assert!(!chosen.is_empty(), "silence is no answer");
-    assert_eq!(said.kind == DecisionKind::Proceed, chosen == "Proceed");
+    assert!(!said.start || chosen == START, "only its own option starts anything");
+    assert_eq!(said.kind == DecisionKind::Proceed, chosen == "Proceed" || said.start);
     assert_eq!(said.kind == DecisionKind::Discard, chosen == "Discard");
     let planning = Ralplan { phase: PlanPhase::CriticReview, ..plan.clone() };
     assert!(is_ours(&planning, value).is_err(), "before its time nothing is asked");

@@ -102,7 +102,7 @@ fn only_the_token_alone_asks_and_what_it_asks_is_answered_by_the_criteria() {
         - AC-1 failed (exit code 2): `grep -q yes done`\n\
         AC-1 printed last:\n\
         grep: done: No such file or directory\n\
-        Ralph loop, iteration 5/25. 0 of 1 criteria verified.\n\
+        Ralph loop, iteration 5/25. 0 of 1 criterion verified.\n\
         Next: make this hold: AC-1 done says yes: `grep -q yes done`\n\
         `ralph verify` runs the criteria. When all hold, end your message with RALPH_COMPLETE alone on its \
         last line; Ralph then runs them itself, and only that is proof.\n\
@@ -188,7 +188,7 @@ fn verified_written_into_the_state_counts_for_nothing() {
     }
     let refusals = refusals(&requests);
     assert_eq!(refusals.len(), 1, "{refusals:#?}");
-    assert!(refusals[0].contains("0 of 1 criteria verified"), "{}", refusals[0]);
+    assert!(refusals[0].contains("0 of 1 criterion verified"), "{}", refusals[0]);
 }
 
 /// Each line has `ralph verify` believe that the criterion holds; the request runs it as it was recorded.

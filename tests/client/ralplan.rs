@@ -115,7 +115,8 @@ fn digits(prompt: &str) -> String {
 
 fn plan_text(n: usize) -> String {
     format!(
-        "# Login\n\nAdd a line to `README.md`. This is plan {n}.\n\n```json ralph-plan\n{{\"acceptance_criteria\":\
+        "# Login\n\n## Summary\nAdd a line to `README.md`. This is plan {n}.\n\n## Criteria\nThe line is there.\n\n## Steps\n\
+         Add the line.\n\n## Risks\nThe file grows by 1 line.\n\n## Verification\nSee AC-1.\n\n```json ralph-plan\n{{\"acceptance_criteria\":\
          [{{\"id\":\"AC-1\",\"description\":\"the line is there\",\"verification_command\":\"grep -q Login README.md\"\
          }}],\"task_graph\":[{{\"id\":\"T-1\",\"name\":\"add the line\",\"deps\":[],\"files\":[\"README.md\"],\
          \"completion_condition\":\"the line is in the file\"}}]}}\n```\n"
@@ -148,7 +149,8 @@ fn question(told: &str) -> Value {
     let text = next.lines().next().expect("the question stands below");
     let option = |label: &str| json!({"label": label, "description": "As it says"});
     json!({"questions": [{"question": text, "header": "Plan", "multiSelect": false,
-        "options": [option("Proceed"), option("Adjust"), option("Discard")]}]})
+        "options": [option("Proceed"), option("Proceed and start"),
+            option("Adjust"), option("Discard")]}]})
 }
 
 /// A conversation that obeys, and ends its turn where there is nothing to obey.

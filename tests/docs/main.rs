@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 
 mod commands;
 mod comparison;
+mod counts;
 mod front_matter;
 mod guide;
 mod guides;

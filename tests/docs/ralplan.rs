@@ -350,5 +350,6 @@ fn the_block_that_the_guide_shows_is_a_sound_one() {
     let guide = guide();
     let block = ralph_core::plan::block(&guide).expect("it stands in a block").text;
     let text = format!("Make `src/login.ts` (new).\n\n```json ralph-plan\n{block}\n```\n");
-    assert_eq!(failed(&text, &[]), [""; 0]);
+    let of_block = |said: &String| !said.starts_with("The section `");
+    assert!(!failed(&text, &[]).iter().any(of_block), "{:?}", failed(&text, &[]));
 }

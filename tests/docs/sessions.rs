@@ -39,3 +39,14 @@ fn its_words_are_those_of_the_code() {
         check_contains(&text, &[&format!("| `{name}` | {default} |")]);
     }
 }
+
+#[test]
+fn the_field_version_of_the_metadata_is_a_counter_of_revisions() {
+    let text = text().split_whitespace().collect::<Vec<_>>().join(" ");
+    for words in [
+        "`metadata.yaml` | state, iteration, counts, `version`",
+        "`version` in `metadata.yaml` counts the revisions of that file: it begins with 1, and each change by Ralph adds 1",
+    ] {
+        assert!(text.contains(words), "{words}");
+    }
+}

@@ -640,3 +640,220 @@ fn status_and_explain_tell_how_far_it_is() {
         serde_json::from_str(&world.ralph(&["ralplan", "next", "--json"]).text).unwrap();
     assert_eq!(next["next"]["action"], "ask");
 }
+
+#[test]
+fn a_plan_that_fails_is_named_to_the_next_planner_who_revises_it() {
+    let world = planned_for();
+    let told = agent_is_back(&world, "ralplan-metis").context();
+    assert!(told.contains("Write it to a new file `.omc/plans/NAME.md`."), "{told}");
+    world.write(PLAN, &plan_text("Improve it."));
+    reports(&world, "planner", "p", READY).blocked();
+    assert_eq!(world.state()["ralplan"]["plan_path"], PLAN);
+    assert_eq!(mirror(&world)["plan_path"], PLAN);
+    reports(&world, "planner", "p", READY).silent();
+    let told = agent_is_back(&world, "ralplan-planner").context();
+    assert!(told.contains(&format!("Revise `{PLAN}`, which you read first.")), "{told}");
+    assert!(!told.contains("new file"), "{told}");
+    // A report of what is no plan takes nothing away.
+    reports(&world, "planner", "p2", "PLAN_READY: .omc/plans/none.md").blocked();
+    reports(&world, "planner", "p3", "PLAN_READY: docs/plan.md").blocked();
+    assert_eq!(world.state()["ralplan"]["plan_path"], PLAN);
+}
+
+#[test]
+fn a_plan_without_one_of_its_sections_goes_back_with_its_name() {
+    for section in ["Summary", "Acceptance criteria", "Steps", "Risks", "Verification"] {
+        let world = planned_for();
+        let whole = plan_text("");
+        let (before, rest) = whole.split_once(&format!("## {section}\n\n")).unwrap();
+        let (_, after) = rest.split_once("\n\n").unwrap();
+        world.write(PLAN, &format!("{before}{after}"));
+        let said = reports(&world, "planner", "p", READY).blocked();
+        let named = said.lines().filter(|line| line.contains("The section `")).count();
+        assert_eq!(named, 1, "{said}");
+        let name = if section == "Summary" { "Requirements summary" } else { section };
+        assert!(said.contains(&format!("The section `{name}` is missing")), "{said}");
+        assert_eq!(phase(&world), "planner_planning");
+    }
+}
+
+#[test]
+fn an_old_plan_is_read_and_its_planner_asked_for_what_is_missing() {
+    let old = "# Login\n\n## Requirements Summary\n\nA form.\n\n## Acceptance Criteria\n\n- [ ] `test -f tracked` passes\n- [ ] it \
+               posts to /login\n\n## Implementation Steps\n\n1. Add the form to `tracked`\n\n## Risks and Mitigations\n\n- it grows\n\n\
+               ## Verification Steps\n\nSee above.\n";
+    let asked = [
+        "`verification_command` of AC-2; `completion_condition` of T-1;",
+        "\"description\":\"`test -f tracked` passes\",\"verification_command\":\"test -f tracked\"",
+    ];
+    // One that another tool has left.
+    let world = World::new();
+    let left = json!({"active": true, "mode": "ralplan", "iteration": 0, "max_iterations": 5,
+        "plan_path": PLAN, "current_phase": "critic_review", "task_description": "Add a login"});
+    world.write(".omc/ralplan-state.json", &left.to_string());
+    world.write(PLAN, old);
+    world.type_command("ralplan", "").context();
+    let gates = world.state()["ralplan"]["failed_gates"].clone();
+    assert_eq!(gates.as_array().unwrap().len(), 1, "{gates:#}");
+    let sorted = |value: &str| value.replace(' ', "");
+    for words in asked {
+        let parts: Vec<&str> = words.split(',').collect();
+        let said = sorted(gates[0].as_str().unwrap());
+        assert!(parts.iter().all(|part| said.contains(&sorted(part))), "{words}: {said}");
+    }
+    reports(&world, "metis", "m", "Nothing.").silent();
+    let told = agent_is_back(&world, "ralplan-metis").context();
+    assert!(told.contains(&format!("Revise `{PLAN}`")), "{told}");
+    assert!(told.contains("Mend these failed gates") && told.contains(asked[0]), "{told}");
+    // One that a planner of ours reports.
+    let world = planned_for();
+    world.write(PLAN, old);
+    let said = reports(&world, "planner", "p", READY).blocked();
+    assert!(said.contains(asked[0]), "{said}");
+}
+
+/// The lines of the log that a hook has shown the person.
+fn shown(ran: &crate::world::Ran) -> Vec<String> {
+    let text = ran.out();
+    let Ok(reply) = serde_json::from_str::<Value>(&text) else { return Vec::new() };
+    let message = reply["systemMessage"].as_str().unwrap_or_default().to_owned();
+    message.lines().filter(|line| line.starts_with("[RALPLAN")).map(str::to_owned).collect()
+}
+
+#[test]
+fn each_line_of_the_log_is_shown_to_the_person_once() {
+    let mut world = World::new();
+    let mut told = Vec::new();
+    told.extend(shown(&world.type_command("ralplan", "\"Add a login\"")));
+    told.extend(shown(&calls(&world, "ralplan-metis", "x")));
+    told.extend(shown(&reports(&world, "metis", "m", "Nothing.")));
+    told.extend(shown(&agent_is_back(&world, "ralplan-metis")));
+    told.extend(shown(&calls(&world, "ralplan-planner", "x")));
+    world.write(PLAN, &plan_text(""));
+    // In the background: the session learns of the end at its next stop, or when it is woken.
+    told.extend(shown(&reports(&world, "planner", "p", READY)));
+    told.extend(shown(&world.stop("I wait.")));
+    told.extend(shown(&world.stop("I wait.")));
+    told.extend(shown(&calls_critic(&world)));
+    told.extend(shown(&reports(&world, "critic", "c", &verdict(&world, "OKAY"))));
+    let woken = "<task-notification>\n<status>completed</status>\n</task-notification>";
+    told.extend(shown(&world.prompt("prompt-2", woken)));
+    told.extend(shown(&agent_is_back(&world, "ralplan-critic")));
+    told.extend(shown(&answers(&world, "Proceed")));
+    let log = world.archived()[0]["ralplan"]["log"].clone();
+    assert_eq!(json!(told), log);
+}
+
+#[test]
+fn proceed_and_start_begins_the_loop_with_the_answer() {
+    let world = awaiting();
+    world.tool("AskUserQuestion", question(&world)).silent();
+    let ran = answers(&world, "Proceed and start");
+    let context = ran.context();
+    assert!(context.contains("Goal: Add a login") && context.contains("T-1"), "{context}");
+    // The person sees what will be run before the model does anything.
+    let message = ran.message();
+    assert!(message.contains("AC-1: test -f tracked"), "{message}");
+    let state = world.state();
+    assert_eq!((&state["mode"], &state["phase"]), (&json!("loop"), &json!("implementation")));
+    assert_eq!(state["started_by"], "person");
+    assert_eq!(world.archived()[0]["ending"]["kind"], "approved");
+    // The loop drives the turn that goes on.
+    world.tool("Write", write_to(&world, "tracked")).silent();
+    world.stop("I have begun.").goes_on();
+}
+
+#[test]
+fn nothing_starts_by_another_answer_in_plan_mode_or_by_a_question_that_did_not_offer_it() {
+    for words in ["Proceed", "proceed and start", "Proceed and start now"] {
+        let world = awaiting();
+        answers(&world, words);
+        assert!(!started(&world), "{words}");
+    }
+    let world = awaiting();
+    let mut asked = answer_to(&world, "Proceed and start");
+    asked["permission_mode"] = json!("plan");
+    let ran = world.event("ralph-backpressure", "PostToolUse", asked);
+    assert!(ran.message().contains("leave it, then type /ralph"), "{ran:?}");
+    assert!(!started(&world));
+    assert_eq!(world.archived()[0]["ending"]["kind"], "approved");
+    let world = awaiting();
+    let mut asked = answer_to(&world, "Proceed and start");
+    for place in ["tool_input", "tool_response"] {
+        let options = asked[place]["questions"][0]["options"].as_array_mut().unwrap();
+        options.retain(|option| option["label"] != "Proceed and start");
+    }
+    world.event("ralph-backpressure", "PostToolUse", asked);
+    assert_eq!(phase(&world), "planner_planning", "words that were typed");
+    // The plan is another one by now.
+    let world = awaiting();
+    world.write(PLAN, &plan_text("And remove the tests."));
+    answers(&world, "Proceed and start");
+    assert_eq!(phase(&world), "awaiting_user_approval");
+}
+
+/// True where a loop of any session is at work.
+fn started(world: &World) -> bool {
+    let folders = fs::read_dir(world.ralph_home().join("loops")).into_iter().flatten();
+    folders.into_iter().any(|folder| {
+        let text = fs::read_to_string(folder.unwrap().path().join("state.json")).unwrap();
+        let state: Value = serde_json::from_str(&text).unwrap();
+        state["mode"] == "loop" && state["phase"] != "planned"
+    })
+}
+
+#[test]
+fn a_warning_without_its_list_does_not_reach_the_person() {
+    let world = planned_for();
+    for n in 0..5 {
+        world.write(PLAN, &plan_text(&format!("Attempt {n}.")));
+        reports(&world, "planner", &format!("p{n}"), READY).silent();
+        allowed(&calls_critic(&world));
+        reports(&world, "critic", &format!("c{n}"), &verdict(&world, "REJECT")).silent();
+    }
+    let whole = question(&world);
+    let asks = |text: &str| {
+        let mut asked = whole.clone();
+        asked["questions"][0]["question"] = json!(text);
+        world.tool("AskUserQuestion", asked)
+    };
+    let text = whole["questions"][0]["question"].as_str().unwrap();
+    for shortened in [
+        text.replace("WARNING: not approved. ", ""),
+        text.replace(" 1. T-1 names no line: name it", ""),
+        text.replace("names no line: name it", "is fine"),
+    ] {
+        assert_ne!(shortened, text);
+        let said = asks(&shortened).denied();
+        assert!(
+            said.contains("WARNING") && said.contains("1. T-1 names no line: name it"),
+            "{said}"
+        );
+    }
+    asks(text).silent();
+}
+
+#[test]
+fn a_planning_that_waits_after_its_session_is_shown_as_waiting_everywhere() {
+    let world = awaiting();
+    world.stop("x").goes_on();
+    world.stop("x").exit(0);
+    world.event("ralph-stop-hook", "SessionEnd", json!({"reason": "other"})).silent();
+    let id = world.state()["loop_id"].as_str().unwrap().to_owned();
+    for arguments in [
+        &["status"][..],
+        &["status", "--all"],
+        &["status", "--loop", &id],
+        &["ralplan", "status"],
+        &["explain", "9"],
+        &["report"],
+    ] {
+        let text = world.elsewhere(arguments).text;
+        assert!(!text.contains("crashed"), "{arguments:?}: {text}");
+    }
+    let text = world.elsewhere(&["status"]).text;
+    assert!(text.contains("you decide") && !text.contains("paused"), "{text}");
+    let text = world.elsewhere(&["ralplan", "status"]).text;
+    assert!(text.contains("awaiting_user_approval") && !text.contains("paused"), "{text}");
+    assert!(world.elsewhere(&["ralplan", "approve"]).success);
+}

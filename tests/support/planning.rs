@@ -13,7 +13,8 @@ pub(crate) const ANSWER: &str = "ARCHITECT_ANSWER:\n- Topic: Security\n- Analysi
 
 pub(crate) fn plan_text(about: &str) -> String {
     format!(
-        "# Login\n\nAdd a form to `tracked`. {about}\n\n```json ralph-plan\n{{\"acceptance_criteria\":[{{\"id\":\"AC-1\",\
+        "# Login\n\n## Summary\n\nAdd a form to `tracked`. {about}\n\n## Acceptance criteria\n\nThe file is there.\n\n\
+         ## Steps\n\nAdd the form.\n\n## Risks\n\nThe file grows by 1 line.\n\n## Verification\n\nSee AC-1.\n\n```json ralph-plan\n{{\"acceptance_criteria\":[{{\"id\":\"AC-1\",\
          \"description\":\"the file is there\",\"verification_command\":\"test -f tracked\"}}],\"task_graph\":[{{\
          \"id\":\"T-1\",\"name\":\"add the form\",\"deps\":[],\"files\":[\"tracked\"],\"completion_condition\":\
          \"the form is in the file\"}}]}}\n```\n"
@@ -115,16 +116,19 @@ pub(crate) fn write_to(world: &World, path: &str) -> Value {
 }
 
 pub(crate) fn question(world: &World) -> Value {
-    let text = world.state();
-    let text = text["ralplan"].clone();
+    let plan = world.state()["ralplan"].clone();
+    let concerns = plan["concerns"].as_array().into_iter().flatten().enumerate();
+    let concerns = concerns.map(|(at, one)| format!(" {}. {}", at + 1, one.as_str().unwrap()));
+    let concerns: String = concerns.collect();
+    let warning = if concerns.is_empty() { "" } else { "WARNING: not approved. " };
     let question = format!(
-        "The critic approved the plan `{}` ({}). Shall it be carried out?",
-        text["plan_path"].as_str().unwrap(),
+        "{warning}The critic judged the plan `{}` ({}).{concerns} Shall it be carried out?",
+        plan["plan_path"].as_str().unwrap(),
         hash(world)
     );
     json!({"questions": [{"question": question, "header": "Plan", "multiSelect": false, "options": [
-        {"label": "Proceed", "description": "a"}, {"label": "Adjust", "description": "b"},
-        {"label": "Discard", "description": "c"}]}]})
+        {"label": "Proceed", "description": "a"}, {"label": "Proceed and start", "description": "d"},
+        {"label": "Adjust", "description": "b"}, {"label": "Discard", "description": "c"}]}]})
 }
 
 /// The person answers the gate's question.

@@ -469,9 +469,20 @@ impl Ran {
         String::from_utf8(self.output.stderr.clone()).unwrap()
     }
 
-    /// The one JSON object on standard output, or null.
+    /// The one JSON object on standard output, or null. Lines of a planning's log that come along with whatever an
+    /// event answers are left out; [`Ran::message`] has them.
     #[track_caller]
     pub(crate) fn json(&self) -> Value {
+        let mut said = self.whole();
+        let is_log = |text: &str| text.lines().all(|line| line.starts_with("[RALPLAN"));
+        if said["systemMessage"].as_str().is_some_and(is_log) {
+            said.as_object_mut().unwrap().remove("systemMessage");
+        }
+        if said == json!({}) { Value::Null } else { said }
+    }
+
+    #[track_caller]
+    fn whole(&self) -> Value {
         let out = self.out();
         if out.is_empty() {
             return Value::Null;
@@ -543,7 +554,7 @@ impl Ran {
     /// The message for the person.
     #[track_caller]
     pub(crate) fn message(&self) -> String {
-        self.text(&self.json()["systemMessage"])
+        self.text(&self.whole()["systemMessage"])
     }
 
     /// The answer to words that the model does not get to hear.

@@ -4,6 +4,7 @@
 //! undone goes back to the others, with a word for whoever takes it next; what nobody gets done in
 //! several rounds is given up, so that a task that always crashes does not make the loop endless.
 
+use crate::counted::noun;
 use crate::graph::{self, Claim, Lease, Refused, Summary};
 use crate::receipt::Proof;
 use crate::reply::bounded;
@@ -89,7 +90,12 @@ pub fn end(state: &mut LoopState, why: &str) -> String {
         let word = format!("round {} left it open: {}", round.number, bounded(why, 300));
         task.result = Some(word.clone());
         return match gives_up {
-            true => format!("{} is given up after {} rounds; {word}", task.id, task.attempts),
+            true => format!(
+                "{} is given up after {} {}; {word}",
+                task.id,
+                task.attempts,
+                noun(task.attempts, "round", "rounds")
+            ),
             false => format!("{} is ready again; {word}", task.id),
         };
     }

@@ -3,8 +3,9 @@
 //! The contract is repeated whole whenever the model may have lost it (start, continue, resume,
 //! compaction, `/clear`), so it is bounded: the goal is cut before the rules are.
 
+use crate::counted::{counted, noun};
 use crate::graph::Graph;
-use crate::progress::Progress;
+use crate::progress::{Progress, in_a_row};
 use crate::ralplan;
 use crate::receipt::{self, Proof, Standing};
 use crate::refine::foreground;
@@ -185,11 +186,14 @@ fn rules(state: &LoopState) -> String {
     };
     format!(
         "Rules: nobody is there to answer, so decide yourself and write down what you assumed. {work} \
-         You are kept going until the work is done, at most {max} times; {stall} stops in a row \
-         without any change end the loop. If you cannot go on without a person, say \
+         You are kept going until the work is done, at most {max}; {stall} \
+         the loop. If you cannot go on without a person, say \
          `ralph blocked 'WHAT A PERSON MUST DO'` and stop. {end}",
-        max = state.max_iterations,
-        stall = state.stall_limit,
+        max = counted(state.max_iterations as usize, "time", "times"),
+        stall = match state.stall_limit {
+            1 => "1 stop without any change ends".to_owned(),
+            n => format!("{n} stops in a row without any change end"),
+        },
         end = how_to_end(state),
     )
 }
@@ -242,13 +246,15 @@ fn warning(state: &LoopState) -> String {
     let limit = state.stall_limit;
     match signal {
         Signal::SameFailure => format!(
-            "This is the same failure as before, {same_failure} times in a row; at {limit} the \
-             loop ends. Work in another way than so far.\n"
+            "This is the same failure as before, {}; at {limit} the \
+             loop ends. Work in another way than so far.\n",
+            in_a_row(*same_failure)
         ),
         Signal::NoChange | Signal::Idle => format!(
-            "Nothing has changed since the stop before ({standing} of {limit} such stops in a row; \
+            "Nothing has changed since the stop before ({standing} of {limit} such {}; \
              the last ends the loop). Do the next step with your tools, or say with \
              `ralph blocked 'WHAT'` what a person must do.\n",
+            noun(limit, "stop", "stops in a row")
         ),
         _ => String::new(),
     }
@@ -277,7 +283,10 @@ fn standing(state: &LoopState, graph: &Graph<'_>) -> String {
         parts.push(graph.summary().describe());
     }
     if !criteria.is_empty() {
-        parts.push(format!("{verified} of {} criteria verified", criteria.len()));
+        parts.push(format!(
+            "{verified} of {} verified",
+            counted(criteria.len(), "criterion", "criteria")
+        ));
     }
     if parts.is_empty() { String::new() } else { format!("{}.", parts.join(", ")) }
 }
@@ -501,7 +510,7 @@ mod tests {
     fn the_next_step_says_where_the_loop_stands() {
         let text = next_step(&state(), Request::None, None, NOW);
         assert!(text.starts_with(
-            "Ralph loop, iteration 3/25. 1 of 3 tasks done, 0 of 1 criteria verified."
+            "Ralph loop, iteration 3/25. 1 of 3 tasks done, 0 of 1 criterion verified."
         ));
         assert!(text.contains("Next: T-2"));
     }

@@ -15,7 +15,12 @@ pub fn grouped(number: u64) -> String {
 
 /// The number with the noun that fits it.
 pub fn counted(n: usize, one: &str, many: &str) -> String {
-    format!("{} {}", grouped(n as u64), if n == 1 { one } else { many })
+    format!("{} {}", grouped(n as u64), noun(n, one, many))
+}
+
+/// The noun that fits a number: `1 task`, `2 tasks`, `0 of 1 task`.
+pub fn noun<'a, N: PartialEq + From<u8>>(n: N, one: &'a str, many: &'a str) -> &'a str {
+    if n == N::from(1) { one } else { many }
 }
 
 #[cfg(test)]
@@ -29,5 +34,6 @@ mod tests {
         {
             assert_eq!(counted(n, "task", "tasks"), text);
         }
+        assert_eq!([0_u32, 1, 2].map(|n| noun(n, "is", "are")), ["are", "is", "are"]);
     }
 }

@@ -20,6 +20,7 @@ pub use plan::{Clash, Plan, plan};
 pub use prompt::{prompt, task_of};
 pub use work::{Work, work};
 
+use crate::counted::noun;
 use crate::graph::Graph;
 use crate::graph::overlap::Taken;
 use crate::state::{LoopState, Task, TaskStatus, Worker};
@@ -78,7 +79,11 @@ pub fn reopen(state: &mut LoopState, id: &str, why: &str) -> String {
     (task.owner, task.lease_expires_at) = (None, None);
     task.result = Some(why.to_owned());
     match gives_up {
-        true => format!("{id} is given up after {} workers: {why}", task.attempts),
+        true => format!(
+            "{id} is given up after {} {}: {why}",
+            task.attempts,
+            noun(task.attempts, "worker", "workers")
+        ),
         false => format!("{id} is ready again: {why}"),
     }
 }

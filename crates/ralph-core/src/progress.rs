@@ -179,7 +179,13 @@ fn signal(progress: &Progress, in_cycle: bool) -> Signal {
 fn judge(progress: &Progress, period: Option<usize>, limit: u32) -> Option<Stall> {
     let Progress { standing, idle, same_failure, .. } = *progress;
     let (cause, detail) = if standing >= limit && idle >= limit {
-        (Signal::Idle, format!("{idle} turns in a row were text only and changed nothing"))
+        (
+            Signal::Idle,
+            match idle {
+                1 => "1 turn was text only and changed nothing".to_owned(),
+                idle => format!("{idle} turns in a row were text only and changed nothing"),
+            },
+        )
     } else if standing >= limit {
         (Signal::NoChange, format!("nothing had changed at {}", stops(standing)))
     } else if let Some(period) = period {
@@ -187,13 +193,19 @@ fn judge(progress: &Progress, period: Option<usize>, limit: u32) -> Option<Stall
         (Signal::Cycle, detail)
     } else if same_failure >= limit {
         let detail = format!(
-            "completion was requested {same_failure} times in a row with the same failing check"
+            "completion was requested {} with the same failing check",
+            in_a_row(same_failure)
         );
         (Signal::SameFailure, detail)
     } else {
         return None;
     };
     Some(Stall { cause, detail })
+}
+
+/// `1 time`, `3 times in a row`.
+pub fn in_a_row(n: u32) -> String {
+    if n == 1 { "1 time".to_owned() } else { format!("{n} times in a row") }
 }
 
 /// `1 stop`, `3 stops in a row`.

@@ -22,7 +22,7 @@ pub use rest::{
 pub use step::{Event, Outcome, PlanSeen, Refusal, begin, step};
 
 use crate::plain;
-use crate::state::Ralplan;
+use crate::state::{LoopState, Ralplan};
 use sha2::{Digest, Sha256};
 
 /// Where plans are, from the top of the project.
@@ -102,6 +102,23 @@ pub fn log_of(mut before: Vec<String>, lines: &[String]) -> Vec<String> {
 /// Lines of the log that are kept.
 const LOG_KEPT: usize = 100;
 
+/// Lines that are kept for the person: who was away for longer finds the others in the log.
+const UNTOLD_KEPT: usize = 12;
+
+/// Keeps lines of the log for the next event whose message the client shows; it shows none of an agent's end.
+pub fn keep_to_tell(plan: &mut Ralplan, lines: &[String]) {
+    plan.untold.extend_from_slice(lines);
+    let more = plan.untold.len().saturating_sub(UNTOLD_KEPT);
+    plan.untold.drain(..more);
+}
+
+/// What the person has not been shown of the log, one line each; empty where there is nothing. It counts as shown
+/// from then on.
+pub fn to_tell(state: &mut LoopState) -> String {
+    let untold = state.ralplan.as_mut().map(|plan| std::mem::take(&mut plan.untold));
+    untold.unwrap_or_default().join("\n")
+}
+
 /// How far the critics have come, for people: `2/5`.
 pub fn position(plan: &Ralplan) -> String {
     format!("{}/{}", plan.iteration, plan.max_iterations)
@@ -142,6 +159,16 @@ mod tests {
         ] {
             assert!(!is_plans_place(path), "{path}");
         }
+    }
+
+    #[test]
+    fn a_line_is_told_once_and_the_oldest_are_left_out() {
+        let mut state = LoopState { ralplan: Some(Ralplan::default()), ..LoopState::default() };
+        let lines: Vec<String> = (1..=UNTOLD_KEPT + 1).map(|n| n.to_string()).collect();
+        keep_to_tell(state.ralplan.as_mut().unwrap(), &lines);
+        assert_eq!(to_tell(&mut state), lines[1..].join("\n"));
+        assert_eq!(to_tell(&mut state), "");
+        assert_eq!(to_tell(&mut LoopState::default()), "");
     }
 
     #[test]

@@ -4,6 +4,7 @@
 //! vacuous, left the tree alone, and the tree is still the one that it was taken on. What the
 //! state says in `verified` is only a copy of this answer for people.
 
+use crate::counted::noun;
 use crate::from_json::{FromJson, Mistake, from_json};
 use crate::state::{Criterion, LoopState};
 use jiff::Timestamp;
@@ -408,14 +409,20 @@ pub fn accept(criterion: &mut Criterion) -> Vec<String> {
         && receipt.tree_before == receipt.tree_after;
     if is_sound && has_fewer_tests(criterion, &receipt) {
         taken.push(match (receipt.tests_run, criterion.tests_expected) {
-            (Some(now), Some(before)) => format!("{now} tests for {id} instead of {before}"),
+            (Some(now), Some(before)) => {
+                format!("{now} {} for {id} instead of {before}", noun(now, "test", "tests"))
+            }
             _ => format!("no count of the tests of {id}"),
         });
         criterion.tests_expected = receipt.tests_run;
         criterion.tests_reported = receipt.tests_reported;
     }
     if let Some(before) = risen_skips(criterion) {
-        taken.push(format!("{} skipped tests for {id} instead of {before}", receipt.tests_skipped));
+        let now = receipt.tests_skipped;
+        taken.push(format!(
+            "{now} skipped {} for {id} instead of {before}",
+            noun(now, "test", "tests")
+        ));
         criterion.tests_skipped = Some(receipt.tests_skipped);
     }
     if receipt.tests_failed > 0 && !criterion.accepts(Accepted::Failures) {

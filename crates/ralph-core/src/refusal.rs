@@ -1,6 +1,7 @@
 //! Why completion is refused, in words for the model and for people: each criterion with what is
 //! wrong with it, and the end of what the first failing command printed.
 
+use crate::counted::noun;
 use crate::frozen;
 use crate::receipt::{self, Proof, Receipt, Standing};
 use crate::reply::bounded;
@@ -94,7 +95,7 @@ pub fn why(criterion: &Criterion, standing: Standing, changed: &[String]) -> Str
             "{}, and {} at the start; bring the others back, or have a person take it \
              with `ralph criteria accept`",
             match receipt.tests_run {
-                Some(ran) => format!("ran {ran} tests"),
+                Some(ran) => format!("ran {ran} {}", noun(ran, "test", "tests")),
                 None => "reported no tests".to_owned(),
             },
             criterion.tests_expected.map_or("some".to_owned(), |expected| expected.to_string())
@@ -183,7 +184,10 @@ pub fn changes(state: &LoopState) -> Vec<String> {
         if let (Some(before), Some(receipt)) = (receipt::risen_skips(criterion), &criterion.receipt)
         {
             let (id, now) = (&criterion.id, receipt.tests_skipped);
-            lines.push(format!("{id} skips {now} tests, and {before} at the start."));
+            lines.push(format!(
+                "{id} skips {now} {}, and {before} at the start.",
+                noun(now, "test", "tests")
+            ));
         }
     }
     lines

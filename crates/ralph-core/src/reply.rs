@@ -196,6 +196,16 @@ impl Reply {
         self
     }
 
+    /// Adds a message behind the one that the person is told already.
+    pub fn tell_also(self, message: &str) -> Reply {
+        let told = match (&self.message, message) {
+            (_, "") => return self,
+            (None, message) => message.to_owned(),
+            (Some(before), message) => format!("{before}\n{message}"),
+        };
+        self.tell(told)
+    }
+
     /// The one line for standard output; none for silence.
     pub fn render(&self) -> Option<String> {
         if let Action::PassedOn(rendered) = &self.action {
@@ -308,6 +318,12 @@ mod tests {
     #[test]
     fn silence_prints_nothing() {
         assert_eq!(Reply::silent().render(), None);
+    }
+
+    #[test]
+    fn a_second_message_to_the_person_stands_below_the_first() {
+        let reply = Reply::silent().tell_also("").tell_also("a").tell_also("b").render();
+        assert_eq!(reply.as_deref(), Some(r#"{"systemMessage":"a\nb"}"#));
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! What a typed `/ralph` means: a new loop, the planned one, the paused one, or a refusal.
 
 use crate::arguments::{Options, Request};
+use crate::counted::noun;
 use crate::say;
 use crate::settings::Settings;
 use crate::state::{Completion, Criterion, LoopState, Mode, Phase, StartedBy};
@@ -121,11 +122,17 @@ pub fn new_loop(task: &str, options: &Options, settings: &Settings, facts: Facts
 /// What the person is told when a loop starts: its bounds, and the commands before any runs.
 pub fn announcement(state: &LoopState) -> String {
     let mut text = format!(
-        "loop {} started: at most {} iterations, {} minutes{}. Esc pauses it, /ralph-cancel ends it.",
+        "loop {} started: at most {} {}, {} {}{}. Esc pauses it, /ralph-cancel ends it.",
         state.loop_id,
         state.max_iterations,
+        noun(state.max_iterations, "iteration", "iterations"),
         state.limits.max_minutes,
-        state.limits.max_tokens.map(|most| format!(", {most} tokens")).unwrap_or_default()
+        noun(state.limits.max_minutes, "minute", "minutes"),
+        state
+            .limits
+            .max_tokens
+            .map(|most| format!(", {most} {}", noun(most, "token", "tokens")))
+            .unwrap_or_default()
     );
     if state.acceptance_criteria.is_empty() {
         text.push_str(

@@ -244,6 +244,9 @@ impl Default for LoopState {
     }
 }
 
+/// Why a planning rests whose session is over before the person has decided.
+pub const AWAITS_DECISION: &str = "the plan waits for your decision: `ralph ralplan approve`, `adjust` or `discard` in a terminal";
+
 impl LoopState {
     /// True while the loop decides when the model may stop.
     pub fn is_running(&self) -> bool {
@@ -253,6 +256,14 @@ impl LoopState {
     /// True while the loop is running or paused: it belongs to its session.
     pub fn is_live(&self) -> bool {
         self.is_running() || self.phase == Phase::Paused
+    }
+
+    /// True while a person is to decide about a plan and nothing else is in the way, whether or not the session
+    /// that asked is still open.
+    pub fn awaits_decision(&self) -> bool {
+        let cause = self.pause.as_ref().map(|pause| &pause.cause);
+        self.is_live()
+            && self.ralplan.as_ref().is_some_and(|plan| plan.phase.awaits_decision(cause))
     }
 
     /// How many times the loop went on, of how many, for people: `3/25`.
@@ -269,6 +280,10 @@ impl LoopState {
     /// Rests the loop where it stands. One that rests already keeps its first cause, unless that
     /// would let it go on by itself and this one does not: a person's wish outlasts a crash.
     pub fn pause(&mut self, cause: PauseCause, detail: impl Into<String>, now: Timestamp) {
+        // Nothing crashed where a planning had nothing left to do but to wait.
+        if cause == PauseCause::Crashed && self.is_running() && self.awaits_decision() {
+            return self.pause(PauseCause::BlockedOnHuman, AWAITS_DECISION, now);
+        }
         if self.is_running() {
             self.resume_phase = Some(self.phase.clone());
             self.phase = Phase::Paused;
@@ -716,6 +731,32 @@ mod tests {
         let pause = state.pause.as_ref().unwrap();
         assert_eq!((&pause.cause, pause.detail.as_str()), (&PauseCause::Person, "typed"));
         assert_eq!(state.resume_phase, Some(Phase::Implementation));
+    }
+
+    #[test]
+    fn a_planning_that_waits_for_a_person_does_not_crash() {
+        let plan = |phase| LoopState {
+            phase: Phase::Implementation,
+            ralplan: Some(Ralplan { phase, ..Ralplan::default() }),
+            ..LoopState::default()
+        };
+        let mut waits = plan(PlanPhase::AwaitingUserApproval);
+        waits.pause(PauseCause::Crashed, "the session ended", Timestamp::UNIX_EPOCH);
+        let pause = waits.pause.as_ref().unwrap();
+        assert_eq!(
+            (&pause.cause, pause.detail.as_str()),
+            (&PauseCause::BlockedOnHuman, AWAITS_DECISION)
+        );
+        assert!(waits.awaits_decision());
+        // Older versions wrote so.
+        waits.pause.as_mut().unwrap().cause = PauseCause::Crashed;
+        assert!(waits.awaits_decision());
+        waits.pause.as_mut().unwrap().cause = PauseCause::Interrupted;
+        assert!(!waits.awaits_decision());
+        let mut plans = plan(PlanPhase::PlannerPlanning);
+        plans.pause(PauseCause::Crashed, "", Timestamp::UNIX_EPOCH);
+        assert_eq!(plans.pause.as_ref().unwrap().cause, PauseCause::Crashed);
+        assert!(!plans.awaits_decision());
     }
 
     #[test]

@@ -3,7 +3,7 @@
 //! From the state alone, so a criterion counts as it was when it was last run.
 
 use crate::plain;
-use crate::state::{Brief, EndingKind, Mode, PauseCause, Phase, PlanPhase};
+use crate::state::{Brief, EndingKind, Mode, PauseCause, Phase};
 use jiff::Timestamp;
 
 /// More of a task's name, or of what a person has to do, does not help to recognise it.
@@ -78,7 +78,6 @@ fn head(state: &Brief) -> Part {
             (format!(" {}", mode(state)), format!("{}/{}", state.iteration, state.max_iterations))
         }
     };
-    let awaits = state.ralplan.as_ref().map(|plan| &plan.phase);
     let (text, tone) = match (&state.phase, state.ended()) {
         (_, Some(kind)) => {
             let tone = match kind {
@@ -88,14 +87,12 @@ fn head(state: &Brief) -> Part {
             };
             (format!("Ralph ended {kind} at {position}"), tone)
         }
+        _ if state.awaits_decision() => ("Ralph planning: you decide".to_owned(), Tone::Waits),
         (Phase::Paused, None) => {
             let cause = state.pause.as_ref().map(|pause| &pause.cause);
             let cause = cause.filter(|cause| **cause != PauseCause::Person);
             let cause = cause.map(|cause| format!(" ({cause})")).unwrap_or_default();
             (format!("Ralph{what} paused{cause} at {position}"), Tone::Waits)
-        }
-        _ if awaits == Some(&PlanPhase::AwaitingUserApproval) => {
-            ("Ralph planning: you decide".to_owned(), Tone::Waits)
         }
         (Phase::Implementation, None) => (format!("Ralph{what} {position}"), Tone::Good),
         (phase, None) => (format!("Ralph{what} {phase} {position}"), Tone::Good),
@@ -216,6 +213,11 @@ mod tests {
         };
         check(plan("critic_review"), "Ralph planning critic_review 2/5");
         check(plan("awaiting_user_approval"), "Ralph planning: you decide");
+        for cause in ["blocked_on_human", "crashed"] {
+            let mut waits = plan("awaiting_user_approval");
+            (waits["phase"], waits["pause"]) = (json!("paused"), json!({"cause": cause}));
+            check(waits, "Ralph planning: you decide");
+        }
         check(json!({"mode": "session", "phase": "implementation"}), "Ralph session 0/25");
         let named = json!({"mode": "session", "phase": "paused", "session": {"id": "a1"}});
         check(named, "Ralph session a1 paused at 0/25");

@@ -9,6 +9,7 @@ mod record;
 pub use record::{Outcome, Record};
 
 use crate::contract;
+use crate::counted::noun;
 use crate::frozen;
 use crate::graph;
 use crate::progress::{self, Shown};
@@ -376,7 +377,11 @@ pub(crate) fn all_hold(state: &mut LoopState, proof: &Proof) -> bool {
 /// Step 7: a bound that is reached.
 pub(crate) fn used_up(state: &LoopState, now: Timestamp) -> Option<(EndingKind, String)> {
     if state.iteration >= state.max_iterations {
-        let detail = format!("went on {} times, as often as it may", state.iteration);
+        let detail = format!(
+            "went on {} {}, as often as it may",
+            state.iteration,
+            noun(state.iteration, "time", "times")
+        );
         return Some((EndingKind::MaxIterations, detail));
     }
     let detail = time_used_up(state, now).or_else(|| tokens_used_up(state))?;
@@ -405,12 +410,14 @@ fn time_used_up(state: &LoopState, now: Timestamp) -> Option<String> {
     // A clock that was set back gives a negative time: nothing is used up then.
     let minutes = u64::try_from(now.duration_since(began).as_mins()).unwrap_or(0);
     let most = state.limits.max_minutes;
-    (minutes >= most).then(|| format!("ran for {minutes} of at most {most} minutes"))
+    (minutes >= most)
+        .then(|| format!("ran for {minutes} of at most {most} {}", noun(most, "minute", "minutes")))
 }
 
 fn tokens_used_up(state: &LoopState) -> Option<String> {
     let (used, most) = (state.usage.total(), state.limits.max_tokens?);
-    (used >= most).then(|| format!("used {used} of at most {most} tokens"))
+    (used >= most)
+        .then(|| format!("used {used} of at most {most} {}", noun(most, "token", "tokens")))
 }
 
 pub(crate) fn end(

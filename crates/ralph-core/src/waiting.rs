@@ -3,6 +3,7 @@
 //! A worker that hangs gives no event, and the client waits for it without an end. Nothing is
 //! counted and nothing is ended here: the model is told, and decides.
 
+use crate::counted::noun;
 use crate::event::BackgroundTask;
 use crate::plain;
 use crate::state::LoopState;
@@ -60,9 +61,10 @@ pub fn report(workers: &[BackgroundTask], minutes: u64) -> String {
         let _ = write!(names, " and {more} more");
     }
     format!(
-        "Ralph: no news for {minutes} minutes from background workers that still run: {names}. \
+        "Ralph: no news for {minutes} {} from background workers that still run: {names}. \
          Look whether they get on; end the ones that hang (TaskStop) and go on without them, or \
-         end your turn to wait again. Nothing was counted."
+         end your turn to wait again. Nothing was counted.",
+        noun(minutes, "minute", "minutes")
     )
 }
 

@@ -24,10 +24,13 @@ pub(crate) use tool::is_granted;
 
 use crate::door::Call;
 use anyhow::Result;
-use ralph_core::ralplan::{self, Role};
+use ralph_core::plan;
+use ralph_core::ralplan::{self, PlanSeen, Role};
+use ralph_core::reply::Reply;
 use ralph_core::state::{LoopState, Ralplan};
 use ralph_io::store::LoopFile;
 use ralph_io::{client, planning};
+use std::path::Path;
 
 /// True for a call whose result the planning has something to say about.
 pub(crate) fn wants_to_hear(call: &Call) -> bool {
@@ -64,6 +67,16 @@ fn driven_as(named: &str) -> Option<String> {
     (named.is_empty() || Role::of(named) == Role::of(&kind)).then_some(kind)
 }
 
+/// The plan at a path, with all that keeps it from its critic; none if there is no such plan.
+fn look(root: &Path, path: &str) -> Option<PlanSeen> {
+    let mut seen = planning::look(root, path)?;
+    let text = planning::plan_text(root, path).unwrap_or_default();
+    if let Ok(plan) = plan::parse(&text) {
+        seen.gates.extend(crate::begin::cannot_start(&plan.criteria, root));
+    }
+    Some(seen)
+}
+
 /// What a change has done.
 struct Changed<T> {
     outcome: T,
@@ -86,12 +99,27 @@ fn change<T>(
         let lines = take_log(state);
         if let Some(plan) = &mut state.ralplan {
             plan.log = ralplan::log_of(before, &lines);
+            // What a driver's rounds bring is told in its terminal.
+            if state.round.is_none() {
+                ralplan::keep_to_tell(plan, &lines);
+            }
         }
         Some(Changed { outcome, state: state.clone(), lines })
     })?;
     let Some(changed) = changed.flatten() else { return Ok(None) };
     planning::show_change(&changed.state)?;
     Ok(Some(changed))
+}
+
+/// Shows the person the lines of the log that they have not seen, with whatever else an answer tells.
+pub(crate) fn tell_log(file: &LoopFile, state: &LoopState, reply: Reply) -> Result<Reply> {
+    let has_any = state.ralplan.as_ref().is_some_and(|plan| !plan.untold.is_empty());
+    if !has_any {
+        return Ok(reply);
+    }
+    // Under the lock, since several agents may end at once.
+    let lines = file.update(ralplan::to_tell)?;
+    Ok(reply.tell_also(&lines.unwrap_or_default()))
 }
 
 fn take_log(state: &mut LoopState) -> Vec<String> {

@@ -128,7 +128,8 @@ fn after_resume(call: &Call) -> Result<Reply> {
             // What the client had started is gone with it.
             session.calls.clear();
         }
-        let by_itself = state.pause.as_ref().is_some_and(|pause| pause.cause.resumes_by_itself());
+        let by_itself = state.pause.as_ref().is_some_and(|pause| pause.cause.resumes_by_itself())
+            || state.awaits_decision();
         if by_itself {
             state.resume();
         }

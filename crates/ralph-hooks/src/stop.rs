@@ -14,10 +14,10 @@ use ralph_core::event::Event;
 use ralph_core::receipt::Proof;
 use ralph_core::reply::{GoOnForm, Reply};
 use ralph_core::session::conversation::Routed;
-use ralph_core::state::{Client, LoopState, Mode, PauseCause, Phase};
+use ralph_core::state::{AWAITS_DECISION, Client, LoopState, Mode, PauseCause, Phase};
 use ralph_core::stop::{self, Decision, Seen, Verdict};
 use ralph_core::token::{self, Request};
-use ralph_core::{ending_marks, progress, say, scheduled};
+use ralph_core::{ending_marks, progress, ralplan, say, scheduled};
 use ralph_io::lifecycle::{self, Entry};
 use ralph_io::mailbox::Mailbox;
 use ralph_io::store::LoopFile;
@@ -99,6 +99,7 @@ pub(crate) fn at_stop(call: &Call, bound: Bound, routed: Option<Routed>) -> Resu
             decision,
             gone,
             untold: tell_of_pause(state),
+            log: ralplan::to_tell(state),
             position: state.position(),
             is_session: state.mode == Mode::Session,
             mailbox,
@@ -111,10 +112,11 @@ pub(crate) fn at_stop(call: &Call, bound: Bound, routed: Option<Routed>) -> Resu
     // The model hears of it where it goes on; otherwise the person does.
     let untold = decided.decision.verdict != Verdict::GoOn && !decided.gone.is_empty();
     let of_workers = untold.then(|| decided.gone.join("\n"));
-    Ok(match decided.untold.or(warning).or(of_workers) {
+    let reply = match decided.untold.or(warning).or(of_workers) {
         Some(message) => reply.tell(say::line(&message)),
         None => reply,
-    })
+    };
+    Ok(reply.tell_also(&decided.log))
 }
 
 /// What was decided at a stop, and what of the state is needed to carry it out. The state itself
@@ -128,6 +130,8 @@ struct Decided {
     is_session: bool,
     mailbox: Mailbox,
     untold: Option<String>,
+    /// What the log of a planning says that the person was not shown yet.
+    log: String,
     ended: Option<Box<LoopState>>,
 }
 
@@ -321,7 +325,7 @@ fn rest(call: &Call, bound: &Bound, cause: PauseCause, detail: &str) -> Result<R
         Event::SessionEnd => AT_THE_END,
         _ => lock::DEADLINE,
     };
-    let position = bound.file.update_within(patience, |state| {
+    let rested = bound.file.update_within(patience, |state| {
         state.pause(cause.clone(), detail, now);
         if let (PauseCause::Cleared, Some(pause)) = (&cause, &mut state.pause) {
             // Whatever it rested for before, the conversation is gone now; the session that
@@ -332,17 +336,14 @@ fn rest(call: &Call, bound: &Bound, cause: PauseCause, detail: &str) -> Result<R
         } else if call.input.hook_event_name == Event::SessionEnd {
             state.client = Some(Client::gone());
         }
-        state.position()
+        let why = match state.awaits_decision() {
+            true => AWAITS_DECISION.to_owned(),
+            false => format!("{cause}: {detail}"),
+        };
+        (state.position(), why)
     })?;
-    if let Some(position) = position {
-        bound::note(
-            &bound.file,
-            call,
-            &position,
-            "paused",
-            &format!("{cause}: {detail}"),
-            Value::Null,
-        );
+    if let Some((position, why)) = rested {
+        bound::note(&bound.file, call, &position, "paused", &why, Value::Null);
     }
     Ok(Reply::silent())
 }

@@ -98,12 +98,20 @@ fn plan_command(call: &Call) -> Result<Reply> {
             journal(call, "started", TYPED)?;
             let announced = rules::announcement(&state);
             let announced = [vec![announced], told].concat().join("\n  ");
-            contract(call, &rules::started_line(&state), &state).tell(say::line(&announced))
+            let log = state.ralplan.as_ref().map(|plan| plan.log.join("\n")).unwrap_or_default();
+            contract(call, &rules::started_line(&state), &state)
+                .tell(say::line(&announced))
+                .tell_also(&log)
         }
         ralplan::Begun::Continues(state) => {
             journal(call, "continued", TYPED)?;
             let line = rules::continues_line(&state);
-            contract(call, &line, &state).tell(say::line(line.trim_start_matches("Ralph ")))
+            let reply =
+                contract(call, &line, &state).tell(say::line(line.trim_start_matches("Ralph ")));
+            match lifecycle::by_id(&call.home, &state.loop_id) {
+                Some(file) => ralplan::tell_log(&file, &state, reply)?,
+                None => reply,
+            }
         }
     })
 }

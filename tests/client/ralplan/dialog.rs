@@ -18,6 +18,8 @@ use crate::support::{PATIENCE, Terminal, wait_until};
 
 pub(crate) const TESTS: &[Test] = tests![
     proceed_ends_it_and_a_typed_ralph_carries_the_plan_out,
+    proceed_and_start_carries_the_plan_out_at_once,
+    each_step_is_shown_to_the_person_once,
     a_dismissed_question_is_silence_and_other_words_adjust_and_discard_ends,
     in_plan_mode_the_critic_is_not_left_out_and_no_dialog_of_the_clients_is_consent,
     five_rejections_are_shown_to_the_person_with_a_warning,
@@ -60,7 +62,7 @@ fn choose(terminal: &Terminal, option: &str) {
 /// Answers in words of one's own.
 #[track_caller]
 fn answer(terminal: &Terminal, words: &str) {
-    go_to(terminal, "4. Type something.");
+    go_to(terminal, "5. Type something.");
     let typed = wait_until(PATIENCE, || {
         terminal.type_text(words);
         wait_until(MOMENT, || terminal.screen().contains(words))
@@ -117,6 +119,53 @@ fn proceed_ends_it_and_a_typed_ralph_carries_the_plan_out() {
     assert_eq!(stand_in.unscripted(), 0);
 }
 
+fn proceed_and_start_carries_the_plan_out_at_once() {
+    let world = installed();
+    let conversation = Script::new().answer_with(|request| match request.news() {
+        news if news.contains("Goal: Add a login") => Turn::bash("echo Login >> README.md"),
+        news if news.contains("completed with no output") => {
+            Turn::text(&format!("The line is there.\n\n{TOKEN}"))
+        }
+        _ => obey(request).unwrap_or_else(|| Turn::text("I wait.")),
+    });
+    let stand_in = StandIn::start(Cast::default().join(conversation, &world)).unwrap();
+    let terminal = world.terminal_in(&stand_in, "acceptEdits", "accept edits on");
+    terminal.submit(START);
+    choose(&terminal, "2. Proceed and start");
+    // The person sees what is run, and has typed nothing more.
+    terminal.wait_for("AC-1: grep -q Login README.md").wait_for("ended complete at");
+    let both = || endings(&world) == ["approved", "complete"];
+    assert!(wait_until(PATIENCE, both), "{:?}", endings(&world));
+    assert_eq!(stand_in.unscripted(), 0);
+}
+
+/// As a person sees it: in the conversation, and each line once.
+fn each_step_is_shown_to_the_person_once() {
+    let world = installed();
+    let stand_in = StandIn::start(Cast::default().join(obedient(), &world)).unwrap();
+    let terminal = world.terminal(&stand_in, &[]);
+    terminal.submit(START);
+    choose(&terminal, "4. Discard");
+    terminal.wait_for("the person discarded the plan");
+    assert!(wait_until(PATIENCE, || endings(&world) == ["discarded"]), "{:?}", endings(&world));
+    let screen = terminal.history();
+    for line in [
+        "[RALPLAN Iteration 0/5] Initializing...",
+        "[RALPLAN] Starting - Critic review will be required",
+        "[RALPLAN] Critic review required before approval",
+        "[RALPLAN] Plan ready, invoking Critic for review",
+        "[RALPLAN] Invoking Critic for plan review",
+        "[RALPLAN] Critic verdict: OKAY",
+        "[RALPLAN] Plan approved by Critic. Awaiting user approval before implementation.",
+        "[RALPLAN] Cancelled: the person discarded the plan",
+    ] {
+        assert_eq!(screen.matches(line).count(), 1, "{line}:\n{screen}");
+    }
+    // The model is told none of it.
+    let told = stand_in.requests().iter().any(|request| request.all_text().contains("[RALPLAN"));
+    assert!(!told);
+}
+
 fn a_dismissed_question_is_silence_and_other_words_adjust_and_discard_ends() {
     let world = installed();
     let readme = world.project().join("README.md");
@@ -147,9 +196,9 @@ fn a_dismissed_question_is_silence_and_other_words_adjust_and_discard_ends() {
     assert!(plan(&world)["decision"].is_null(), "{:#}", plan(&world));
     terminal.submit("/ralplan");
     answer(&terminal, "use less code");
-    choose(&terminal, "2. Adjust");
+    choose(&terminal, "3. Adjust");
     wait_for_phase(&world, "planner_planning");
-    choose(&terminal, "3. Discard");
+    choose(&terminal, "4. Discard");
     terminal.wait_for("the person discarded the plan");
     assert!(wait_until(PATIENCE, || endings(&world) == ["discarded"]), "{:?}", endings(&world));
     let prompts = planners(&stand_in);
@@ -210,7 +259,7 @@ fn five_rejections_are_shown_to_the_person_with_a_warning() {
     let prompts = planners(&stand_in);
     assert_eq!(prompts.len(), 5);
     assert!(prompts[4].contains("T-1 names no line: name it"), "{}", prompts[4]);
-    choose(&terminal, "3. Discard");
+    choose(&terminal, "4. Discard");
     assert!(wait_until(PATIENCE, || endings(&world) == ["discarded"]), "{:?}", endings(&world));
 }
 

@@ -9,6 +9,7 @@ mod doing;
 mod status;
 
 use super::{Fact, Project, show};
+use crate::counted::noun;
 use status::Status;
 
 /// The client cuts its status there.
@@ -36,7 +37,11 @@ pub(super) fn fact(project: &dyn Project) -> Option<Fact> {
     lines.extend(stashes(project));
     lines.extend(incomplete(project));
     if let Some(status) = status.filter(|status| status.short_length() > CLIENTS_STATUS) {
-        lines.push(format!("{} uncommitted changes, by folder:", status.changes.len()));
+        lines.push(format!(
+            "{} uncommitted {}, by folder:",
+            status.changes.len(),
+            noun(status.changes.len(), "change", "changes")
+        ));
         lines.extend(status.by_folder());
     }
     let mut lines = lines.into_iter();

@@ -117,9 +117,10 @@ impl fmt::Display for Advice {
             ),
             Advice::ManyForFew { tasks, files } => {
                 let files = counted(*files, "file", "files");
+                let tasks = counted(*tasks, "task", "tasks");
                 write!(
                     to,
-                    "{tasks} tasks for {files} are more than the work deserves; put together what \
+                    "{tasks} for {files} are more than the work deserves; put together what \
                      is done in one go"
                 )
             }

@@ -96,8 +96,9 @@ impl PlanGate<'_> {
         let (path, hash) = (self.plan_path, self.plan_hash.get(..12).unwrap_or(self.plan_hash));
         match (self.awaiting_person, self.planner_writes) {
             (true, _) => format!(
-                "The plan `{path}` ({hash}) waits for the person: ask with AskUserQuestion, one \
-                 question that names both, with the options Proceed, Adjust and Discard. Reading is \
+                "The plan `{path}` ({hash}) waits for the person: ask with AskUserQuestion, the one \
+                 question that `ralph ralplan next` prints: it names both, with the options Proceed, \
+                 Proceed and start, Adjust and Discard. Reading is \
                  allowed meanwhile (Read, Grep, Glob, `git log`). Silence is no consent: wait."
             ),
             (false, true) => "The plan is not judged yet: go on with `ralplan-planner`, then \

@@ -4,6 +4,7 @@
 //! the state, and a call is granted under its lock: of five calls in one message the fifth finds four.
 
 use super::{OWNER, is_worker, reopen, taken, task_of, unmerged_dep};
+use crate::counted::noun;
 use crate::graph::{self, Lease, Which};
 use crate::reply::bounded;
 use crate::state::{Client, LoopState, Worker, WorkerStanding};
@@ -107,9 +108,10 @@ fn too_many(state: &LoopState, asked: &Asked<'_>) -> Option<String> {
     }
     let names: Vec<&str> = at_work.iter().map(|worker| worker.about.as_str()).collect();
     Some(format!(
-        "{} of at most {most} workers are at work ({}). End your turn and wait: you are woken when one \
+        "{} of at most {most} {} at work ({}). End your turn and wait: you are woken when one \
          ends, and waiting costs nothing. Then start the next.",
         at_work.len(),
+        noun(most, "worker is", "workers are"),
         bounded(&names.join(", "), 400)
     ))
 }

@@ -4,6 +4,7 @@
 //! started is started, then what is done is merged, then there is nothing to do but wait.
 
 use super::{WORKER, prompt, startable, taken};
+use crate::counted::noun;
 use crate::graph::{self, Graph, Summary};
 use crate::reply::bounded;
 use crate::state::{LoopState, Task, Via, Worker};
@@ -126,8 +127,10 @@ fn held_up(state: &LoopState, summary: &Summary, now: Timestamp) -> Vec<String> 
         .collect();
     if why.is_empty() {
         why.push(format!(
-            "{} of {} tasks wait for tasks that do not exist or for each other: `ralph task lint`",
-            summary.waiting, summary.total
+            "{} of {} {} for tasks that do not exist or for each other: `ralph task lint`",
+            summary.waiting,
+            summary.total,
+            noun(summary.total, "task waits", "tasks wait")
         ));
     }
     why

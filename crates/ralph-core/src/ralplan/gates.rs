@@ -4,6 +4,8 @@
 //! see is looked at first, and all of it is named at once, with its line.
 
 mod cited;
+mod draft;
+mod sections;
 mod vague;
 
 use crate::plan::{self, Block};
@@ -61,6 +63,7 @@ pub fn check(text: &str, exists: impl Fn(&str) -> bool) -> Vec<Failed> {
     failed.extend(
         vague::lines(text).into_iter().map(|(line, word)| Failed::at(line, unclear(&word))),
     );
+    failed.extend(sections::missing(text));
     failed.sort_by_key(|one| one.line);
     failed.extend(machine_readable(text, &cited, &exists));
     let more = failed.len().saturating_sub(NAMED);
@@ -97,9 +100,11 @@ fn unclear(word: &str) -> String {
 /// What is wrong with the part that becomes criteria and tasks.
 fn machine_readable(text: &str, cited: &[Cited], exists: impl Fn(&str) -> bool) -> Vec<Failed> {
     let Some(Block { line, .. }) = plan::block(text) else {
-        return vec![Failed::whole(format!(
-            "The plan has no machine-readable part with criteria and tasks; {HOW}."
-        ))];
+        let what = "The plan has no machine-readable part with criteria and tasks";
+        return vec![Failed::whole(match draft::read(text, exists) {
+            Some(draft) => format!("{what}. {}", draft.ask()),
+            None => format!("{what}; {HOW}."),
+        })];
     };
     let read = match plan::parse(text) {
         Ok(read) => read,

@@ -96,11 +96,11 @@ fn gap_finder(plan: &Ralplan) -> String {
 
 fn planner(plan: &Ralplan) -> String {
     let place = match plan.plan_path.as_str() {
-        "" => "a new file `.omc/plans/NAME.md`".to_owned(),
-        path => format!("`{path}`, which you read first"),
+        "" => "Write it to a new file `.omc/plans/NAME.md`.".to_owned(),
+        path => format!("Revise `{path}`, which you read first."),
     };
     let mut told = vec![format!(
-        "Plan directly: no interview, and no confirmation, since a critic reviews the plan.\n{}\nWrite it to {place}.",
+        "Plan directly: no interview, and no confirmation, since a critic reviews the plan.\n{}\n{place}",
         task(plan)
     )];
     let mut parts: Vec<(&str, String)> = vec![

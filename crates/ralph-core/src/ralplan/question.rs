@@ -14,11 +14,15 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 /// The labels of the options, and what each is.
-pub const OPTIONS: [(&str, DecisionKind, &str); 3] = [
+pub const OPTIONS: [(&str, DecisionKind, &str); 4] = [
     ("Proceed", DecisionKind::Proceed, "The plan is accepted as it is; `/ralph` carries it out"),
+    (START, DecisionKind::Proceed, "The plan is accepted, and carried out in this session at once"),
     ("Adjust", DecisionKind::Adjust, "Back to the planner; say under Other what should change"),
     ("Discard", DecisionKind::Discard, "End the planning and leave the plan"),
 ];
+
+/// The option that starts the loop at once. A question may leave it out: then nothing starts by its answer.
+pub const START: &str = "Proceed and start";
 
 /// Why a question is not the one that is allowed.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -41,6 +45,9 @@ pub enum NotOurs {
     Hash(String),
     /// The text holds letters that a person does not see.
     Hidden,
+    /// The text leaves out that the critic has not approved, or a part of what was left open. Holds the whole
+    /// text.
+    LeftOpen(String),
 }
 
 impl fmt::Display for NotOurs {
@@ -63,7 +70,7 @@ impl fmt::Display for NotOurs {
             }
             NotOurs::Options(labels) => write!(
                 to,
-                "the options are {}; they must be Proceed, Adjust and Discard",
+                "the options are {}; they must be Proceed, Proceed and start, Adjust and Discard",
                 if labels.is_empty() { "missing".to_owned() } else { labels.join(", ") }
             ),
             NotOurs::Path(path) => {
@@ -74,6 +81,11 @@ impl fmt::Display for NotOurs {
             }
             NotOurs::Hidden => to
                 .write_str("the question holds letters that a person does not see; leave them out"),
+            NotOurs::LeftOpen(text) => write!(
+                to,
+                "the question leaves out the WARNING or a part of what the critic left open; ask it word for \
+                 word:\n{text}"
+            ),
         }
     }
 }
@@ -85,6 +97,8 @@ pub struct Said {
     pub kind: DecisionKind,
     /// In the person's own words; empty where there are none.
     pub text: String,
+    /// True where the loop is to start at once.
+    pub start: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -128,11 +142,34 @@ pub fn text(plan: &Ralplan) -> String {
     }
 }
 
-/// What a critic left open. Letters that a person does not see are shown: with one of them in it the
-/// question would be refused, and nobody could be asked.
+/// UTF-16 units for all that was left open, so that the whole question fits into a reason.
+const ROOM: usize = 780;
+
+/// Concerns that a question lists; a person reads the others with `ralph ralplan status`.
+const LISTED: usize = 15;
+
+/// The list of what a critic left open.
 fn left_open(plan: &Ralplan) -> String {
-    let all: Vec<String> = plan.concerns.iter().map(|one| format!("- {one}")).collect();
-    bounded(&plain::visible(&all.join(" ")), 600)
+    let mut list = listed(plan).join(" ");
+    let others = plan.concerns.len().saturating_sub(LISTED);
+    if others > 0 {
+        list.push_str(&format!(" And {others} more: `ralph ralplan status`."));
+    }
+    list
+}
+
+/// What a critic left open, each cut to its share of the room. Letters that a person does not see are shown: with
+/// one of them in it the question would be refused, and nobody could be asked.
+fn listed(plan: &Ralplan) -> Vec<String> {
+    let room = ROOM / plan.concerns.len().clamp(1, LISTED);
+    let in_one_line = |one: &String| words(&plain::visible(one));
+    let concerns = plan.concerns.iter().take(LISTED).map(in_one_line).enumerate();
+    concerns.map(|(at, one)| bounded(&format!("{}. {one}", at + 1), room)).collect()
+}
+
+/// The words of a text, with one space between them.
+fn words(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 /// Whether this input of the client's question tool is the one question that is allowed.
@@ -168,10 +205,11 @@ pub fn answer(plan: &Ralplan, response: &Value) -> Option<Said> {
     if said.trim().is_empty() {
         return None;
     }
-    let kind = OPTIONS.into_iter().find(|(label, _, _)| *label == said.trim());
-    Some(match kind {
-        Some((_, kind, _)) => Said { kind, text: note },
-        None => Said { kind: DecisionKind::Adjust, text: said.trim().to_owned() },
+    let is_offered = |label: &str| asked.options.iter().any(|option| option.label == label);
+    let chosen = OPTIONS.into_iter().find(|(label, _, _)| *label == said.trim());
+    Some(match chosen.filter(|(label, _, _)| is_offered(label)) {
+        Some((label, kind, _)) => Said { kind, text: note, start: label == START },
+        None => Said { kind: DecisionKind::Adjust, text: said.trim().to_owned(), start: false },
     })
 }
 
@@ -189,9 +227,7 @@ fn asked(plan: &Ralplan, value: &Value) -> Result<Asked, NotOurs> {
         return Err(NotOurs::Several);
     }
     let labels: Vec<&str> = asked.options.iter().map(|option| option.label.as_str()).collect();
-    let are_ours =
-        labels.len() == OPTIONS.len() && OPTIONS.iter().all(|(label, _, _)| labels.contains(label));
-    if !are_ours {
+    if !are_ours(&labels) {
         return Err(NotOurs::Options(labels.into_iter().map(str::to_owned).collect()));
     }
     if asked.question.chars().any(|letter| plain::acts(letter) && !matches!(letter, '\n' | '\t')) {
@@ -204,7 +240,25 @@ fn asked(plan: &Ralplan, value: &Value) -> Result<Asked, NotOurs> {
     if hash.is_empty() || !asked.question.contains(hash) {
         return Err(NotOurs::Hash(hash.to_owned()));
     }
+    if plan.forced && !warns(plan, &asked.question) {
+        return Err(NotOurs::LeftOpen(text(plan)));
+    }
     Ok(asked)
+}
+
+/// True for all the options, each once; only [`START`] may be missing.
+fn are_ours(labels: &[&str]) -> bool {
+    let all = || OPTIONS.iter().map(|(label, _, _)| *label);
+    let has_each = all().all(|label| label == START || labels.contains(&label));
+    let is_known = labels.iter().all(|label| all().any(|ours| ours == *label));
+    let is_once = labels.len() == OPTIONS.len() - usize::from(!labels.contains(&START));
+    has_each && is_known && is_once
+}
+
+/// True for a text that warns and holds the whole list of what was left open, in whatever lines.
+fn warns(plan: &Ralplan, question: &str) -> bool {
+    let question = words(question);
+    question.contains("WARNING") && listed(plan).iter().all(|one| question.contains(&words(one)))
 }
 
 #[cfg(test)]
@@ -213,7 +267,8 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    const LABELS: [&str; 3] = ["Discard", "Proceed", "Adjust"];
+    const LABELS: [&str; 4] = ["Discard", "Proceed", "Adjust", START];
+    const WITHOUT_START: [&str; 3] = ["Discard", "Proceed", "Adjust"];
 
     fn question(text: &str, labels: &[&str]) -> Value {
         let options: Vec<Value> =
@@ -240,6 +295,7 @@ mod tests {
         check(&input, "ours");
         let own_words = format!("Begin with .omc/plans/a.md at {}?", short(H1));
         check(&json!({"questions": [question(&own_words, &LABELS)]}), "ours");
+        check(&json!({"questions": [question(&own_words, &WITHOUT_START)]}), "ours");
     }
 
     #[test]
@@ -256,9 +312,16 @@ mod tests {
             &["Proceed", "Proceed", "Discard"],
             &["proceed", "Adjust", "Discard"],
             &["Proceed", "Adjust", "Discard", "Later"],
+            &[START, "Adjust", "Discard"],
+            &[START, START, "Proceed", "Adjust"],
+            &["Proceed", "Adjust", "Discard", START, START],
+            &["Proceed", "Adjust", "Discard", START, "Later"],
             &[],
         ] {
-            check(&json!({"questions": [question(&text, labels)]}), "must be Proceed, Adjust and");
+            check(
+                &json!({"questions": [question(&text, labels)]}),
+                "must be Proceed, Proceed and start,",
+            );
         }
         let mut several = ours();
         several["questions"][0]["multiSelect"] = json!(true);
@@ -296,8 +359,22 @@ mod tests {
 
     #[track_caller]
     fn check_answer(response: &Value, expected: Option<(DecisionKind, &str)>) {
-        let expected = expected.map(|(kind, text)| Said { kind, text: text.to_owned() });
+        let expected =
+            expected.map(|(kind, text)| Said { kind, text: text.to_owned(), start: false });
         assert_eq!(answer(&awaiting(), response), expected, "{response}");
+    }
+
+    #[test]
+    fn only_its_own_option_starts_the_loop_at_once() {
+        let chosen = response(&json!(START));
+        let said = Said { kind: DecisionKind::Proceed, text: String::new(), start: true };
+        assert_eq!(answer(&awaiting(), &chosen), Some(said));
+        let mut not_offered = chosen;
+        not_offered["questions"][0]["options"] = question("", &WITHOUT_START)["options"].clone();
+        check_answer(&not_offered, Some((DecisionKind::Adjust, START)));
+        for free in ["proceed and start", "Proceed and start it", "start"] {
+            check_answer(&response(&json!(free)), Some((DecisionKind::Adjust, free)));
+        }
     }
 
     #[test]
@@ -350,7 +427,7 @@ mod tests {
         (0..5).for_each(|_| reject_once(&mut plan, "c"));
         let text = text(&plan);
         assert!(text.starts_with("WARNING: the critic has not approved"), "{text}");
-        assert!(text.contains("5/5 iterations. Left open: - T-2 has no test"), "{text}");
+        assert!(text.contains("5/5 iterations. Left open: 1. T-2 has no test Shall"), "{text}");
         assert_eq!(is_ours(&plan, &json!({"questions": [question(&text, &LABELS)]})), Ok(()));
     }
 
@@ -360,7 +437,47 @@ mod tests {
         (0..5).for_each(|_| reject_once(&mut plan, "c"));
         plan.concerns = vec!["T-2\u{202e} has\u{7} no test\u{200b}".into()];
         let text = text(&plan);
-        assert!(text.contains(r"- T-2\u{202e} has\u{7} no test\u{200b} Shall"), "{text}");
+        assert!(text.contains(r"1. T-2\u{202e} has\u{7} no test\u{200b} Shall"), "{text}");
         assert_eq!(is_ours(&plan, &json!({"questions": [question(&text, &LABELS)]})), Ok(()));
+    }
+
+    #[test]
+    fn a_question_that_leaves_a_concern_out_is_refused_with_the_whole_text() {
+        let mut plan = planning();
+        (0..5).for_each(|_| reject_once(&mut plan, "c"));
+        plan.concerns = vec!["T-2 has no test".into(), "AC-1 passes\ntoday".into()];
+        let whole = text(&plan);
+        let ask = |text: &str| is_ours(&plan, &json!({"questions": [question(text, &LABELS)]}));
+        assert_eq!(ask(&whole), Ok(()));
+        assert_eq!(
+            ask(&whole.replace(" 2. AC-1", "\n2.  AC-1").replace("Shall it", "Shall we")),
+            Ok(())
+        );
+        for shortened in [
+            whole.replace("WARNING: ", ""),
+            whole.replace("1. T-2 has no test", ""),
+            whole.replace("AC-1 passes today", "AC-1"),
+            whole.split(" Left open").next().unwrap().to_owned(),
+        ] {
+            assert_eq!(ask(&shortened), Err(NotOurs::LeftOpen(whole.clone())), "{shortened}");
+            let mut response = json!({"questions": [question(&shortened, &LABELS)]});
+            response["answers"] = json!({shortened: "Proceed"});
+            assert_eq!(answer(&plan, &response), None);
+        }
+    }
+
+    #[test]
+    fn the_longest_concerns_are_all_listed() {
+        let mut plan = planning();
+        (0..5).for_each(|_| reject_once(&mut plan, "c"));
+        for n in [1, 7, LISTED] {
+            plan.concerns = (1..=n).map(|at| format!("concern {at} {}", "x".repeat(900))).collect();
+            let text = text(&plan);
+            assert!((1..=n).all(|at| text.contains(&format!("{at}. concern {at} x"))), "{text}");
+            assert!(text.encode_utf16().count() < 1_100, "{}", text.len());
+            assert_eq!(is_ours(&plan, &json!({"questions": [question(&text, &LABELS)]})), Ok(()));
+        }
+        plan.concerns = vec!["y".repeat(900); 40];
+        assert!(text(&plan).contains("And 25 more: `ralph ralplan status`."), "{}", text(&plan));
     }
 }

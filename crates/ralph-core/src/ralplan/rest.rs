@@ -6,6 +6,8 @@
 //! and what it guards stays guarded.
 
 use super::{next, position, short};
+use crate::counted::noun;
+use crate::progress::stops;
 use crate::reply::{REASON_LIMIT, bounded};
 use crate::state::{EndingKind, LoopState, PauseCause, PlanPhase, Ralplan, Turn, Via};
 use crate::stop::{Seen, Verdict, Why, used_up};
@@ -46,7 +48,7 @@ pub(super) fn at_step(state: &mut LoopState, document_gone: bool, now: Timestamp
             return Verdict::LetGo(Why::AwaitsPerson);
         }
     } else if still >= limit {
-        let detail = format!("the planning stood still at {limit} stops in a row");
+        let detail = format!("the planning stood still at {}", stops(limit));
         return rest(state, &detail, now);
     } else if let Some((_, detail)) = bound {
         return rest(state, &format!("the planning {detail}"), now);
@@ -125,13 +127,16 @@ pub fn started_line(state: &LoopState) -> String {
 
 /// What the person is told when a planning starts.
 pub fn announcement(state: &LoopState) -> String {
+    let rejections = state.ralplan.as_ref().map_or(0, |plan| plan.max_iterations);
     format!(
-        "planning {} started: a planner, an architect and a critic, at most {} rejections, {} minutes. Until you \
+        "planning {} started: a planner, an architect and a critic, at most {} {}, {} {}. Until you \
          have agreed to the plan nothing is changed but plans below `.omc/plans/`. Esc pauses it, /ralph-cancel \
          ends it.",
         state.loop_id,
-        state.ralplan.as_ref().map_or(0, |plan| plan.max_iterations),
-        state.limits.max_minutes
+        rejections,
+        noun(rejections, "rejection", "rejections"),
+        state.limits.max_minutes,
+        noun(state.limits.max_minutes, "minute", "minutes")
     )
 }
 
@@ -277,7 +282,7 @@ mod tests {
         check(&mut state, &seen(), "go on");
         reject_once(state.ralplan.as_mut().unwrap(), "c");
         check(&mut state, &seen(), "let go: a person must do something first");
-        assert!(state.pause.as_ref().unwrap().detail.contains("went on 1 times"));
+        assert!(state.pause.as_ref().unwrap().detail.contains("went on 1 time,"));
         take_up(&mut state, Timestamp::UNIX_EPOCH);
         check(&mut state, &seen(), "go on");
     }

@@ -5,6 +5,7 @@
 
 use super::formats::{self, Feedback};
 use super::{Role, is_plans_place, position, short};
+use crate::counted::{counted, noun};
 use crate::reply::bounded;
 use crate::state::{Decision, DecisionKind, PlanPhase, PlanVerdict, Ralplan};
 use jiff::Timestamp;
@@ -338,11 +339,12 @@ fn planner(
         (Err(wrong), _) => return Ok(send_back(plan, agent, wrong)),
         (Ok(questions), ready) => (questions, ready.is_some()),
     };
+    // Whatever fails then: the next agent is told which file to go on from.
+    if let Some(seen) = seen.filter(|seen| ready && is_plans_place(&seen.path)) {
+        plan.plan_path.clone_from(&seen.path);
+    }
     // Questions come first: a plan that waits for answers is not the one that a critic should judge.
     if !questions.is_empty() {
-        if let Some(seen) = seen.filter(|seen| ready && is_plans_place(&seen.path)) {
-            plan.plan_path.clone_from(&seen.path);
-        }
         plan.questions = questions.iter().map(|one| bounded(&one.line(), KEPT)).collect();
         plan.answers.clear();
         return Ok(go(plan, &[PlanPhase::ArchitectConsultation]));
@@ -353,7 +355,6 @@ fn planner(
         log(plan, format!("[RALPLAN] Quality gates failed: {}", failed.len()));
         return Ok(send_back(plan, agent, failed));
     };
-    plan.plan_path.clone_from(&seen.path);
     plan.ready_hash.clone_from(&seen.hash);
     plan.plan_hash.clear();
     plan.verdict = None;
@@ -402,7 +403,8 @@ fn architect(plan: &mut Ralplan, agent: &str, message: &str) -> Result<Outcome, 
         Ok(answers) if answers.len() < plan.questions.len() => {
             let (has, asked) = (answers.len(), plan.questions.len());
             let what = format!(
-                "{has} of {asked} questions are answered; write one `ARCHITECT_ANSWER:` for each."
+                "{has} of {asked} {} answered; write one `ARCHITECT_ANSWER:` for each.",
+                noun(asked, "question is", "questions are")
             );
             return Ok(send_back(plan, agent, vec![what]));
         }
@@ -501,10 +503,10 @@ fn rejected(plan: &mut Ralplan, said: &Feedback) -> Outcome {
         log(
             plan,
             format!(
-                "[RALPLAN] WARNING: {} iterations without approval, {} unresolved concerns. \
+                "[RALPLAN] WARNING: {} iterations without approval, {}. \
                  Awaiting user approval before implementation.",
                 position(plan),
-                plan.concerns.len()
+                counted(plan.concerns.len(), "unresolved concern", "unresolved concerns")
             ),
         );
         return go(plan, &[PlanPhase::HandlingVerdict, PlanPhase::AwaitingUserApproval]);

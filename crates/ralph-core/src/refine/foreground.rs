@@ -4,7 +4,9 @@
 //! tool is called, so that nothing which the model believes of its own count can stretch it.
 
 use super::MOST_IN_FOREGROUND;
+use crate::counted::noun;
 use crate::parallel::Grant;
+use crate::progress::stops;
 use crate::reply::bounded;
 use crate::state::{EndingKind, LoopError, LoopState, PauseCause, Refining, Signal, Turn};
 use crate::stop::{Seen, Verdict, Why, used_up};
@@ -114,7 +116,7 @@ fn stands_still(
     refining.still = if has_moved { 0 } else { refining.still + 1 };
     refining.told_at = at;
     (refining.still >= limit).then(|| {
-        let detail = format!("no round was made at {limit} stops in a row");
+        let detail = format!("no round was made at {}", stops(limit));
         (EndingKind::Stalled, detail, Some(Signal::NoChange))
     })
 }
@@ -134,8 +136,9 @@ pub fn told(state: &LoopState) -> String {
         ),
     };
     let text = format!(
-        "Ralph refinement `{name}`: {done} of {most} rounds done, and it is not over. {next} Ralph says when it is \
-         over; a person ends it with /ralph-cancel."
+        "Ralph refinement `{name}`: {done} of {most} {} done, and it is not over. {next} Ralph says when it is \
+         over; a person ends it with /ralph-cancel.",
+        noun(most, "round", "rounds")
     );
     bounded(&text, LIMIT)
 }

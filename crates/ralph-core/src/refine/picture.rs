@@ -5,6 +5,7 @@
 
 use super::state::{Entry, Session};
 use super::{Mode, RoundEnd, look};
+use crate::counted::noun;
 
 const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 
@@ -90,7 +91,10 @@ pub fn lines(session: &Session) -> Vec<String> {
     let streak = look(&session.history, &session.settings).streak;
     if streak > 0 && !session.status.is_over() {
         let needed = session.settings.plateau_threshold;
-        standing.push_str(&format!(", {streak} of {needed} rounds towards a plateau"));
+        standing.push_str(&format!(
+            ", {streak} of {needed} {} towards a plateau",
+            noun(needed, "round", "rounds")
+        ));
     }
     lines.push(standing);
     lines

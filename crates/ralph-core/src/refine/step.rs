@@ -7,6 +7,7 @@ use super::contract;
 use super::measure::Measured;
 use super::state::{Entry, Open, Session};
 use super::{Mode, PlanAfter, Plateau, RoundEnd, Status, look};
+use crate::counted::noun;
 use crate::plain::plain;
 use crate::reply::bounded;
 use jiff::Timestamp;
@@ -114,8 +115,9 @@ impl fmt::Display for Refusal {
             }
             Refusal::NoRoundLeft { max_iterations } => write!(
                 to,
-                "the session has had all of its {max_iterations} rounds; give it more, or begin one \
-                 of another name"
+                "the session has had all of its {max_iterations} {}; give it more, or begin one \
+                 of another name",
+                noun(*max_iterations, "round", "rounds")
             ),
             Refusal::Unknown(word) => {
                 let word = bounded(word, 60);

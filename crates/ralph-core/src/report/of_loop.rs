@@ -117,7 +117,7 @@ fn outcome(state: &LoopState) -> Outcome {
             detail: words::line(&ending.detail, LONG),
         };
     }
-    if let Some(pause) = &state.pause {
+    if let Some(pause) = state.pause.as_ref().filter(|_| !state.awaits_decision()) {
         return Outcome {
             word: format!("paused ({})", words::spaced(pause.cause.as_str())),
             tone: Tone::Warn,

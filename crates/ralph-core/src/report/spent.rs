@@ -6,6 +6,7 @@
 use super::line::Line;
 use super::timeline::{self, turns};
 use super::words::{self, lasted};
+use crate::counted::noun;
 use jiff::Timestamp;
 
 /// What an iteration took.
@@ -25,7 +26,9 @@ impl Spent {
     /// `12 min, 30.1k tokens`.
     pub fn sum(&self) -> String {
         let tokens = self.tokens.filter(|tokens| *tokens > 0);
-        let tokens = tokens.map(|tokens| format!(", {} tokens", words::rounded(tokens)));
+        let tokens = tokens.map(|tokens| {
+            format!(", {} {}", words::rounded(tokens), noun(tokens, "token", "tokens"))
+        });
         format!("{}{}", lasted(self.took_ms), tokens.unwrap_or_default())
     }
 }

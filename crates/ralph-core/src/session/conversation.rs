@@ -3,6 +3,8 @@
 //! The router reads files, and its answer comes here as a few words. What ends a session is decided in one
 //! place, for a conversation and for a program that drives the session: [`ends`].
 
+use crate::counted::noun;
+use crate::progress::stops;
 use crate::receipt::Proof;
 use crate::refusal;
 use crate::reply::{REASON_LIMIT, bounded};
@@ -148,7 +150,7 @@ pub(crate) fn at_stop(state: &mut LoopState, seen: &Seen) -> Verdict {
     session.told_at.clone_from(&routed.stands);
     if session.still >= limit {
         let next = bounded(routed.says.lines().next().unwrap_or_default(), 200);
-        let detail = format!("the session stood still at {limit} stops in a row; next: {next}");
+        let detail = format!("the session stood still at {}; next: {next}", stops(limit));
         return rest(state, &detail, seen.now);
     }
     state.iteration += 1;
@@ -235,9 +237,12 @@ pub fn started_line(state: &LoopState) -> String {
 pub fn announcement(state: &LoopState) -> String {
     let (id, loop_id) = (id(state), &state.loop_id);
     let mut text = format!(
-        "session {id} started in `.ralph-sessions/{id}/` (loop {loop_id}): at most {} steps, {} minutes. Esc pauses it, \
+        "session {id} started in `.ralph-sessions/{id}/` (loop {loop_id}): at most {} {}, {} {}. Esc pauses it, \
          /ralph-cancel ends it, `ralph session signal` says something to it.",
-        state.max_iterations, state.limits.max_minutes
+        state.max_iterations,
+        noun(state.max_iterations, "step", "steps"),
+        state.limits.max_minutes,
+        noun(state.limits.max_minutes, "minute", "minutes")
     );
     if state.acceptance_criteria.is_empty() {
         text.push_str(
@@ -269,11 +274,12 @@ pub fn id(state: &LoopState) -> &str {
 /// start, the newest first.
 pub fn contract(heading: &str, state: &LoopState, steers: &[String]) -> String {
     let mut text = format!(
-        "{heading}\nTask: {}\nFolder: .ralph-sessions/{}/, {} of at most {} steps.",
+        "{heading}\nTask: {}\nFolder: .ralph-sessions/{}/, {} of at most {} {}.",
         bounded(&state.prompt, 420),
         id(state),
         state.iteration,
-        state.max_iterations
+        state.max_iterations,
+        noun(state.max_iterations, "step", "steps")
     );
     text.push_str(RULES);
     for steer in steers {

@@ -75,6 +75,13 @@ impl Default for Brief {
 }
 
 impl Brief {
+    /// As [`super::LoopState::awaits_decision`].
+    pub fn awaits_decision(&self) -> bool {
+        let cause = self.pause.as_ref().map(|pause| &pause.cause);
+        let is_live = self.phase.is_running() || self.phase == Phase::Paused;
+        is_live && self.ralplan.as_ref().is_some_and(|plan| plan.phase.awaits_decision(cause))
+    }
+
     /// How the loop ended; none while it has not.
     pub fn ended(&self) -> Option<&EndingKind> {
         self.ending.as_ref().map(|ending| &ending.kind)

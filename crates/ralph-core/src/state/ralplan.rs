@@ -82,6 +82,9 @@ pub struct Ralplan {
     /// What happened, for people; the last lines of it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub log: Vec<String>,
+    /// Lines of the log that the person has not been shown yet.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub untold: Vec<String>,
     /// Members that this version does not know.
     #[serde(flatten)]
     pub extra: Extra,
@@ -90,7 +93,7 @@ pub struct Ralplan {
 from_json!(Ralplan {
     phase, iteration, max_iterations, plan_path, task, started_at, ready_hash, plan_hash, planners,
     critics, sent_back, consulted_gap_finder, gaps, failed_gates, questions, answers, feedback,
-    verdict, forced, concerns, decision, told_at, still, log; extra
+    verdict, forced, concerns, decision, told_at, still, log, untold; extra
 });
 
 impl Default for Ralplan {
@@ -120,6 +123,7 @@ impl Default for Ralplan {
             told_at: String::new(),
             still: 0,
             log: Vec::new(),
+            untold: Vec::new(),
             extra: Extra::new(),
         }
     }

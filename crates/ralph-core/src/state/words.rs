@@ -102,6 +102,14 @@ impl PlanPhase {
     pub fn is_over(&self) -> bool {
         matches!(self, PlanPhase::Complete | PlanPhase::Cancelled)
     }
+
+    /// True while a person is to decide, and the planning rests for no other cause. Older versions called it crashed
+    /// where the session was over.
+    pub fn awaits_decision(&self, rests: Option<&PauseCause>) -> bool {
+        let is_only_that =
+            |cause: &PauseCause| matches!(cause, PauseCause::BlockedOnHuman | PauseCause::Crashed);
+        *self == PlanPhase::AwaitingUserApproval && rests.is_none_or(is_only_that)
+    }
 }
 
 words! {

@@ -1,5 +1,6 @@
 //! Beginning and continuing a planning: what the typed command and the headless driver have in common.
 
+use super::look;
 use crate::begin::{facts, find_lost, run};
 use anyhow::Result;
 use jiff::Timestamp;
@@ -142,7 +143,7 @@ fn create(asked: &Asked<'_>, now: Timestamp) -> Result<Begun> {
     let (mut told, left) = (Vec::new(), planning::found(root)?);
     let left = left.map(|text| mirror::read(&text, now));
     let plan = match (&asked.request.task, left) {
-        (None, Some(Ok(mirror::Found::UnderWay(plan)))) => *plan,
+        (None, Some(Ok(mirror::Found::UnderWay(plan)))) => looked_at(*plan, root),
         (None, Some(Err(why))) => {
             return Ok(Begun::Refused(format!(
                 "`{}` cannot be taken up: {why}; type /ralplan \"what to plan\"",
@@ -173,6 +174,16 @@ fn create(asked: &Asked<'_>, now: Timestamp) -> Result<Begun> {
     lifecycle::create(asked.home, &mut state)?;
     planning::show(&state)?;
     Ok(Begun::Started(Box::new(state), told))
+}
+
+/// A plan that another tool has written is read at once, so that its planner is asked for what it lacks.
+fn looked_at(mut plan: Ralplan, root: &Path) -> Ralplan {
+    plan.failed_gates = match look(root, &plan.plan_path) {
+        _ if plan.plan_path.is_empty() => Vec::new(),
+        Some(seen) => seen.gates,
+        None => vec![format!("`{}` is not there; write the plan to this file.", plan.plan_path)],
+    };
+    plan
 }
 
 fn new(asked: &Asked<'_>, plan: Ralplan, now: Timestamp) -> Result<(LoopState, Vec<String>)> {

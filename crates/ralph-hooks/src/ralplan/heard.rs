@@ -1,14 +1,18 @@
 //! After a tool or an agent that moved a planning: the session is told what comes next.
 
 use super::decide::{Decided, Said, decide};
+use super::tell_log;
 use crate::bound::Bound;
 use crate::door::Call;
+use crate::{begin, signals};
 use anyhow::Result;
+use ralph_core::arguments::Request;
 use ralph_core::event::Event;
 use ralph_core::ralplan::{self, question};
 use ralph_core::reply::Reply;
-use ralph_core::state::{DecidedBy, LoopState, PauseCause, Via};
-use ralph_io::lifecycle::Entry;
+use ralph_core::state::{DecidedBy, LoopState, PauseCause, StartedBy, Via};
+use ralph_core::{contract, say, start};
+use ralph_io::lifecycle::{self, Entry};
 use ralph_io::{clock, planning};
 use serde_json::{Value, json};
 
@@ -26,10 +30,11 @@ pub fn after_a_tool(call: &Call) -> Result<Reply> {
     }
     // Still at work, and what it will say decides what comes next.
     let event: Value = serde_json::from_slice(&call.raw).unwrap_or_default();
-    if event["tool_response"]["status"] == "async_launched" {
-        return Ok(Reply::silent());
-    }
-    Ok(Reply::context(call.input.hook_event_name, &ralplan::told(&bound.state)))
+    let reply = match event["tool_response"]["status"] == "async_launched" {
+        true => Reply::silent(),
+        false => Reply::context(call.input.hook_event_name, &ralplan::told(&bound.state)),
+    };
+    tell_log(&bound.file, &bound.state, reply)
 }
 
 /// The events of a skill's own hooks do not tell what an agent reports.
@@ -48,10 +53,14 @@ pub fn woken(call: &Call) -> Result<Reply> {
     let Some(bound) = Bound::<LoopState>::find(call)? else { return Ok(Reply::silent()) };
     let is_ours = !bound.is_outranked(call.via) && bound.state.is_running();
     let is_news = bound.state.ralplan.as_ref().is_some_and(|plan| !ralplan::is_told(plan));
-    if !is_ours || !is_news || planning::is_gone(&bound.state) {
+    if !is_ours || planning::is_gone(&bound.state) {
         return Ok(Reply::silent());
     }
-    Ok(Reply::context(call.input.hook_event_name, &ralplan::told(&bound.state)))
+    let reply = match is_news {
+        true => Reply::context(call.input.hook_event_name, &ralplan::told(&bound.state)),
+        false => Reply::silent(),
+    };
+    tell_log(&bound.file, &bound.state, reply)
 }
 
 /// The person's answer, from the tool's own response.
@@ -64,9 +73,10 @@ fn answered(call: &Call, bound: &Bound) -> Result<Reply> {
         bound.note(call, "no answer", "silence is no consent", Value::Null);
         return Ok(Reply::silent());
     };
+    let start = said.start;
     let said =
         Said { kind: said.kind, text: said.text, by: DecidedBy::Answer, via: Some(call.via) };
-    let decided = decide(&call.home, &bound.file, said, Entry::Remove)?;
+    let mut decided = decide(&call.home, &bound.file, said, Entry::Remove)?;
     let (decision, why) = decided.describe();
     let file = decided.file().unwrap_or(&bound.file).clone();
     crate::bound::note(
@@ -83,8 +93,58 @@ fn answered(call: &Call, bound: &Bound) -> Result<Reply> {
         _ => format!("Ralph: {why} Carry out nothing of it now: say so, and end your turn."),
     };
     let reply = Reply::context(Event::PostToolUse, &told);
-    Ok(match decided {
-        Decided::Adjusted(_) | Decided::Refused(_) => reply,
-        _ => reply.tell(ralph_core::say::line(&why)),
-    })
+    match &mut decided {
+        Decided::Adjusted(state) => tell_log(&file, state, reply),
+        Decided::Refused(_) => Ok(reply),
+        Decided::Approved { state, planned: Ok(planned), .. } if start => {
+            let lines = ralplan::to_tell(state);
+            let is_plan_mode = event["permission_mode"] == "plan";
+            Ok(start_now(call, planned, is_plan_mode)?.tell_also(&lines))
+        }
+        Decided::Approved { state, .. } | Decided::Discarded { state, .. } => {
+            Ok(reply.tell(say::line(&why)).tell_also(&ralplan::to_tell(state)))
+        }
+    }
+}
+
+/// The person chose to have the plan carried out in this session: its loop starts as by a typed `/ralph`.
+fn start_now(call: &Call, planned: &LoopState, is_plan_mode: bool) -> Result<Reply> {
+    let refused = |why: &str| {
+        let told = format!(
+            "the plan is accepted as loop {}, and it was not started: {why}",
+            planned.loop_id
+        );
+        let model =
+            format!("Ralph: {told}. Carry out nothing of it now: say so, and end your turn.");
+        Reply::context(Event::PostToolUse, &model).tell(say::line(&told))
+    };
+    if is_plan_mode {
+        return Ok(refused("plan mode changes nothing; leave it, then type /ralph"));
+    }
+    let begun = begin::begin(&begin::Asked {
+        home: &call.home,
+        request: &Request::default(),
+        session_id: &call.input.session_id,
+        prompt_id: &call.input.prompt_id,
+        project_root: planned.project_root.clone().into(),
+        started_by: StartedBy::Person,
+        via: Some(call.via),
+    });
+    let state = match begun {
+        Ok(begin::Begun::Started(state)) if state.loop_id == planned.loop_id => state,
+        Ok(begin::Begun::Refused(why)) => return Ok(refused(&format!("{why}; then type /ralph"))),
+        Ok(_) => return Ok(refused("another loop came first; type /ralph when that is over")),
+        // The plan is accepted all the same, and nothing may look as if it had been lost.
+        Err(error) => return Ok(refused(&format!("{error:#}; then type /ralph"))),
+    };
+    if let Some(bound) = Bound::<LoopState>::find(call)? {
+        bound.note(call, "started", "the person chose it with the plan", json!({"by": "answer"}));
+    }
+    let heading = contract::started_line(&state);
+    let text = match lifecycle::by_id(&call.home, &state.loop_id) {
+        Some(file) => signals::contract(&heading, &file, &state),
+        None => contract::contract(&heading, &state, &[], clock::now()),
+    };
+    let text = format!("The person agreed to the plan and has it carried out now.\n{text}");
+    Ok(Reply::context(Event::PostToolUse, &text).tell(say::line(&start::announcement(&state))))
 }

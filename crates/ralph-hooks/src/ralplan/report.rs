@@ -1,13 +1,12 @@
 //! An agent of a planning wants to end: what its report counts for.
 
 use super::tool::said_or;
-use super::{Who, change};
+use super::{Who, change, look};
 use crate::bound::{self, Bound};
 use crate::door::Call;
-use crate::{begin, stop};
+use crate::stop;
 use anyhow::Result;
 use ralph_core::event::Event as Hook;
-use ralph_core::plan;
 use ralph_core::ralplan::{Event, Outcome, PlanSeen, Role, formats, step};
 use ralph_core::reply::{GoOnForm, Reply};
 use ralph_core::state::{LoopState, Ralplan};
@@ -88,16 +87,11 @@ fn ready(root: &Path, message: &str) -> Option<PlanSeen> {
     let path = formats::plan_ready(message)?.ok()?;
     let root_named = format!("{}/", root.display());
     let path = path.strip_prefix("./").or(path.strip_prefix(&root_named)).unwrap_or(&path);
-    let Some(mut seen) = planning::look(root, path) else {
+    look(root, path).or_else(|| {
         // One that is elsewhere is told so; one that is not there is none.
         let is_plan = ralph_core::ralplan::is_plans_place(path);
-        return (!is_plan).then(|| PlanSeen { path: path.to_owned(), ..PlanSeen::default() });
-    };
-    let text = planning::plan_text(root, path).unwrap_or_default();
-    if let Ok(plan) = plan::parse(&text) {
-        seen.gates.extend(begin::cannot_start(&plan.criteria, root));
-    }
-    Some(seen)
+        (!is_plan).then(|| PlanSeen { path: path.to_owned(), ..PlanSeen::default() })
+    })
 }
 
 /// The decision in a word or two, and why.

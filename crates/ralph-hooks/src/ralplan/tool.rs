@@ -1,7 +1,7 @@
 //! Before a tool runs in a session that plans.
 
 use super::call::may_call;
-use super::{Who, change};
+use super::{Who, change, tell_log};
 use crate::bound::{self, Bound, Said};
 use crate::cancel;
 use crate::door::Call;
@@ -179,10 +179,11 @@ fn called(call: &Call, bound: &Bound, role: Role) -> Result<Reply> {
         Some(why) => ("denied", why.clone()),
     };
     bound::note(&bound.file, call, &changed.state.position(), decision, &why, bound::tool(call));
-    Ok(match refused {
+    let reply = match refused {
         None => Reply::allow(&format!("it is the turn of `{}` in this planning", role.agent())),
         Some(why) => Reply::deny(&format!("{why}\n{}", ralplan::told(&changed.state))),
-    })
+    };
+    tell_log(&bound.file, &changed.state, reply)
 }
 
 /// What the log says, or else this.

@@ -4,6 +4,7 @@
 //! ring, so that a gigabyte costs no more memory than 8 MiB.
 
 use crate::atomic;
+use ralph_core::counted::noun;
 use rustix::fs::OFlags;
 use std::fs::{File, OpenOptions};
 use std::io::Write;
@@ -64,7 +65,8 @@ impl Keep {
     /// Gives the file its name; false if it could not be written.
     pub(super) fn finish(mut self) -> bool {
         if self.left_out > 0 {
-            self.write(format!("\n[ralph: {} bytes left out here]\n", self.left_out).as_bytes());
+            let bytes = noun(self.left_out, "byte", "bytes");
+            self.write(format!("\n[ralph: {} {bytes} left out here]\n", self.left_out).as_bytes());
         }
         let end = std::mem::replace(&mut self.end, Ring::new(0));
         end.parts().into_iter().for_each(|half| self.write(half));

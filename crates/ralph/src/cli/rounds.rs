@@ -8,6 +8,7 @@ use super::screen;
 use crate::driver::{self, Came, Outcome, Policy};
 use anyhow::Result;
 use ralph_core::permission::Need;
+use ralph_core::progress::in_a_row;
 use ralph_core::reply::bounded;
 use ralph_core::state::PauseCause;
 use ralph_io::interrupts::{Asked, Interrupts};
@@ -123,7 +124,7 @@ pub(crate) fn rests(
         return Some((PauseCause::Person, "ended by Ctrl-C".to_owned()));
     }
     if crashes >= MOST_CRASHES {
-        return Some((cause, format!("the client crashed {crashes} times in a row")));
+        return Some((cause, format!("the client crashed {}", in_a_row(crashes))));
     }
     stops(&came.outcome).map(|why| (cause, why))
 }

@@ -8,6 +8,7 @@ use super::which::{self, Found, Wanted, Which};
 use crate::verify::{self, Order, Outcome, Pace, Watcher, asked};
 use anyhow::Result;
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
+use ralph_core::counted::noun;
 use ralph_core::receipt::{By, Standing};
 use ralph_core::refusal;
 use ralph_core::state::{Criterion, LoopState};
@@ -125,7 +126,11 @@ fn carry_out(
     let decision = if holding == named.len() { "holds" } else { "does not hold" };
     let standings: BTreeMap<&str, &str> =
         named.iter().map(|(one, standing)| (one.id.as_str(), standing.as_str())).collect();
-    let why = format!("{holding} of {} criteria hold", named.len());
+    let why = format!(
+        "{holding} of {} {}",
+        named.len(),
+        noun(named.len(), "criterion holds", "criteria hold")
+    );
     note_seen(here, &found.file, &outcome.state, ("verify", decision), (&why, json!(standings)));
     Ok(outcome)
 }
@@ -258,7 +263,7 @@ fn account(criterion: &Criterion) -> String {
     let seconds = Duration::from_millis(receipt.duration_ms).as_secs_f64();
     let tests = match receipt.tests_run {
         Some(1) => "1 test, ".to_owned(),
-        Some(n) => format!("{n} tests, "),
+        Some(n) => format!("{n} {}, ", noun(n, "test", "tests")),
         None => String::new(),
     };
     format!("{tests}{seconds:.1} s  {}", criterion.verification_command)

@@ -5,6 +5,7 @@
 use super::Agent;
 use super::answer::Answer;
 use super::story::{Does, Needs, Step};
+use ralph_core::counted::noun;
 use ralph_core::receipt::Receipt;
 use ralph_core::state::LoopState;
 use std::path::Path;
@@ -117,7 +118,8 @@ impl Account {
     pub(super) fn close(&self, counted: &str, n_decisions: usize, folder: &Path) {
         let name = folder.file_name().unwrap_or_default().to_string_lossy();
         let fate = if self.keep { "" } else { " (removed; --keep keeps it)" };
-        println!("\n{counted}; archived, with {n_decisions} journal lines, as\n{name}{fate}");
+        let lines = noun(n_decisions, "journal line", "journal lines");
+        println!("\n{counted}; archived, with {n_decisions} {lines}, as\n{name}{fate}");
     }
 
     fn tell_deed(&mut self, does: Does, state: Option<&LoopState>) {

@@ -6,6 +6,7 @@
 use super::shown::{THINKS, thousands};
 use crate::cli::screen::{self, visible};
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
+use ralph_core::counted::noun;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -101,8 +102,9 @@ impl Many {
     /// The same in the words of another kind of work; with the tokens of the rounds that have ended.
     pub(crate) fn whole_in_words(&self, words: String, tokens: u64) {
         let at_work: u64 = self.rounds.borrow().values().map(|line| line.tokens).sum();
-        let tokens = thousands(tokens.saturating_add(at_work));
-        self.whole.set_message(format!("{words}  {tokens} tokens"));
+        let tokens = tokens.saturating_add(at_work);
+        let noun = noun(tokens, "token", "tokens");
+        self.whole.set_message(format!("{words}  {} {noun}", thousands(tokens)));
         if self.whole.is_hidden() && *self.told_of_whole.borrow() != words {
             screen::tell(&words);
             self.told_of_whole.replace(words);

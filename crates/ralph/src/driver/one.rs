@@ -3,6 +3,7 @@
 use super::shown::{Place, THINKS, thousands};
 use crate::cli::screen::{self, visible};
 use indicatif::{ProgressBar, ProgressStyle};
+use ralph_core::counted::noun;
 use std::cell::RefCell;
 use std::time::Duration;
 
@@ -28,7 +29,8 @@ impl One {
 
 impl Place for One {
     fn now(&self, what: &str, tokens: Option<u64>) {
-        let tokens = tokens.map(|tokens| format!("  {} tokens", thousands(tokens)));
+        let tokens = tokens
+            .map(|tokens| format!("  {} {}", thousands(tokens), noun(tokens, "token", "tokens")));
         self.bar.set_message(format!("{what}{}", tokens.unwrap_or_default()));
         if self.bar.is_hidden() && what != THINKS && *self.last.borrow() != what {
             self.say(what);

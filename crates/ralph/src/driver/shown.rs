@@ -7,6 +7,7 @@ use super::Outcome;
 use crate::cli::screen::visible;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
+use ralph_core::counted::noun;
 use ralph_core::rounds::{Busy, Showed};
 use ralph_core::stream::Account;
 use ralph_io::interrupts::Asked;
@@ -111,7 +112,10 @@ impl<'a> Shown<'a> {
             Outcome::RateLimited { until: Some(until) } => format!("usage limit until {until}"),
             Outcome::RateLimited { until: None } => "refused by a limit".to_owned(),
             Outcome::Overloaded { attempts } => {
-                format!("the API did not answer in {attempts} attempts")
+                format!(
+                    "the API did not answer in {attempts} {}",
+                    noun(*attempts, "attempt", "attempts")
+                )
             }
             Outcome::Crashed { why } => short(why),
             Outcome::Ended => "ended by a person".to_owned(),

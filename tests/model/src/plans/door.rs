@@ -9,8 +9,10 @@ use super::{Loop, PATH, Plans, Text, World, hash_of};
 use jiff::Timestamp;
 use ralph_core::event::ToolInput;
 use ralph_core::guard::{self, Agent, Call, Places, PlanGate, Ruling, Situation, Skill, Standing};
-use ralph_core::ralplan::{self, Event, Next, Outcome, PlanSeen, Refusal, Role, formats, question};
-use ralph_core::state::{DecidedBy, Decision, DecisionKind, Mode, PlanPhase};
+use ralph_core::ralplan::{
+    self, Event, Next, Outcome, PlanSeen, Refusal, Role, formats, question, short,
+};
+use ralph_core::state::{DecidedBy, Decision, DecisionKind, Mode, PlanPhase, Ralplan};
 use serde_json::{Value, json};
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -169,7 +171,7 @@ fn rule((awaiting_person, planner_writes, looped, who, tool, text, ours): Seen) 
 fn asked(world: &World, asks: Question) -> Value {
     match asks {
         Question::Told => input(&question::text(&world.plan)),
-        Question::Naming(text) => input(&wording(text)),
+        Question::Naming(text) => input(&wording(&world.plan, text)),
         Question::Answered => {
             let mut input = input(&question::text(&world.plan));
             input["answers"] = json!({question::text(&world.plan): "Proceed"});
@@ -179,8 +181,12 @@ fn asked(world: &World, asks: Question) -> Value {
     }
 }
 
-fn wording(text: Text) -> String {
-    format!("Carry out {PATH} ({})?", hash_of(text))
+/// A session's own words; where the critic has not approved, with the warning and its list.
+fn wording(plan: &Ralplan, text: Text) -> String {
+    match plan.forced {
+        true => question::text(plan).replace(short(&plan.plan_hash), &hash_of(text)),
+        false => format!("Carry out {PATH} ({})?", hash_of(text)),
+    }
 }
 
 fn input(text: &str) -> Value {
@@ -343,7 +349,8 @@ fn person(world: &mut World, wish: Wish) -> Option<Outcome> {
 
 /// The client writes the question again, and under it what the person said.
 fn answered(world: &mut World, answer: Answer) -> Option<Outcome> {
-    let text = wording(world.asked.take()?);
+    let asked = world.asked.take()?;
+    let text = wording(&world.plan, asked);
     let said = match answer {
         Answer::Proceed => "Proceed",
         Answer::Adjust => "Adjust",

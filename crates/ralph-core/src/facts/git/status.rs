@@ -1,6 +1,7 @@
 //! How the work tree differs from the last commit, as `git status` prints it for programs.
 
 use super::super::{Project, show};
+use crate::counted::noun;
 use std::collections::BTreeMap;
 
 /// A staged rename counts as a file that is gone and one that is new; to find it costs git more than
@@ -103,7 +104,11 @@ impl Status {
         if folders.len() > MOST_FOLDERS {
             let beyond = &folders[MOST_FOLDERS..];
             let files: usize = beyond.iter().map(|(_, counts)| total(counts)).sum();
-            lines.push(format!("in {} more folders: {files}", beyond.len()));
+            lines.push(format!(
+                "in {} more {}: {files}",
+                beyond.len(),
+                noun(beyond.len(), "folder", "folders")
+            ));
         }
         lines
     }

@@ -120,6 +120,7 @@ fn failed_gates_go_back_to_the_planner_and_are_no_iteration() {
         plan: Some(PlanSeen { gates: vec!["line 3: vague".into()], ..seen(H1).unwrap() }),
     };
     check(&mut plan, failing("p1"), "sent back: line 3: vague | planner_planning 0/5");
+    assert_eq!(plan.plan_path, ".omc/plans/a.md", "the next planner goes on from this file");
     check(&mut plan, failing("p1"), "dropped: line 3: vague | planner_planning 0/5");
     assert_eq!((plan.failed_gates.len(), plan.ready_hash.as_str()), (1, ""));
     let gone = Event::PlannerReported { agent: "p2", message: READY, plan: None };
@@ -130,6 +131,7 @@ fn failed_gates_go_back_to_the_planner_and_are_no_iteration() {
         plan: Some(PlanSeen { path: "src/a.md".into(), ..seen(H1).unwrap() }),
     };
     check(&mut plan, elsewhere, "sent back: `src/a.md` is no place…planner_planning 0/5");
+    assert_eq!(plan.plan_path, ".omc/plans/a.md", "neither a missing nor a misplaced file is one");
     check(&mut plan, ready("p2", H1), "critic_review | critic_review 0/5");
     assert!(plan.failed_gates.is_empty());
 }

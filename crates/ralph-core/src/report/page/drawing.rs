@@ -2,6 +2,7 @@
 
 use super::glyph::{self, Glyph};
 use super::{bar, tone_of_task, wide};
+use crate::counted::noun;
 use crate::graph::Standing;
 use crate::report::layout::{Arrow, Drawing, HEIGHT, TOP, WIDTH, drawing};
 use crate::report::markup::Markup;
@@ -160,7 +161,11 @@ fn waves(card: &mut Markup, report: &Report) {
             list.put(
                 "li",
                 "more",
-                &format!("and {} more waves", grouped((waves.len() - 40) as u64)),
+                &format!(
+                    "and {} more {}",
+                    grouped((waves.len() - 40) as u64),
+                    noun(waves.len() - 40, "wave", "waves")
+                ),
             );
         }
     });

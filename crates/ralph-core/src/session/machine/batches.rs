@@ -11,6 +11,7 @@ use super::super::waves::{Outlook, Wanted};
 use super::give::give;
 use super::step::Act;
 use super::{Turn, View};
+use crate::counted::noun;
 use jiff::{SignedDuration, Timestamp};
 
 /// Chooses the first wave in which something is still to happen.
@@ -192,7 +193,10 @@ fn stale(view: &View<'_>, working: &[(&Entry, UnderWay)]) -> Option<Turn> {
             _ => None,
         })
         .map(|(entry, since)| {
-            let reason = format!("in progress since {since}, longer than {minutes} minutes");
+            let reason = format!(
+                "in progress since {since}, longer than {minutes} {}",
+                noun(minutes, "minute", "minutes")
+            );
             timeout_fail(view, &entry.id, &reason)
         })
         .collect();

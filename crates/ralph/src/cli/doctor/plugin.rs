@@ -7,6 +7,7 @@ use super::super::places::Places;
 use super::check::{Check, fail, warn, well};
 use super::registration::missing;
 use super::settings::{RegisteredHook, Settings, hooks_in};
+use ralph_core::counted::counted;
 use ralph_core::registration::Origin;
 use ralph_io::outside;
 use serde_json::Value;
@@ -108,7 +109,8 @@ pub(super) fn check(plugin: &Plugin) -> Check {
     let ours = env!("CARGO_PKG_VERSION");
     match json(&root.join(".claude-plugin/plugin.json"))["version"].as_str() {
         Some(version) if version == ours => {
-            well(NAME, format!("{} hooks in the plugin `{id}` in `{shown}`", plugin.hooks.len()))
+            let hooks = counted(plugin.hooks.len(), "hook", "hooks");
+            well(NAME, format!("{hooks} in the plugin `{id}` in `{shown}`"))
         }
         version => warn(
             NAME,

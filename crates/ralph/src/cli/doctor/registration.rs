@@ -7,6 +7,7 @@ use super::fix::Fix;
 use super::plugin::{self, Plugin};
 use super::settings::{RegisteredHook, Settings, hooks_in};
 use super::skills::Skill;
+use ralph_core::counted::counted;
 use ralph_core::registration::{HOOKS, Hook, OnFailure, Origin, Runs, matcher_text};
 use ralph_io::outside;
 use std::path::{Path, PathBuf};
@@ -74,7 +75,10 @@ fn check_file(name: &str, path: &Path, hooks: &[RegisteredHook], places: &Places
         };
         return well(
             NAME,
-            format!("{} hooks in the {name} settings `{shown}`{linked}", hooks.len()),
+            format!(
+                "{} in the {name} settings `{shown}`{linked}",
+                counted(hooks.len(), "hook", "hooks")
+            ),
         );
     }
     let missing = missing.join(", ");

@@ -8,6 +8,7 @@ use super::super::install::extras::BLOCK_CAP;
 use super::super::install::merge;
 use super::super::places::Places;
 use super::check::{Check, fail, warn, well};
+use ralph_core::counted::noun;
 use ralph_core::registration::Origin;
 use ralph_io::{client_settings, outside};
 use serde_json::Value;
@@ -218,7 +219,8 @@ fn judge_block_cap(cap: Option<(String, String)>) -> Check {
         Some(number) if number < 3 => warn(
             NAME,
             format!(
-                "{BLOCK_CAP} is {number} {place}: the client ends a loop after {number} text-only turns"
+                "{BLOCK_CAP} is {number} {place}: the client ends a loop after {number} text-only {}",
+                noun(number, "turn", "turns")
             ),
             "use 3 or more, or take it out",
         ),

@@ -1,6 +1,7 @@
 //! A decision about the end of a turn in plain words.
 
 use super::Told;
+use ralph_core::counted::noun;
 use ralph_core::frozen;
 use ralph_core::ralplan::position;
 use ralph_core::receipt::{Proof, Standing};
@@ -72,7 +73,7 @@ fn of_a_refinement(
         round => format!("round {round} is open"),
     };
     let stands = format!(
-        "`{}`, {} rounds done, {open}, agents called: {}",
+        "`{}`, rounds done: {}, {open}, agents called: {}",
         refining.name,
         record.before.position(),
         refining.calls.len()
@@ -116,9 +117,10 @@ fn refused(record: &Record) -> String {
     }
     let all = standings(record);
     let holding = all.iter().filter(|(_, standing)| *standing == Standing::Holds).count();
-    let hold = if holding == 1 { "holds" } else { "hold" };
+    let hold = noun(holding, "holds", "hold");
+    let criteria = noun(all.len(), "criterion", "criteria");
     let mut text = format!(
-        "completion was requested and is refused: {holding} of {} criteria {hold}",
+        "completion was requested and is refused: {holding} of {} {criteria} {hold}",
         all.len()
     );
     if !frozen::is_as_frozen(&record.before) {
@@ -209,11 +211,19 @@ fn budgets(state: &LoopState, seen: &Seen) -> String {
     let began = state.started_at.unwrap_or(state.created_at);
     let minutes = seen.now.duration_since(began).as_mins().max(0);
     let mut text = format!(
-        "had gone on {} of {} times; {minutes} of {} minutes",
-        state.iteration, state.max_iterations, state.limits.max_minutes
+        "had gone on {} of {} {}; {minutes} of {} {}",
+        state.iteration,
+        state.max_iterations,
+        noun(state.max_iterations, "time", "times"),
+        state.limits.max_minutes,
+        noun(state.limits.max_minutes, "minute", "minutes")
     );
     if let Some(most) = state.limits.max_tokens {
-        text.push_str(&format!("; {} of {most} tokens", state.usage.total()));
+        text.push_str(&format!(
+            "; {} of {most} {}",
+            state.usage.total(),
+            noun(most, "token", "tokens")
+        ));
     }
     text
 }

@@ -45,7 +45,7 @@ fn told(state: &LoopState, plan: &Ralplan, now: &str) -> String {
         visible(plan.phase.as_str()),
         position(plan)
     );
-    if state.pause.is_some() {
+    if state.pause.is_some() && !state.awaits_decision() {
         let _ = write!(text, "\n{}", say::paused(state));
     }
     let _ = write!(text, "\nTask: {}", plan.task);

@@ -4,6 +4,7 @@ use super::super::exit::Exit;
 use super::super::screen::{self, visible};
 use super::{NONE, Place};
 use anyhow::Result;
+use ralph_core::counted::noun;
 use ralph_core::session::machine;
 use ralph_hooks::session;
 
@@ -18,8 +19,13 @@ pub(super) fn run(place: &Place) -> Result<Exit> {
                 let said = machine::output(&seen, &step);
                 let tasks = said.tasks_summary;
                 format!(
-                    "{id}  {}  iteration {}  {} of {} tasks done  {}",
-                    said.current_state, said.iteration, tasks.completed, tasks.total, said.status
+                    "{id}  {}  iteration {}  {} of {} {} done  {}",
+                    said.current_state,
+                    said.iteration,
+                    tasks.completed,
+                    tasks.total,
+                    noun(tasks.total, "task", "tasks"),
+                    said.status
                 )
             }
             Err(error) => format!("{id}  {}", visible(&format!("{error:#}"))),

@@ -4,6 +4,7 @@ use super::super::exit::{Exit, refused};
 use super::super::screen::{self, visible};
 use super::{Place, Which, next};
 use anyhow::Result;
+use ralph_core::counted::noun;
 use ralph_core::session::attempts;
 use ralph_core::session::change::{Change, apply};
 use ralph_core::session::invocation::Key;
@@ -67,11 +68,12 @@ pub(super) fn run(place: &Place, args: &Args) -> Result<Exit> {
     let progress = Progress::parse(changed.after.text(File::Progress).unwrap_or_default());
     let counts = Counts::of(&progress);
     screen::print(&format!(
-        "{} {}; {} of {} tasks done",
+        "{} {}; {} of {} {} done",
         visible(&args.task),
         args.status,
         counts.completed,
-        counts.total
+        counts.total,
+        noun(counts.total, "task", "tasks")
     ))?;
     Ok(Exit::Done)
 }

@@ -5,6 +5,7 @@ use super::super::exit::{Exit, refused};
 use super::super::screen::{self, visible_lines};
 use super::{Place, Which};
 use anyhow::Result;
+use ralph_core::counted::noun;
 use ralph_core::session::change::apply;
 use ralph_core::session::finding::Weight;
 use ralph_core::session::invocation::Invocation;
@@ -134,7 +135,8 @@ fn text(after: &Snapshot, step: &Step) -> String {
         let _ = write!(text, ", wave {}", said.current_wave);
     }
     let tasks = said.tasks_summary;
-    let _ = writeln!(text, ", {} of {} tasks done", tasks.completed, tasks.total);
+    let noun = noun(tasks.total, "task", "tasks");
+    let _ = writeln!(text, ", {} of {} {noun} done", tasks.completed, tasks.total);
     let _ = writeln!(text, "{}", said.next_action);
     for call in calls(step) {
         let _ = writeln!(text, "\n`{}` is told:\n{}", call.agent(), call.prompt());

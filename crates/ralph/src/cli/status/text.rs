@@ -5,9 +5,10 @@ use super::layout::{grouped, wrapped};
 use super::looked::Looked;
 use crate::cli::screen::{self, Colour, visible};
 use jiff::Timestamp;
+use ralph_core::counted::noun;
 use ralph_core::progress;
 use ralph_core::refine::MOST_IN_FOREGROUND;
-use ralph_core::state::{LoopState, Mode, Phase, PlanPhase, Signal};
+use ralph_core::state::{LoopState, Mode, Phase, Signal};
 use ralph_core::{frozen, graph, ralplan, say};
 
 /// How much is said of a loop that has ended.
@@ -23,7 +24,8 @@ pub(super) enum Form {
 pub(super) fn describe(one: &Looked, form: Form, now: Timestamp) -> String {
     let state = &one.state;
     let (what, position) = say::what_and_where(state);
-    let phase = if what != "loop" && state.is_running() { what } else { state.phase.as_str() };
+    let by_mode = state.is_running() || state.awaits_decision();
+    let phase = if what != "loop" && by_mode { what } else { state.phase.as_str() };
     let mut text = format!(
         "{}  {}  {position}",
         visible(&state.loop_id),
@@ -77,6 +79,10 @@ pub(in crate::cli) fn next(one: &Looked) -> String {
     let state = &one.state;
     match state.phase {
         Phase::Planned => "/ralph in Claude Code starts it".to_owned(),
+        _ if state.awaits_decision() => {
+            "you decide: in the session, or `ralph ralplan approve`, `adjust` or `discard`"
+                .to_owned()
+        }
         Phase::Paused if state.mode == Mode::Ralplan => {
             "/ralplan in its session goes on with it, or `ralph ralplan run` in a terminal"
                 .to_owned()
@@ -88,14 +94,7 @@ pub(in crate::cli) fn next(one: &Looked) -> String {
             "`ralph session status` shows it whole".to_owned()
         }
         Phase::Implementation if state.mode == Mode::Ralplan => {
-            let awaits = state.ralplan.as_ref().map(|plan| &plan.phase);
-            match awaits == Some(&PlanPhase::AwaitingUserApproval) {
-                true => {
-                    "you decide: in the session, or `ralph ralplan approve`, `adjust` or `discard`"
-                }
-                false => "`ralph ralplan status` shows it whole",
-            }
-            .to_owned()
+            "`ralph ralplan status` shows it whole".to_owned()
         }
         Phase::Implementation | Phase::Verification if let Some(refining) = &state.refine => {
             format!("`ralph refine status --session {}` shows its rounds", refining.word)
@@ -146,7 +145,7 @@ pub(in crate::cli) fn rows(one: &Looked, now: Timestamp) -> Vec<(&'static str, S
             rows.push(("achieved", say::achieved(state)));
         }
         None => {
-            let pause = state.pause.as_ref();
+            let pause = state.pause.as_ref().filter(|_| !state.awaits_decision());
             let paused = pause.map(|pause| with_detail(pause.cause.as_str(), &pause.detail));
             rows.push(("paused", paused.unwrap_or_default()));
             rows.push(("at rest", at_rest(one)));
@@ -243,7 +242,7 @@ fn moves(state: &LoopState) -> String {
         }
         Signal::Cycle => "goes round in a circle".to_owned(),
         Signal::SameFailure => {
-            format!("the same failure {} times in a row (of {limit})", seen.same_failure)
+            format!("the same failure {} (of {limit})", progress::in_a_row(seen.same_failure))
         }
         Signal::Waiting => "waits for background workers".to_owned(),
         Signal::Blocked => "a person must do something first".to_owned(),
@@ -255,14 +254,18 @@ fn used(one: &Looked, now: Timestamp) -> String {
     let limits = &one.state.limits;
     let mut parts: Vec<String> = Vec::new();
     if let Some(minutes) = one.minutes(now) {
-        parts.push(format!("{minutes} of {} minutes", limits.max_minutes));
+        let most = limits.max_minutes;
+        parts.push(format!("{minutes} of {most} {}", noun(most, "minute", "minutes")));
     }
     match (one.state.usage.total(), limits.max_tokens) {
         (used, Some(limit)) => {
-            parts.push(format!("{} of {} tokens", grouped(used), grouped(limit)))
+            let tokens = noun(limit, "token", "tokens");
+            parts.push(format!("{} of {} {tokens}", grouped(used), grouped(limit)))
         }
         (0, None) => {}
-        (used, None) => parts.push(format!("{} tokens", grouped(used))),
+        (used, None) => {
+            parts.push(format!("{} {}", grouped(used), noun(used, "token", "tokens")));
+        }
     }
     parts.join(", ")
 }

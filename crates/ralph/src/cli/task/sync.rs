@@ -13,8 +13,10 @@ use super::super::screen::{self, visible};
 use super::super::which::{self, Found, Which};
 use super::{import, lint};
 use anyhow::{Context, Result};
-use ralph_core::graph::{Diff, Line};
-use ralph_core::plan::{Plan, Problem, lines};
+use ralph_core::counted::counted;
+use ralph_core::graph::Diff;
+use ralph_core::plan::lines::Text;
+use ralph_core::plan::{Plan, Problem};
 use ralph_core::state::{LoopState, Phase};
 use ralph_io::{given, lifecycle};
 use std::io::IsTerminal;
@@ -47,26 +49,26 @@ pub(crate) fn run(args: &Sync) -> Result<Exit> {
 }
 
 pub(super) fn sync(here: &Here, args: &Sync) -> Result<Exit> {
-    let lines = read()?;
+    let lines = &read()?;
     let found = which::to_plan(here, &args.which)?;
     nobody_elses(here, found.as_ref(), &args.which)?;
     let done = match (args.dry_run, found) {
-        (true, found) => compare(here, found.map(|found| found.state), &lines)?,
-        (false, Some(found)) => update(here, found, &lines)?,
-        (false, None) => begin(here, args, &lines)?,
+        (true, found) => compare(here, found.map(|found| found.state), lines)?,
+        (false, Some(found)) => update(here, found, lines)?,
+        (false, None) => begin(here, args, lines)?,
     };
     lint::tell(&lint::look(&done.state, &here.root));
     say::print(&done, args)?;
     Ok(Exit::Done)
 }
 
-fn read() -> Result<Vec<Line>> {
+fn read() -> Result<Text> {
     let how = "write one task on each line, those that are to stay included: `ralph plan-sync < \
                tasks.jsonl`";
     if std::io::stdin().is_terminal() {
         return Err(refused(Exit::No, format!("there is nothing on standard input; {how}")));
     }
-    let lines = lines::read(&given::stdin()?).map_err(unsound)?;
+    let lines = Text::read(&given::stdin()?);
     match lines.is_empty() {
         // Far oftener a planner that failed than one that wants everything gone.
         true => {
@@ -93,25 +95,25 @@ fn nobody_elses(here: &Here, found: Option<&Found>, which: &Which) -> Result<()>
 }
 
 /// What would be changed.
-fn compare(here: &Here, state: Option<LoopState>, lines: &[Line]) -> Result<Done> {
+fn compare(here: &Here, state: Option<LoopState>, lines: &Text) -> Result<Done> {
     let is_new = state.is_none();
     let mut state = match state {
         Some(state) => state,
         None => import::planned(here, Plan::default())?,
     };
-    let synced = lines::sync(&state.task_graph, lines, here.now).map_err(unsound)?;
+    let synced = lines.sync(&state.task_graph, here.now).map_err(unsound)?;
     state.task_graph = synced.tasks;
     Ok(Done { state, diff: synced.diff, is_new })
 }
 
-fn update(here: &Here, found: Found, lines: &[Line]) -> Result<Done> {
+fn update(here: &Here, found: Found, lines: &Text) -> Result<Done> {
     let file = found.file.clone();
     let changed = found.update(|state| {
         // It may have ended since it was found.
         if !state.is_live() && state.phase != Phase::Planned {
             return Ok(None);
         }
-        let synced = lines::sync(&state.task_graph, lines, here.now)?;
+        let synced = lines.sync(&state.task_graph, here.now)?;
         state.task_graph = synced.tasks;
         Ok(Some((state.clone(), synced.diff)))
     });
@@ -125,7 +127,7 @@ fn update(here: &Here, found: Found, lines: &[Line]) -> Result<Done> {
 }
 
 /// Makes the planned loop, unless another has made it since.
-fn begin(here: &Here, args: &Sync, lines: &[Line]) -> Result<Done> {
+fn begin(here: &Here, args: &Sync, lines: &Text) -> Result<Done> {
     let _held = lifecycle::lock_starts(&here.home)?;
     if let Some(found) = which::to_plan(here, &args.which)? {
         return update(here, found, lines);
@@ -138,9 +140,7 @@ fn begin(here: &Here, args: &Sync, lines: &[Line]) -> Result<Done> {
 
 fn unsound(problems: Vec<Problem>) -> anyhow::Error {
     problems.iter().for_each(|problem| screen::tell(&visible(&problem.to_string())));
-    let count = match problems.len() {
-        1 => "is 1 problem".to_owned(),
-        count => format!("are {count} problems"),
-    };
-    refused(Exit::No, format!("there {count} in the lines; nothing was changed"))
+    let verb = if problems.len() == 1 { "is" } else { "are" };
+    let count = counted(problems.len(), "problem", "problems");
+    refused(Exit::No, format!("there {verb} {count} in the lines; nothing was changed"))
 }

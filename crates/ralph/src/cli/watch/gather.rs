@@ -11,7 +11,7 @@ use anyhow::Result;
 use ralph_core::counted::counted;
 use ralph_core::graph::Graph;
 use ralph_core::receipt::{self, Standing};
-use ralph_core::state::{self, EndingKind, LoopState, Mode, Phase, PlanPhase, Task};
+use ralph_core::state::{self, EndingKind, LoopState, Mode, Phase, Task};
 use ralph_core::{graph, refusal, say};
 use ralph_io::mailbox::Mailbox;
 use ralph_io::store::{Loaded, LoopFile};
@@ -145,15 +145,14 @@ fn describe(here: &Here, one: Looked) -> Shown {
 /// Where it stands, and whether that is well. A mode or a phase that is not known is shown as it is.
 fn standing(state: &LoopState) -> (String, Tone) {
     let phase = match &state.ralplan {
-        Some(plan) if state.is_running() => plan.phase.as_str(),
+        Some(plan) if state.is_running() || state.awaits_decision() => plan.phase.as_str(),
         _ => state.phase.as_str(),
     };
     let phase = match (&state.ending, &state.pause) {
         (Some(ending), _) => format!("ended {}", ending.kind),
-        (None, Some(pause)) => format!("paused ({})", pause.cause),
+        (None, Some(pause)) if !state.awaits_decision() => format!("paused ({})", pause.cause),
         _ => phase.to_owned(),
     };
-    let awaits = state.ralplan.as_ref().map(|plan| &plan.phase);
     let tone = match &state.phase {
         Phase::Ended => match state.ending.as_ref().map(|ending| &ending.kind) {
             Some(EndingKind::Complete | EndingKind::Approved | EndingKind::Plateau) => Tone::Good,
@@ -161,7 +160,7 @@ fn standing(state: &LoopState) -> (String, Tone) {
             _ => Tone::Wrong,
         },
         Phase::Paused => Tone::Waits,
-        _ if awaits == Some(&PlanPhase::AwaitingUserApproval) => Tone::Waits,
+        _ if state.awaits_decision() => Tone::Waits,
         phase if phase.is_running() => Tone::Good,
         _ => Tone::Quiet,
     };
@@ -225,5 +224,26 @@ fn criterion(criterion: &state::Criterion) -> Criterion {
         at: receipt.and_then(|receipt| receipt.started_at),
         note,
         description: format!("{}  `{command}`", criterion.description).trim().to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ralph_core::state::{PauseCause, PlanPhase, Ralplan};
+
+    #[test]
+    fn a_planning_whose_session_is_over_waits_for_the_person() {
+        let plan = Ralplan { phase: PlanPhase::AwaitingUserApproval, ..Ralplan::default() };
+        let mut state = LoopState {
+            mode: Mode::Ralplan,
+            phase: Phase::Implementation,
+            ralplan: Some(plan),
+            ..LoopState::default()
+        };
+        let expected = ("planning: awaiting_user_approval".to_owned(), Tone::Waits);
+        assert_eq!(standing(&state), expected);
+        state.pause(PauseCause::Crashed, "the session ended", jiff::Timestamp::UNIX_EPOCH);
+        assert_eq!(standing(&state), expected);
     }
 }

@@ -2,6 +2,7 @@
 //! brought nothing.
 
 use super::super::super::screen::visible;
+use ralph_core::counted::noun;
 use ralph_core::plan;
 use ralph_core::ralplan::{position, short};
 use ralph_core::reply::bounded;
@@ -48,8 +49,11 @@ fn verdict(about: &Ralplan) -> String {
     if !about.forced {
         return format!("\nThe critic approved it at iteration {}.", position(about));
     }
-    let mut told =
-        format!("\nWARNING: no critic approved it in {} iterations. Left open:", about.iteration);
+    let mut told = format!(
+        "\nWARNING: no critic approved it in {} {}. Left open:",
+        about.iteration,
+        noun(about.iteration, "iteration", "iterations")
+    );
     for (at, concern) in about.concerns.iter().enumerate() {
         let _ = write!(told, "\n  {}. {}", at + 1, visible(concern));
     }

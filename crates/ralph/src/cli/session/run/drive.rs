@@ -9,6 +9,7 @@ use crate::cli::note::note;
 use crate::driver::team::{self, Gone, Owner, Team, Then, Words};
 use anyhow::Result;
 use jiff::{SignedDuration, Timestamp};
+use ralph_core::counted::noun;
 use ralph_core::session::change::apply;
 use ralph_core::session::conversation::Routed;
 use ralph_core::session::finding::Weight;
@@ -152,7 +153,8 @@ impl Run<'_> {
                 one.is_overdue = true;
                 self.team.end(name);
                 let minutes = self.most.as_mins();
-                self.team.screen.say(name, &format!("{minutes} minutes are over: ending it"));
+                let over = noun(minutes, "minute is", "minutes are");
+                self.team.screen.say(name, &format!("{minutes} {over} over: ending it"));
             }
         }
     }
