@@ -97,7 +97,7 @@ fn node(node: &Node, at: At<'_>) -> Result<(), Why> {
                 Ok(())
             })
         }
-        K::List { items } => list(items, at),
+        K::List { items } => list(&flat(items), at),
         K::If { condition, then_body, else_body, redirects } => {
             nodes([condition, then_body].into_iter().chain(else_body).map(AsRef::as_ref), at)?;
             redirections(redirects, at)
@@ -162,23 +162,40 @@ fn construct(kind: &NodeKind) -> &'static str {
     }
 }
 
-/// The commands of a list, each with what the assignments before it have set for certain.
-fn list(items: &[ListItem], at: At<'_>) -> Result<(), Why> {
+/// The commands of a list in their order. The parser puts lists of more than two into each other.
+fn flat(items: &[ListItem]) -> Vec<(&Node, Option<ListOperator>)> {
+    let mut all = Vec::with_capacity(items.len());
+    for item in items {
+        match &item.command.kind {
+            NodeKind::List { items: inner } => {
+                all.extend(flat(inner));
+                if let Some((_, operator)) = all.last_mut() {
+                    *operator = operator.or(item.operator);
+                }
+            }
+            _ => all.push((&item.command, item.operator)),
+        }
+    }
+    all
+}
+
+/// Each with what the assignments before it have set for certain.
+fn list(items: &[(&Node, Option<ListOperator>)], at: At<'_>) -> Result<(), Why> {
     let mut runs = true;
-    for (index, item) in items.iter().enumerate() {
-        if item.operator == Some(ListOperator::Background) {
+    for (index, (command, operator)) in items.iter().enumerate() {
+        if *operator == Some(ListOperator::Background) {
             return Err(Why::Construct("a command in the background (`&`)"));
         }
-        node(&item.command, at)?;
+        node(command, at)?;
         let assigned =
-            if runs && at.known.is_followed() { known::assigned(&item.command, at) } else { None };
+            if runs && at.known.is_followed() { known::assigned(command, at) } else { None };
         if let Some((name, value)) = assigned
-            && matches!(item.operator, Some(ListOperator::And | ListOperator::Semi))
+            && matches!(operator, Some(ListOperator::And | ListOperator::Semi))
         {
             let rest = &items[index + 1..];
             return at.known.with(name, &value, |known| list(rest, At { known, ..at }));
         }
-        runs = matches!(item.operator, None | Some(ListOperator::Semi));
+        runs = matches!(operator, None | Some(ListOperator::Semi));
     }
     Ok(())
 }
