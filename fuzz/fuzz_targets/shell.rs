@@ -50,7 +50,7 @@ fn rule(command: &str) -> Option<guard::Rule> {
 }
 
 /// Options by which programs that read write a file or start a program.
-const WRITING: [&str; 8] = [
+const WRITING: [&str; 10] = [
     "git log --output=f",
     "git blame --outp f",
     "sort -of",
@@ -59,6 +59,8 @@ const WRITING: [&str; 8] = [
     "yq -yi .a f",
     "xxd a -b",
     "printf 'x%n' PATH",
+    "diff3 --diff-program=x a b c",
+    "x=-delete; find \"$x\"",
 ];
 
 /// What passes the wall has no backtick that hides a command, and no company that makes another line pass.

@@ -13,7 +13,7 @@ const MOST_REFUSED: f64 = 0.02;
 
 fn corpus() -> Vec<String> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/fixtures/everyday");
-    let text: String = ["tldr.txt", "work.txt"]
+    let text: String = ["tldr.txt", "work.txt", "public.txt", "agents.txt"]
         .iter()
         .map(|name| fs::read_to_string(folder.join(name)).unwrap())
         .collect();
@@ -24,7 +24,7 @@ fn corpus() -> Vec<String> {
 #[test]
 fn everyday_reading_passes_the_wall() {
     let corpus = corpus();
-    assert!(corpus.len() > 1000, "{}", corpus.len());
+    assert!(corpus.len() > 2200, "{}", corpus.len());
     let refused: Vec<&String> =
         corpus.iter().filter(|line| guard::only_reads(line).is_err()).collect();
     let rate = refused.len() as f64 / corpus.len() as f64;
@@ -33,7 +33,7 @@ fn everyday_reading_passes_the_wall() {
 
     // The executable answers as the rule does; git runs in the project's folder.
     let world = planning::awaiting();
-    for line in corpus.iter().step_by(30) {
+    for line in corpus.iter().step_by(60) {
         if !line.contains("-C ") && !line.contains("cd ") {
             let silent = world.tool("Bash", json!({"command": line})).out().is_empty();
             assert_eq!(silent, guard::only_reads(line).is_ok(), "{line}");

@@ -341,7 +341,7 @@ const WRITES: &[&str] = &[
     "find . -exec sort -o F {} +",
     "find . -exec xxd {} F \\;",
     "find . -rm",
-    "find \"$x\"",
+    "x=-delete; find \"$x\"",
     "find . -unknown",
     "less -o F tracked",
     "less -OF tracked",
@@ -533,7 +533,8 @@ const WRITES: &[&str] = &[
     "kubectl cluster-info dump --output-directory=F",
     "gh pr view --web",
     "gh pr create",
-    "gh api x",
+    "gh api x -X POST",
+    "gh api x -f a=b",
     "gh alias set a b",
     "helm install x",
     "tmux ls -F '#(touch F)'",
@@ -621,6 +622,24 @@ fn no_option_of_a_program_that_reads_writes_or_starts_another() {
     }
     let world = planning::awaiting();
     for line in WRITES.iter().step_by(12) {
+        assert!(refusal(&world, line).is_some(), "{line}");
+    }
+}
+
+/// Lines that were written without a look at the lists above.
+#[test]
+fn no_line_of_a_second_list_of_changes_passes_the_wall() {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/fixtures/changing.txt");
+    let text = fs::read_to_string(file).unwrap();
+    let is_line = |line: &&str| !line.is_empty() && !line.starts_with("# ");
+    let all: Vec<String> =
+        text.lines().filter(is_line).map(|line| line.replace('⏎', "\n")).collect();
+    assert!(all.len() > 2000, "{}", all.len());
+    let passed: Vec<&String> = all.iter().filter(|line| guard::only_reads(line).is_ok()).collect();
+    assert!(passed.is_empty(), "{passed:#?}");
+
+    let world = planning::awaiting();
+    for line in all.iter().step_by(all.len() / 30) {
         assert!(refusal(&world, line).is_some(), "{line}");
     }
 }

@@ -7,6 +7,7 @@
 
 mod awk;
 mod git;
+mod known;
 mod programs;
 mod sed;
 mod special;
@@ -31,11 +32,15 @@ pub(super) fn only_reads(command: &str) -> Result<(), Why> {
 
 /// Where something stands in the line.
 #[derive(Debug, Clone, Copy, Default)]
-struct At {
+struct At<'a> {
     /// How many scripts it is inside of.
     depth: usize,
     /// What the command before it in a pipeline prints.
     fed: Fed,
+    /// The variables whose value stands in the line; see `known`.
+    known: known::Known<'a>,
+    /// True inside a command whose environment holds a variable that the line sets.
+    sets: bool,
 }
 
 /// What a command reads from the one before it.
@@ -50,13 +55,13 @@ enum Fed {
     Paths,
 }
 
-impl At {
-    fn inside(self) -> At {
-        At { depth: self.depth + 1, fed: Fed::Text }
+impl At<'_> {
+    fn inside(self) -> At<'static> {
+        At { depth: self.depth + 1, sets: self.sets, ..At::default() }
     }
 }
 
-fn script(text: &str, at: At) -> Result<(), Why> {
+fn script(text: &str, at: At<'_>) -> Result<(), Why> {
     // Parsers do not agree on whether these part words; no command needs them.
     let is_strange = |letter: &char| {
         letter.is_control() && !matches!(letter, '\n' | '\t')
@@ -69,14 +74,18 @@ fn script(text: &str, at: At) -> Result<(), Why> {
         Opaque::Backticks => Why::Construct("this use of backticks (write `$(…)`)"),
         _ => Why::Unreadable,
     })?;
-    self::nodes(&nodes, at)
+    self::nodes(&nodes, at).or_else(|why| match known::may_help(text) {
+        true => self::nodes(&nodes, At { known: known::Known::followed(text, at.depth), ..at })
+            .map_err(|_| why),
+        false => Err(why),
+    })
 }
 
-fn nodes<'a>(all: impl IntoIterator<Item = &'a Node>, at: At) -> Result<(), Why> {
+fn nodes<'a>(all: impl IntoIterator<Item = &'a Node>, at: At<'_>) -> Result<(), Why> {
     all.into_iter().try_for_each(|one| node(one, at))
 }
 
-fn node(node: &Node, at: At) -> Result<(), Why> {
+fn node(node: &Node, at: At<'_>) -> Result<(), Why> {
     use NodeKind as K;
     match &node.kind {
         K::Command { assignments, words, redirects } => command(assignments, words, redirects, at),
@@ -88,9 +97,20 @@ fn node(node: &Node, at: At) -> Result<(), Why> {
                 Ok(())
             })
         }
-        K::List { items } => items.iter().try_for_each(|one| item(one, at)),
+        K::List { items } => list(&flat(items), at),
         K::If { condition, then_body, else_body, redirects } => {
             nodes([condition, then_body].into_iter().chain(else_body).map(AsRef::as_ref), at)?;
+            redirections(redirects, at)
+        }
+        K::ForArith { init, cond, incr, body, redirects } => {
+            let name = known::counted(init, cond, incr).ok_or(Why::Construct("`((…))`"))?;
+            at.known.is_set(name)?;
+            variables::may_be_set(name)?;
+            at.known.each(name, &[words::Said::number()], |known| match known.get(name) {
+                Some(_) => self::node(body, At { known, ..at }),
+                // Where the body may set it, what it holds is evaluated.
+                None => Err(Why::Construct("`((…))`")),
+            })?;
             redirections(redirects, at)
         }
         K::While { condition, body, redirects } | K::Until { condition, body, redirects } => {
@@ -98,11 +118,13 @@ fn node(node: &Node, at: At) -> Result<(), Why> {
             redirections(redirects, at)
         }
         K::For { var, words, body, redirects } => {
+            at.known.is_set(var)?;
             variables::may_be_set(var)?;
+            let mut values = Vec::new();
             for word in words.iter().flatten() {
-                words::read(word, at)?;
+                values.push(words::read(word, at)?);
             }
-            self::node(body, at)?;
+            at.known.each(var, &values, |known| self::node(body, At { known, ..at }))?;
             redirections(redirects, at)
         }
         K::Case { word, patterns, redirects } => {
@@ -121,7 +143,7 @@ fn node(node: &Node, at: At) -> Result<(), Why> {
         }
         K::Negation { pipeline } | K::Time { pipeline, .. } => self::node(pipeline, at),
         K::ConditionalExpr { body, redirects } => {
-            special::condition(body)?;
+            special::condition(body, at)?;
             redirections(redirects, at)
         }
         K::Comment { .. } | K::Empty => Ok(()),
@@ -140,19 +162,59 @@ fn construct(kind: &NodeKind) -> &'static str {
     }
 }
 
-fn item(item: &ListItem, at: At) -> Result<(), Why> {
-    match item.operator {
-        Some(ListOperator::Background) => Err(Why::Construct("a command in the background (`&`)")),
-        _ => node(&item.command, at),
+/// The commands of a list in their order. The parser puts lists of more than two into each other.
+fn flat(items: &[ListItem]) -> Vec<(&Node, Option<ListOperator>)> {
+    let mut all = Vec::with_capacity(items.len());
+    for item in items {
+        match &item.command.kind {
+            NodeKind::List { items: inner } => {
+                all.extend(flat(inner));
+                if let Some((_, operator)) = all.last_mut() {
+                    *operator = operator.or(item.operator);
+                }
+            }
+            _ => all.push((&item.command, item.operator)),
+        }
     }
+    all
 }
 
-fn command(assignments: &[Node], words: &[Node], redirects: &[Node], at: At) -> Result<(), Why> {
+/// Each with what the assignments before it have set for certain.
+fn list(items: &[(&Node, Option<ListOperator>)], at: At<'_>) -> Result<(), Why> {
+    let mut runs = true;
+    for (index, (command, operator)) in items.iter().enumerate() {
+        if *operator == Some(ListOperator::Background) {
+            return Err(Why::Construct("a command in the background (`&`)"));
+        }
+        node(command, at)?;
+        let assigned =
+            if runs && at.known.is_followed() { known::assigned(command, at) } else { None };
+        if let Some((name, value)) = assigned
+            && matches!(operator, Some(ListOperator::And | ListOperator::Semi))
+        {
+            let rest = &items[index + 1..];
+            return at.known.with(name, &value, |known| list(rest, At { known, ..at }));
+        }
+        runs = matches!(operator, None | Some(ListOperator::Semi));
+    }
+    Ok(())
+}
+
+fn command(
+    assignments: &[Node],
+    words: &[Node],
+    redirects: &[Node],
+    at: At<'_>,
+) -> Result<(), Why> {
+    let mut at = at;
     for node in assignments {
         let NodeKind::Word { value, .. } = &node.kind else {
             return Err(Why::Construct("this assignment"));
         };
-        variables::may_be_set(value.split('=').next().unwrap_or_default().trim_end_matches('+'))?;
+        let name = value.split('=').next().unwrap_or_default().trim_end_matches('+');
+        at.known.is_set(name)?;
+        variables::may_be_assigned(value)?;
+        at.sets |= !words.is_empty() && !variables::is_harmless(name);
         // Text that would run once it is read again.
         if words::read(node, at)?.text.contains(['$', '`']) {
             return Err(Why::Construct("this assignment"));
@@ -167,11 +229,11 @@ fn command(assignments: &[Node], words: &[Node], redirects: &[Node], at: At) -> 
     }
 }
 
-fn redirections(redirects: &[Node], at: At) -> Result<(), Why> {
+fn redirections(redirects: &[Node], at: At<'_>) -> Result<(), Why> {
     redirects.iter().try_for_each(|one| redirection(one, at))
 }
 
-fn redirection(redirect: &Node, at: At) -> Result<(), Why> {
+fn redirection(redirect: &Node, at: At<'_>) -> Result<(), Why> {
     match &redirect.kind {
         NodeKind::HereDoc { complete: false, .. } => Err(Why::Unreadable),
         NodeKind::HereDoc { quoted: true, .. } => Ok(()),

@@ -23,6 +23,7 @@ const LOOK: &[(&str, &str, &[&str])] = &[
     ("diff-index", "", &[]),
     ("diff-tree", "", &[]),
     ("for-each-ref", "", &[]),
+    ("fsck", "", &["lost-found"]),
     ("grep", "O", &["open-files-in-pager"]),
     ("log", "", &[]),
     ("ls-files", "", &[]),

@@ -7,7 +7,7 @@ use super::words::Said;
 use super::{At, Why, awk, git, sed, special, tools, wrappers};
 
 /// These only read, whatever they are given.
-const READ_ALL: [&str; 107] = [
+const READ_ALL: [&str; 103] = [
     ":",
     "b2sum",
     "basename",
@@ -15,10 +15,12 @@ const READ_ALL: [&str; 107] = [
     "cd",
     "cksum",
     "cmp",
+    "col",
     "column",
     "comm",
     "cut",
     "df",
+    "dig",
     "diff",
     "dirname",
     "dirs",
@@ -61,7 +63,6 @@ const READ_ALL: [&str; 107] = [
     "sha512sum",
     "sleep",
     "stat",
-    "strings",
     "sum",
     "tac",
     "tail",
@@ -79,10 +80,8 @@ const READ_ALL: [&str; 107] = [
     "hd",
     "shasum",
     "md5",
-    "apropos",
     "bzcat",
     "cal",
-    "diff3",
     "factor",
     "findmnt",
     "getent",
@@ -94,22 +93,19 @@ const READ_ALL: [&str; 107] = [
     "look",
     "lsblk",
     "lsmod",
-    "lspci",
     "lsusb",
     "lzcat",
     "netstat",
+    "nslookup",
     "numfmt",
     "pidof",
-    "pmap",
     "pr",
     "pstree",
     "tokei",
-    "tput",
     "tty",
     "users",
     "vmstat",
     "w",
-    "whatis",
     "who",
     "xzcat",
     "zcat",
@@ -127,9 +123,18 @@ const READ_BUT: &[(&str, &str, &[&str])] = &[
     ("file", "C", &["compile"]),
     ("rg", "", &["pre", "hostname-bin"]),
     ("sort", "o", &["output", "compress-program"]),
+    ("apropos", "C", &["config-file"]),
+    ("diff3", "", &["diff-program"]),
+    ("lspci", "qQOA", &[]),
+    ("pmap", "nNcC", &["create-rc", "create-rc-to", "rc", "read-rc", "read-rc-from"]),
     ("tree", "oR", &["output"]),
+    ("whatis", "C", &["config-file"]),
     ("shuf", "o", &["output"]),
-    ("zstdcat", "oD", &["output-dir-flat", "output-dir-mirror", "rm"]),
+    ("nm", "", &["plugin"]),
+    ("objdump", "", &["plugin"]),
+    ("readelf", "", &["plugin"]),
+    ("size", "", &["plugin"]),
+    ("strings", "", &["plugin"]),
 ];
 
 /// These read whatever they are given, but for options that some builds of them have. A word that is computed
@@ -140,10 +145,6 @@ const READ_UNLESS: &[(&str, &str, &[&str])] = &[
     ("fgrep", "", UGREP),
     ("grep", "", UGREP),
     ("jq", "i", &["in-place"]),
-    ("nm", "", &["plugin"]),
-    ("objdump", "", &["plugin"]),
-    ("readelf", "", &["plugin"]),
-    ("size", "", &["plugin"]),
     ("zegrep", "", UGREP),
     ("zfgrep", "", UGREP),
     ("zgrep", "", UGREP),
@@ -197,6 +198,8 @@ const READ_WITH: &[(&str, &str, &[&str])] = &[
             "yaml-output",
         ],
     ),
+    ("pv", "abeflnpqrtW", &[]),
+    ("zstdcat", "cdfqv", &[]),
     ("zless", "0123456789EFGIJMNRSXegimnqrs", &[]),
     ("zmore", "", &[]),
 ];
@@ -204,7 +207,7 @@ const READ_WITH: &[(&str, &str, &[&str])] = &[
 const SYSTEM: [&str; 3] = ["/bin/", "/usr/bin/", "/usr/local/bin/"];
 
 /// Ok when this command only reads.
-pub(super) fn only_read(words: &[Said], at: At) -> Result<(), Why> {
+pub(super) fn only_read(words: &[Said], at: At<'_>) -> Result<(), Why> {
     let Some((first, arguments)) = words.split_first() else { return Ok(()) };
     let name = first.literal().ok_or(Why::ComputedName)?;
     let name = SYSTEM.iter().find_map(|folder| name.strip_prefix(folder)).unwrap_or(name);
@@ -216,7 +219,13 @@ pub(super) fn only_read(words: &[Said], at: At) -> Result<(), Why> {
     }
     let texts: Vec<Option<&str>> = arguments.iter().map(Said::literal).collect();
     if tools::is_version(name, &texts) {
-        return Ok(());
+        return if at.sets { Err(tools::UNKNOWN_SETTING) } else { Ok(()) };
+    }
+    // Of these a word with `@` names a file of options.
+    if matches!(name, "nm" | "objdump" | "readelf" | "size" | "strings")
+        && let Some(word) = arguments.iter().find(|word| word.text.starts_with('@'))
+    {
+        return Err(Why::Argument(name.to_owned(), word.shown()));
     }
     if let Some((_, letters, long)) = READ_UNLESS.iter().find(|(known, ..)| *known == name) {
         let options = arguments.iter().take_while(|word| word.literal() != Some("--"));
@@ -238,7 +247,9 @@ pub(super) fn only_read(words: &[Said], at: At) -> Result<(), Why> {
         "ralph" => special::ralph(arguments),
         "[" | "test" => special::test(arguments),
         "printf" => special::printf(arguments),
-        "read" => special::read(arguments),
+        "read" => special::read(arguments, at),
+        "export" if !arguments.is_empty() => special::export(arguments, at),
+        "tee" => special::tee(arguments),
         "set" if !arguments.is_empty() => special::by_words(name, arguments),
         "date" | "tar" | "unzip" | "uniq" | "xxd" | "exit" | "return" | "break" | "continue"
         | "shift" => special::by_words(name, arguments),

@@ -91,6 +91,8 @@ fn statement(letters: &mut Peekable<Chars<'_>>) -> Option<()> {
             skip(letters, " 0123456789");
             end(letters)
         }
+        // A text, to the end of the script; what could follow in another line is refused.
+        Some('a' | 'i' | 'c') => letters.all(|letter| letter != '\n').then_some(()),
         Some(':' | 'b' | 't' | 'T') => {
             skip(letters, " ");
             while letters.next_if(|l| l.is_ascii_alphanumeric() || *l == '_').is_some() {}
@@ -128,12 +130,24 @@ fn up_to(delimiter: char, letters: &mut Peekable<Chars<'_>>) -> Option<()> {
             '\n' => return None,
             '[' => {
                 skip(letters, "^");
-                letters.next().filter(|first| !"[]\\\n".contains(*first) && *first != delimiter)?;
-                while letters
-                    .next()
-                    .filter(|next| !"[\\\n".contains(*next) && *next != delimiter)?
-                    != ']'
-                {}
+                let first =
+                    letters.next_if(|first| !"[]\n".contains(*first) && *first != delimiter)?;
+                if first == '\\' {
+                    letters.next_if(|next| next.is_ascii_alphanumeric() && *next != 'c')?;
+                }
+                loop {
+                    match letters
+                        .next()
+                        .filter(|next| !"[\n".contains(*next) && *next != delimiter)?
+                    {
+                        ']' => break,
+                        // `[ \t]`: one letter or two, but never the end.
+                        '\\' => drop(
+                            letters.next_if(|next| next.is_ascii_alphanumeric() && *next != 'c')?,
+                        ),
+                        _ => {}
+                    }
+                }
             }
             _ => {}
         }

@@ -29,7 +29,7 @@ fn is_in(list: &str, text: &str) -> bool {
     list.split_ascii_whitespace().any(|known| known == text)
 }
 
-pub(super) fn find(arguments: &[Said], at: At) -> Result<(), Why> {
+pub(super) fn find(arguments: &[Said], at: At<'_>) -> Result<(), Why> {
     let (mut rest, mut is_start) = (arguments, true);
     while let Some((word, after)) = rest.split_first() {
         rest = after;
@@ -42,7 +42,7 @@ pub(super) fn find(arguments: &[Said], at: At) -> Result<(), Why> {
             Some("-exec") => (rest, is_start) = (executed(after, at)?, false),
             Some(text) if is_in(FIND_VALUED, text) || is_newer(text) => {
                 let value = after.first();
-                if let Some(value) = value.filter(|value| value.many) {
+                if let Some(value) = value.filter(|value| value.many && !is_no_action(value)) {
                     return Err(computed("find", value));
                 }
                 (rest, is_start) = (after.get(1..).unwrap_or_default(), false);
@@ -50,12 +50,19 @@ pub(super) fn find(arguments: &[Said], at: At) -> Result<(), Why> {
             Some("-H" | "-L" | "-P") => {}
             Some(text) if is_in(FIND_PLAIN, text) => is_start = false,
             Some(text) if is_start && !text.starts_with('-') => {}
-            None if is_start && word.is_operand() => {}
+            None if is_start && (word.is_operand() || is_no_action(word)) => {}
+            // Only the first: a variable that the environment sets is a folder there and nowhere else.
+            None if is_start && word.outside && rest.len() + 1 == arguments.len() => {}
             None if !word.is_operand() => return Err(computed("find", word)),
             _ => return Err(refused("find", word)),
         }
     }
     Ok(())
+}
+
+/// True for a pattern of names, none of which is a word of `find`'s own: these consist of letters and `-`.
+fn is_no_action(word: &Said) -> bool {
+    !word.splits && word.text.contains(['.', '/']) && !word.text.contains(['{', ',', '}', ']'])
 }
 
 /// What a command of a pipeline prints, for an `xargs` after it.
@@ -72,7 +79,9 @@ pub(super) fn prints(node: &Node, fed: Fed) -> Fed {
     match texts[..] {
         ["find", ..] if has("-exec") || has("-printf") => Fed::Text,
         ["find", ..] if has("-print0") => Fed::Paths,
-        ["find" | "fd" | "fdfind" | "ls", ..] | ["git", "ls-files" | "ls-tree", ..] => Fed::Names,
+        ["find" | "fd" | "fdfind" | "ls" | "which", ..] | ["git", "ls-files" | "ls-tree", ..] => {
+            Fed::Names
+        }
         ["grep" | "rg", ..] if has("-l") || has("-rl") || has("--files") => Fed::Names,
         ["head" | "tail" | "sort" | "uniq", ..] => fed,
         _ => Fed::Text,
@@ -80,7 +89,7 @@ pub(super) fn prints(node: &Node, fed: Fed) -> Fed {
 }
 
 /// The command of an `-exec`, up to its end; what follows is returned.
-fn executed(words: &[Said], at: At) -> Result<&[Said], Why> {
+fn executed<'w>(words: &'w [Said], at: At<'_>) -> Result<&'w [Said], Why> {
     let text = |at: usize| words.get(at).and_then(Said::literal);
     let ends =
         |at: &usize| text(*at) == Some(";") || text(*at) == Some("+") && text(at - 1) == Some("{}");
@@ -92,6 +101,7 @@ fn executed(words: &[Said], at: At) -> Result<&[Said], Why> {
         }
         // It begins with a start point of the `find`, and none of these is an option.
         let place = if word.text.starts_with("{}") { "./" } else { "" };
+        word.outside = false;
         word.text = format!("{place}{}", word.text.replace("{}", &UNKNOWN.to_string()));
     }
     programs::only_read(&inner, At { fed: Fed::Text, ..at })?;
@@ -174,22 +184,26 @@ pub(super) fn test(arguments: &[Said]) -> Result<(), Why> {
 }
 
 /// `[[ … ]]`, in which numbers are compared by arithmetic.
-pub(super) fn condition(node: &Node) -> Result<(), Why> {
-    let both = |left: &Node, right: &Node| condition(left).and_then(|()| condition(right));
+pub(super) fn condition(node: &Node, at: At<'_>) -> Result<(), Why> {
+    let both = |left: &Node, right: &Node| condition(left, at).and_then(|()| condition(right, at));
     match &node.kind {
         NodeKind::CondAnd { left, right } | NodeKind::CondOr { left, right } => both(left, right),
-        NodeKind::CondNot { operand: inner } | NodeKind::CondParen { inner } => condition(inner),
+        NodeKind::CondNot { operand: inner } | NodeKind::CondParen { inner } => {
+            condition(inner, at)
+        }
         NodeKind::UnaryTest { op, .. } if matches!(op.as_str(), "-v" | "-R" | "-t" | "-o") => {
             Err(Why::Argument("[[".to_owned(), op.clone()))
         }
-        NodeKind::UnaryTest { operand, .. } => condition(operand),
+        NodeKind::UnaryTest { operand, .. } => condition(operand, at),
         NodeKind::BinaryTest { op, .. }
             if matches!(op.as_str(), "-eq" | "-ne" | "-lt" | "-le" | "-gt" | "-ge") =>
         {
             Err(Why::Argument("[[".to_owned(), format!("{op}` (`[ … {op} … ]` is allowed")))
         }
         NodeKind::BinaryTest { left, right, .. } => both(left, right),
-        NodeKind::CondTerm { value, .. } => words::is_plain(value),
+        NodeKind::CondTerm { value, .. } => {
+            words::is_plain(value).or_else(|why| words::alone(value, at).ok_or(why))
+        }
         _ => Err(Why::Construct("this condition")),
     }
 }
@@ -228,7 +242,7 @@ fn counts(format: &str) -> bool {
 }
 
 /// The names that it sets must be names.
-pub(super) fn read(arguments: &[Said]) -> Result<(), Why> {
+pub(super) fn read(arguments: &[Said], at: At<'_>) -> Result<(), Why> {
     let mut rest = arguments.iter();
     while let Some(word) = rest.next() {
         match word.literal().ok_or_else(|| computed("read", word))? {
@@ -236,10 +250,35 @@ pub(super) fn read(arguments: &[Said]) -> Result<(), Why> {
             "-d" | "-n" | "-t" => {
                 rest.next().filter(|value| !value.many).ok_or_else(|| computed("read", word))?;
             }
-            name => variables::may_be_set(name)?,
+            name => {
+                at.known.is_set(name)?;
+                variables::may_be_set(name)?;
+            }
         }
     }
     Ok(())
+}
+
+/// `export NAME=VALUE`, of variables that change how something is shown.
+pub(super) fn export(arguments: &[Said], at: At<'_>) -> Result<(), Why> {
+    if matches!(arguments, [only] if only.literal() == Some("-p")) {
+        return Ok(());
+    }
+    arguments.iter().try_for_each(|word| {
+        let text = word.literal().ok_or_else(|| computed("export", word))?;
+        let name = text.split('=').next().unwrap_or_default();
+        at.known.is_set(name)?;
+        variables::may_be_assigned(text)?;
+        if variables::is_harmless(name) { Ok(()) } else { Err(Why::Variable(name.to_owned())) }
+    })
+}
+
+/// To no file.
+pub(super) fn tee(arguments: &[Said]) -> Result<(), Why> {
+    let is_nowhere = |word: &&Said| {
+        !matches!(word.literal(), Some("/dev/null" | "/dev/stderr" | "/dev/stdout" | "-a"))
+    };
+    arguments.iter().find(is_nowhere).map_or(Ok(()), |word| Err(refused("tee", word)))
 }
 
 /// Small commands of which few uses are known to read.
@@ -251,7 +290,7 @@ pub(super) fn by_words(name: &str, arguments: &[Said]) -> Result<(), Why> {
         // Options and operands in any order: the second operand is written.
         "xxd" => {
             let valued = ["-c", "-g", "-l", "-s", "-o", "-n", "-cols", "-len", "-seek"];
-            single(arguments, &valued) && !has(arguments, "-r")
+            single(arguments, &valued)
         }
         _ => texts.as_deref().is_some_and(|texts| match (name, texts) {
             ("set", words) => words.iter().all(|word| {
@@ -296,10 +335,6 @@ pub(super) fn by_words(name: &str, arguments: &[Said]) -> Result<(), Why> {
             Err(Why::Argument(name.to_owned(), all.join(" ")))
         }
     }
-}
-
-fn has(arguments: &[Said], option: &str) -> bool {
-    arguments.iter().any(|word| word.text.starts_with(option) && !word.text.starts_with("--"))
 }
 
 /// One file at most: a second would be written.

@@ -260,7 +260,6 @@ const CHANGES: &[&str] = &[
     "find . {-delete,-print}",
     "find . -d{elete,epth}",
     "find . $x",
-    "find ./$x",
     "sort ./$x",
     "find ./$(ls)",
     "find . \"$x\"",
@@ -739,3 +738,54 @@ const READS: &[&str] = &[
     "sh -c 'ls; git log'",
     "bash -c 'cat \"$1\"' _ a",
 ];
+
+#[test]
+fn a_variable_whose_value_stands_in_the_line_is_read_as_that_value() {
+    check_all(
+        &[
+            "for f in a.rs b.rs; do sed -n 1,5p $f; done",
+            "for f in src/*.ts; do sed -n 1,5p \"$f\"; done",
+            "for c in node cargo; do $c --version; done",
+            "for i in 1 2; do git show HEAD~$i --stat; done",
+            "d=src && find . $d -name x && sort $d/a",
+            "d=src; find . $d -name x; sort $d/a",
+            "n=5; echo $((n+1))",
+            "find \"$dir\" -type f",
+            "find $(pwd) -name x",
+            "for ((i=0;i<3;i++)); do git show HEAD~$i; done",
+            "[[ \"$(git branch --show-current)\" == main ]] && ls",
+        ],
+        true,
+    );
+    check_all(
+        &[
+            "for f in src/*.ts; do sed -n 1,5p $f; done",
+            "for f in a -oF; do sort $f; done",
+            "for c in ls touch; do $c F; done",
+            "for f in *; do sort \"$f\"; done",
+            "x=a; x=-oF; sort $x",
+            "x=a; read x; sort $x",
+            "x=a; for x in -oF; do sort $x; done",
+            "false && x=a; sort $x",
+            "ls; false && x=a; sort $x; ls",
+            "x=a; ls; x=-oF; sort $x",
+            "ls || ls && x=a; ls; sort $x",
+            "x=a | sort $x",
+            "(x=a); sort $x",
+            "x=a; IFS=a; sort $x",
+            "for _ in a; do ls -- -oF; sort $_; done",
+            "x=-delete; find \"$x\"",
+            "read x; find \"$x\"",
+            "x=-delete bash -c 'find \"$x\"'",
+            "bash -c 'find \"$0\"' -delete",
+            "cd 'x -delete'; find $(pwd)",
+            "find . -newer $x -name -delete",
+            "echo -delete | xargs -I{} find \"$y{}\"",
+            "n='a[$(touch F)]'; echo $((n))",
+            "for ((i=0;i<3;i++)); do read i < a; done",
+            "for ((i=0;i<a[$(touch F)];i++)); do ls; done",
+            "[[ -n \"$(touch F)\" ]]",
+        ],
+        false,
+    );
+}

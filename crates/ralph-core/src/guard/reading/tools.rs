@@ -6,15 +6,18 @@
 use super::Why;
 use super::words::Said;
 
+/// A variable that is not known to be harmless, before a program that may obey it.
+pub(super) const UNKNOWN_SETTING: Why = Why::Construct("a variable before this program");
+
 /// Programs that print their version or their help and do nothing else.
 const VERSIONED: &str = "ansible awk aws az babel bash bazel black brew bun bundle bundler bzip2 cargo ccache \
     clang clang++ clang-format cmake code composer conda curl dart deno docker docker-compose dotnet \
     elixir emacs erl eslint fd ffmpeg find firefox fish flake8 g++ gawk gcc gcloud gdb gem ghc gh \
-    git-lfs go gofmt golangci-lint google-chrome gradle grep groovy gunicorn gzip helm htop hugo isort jar \
-    java javac jest jq julia just kotlin kotlinc kubectl ld less lld lldb lua luajit make man mariadb mawk \
+    git-lfs go gofmt golangci-lint google-chrome gradle grep groovy delta direnv eza gunicorn gzip helm htop hugo hyperfine isort jar \
+    java javac jest jq julia just kotlin kotlinc kubectl ld less lld lldb lua luajit make man mariadb mawk mise \
     meson minikube mocha mongo mongod mongosh mvn mypy mysql nano nasm nginx ninja nix node nodejs npm \
-    npx nvim ocaml opam openssl perl php phpunit pip pip3 pipenv pipx pkg-config playwright pnpm podman \
-    poetry pre-commit prettier prisma protoc psql pulumi pwsh pylint pyenv pytest python python2 python3 R \
+    npx nvim ocaml ollama opam openssl perl php phpunit pip pip3 pipenv pipx pkg-config playwright pnpm podman \
+    poetry pre-commit prettier prisma protoc psql pulumi pwsh pylint pyenv pytest rbenv python python2 python3 R \
     redis-cli redis-server rg rsync ruby ruff rubocop rustc rustdoc rustfmt rustup sass scala sed semgrep \
     shellcheck shfmt sort sqlite3 ssh stylelint svn swift tar terraform tmux tox tree tsc turbo uv \
     uvicorn vagrant valgrind vim virtualenv vite vitest volta wasm-pack webpack wget xargs xz yarn zig zip \
@@ -107,7 +110,7 @@ const TOOLS: &[Tool] = &[
     },
     Tool {
         names: "gem",
-        shows: &["list", "info", "environment", "env"],
+        shows: &["list", "info", "environment", "env", "search"],
         options: "--local -l -a --all -d --details",
     },
     Tool {
@@ -240,6 +243,9 @@ const TOOLS: &[Tool] = &[
             --search -S --repo -R --comments -c --log --log-failed --head -H --base -B --patch \
             --name-only --branch -b --workflow",
     },
+    // Without a field or a method it asks with GET.
+    Tool { names: "gh", shows: &["api"], options: "--jq -q --paginate --slurp --template -t" },
+    Tool { names: "ping", shows: &["-c"], options: "-c -W -w -4 -6 -n -q" },
     Tool {
         names: "systemctl",
         shows: &[
@@ -258,14 +264,15 @@ const TOOLS: &[Tool] = &[
             "--failed",
         ],
         options: "--user --system --no-pager --all -a --type -t --state -l --full -n --lines -p --property \
-            --failed --no-legend -q --quiet --plain --value",
+            --failed --no-legend -q --quiet --plain --value -at --no-pager -al",
     },
     Tool {
         names: "journalctl",
         shows: &[""],
         options: "-u --unit -n --lines -f --follow --since --until -S -U -b --boot -k --dmesg -p \
             --priority -r --reverse -o --output --no-pager -x -e -xe -xeu -xu -t --identifier --user \
-            --disk-usage --list-boots -g --grep -q --quiet -fu -n1 -n10 -n20 -n50 -n100",
+            --disk-usage --list-boots -g --grep -q --quiet -fu -n1 -n10 -n20 -n50 -n100 -F -N --field --fields \
+            --utc -a --all --no-full -1 -2",
     },
     Tool {
         names: "apt apt-cache",
@@ -273,7 +280,26 @@ const TOOLS: &[Tool] = &[
             "list", "show", "search", "policy", "depends", "rdepends", "madison", "pkgnames",
             "stats", "showpkg",
         ],
-        options: "--installed --upgradable -a --all-versions --names-only -n",
+        options: "--installed --upgradable --upgradeable -a --all-versions --names-only -n",
+    },
+    Tool {
+        names: "aptitude",
+        shows: &["search", "show", "versions", "why", "why-not"],
+        options: "",
+    },
+    Tool {
+        names: "dnf yum",
+        shows: &[
+            "search",
+            "list",
+            "info",
+            "provides",
+            "whatprovides",
+            "repolist",
+            "deplist",
+            "repoquery",
+        ],
+        options: "--installed --available --all --list -l -q",
     },
     Tool {
         names: "dpkg-query",
@@ -310,15 +336,51 @@ const TOOLS: &[Tool] = &[
             "--cellar",
             "--repository",
             "search",
+            "desc",
+            "doctor",
+            "services list",
         ],
         options: "--versions --cask --formula --json -1 -l --tree --installed",
     },
     Tool { names: "snap flatpak", shows: &["list", "info", "version"], options: "--all" },
     Tool {
+        names: "snap",
+        shows: &["find", "interfaces", "connections", "changes", "services"],
+        options: "--private",
+    },
+    Tool {
         names: "openssl",
         shows: &["x509"],
         options: "-in -text -noout -dates -subject -issuer -fingerprint -enddate -startdate -serial \
             -inform -sha256 -ext",
+    },
+    Tool {
+        names: "openssl",
+        shows: &["req"],
+        options: "-in -text -noout -subject -verify -modulus -pubkey -inform",
+    },
+    Tool { names: "ipcs", shows: &[""], options: "-a -m -q -s -l -p -t -u" },
+    Tool {
+        names: "cloc",
+        shows: &[""],
+        options: "--by-file --exclude-dir --include-lang --json --csv --md --quiet",
+    },
+    Tool {
+        names: "scc",
+        shows: &[""],
+        options: "--by-file --no-complexity --no-cocomo -w --wide -c",
+    },
+    Tool {
+        names: "tput",
+        shows: &[
+            "cols", "lines", "colors", "bold", "sgr0", "setaf", "setab", "rev", "smul", "rmul",
+        ],
+        options: "",
+    },
+    Tool {
+        names: "xmllint",
+        shows: &[""],
+        options: "--xpath --noout --format --html --nonet --recover",
     },
     Tool {
         names: "aws",
@@ -329,7 +391,7 @@ const TOOLS: &[Tool] = &[
     Tool {
         names: "lsof",
         shows: &[""],
-        options: "-i -n -P -p -t -u -a -c +D -nP -ni -Pni -iTCP -sTCP:LISTEN",
+        options: "-i -n -P -p -t -u -a -c +D +d +L1 +M -nP -ni -Pni -iTCP -sTCP:LISTEN -l -R -U",
     },
     Tool {
         names: "ss",
@@ -339,7 +401,7 @@ const TOOLS: &[Tool] = &[
     Tool {
         names: "dmesg",
         shows: &[""],
-        options: "-T -H -k -x -w -t -l --ctime --human --level --facility",
+        options: "-T -H -k -x -w -t -l --ctime --human --kernel --userspace --decode --level --facility",
     },
     Tool { names: "compgen", shows: &["-b", "-c", "-k", "-v", "-e", "-a"], options: "" },
     Tool {
@@ -371,7 +433,10 @@ const EXACT: &[(&str, &[&str])] = &[
     ("hostname", &["", "-f", "-i", "-I", "-s", "-d", "--fqdn", "--ip-address", "--short"]),
     ("ifconfig", &["", "-a"]),
     ("arch", &[""]),
-    ("jobs", &["", "-l", "-p"]),
+    ("jobs", &["", "-l", "-p", "-r", "-s"]),
+    ("just", &["--list", "-l", "--summary"]),
+    ("kubectl", &["options", "-h"]),
+    ("stty", &["-a", "size"]),
     ("mount", &["", "-l"]),
     ("npm", &["run", "bin", "help"]),
     ("shopt", &["", "-p"]),
@@ -452,12 +517,40 @@ fn shows(name: &str, texts: &[&str]) -> bool {
                 .is_some_and(|letters| letters.bytes().all(|b| b"aiflcdR".contains(&b)))
                 && rest.iter().all(|word| is_page(word))
         }
+        ("gem", ["help", what]) => is_word(what),
+        ("pacman", [query, rest @ ..]) => {
+            let letters = |set: &[u8], text: &str| text.bytes().all(|letter| set.contains(&letter));
+            let asks = match query.as_bytes() {
+                [b'-', b'Q', ..] => letters(b"cdegiklmnopqstu", &query[2..]),
+                [b'-', b'S', _, ..] => letters(b"isgq", &query[2..]),
+                _ => false,
+            };
+            asks && rest.iter().all(|word| is_page(word))
+        }
+        ("lsof", [option, rest @ ..]) if option.starts_with("-i") => {
+            rest.is_empty() || shows("lsof", rest)
+        }
+        ("lsof", [option, rest @ ..])
+            if option.len() > 1
+                && option[1..].bytes().all(|letter| b"PnlatURi".contains(&letter)) =>
+        {
+            rest.is_empty() || shows("lsof", rest)
+        }
+        ("ss", [option, rest @ ..])
+            if option.len() > 1
+                && option.starts_with('-')
+                && option[1..].bytes().all(|letter| b"tuwxalnpieosmrH460O".contains(&letter)) =>
+        {
+            rest.is_empty() || shows("ss", rest)
+        }
         ("ip", ["-br" | "-4" | "-6" | "-c" | "-s" | "-brief", rest @ ..]) => shows("ip", rest),
         ("ip", [what, rest @ ..]) => {
-            is_in("a addr address r route l link n neigh", what)
-                && rest
-                    .first()
-                    .is_none_or(|word| matches!(*word, "show" | "list" | "ls" | "s" | "get"))
+            is_in(
+                "a addr address r route l link n neigh neighbor neighbour maddr maddress rule",
+                what,
+            ) && rest
+                .first()
+                .is_none_or(|word| matches!(*word, "show" | "list" | "ls" | "s" | "get"))
         }
         (
             "docker" | "kubectl" | "gh" | "pip" | "pip3" | "terraform" | "systemctl",
@@ -481,7 +574,8 @@ fn shows(name: &str, texts: &[&str]) -> bool {
 /// An operand, or an option that is listed.
 fn is_option(options: &str, word: &str) -> bool {
     let stem = word.split('=').next().unwrap_or(word);
-    !word.starts_with(['-', '+']) || is_in(options, stem)
+    // A file of options, to the programs that know this.
+    !word.starts_with(['-', '+', '@']) || is_in(options, stem)
 }
 
 fn is_page(word: &str) -> bool {

@@ -5,11 +5,12 @@ use super::Why;
 /// Names and parts of names that choose programs, libraries, settings or what the shell does. Broad on
 /// purpose: a line that reads can do without any of them.
 const BEGINNINGS: &[&str] = &[
-    "ANDROID", "AWK", "AWS", "BASH", "BUN", "BUNDLE", "CARGO", "CLAUDE", "COMPOSE", "CONDA",
-    "COREPACK", "DENO", "DOCKER", "DOTNET", "DYLD_", "ENV", "FPATH", "GEM", "GH_", "GIT", "GREP_",
-    "GZIP", "HIST", "JAVA", "JDK", "JVM", "KUBE", "LD_", "MAKE", "MAVEN", "MVN", "NODE", "NPM",
-    "OLDPWD", "PERL", "PIP", "POETRY", "PWD", "PYTHON", "RALPH", "RIPGREP", "RUBY", "RUST", "SSH",
-    "SYSTEMD", "TMUX", "VIRTUAL", "YARN", "ZDOT",
+    "ANDROID", "AWK", "AWS", "BASH", "BROWSER", "BUN", "BUNDLE", "BZIP", "CARGO", "CLAUDE",
+    "COMPOSE", "CONDA", "COREPACK", "DENO", "DOCKER", "DOTNET", "DYLD_", "ENV", "FPATH", "GEM",
+    "GH_", "GIT", "GREP_", "GZIP", "HIST", "JAVA", "JDK", "JVM", "KUBE", "LD_", "LUA", "MAKE",
+    "MAVEN", "MORE", "MVN", "NODE", "NPM", "OLDPWD", "OPENSSL", "PERL", "PHP", "PIP", "POETRY",
+    "PWD", "PYTHON", "RALPH", "RIPGREP", "RUBY", "RUST", "SSH", "SYSTEMD", "TAPE", "TAR_", "TMUX",
+    "UNZIP", "VIRTUAL", "XZ_", "YARN", "ZDOT", "ZIP", "ZSTD",
 ];
 /// Whole names, or beginnings up to `_`.
 const SHORT: [&str; 11] = [
@@ -30,11 +31,65 @@ const PARTS: [&str; 16] = [
     "POSIX", "PROXY", "SHELL", "VISUAL", "XDG",
 ];
 
+/// Beginnings of the names that scripts give to their own paths.
+const OWN: [&str; 18] = [
+    "ABS", "ABSOLUTE", "BASE", "DIR", "FILE", "FULL", "INPUT", "LOG", "MY", "OUT", "OUTPUT",
+    "PROJECT", "REAL", "ROOT", "SCRIPT", "SOURCE", "SRC", "TARGET",
+];
+
 /// Numbers to a shell: what is assigned to them is arithmetic, which runs what it finds in an index.
 const NUMBERS: [&str; 12] = [
     "COLUMNS", "EGID", "ERRNO", "EUID", "GID", "LINENO", "LINES", "RANDOM", "SECONDS", "SHLVL",
     "SRANDOM", "UID",
 ];
+
+/// What these say changes how something is shown, whatever program reads them.
+const HARMLESS: [&str; 14] = [
+    "CI",
+    "CLICOLOR",
+    "CLICOLOR_FORCE",
+    "COLORTERM",
+    "DEBUG",
+    "FORCE_COLOR",
+    "LANG",
+    "LANGUAGE",
+    "LOG_LEVEL",
+    "NO_COLOR",
+    "TERM",
+    "TIMEFORMAT",
+    "TZ",
+    "VERBOSE",
+];
+
+/// True for a variable that no program takes for the name of another, a library or a setting. Of the rest it is
+/// known only what common programs make of them.
+pub(super) fn is_harmless(name: &str) -> bool {
+    let ends_with = ["PAGER", "GIT_OPTIONAL_LOCKS", "GIT_TERMINAL_PROMPT"];
+    name.starts_with("LC_")
+        || HARMLESS.contains(&name)
+        || ends_with.iter().any(|end| name.ends_with(end))
+}
+
+/// Assignments that switch something off.
+const SWITCHES: [&str; 9] = [
+    "AWS_PAGER=",
+    "GH_PAGER=cat",
+    "GIT_OPTIONAL_LOCKS=0",
+    "GIT_PAGER=",
+    "GIT_PAGER=cat",
+    "GIT_TERMINAL_PROMPT=0",
+    "MANPAGER=cat",
+    "PAGER=cat",
+    "SYSTEMD_PAGER=",
+];
+
+/// Ok for an assignment that chooses nothing, as it is written.
+pub(super) fn may_be_assigned(assignment: &str) -> Result<(), Why> {
+    if SWITCHES.contains(&assignment) {
+        return Ok(());
+    }
+    may_be_set(assignment.split('=').next().unwrap_or_default().trim_end_matches('+'))
+}
 
 /// Ok for a plain name that chooses nothing.
 pub(super) fn may_be_set(name: &str) -> Result<(), Why> {
@@ -48,13 +103,18 @@ pub(super) fn may_be_set(name: &str) -> Result<(), Why> {
             "path" | "fpath" | "cdpath" | "manpath" | "module_path" | "prompt" | "psvar"
         );
     let ends = |rest: &str| rest.is_empty() || rest.starts_with('_');
+    // `BASE_PATH`: a script's own.
+    let is_own = ["_PATH", "_PATHS", "_HOME", "_CONFIG"]
+        .iter()
+        .filter_map(|end| upper.strip_suffix(end))
+        .any(|start| OWN.contains(&start));
     let is_great = || {
         BEGINNINGS.iter().any(|start| upper.starts_with(start))
             || PARTS.iter().any(|part| upper.contains(part))
             || upper.starts_with("PS")
             || SHORT.iter().any(|short| upper.strip_prefix(short).is_some_and(ends))
     };
-    let chooses = (!is_small && is_great())
+    let chooses = (!is_small && !is_own && is_great())
         || name.starts_with("npm_")
         || NUMBERS.contains(&name)
         || name.ends_with("_proxy");

@@ -16,12 +16,19 @@ pub(super) struct Said {
     pub(super) splits: bool,
     /// True when it may become several words, or none.
     pub(super) many: bool,
+    /// True when all that is computed comes from outside of the line: the environment, the working directory.
+    pub(super) outside: bool,
 }
 
 impl Said {
     /// A word of which nothing is known but that it is one.
     pub(super) fn unknown() -> Said {
         Said { text: UNKNOWN.to_string(), ..Said::default() }
+    }
+
+    /// Some number.
+    pub(super) fn number() -> Said {
+        Said { text: "1".to_owned(), ..Said::default() }
     }
 
     /// Any number of such words.
@@ -64,7 +71,7 @@ enum Quotes {
 }
 
 /// Reads one word; what it substitutes has to read only.
-pub(super) fn read(word: &Node, at: At) -> Result<Said, Why> {
+pub(super) fn read(word: &Node, at: At<'_>) -> Result<Said, Why> {
     let NodeKind::Word { parts, .. } = &word.kind else {
         return Err(Why::Construct("this word"));
     };
@@ -89,14 +96,34 @@ pub(super) fn read(word: &Node, at: At) -> Result<Said, Why> {
     }
 }
 
-fn expansion(part: &Node, quotes: Quotes, said: &mut Said, at: At) -> Result<(), Why> {
+/// Some, if this text of a condition is one word whose substitutions only read.
+pub(super) fn alone(text: &str, at: At<'_>) -> Option<()> {
+    let nodes = crate::shell::parsed(&format!("test {text}")).ok()?;
+    let [Node { kind: NodeKind::Command { assignments, words, redirects }, .. }] = &nodes[..]
+    else {
+        return None;
+    };
+    let ([], [_, word], []) = (&assignments[..], &words[..], &redirects[..]) else { return None };
+    read(word, at).ok().map(drop)
+}
+
+fn expansion(part: &Node, quotes: Quotes, said: &mut Said, at: At<'_>) -> Result<(), Why> {
+    let was_computed = said.many || said.text.contains(UNKNOWN);
+    // A part that says nothing of a value leaves what was known.
+    let mut outside = said.outside
+        && matches!(
+            part.kind,
+            NodeKind::AnsiCQuote { .. }
+                | NodeKind::ParamLength { .. }
+                | NodeKind::ArithmeticExpansion { .. }
+        );
     match &part.kind {
         NodeKind::AnsiCQuote { content, decoded } => {
             // Of the escapes only those are taken on which all shells agree.
             let mut rest = content.as_str();
             while let Some(at) = rest.find('\\') {
                 let escape = rest[at + 1..].chars().next();
-                if !matches!(escape, Some('n' | 't' | '\\' | '\'' | '"')) {
+                if !matches!(escape, Some('n' | 'r' | 't' | '\\' | '\'' | '"')) {
                     return Err(Why::Construct("this `$'…'`"));
                 }
                 rest = &rest[at + 2..];
@@ -110,19 +137,46 @@ fn expansion(part: &Node, quotes: Quotes, said: &mut Said, at: At) -> Result<(),
             parameter(param, op.as_deref(), arg.as_deref())?;
             match param.as_str() {
                 "?" | "#" | "$" | "!" if op.is_none() => said.text.push('0'),
-                "@" | "*" => said.add_unknown(Quotes::None),
+                list if matches!(list, "@" | "*")
+                    || list.ends_with("[@]")
+                    || list.ends_with("[*]") =>
+                {
+                    said.add_unknown(Quotes::None);
+                }
+                name if op.is_none() && at.known.get(name).is_some() => {
+                    let value = at.known.get(name).cloned().unwrap_or_default();
+                    if quotes == Quotes::None && value.literal().is_none() {
+                        (said.splits, said.many) = (true, true);
+                    }
+                    said.text.push_str(&value.text);
+                }
                 // A path from the root, which no line may set.
                 "PWD" | "HOME" if op.is_none() => {
+                    outside = at.known.is_outside(param);
                     said.text.push('/');
                     said.add_unknown(if param == "HOME" { Quotes::Double } else { quotes });
                 }
-                _ => said.add_unknown(quotes),
+                name => {
+                    outside = op.is_none() && is_name(name) && at.known.is_outside(name);
+                    said.add_unknown(quotes);
+                }
             }
         }
         NodeKind::ParamLength { param } if is_name(param) => said.text.push('0'),
         NodeKind::CommandSubstitution { command, brace: false } => {
             node(command, at)?;
-            said.add_unknown(quotes);
+            match prints_a_name(only(command)) {
+                // Without a blank, and no option; unquoted it may be nothing at all.
+                true => {
+                    said.text.push('x');
+                    said.text.push(UNKNOWN);
+                    said.many |= quotes == Quotes::None;
+                }
+                false => {
+                    outside = is_pwd(only(command)) && at.known.is_outside("pwd");
+                    said.add_unknown(quotes);
+                }
+            }
         }
         NodeKind::ProcessSubstitution { command, .. } => {
             node(command, at)?;
@@ -136,14 +190,61 @@ fn expansion(part: &Node, quotes: Quotes, said: &mut Said, at: At) -> Result<(),
             said.text.push(UNKNOWN);
         }
         NodeKind::ArithmeticExpansion { expression: Some(expression) } => {
-            if !is_sum(expression) {
+            if !is_sum(expression, at) {
                 return Err(Why::Construct("arithmetic with variables"));
             }
             said.text.push('0');
         }
         _ => return Err(Why::Construct("this expansion")),
     }
+    said.outside = outside && (said.outside || !was_computed);
     Ok(())
+}
+
+/// A list of one command, as backticks make it, is that command.
+fn only(command: &Node) -> &Node {
+    match &command.kind {
+        NodeKind::List { items } if items.len() == 1 => &items[0].command,
+        _ => command,
+    }
+}
+
+fn is_pwd(command: &Node) -> bool {
+    let NodeKind::Command { assignments, words, redirects } = &command.kind else { return false };
+    assignments.is_empty()
+        && redirects.is_empty()
+        && matches!(&words[..], [Node { kind: NodeKind::Word { value, .. }, .. }] if value == "pwd")
+}
+
+/// True for a command whose output is one number, one name of a system or names of commits.
+fn prints_a_name(command: &Node) -> bool {
+    let NodeKind::Command { assignments, words, redirects } = &command.kind else { return false };
+    let texts: Vec<&str> = words
+        .iter()
+        .map(|word| match &word.kind {
+            NodeKind::Word { value, .. } => value.as_str(),
+            _ => "",
+        })
+        .collect();
+    let is_plain = |word: &&str| {
+        word.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._/-~^".contains(&byte))
+    };
+    assignments.is_empty()
+        && redirects.is_empty()
+        && texts.iter().all(is_plain)
+        && match &texts[..] {
+            ["nproc" | "whoami" | "uname"]
+            | ["uname", "-r" | "-m" | "-s"]
+            | ["id", "-u" | "-un" | "-g"] => true,
+            ["git", "rev-parse", "HEAD"]
+            | ["git", "rev-parse", "--short" | "--verify" | "--abbrev-ref", "HEAD"] => true,
+            ["git", "branch", "--show-current"] => true,
+            ["which", name] => !name.starts_with('-'),
+            ["git", "merge-base", commits @ ..] => {
+                commits.iter().all(|word| !word.starts_with('-'))
+            }
+            _ => false,
+        }
 }
 
 /// `$x`, `${x}` and the forms that neither assign nor expand a second time: `${x@P}`, `${!x}`, an
@@ -176,6 +277,16 @@ fn parameter(param: &str, op: Option<&str>, arg: Option<&str>) -> Result<(), Why
                 | ",,"
         ),
     };
+    // An element by its number; any other index is arithmetic.
+    let param = match param.strip_suffix(']').and_then(|param| param.split_once('[')) {
+        Some((name, index))
+            if matches!(index, "@" | "*")
+                || !index.is_empty() && index.bytes().all(|byte| byte.is_ascii_digit()) =>
+        {
+            name
+        }
+        _ => param,
+    };
     let is_special = matches!(param, "?" | "#" | "$" | "!" | "@" | "*" | "-");
     let is_digit = !param.is_empty() && param.bytes().all(|byte| byte.is_ascii_digit());
     if !is_known || !(is_name(param) || is_special || is_digit) {
@@ -189,12 +300,16 @@ fn is_name(text: &str) -> bool {
         && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
 }
 
-/// Arithmetic over numbers alone: the value of a variable is evaluated again, with what it holds.
-fn is_sum(expression: &Node) -> bool {
+/// Arithmetic over numbers alone: the value of a variable is evaluated again, with what it holds, so it has to be
+/// known.
+fn is_sum(expression: &Node, at: At<'_>) -> bool {
     match &expression.kind {
         NodeKind::ArithNumber { value } => value.bytes().all(|byte| byte.is_ascii_digit()),
-        NodeKind::ArithBinaryOp { left, right, .. } => is_sum(left) && is_sum(right),
-        NodeKind::ArithUnaryOp { operand, .. } => is_sum(operand),
+        NodeKind::ArithVar { name } => at.known.get(name).is_some_and(|value| {
+            value.literal().is_some_and(|text| text.bytes().all(|byte| byte.is_ascii_digit()))
+        }),
+        NodeKind::ArithBinaryOp { left, right, .. } => is_sum(left, at) && is_sum(right, at),
+        NodeKind::ArithUnaryOp { operand, .. } => is_sum(operand, at),
         _ => false,
     }
 }
@@ -262,15 +377,35 @@ fn literal(raw: &str, quotes: &mut Quotes, said: &mut Said) -> Result<(), Why> {
             ('#', Quotes::None) if said.text.is_empty() => return Err(Why::Unreadable),
             ('*' | '?', Quotes::None) => several(said),
             ('[', Quotes::None) if letters.clone().any(|next| next == ']') => several(said),
-            ('{', Quotes::None) if letters.peek() != Some(&'}') => several(said),
+            ('{', Quotes::None) if letters.peek() != Some(&'}') => {
+                match is_no_list(letters.clone()) {
+                    true => said.text.push('{'),
+                    false => several(said),
+                }
+            }
             _ => said.text.push(letter),
         }
     }
     Ok(())
 }
 
+/// True for what no shell takes for a list of words: `HEAD@{1}`.
+fn is_no_list(letters: impl Iterator<Item = char>) -> bool {
+    let mut before = ' ';
+    for letter in letters {
+        match letter {
+            '}' => return true,
+            ',' | '{' | '$' | '"' | '\'' | '\\' | '`' | BACKTICK => return false,
+            '.' if before == '.' => return false,
+            _ => before = letter,
+        }
+    }
+    false
+}
+
 /// What a pattern stands for: several words, each with what stands before it.
 fn several(said: &mut Said) {
     said.text.push(UNKNOWN);
     said.many = true;
+    said.outside = false;
 }

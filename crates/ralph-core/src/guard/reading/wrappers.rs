@@ -6,10 +6,18 @@ use crate::shell::UNKNOWN;
 
 const SHELLS: [&str; 7] = ["ash", "bash", "dash", "ksh", "mksh", "sh", "zsh"];
 
-pub(super) fn only_read(name: &str, arguments: &[Said], at: At) -> Result<(), Why> {
+pub(super) fn only_read(name: &str, arguments: &[Said], at: At<'_>) -> Result<(), Why> {
+    let mut at = at;
     let inner = match name {
         _ if SHELLS.contains(&name) => return shell(name, arguments, at),
-        "env" => env(arguments)?,
+        "env" => {
+            let inner = env(arguments)?;
+            let set = arguments[..arguments.len() - inner.len()].iter();
+            at.sets |= set
+                .filter_map(|word| word.text.split_once('='))
+                .any(|(name, _)| !variables::is_harmless(name));
+            inner
+        }
         "xargs" => return programs::only_read(&fed(arguments, at)?, At { fed: Fed::Text, ..at }),
         "timeout" => {
             let options = ["-k", "-s", "--kill-after", "--signal"];
@@ -33,6 +41,7 @@ pub(super) fn only_read(name: &str, arguments: &[Said], at: At) -> Result<(), Wh
             Some("-v" | "-V") => return Ok(()),
             _ => after_options(name, arguments, &[], &["-p"])?,
         },
+        _ if at.sets => return Err(tools::UNKNOWN_SETTING),
         _ => return tools::only_shows(name, arguments),
     };
     programs::only_read(inner, at)
@@ -79,7 +88,7 @@ fn env(arguments: &[Said]) -> Result<&[Said], Why> {
     )?;
     while let Some((word, after)) = rest.split_first() {
         match word.text.split_once('=') {
-            Some((name, _)) if !word.many => variables::may_be_set(name)?,
+            Some(_) if !word.many => variables::may_be_assigned(&word.text)?,
             _ => return Ok(rest),
         }
         rest = after;
@@ -88,7 +97,7 @@ fn env(arguments: &[Said]) -> Result<&[Said], Why> {
 }
 
 /// The command of `xargs`, with what is put into it.
-fn fed(arguments: &[Said], at: At) -> Result<Vec<Said>, Why> {
+fn fed(arguments: &[Said], at: At<'_>) -> Result<Vec<Said>, Why> {
     let valued = ["-n", "-P", "-L", "-s", "-d", "-I", "--max-args", "--max-procs", "--delimiter"];
     let flags = [
         "-0",
@@ -96,6 +105,8 @@ fn fed(arguments: &[Said], at: At) -> Result<Vec<Said>, Why> {
         "-t",
         "-x",
         "-I{}",
+        "-i",
+        "-0i",
         "-I%",
         "-I@",
         "-n1",
@@ -118,6 +129,7 @@ fn fed(arguments: &[Said], at: At) -> Result<Vec<Said>, Why> {
                 place = Some(options.get(at + 1).and_then(Said::literal).unwrap_or_default())
             }
             Some(joined) if joined.starts_with("-I") => place = Some(&joined[2..]),
+            Some("-i" | "-0i") => place = Some("{}"),
             _ => {}
         }
     }
@@ -126,6 +138,7 @@ fn fed(arguments: &[Said], at: At) -> Result<Vec<Said>, Why> {
         Some(place) => {
             for word in &mut inner {
                 word.text = word.text.replace(place, &UNKNOWN.to_string());
+                word.outside = false;
             }
         }
         None if inner.is_empty() => {}
@@ -140,7 +153,7 @@ fn fed(arguments: &[Said], at: At) -> Result<Vec<Said>, Why> {
                 Fed::Names => inner.first().and_then(Said::literal) == Some("file"),
                 Fed::Paths => by_nul || inner.first().and_then(Said::literal) == Some("file"),
             };
-            let path = Said { text: format!("./{UNKNOWN}"), splits: false, many: true };
+            let path = Said { text: format!("./{UNKNOWN}"), many: true, ..Said::default() };
             inner.push(if is_path { path } else { Said::unknowns() });
         }
     }
@@ -148,7 +161,7 @@ fn fed(arguments: &[Said], at: At) -> Result<Vec<Said>, Why> {
 }
 
 /// Only a script that stands in the line.
-fn shell(name: &str, arguments: &[Said], at: At) -> Result<(), Why> {
+fn shell(name: &str, arguments: &[Said], at: At<'_>) -> Result<(), Why> {
     let words: Vec<Option<&str>> = arguments.iter().take(2).map(Said::literal).collect();
     match words[..] {
         [Some("-c" | "-ec" | "-uc" | "-euc" | "-ce"), Some(text)] => script(text, at.inside()),

@@ -1,0 +1,183 @@
+//! Variables whose values stand in the line: `for f in a b; do sed -n 1p $f; done`, `d=src; find $d`.
+//!
+//! The body of such a loop is read once for each value. A value counts only where the shell must have assigned
+//! it and nothing in reach assigns again: a line that does is read without this.
+
+use super::words::{self, Said};
+use super::{At, Why};
+use rable::{Node, NodeKind};
+
+/// How often the body of loops within loops may be read.
+const MOST_READINGS: usize = 64;
+/// Assignments that are followed, one inside the reach of another.
+const DEEPEST: usize = 16;
+/// Names that a shell sets by itself.
+const SPECIAL: [&str; 19] = [
+    "_",
+    "COPROC",
+    "DIRSTACK",
+    "FUNCNAME",
+    "GROUPS",
+    "HOSTNAME",
+    "MAPFILE",
+    "OPTARG",
+    "OPTIND",
+    "PIPESTATUS",
+    "REPLY",
+    "argv",
+    "match",
+    "mbegin",
+    "mend",
+    "pipestatus",
+    "reply",
+    "signals",
+    "status",
+];
+
+/// The variables that are known at one place of the line.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Known<'a> {
+    last: Option<&'a Frame<'a>>,
+    /// The line, where what it does not set comes from the environment.
+    line: Option<&'a str>,
+    is_followed: bool,
+    readings: usize,
+    depth: usize,
+}
+
+#[derive(Debug)]
+struct Frame<'a> {
+    name: &'a str,
+    value: &'a Said,
+    before: Option<&'a Frame<'a>>,
+}
+
+/// False for a line that uses no variable, or changes how words are parted.
+pub(super) fn may_help(line: &str) -> bool {
+    line.contains('$') && !line.contains("IFS")
+}
+
+/// The variable and the literal value of a command that is one assignment.
+pub(super) fn assigned<'n>(node: &'n Node, at: At<'_>) -> Option<(&'n str, Said)> {
+    let NodeKind::Command { assignments, words, redirects } = &node.kind else { return None };
+    let ([assignment], [], []) = (&assignments[..], &words[..], &redirects[..]) else {
+        return None;
+    };
+    let NodeKind::Word { value, .. } = &assignment.kind else { return None };
+    let (name, _) = value.split_once('=')?;
+    let said = words::read(assignment, at).ok()?;
+    let text = said.literal()?.strip_prefix(name)?.strip_prefix('=')?.to_owned();
+    Some((name, Said { text, ..Said::default() }))
+}
+
+/// The variable of `for ((i = 0; i < 3; i++))`, a loop over numbers alone.
+pub(super) fn counted<'n>(init: &'n str, cond: &str, incr: &str) -> Option<&'n str> {
+    let is_number = |text: &str| {
+        let text = text.trim();
+        !text.is_empty() && text.len() < 10 && text.bytes().all(|byte| byte.is_ascii_digit())
+    };
+    let (name, start) = init.split_once('=')?;
+    let name = name.trim();
+    let is_name = !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_lowercase());
+    let end = cond.trim().strip_prefix(name)?.trim_start().trim_start_matches(['<', '>', '=', '!']);
+    let steps = matches!(incr.trim().strip_prefix(name), Some("++" | "--"))
+        || matches!(incr.trim().strip_suffix(name), Some("++" | "--"));
+    (is_name && is_number(start) && is_number(end) && steps).then_some(name)
+}
+
+impl<'a> Known<'a> {
+    /// Follows the assignments of this line. What a script within a line finds set, the line may have exported.
+    pub(super) fn followed(line: &'a str, depth: usize) -> Known<'a> {
+        Known {
+            is_followed: true,
+            readings: 1,
+            line: (depth == 0).then_some(line),
+            ..Known::default()
+        }
+    }
+
+    /// True for a variable that nothing in the line sets: it has the value of the client's environment.
+    pub(super) fn is_outside(&self, name: &str) -> bool {
+        let Some(line) = self.line else { return false };
+        // The working directory has the name that the session found.
+        if matches!(name, "PWD" | "pwd") {
+            return !["cd", "pushd", "popd"].iter().any(|enters| line.contains(enters));
+        }
+        let is_letter = |letter: char| letter.is_ascii_alphanumeric() || letter == '_';
+        let is_use = |(at, _): (usize, &str)| {
+            let (before, after) = (&line[..at], &line[at + name.len()..]);
+            before.ends_with(is_letter)
+                || after.starts_with(is_letter)
+                || before.ends_with('$')
+                || before.ends_with("${")
+        };
+        // `read` takes a name in any quotes, and a line break may part one.
+        !SPECIAL.contains(&name)
+            && !line.contains("read")
+            && !line.contains("\\\n")
+            && line.match_indices(name).all(is_use)
+    }
+
+    pub(super) fn is_followed(&self) -> bool {
+        self.is_followed && self.depth < DEEPEST
+    }
+
+    pub(super) fn get(&self, name: &str) -> Option<&'a Said> {
+        let mut next = self.last;
+        while let Some(frame) = next {
+            if frame.name == name {
+                return Some(frame.value);
+            }
+            next = frame.before;
+        }
+        None
+    }
+
+    /// Ok unless the line relies on the value that this variable had.
+    pub(super) fn is_set(&self, name: &str) -> Result<(), Why> {
+        match self.get(name) {
+            Some(_) => Err(Why::Construct("a second assignment")),
+            None => Ok(()),
+        }
+    }
+
+    /// Goes on with this value.
+    pub(super) fn with(
+        self,
+        name: &str,
+        value: &Said,
+        go_on: impl FnOnce(Known<'_>) -> Result<(), Why>,
+    ) -> Result<(), Why> {
+        if SPECIAL.contains(&name) || !is_plain(value) {
+            return go_on(self);
+        }
+        let frame = Frame { name, value, before: self.last };
+        go_on(Known { last: Some(&frame), depth: self.depth + 1, ..self })
+    }
+
+    /// Goes on with each of these values; once, if they are too many or not known.
+    pub(super) fn each(
+        self,
+        name: &str,
+        values: &[Said],
+        mut go_on: impl FnMut(Known<'_>) -> Result<(), Why>,
+    ) -> Result<(), Why> {
+        let readings = self.readings.saturating_mul(values.len());
+        let is_known = self.is_followed() && !values.is_empty() && readings <= MOST_READINGS;
+        if !is_known || !values.iter().all(is_plain) {
+            return go_on(self);
+        }
+        values.iter().try_for_each(|value| Known { readings, ..self }.with(name, value, &mut go_on))
+    }
+}
+
+/// True for a value that begins with a letter of the line and is no option, of letters that no shell parts or
+/// expands.
+fn is_plain(value: &Said) -> bool {
+    let is_letter = |letter: char| {
+        letter.is_ascii_alphanumeric()
+            || "_./,:=+@%^-".contains(letter)
+            || letter == crate::shell::UNKNOWN
+    };
+    value.is_operand() && !value.text.is_empty() && value.text.chars().all(is_letter)
+}
