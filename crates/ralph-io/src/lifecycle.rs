@@ -8,9 +8,10 @@ use crate::lock::{self, Lock};
 use crate::manifest::{self, Key};
 use crate::project;
 use crate::store::{Loaded, LoopFile};
-use crate::{archive, atomic, clock, journal, owned};
+use crate::{archive, atomic, clock, digest, journal, owned};
 use anyhow::{Context, Result};
 use jiff::Timestamp;
+use ralph_core::plan;
 use ralph_core::state::{Document, EndingKind, LoopState, Mode, Phase};
 use serde::Serialize;
 use std::fs::DirBuilder;
@@ -56,6 +57,65 @@ pub fn is_bound(home: &Home, session_id: &str) -> bool {
     let shared = manifest::read(home, &key).ok().flatten().map(LoopFile::at);
     shared.and_then(|file| file.salvage()).is_some_and(|state| state.is_of(session_id))
         || by_its_state(home, session_id).is_some()
+}
+
+/// True when the entry of a session cannot be used, or names a loop of which nothing is there.
+pub fn is_one_lost(home: &Home) -> bool {
+    let is_lost = |path: &Path| {
+        let file = follow(home, path);
+        !file.path().starts_with(home.archive()) && matches!(file.read(), Ok(None))
+    };
+    let entries = manifest::sessions(home);
+    entries.into_iter().any(|(_, path)| path.map_or(true, |path| is_lost(&path)))
+}
+
+/// True for a state that a single manifest names and that stands elsewhere than Ralph's own: another tool may
+/// have written it.
+pub fn is_in_place(home: &Home, file: &LoopFile) -> bool {
+    home.single_manifest().is_some()
+        && is_put_away(home, file)
+        && !file.path().starts_with(home.archive())
+}
+
+/// Reads a state. One that stands in place and names no loop gets a name of its own, here and wherever else it
+/// is read.
+///
+/// # Errors
+/// As [`LoopFile::read`].
+pub fn read_named(home: &Home, file: &LoopFile) -> Result<Option<Loaded>> {
+    let mut loaded = file.read()?;
+    if let Some(loaded) = &mut loaded
+        && loaded.state.loop_id.is_empty()
+        && is_in_place(home, file)
+    {
+        loaded.state.loop_id = id_in_place(file, &loaded.state);
+    }
+    Ok(loaded)
+}
+
+/// Takes in a state that stands in place: it gets what another tool does not write, and nothing that it claims
+/// is evidence. Without a project of its own it is about this one.
+///
+/// # Errors
+/// As [`LoopFile::update`].
+pub fn take_in(file: &LoopFile, project: &Path) -> Result<()> {
+    file.update(|state| {
+        if state.loop_id.is_empty() {
+            plan::taken_in(state);
+            state.loop_id = id_in_place(file, state);
+        }
+        if state.project_root.is_empty() {
+            state.project_root = project.to_string_lossy().into_owned();
+        }
+    })?;
+    Ok(())
+}
+
+/// The same each time, so that it can be told before it is written.
+fn id_in_place(file: &LoopFile, state: &LoopState) -> String {
+    let digest = digest::of_bytes(file.path().as_os_str().as_encoded_bytes());
+    let salt = &digest[digest.len() - 4..];
+    format!("{}-{salt}", second(state.created_at))
 }
 
 /// A loop that a person gave up although its state could not be used.
@@ -378,7 +438,21 @@ pub fn by_id(home: &Home, loop_id: &str) -> Option<LoopFile> {
     // An id that could leave the folder is no id, for a loop as for a session.
     Key::session(loop_id)?;
     let path = home.loops().join(loop_id).join("state.json");
-    if path.exists() { Some(LoopFile::at(path)) } else { archive::find(home, &path) }
+    if path.exists() {
+        return Some(LoopFile::at(path));
+    }
+    archive::find(home, &path).or_else(|| {
+        let file = in_place(home)?;
+        let loaded = read_named(home, &file).ok().flatten()?;
+        (loaded.state.loop_id == loop_id).then_some(file)
+    })
+}
+
+/// The state that a single manifest names, where it stands in place.
+pub fn in_place(home: &Home) -> Option<LoopFile> {
+    // Every session has the same entry then, so any name will do.
+    home.single_manifest()?;
+    of_session(home, "any").ok().flatten().filter(|file| is_in_place(home, file))
 }
 
 /// A loop by its id with its state, wherever it stands; none if there is no such loop.
@@ -391,7 +465,7 @@ pub fn read_by_id(home: &Home, loop_id: &str) -> Result<Option<(LoopFile, Loaded
 
 /// Reads a state file that another process may just be putting away.
 fn read(home: &Home, file: LoopFile) -> Result<Option<(LoopFile, Loaded)>> {
-    if let Some(loaded) = file.read()? {
+    if let Some(loaded) = read_named(home, &file)? {
         return Ok(Some((file, loaded)));
     }
     let Some(moved) = archive::find(home, file.path()) else { return Ok(None) };
@@ -447,8 +521,11 @@ fn make_folder(home: &Home, state: &mut LoopState) -> Result<LoopFile> {
 fn loop_id(at: Timestamp, attempt: u32) -> String {
     let salt =
         std::process::id().wrapping_mul(31).wrapping_add(at.subsec_millisecond() as u32 + attempt);
-    let second = clock::compact(at).replace('T', "-").replace('Z', "");
-    format!("{second}-{:04x}", salt & 0xffff)
+    format!("{}-{:04x}", second(at), salt & 0xffff)
+}
+
+fn second(at: Timestamp) -> String {
+    clock::compact(at).replace('T', "-").replace('Z', "")
 }
 
 #[cfg(test)]
