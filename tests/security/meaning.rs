@@ -1079,7 +1079,10 @@ fn fewer_tests_and_another_meaning_alone_are_named_in_the_refusal_the_status_and
     told_everywhere(&world, "proves_less", &why);
 
     let world = begun(three);
-    world.write("package.json", r#"{"scripts":{"test":"jest --bail"}}"#);
+    world.write(
+        "package.json",
+        r#"{"scripts":{"test":"jest --bail"},"jest":{"testMatch":["**/*.test.js"]}}"#,
+    );
     let why = format!(
         "passed and may prove less than at the start: script `test` of package.json changed; undo that, {TAKE}"
     );

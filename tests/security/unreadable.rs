@@ -467,7 +467,8 @@ fn no_second_loop_starts_beside_one_that_cannot_be_read() {
             scope.spawn(move || {
                 let scene = Scene::new("loop");
                 for (at, kind) in part {
-                    wrong.lock().unwrap().extend(begun_beside(&scene, kind, *at));
+                    let found = begun_beside(&scene, kind, *at);
+                    wrong.lock().unwrap().extend(found);
                 }
                 scene.repair();
             });
@@ -515,7 +516,7 @@ fn begun_beside(scene: &Scene, kind: &Damage, at: usize) -> Vec<String> {
         note(format!("cancelled, and the record says {endings:?}"));
     }
     let ran = scene.typed("ralph", "\"Another task\"");
-    if !ran.context().contains(" started\n") {
+    if !ran.out().contains(" started\\n") {
         note(format!("nothing starts after the end: {ran:?}"));
     }
     wrong

@@ -122,8 +122,8 @@ pub(crate) fn unusable(home: &Home, session_id: &str) -> Option<String> {
     {
         return None;
     }
-    let why = home.check().and_then(|()| lifecycle::of_session(home, session_id));
-    let why = match why {
+    let why = match home.check().and_then(|()| lifecycle::of_session(home, session_id)) {
+        Err(_) if !home.root().exists() => return None,
         Err(error) => format!("{error:#}"),
         Ok(None) => return None,
         // It had ended.

@@ -121,7 +121,10 @@ impl<S: Document> Bound<S> {
     fn look(call: &Call) -> Result<Option<Bound<S>>> {
         let session_id = &call.input.session_id;
         let Some(first) = lifecycle::of_session(&call.home, session_id)? else { return Ok(None) };
-        call.home.check()?;
+        // A state in place may be older than Ralph's own folder.
+        if !lifecycle::is_in_place(&call.home, &first) || call.home.root().exists() {
+            call.home.check()?;
+        }
         let mut found = (first.view::<S>()?, first);
         if found.0.is_none() {
             // It may have been put away between the two looks.

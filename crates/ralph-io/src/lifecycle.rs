@@ -12,7 +12,7 @@ use crate::{archive, atomic, clock, digest, journal, owned};
 use anyhow::{Context, Result};
 use jiff::Timestamp;
 use ralph_core::plan;
-use ralph_core::state::{Document, EndingKind, LoopState, Mode, Phase};
+use ralph_core::state::{Document, EndingKind, LoopState, Mode, Phase, SCHEMA_VERSION};
 use serde::Serialize;
 use std::fs::DirBuilder;
 use std::os::unix::fs::DirBuilderExt;
@@ -103,6 +103,8 @@ pub fn take_in(file: &LoopFile, project: &Path) -> Result<()> {
         if state.loop_id.is_empty() {
             plan::taken_in(state);
             state.loop_id = id_in_place(file, state);
+            // Its minutes count from here, as after `ralph adopt`.
+            state.started_at.get_or_insert_with(clock::now);
         }
         if state.project_root.is_empty() {
             state.project_root = project.to_string_lossy().into_owned();
@@ -183,9 +185,12 @@ pub fn give_up(home: &Home, whose: &Whose<'_>, how: &str) -> Result<Option<Given
     }
     let at = clock::now();
     let mut state = file.as_ref().and_then(LoopFile::salvage).unwrap_or_default();
-    let in_place = file.filter(|file| {
-        file.folder().parent() == Some(home.loops().as_path()) && file.folder().is_dir()
-    });
+    let stands = |file: &LoopFile| file.folder().symlink_metadata().is_ok_and(|at| at.is_dir());
+    // A link may lead anywhere: nothing is written behind it.
+    let (in_place, astray) = match file.filter(|file| !is_put_away(home, file)) {
+        Some(file) if stands(&file) => (Some(file), None),
+        other => (None, other),
+    };
     let of_path = state_path.as_deref().and_then(|path| path.parent()?.file_name()?.to_str());
     if state.loop_id.is_empty() || Key::session(&state.loop_id).is_none() {
         state.loop_id = of_path.map_or_else(|| loop_id(at, 0), str::to_owned);
@@ -196,6 +201,8 @@ pub fn give_up(home: &Home, whose: &Whose<'_>, how: &str) -> Result<Option<Given
     if state.created_at == Timestamp::UNIX_EPOCH || state.created_at == Timestamp::default() {
         state.created_at = at;
     }
+    // Written by this Ralph, whichever wrote it before.
+    state.schema_version = SCHEMA_VERSION;
     state.end(EndingKind::Cancelled, how, at);
     let archived = match in_place {
         Some(file) => {
@@ -206,6 +213,9 @@ pub fn give_up(home: &Home, whose: &Whose<'_>, how: &str) -> Result<Option<Given
         }
         None => archive::make(home, &state, at)?,
     };
+    if let Some(astray) = astray {
+        let _ = std::fs::rename(astray.folder(), archived.folder().join("loop-folder"));
+    }
     if let Some(key) = &key {
         manifest::discard(home, key, archived.folder())?;
     }

@@ -10,8 +10,10 @@ use anyhow::{Context, Result, bail};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
+use std::fs::DirBuilder;
 use std::io::ErrorKind;
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
 /// Whose entry is meant.
@@ -91,8 +93,12 @@ pub fn read(home: &Home, key: &Key) -> Result<Option<PathBuf>> {
 fn restore(path: &Path, spare: Option<PathBuf>) -> Result<Option<Vec<u8>>> {
     let Some(spare) = spare else { return Ok(None) };
     let bytes = owned::read(&spare)?;
-    if bytes.is_some() {
-        let _ = std::fs::hard_link(&spare, path);
+    if bytes.is_some() && std::fs::hard_link(&spare, path).is_err() {
+        // The folder may be lost as well.
+        let made = path.parent().map(|folder| DirBuilder::new().mode(0o700).create(folder));
+        if made.is_some_and(|made| made.is_ok()) {
+            let _ = std::fs::hard_link(&spare, path);
+        }
     }
     Ok(bytes)
 }
