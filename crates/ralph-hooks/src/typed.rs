@@ -50,7 +50,8 @@ fn start_command(call: &Call) -> Result<Reply> {
     Ok(match begun {
         Begun::Answered => Reply::silent(),
         Begun::Refused(why) => {
-            journal(call, "refused", &why)?;
+            // The loop that stands in the way may be one that cannot be read.
+            let _ = journal(call, "refused", &why);
             Reply::block(&say::line(&why))
         }
         Begun::Planned(_) => Reply::block(&say::line(NO_SESSION)),
@@ -89,7 +90,7 @@ fn plan_command(call: &Call) -> Result<Reply> {
     Ok(match begun {
         ralplan::Begun::Answered => Reply::silent(),
         ralplan::Begun::Refused(why) => {
-            journal(call, "refused", &why)?;
+            let _ = journal(call, "refused", &why);
             Reply::block(&say::line(&why))
         }
         ralplan::Begun::Started(state, told) => {
@@ -127,7 +128,7 @@ fn session_command(call: &Call) -> Result<Reply> {
     Ok(match begun {
         Begun::Answered => Reply::silent(),
         Begun::Refused(why) => {
-            journal(call, "refused", &why)?;
+            let _ = journal(call, "refused", &why);
             Reply::block(&say::line(&why))
         }
         Begun::Planned(_) => Reply::block(&say::line(NO_SESSION)),
