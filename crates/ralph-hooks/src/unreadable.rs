@@ -11,6 +11,7 @@ use ralph_core::guard::{self, Reader};
 use ralph_core::reply::Reply;
 use ralph_core::{say, unreadable};
 use ralph_io::lifecycle::{self, Whose};
+use ralph_io::manifest;
 use serde_json::Value;
 
 /// The answer of a hook whose work has failed. The rare command line is judged by `ralph` beside it.
@@ -79,6 +80,14 @@ fn answer_with(
 }
 
 fn tell(call: &Call, failure: &Failure<'_>) -> Reply {
+    // Which copy of a hook ranks first stands in the state that cannot be read.
+    let input = &call.input;
+    let occasion = format!("{} {}", input.hook_event_name.name(), input.prompt_id);
+    if matches!(failure, Failure::Unreadable(_))
+        && !manifest::tells_first(&call.home, &input.session_id, &occasion)
+    {
+        return Reply::silent();
+    }
     Reply::silent().tell(match failure {
         Failure::Unreadable(why) => unreadable::line(why, &call.home.root().to_string_lossy()),
         Failure::Other(why) => unreadable::failed(why),
@@ -106,7 +115,7 @@ pub(crate) fn cancel(call: &Call, error: Error) -> Result<Reply> {
         return Err(error);
     }
     let how = format!("by a person in this session; its state could not be used: {error:#}");
-    let whose = Whose::Session(&call.input.session_id);
+    let whose = Whose::Typed(&call.input.session_id, &call.input.prompt_id);
     let Some(given_up) = lifecycle::give_up(&call.home, &whose, &how)? else { return Err(error) };
     let state = &given_up.state;
     bound::note(&given_up.file, call, &state.position(), "ended", &how, Value::Null);

@@ -138,7 +138,7 @@ pub struct GivenUp {
 /// When the disk cannot be written, or what stands there belongs to another user.
 pub fn give_up(home: &Home, whose: &Whose<'_>, how: &str) -> Result<Option<GivenUp>> {
     let (session_id, folder) = match whose {
-        Whose::Session(id) => (Some((*id).to_owned()), None),
+        Whose::Session(id) | Whose::Typed(id, _) => (Some((*id).to_owned()), None),
         Whose::Loop(id) => {
             Key::session(id)
                 .with_context(|| format!("`{}` is no id of a loop", id.escape_debug()))?;
@@ -155,7 +155,8 @@ pub fn give_up(home: &Home, whose: &Whose<'_>, how: &str) -> Result<Option<Given
         return Ok(None);
     }
     manifest::take_from_others(home, key.as_ref());
-    home.prepare()?;
+    // Two copies of a hook may be asked at the same moment, and the loop ends once.
+    let _ending = lock_starts(home)?;
     let named = key.as_ref().and_then(|key| manifest::read(home, key).ok().flatten());
     let state_path = folder.map(|folder| folder.join("state.json")).or_else(|| named.clone());
     let file = match &state_path {
@@ -204,6 +205,9 @@ pub fn give_up(home: &Home, whose: &Whose<'_>, how: &str) -> Result<Option<Given
     // Written by this Ralph, whichever wrote it before.
     state.schema_version = SCHEMA_VERSION;
     state.end(EndingKind::Cancelled, how, at);
+    if let Whose::Typed(_, prompt_id) = whose {
+        state.cancelled_by_prompt = Some((*prompt_id).to_owned());
+    }
     let archived = match in_place {
         Some(file) => {
             file.set_aside()?;
@@ -216,8 +220,14 @@ pub fn give_up(home: &Home, whose: &Whose<'_>, how: &str) -> Result<Option<Given
     if let Some(astray) = astray {
         let _ = std::fs::rename(astray.folder(), archived.folder().join("loop-folder"));
     }
-    if let Some(key) = &key {
+    let is_typed = matches!(whose, Whose::Typed(..));
+    // The second copy of a hook that is registered twice finds the end there, and has nothing to add.
+    let is_bound = is_typed && bind(home, &archived, &state.session_id).is_ok();
+    if let Some(key) = key.as_ref().filter(|_| !is_bound) {
         manifest::discard(home, key, archived.folder())?;
+        if is_typed {
+            bind(home, &archived, &state.session_id)?;
+        }
     }
     let _ = point_projects_at(home, &archived, &state);
     Ok(Some(GivenUp { file: archived, state }))
@@ -234,6 +244,8 @@ fn rebind(home: &Home, key: &Key, file: &LoopFile) -> Result<()> {
 pub enum Whose<'a> {
     /// The loop that this session is bound to.
     Session(&'a str),
+    /// The same, by the prompt of this id, typed in the session.
+    Typed(&'a str, &'a str),
     /// The loop of this id.
     Loop(&'a str),
 }

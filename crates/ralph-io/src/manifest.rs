@@ -65,6 +65,11 @@ impl Key {
             _ => None,
         }
     }
+
+    /// What the person was told last of a loop that cannot be read.
+    fn told(&self, home: &Home) -> Option<PathBuf> {
+        self.spare(home).map(|spare| spare.with_file_name(format!(".told-{}", self.name())))
+    }
 }
 
 /// The state file that the entry names; none if there is no entry.
@@ -135,12 +140,25 @@ pub fn remove(home: &Home, key: &Key, state: &Path) -> Result<bool> {
     let path = key.path(home);
     let was_there = is_at(&path);
     // The second name first: otherwise a reader could restore the first from it.
+    if let Some(told) = key.told(home) {
+        let _ = std::fs::remove_file(told);
+    }
     let spare_removed = key.spare(home).is_some_and(|spare| std::fs::remove_file(spare).is_ok());
     match std::fs::remove_file(&path) {
         Ok(()) => Ok(true),
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(!was_there && spare_removed),
         Err(error) => Err(error).with_context(|| format!("could not remove `{}`", path.display())),
     }
+}
+
+/// True for the first who tells the person of this occasion, or where that cannot be known.
+pub fn tells_first(home: &Home, session_id: &str, occasion: &str) -> bool {
+    let Some(told) = Key::session(session_id).and_then(|key| key.told(home)) else { return true };
+    if owned::read(&told).ok().flatten().is_some_and(|before| before == occasion.as_bytes()) {
+        return false;
+    }
+    let _ = atomic::write(&told, occasion.as_bytes());
+    true
 }
 
 /// True when something stands at the place of the entry, whatever it is.
@@ -166,6 +184,9 @@ pub(crate) fn take_from_others(home: &Home, key: Option<&Key>) {
 
 /// Removes an entry whatever stands there; what is no file goes to this folder.
 pub(crate) fn discard(home: &Home, key: &Key, to: &Path) -> Result<()> {
+    if let Some(told) = key.told(home) {
+        let _ = std::fs::remove_file(told);
+    }
     if let Some(spare) = key.spare(home) {
         throw_away(&spare, &to.join("manifest-entry-spare"))?;
     }
