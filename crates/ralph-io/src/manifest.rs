@@ -5,15 +5,15 @@
 //! name is lost, the next prompt, stop or start of the session restores it from the second.
 
 use crate::home::Home;
-use crate::{atomic, owned};
+use crate::{atomic, digest, owned};
 use anyhow::{Context, Result, bail};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
-use std::fs::DirBuilder;
+use std::fs::{DirBuilder, OpenOptions};
 use std::io::ErrorKind;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::DirBuilderExt;
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 /// Whose entry is meant.
@@ -64,11 +64,6 @@ impl Key {
             }
             _ => None,
         }
-    }
-
-    /// What the person was told last of a loop that cannot be read.
-    fn told(&self, home: &Home) -> Option<PathBuf> {
-        self.spare(home).map(|spare| spare.with_file_name(format!(".told-{}", self.name())))
     }
 }
 
@@ -140,9 +135,7 @@ pub fn remove(home: &Home, key: &Key, state: &Path) -> Result<bool> {
     let path = key.path(home);
     let was_there = is_at(&path);
     // The second name first: otherwise a reader could restore the first from it.
-    if let Some(told) = key.told(home) {
-        let _ = std::fs::remove_file(told);
-    }
+    forget_told(home, key, "");
     let spare_removed = key.spare(home).is_some_and(|spare| std::fs::remove_file(spare).is_ok());
     match std::fs::remove_file(&path) {
         Ok(()) => Ok(true),
@@ -153,12 +146,34 @@ pub fn remove(home: &Home, key: &Key, state: &Path) -> Result<bool> {
 
 /// True for the first who tells the person of this occasion, or where that cannot be known.
 pub fn tells_first(home: &Home, session_id: &str, occasion: &str) -> bool {
-    let Some(told) = Key::session(session_id).and_then(|key| key.told(home)) else { return true };
-    if owned::read(&told).ok().flatten().is_some_and(|before| before == occasion.as_bytes()) {
-        return false;
+    let Some(key) = Key::session(session_id) else { return true };
+    let digest = digest::of_bytes(occasion.as_bytes());
+    let name = format!("{}{}", told_of(&key), &digest[digest.len() - 16..]);
+    let made = OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .mode(0o600)
+        .open(home.spare_entries().join(&name));
+    match made {
+        Ok(_) => forget_told(home, &key, &name),
+        Err(error) => return error.kind() != ErrorKind::AlreadyExists,
     }
-    let _ = atomic::write(&told, occasion.as_bytes());
     true
+}
+
+/// What the names of a session's files begin with that say of what the person was told.
+fn told_of(key: &Key) -> String {
+    format!(".told-{}-", key.name())
+}
+
+fn forget_told(home: &Home, key: &Key, but: &str) {
+    let entries = std::fs::read_dir(home.spare_entries()).into_iter().flatten().flatten();
+    for entry in entries {
+        let name = entry.file_name();
+        if name != but && name.to_string_lossy().starts_with(&told_of(key)) {
+            let _ = std::fs::remove_file(entry.path());
+        }
+    }
 }
 
 /// True when something stands at the place of the entry, whatever it is.
@@ -184,9 +199,7 @@ pub(crate) fn take_from_others(home: &Home, key: Option<&Key>) {
 
 /// Removes an entry whatever stands there; what is no file goes to this folder.
 pub(crate) fn discard(home: &Home, key: &Key, to: &Path) -> Result<()> {
-    if let Some(told) = key.told(home) {
-        let _ = std::fs::remove_file(told);
-    }
+    forget_told(home, key, "");
     if let Some(spare) = key.spare(home) {
         throw_away(&spare, &to.join("manifest-entry-spare"))?;
     }
