@@ -84,7 +84,7 @@ fn tell(call: &Call, failure: &Failure<'_>) -> Reply {
     let input = &call.input;
     let occasion = format!("{} {}", input.hook_event_name.name(), input.prompt_id);
     if matches!(failure, Failure::Unreadable(_))
-        && !manifest::tells_first(&call.home, &input.session_id, &occasion)
+        && !manifest::tells_first(&call.home, &input.session_id, &occasion, call.via.as_str())
     {
         return Reply::silent();
     }

@@ -11,7 +11,7 @@ use sha2::{Digest, Sha256};
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::fs::{DirBuilder, OpenOptions};
-use std::io::ErrorKind;
+use std::io::{ErrorKind, Write as _};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
@@ -144,21 +144,23 @@ pub fn remove(home: &Home, key: &Key, state: &Path) -> Result<bool> {
     }
 }
 
-/// True for the first who tells the person of this occasion, or where that cannot be known.
-pub fn tells_first(home: &Home, session_id: &str, occasion: &str) -> bool {
+/// True for the first registration that tells the person of this occasion, or where that cannot be known.
+pub fn tells_first(home: &Home, session_id: &str, occasion: &str, via: &str) -> bool {
     let Some(key) = Key::session(session_id) else { return true };
     let digest = digest::of_bytes(occasion.as_bytes());
     let name = format!("{}{}", told_of(&key), &digest[digest.len() - 16..]);
-    let made = OpenOptions::new()
-        .write(true)
-        .create_new(true)
-        .mode(0o600)
-        .open(home.spare_entries().join(&name));
-    match made {
-        Ok(_) => forget_told(home, &key, &name),
-        Err(error) => return error.kind() != ErrorKind::AlreadyExists,
+    let path = home.spare_entries().join(&name);
+    match OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path) {
+        Ok(mut file) => {
+            let _ = file.write_all(via.as_bytes());
+            forget_told(home, &key, &name);
+            true
+        }
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => {
+            owned::read(&path).ok().flatten().is_none_or(|told| told == via.as_bytes())
+        }
+        Err(_) => true,
     }
-    true
 }
 
 /// What the names of a session's files begin with that say of what the person was told.
