@@ -11,7 +11,6 @@ use ralph_core::guard::{self, Reader};
 use ralph_core::reply::Reply;
 use ralph_core::{say, unreadable};
 use ralph_io::lifecycle::{self, Whose};
-use ralph_io::manifest;
 use serde_json::Value;
 
 /// The answer of a hook whose work has failed. The rare command line is judged by `ralph` beside it.
@@ -80,14 +79,6 @@ fn answer_with(
 }
 
 fn tell(call: &Call, failure: &Failure<'_>) -> Reply {
-    // Which copy of a hook ranks first stands in the state that cannot be read.
-    let input = &call.input;
-    let occasion = format!("{} {}", input.hook_event_name.name(), input.prompt_id);
-    if matches!(failure, Failure::Unreadable(_))
-        && !manifest::tells_first(&call.home, &input.session_id, &occasion, call.via.as_str())
-    {
-        return Reply::silent();
-    }
     Reply::silent().tell(match failure {
         Failure::Unreadable(why) => unreadable::line(why, &call.home.root().to_string_lossy()),
         Failure::Other(why) => unreadable::failed(why),

@@ -5,15 +5,15 @@
 //! name is lost, the next prompt, stop or start of the session restores it from the second.
 
 use crate::home::Home;
-use crate::{atomic, digest, owned};
+use crate::{atomic, owned};
 use anyhow::{Context, Result, bail};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
-use std::fs::{DirBuilder, OpenOptions};
-use std::io::{ErrorKind, Write as _};
+use std::fs::DirBuilder;
+use std::io::ErrorKind;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
 /// Whose entry is meant.
@@ -135,46 +135,11 @@ pub fn remove(home: &Home, key: &Key, state: &Path) -> Result<bool> {
     let path = key.path(home);
     let was_there = is_at(&path);
     // The second name first: otherwise a reader could restore the first from it.
-    forget_told(home, key, "");
     let spare_removed = key.spare(home).is_some_and(|spare| std::fs::remove_file(spare).is_ok());
     match std::fs::remove_file(&path) {
         Ok(()) => Ok(true),
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(!was_there && spare_removed),
         Err(error) => Err(error).with_context(|| format!("could not remove `{}`", path.display())),
-    }
-}
-
-/// True for the first registration that tells the person of this occasion, or where that cannot be known.
-pub fn tells_first(home: &Home, session_id: &str, occasion: &str, via: &str) -> bool {
-    let Some(key) = Key::session(session_id) else { return true };
-    let digest = digest::of_bytes(occasion.as_bytes());
-    let name = format!("{}{}", told_of(&key), &digest[digest.len() - 16..]);
-    let path = home.spare_entries().join(&name);
-    match OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path) {
-        Ok(mut file) => {
-            let _ = file.write_all(via.as_bytes());
-            forget_told(home, &key, &name);
-            true
-        }
-        Err(error) if error.kind() == ErrorKind::AlreadyExists => {
-            owned::read(&path).ok().flatten().is_none_or(|told| told == via.as_bytes())
-        }
-        Err(_) => true,
-    }
-}
-
-/// What the names of a session's files begin with that say of what the person was told.
-fn told_of(key: &Key) -> String {
-    format!(".told-{}-", key.name())
-}
-
-fn forget_told(home: &Home, key: &Key, but: &str) {
-    let entries = std::fs::read_dir(home.spare_entries()).into_iter().flatten().flatten();
-    for entry in entries {
-        let name = entry.file_name();
-        if name != but && name.to_string_lossy().starts_with(&told_of(key)) {
-            let _ = std::fs::remove_file(entry.path());
-        }
     }
 }
 
@@ -201,7 +166,6 @@ pub(crate) fn take_from_others(home: &Home, key: Option<&Key>) {
 
 /// Removes an entry whatever stands there; what is no file goes to this folder.
 pub(crate) fn discard(home: &Home, key: &Key, to: &Path) -> Result<()> {
-    forget_told(home, key, "");
     if let Some(spare) = key.spare(home) {
         throw_away(&spare, &to.join("manifest-entry-spare"))?;
     }
