@@ -57,6 +57,7 @@ mod support;
 #[allow(dead_code)]
 #[path = "../checks/tools.rs"]
 mod tools;
+mod unreadable;
 mod usage;
 mod waking;
 mod worktree_base;
@@ -152,6 +153,7 @@ fn trials(ignored: bool) -> Vec<Trial> {
         ("waking", waking::TESTS),
         ("signals", signals::TESTS),
         ("speaker", speaker::TESTS),
+        ("unreadable", unreadable::TESTS),
         ("statusline", statusline::TESTS),
         ("usage", usage::TESTS),
         ("worktree_base", worktree_base::TESTS),

@@ -17,6 +17,7 @@ mod executables;
 mod fixtures;
 mod foreign;
 mod guard;
+mod in_place;
 mod interrupted;
 mod journal;
 #[allow(unreachable_pub)]

@@ -1023,6 +1023,72 @@ fn neither_silence_nor_a_hidden_failure_is_proof_for_any_runner() {
     });
 }
 
+/// The one open criterion in the refusal, in the status (as text and as JSON) and at the end.
+fn told_everywhere(world: &World, state: &str, why: &str) {
+    let one_line = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let reason = world.stop(TOKEN).goes_on();
+    assert!(reason.contains("Completion was requested and is refused"), "{reason}");
+    assert!(reason.contains(&format!("- AC-1 {why}")), "{why} in the refusal: {reason}");
+    assert!(!reason.contains("- AC-2"), "{reason}");
+    assert_eq!(state_of(world), state);
+    let told = one_line(&world.elsewhere(&["status"]).text);
+    assert!(told.contains(state) && told.contains(why), "{why} in the status: {told}");
+    let said = world.stop(TOKEN).message();
+    assert!(said.contains("ended max_iterations at 1/1"), "{said}");
+    assert!(said.contains("Proven: AC-2."), "{said}");
+    assert!(said.contains(&format!("Not proven: AC-1 {why}")), "{why} at the end: {said}");
+    assert_eq!(world.archived()[0]["acceptance_criteria"][0]["verified"], false);
+}
+
+#[test]
+fn fewer_tests_and_another_meaning_alone_are_named_in_the_refusal_the_status_and_the_ending() {
+    const TAKE: &str = "or have a person take it with `ralph criteria accept`";
+    let flags = "--max-iterations 1 --ac \"it=npm test\" --ac \"one=grep -q one tracked\"";
+    let begun = |says: &str| {
+        let mut world = World::new();
+        program(&mut world, "jest", "cat \"$SAYS\"");
+        let place = world.root().join("says");
+        world.set("SAYS", place.to_str().unwrap());
+        fs::write(&place, says).unwrap();
+        write(&world, JEST);
+        world.start(flags);
+        assert!(world.ralph(&["verify"]).success);
+        world
+    };
+    let now_says = |world: &World, says: &str| {
+        fs::write(world.root().join("says"), says).unwrap();
+        world.write("change", says);
+    };
+    let three = "Tests:       3 passed, 3 total\n";
+
+    let world = begun(three);
+    now_says(&world, "Tests:       2 passed, 2 total\n");
+    let why = format!("ran 2 tests, and 3 at the start; bring the others back, {TAKE}");
+    told_everywhere(&world, "fewer_tests", &why);
+
+    let world = begun(three);
+    now_says(&world, "");
+    let why = format!("reported no tests, and 3 at the start; bring the others back, {TAKE}");
+    told_everywhere(&world, "fewer_tests", &why);
+
+    let world = begun(three);
+    now_says(&world, "Tests:       1 failed, 3 passed, 4 total\n");
+    let why = format!(
+        "exited with 0 although its own summary reports failures (1); make the command fail with them, {TAKE}"
+    );
+    told_everywhere(&world, "proves_less", &why);
+
+    let world = begun(three);
+    world.write(
+        "package.json",
+        r#"{"scripts":{"test":"jest --bail"},"jest":{"testMatch":["**/*.test.js"]}}"#,
+    );
+    let why = format!(
+        "passed and may prove less than at the start: script `test` of package.json changed; undo that, {TAKE}"
+    );
+    told_everywhere(&world, "proves_less", &why);
+}
+
 #[test]
 fn a_deleted_or_skipped_test_is_named_for_every_runner() {
     let next = Mutex::new(RUNNERS.iter());

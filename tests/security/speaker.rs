@@ -202,14 +202,8 @@ os.system(\"{E}ralph {C}; touch \" + sys.argv[1])' $DONE >/dev/null 2>&1",
     ("{E}tmux -S $PWD/.t -f /dev/null new-session -d 'ralph {C}; touch '$DONE", true),
 ];
 
-const COMMANDS: [&str; 6] = [
-    "cancel",
-    "pause",
-    "cancel --all",
-    "cancel --let-finish",
-    "criteria accept AC-1",
-    "trust --yes",
-];
+const COMMANDS: [&str; 6] =
+    ["cancel", "pause", "cancel --all", "cancel --let-finish", "criteria accept", "trust --yes"];
 
 #[test]
 fn no_command_below_the_client_speaks_for_a_person() {
@@ -217,7 +211,7 @@ fn no_command_below_the_client_speaks_for_a_person() {
     for (n, (wrapper, leaves)) in WRAPPERS.into_iter().enumerate() {
         for (m, environment) in ENVIRONMENTS.into_iter().enumerate() {
             // Every wrapper and every environment with `cancel`, and each other command among them.
-            let commands = ["cancel", COMMANDS[(n + m) % COMMANDS.len()]];
+            let commands = ["cancel", COMMANDS[(n + m) / 3 % COMMANDS.len()]];
             let command = commands[usize::from((n + m) % 3 == 0)];
             let line = wrapper.replace("{E}", environment).replace("{C}", command);
             ways.push((line, leaves));
@@ -226,6 +220,90 @@ fn no_command_below_the_client_speaks_for_a_person() {
     assert!(ways.len() >= 180, "{}", ways.len());
     let worked = tried(&ways);
     assert!(worked.is_empty(), "{} of {}: {worked:#?}", worked.len(), ways.len());
+}
+
+/// What makes the state of a loop unreadable, so that nothing tells its client.
+const DAMAGES: [(&str, fn(&Path)); 5] = [
+    ("gone", |folder| {
+        for name in ["state.json", "state.json.last-good"] {
+            let _ = fs::remove_file(folder.join(name));
+        }
+    }),
+    ("folder gone", |folder| fs::remove_dir_all(folder).unwrap()),
+    ("garbage", |folder| {
+        for name in ["state.json", "state.json.last-good"] {
+            fs::write(folder.join(name), "{").unwrap();
+        }
+    }),
+    ("writable by others", |folder| {
+        let chmod = Command::new("chmod").args(["-R", "go+w"]).arg(folder).status();
+        assert!(chmod.unwrap().success());
+    }),
+    ("entry", |folder| {
+        let home = folder.parent().unwrap().parent().unwrap();
+        fs::remove_dir_all(folder).unwrap();
+        fs::write(home.join("manifest/session-1"), "nonsense").unwrap();
+    }),
+];
+
+/// The commands that would end, continue or take over such a loop.
+const ON_UNREADABLE: [&str; 8] = [
+    "cancel --session session-1",
+    "cancel",
+    "cancel --all",
+    "pause",
+    "resume",
+    "criteria accept",
+    "adopt --session session-1",
+    "doctor --fix",
+];
+
+/// What must not change: the entry, and that nothing was put away.
+fn binding(world: &World) -> Value {
+    let entries = ["manifest", "bound"]
+        .map(|folder| fs::read(world.ralph_home().join(folder).join("session-1")).ok());
+    json!([entries, world.archived().len()])
+}
+
+#[test]
+fn no_command_below_a_client_ends_a_loop_that_cannot_be_read() {
+    let one = |(at, (name, damage)): (usize, &(&str, fn(&Path)))| {
+        let (world, mut player) = looping();
+        damage(world.state_path().parent().unwrap());
+        let before = binding(&world);
+        for (n, (wrapper, leaves)) in WRAPPERS.into_iter().enumerate() {
+            for turn in 0..2 {
+                let environment = ENVIRONMENTS[(n + at + 4 * turn) % ENVIRONMENTS.len()];
+                // Each other one ends the loop by its name.
+                let command = match turn {
+                    0 => ON_UNREADABLE[0],
+                    _ => ON_UNREADABLE[(n + at) % ON_UNREADABLE.len()],
+                };
+                let line = wrapper.replace("{E}", environment).replace("{C}", command);
+                // The server of the last try may still be ending.
+                let line = line.replace("$PWD/.t ", &format!("$PWD/.t{turn} "));
+                let said = player.runs(&line, leaves);
+                assert_eq!(binding(&world), before, "{name}: {line}: {said}");
+                let refused = ["person", "cannot see", "another terminal"];
+                // What never ran proves nothing.
+                let ran = leaves || refused.iter().any(|word| said.contains(word));
+                assert!(ran, "{name}: {line}: {said}");
+            }
+        }
+        if std::env::var_os("CLAUDECODE").is_some() {
+            eprintln!("below a client nobody in this process is a person; a person was not tried");
+            return;
+        }
+        let said = world.elsewhere(&["cancel", "--session", "session-1"]);
+        assert!(said.success, "{name}: {said:?}");
+        assert_eq!(world.archived().len(), 1, "{name}: {said:?}");
+        assert_eq!(world.archived()[0]["ending"]["kind"], "cancelled", "{name}");
+    };
+    std::thread::scope(|scope| {
+        for case in DAMAGES.iter().enumerate() {
+            scope.spawn(move || one(case));
+        }
+    });
 }
 
 /// Which of these scripts have changed where a loop stands. Several loops at once.
@@ -386,6 +464,33 @@ fn every_way_of_a_person_works() {
     std::thread::scope(|scope| {
         for part in OF_A_PERSON.chunks(4) {
             scope.spawn(move || part.iter().for_each(|way| one(way)));
+        }
+    });
+}
+
+#[test]
+fn every_way_of_a_person_ends_a_loop_that_cannot_be_read() {
+    if std::env::var_os("CLAUDECODE").is_some() {
+        return eprintln!("below a client nobody in this process is a person; nothing was tried");
+    }
+    let one = |(at, way): (usize, &str)| {
+        let (world, _player) = looping();
+        let (name, damage) = DAMAGES[at % DAMAGES.len()];
+        damage(world.state_path().parent().unwrap());
+        let cancel = format!("{} cancel --session session-1", executable("ralph"));
+        // One of them names the session itself.
+        let way = way.replace(" --session session-1", "").replace("{C}", &cancel);
+        let mut command = Command::new("bash");
+        command.args(["-c", &way]).env_clear().env("PATH", path());
+        command.env("HOME", &world.env["HOME"]).env("RALPH_HOME", &world.env["RALPH_HOME"]);
+        let done = command.current_dir(world.project()).stdin(Stdio::null()).output().unwrap();
+        assert_eq!(world.archived().len(), 1, "{name}: {way}: {done:?}");
+    };
+    std::thread::scope(|scope| {
+        let ways: Vec<_> = OF_A_PERSON.into_iter().enumerate().collect();
+        for part in ways.chunks(4) {
+            let part = part.to_vec();
+            scope.spawn(move || part.into_iter().for_each(one));
         }
     });
 }

@@ -11,6 +11,7 @@ use std::fs;
 use std::os::unix::fs::{PermissionsExt, chown, symlink};
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::Mutex;
 
 /// How far the damage goes.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -289,14 +290,23 @@ impl Scene {
     }
 
     fn typed_cancel(&self) -> Ran {
-        let members = json!({"expansion_type": "slash_command", "command_name": "ralph-cancel",
-            "command_args": "", "command_source": "userSettings", "prompt": "/ralph-cancel"});
+        self.typed("ralph-cancel", "")
+    }
+
+    fn typed(&self, name: &str, args: &str) -> Ran {
+        let members = json!({"expansion_type": "slash_command", "command_name": name,
+            "command_args": args, "command_source": "userSettings",
+            "prompt": format!("/{name} {args}"), "prompt_id": format!("{name} {args}")});
         self.hook("ralph-user-prompt", &self.world.payload("UserPromptExpansion", members))
     }
 
     fn command_line_cancel(&self) -> String {
-        let words =
-            [UNPRIVILEGED, &[executable("ralph"), "cancel", "--session", "session-1"]].concat();
+        self.command_line(&["cancel", "--session", "session-1"])
+    }
+
+    /// A command of a person, in another terminal.
+    fn command_line(&self, args: &[&str]) -> String {
+        let words = [UNPRIVILEGED, &[executable("ralph")], args].concat();
         let mut command = Command::new(words[0]);
         command.args(&words[1..]).env_clear().envs(&self.world.env).current_dir(&self.world.cwd);
         for variable in ["CLAUDE_CODE_SESSION_ID", "CLAUDE_PID", "CLAUDECODE"] {
@@ -366,14 +376,11 @@ fn met(scene: &Scene, kind: &Damage, at: usize) -> Vec<String> {
             }
             return wrong;
         }
-        1 => drop(scene.typed_cancel()),
-        _ => drop(scene.command_line_cancel()),
+        // Below a client nobody in this process is a person.
+        2 if std::env::var_os("CLAUDECODE").is_none() => drop(scene.command_line_cancel()),
+        _ => drop(scene.typed_cancel()),
     }
-    let foreign = kind.name.contains("another user") && kind.name.contains("folder");
-    let closed = kind.name.contains("closed") || kind.name.ends_with("loops: a file");
-    let nowhere = kind.name.starts_with("folder of loops: a link");
-    if foreign || closed || nowhere {
-        // The disk must be repaired before anything can be written there.
+    if is_beyond_repair(kind) {
         return wrong;
     }
     let endings: Vec<Value> =
@@ -427,6 +434,166 @@ fn damage_of_one_session_never_speaks_in_another() {
     }
     scene.world.become_session("session-1", "p");
     scene.repair();
+}
+
+/// What a person may type to begin something, and what the model may pass on.
+const STARTS: [(&str, &str); 5] = [
+    ("ralph", "\"Another task\""),
+    ("ralph", ""),
+    ("ralph-parallel", "\"One, two\""),
+    ("ralplan", "\"Another plan\""),
+    ("ralph-v2", "\"Another door\""),
+];
+
+/// Where the disk itself must be repaired before anything can be written there.
+fn is_beyond_repair(kind: &Damage) -> bool {
+    let foreign = kind.name.contains("another user") && kind.name.contains("folder");
+    let closed = kind.name.contains("closed") || kind.name.ends_with("loops: a file");
+    foreign || closed || kind.name.starts_with("folder of loops: a link")
+}
+
+#[test]
+fn no_second_loop_starts_beside_one_that_cannot_be_read() {
+    if !may_drop_rights() {
+        return;
+    }
+    let kinds: Vec<_> =
+        damages().into_iter().filter(|kind| kind.left == Left::Reading).enumerate().collect();
+    assert!(kinds.len() >= 35, "{}", kinds.len());
+    let wrong = Mutex::new(Vec::new());
+    std::thread::scope(|scope| {
+        for part in kinds.chunks(kinds.len().div_ceil(4)) {
+            let wrong = &wrong;
+            scope.spawn(move || {
+                let scene = Scene::new("loop");
+                for (at, kind) in part {
+                    let found = begun_beside(&scene, kind, *at);
+                    wrong.lock().unwrap().extend(found);
+                }
+                scene.repair();
+            });
+        }
+    });
+    let wrong = wrong.into_inner().unwrap();
+    assert!(wrong.is_empty(), "{}: {wrong:#?}", wrong.len());
+}
+
+/// All that is wrong when something is to begin in a session with this kind of damage.
+fn begun_beside(scene: &Scene, kind: &Damage, at: usize) -> Vec<String> {
+    scene.repair();
+    if !damage(scene, kind) {
+        return Vec::new();
+    }
+    let mut wrong = Vec::new();
+    let mut note = |what: String| wrong.push(format!("{}: {what}", kind.name));
+    for turn in 0..2 {
+        let (name, args) = STARTS[(2 * at + turn) % STARTS.len()];
+        let ran = scene.typed(name, args);
+        let reason = ran.json()["reason"].as_str().unwrap_or_default().to_owned();
+        if ran.json()["decision"] != "block"
+            || !reason.contains("/ralph-cancel")
+            || !reason.contains("nothing was started")
+        {
+            note(format!("/{name} {args} says: {ran:?}"));
+        }
+        if !Scene::is_denied(&scene.tool("Edit", json!({"file_path": "/x"}))) {
+            note(format!("/{name} {args} has freed the session"));
+        }
+    }
+    if std::env::var_os("CLAUDECODE").is_none() {
+        let said = scene.command_line(&["start", "Another task", "--session", "session-1"]);
+        if !said.contains("nothing was started") {
+            note(format!("`ralph start` says: {said}"));
+        }
+    }
+    if is_beyond_repair(kind) {
+        return wrong;
+    }
+    drop(scene.typed_cancel());
+    let endings: Vec<Value> =
+        scene.world.archived().iter().map(|state| state["ending"]["kind"].clone()).collect();
+    if endings != [json!("cancelled")] {
+        note(format!("cancelled, and the record says {endings:?}"));
+    }
+    let ran = scene.typed("ralph", "\"Another task\"");
+    if !ran.out().contains(" started\\n") {
+        note(format!("nothing starts after the end: {ran:?}"));
+    }
+    wrong
+}
+
+/// How the entry of a session may be lost. Its second name stands in another folder.
+const LOST: [(&str, fn(&Scene)); 6] = [
+    ("removed", |scene| fs::remove_file(scene.world.entry()).unwrap()),
+    ("renamed", |scene| {
+        let entry = scene.world.entry();
+        fs::rename(&entry, entry.with_extension("moved")).unwrap();
+    }),
+    ("moved out", |scene| {
+        fs::rename(scene.world.entry(), scene.world.root().join("moved-entry")).unwrap();
+    }),
+    ("its folder removed", |scene| {
+        fs::remove_dir_all(scene.world.ralph_home().join("manifest")).unwrap();
+    }),
+    ("its folder renamed", |scene| {
+        let folder = scene.world.ralph_home().join("manifest");
+        fs::rename(&folder, folder.with_extension("moved")).unwrap();
+    }),
+    ("its second name removed", |scene| {
+        fs::remove_file(scene.world.ralph_home().join("bound/session-1")).unwrap();
+    }),
+];
+
+#[test]
+fn the_loss_of_a_manifest_entry_frees_no_session_beyond_its_next_stop_or_prompt() {
+    let wrong: Vec<String> = std::thread::scope(|scope| {
+        let modes = MODES.map(|mode| {
+            scope.spawn(move || {
+                let scene = Scene::new(mode);
+                let found: Vec<_> = LOST.iter().flat_map(|lost| met_lost(&scene, lost)).collect();
+                scene.repair();
+                found
+            })
+        });
+        modes.into_iter().flat_map(|mode| mode.join().unwrap()).collect()
+    });
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+fn met_lost(scene: &Scene, (name, lose): &(&str, fn(&Scene))) -> Vec<String> {
+    let mut wrong = Vec::new();
+    let next: [(&str, &dyn Fn() -> Ran); 4] = [
+        ("a stop", &|| scene.stop("x")),
+        ("a prompt", &|| {
+            let members = json!({"prompt": "What is new?"});
+            scene.hook("ralph-user-prompt", &scene.world.payload("UserPromptSubmit", members))
+        }),
+        ("a compaction", &|| scene.world.session_starts("compact")),
+        ("a cancel", &|| scene.typed_cancel()),
+    ];
+    for (event, happens) in next {
+        scene.repair();
+        lose(scene);
+        let ran = happens();
+        let ended = event == "a cancel";
+        let stands = match ended {
+            true => scene.world.archived().len() == 1,
+            false => Scene::is_denied(&scene.bash("ralph cancel")),
+        };
+        if !stands {
+            wrong.push(format!("{}, {name}, {event}: {ran:?}", scene.mode));
+        }
+        // The end of the loop is the end of both names.
+        if ended {
+            scene.stop("x");
+            let names = ["manifest", "bound"]
+                .map(|folder| scene.world.ralph_home().join(folder).join("session-1").exists());
+            if names != [false, false] {
+                wrong.push(format!("{}, {name}: {names:?} is left after the end", scene.mode));
+            }
+        }
+    }
+    wrong
 }
 
 fn namespaces() -> bool {

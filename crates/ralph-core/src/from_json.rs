@@ -91,9 +91,10 @@ impl Members {
     }
 }
 
-/// Reads a structure member by member; what is absent has its default. `extra` gets the others.
+/// Reads a structure member by member; what is absent has its default. `extra` gets the others. A function
+/// behind the list has the last word.
 macro_rules! from_json {
-    ($name:ident { $($field:ident),+ $(,)? $(; $extra:ident)? }) => {
+    ($name:ident { $($field:ident),+ $(,)? $(; $extra:ident)? } $($then:expr)?) => {
         impl $crate::from_json::FromJson for $name {
             fn from_json(
                 value: serde_json::Value,
@@ -102,6 +103,7 @@ macro_rules! from_json {
                 let mut read = $name::default();
                 $(members.take(stringify!($field), &mut read.$field)?;)+
                 $(read.$extra = members.rest();)?
+                $(let read = ($then)(read);)?
                 Ok(read)
             }
         }

@@ -8,7 +8,7 @@ mod adopted;
 pub mod lines;
 mod read;
 
-pub use adopted::adopted;
+pub use adopted::{adopted, taken_in};
 pub use read::{Block, block};
 pub(crate) use read::{closes, opening};
 

@@ -76,6 +76,9 @@ pub fn why(criterion: &Criterion, standing: Standing, changed: &[String]) -> Str
     let nothing = crate::receipt::Receipt::default();
     let receipt = criterion.receipt.as_ref().unwrap_or(&nothing);
     match standing {
+        Standing::NeverRun if criterion.verification_command.trim().is_empty() => {
+            "has no command, so nothing can prove it".to_owned()
+        }
         Standing::NeverRun => "was never run".to_owned(),
         Standing::Stale if changed.is_empty() => {
             "is stale: files changed after its last run".to_owned()

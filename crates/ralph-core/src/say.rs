@@ -258,6 +258,7 @@ mod tests {
             id: id.to_owned(),
             verified,
             held_before: id == "AC-1",
+            verification_command: "make".to_owned(),
             ..Criterion::default()
         };
         let mut state = LoopState {

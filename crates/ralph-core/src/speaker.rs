@@ -145,6 +145,22 @@ pub fn of_command(line: &Line, client: &Client, session_id: &str) -> Speaker {
     }
 }
 
+/// Whether the environment of a process in the line names a client, whichever it is.
+pub fn is_below_any_client(line: &Line) -> bool {
+    line.processes.iter().any(|one| one.client.is_some() || !one.client_session.is_empty())
+}
+
+/// Whether a process is a client, from the path of its executable and its arguments, which NUL separates.
+pub fn is_client(executable: &str, arguments: &str) -> bool {
+    let name = executable.rsplit('/').next().unwrap_or_default();
+    if name == "claude" || executable.contains("/claude/versions/") {
+        return true;
+    }
+    let is_script = |word: &str| word.contains("/claude-code/") || word.ends_with("/claude");
+    RUNTIMES.iter().any(|runtime| name.starts_with(runtime))
+        && arguments.split('\0').skip(1).take(4).any(is_script)
+}
+
 /// Whether the environment of a process in the line names this client, its session, or a client that is
 /// not above it: a process that has left its client keeps the variables unless someone removes them.
 fn is_marked(line: &Line, client: &Client, session_id: &str) -> bool {
@@ -155,9 +171,11 @@ fn is_marked(line: &Line, client: &Client, session_id: &str) -> bool {
     })
 }
 
+const RUNTIMES: [&str; 3] = ["node", "bun", "deno"];
+
 /// Whether it may be a client: one of before 2.1.300 gave its shells no number.
 fn is_runtime(process: &Process) -> bool {
-    ["claude", "node", "bun", "deno"].iter().any(|name| process.name.starts_with(name))
+    process.name.starts_with("claude") || RUNTIMES.iter().any(|name| process.name.starts_with(name))
 }
 
 fn names(process: &Process, session_id: &str) -> bool {
@@ -255,8 +273,7 @@ fn below_another(line: &Line) -> Option<u32> {
 /// Whether the client answers its hooks by a socket, from the path of its executable.
 pub fn answers_by_socket(executable: &str) -> bool {
     let runtime = executable.rsplit('/').next().unwrap_or_default();
-    executable.contains("claude")
-        || ["node", "bun", "deno"].iter().any(|one| runtime.starts_with(one))
+    executable.contains("claude") || RUNTIMES.iter().any(|one| runtime.starts_with(one))
 }
 
 /// Why a command of an unseen speaker is refused.

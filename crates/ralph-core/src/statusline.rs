@@ -168,7 +168,7 @@ mod tests {
                 "phase": "implementation", "iteration": 3, "started_at": "1970-01-01T00:00:00Z",
                 "limits": {"max_minutes": 480, "max_tokens": 5_100_000},
                 "usage": {"tokens": {"input": 12_345}},
-                "acceptance_criteria": [{"verified": true}, {}],
+                "acceptance_criteria": [{"verified": true, "receipt": {}}, {"verified": true}],
                 "task_graph": [
                     {"id": "T-1", "status": "done"},
                     {"id": "T-2", "name": "gone", "status": "in_progress",

@@ -45,7 +45,24 @@ pub fn refusal(what: &str, why: &str) -> String {
 
 /// What the person reads on the screen: why, and what to type.
 pub fn line(why: &str, home: &str) -> String {
-    let repair = match () {
+    let repair = repair(why, home);
+    say::line(&format!(
+        "the state of this session's loop cannot be used: {why}. The session may only read until then. \
+         {repair}, then type /ralph; or type /ralph-cancel to end the loop"
+    ))
+}
+
+/// Why no other loop starts in such a session.
+pub fn no_start(why: &str, home: &str) -> String {
+    let repair = repair(why, home);
+    format!(
+        "the state of this session's loop cannot be used: {why}. {repair}, or end that loop first with \
+         /ralph-cancel; nothing was started"
+    )
+}
+
+fn repair(why: &str, home: &str) -> String {
+    match () {
         () if why.contains("can be written by others") => {
             format!("Type `chmod -R go-w {}` in a terminal", quoted(home))
         }
@@ -54,11 +71,7 @@ pub fn line(why: &str, home: &str) -> String {
             format!("Give `{home}` back to your user with `chown -R`")
         }
         () => "Repair that file".to_owned(),
-    };
-    say::line(&format!(
-        "the state of this session's loop cannot be used: {why}. The session may only read until then. \
-         {repair}, then type /ralph; or type /ralph-cancel to end the loop"
-    ))
+    }
 }
 
 /// As [`line()`], for a step that failed although the state can be read: a full disk, a lock that is held.

@@ -8,9 +8,10 @@ use ralph_core::event::Event;
 use ralph_core::plan::Plan;
 use ralph_core::start::{self, Facts, Seen, Start};
 use ralph_core::state::{
-    Criterion, Ending, EndingKind, LoopError, LoopState, Mode, Phase, StartedBy, Turn, Via,
+    Criterion, Document as _, Ending, EndingKind, LoopError, LoopState, Mode, Phase, StartedBy,
+    Turn, Via,
 };
-use ralph_core::{frozen, project};
+use ralph_core::{frozen, project, unreadable};
 use ralph_io::home::Home;
 use ralph_io::lifecycle::{self, Entry};
 use ralph_io::store::LoopFile;
@@ -65,6 +66,9 @@ pub fn begin(asked: &Asked<'_>) -> Result<Begun> {
     if !lacking.is_empty() {
         return Ok(Begun::Refused(format!("{}; nothing was started", lacking.join("; "))));
     }
+    if let Some(why) = unusable(asked.home, asked.session_id) {
+        return Ok(Begun::Refused(why));
+    }
     let _starting = lifecycle::lock_starts(asked.home)?;
     let bound_file = match lifecycle::of_session(asked.home, asked.session_id)? {
         None => find_lost(asked.home, asked.session_id)?,
@@ -107,6 +111,44 @@ pub fn begin(asked: &Asked<'_>) -> Result<Begun> {
         Start::Planned => take_up(asked, project_file.as_ref(), true),
         Start::Continue => take_up(asked, bound_file.as_ref(), false),
     }
+}
+
+/// Why nothing can be started in a session: its loop is there and cannot be used. A second loop beside it
+/// would hide it.
+pub(crate) fn unusable(home: &Home, session_id: &str) -> Option<String> {
+    if session_id.is_empty()
+        || !lifecycle::is_bound(home, session_id)
+        || lifecycle::by_its_state(home, session_id).is_some()
+    {
+        return None;
+    }
+    let why = match home.check().and_then(|()| lifecycle::of_session(home, session_id)) {
+        Err(_) if !home.root().exists() => return None,
+        Err(error) => format!("{error:#}"),
+        Ok(None) => return None,
+        // It had ended.
+        Ok(Some(file)) if file.path().starts_with(home.archive()) => return None,
+        Ok(Some(file)) => match file.read() {
+            Err(error) => format!("{error:#}"),
+            Ok(None) => format!("the state file `{}` is gone", file.path().display()),
+            Ok(Some(loaded)) => not_its(home, &file, &loaded.state, session_id)?,
+        },
+    };
+    Some(unreadable::no_start(&why, &home.root().to_string_lossy()))
+}
+
+fn not_its(home: &Home, file: &LoopFile, state: &LoopState, session_id: &str) -> Option<String> {
+    let path = file.path().display();
+    if let Some(what) = state.strangeness() {
+        return Some(format!("the state `{path}` cannot be understood: {what}"));
+    }
+    let is_over = state.ending.is_some() || state.phase == Phase::Ended;
+    if state.is_of(session_id) || is_over || home.single_manifest().is_some() {
+        return None;
+    }
+    // A loop may have gone on to a session of its own.
+    let others = lifecycle::of_session(home, &state.session_id).ok().flatten();
+    (others.as_ref() != Some(file)).then(|| format!("the state `{path}` names another session"))
 }
 
 /// The live loop whose state names the session that has no entry: a process died between writing

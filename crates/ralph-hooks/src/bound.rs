@@ -121,7 +121,10 @@ impl<S: Document> Bound<S> {
     fn look(call: &Call) -> Result<Option<Bound<S>>> {
         let session_id = &call.input.session_id;
         let Some(first) = lifecycle::of_session(&call.home, session_id)? else { return Ok(None) };
-        call.home.check()?;
+        // A state in place may be older than Ralph's own folder.
+        if !lifecycle::is_in_place(&call.home, &first) || call.home.root().exists() {
+            call.home.check()?;
+        }
         let mut found = (first.view::<S>()?, first);
         if found.0.is_none() {
             // It may have been put away between the two looks.
@@ -137,6 +140,7 @@ impl<S: Document> Bound<S> {
                 false => Err(Error::new(Gone { path: file.path().display().to_string() })),
             };
         };
+        let loaded = Bound::<S>::taken_in(call, &file, loaded)?;
         let Loaded { state, warning, text } = loaded;
         if let Some(what) = state.strangeness() {
             bail!("the state `{}` cannot be understood: {what}", file.path().display());
@@ -164,6 +168,20 @@ impl<S: Document> Bound<S> {
             true => Ok(None),
             false => bail!("the state `{}` names another session", file.path().display()),
         }
+    }
+
+    /// A state that another tool wrote and a single manifest names has no id: it gets what it lacks.
+    fn taken_in(call: &Call, file: &LoopFile, loaded: Loaded<S>) -> Result<Loaded<S>> {
+        let is_named = !loaded.state.loop_id().is_empty();
+        if is_named
+            || !loaded.state.is_of(&call.input.session_id)
+            || *loaded.state.phase() == Phase::Ended
+            || !lifecycle::is_in_place(&call.home, file)
+        {
+            return Ok(loaded);
+        }
+        lifecycle::take_in(file, &call.project())?;
+        Ok(file.view()?.unwrap_or(loaded))
     }
 
     fn by_its_state(call: &Call) -> Result<Option<Bound<S>>> {

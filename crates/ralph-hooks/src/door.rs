@@ -13,10 +13,11 @@ use ralph_core::plain;
 use ralph_core::reply::Reply;
 use ralph_core::state::Via;
 use ralph_io::home::Home;
-use ralph_io::idle;
 use ralph_io::stdin::{self, Appetite};
+use ralph_io::{client, idle};
 use std::cell::{OnceCell, RefCell};
 use std::io::Write;
+use std::path::PathBuf;
 use std::time::Instant;
 
 /// Strings of a payload are kept up to this length. A last message of a megabyte is read whole; the
@@ -49,6 +50,14 @@ pub struct Call {
     pub believed: OnceCell<bool>,
 }
 
+impl Call {
+    /// The project that the event is about, where the loop names none: the conversation's shell may have moved
+    /// elsewhere.
+    pub fn project(&self) -> PathBuf {
+        client::project_dir().unwrap_or_else(|| self.input.cwd.clone().into())
+    }
+}
+
 /// What a hook does with a call.
 pub type Hook = fn(&Call) -> Result<Reply>;
 
@@ -74,11 +83,11 @@ pub fn enter_if_bound_or_set(name: &str, hook: Hook) {
     }
 }
 
-/// As [`enter_if_bound`], for the one executable that may also be started beside the session: with
-/// `word` as the first argument it waits.
+/// As [`enter_if_bound`], for the end of a turn: one more failed open, so that the loss of its manifest
+/// entry frees no session. With `word` as the first argument the executable waits beside the session.
 pub fn enter_or_wait_if_bound(name: &str, hook: Hook, word: &str, waiter: Waiter) {
     // Asked before the arguments are: a session without a loop pays for nothing else.
-    if !idle::nothing_is_bound() {
+    if !idle::nothing_is_bound_or_lost() {
         enter_or_wait(name, hook, word, waiter);
     }
 }

@@ -3,7 +3,7 @@
 //! `ralph refine begin` makes the loop and `ralph refine end` ends it, since only they know what was measured.
 //! None of this is in a hook executable: they hand the calls of agents to `ralph`.
 
-use crate::begin::{facts, find_lost, run};
+use crate::begin::{facts, find_lost, run, unusable};
 use crate::bound::{self, Bound};
 use crate::door::Call;
 use anyhow::Result;
@@ -57,6 +57,9 @@ pub enum Begun {
 /// When the state cannot be read or written. Nothing was begun then.
 pub fn begin(asked: &Asked<'_>) -> Result<Begun> {
     lifecycle::check_session_id(asked.session_id)?;
+    if let Some(why) = unusable(asked.home, asked.session_id) {
+        return Ok(Begun::Refused(why));
+    }
     // One at a time: a session has one live mode.
     let _starting = lifecycle::lock_starts(asked.home)?;
     match own(asked)? {

@@ -42,7 +42,13 @@ pub fn answer(call: &Call) -> Result<Reply> {
     if !interesting {
         return Ok(Reply::silent());
     }
-    let Some(bound) = Bound::<LoopState>::find(call)? else { return Ok(Reply::silent()) };
+    let Some(mut bound) = Bound::<LoopState>::find(call)? else { return Ok(Reply::silent()) };
+    if bound.state.project_root.is_empty() && lifecycle::is_in_place(&call.home, &bound.file) {
+        // The criteria run in a process of their own, which reads the state.
+        lifecycle::take_in(&bound.file, &call.project())?;
+        let Some(again) = Bound::find(call)? else { return Ok(Reply::silent()) };
+        bound = again;
+    }
     // First of all: the copy that answers may have ended the loop a moment ago.
     if bound.is_outranked(call.via) {
         return Ok(Reply::silent());
@@ -210,7 +216,7 @@ pub(crate) fn count(state: &mut LoopState, transcript: &str) {
 /// The conversation's shell may have moved elsewhere; the project is what the loop was started in.
 fn project_root(call: &Call, state: &LoopState) -> PathBuf {
     match state.project_root.as_str() {
-        "" => client::project_dir().unwrap_or_else(|| call.input.cwd.clone().into()),
+        "" => call.project(),
         root => root.into(),
     }
 }

@@ -52,7 +52,8 @@ fn start_command(call: &Call) -> Result<Reply> {
     Ok(match begun {
         Begun::Answered => Reply::silent(),
         Begun::Refused(why) => {
-            journal(call, "refused", &why)?;
+            // The loop that stands in the way may be one that cannot be read.
+            let _ = journal(call, "refused", &why);
             Reply::block(&say::line(&why))
         }
         Begun::Planned(_) => Reply::block(&say::line(NO_SESSION)),
@@ -91,7 +92,7 @@ fn plan_command(call: &Call) -> Result<Reply> {
     Ok(match begun {
         ralplan::Begun::Answered => Reply::silent(),
         ralplan::Begun::Refused(why) => {
-            journal(call, "refused", &why)?;
+            let _ = journal(call, "refused", &why);
             Reply::block(&say::line(&why))
         }
         ralplan::Begun::Started(state, told) => {
@@ -173,7 +174,7 @@ fn session_begun(call: &Call, request: &Request) -> Result<Reply> {
     Ok(match begun {
         Begun::Answered => Reply::silent(),
         Begun::Refused(why) => {
-            journal(call, "refused", &why)?;
+            let _ = journal(call, "refused", &why);
             Reply::block(&say::line(&why))
         }
         Begun::Planned(_) => Reply::block(&say::line(NO_SESSION)),

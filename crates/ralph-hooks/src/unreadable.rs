@@ -106,7 +106,7 @@ pub(crate) fn cancel(call: &Call, error: Error) -> Result<Reply> {
         return Err(error);
     }
     let how = format!("by a person in this session; its state could not be used: {error:#}");
-    let whose = Whose::Session(&call.input.session_id);
+    let whose = Whose::Typed(&call.input.session_id, &call.input.prompt_id);
     let Some(given_up) = lifecycle::give_up(&call.home, &whose, &how)? else { return Err(error) };
     let state = &given_up.state;
     bound::note(&given_up.file, call, &state.position(), "ended", &how, Value::Null);

@@ -36,6 +36,46 @@ pub fn speaker(of: &Client, session_id: &str) -> Speaker {
     }
 }
 
+/// Who gave this command, where the state that names the client of a loop cannot be read: any client may be it.
+pub fn speaker_among_clients() -> Speaker {
+    if !has_proc() {
+        return Speaker::Person;
+    }
+    let line = line();
+    if speaker::is_below_any_client(&line)
+        || line.processes.iter().skip(1).any(|one| is_client(one.pid))
+    {
+        return Speaker::Model;
+    }
+    // The oldest one: nothing that was there before it is its doing, or that of a younger one.
+    if let Some(oldest) = clients().into_iter().min_by_key(|(_, started)| *started) {
+        let of = Client { pid: oldest.0, started: oldest.1.to_string() };
+        return speaker::of_command(&line, &of, "");
+    }
+    match sees_everything() || is_entered() {
+        true => Speaker::Person,
+        false => Speaker::Unseen,
+    }
+}
+
+/// The clients that this user runs: their numbers, and when each was started.
+fn clients() -> Vec<(u32, u64)> {
+    let uid = fs::read_link("/proc/self").ok().and_then(|own| uid_of(own.to_str()?.parse().ok()?));
+    let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
+    processes
+        .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
+        .filter(|pid| is_client(*pid) && uid_of(*pid) == uid)
+        .filter_map(|pid| Some((pid, read_stat(pid)?.started)))
+        .collect()
+}
+
+/// Whether a process is a client, by its executable, or by the script that its runtime was given.
+fn is_client(pid: u32) -> bool {
+    let arguments = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+    let arguments = String::from_utf8_lossy(&arguments);
+    speaker::is_client(&executable(pid).to_string_lossy(), &arguments)
+}
+
 /// Whether the event that this hook was given comes from the client that the loop was last seen in. True
 /// where that cannot be known. `drives` says that the recorded process is a driver, whose child is the client.
 pub fn is_from(of: &Client, drives: bool) -> bool {

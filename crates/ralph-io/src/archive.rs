@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 /// copied, and the original stays where its owner put it.
 pub fn put_away(home: &Home, file: &LoopFile, loop_id: &str, at: Timestamp) -> Result<LoopFile> {
     let target = home.archive().join(format!("ralph_archive_{}_{loop_id}", clock::compact(at)));
-    let archived = LoopFile::at(target.join(file.path().file_name().unwrap_or_default()));
+    let archived = LoopFile::at(target.join("state.json"));
     if file.folder().parent() != Some(home.loops().as_path()) {
         let describe = || format!("could not archive `{}`", file.path().display());
         let state = owned::read(file.path()).with_context(describe)?.with_context(describe)?;

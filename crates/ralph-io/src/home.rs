@@ -44,6 +44,11 @@ impl Home {
         self.root.join("manifest")
     }
 
+    /// The folder of second names of session entries, for one whose first name is lost.
+    pub fn spare_entries(&self) -> PathBuf {
+        self.root.join("bound")
+    }
+
     /// The single manifest file that the person asked for instead of the folder.
     pub fn single_manifest(&self) -> Option<&Path> {
         self.manifest.as_deref()
@@ -69,7 +74,8 @@ impl Home {
     /// # Errors
     /// When they cannot be made, or exist and belong to someone else or can be written by others.
     pub fn prepare(&self) -> Result<()> {
-        for folder in [self.root.clone(), self.manifest_folder(), self.loops(), self.archive()] {
+        let below = [self.manifest_folder(), self.spare_entries(), self.loops(), self.archive()];
+        for folder in std::iter::once(self.root.clone()).chain(below) {
             if folder.is_dir() {
                 continue;
             }

@@ -21,16 +21,21 @@ const WANTED: &[u8] = b"/always";
 /// True when the environment names a session and that session has no manifest entry. False means
 /// only that it is not known.
 pub fn nothing_is_bound() -> bool {
-    nothing(false)
+    nothing(None, None)
+}
+
+/// As [`nothing_is_bound`], for the end of a turn, which comes once: the entry has no second name either.
+pub fn nothing_is_bound_or_lost() -> bool {
+    nothing(Some(b"/bound/"), None)
 }
 
 /// As [`nothing_is_bound`], and no settings want checks in every session either.
 pub fn nothing_is_bound_or_wanted() -> bool {
-    nothing(true)
+    nothing(None, Some(WANTED))
 }
 
 #[inline(always)]
-fn nothing(also_wanted: bool) -> bool {
+fn nothing(spare: Option<&[u8]>, wanted: Option<&[u8]>) -> bool {
     let Some(session) = std::env::var_os("CLAUDE_CODE_SESSION_ID") else { return false };
     // Without a home there is nothing to be bound to.
     let Some(root) = home::root_from_env() else { return true };
@@ -43,7 +48,9 @@ fn nothing(also_wanted: bool) -> bool {
         // Not a name that an entry could have.
         return true;
     }
-    let absent = is_absent(&parts) && (!also_wanted || is_absent(&[parts[0], parts[1], WANTED]));
+    let absent = is_absent(&parts)
+        && spare.is_none_or(|folder| is_absent(&[parts[0], parts[1], folder, parts[3]]))
+        && wanted.is_none_or(|file| is_absent(&[parts[0], parts[1], file]));
     // The process ends next: to free these costs as much as to find the entry absent.
     std::mem::forget((session, root));
     absent

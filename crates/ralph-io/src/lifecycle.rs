@@ -8,10 +8,11 @@ use crate::lock::{self, Lock};
 use crate::manifest::{self, Key};
 use crate::project;
 use crate::store::{Loaded, LoopFile};
-use crate::{archive, atomic, clock, journal, owned};
+use crate::{archive, atomic, clock, digest, journal, owned};
 use anyhow::{Context, Result};
 use jiff::Timestamp;
-use ralph_core::state::{Document, EndingKind, LoopState, Mode, Phase};
+use ralph_core::plan;
+use ralph_core::state::{Document, EndingKind, LoopState, Mode, Phase, SCHEMA_VERSION};
 use serde::Serialize;
 use std::fs::DirBuilder;
 use std::os::unix::fs::DirBuilderExt;
@@ -58,6 +59,67 @@ pub fn is_bound(home: &Home, session_id: &str) -> bool {
         || by_its_state(home, session_id).is_some()
 }
 
+/// True when the entry of a session cannot be used, or names a loop of which nothing is there.
+pub fn is_one_lost(home: &Home) -> bool {
+    let is_lost = |path: &Path| {
+        let file = follow(home, path);
+        !file.path().starts_with(home.archive()) && matches!(file.read(), Ok(None))
+    };
+    let entries = manifest::sessions(home);
+    entries.into_iter().any(|(_, path)| path.map_or(true, |path| is_lost(&path)))
+}
+
+/// True for a state that a single manifest names and that stands elsewhere than Ralph's own: another tool may
+/// have written it.
+pub fn is_in_place(home: &Home, file: &LoopFile) -> bool {
+    home.single_manifest().is_some()
+        && is_put_away(home, file)
+        && !file.path().starts_with(home.archive())
+}
+
+/// Reads a state. One that stands in place and names no loop gets a name of its own, here and wherever else it
+/// is read.
+///
+/// # Errors
+/// As [`LoopFile::read`].
+pub fn read_named(home: &Home, file: &LoopFile) -> Result<Option<Loaded>> {
+    let mut loaded = file.read()?;
+    if let Some(loaded) = &mut loaded
+        && loaded.state.loop_id.is_empty()
+        && is_in_place(home, file)
+    {
+        loaded.state.loop_id = id_in_place(file, &loaded.state);
+    }
+    Ok(loaded)
+}
+
+/// Takes in a state that stands in place: it gets what another tool does not write, and nothing that it claims
+/// is evidence. Without a project of its own it is about this one.
+///
+/// # Errors
+/// As [`LoopFile::update`].
+pub fn take_in(file: &LoopFile, project: &Path) -> Result<()> {
+    file.update(|state| {
+        if state.loop_id.is_empty() {
+            plan::taken_in(state);
+            state.loop_id = id_in_place(file, state);
+            // Its minutes count from here, as after `ralph adopt`.
+            state.started_at.get_or_insert_with(clock::now);
+        }
+        if state.project_root.is_empty() {
+            state.project_root = project.to_string_lossy().into_owned();
+        }
+    })?;
+    Ok(())
+}
+
+/// The same each time, so that it can be told before it is written.
+fn id_in_place(file: &LoopFile, state: &LoopState) -> String {
+    let digest = digest::of_bytes(file.path().as_os_str().as_encoded_bytes());
+    let salt = &digest[digest.len() - 4..];
+    format!("{}-{salt}", second(state.created_at))
+}
+
 /// A loop that a person gave up although its state could not be used.
 #[derive(Debug)]
 pub struct GivenUp {
@@ -76,7 +138,7 @@ pub struct GivenUp {
 /// When the disk cannot be written, or what stands there belongs to another user.
 pub fn give_up(home: &Home, whose: &Whose<'_>, how: &str) -> Result<Option<GivenUp>> {
     let (session_id, folder) = match whose {
-        Whose::Session(id) => (Some((*id).to_owned()), None),
+        Whose::Session(id) | Whose::Typed(id, _) => (Some((*id).to_owned()), None),
         Whose::Loop(id) => {
             Key::session(id)
                 .with_context(|| format!("`{}` is no id of a loop", id.escape_debug()))?;
@@ -93,7 +155,8 @@ pub fn give_up(home: &Home, whose: &Whose<'_>, how: &str) -> Result<Option<Given
         return Ok(None);
     }
     manifest::take_from_others(home, key.as_ref());
-    home.prepare()?;
+    // Two copies of a hook may be asked at the same moment, and the loop ends once.
+    let _ending = lock_starts(home)?;
     let named = key.as_ref().and_then(|key| manifest::read(home, key).ok().flatten());
     let state_path = folder.map(|folder| folder.join("state.json")).or_else(|| named.clone());
     let file = match &state_path {
@@ -123,9 +186,12 @@ pub fn give_up(home: &Home, whose: &Whose<'_>, how: &str) -> Result<Option<Given
     }
     let at = clock::now();
     let mut state = file.as_ref().and_then(LoopFile::salvage).unwrap_or_default();
-    let in_place = file.filter(|file| {
-        file.folder().parent() == Some(home.loops().as_path()) && file.folder().is_dir()
-    });
+    let stands = |file: &LoopFile| file.folder().symlink_metadata().is_ok_and(|at| at.is_dir());
+    // A link may lead anywhere: nothing is written behind it.
+    let (in_place, astray) = match file.filter(|file| !is_put_away(home, file)) {
+        Some(file) if stands(&file) => (Some(file), None),
+        other => (None, other),
+    };
     let of_path = state_path.as_deref().and_then(|path| path.parent()?.file_name()?.to_str());
     if state.loop_id.is_empty() || Key::session(&state.loop_id).is_none() {
         state.loop_id = of_path.map_or_else(|| loop_id(at, 0), str::to_owned);
@@ -136,7 +202,12 @@ pub fn give_up(home: &Home, whose: &Whose<'_>, how: &str) -> Result<Option<Given
     if state.created_at == Timestamp::UNIX_EPOCH || state.created_at == Timestamp::default() {
         state.created_at = at;
     }
+    // Written by this Ralph, whichever wrote it before.
+    state.schema_version = SCHEMA_VERSION;
     state.end(EndingKind::Cancelled, how, at);
+    if let Whose::Typed(_, prompt_id) = whose {
+        state.cancelled_by_prompt = Some((*prompt_id).to_owned());
+    }
     let archived = match in_place {
         Some(file) => {
             file.set_aside()?;
@@ -146,8 +217,17 @@ pub fn give_up(home: &Home, whose: &Whose<'_>, how: &str) -> Result<Option<Given
         }
         None => archive::make(home, &state, at)?,
     };
-    if let Some(key) = &key {
+    if let Some(astray) = astray {
+        let _ = std::fs::rename(astray.folder(), archived.folder().join("loop-folder"));
+    }
+    let is_typed = matches!(whose, Whose::Typed(..));
+    // The second copy of a hook that is registered twice finds the end there, and has nothing to add.
+    let is_bound = is_typed && bind(home, &archived, &state.session_id).is_ok();
+    if let Some(key) = key.as_ref().filter(|_| !is_bound) {
         manifest::discard(home, key, archived.folder())?;
+        if is_typed {
+            bind(home, &archived, &state.session_id)?;
+        }
     }
     let _ = point_projects_at(home, &archived, &state);
     Ok(Some(GivenUp { file: archived, state }))
@@ -164,6 +244,8 @@ fn rebind(home: &Home, key: &Key, file: &LoopFile) -> Result<()> {
 pub enum Whose<'a> {
     /// The loop that this session is bound to.
     Session(&'a str),
+    /// The same, by the prompt of this id, typed in the session.
+    Typed(&'a str, &'a str),
     /// The loop of this id.
     Loop(&'a str),
 }
@@ -378,7 +460,21 @@ pub fn by_id(home: &Home, loop_id: &str) -> Option<LoopFile> {
     // An id that could leave the folder is no id, for a loop as for a session.
     Key::session(loop_id)?;
     let path = home.loops().join(loop_id).join("state.json");
-    if path.exists() { Some(LoopFile::at(path)) } else { archive::find(home, &path) }
+    if path.exists() {
+        return Some(LoopFile::at(path));
+    }
+    archive::find(home, &path).or_else(|| {
+        let file = in_place(home)?;
+        let loaded = read_named(home, &file).ok().flatten()?;
+        (loaded.state.loop_id == loop_id).then_some(file)
+    })
+}
+
+/// The state that a single manifest names, where it stands in place.
+pub fn in_place(home: &Home) -> Option<LoopFile> {
+    // Every session has the same entry then, so any name will do.
+    home.single_manifest()?;
+    of_session(home, "any").ok().flatten().filter(|file| is_in_place(home, file))
 }
 
 /// A loop by its id with its state, wherever it stands; none if there is no such loop.
@@ -391,7 +487,7 @@ pub fn read_by_id(home: &Home, loop_id: &str) -> Result<Option<(LoopFile, Loaded
 
 /// Reads a state file that another process may just be putting away.
 fn read(home: &Home, file: LoopFile) -> Result<Option<(LoopFile, Loaded)>> {
-    if let Some(loaded) = file.read()? {
+    if let Some(loaded) = read_named(home, &file)? {
         return Ok(Some((file, loaded)));
     }
     let Some(moved) = archive::find(home, file.path()) else { return Ok(None) };
@@ -447,8 +543,11 @@ fn make_folder(home: &Home, state: &mut LoopState) -> Result<LoopFile> {
 fn loop_id(at: Timestamp, attempt: u32) -> String {
     let salt =
         std::process::id().wrapping_mul(31).wrapping_add(at.subsec_millisecond() as u32 + attempt);
-    let second = clock::compact(at).replace('T', "-").replace('Z', "");
-    format!("{second}-{:04x}", salt & 0xffff)
+    format!("{}-{:04x}", second(at), salt & 0xffff)
+}
+
+fn second(at: Timestamp) -> String {
+    clock::compact(at).replace('T', "-").replace('Z', "")
 }
 
 #[cfg(test)]

@@ -1,14 +1,19 @@
 //! Finds the state file of a session: one small file per session, named after it.
 //!
-//! Looking up a session that has no loop is one failed open: that is what every hook call of every
-//! foreign session costs.
+//! Looking up a session that has no loop is one failed open: that is what every tool call of every
+//! foreign session costs. The entry of a session has a second name in a folder of its own. If the first
+//! name is lost, the next prompt, stop or start of the session restores it from the second.
 
 use crate::home::Home;
 use crate::{atomic, owned};
 use anyhow::{Context, Result, bail};
 use sha2::{Digest, Sha256};
+use std::collections::BTreeSet;
 use std::ffi::OsStr;
+use std::fs::DirBuilder;
+use std::io::ErrorKind;
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
 /// Whose entry is meant.
@@ -50,6 +55,16 @@ impl Key {
             _ => home.manifest_folder().join(self.name()),
         }
     }
+
+    /// Where the entry has its second name. A project's entry and a single manifest have none.
+    fn spare(&self, home: &Home) -> Option<PathBuf> {
+        match self {
+            Key::Session(name) if home.single_manifest().is_none() => {
+                Some(home.spare_entries().join(name))
+            }
+            _ => None,
+        }
+    }
 }
 
 /// The state file that the entry names; none if there is no entry.
@@ -58,7 +73,13 @@ impl Key {
 /// When the entry exists but is not a private file of ours with one absolute path in it.
 pub fn read(home: &Home, key: &Key) -> Result<Option<PathBuf>> {
     let path = key.path(home);
-    let Some(bytes) = owned::read(&path)? else { return Ok(None) };
+    let bytes = match owned::read(&path)? {
+        Some(bytes) => bytes,
+        None => match restore(&path, key.spare(home))? {
+            Some(bytes) => bytes,
+            None => return Ok(None),
+        },
+    };
     let line = bytes.split(|byte| *byte == b'\n').next().unwrap_or_default();
     let state = PathBuf::from(OsStr::from_bytes(line));
     if !state.is_absolute() || line.contains(&0) {
@@ -67,11 +88,42 @@ pub fn read(home: &Home, key: &Key) -> Result<Option<PathBuf>> {
     Ok(Some(state))
 }
 
+/// Gives a lost entry its first name back, and returns its bytes. The bytes count even where the name
+/// cannot be restored.
+fn restore(path: &Path, spare: Option<PathBuf>) -> Result<Option<Vec<u8>>> {
+    let Some(spare) = spare else { return Ok(None) };
+    let bytes = owned::read(&spare)?;
+    if bytes.is_some() && std::fs::hard_link(&spare, path).is_err() {
+        // The folder may be lost as well.
+        let made = path.parent().map(|folder| DirBuilder::new().mode(0o700).create(folder));
+        if made.is_some_and(|made| made.is_ok()) {
+            let _ = std::fs::hard_link(&spare, path);
+        }
+    }
+    Ok(bytes)
+}
+
 /// Points the entry at a state file.
 pub fn write(home: &Home, key: &Key, state: &Path) -> Result<()> {
     let mut line = state.as_os_str().as_bytes().to_owned();
     line.push(b'\n');
-    atomic::write(&key.path(home), &line)
+    let path = key.path(home);
+    atomic::write(&path, &line)?;
+    if let Some(spare) = key.spare(home) {
+        name_twice(&path, &spare);
+    }
+    Ok(())
+}
+
+/// A link costs no sync. Where a file cannot have two names, the entry has only one.
+fn name_twice(path: &Path, spare: &Path) {
+    let new = spare.with_file_name(format!(".{}", std::process::id()));
+    let _ = std::fs::remove_file(&new);
+    if std::fs::hard_link(path, &new).and_then(|()| std::fs::rename(&new, spare)).is_err() {
+        let _ = std::fs::remove_file(&new);
+        // The entry that stood there before names another loop.
+        let _ = std::fs::remove_file(spare);
+    }
 }
 
 /// Removes the entry if it points at this state file; another loop's entry stays. True if it was
@@ -81,36 +133,53 @@ pub fn remove(home: &Home, key: &Key, state: &Path) -> Result<bool> {
         return Ok(false);
     }
     let path = key.path(home);
+    let was_there = is_at(&path);
+    // The second name first: otherwise a reader could restore the first from it.
+    let spare_removed = key.spare(home).is_some_and(|spare| std::fs::remove_file(spare).is_ok());
     match std::fs::remove_file(&path) {
         Ok(()) => Ok(true),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(false),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(!was_there && spare_removed),
         Err(error) => Err(error).with_context(|| format!("could not remove `{}`", path.display())),
     }
 }
 
 /// True when something stands at the place of the entry, whatever it is.
 pub(crate) fn is_there(home: &Home, key: &Key) -> bool {
-    key.path(home).symlink_metadata().is_ok()
+    is_at(&key.path(home)) || key.spare(home).is_some_and(|spare| is_at(&spare))
+}
+
+fn is_at(path: &Path) -> bool {
+    path.symlink_metadata().is_ok()
 }
 
 /// Takes the right to write the home, the manifest and this entry from everybody but us. Best effort:
 /// whoever reads them next says what is still wrong.
 pub(crate) fn take_from_others(home: &Home, key: Option<&Key>) {
-    let folders = [home.root().to_owned(), home.manifest_folder(), home.loops(), home.archive()];
-    folders.iter().for_each(|folder| owned::take_one_from_others(folder));
+    let folders = [home.manifest_folder(), home.spare_entries(), home.loops(), home.archive()];
+    let folders = std::iter::once(home.root().to_owned()).chain(folders);
+    folders.for_each(|folder| owned::take_one_from_others(&folder));
     if let Some(key) = key {
         owned::take_one_from_others(&key.path(home));
+        key.spare(home).iter().for_each(|spare| owned::take_one_from_others(spare));
     }
 }
 
 /// Removes an entry whatever stands there; what is no file goes to this folder.
 pub(crate) fn discard(home: &Home, key: &Key, to: &Path) -> Result<()> {
-    let path = key.path(home);
-    let gone = |error: &std::io::Error| error.kind() == std::io::ErrorKind::NotFound;
-    match std::fs::remove_file(&path) {
+    if let Some(spare) = key.spare(home) {
+        throw_away(&spare, &to.join("manifest-entry-spare"))?;
+    }
+    throw_away(&key.path(home), &to.join("manifest-entry"))
+}
+
+fn throw_away(path: &Path, to: &Path) -> Result<()> {
+    let gone = |error: &std::io::Error| {
+        matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory)
+    };
+    match std::fs::remove_file(path) {
         Ok(()) => Ok(()),
         Err(error) if gone(&error) => Ok(()),
-        Err(_) => std::fs::rename(&path, to.join("manifest-entry"))
+        Err(_) => std::fs::rename(path, to)
             .with_context(|| format!("could not remove `{}`", path.display())),
     }
 }
@@ -118,16 +187,20 @@ pub(crate) fn discard(home: &Home, key: &Key, to: &Path) -> Result<()> {
 /// Every session entry: the session's id and the state file it names. Unreadable ones come with
 /// the reason.
 pub fn sessions(home: &Home) -> Vec<(String, Result<PathBuf>)> {
-    let Ok(folder) = std::fs::read_dir(home.manifest_folder()) else { return Vec::new() };
-    let mut entries: Vec<_> = folder
-        .filter_map(|entry| Key::session(entry.ok()?.file_name().to_str()?))
-        .map(|key| {
-            let state = read(home, &key).and_then(|path| path.context("the entry is gone"));
-            (key.name().to_owned(), state)
+    let folders = [home.manifest_folder(), home.spare_entries()];
+    let entries = folders.iter().filter_map(|folder| std::fs::read_dir(folder).ok()).flatten();
+    let names: BTreeSet<String> = entries
+        .filter_map(|entry| {
+            Some(Key::session(entry.ok()?.file_name().to_str()?)?.name().to_owned())
         })
         .collect();
-    entries.sort_by(|a, b| a.0.cmp(&b.0));
-    entries
+    names
+        .into_iter()
+        .map(|name| {
+            let state = read(home, &Key::Session(name.clone()));
+            (name, state.and_then(|path| path.context("the entry is gone")))
+        })
+        .collect()
 }
 
 #[cfg(test)]
@@ -158,6 +231,37 @@ mod tests {
         assert!(remove(&home, &key, Path::new("/a/state.json")).unwrap());
         assert!(!remove(&home, &key, Path::new("/a/state.json")).unwrap(), "it is gone already");
         assert_eq!(read(&home, &key).unwrap(), None);
+    }
+
+    #[test]
+    fn a_lost_entry_is_restored_and_a_removed_one_is_not() {
+        let folder = tempfile::tempdir().unwrap();
+        let home = Home::at(folder.path());
+        home.prepare().unwrap();
+        let key = Key::session("s").unwrap();
+        let state = Path::new("/a/state.json");
+        for lose in [
+            |home: &Home| std::fs::remove_file(home.manifest_folder().join("s")),
+            |home: &Home| std::fs::remove_file(home.spare_entries().join("s")),
+            |home: &Home| std::fs::remove_dir_all(home.manifest_folder()),
+        ] {
+            home.prepare().unwrap();
+            write(&home, &key, state).unwrap();
+            lose(&home).unwrap();
+            assert!(is_there(&home, &key));
+            assert_eq!(read(&home, &key).unwrap().as_deref(), Some(state));
+            assert_eq!(sessions(&home).len(), 1);
+            assert!(remove(&home, &key, state).unwrap());
+            assert!(!remove(&home, &key, state).unwrap(), "it is gone already");
+            assert!(!is_there(&home, &key));
+            assert_eq!(read(&home, &key).unwrap(), None);
+        }
+        home.prepare().unwrap();
+        write(&home, &key, state).unwrap();
+        let other = Path::new("/b/state.json");
+        write(&home, &key, other).unwrap();
+        std::fs::remove_file(home.manifest_folder().join("s")).unwrap();
+        assert_eq!(read(&home, &key).unwrap().as_deref(), Some(other), "the second name followed");
     }
 
     #[test]

@@ -263,7 +263,7 @@ impl LoopFile {
 
     /// What can still be told of a state that cannot be used: of the file, else of its last good copy,
     /// whoever else can write them. For the record of an ending, and for no rule.
-    pub(crate) fn salvage(&self) -> Option<LoopState> {
+    pub fn salvage(&self) -> Option<LoopState> {
         [self.path.clone(), self.last_good()]
             .iter()
             .find_map(|path| serde_json::from_slice(&owned::peek(path)?).ok())

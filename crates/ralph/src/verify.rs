@@ -200,7 +200,10 @@ impl<'a> Work<'a> {
                 || self.standing(one).wants_a_run()
                 || (order.which == Which::WithoutProof && !is_of_proof(one))
         };
-        Ok(self.state.acceptance_criteria.iter().filter(named).filter(is_due).cloned().collect())
+        // A state that another tool wrote may hold a criterion without a command.
+        let has_command = |one: &&Criterion| !one.verification_command.trim().is_empty();
+        let due = self.state.acceptance_criteria.iter().filter(named).filter(is_due);
+        Ok(due.filter(has_command).cloned().collect())
     }
 
     fn standing(&self, criterion: &Criterion) -> Standing {

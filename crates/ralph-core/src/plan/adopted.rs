@@ -38,6 +38,22 @@ pub fn adopted(mut state: LoopState) -> Result<LoopState, Vec<Problem>> {
     }
 }
 
+/// Prepares a state for its use where it stands. Nothing in it is evidence, as in [`adopted`]; what cannot be
+/// used stays and proves nothing.
+pub fn taken_in(state: &mut LoopState) {
+    state.acceptance_criteria.iter_mut().for_each(unverified);
+    super::number(state.acceptance_criteria.iter_mut().map(|one| &mut one.id), "AC-");
+    for task in &mut state.task_graph {
+        if let Some(status) = meant(task.status.as_str()) {
+            task.status = status;
+        }
+        unclaimed(task);
+    }
+    state.frozen = None;
+    state.checkpoint = None;
+    state.progress = Progress::default();
+}
+
 /// The status that a word means, whatever its case and whether it is joined by `-`, `_` or a space.
 fn meant(word: &str) -> Option<TaskStatus> {
     let letters = word.chars().filter(char::is_ascii_alphanumeric);

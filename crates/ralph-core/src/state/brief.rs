@@ -163,6 +163,7 @@ const CLAIMS_KEPT: usize = 64;
 #[derive(Default)]
 struct OneCriterion {
     verified: bool,
+    receipt: Option<de::IgnoredAny>,
 }
 
 #[derive(Deserialize, Default)]
@@ -206,7 +207,7 @@ impl<'de> Deserialize<'de> for Criteria {
         let mut all = Criteria::default();
         each(deserializer, |one: OneCriterion| {
             all.total += 1;
-            all.held += usize::from(one.verified);
+            all.held += usize::from(one.verified && one.receipt.is_some());
         })?;
         Ok(all)
     }
@@ -241,7 +242,8 @@ mod tests {
             "blocked": {"what": "log in", "at": "2026-01-02T03:04:05Z"},
             "started_at": "2026-01-02T03:04:05Z", "limits": {"max_minutes": 7, "max_tokens": 9},
             "usage": {"tokens": {"input": 1, "output": 2}, "sources": {"/a": {"offset": 4}}},
-            "acceptance_criteria": [{"id": "AC-1", "verified": true}, {"id": "AC-2", "colour": 1}],
+            "acceptance_criteria": [{"id": "AC-1", "verified": true, "receipt": {}},
+                {"id": "AC-2", "verified": true, "colour": 1}],
             "task_graph": [
                 {"id": "T-1", "status": "done"},
                 {"id": "T-2", "name": "a \"b\"", "status": "in_progress",

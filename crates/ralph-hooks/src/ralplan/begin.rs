@@ -1,7 +1,7 @@
 //! Beginning and continuing a planning: what the typed command and the headless driver have in common.
 
 use super::look;
-use crate::begin::{facts, find_lost, run};
+use crate::begin::{facts, find_lost, run, unusable};
 use anyhow::Result;
 use jiff::Timestamp;
 use ralph_core::arguments::Request;
@@ -55,6 +55,9 @@ pub fn begin(asked: &Asked<'_>) -> Result<Begun> {
         return Ok(Begun::Refused(
             "a plan brings its own criteria: leave out --ac and --baseline".to_owned(),
         ));
+    }
+    if let Some(why) = unusable(asked.home, asked.session_id) {
+        return Ok(Begun::Refused(why));
     }
     // One request at a time: a prompt may start two copies of the hook.
     let _starting = lifecycle::lock_starts(asked.home)?;

@@ -5,7 +5,7 @@
 
 use super::look::{as_driven, driving};
 use crate::begin::{
-    Asked, Begun, cannot_start, facts, find_lost, freeze, note_start, options_of, run,
+    Asked, Begun, cannot_start, facts, find_lost, freeze, note_start, options_of, run, unusable,
     wants_baseline,
 };
 use anyhow::Result;
@@ -49,6 +49,9 @@ pub fn begin(asked: &Asked<'_>) -> Result<Begun> {
         Ok(wanted) => wanted,
         Err(why) => return Ok(Begun::Refused(why)),
     };
+    if let Some(why) = unusable(asked.home, asked.session_id) {
+        return Ok(Begun::Refused(why));
+    }
     // One request at a time: a prompt may start two copies of the hook.
     let _starting = lifecycle::lock_starts(asked.home)?;
     let sessions = Sessions::of(&asked.project_root, asked.home)?;

@@ -34,7 +34,11 @@ pub(super) fn check(command: &Command) -> Result<()> {
 /// Who gives this command, as the clients of all live loops see it.
 fn speaker(here: &Here, command: &str) -> Speaker {
     let mut heard = Speaker::Person;
-    for state in which::everything(here).into_iter().filter_map(|(_, state)| state.ok()) {
+    let mut is_unreadable = lifecycle::is_one_lost(&here.home);
+    for (file, state) in which::everything(here) {
+        // An unreadable state may still tell its client, which is then one client more to be below.
+        is_unreadable |= state.is_err();
+        let Some(state) = state.ok().or_else(|| file.salvage()) else { continue };
         let Some(client) = state.client.as_ref().filter(|_| state.is_live()) else { continue };
         match ancestry::speaker(client, &state.session_id) {
             Speaker::Model => return Speaker::Model,
@@ -43,6 +47,10 @@ fn speaker(here: &Here, command: &str) -> Speaker {
             }
             _ => {}
         }
+    }
+    if heard == Speaker::Person && is_unreadable && !who_may::begins(command) {
+        // Its client may be any.
+        heard = ancestry::speaker_among_clients();
     }
     heard
 }

@@ -1,6 +1,6 @@
 //! `ralph verify`: runs the acceptance commands of a loop and keeps their receipts.
 
-use super::exit::{Exit, refused};
+use super::exit::{Exit, bad_state, refused};
 use super::here::Here;
 use super::note::note_seen;
 use super::screen::{self, Colour, visible, visible_lines};
@@ -13,6 +13,7 @@ use ralph_core::receipt::{By, Standing};
 use ralph_core::refusal;
 use ralph_core::state::{Criterion, LoopState};
 use ralph_io::environment::{self, Surroundings};
+use ralph_io::lifecycle;
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -49,6 +50,9 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
         let message = "the loop has no acceptance criteria, so there is nothing to run; a person \
                        can give some: pause it, then /ralph --ac 'DESCRIPTION=COMMAND'";
         return Err(refused(Exit::No, message));
+    }
+    if lifecycle::is_in_place(&here.home, &found.file) {
+        lifecycle::take_in(&found.file, &here.root).map_err(bad_state)?;
     }
     let pace = if args.parallel { Pace::Together } else { Pace::InTurn };
     let asks = asks(&found, args)?;

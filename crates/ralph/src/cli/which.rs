@@ -188,14 +188,15 @@ pub(crate) fn named(here: &Here, which: &Which) -> Result<Option<Found>> {
             format!("there is no loop `{}`; `ralph status --all` lists them", screen::visible(id));
         return Err(refused(Exit::No, message));
     };
-    Ok(Some(Found::at(file, loaded)))
+    Ok(Some(Found::at(file, in_project(here, loaded))))
 }
 
 /// The loop of a session, as its manifest entry says.
 pub(crate) fn of_session(here: &Here, session: &str) -> Result<Option<Found>> {
     let file = lifecycle::of_session(&here.home, session).map_err(bad_state)?;
     let Some(file) = file else { return Ok(None) };
-    let Some(loaded) = file.read().map_err(bad_state)? else { return Ok(None) };
+    let loaded = lifecycle::read_named(&here.home, &file).map_err(bad_state)?;
+    let Some(loaded) = loaded.map(|loaded| in_project(here, loaded)) else { return Ok(None) };
     let ours = loaded.state.session_id == session;
     Ok(ours.then(|| Found::at(file, loaded)))
 }
@@ -230,12 +231,22 @@ fn all_loaded(here: &Here) -> Vec<(LoopFile, Result<Loaded>)> {
         // Every session has the same entry then, so any name will do.
         let named = lifecycle::of_session(&here.home, "any").ok().flatten();
         let others = named.filter(|file| all.iter().all(|(known, _)| known != file));
-        all.extend(others.and_then(|file| match file.read() {
-            Ok(loaded) => loaded.map(|loaded| (file, Ok(loaded))),
+        all.extend(others.and_then(|file| match lifecycle::read_named(&here.home, &file) {
+            Ok(loaded) => loaded.map(|loaded| (file, Ok(in_project(here, loaded)))),
             Err(error) => Some((file, Err(error))),
         }));
     }
     all
+}
+
+/// A state that another tool wrote may name no project: it is the one where it is asked for.
+fn in_project(here: &Here, mut loaded: Loaded) -> Loaded {
+    if loaded.state.project_root.is_empty() {
+        loaded.state.project_root = here.root.to_string_lossy().into_owned();
+        // The text says something else.
+        loaded.text.clear();
+    }
+    loaded
 }
 
 fn usable(found: Found, wanted: Wanted) -> Result<Found> {

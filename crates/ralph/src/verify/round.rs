@@ -7,6 +7,7 @@ use anyhow::{Context, Result};
 use ralph_core::receipt::{self, Receipt, Standing};
 use ralph_core::state::Criterion;
 use ralph_core::tests_run::TestsRun;
+use ralph_core::vacuous;
 use ralph_io::command::{self, Ended, Run};
 use ralph_io::tree_id::Listing;
 use ralph_io::{clock, meaning, receipts};
@@ -162,7 +163,13 @@ fn receipt_of(criterion: &Criterion, measured: Measured, tree_after: &str) -> Re
     rewrote.truncate(NAMED);
     let tree_before = within(&before, &criterion.paths).id();
     let tree_after = tree_after.to_owned();
-    Receipt { tree_before, tree_after, rewrote, ..receipt(criterion, run, &output) }
+    let mut receipt = receipt(criterion, run, &output);
+    // Every way in refuses such a command; a state that another tool wrote may hold one.
+    if receipt.passed && receipt.vacuous.is_empty() {
+        let why = vacuous::refuse(&criterion.verification_command);
+        receipt.vacuous = why.map(|why| why.to_string()).unwrap_or_default();
+    }
+    Receipt { tree_before, tree_after, rewrote, ..receipt }
 }
 
 /// What a run says by itself, whatever it did to the tree.

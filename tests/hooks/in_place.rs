@@ -1,0 +1,132 @@
+//! A state that another tool wrote and `RALPH_MANIFEST` names, used where it stands.
+
+use crate::world::World;
+use serde_json::{Value, json};
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+const TOKEN: &str = "RALPH_COMPLETE";
+
+fn write_private(path: &Path, text: &str) {
+    fs::write(path, text).unwrap();
+    fs::set_permissions(path, fs::Permissions::from_mode(0o600)).unwrap();
+}
+
+/// A session whose state was written by the Ralph Pattern, with these criteria; and its state.
+fn found(criteria: Value) -> (World, PathBuf) {
+    let mut world = World::new();
+    let folder = world.root().join("home/old");
+    fs::create_dir(&folder).unwrap();
+    let (manifest, state) = (folder.join("manifest"), folder.join("ralph_state.json"));
+    let text = json!({
+        "session_id": "session-1", "phase": "implementation", "mode": "loop", "max_iterations": 2,
+        "iteration": 0, "created_at": "2026-01-02T03:04:05Z", "acceptance_criteria": criteria,
+        "task_graph": [{"id": "T-1", "name": "The door", "deps": [], "status": "completed",
+            "completion_condition": "", "files": []}],
+        "context_report": "", "stall_hashes": [], "completion_token": TOKEN, "errors": [],
+    });
+    write_private(&state, &text.to_string());
+    write_private(&manifest, &format!("{}\n", state.display()));
+    world.set("RALPH_MANIFEST", manifest.to_str().unwrap());
+    (world, state)
+}
+
+fn criterion(id: &str, command: &str) -> Value {
+    json!({"id": id, "description": "d", "verified": true, "verification_command": command})
+}
+
+fn read(path: &Path) -> Value {
+    serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap()
+}
+
+fn status(world: &World) -> Value {
+    let told = world.elsewhere(&["status", "--json"]);
+    let document: Value = serde_json::from_str(&told.text).unwrap();
+    document["loops"][0].clone()
+}
+
+#[test]
+fn verified_in_a_state_that_is_found_in_place_counts_for_nothing_anywhere() {
+    let criteria =
+        json!([criterion("AC-1", "grep -q yes done"), criterion("AC-2", "test -f other")]);
+    let (world, state) = found(criteria);
+    let told = status(&world);
+    assert_eq!(told["criteria"][0]["verified"], false, "{told}");
+    assert_eq!(told["criteria"][1]["state"], "never_run", "{told}");
+    let line = world.elsewhere(&["status"]).text;
+    assert!(!line.contains("1 of 2") && !line.contains("2 of 2 criteria"), "{line}");
+    let reason = world.working_stop("x").goes_on();
+    assert!(reason.contains("0 of 2 criteria"), "{reason}");
+    assert_eq!(read(&state)["acceptance_criteria"][0]["verified"], false);
+    world.write("done", "yes\n");
+    let reason = world.stop(TOKEN).goes_on();
+    assert!(reason.contains("AC-2 failed"), "{reason}");
+    let said = world.working_stop("x").message();
+    assert!(said.contains("ended max_iterations at 2/2"), "{said}");
+    assert!(said.contains("Proven: AC-1.") && said.contains("Not proven: AC-2"), "{said}");
+    let ended = world.archived()[0].clone();
+    let verified: Vec<_> =
+        [0, 1].map(|at| ended["acceptance_criteria"][at]["verified"].clone()).into();
+    assert_eq!(verified, [json!(true), json!(false)]);
+}
+
+#[test]
+fn a_criterion_without_a_command_never_runs_and_one_that_cannot_fail_proves_nothing() {
+    let (world, state) = found(json!([
+        criterion("AC-1", ""),
+        criterion("AC-2", "true"),
+        criterion("AC-3", "echo ok"),
+        criterion("AC-4", "grep -q no done || true"),
+    ]));
+    let reason = world.stop(TOKEN).goes_on();
+    assert!(reason.contains("AC-1 has no command, so nothing can prove it"), "{reason}");
+    for id in ["AC-2", "AC-3", "AC-4"] {
+        assert!(reason.contains(&format!("{id} passed and proves nothing")), "{reason}");
+    }
+    assert_eq!(read(&state)["acceptance_criteria"][0]["receipt"], Value::Null);
+    world.working_stop(TOKEN).goes_on();
+    let said = world.working_stop(TOKEN).message();
+    assert!(said.contains("ended max_iterations") && !said.contains("Proven:"), "{said}");
+}
+
+#[test]
+fn a_state_that_names_no_project_and_no_loop_gets_both_and_every_message_names_it() {
+    let (mut world, state) = found(json!([criterion("AC-1", "grep -q yes done")]));
+    let named = status(&world)["loop_id"].as_str().unwrap().to_owned();
+    assert!(named.starts_with("20260102-030405-"), "{named}");
+    // The session's shell is below the project.
+    world.env.remove("CLAUDE_PROJECT_DIR");
+    let reason = world.stop(TOKEN).goes_on();
+    assert!(reason.contains("AC-1 failed"), "{reason}");
+    let kept = read(&state);
+    assert_eq!(kept["project_root"], world.project().display().to_string());
+    assert_eq!(kept["loop_id"], named.as_str());
+    assert_eq!(kept["task_graph"][0]["status"], "done");
+    for args in [
+        &["status", "--loop", &named][..],
+        &["verify", "--loop", &named],
+        &["explain", "--loop", &named],
+    ] {
+        let said = world.elsewhere(args).text;
+        assert!(
+            !said.contains("there is no loop") && !said.contains("--loop `"),
+            "{args:?}: {said}"
+        );
+    }
+    world.working_stop("x").goes_on();
+    let said = world.working_stop("x").message();
+    assert!(said.contains(&format!("loop {named} ended max_iterations")), "{said}");
+    assert!(said.contains(&format!("--loop {named}`")), "{said}");
+    let shown = world.elsewhere(&["status", "--loop", &named]);
+    assert!(shown.success && shown.text.contains(&named), "{shown:?}");
+}
+
+#[test]
+fn what_the_models_shell_verifies_in_place_finds_the_project() {
+    let (world, _) = found(json!([criterion("AC-1", "grep -q yes done")]));
+    world.write("done", "yes\n");
+    let said = world.ralph(&["verify"]);
+    assert!(said.success, "{said:?}");
+    world.stop(TOKEN).ends("ended complete");
+}
