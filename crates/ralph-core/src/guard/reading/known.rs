@@ -11,8 +11,10 @@ use rable::{Node, NodeKind};
 const MOST_READINGS: usize = 64;
 /// Assignments that are followed, one inside the reach of another.
 const DEEPEST: usize = 16;
+/// Beginnings of names that a shell sets by itself.
+const SPECIAL_PREFIXES: [&str; 5] = ["BASH", "COMP_", "MATCH", "READLINE_", "ZSH"];
 /// Names that a shell sets by itself.
-const SPECIAL: [&str; 19] = [
+const SPECIAL: [&str; 20] = [
     "_",
     "COPROC",
     "DIRSTACK",
@@ -20,6 +22,7 @@ const SPECIAL: [&str; 19] = [
     "GROUPS",
     "HOSTNAME",
     "MAPFILE",
+    "OLDPWD",
     "OPTARG",
     "OPTIND",
     "PIPESTATUS",
@@ -112,7 +115,7 @@ impl<'a> Known<'a> {
                 || before.ends_with("${")
         };
         // `read` takes a name in any quotes, and a line break may part one.
-        !SPECIAL.contains(&name)
+        !is_special(name)
             && !line.contains("read")
             && !line.contains("\\\n")
             && line.match_indices(name).all(is_use)
@@ -148,7 +151,7 @@ impl<'a> Known<'a> {
         value: &Said,
         go_on: impl FnOnce(Known<'_>) -> Result<(), Why>,
     ) -> Result<(), Why> {
-        if SPECIAL.contains(&name) || !is_plain(value) {
+        if is_special(name) || !is_plain(value) {
             return go_on(self);
         }
         let frame = Frame { name, value, before: self.last };
@@ -169,6 +172,10 @@ impl<'a> Known<'a> {
         }
         values.iter().try_for_each(|value| Known { readings, ..self }.with(name, value, &mut go_on))
     }
+}
+
+fn is_special(name: &str) -> bool {
+    SPECIAL.contains(&name) || SPECIAL_PREFIXES.iter().any(|prefix| name.starts_with(prefix))
 }
 
 /// True for a value that begins with a letter of the line and is no option, of letters that no shell parts or

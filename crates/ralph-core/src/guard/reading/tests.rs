@@ -775,6 +775,8 @@ fn a_variable_whose_value_stands_in_the_line_is_read_as_that_value() {
             "x=a; IFS=a; sort $x",
             "for _ in a; do ls -- -oF; sort $_; done",
             "x=-delete; find \"$x\"",
+            "[[ -delete =~ .* ]]; find \"$BASH_REMATCH\"",
+            "echo -delete; find \"$_\"",
             "read x; find \"$x\"",
             "x=-delete bash -c 'find \"$x\"'",
             "bash -c 'find \"$0\"' -delete",
