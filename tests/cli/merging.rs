@@ -318,7 +318,7 @@ fn criteria_that_nobody_agreed_to_are_not_run() {
     let world = world(&["T-1"]);
     worker(&world, "T-1", "one", "1\n");
     let ran = world.path("ran");
-    criteria(&world, &["true"]);
+    criteria(&world, &["test -d ."]);
     world.ralph(&["verify"]).done();
     world.change_state(|state| {
         state["acceptance_criteria"][0]["verification_command"] =

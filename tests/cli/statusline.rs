@@ -53,7 +53,7 @@ fn the_line_says_where_the_sessions_loop_stands() {
     line(&world, &[], &given("S")).check(0, "Ralph 0/25 | 0/480 min\n", "");
     world.change_state(|state| {
         state["iteration"] = json!(3);
-        state["acceptance_criteria"] = json!([{"id": "AC-1", "verified": true}, {"id": "AC-2"}]);
+        state["acceptance_criteria"] = json!([{"id": "AC-1", "verified": true, "receipt": {}}, {"id": "AC-2", "verified": true}]);
         state["task_graph"] =
             json!([{"id": "T-1", "name": "Parse\u{1b}[2J it", "status": "in_progress"}]);
     });

@@ -50,7 +50,7 @@ fn the_keys_in_the_document_are_those_of_the_help() {
 fn the_status_line_in_the_document_is_one() {
     let state: Brief = serde_json::from_value(json!({
         "phase": "implementation", "iteration": 3, "started_at": "2026-01-31T12:00:00Z",
-        "acceptance_criteria": [{"verified": true}, {}, {}],
+        "acceptance_criteria": [{"verified": true, "receipt": {}}, {}, {}],
         "task_graph": [
             {"status": "done"}, {"status": "done"},
             {"id": "T-3", "name": "Parse the dates", "status": "in_progress"},

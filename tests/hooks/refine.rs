@@ -119,9 +119,10 @@ fn a_turn_that_ends_before_the_refinement_goes_on_and_its_end_lets_it_end() {
     );
     assert!(told.contains("`ralph refine end --session plan`"), "{told}");
     let said = world.elsewhere(&["explain"]).text;
-    for words in
-        ["the refinement is not over", "`plan`, 0/5 rounds done, round 1 is open, agents called: 1"]
-    {
+    for words in [
+        "the refinement is not over",
+        "`plan`, rounds done: 0/5, round 1 is open, agents called: 1",
+    ] {
         assert!(said.contains(words), "{said}");
     }
     for lines in [2, 1, 0] {

@@ -414,7 +414,7 @@ const WRITES: &[&str] = &[
     "cat <\"/dev/udp/h/p\"",
     "cat </dev/t$x",
     "read y <$x",
-    "for x in a; do cat <$x; done",
+    "for x in /dev/tcp/h/p; do cat <$x; done",
     "while read -r l; do echo; done <$x",
     "PATH=. ls",
     "GIT_DIR=sub git status",
