@@ -786,8 +786,8 @@ fn what_session_next_prints_is_the_call_that_the_hooks_give_and_the_guard_takes(
         );
         play.agent_works(&format!("x{at}"), &call);
     }
-    for at in 0..2 {
-        ends(&play.world, &format!("x{at}"), &told[at].kind);
+    for (at, call) in told.iter().enumerate().take(2) {
+        ends(&play.world, &format!("x{at}"), &call.kind);
     }
     play.until_the_end();
     assert_eq!(play.world.ending(), "complete_unverified");
@@ -962,7 +962,7 @@ fn a_task_that_its_reviewer_fails_without_a_report_counts_as_attempted() {
             launched(&play.world, &at, &agent, &next[0]).silent();
             let path = folder(&play.world).join("progress.md");
             let progress = fs::read_to_string(&path).unwrap();
-            let line = format!("task-1 (started: 2026-01-31T12:00:00+00:00)");
+            let line = "task-1 (started: 2026-01-31T12:00:00+00:00)";
             let lines = progress.lines().map(|old| match old.contains("] task-1") {
                 true if mark == "[/]" => format!("- [/] {line}"),
                 true => "- [F] task-1".to_owned(),

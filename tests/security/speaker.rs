@@ -222,8 +222,10 @@ fn no_command_below_the_client_speaks_for_a_person() {
     assert!(worked.is_empty(), "{} of {}: {worked:#?}", worked.len(), ways.len());
 }
 
-/// What makes the state of a loop unreadable, so that nothing tells its client.
-const DAMAGES: [(&str, fn(&Path)); 5] = [
+type Damage = (&'static str, fn(&Path));
+
+/// Damage after which the state cannot be read, so that nothing tells the loop's client.
+const DAMAGES: [Damage; 5] = [
     ("gone", |folder| {
         for name in ["state.json", "state.json.last-good"] {
             let _ = fs::remove_file(folder.join(name));
@@ -267,7 +269,7 @@ fn binding(world: &World) -> Value {
 
 #[test]
 fn no_command_below_a_client_ends_a_loop_that_cannot_be_read() {
-    let one = |(at, (name, damage)): (usize, &(&str, fn(&Path)))| {
+    let one = |(at, (name, damage)): (usize, &Damage)| {
         let (world, mut player) = looping();
         damage(world.state_path().parent().unwrap());
         let before = binding(&world);

@@ -522,8 +522,10 @@ fn begun_beside(scene: &Scene, kind: &Damage, at: usize) -> Vec<String> {
     wrong
 }
 
+type Loss = (&'static str, fn(&Scene));
+
 /// How the entry of a session may be lost. Its second name stands in another folder.
-const LOST: [(&str, fn(&Scene)); 6] = [
+const LOST: [Loss; 6] = [
     ("removed", |scene| fs::remove_file(scene.world.entry()).unwrap()),
     ("renamed", |scene| {
         let entry = scene.world.entry();
