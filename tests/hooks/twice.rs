@@ -59,6 +59,41 @@ fn a_plugin_and_a_skill_count_once() {
     check(["skill", "plugin"]);
 }
 
+#[test]
+fn a_loop_that_cannot_be_read_is_told_once() {
+    for (vias, plugin_root) in [
+        (["settings", "skill"], None),
+        (["settings", "plugin"], None),
+        (["plugin", "skill"], Some("/plugin")),
+    ] {
+        let mut world = World::looping("");
+        if vias[0] == "settings" {
+            let settings = world.root().join("home/.claude/settings.json");
+            std::fs::create_dir_all(settings.parent().unwrap()).unwrap();
+            std::fs::write(settings, "{\"hooks\": \"/x/ralph-stop-hook settings\"}").unwrap();
+        }
+        if let Some(root) = plugin_root {
+            world.set("CLAUDE_PLUGIN_ROOT", root);
+        }
+        for name in ["state.json", "state.json.last-good"] {
+            std::fs::write(world.state_path().with_file_name(name), "{").unwrap();
+        }
+        let [first, second] = vias.map(|via| {
+            world.via = Some(via);
+            world.stop("x")
+        });
+        assert!(first.out().contains("The session may only read"), "{vias:?}: {first:?}");
+        assert!(!second.out().contains("The session may only read"), "{vias:?}: {second:?}");
+    }
+    // A skill without another registration speaks itself.
+    let mut world = World::looping("");
+    for name in ["state.json", "state.json.last-good"] {
+        std::fs::write(world.state_path().with_file_name(name), "{").unwrap();
+    }
+    world.via = Some("skill");
+    assert!(world.stop("x").out().contains("The session may only read"));
+}
+
 /// The skill alone starts the loop; the other registration shows at its first tool call.
 #[test]
 fn a_registration_that_is_seen_later_counts_from_then_on() {

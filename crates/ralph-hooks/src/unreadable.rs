@@ -8,9 +8,12 @@ use crate::neighbour;
 use anyhow::{Error, Result};
 use ralph_core::event::Event;
 use ralph_core::guard::{self, Reader};
+use ralph_core::registration::STOP_HOOK;
 use ralph_core::reply::Reply;
+use ralph_core::state::Via;
 use ralph_core::{say, unreadable};
 use ralph_io::lifecycle::{self, Whose};
+use ralph_io::settings;
 use serde_json::Value;
 
 /// The answer of a hook whose work has failed. The rare command line is judged by `ralph` beside it.
@@ -78,11 +81,25 @@ fn answer_with(
     })
 }
 
+/// One line, although each registration of the hooks starts a copy of this one. Which of them speaks for a loop
+/// stands in its state, which cannot be read.
 fn tell(call: &Call, failure: &Failure<'_>) -> Reply {
+    let is_said_by_another = match call.via {
+        Via::Skill => std::env::var_os("CLAUDE_PLUGIN_ROOT").is_some() || is_in_settings(),
+        Via::Plugin => is_in_settings(),
+        Via::Settings | Via::Unnamed => false,
+    };
+    if is_said_by_another {
+        return Reply::silent();
+    }
     Reply::silent().tell(match failure {
         Failure::Unreadable(why) => unreadable::line(why, &call.home.root().to_string_lossy()),
         Failure::Other(why) => unreadable::failed(why),
     })
+}
+
+fn is_in_settings() -> bool {
+    settings::of_client_mention(STOP_HOOK)
 }
 
 fn ruling(call: unreadable::Call<'_>, why: &str, only_reads: Reader) -> Reply {
