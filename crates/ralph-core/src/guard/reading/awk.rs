@@ -23,7 +23,7 @@ pub(super) fn only_reads(name: &str, arguments: &[Said]) -> Result<(), Why> {
                 rest = after;
                 break;
             }
-            "-F" | "-v" => {
+            "-F" | "-v" | "--field-separator" => {
                 after.get(1..).filter(|_| !after[0].many).ok_or_else(|| refused(word))?
             }
             "--posix" | "--traditional" | "--re-interval" | "--sandbox" | "-S" => after,

@@ -7,13 +7,14 @@ use super::words::Said;
 use super::{At, Why, awk, git, sed, special, tools, wrappers};
 
 /// These only read, whatever they are given.
-const READ_ALL: [&str; 103] = [
+const READ_ALL: [&str; 105] = [
     ":",
     "b2sum",
     "basename",
     "cat",
     "cd",
     "cksum",
+    "clear",
     "cmp",
     "col",
     "column",
@@ -79,6 +80,7 @@ const READ_ALL: [&str; 103] = [
     "whoami",
     "hd",
     "shasum",
+    "shellcheck",
     "md5",
     "bzcat",
     "cal",
@@ -116,6 +118,7 @@ const READ_ALL: [&str; 103] = [
 /// These read too, but for the options listed: a letter each, and the long ones, of which every
 /// beginning counts.
 const READ_BUT: &[(&str, &str, &[&str])] = &[
+    ("ag", "", &["pager"]),
     ("exa", "", &[]),
     ("eza", "", &[]),
     ("fd", "xX", &["exec", "exec-batch"]),
@@ -173,6 +176,7 @@ const BAT: &[&str] = &[
 const READ_WITH: &[(&str, &str, &[&str])] = &[
     ("bat", "nApPA", BAT),
     ("batcat", "nApPA", BAT),
+    ("iconv", "cflst", &["from-code", "list", "to-code"]),
     ("less", "0123456789EFGIJMNRSXegimnqrs", &[]),
     ("more", "0123456789cdeflpsu", &[]),
     (
@@ -248,6 +252,8 @@ pub(super) fn only_read(words: &[Said], at: At<'_>) -> Result<(), Why> {
         "[" | "test" => special::test(arguments),
         "printf" => special::printf(arguments),
         "read" => special::read(arguments, at),
+        "curl" if at.sets => Err(tools::UNKNOWN_SETTING),
+        "curl" => special::curl(arguments),
         "export" if !arguments.is_empty() => special::export(arguments, at),
         "tee" => special::tee(arguments),
         "set" if !arguments.is_empty() => special::by_words(name, arguments),
@@ -285,7 +291,10 @@ fn with_options(name: &str, arguments: &[Said], letters: &str, long: &[&str]) ->
     while let Some(word) = rest.next() {
         if word.is_operand() {
             // Commands of a pager begin with `+`, and `bat cache` writes.
-            if word.text.starts_with('+') || name.starts_with("bat") && word.text == "cache" {
+            let is_line = |text: &str| text.bytes().all(|letter| letter.is_ascii_digit());
+            if word.text.strip_prefix('+').is_some_and(|text| !is_line(text))
+                || name.starts_with("bat") && word.text == "cache"
+            {
                 return Err(Why::Argument(name.to_owned(), word.shown()));
             }
             continue;

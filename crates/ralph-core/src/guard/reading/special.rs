@@ -281,6 +281,54 @@ pub(super) fn tee(arguments: &[Said]) -> Result<(), Why> {
     arguments.iter().find(is_nowhere).map_or(Ok(()), |word| Err(refused("tee", word)))
 }
 
+/// An address is fetched and printed; no option names a file, sends one, or asks for another method.
+pub(super) fn curl(arguments: &[Said]) -> Result<(), Why> {
+    const VALUED: [&str; 8] = [
+        "-A",
+        "-H",
+        "-m",
+        "--connect-timeout",
+        "--header",
+        "--max-time",
+        "--retry",
+        "--user-agent",
+    ];
+    const LONG: [&str; 11] = [
+        "--compressed",
+        "--fail",
+        "--globoff",
+        "--head",
+        "--include",
+        "--insecure",
+        "--location",
+        "--no-buffer",
+        "--show-error",
+        "--silent",
+        "--verbose",
+    ];
+    let mut rest = arguments.iter();
+    while let Some(word) = rest.next() {
+        let text = word.literal().ok_or_else(|| computed("curl", word))?;
+        let is_known = match text.strip_prefix('-') {
+            _ if VALUED.contains(&text) => {
+                rest.next().and_then(Said::literal).is_some_and(|value| {
+                    // `@` begins the name of a file.
+                    !value.starts_with(['-', '@'])
+                })
+            }
+            _ if LONG.contains(&text) => true,
+            Some(letters) => {
+                !letters.is_empty() && letters.bytes().all(|letter| b"fgIikLNsSv".contains(&letter))
+            }
+            None => text.starts_with("https://") || text.starts_with("http://"),
+        };
+        if !is_known {
+            return Err(refused("curl", word));
+        }
+    }
+    Ok(())
+}
+
 /// Small commands of which few uses are known to read.
 pub(super) fn by_words(name: &str, arguments: &[Said]) -> Result<(), Why> {
     let texts: Option<Vec<&str>> = arguments.iter().map(Said::literal).collect();

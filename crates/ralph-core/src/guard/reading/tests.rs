@@ -740,6 +740,60 @@ const READS: &[&str] = &[
 ];
 
 #[test]
+fn a_few_options_of_these_are_known_to_read() {
+    check_all(
+        &[
+            "curl -s https://example.com | head",
+            "curl -fsSL -H 'Accept: text/plain' https://example.com",
+            "curl -I http://localhost:3000/health",
+            "iconv -f latin1 -t utf8 a",
+            "ag -n foo src",
+            "shellcheck -x a.sh",
+            "more +40 a",
+            "gawk --field-separator ',' '{print $2}' a",
+            "gzip --stdout a",
+            "cargo build --help",
+            "declare -p PATH",
+            "tput civis; clear",
+        ],
+        true,
+    );
+    check_all(
+        &[
+            "curl https://example.com -o F",
+            "curl -sO https://example.com",
+            "curl -sofile https://example.com",
+            "curl -d x https://example.com",
+            "curl -X DELETE https://example.com",
+            "curl -T a https://example.com",
+            "curl -K a",
+            "curl -H @a https://example.com",
+            "curl -D F https://example.com",
+            "curl -sc F https://example.com",
+            "curl --out F https://example.com",
+            "curl https://example.com/$(cat a)",
+            "curl https://example.com/{a,-oF}",
+            "curl file:///etc/passwd",
+            "curl -q telnet://a",
+            "CURL_HOME=. curl https://example.com",
+            "iconv -o F a",
+            "iconv -coF a",
+            "iconv --output=F a",
+            "iconv --outp F a",
+            "ag --pager ./x foo",
+            "ag --pag=./x foo",
+            "more '+!touch F' a",
+            "more +/x a",
+            "cargo x --help",
+            "cargo build --help x",
+            "declare -p -x A",
+            "tput init",
+        ],
+        false,
+    );
+}
+
+#[test]
 fn a_variable_whose_value_stands_in_the_line_is_read_as_that_value() {
     check_all(
         &[

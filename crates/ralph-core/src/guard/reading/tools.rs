@@ -412,11 +412,25 @@ const TOOLS: &[Tool] = &[
     Tool {
         names: "gzip gunzip xz bzip2 zstd",
         shows: &[
-            "-l", "-t", "--list", "--test", "-c", "-dc", "-cd", "-c -d", "-d -c", "-tv", "-lv",
+            "-l",
+            "-t",
+            "--list",
+            "--test",
+            "-c",
+            "-dc",
+            "-cd",
+            "-c -d",
+            "-d -c",
+            "-tv",
+            "-lv",
+            "--stdout",
+            "-d --stdout",
+            "--decompress --stdout",
+            "--stdout --decompress",
         ],
         options: "",
     },
-    Tool { names: "gunzip bunzip2 unxz", shows: &["-c"], options: "" },
+    Tool { names: "gunzip bunzip2 unxz", shows: &["-c", "--stdout"], options: "" },
     Tool { names: "zipinfo lesspipe", shows: &[""], options: "-1 -l -s -m -v" },
     Tool { names: "7z 7za", shows: &["l", "t"], options: "" },
     Tool { names: "jar", shows: &["tf", "-tf", "tvf", "-tvf"], options: "" },
@@ -445,7 +459,13 @@ const EXACT: &[(&str, &[&str])] = &[
     ("umask", &["", "-S"]),
     ("systemctl", &[""]),
     ("go", &["env -json", "env -changed"]),
-    ("java", &["-version"]),
+    ("asdf", &["list", "current", "plugin list"]),
+    ("mise", &["ls", "list", "current"]),
+    ("nvm", &["ls", "list", "current"]),
+    ("pyenv", &["versions", "version"]),
+    ("rbenv", &["versions", "version"]),
+    ("tput", &["bold", "civis", "clear", "cnorm", "rmam", "rmcup", "sgr0", "smam", "smcup"]),
+    ("java", &["-help", "-version"]),
     ("javac", &["-version"]),
     ("kotlin", &["-version"]),
     ("dotnet", &["--info", "--list-sdks", "--list-runtimes"]),
@@ -506,6 +526,11 @@ fn shows(name: &str, texts: &[&str]) -> bool {
             is_page(page)
         }
         ("help" | "tldr", [page]) => is_page(page),
+        // A subcommand of another name may be an alias, or a program of its own.
+        ("cargo", ["build" | "check" | "doc" | "run" | "test" | "tree", "--help"]) => true,
+        ("declare" | "typeset", ["-p", names @ ..]) => {
+            names.iter().all(|name| is_word(name) && !name.starts_with('-'))
+        }
         ("history", [number]) => number.bytes().all(|byte| byte.is_ascii_digit()),
         ("rustc", ["--print" | "--explain", what]) => is_word(what) && !what.starts_with('-'),
         ("go", ["env", names @ ..]) => {
