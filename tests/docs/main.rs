@@ -16,6 +16,7 @@ mod guide;
 mod guides;
 mod links;
 mod orchestrated;
+mod proof;
 mod ralplan;
 mod reference;
 mod refine;
