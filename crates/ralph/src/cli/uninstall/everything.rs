@@ -16,9 +16,10 @@ use ralph_io::{lifecycle, outside};
 use std::path::{Path, PathBuf};
 
 /// What Ralph keeps to work by. Locks are named after what they guard.
-const WORKED_BY: [&str; 10] = [
+const WORKED_BY: [&str; 11] = [
     "always",
     "backups",
+    "bound",
     "checks",
     "install.json",
     "loops",
