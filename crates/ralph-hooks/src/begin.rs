@@ -146,9 +146,8 @@ fn not_its(home: &Home, file: &LoopFile, state: &LoopState, session_id: &str) ->
     if state.is_of(session_id) || is_over || home.single_manifest().is_some() {
         return None;
     }
-    // A loop may have gone on to a session of its own.
-    let others = lifecycle::of_session(home, &state.session_id).ok().flatten();
-    (others.as_ref() != Some(file)).then(|| format!("the state `{path}` names another session"))
+    let has_left = lifecycle::has_left(home, file, session_id);
+    (!has_left).then(|| format!("the state `{path}` names another session"))
 }
 
 /// The live loop whose state names the session that has no entry: a process died between writing

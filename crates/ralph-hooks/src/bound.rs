@@ -155,14 +155,9 @@ impl<S: Document> Bound<S> {
             }
             return Ok(Some(Bound { file, state, warning, text }));
         }
-        // A single manifest file names one loop for all sessions; only its own may be touched. And a loop
-        // may have gone on to a session of its own.
-        let is_anothers = || {
-            let other = lifecycle::of_session(&call.home, state.session_id()).ok().flatten();
-            other.is_some_and(|other| other == file)
-        };
+        // A single manifest file names one loop for all sessions; only its own may be touched.
         match call.home.single_manifest().is_some()
-            || is_anothers()
+            || lifecycle::has_left(&call.home, &file, session_id)
             || *state.phase() == Phase::Ended
         {
             true => Ok(None),

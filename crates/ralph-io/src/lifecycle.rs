@@ -285,6 +285,15 @@ pub fn lock_starts(home: &Home) -> Result<Lock> {
     lock::take(&home.loops(), TO_START)
 }
 
+/// True when the loop has gone on from this session, whose entry still names it: the state says so, or the
+/// session that the state names is bound to the loop.
+pub fn has_left(home: &Home, file: &LoopFile, session_id: &str) -> bool {
+    let Ok(Some(Loaded { state, .. })) = file.read() else { return false };
+    let is_anothers = || of_session(home, &state.session_id).ok().flatten().as_ref() == Some(file);
+    !state.is_of(session_id)
+        && (state.lineage.iter().any(|bound| bound.session_id == session_id) || is_anothers())
+}
+
 /// Writes a new loop: its folder, its state, the project's entry and, if it is bound, its
 /// session's. The state gets its `loop_id`.
 pub fn create(home: &Home, state: &mut LoopState) -> Result<LoopFile> {

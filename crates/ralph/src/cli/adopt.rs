@@ -114,7 +114,7 @@ fn is_free(here: &Here, session: &str) -> Result<()> {
     })
 }
 
-/// The state first: an entry that points at a loop of another session is no one's.
+/// The state first: the entry of a session from which its state says the loop has gone on is no one's.
 fn rebind(here: &Here, found: &Found, session: Option<&str>) -> Result<LoopState> {
     let adopted = found.file.update(|state| {
         // It may have ended since it was looked at.
@@ -127,7 +127,12 @@ fn rebind(here: &Here, found: &Found, session: Option<&str>) -> Result<LoopState
         })
     });
     let state = adopted.map_err(bad_state)?.flatten().context("the loop has ended meanwhile")?;
-    lifecycle::release(&here.home, &found.file, &found.state.session_id)?;
+    // Also what an interrupted adoption left.
+    for former in &state.lineage {
+        if former.session_id != state.session_id {
+            lifecycle::release(&here.home, &found.file, &former.session_id)?;
+        }
+    }
     lifecycle::point_project_at(&here.home, &found.file, &state.project_root)?;
     lifecycle::bind(&here.home, &found.file, &state.session_id)?;
     Ok(state)
