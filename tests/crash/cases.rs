@@ -40,6 +40,8 @@ pub(crate) struct Case {
     /// What must be possible afterwards, and what it must lead to. True says that the act was
     /// answered: then it has happened, whatever came later.
     pub(crate) then: fn(&World, bool),
+    /// The exit code of an untouched run that has something to say on standard error.
+    pub(crate) code: i32,
     /// What strace injects throughout.
     pub(crate) also: &'static [&'static str],
     /// Whether the processes that it starts are struck as well.
@@ -59,6 +61,7 @@ const CASE: Case = Case {
     set: World::new,
     act: |_| unreachable!("each case says what it does"),
     then: |_, _| {},
+    code: 0,
     also: &[],
     has_family: false,
     moves_branch: false,

@@ -82,7 +82,7 @@ pub(crate) fn strike(scene: Scene, choice: Choice) -> Tally {
         tally: Tally::default(),
         scene,
     };
-    if answer.killed || !answer.err.is_empty() && answer.code != Some(0) {
+    if answer.killed || !answer.err.is_empty() && answer.code != Some(trial.scene.case.code) {
         trial
             .tally
             .failures

@@ -34,6 +34,7 @@ pub(super) const CASES: &[Case] = &[
         act: |_| person(&["session", "next", "--begin"]),
         then: |w, answered| {
             assert!(!answered || read(w, "progress.md").contains("- [ ] task-2"));
+            assert!(w.elsewhere(&["session", "next", "--begin"]).success);
             let said = next(w);
             assert_eq!(said["current_state"], "EXECUTING_BATCH", "{said}");
             assert_eq!(said["invocations"].as_array().unwrap().len(), 2, "{said}");
