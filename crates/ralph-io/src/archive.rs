@@ -57,17 +57,19 @@ pub(crate) fn make(home: &Home, state: &LoopState, at: Timestamp) -> Result<Loop
 }
 
 /// The archived state of a loop whose folder is no longer where a manifest entry says: a process
-/// may have died between the move and the update of the entry.
+/// may have died between the move and the update of the entry. A folder without a state is not finished.
 pub fn find(home: &Home, gone: &Path) -> Option<LoopFile> {
     let loop_id = gone.parent()?.file_name()?.to_str()?;
     let suffix = format!("_{loop_id}");
     folders(home)
         .into_iter()
         .rev()
-        .find(|folder| {
+        .filter(|folder| {
             folder.file_name().is_some_and(|name| name.to_string_lossy().ends_with(&suffix))
         })
-        .map(|folder| LoopFile::at(folder.join("state.json")))
+        .map(|folder| folder.join("state.json"))
+        .find(|state| state.exists())
+        .map(LoopFile::at)
 }
 
 /// The folders of all archived loops, oldest first.
