@@ -5,6 +5,7 @@
 
 use crate::guard::{self, Reader};
 use crate::say;
+use crate::state::Via;
 
 /// A call of a tool in such a session.
 #[derive(Debug, Clone, Copy)]
@@ -41,6 +42,16 @@ pub fn refusal(what: &str, why: &str) -> String {
          allowed until a person repairs it: {what}. Do not try to repair it. End your turn; the person is \
          told what to type."
     )
+}
+
+/// True for the copy of a hook that tells the person, where several registrations start copies. The state, which
+/// cannot be read, would name the highest rank that was seen; here the copies work it out from what is registered.
+pub fn speaks(via: Via, has_plugin: bool, is_in_settings: impl FnOnce() -> bool) -> bool {
+    match via {
+        Via::Skill => !has_plugin && !is_in_settings(),
+        Via::Plugin => !is_in_settings(),
+        Via::Settings | Via::Unnamed => true,
+    }
 }
 
 /// What the person reads on the screen: why, and what to type.
@@ -109,6 +120,17 @@ mod tests {
     fn check(tool: &str, command: Option<&str>, expected: bool) {
         let call = Call { tool, command, cut: false };
         assert_eq!(judge(call, "it is gone", reads).is_ok(), expected, "{tool} {command:?}");
+    }
+
+    #[test]
+    fn of_the_registrations_the_highest_speaks() {
+        let speakers = |has_plugin, is_in_settings: bool| {
+            let all = Via::ALL.into_iter();
+            all.filter(|via| speaks(*via, has_plugin, || is_in_settings)).collect::<Vec<_>>()
+        };
+        assert_eq!(speakers(true, true), [Via::Unnamed, Via::Settings]);
+        assert_eq!(speakers(true, false), [Via::Unnamed, Via::Plugin, Via::Settings]);
+        assert!(speakers(false, false).contains(&Via::Skill));
     }
 
     #[test]

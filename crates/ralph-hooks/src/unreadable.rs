@@ -10,10 +10,9 @@ use ralph_core::event::Event;
 use ralph_core::guard::{self, Reader};
 use ralph_core::registration::STOP_HOOK;
 use ralph_core::reply::Reply;
-use ralph_core::state::Via;
 use ralph_core::{say, unreadable};
 use ralph_io::lifecycle::{self, Whose};
-use ralph_io::settings;
+use ralph_io::{client, settings};
 use serde_json::Value;
 
 /// The answer of a hook whose work has failed. The rare command line is judged by `ralph` beside it.
@@ -81,25 +80,16 @@ fn answer_with(
     })
 }
 
-/// One line, although each registration of the hooks starts a copy of this one. Which of them speaks for a loop
-/// stands in its state, which cannot be read.
+/// One line, although each registration of the hooks starts a copy of this one.
 fn tell(call: &Call, failure: &Failure<'_>) -> Reply {
-    let is_said_by_another = match call.via {
-        Via::Skill => std::env::var_os("CLAUDE_PLUGIN_ROOT").is_some() || is_in_settings(),
-        Via::Plugin => is_in_settings(),
-        Via::Settings | Via::Unnamed => false,
-    };
-    if is_said_by_another {
+    let is_in_settings = || settings::of_client_mention(STOP_HOOK);
+    if !unreadable::speaks(call.via, client::plugin_root().is_some(), is_in_settings) {
         return Reply::silent();
     }
     Reply::silent().tell(match failure {
         Failure::Unreadable(why) => unreadable::line(why, &call.home.root().to_string_lossy()),
         Failure::Other(why) => unreadable::failed(why),
     })
-}
-
-fn is_in_settings() -> bool {
-    settings::of_client_mention(STOP_HOOK)
 }
 
 fn ruling(call: unreadable::Call<'_>, why: &str, only_reads: Reader) -> Reply {

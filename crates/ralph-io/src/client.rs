@@ -14,6 +14,11 @@ pub fn project_dir() -> Option<PathBuf> {
     variable("CLAUDE_PROJECT_DIR").map(PathBuf::from)
 }
 
+/// The folder of the plugin whose hook runs; not set for hooks of settings.
+pub fn plugin_root() -> Option<String> {
+    variable("CLAUDE_PLUGIN_ROOT")
+}
+
 /// Name and version of the client, for example `claude-code_2-1-328_harness`.
 pub fn ai_agent() -> String {
     variable("AI_AGENT").unwrap_or_default()

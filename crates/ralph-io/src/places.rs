@@ -24,7 +24,7 @@ pub fn gather(home: &Home) -> Places {
             .filter_map(|path| path.parent())
             .map(|path| text(path.to_owned()))
             .collect(),
-        plugin_root: variable("CLAUDE_PLUGIN_ROOT"),
+        plugin_root: client::plugin_root(),
         home: home_folder,
         sessions: Vec::new(),
         ..Places::default()
