@@ -146,7 +146,7 @@ fn not_its(home: &Home, file: &LoopFile, state: &LoopState, session_id: &str) ->
     if state.is_of(session_id) || is_over || home.single_manifest().is_some() {
         return None;
     }
-    let has_left = lifecycle::has_left(home, file, session_id);
+    let has_left = lifecycle::has_left(home, file, state, session_id);
     (!has_left).then(|| format!("the state `{path}` names another session"))
 }
 

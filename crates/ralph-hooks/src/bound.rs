@@ -156,9 +156,13 @@ impl<S: Document> Bound<S> {
             return Ok(Some(Bound { file, state, warning, text }));
         }
         // A single manifest file names one loop for all sessions; only its own may be touched.
-        match call.home.single_manifest().is_some()
-            || lifecycle::has_left(&call.home, &file, session_id)
-            || *state.phase() == Phase::Ended
+        let has_left = || {
+            let whole = file.read().ok().flatten();
+            whole.is_some_and(|whole| {
+                lifecycle::has_left(&call.home, &file, &whole.state, session_id)
+            })
+        };
+        match call.home.single_manifest().is_some() || has_left() || *state.phase() == Phase::Ended
         {
             true => Ok(None),
             false => bail!("the state `{}` names another session", file.path().display()),

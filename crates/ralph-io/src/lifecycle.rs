@@ -285,13 +285,11 @@ pub fn lock_starts(home: &Home) -> Result<Lock> {
     lock::take(&home.loops(), TO_START)
 }
 
-/// True when the loop has gone on from this session, whose entry still names it: the state says so, or the
-/// session that the state names is bound to the loop.
-pub fn has_left(home: &Home, file: &LoopFile, session_id: &str) -> bool {
-    let Ok(Some(Loaded { state, .. })) = file.read() else { return false };
+/// True when a loop, whose state names another session or no session, was moved away from this one: its
+/// lineage says so, or the session that the state names is bound to it. This session's entry is a leftover then.
+pub fn has_left(home: &Home, file: &LoopFile, state: &LoopState, session_id: &str) -> bool {
     let is_anothers = || of_session(home, &state.session_id).ok().flatten().as_ref() == Some(file);
-    !state.is_of(session_id)
-        && (state.lineage.iter().any(|bound| bound.session_id == session_id) || is_anothers())
+    state.lineage.iter().any(|bound| bound.session_id == session_id) || is_anothers()
 }
 
 /// Writes a new loop: its folder, its state, the project's entry and, if it is bound, its

@@ -114,7 +114,8 @@ fn is_free(here: &Here, session: &str) -> Result<()> {
     })
 }
 
-/// The state first: the entry of a session from which its state says the loop has gone on is no one's.
+/// Writes the state first. Its `lineage` then names each former session, whose manifest entry counts for
+/// nothing until it is removed.
 fn rebind(here: &Here, found: &Found, session: Option<&str>) -> Result<LoopState> {
     let adopted = found.file.update(|state| {
         // It may have ended since it was looked at.
@@ -127,7 +128,7 @@ fn rebind(here: &Here, found: &Found, session: Option<&str>) -> Result<LoopState
         })
     });
     let state = adopted.map_err(bad_state)?.flatten().context("the loop has ended meanwhile")?;
-    // Also what an interrupted adoption left.
+    // An interrupted adoption may have left an entry, too.
     for former in &state.lineage {
         if former.session_id != state.session_id {
             lifecycle::release(&here.home, &found.file, &former.session_id)?;
