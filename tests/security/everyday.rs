@@ -71,6 +71,7 @@ fn everyday_lines_that_pass_the_wall_change_no_file() {
         "systemctl",
         "journalctl",
         "gh ",
+        "curl",
         "npm",
         "npx",
         "yarn",
