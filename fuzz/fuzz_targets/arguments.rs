@@ -2,10 +2,10 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use ralph_core::arguments::{self, Number, Options, Request};
-use ralph_core::ending_marks;
-use ralph_core::settings::Settings;
-use ralph_core::start::{self, Facts, Seen, Start};
+use ralph_core::modes::arguments::{self, Number, Options, Request};
+use ralph_core::transcript::ending_marks;
+use ralph_core::project::settings::Settings;
+use ralph_core::modes::start::{self, Facts, Seen, Start};
 use ralph_core::state::StartedBy;
 
 const NUMBERS: [Number; 4] =

@@ -2,7 +2,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use ralph_core::beads::{self, Bead, OLDEST};
+use ralph_core::tasks::beads::{self, Bead, OLDEST};
 
 fn check_bead(bead: &Bead) {
     let task = bead.task();

@@ -3,10 +3,10 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use ralph_core::check::answer::{self, Report};
-use ralph_core::check::finding::Finding;
-use ralph_core::check::forms::{self, Form, Printed, Said};
-use ralph_core::check::news::{self, Before};
+use ralph_core::project::check::answer::{self, Report};
+use ralph_core::project::check::finding::Finding;
+use ralph_core::project::check::forms::{self, Form, Printed, Said};
+use ralph_core::project::check::news::{self, Before};
 use ralph_fuzz::{is_plain, texts};
 
 /// By their letters, from `a` on.

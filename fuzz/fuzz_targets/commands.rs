@@ -3,8 +3,8 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use ralph_core::tests_run::Scanner;
-use ralph_core::{arguments, frozen, programs, vacuous};
+use ralph_core::evidence::tests_run::Scanner;
+use ralph_core::{modes::arguments, evidence::frozen, shell::programs, shell::vacuous};
 
 fn check_vacuous(command: &str) {
     let why = vacuous::refuse(command);

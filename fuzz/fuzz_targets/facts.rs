@@ -3,8 +3,8 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use ralph_core::facts::{Entry, EntryKind, Folder, Form, KINDS, Project, page};
-use ralph_core::signals;
+use ralph_core::project::facts::{Entry, EntryKind, Folder, Form, KINDS, Project, page};
+use ralph_core::state::signals;
 use ralph_fuzz::is_plain;
 use serde_json::Value;
 

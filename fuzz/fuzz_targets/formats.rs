@@ -3,7 +3,7 @@
 
 use jiff::Timestamp;
 use libfuzzer_sys::fuzz_target;
-use ralph_core::ralplan::{self, Event, Outcome, PlanSeen, SHORT, formats};
+use ralph_core::modes::ralplan::{self, Event, Outcome, PlanSeen, SHORT, formats};
 use ralph_core::state::{PlanPhase, Ralplan};
 
 /// The digest that the stored inputs name by its digits.

@@ -2,7 +2,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use ralph_core::globs;
+use ralph_core::text::globs;
 use ralph_fuzz::parts;
 
 type Names<'a> = Vec<&'a [u8]>;

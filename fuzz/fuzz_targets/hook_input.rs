@@ -2,8 +2,8 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use ralph_core::event::{Event, Input};
-use ralph_core::squeeze::{Squeezed, Squeezer};
+use ralph_core::protocol::event::{Event, Input};
+use ralph_core::text::squeeze::{Squeezed, Squeezer};
 use ralph_fuzz::cuts;
 use serde_json::Value;
 

@@ -6,7 +6,7 @@
 use jiff::Timestamp;
 use libfuzzer_sys::fuzz_target;
 use ralph_fuzz::{folder, parts, write};
-use ralph_io::journal::{self, Entry};
+use ralph_io::store::journal::{self, Entry};
 use serde_json::json;
 
 fn entry(why: &str) -> Entry {

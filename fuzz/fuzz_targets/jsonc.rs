@@ -2,7 +2,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use ralph_core::check::jsonc;
+use ralph_core::project::check::jsonc;
 use ralph_fuzz::same;
 use serde_json::Value;
 

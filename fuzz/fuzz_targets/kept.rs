@@ -4,7 +4,7 @@
 
 use libfuzzer_sys::fuzz_target;
 use ralph_fuzz::{folder, write};
-use ralph_io::tree_id::Listing;
+use ralph_io::git::tree_id::Listing;
 use std::path::Path;
 use xxhash_rust::xxh3::xxh3_128;
 
@@ -37,6 +37,6 @@ fuzz_target!(|body: &[u8]| {
         assert!(load(&path, &torn).is_none(), "without its seal it is nothing");
     }
     let digests = sealed(b"ralph-digests-1\n", body);
-    let remembered = ralph_io::fuzzing::remembered(&digests, Path::new("/p"));
+    let remembered = ralph_io::store::fuzzing::remembered(&digests, Path::new("/p"));
     assert!(remembered.is_none_or(|count| count <= body.len()));
 });

@@ -3,8 +3,8 @@
 
 use jiff::Timestamp;
 use libfuzzer_sys::fuzz_target;
-use ralph_core::ralplan::mirror::{Found, read, render};
-use ralph_core::ralplan::{Next, is_plans_place, next};
+use ralph_core::modes::ralplan::mirror::{Found, read, render};
+use ralph_core::modes::ralplan::{Next, is_plans_place, next};
 use ralph_core::state::{MAX_REJECTIONS, PlanPhase, Ralplan};
 use serde_json::Value;
 

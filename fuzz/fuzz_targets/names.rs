@@ -3,9 +3,9 @@
 
 use libfuzzer_sys::fuzz_target;
 use ralph_fuzz::{folder, parts, write};
-use ralph_io::home::Home;
-use ralph_io::manifest::{self, Key};
-use ralph_io::{lifecycle, receipts};
+use ralph_io::store::home::Home;
+use ralph_io::store::manifest::{self, Key};
+use ralph_io::{store::lifecycle, store::receipts};
 use std::path::{Component, Path};
 use std::sync::LazyLock;
 

@@ -3,7 +3,7 @@
 
 use libfuzzer_sys::fuzz_target;
 use ralph_core::project::{self, ProjectFiles, TEXTS};
-use ralph_core::vacuous;
+use ralph_core::shell::vacuous;
 use std::collections::HashSet;
 
 fn check(files: &ProjectFiles) {

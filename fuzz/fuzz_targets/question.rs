@@ -3,8 +3,8 @@
 
 use jiff::Timestamp;
 use libfuzzer_sys::fuzz_target;
-use ralph_core::ralplan::question::{START, answer, is_ours, text};
-use ralph_core::ralplan::{self, short};
+use ralph_core::modes::ralplan::question::{START, answer, is_ours, text};
+use ralph_core::modes::ralplan::{self, short};
 use ralph_core::state::{DecisionKind, PlanPhase, Ralplan};
 use ralph_fuzz::texts;
 use serde_json::{Value, json};

@@ -4,11 +4,11 @@
 
 use jiff::Timestamp;
 use libfuzzer_sys::fuzz_target;
-use ralph_core::refine::measure::plan;
-use ralph_core::refine::prompt::render;
-use ralph_core::refine::state::{Document, refused_name};
-use ralph_core::refine::{Event, Outcome, Settings, contract, ideas, picture, say, step, unified};
-use ralph_core::refine::{Mode, state::Session};
+use ralph_core::modes::refine::measure::plan;
+use ralph_core::modes::refine::prompt::render;
+use ralph_core::modes::refine::state::{Document, refused_name};
+use ralph_core::modes::refine::{Event, Outcome, Settings, contract, ideas, picture, say, step, unified};
+use ralph_core::modes::refine::{Mode, state::Session};
 
 /// A message is read in the same way each time; what cannot be read is asked for once, and then unknown.
 fn message(text: &str) {

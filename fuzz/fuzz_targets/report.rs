@@ -2,8 +2,8 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use ralph_core::parallel::report::{self, Verdict};
-use ralph_core::parallel::{self, Asked, Grant, Work};
+use ralph_core::modes::parallel::report::{self, Verdict};
+use ralph_core::modes::parallel::{self, Asked, Grant, Work};
 use ralph_core::state::{LoopState, Phase, Task, TaskStatus};
 
 const NOW: jiff::Timestamp = jiff::Timestamp::UNIX_EPOCH;

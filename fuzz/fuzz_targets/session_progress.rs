@@ -2,7 +2,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use ralph_core::session::progress::{self, Part, Progress, Row, Status};
+use ralph_core::modes::session::progress::{self, Part, Progress, Row, Status};
 
 /// A mark changes its entry and nothing else.
 fn marked(text: &str, read: &Progress) {

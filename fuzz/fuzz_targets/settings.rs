@@ -2,11 +2,11 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use ralph_core::settings::Settings;
+use ralph_core::project::settings::Settings;
 use ralph_core::state::LoopState;
 use ralph_fuzz::{folder, write};
-use ralph_io::home::Home;
-use ralph_io::settings;
+use ralph_io::store::home::Home;
+use ralph_io::project::settings;
 use std::sync::LazyLock;
 
 static HOME: LazyLock<Home> = LazyLock::new(|| {

@@ -3,7 +3,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use ralph_core::event::ToolInput;
+use ralph_core::protocol::event::ToolInput;
 use ralph_core::guard::{self, Agent, Call, Places, Record, Ruling, Situation, Standing};
 use ralph_core::shell;
 use ralph_core::state::Mode;

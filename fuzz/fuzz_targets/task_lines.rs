@@ -3,8 +3,8 @@
 
 use jiff::Timestamp;
 use libfuzzer_sys::fuzz_target;
-use ralph_core::graph;
-use ralph_core::plan::lines;
+use ralph_core::tasks::graph;
+use ralph_core::tasks::plan::lines;
 use ralph_core::state::{Task, TaskStatus};
 use serde_json::Value;
 

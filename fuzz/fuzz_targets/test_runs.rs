@@ -2,7 +2,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use ralph_core::tests_run::{Scanner, TestsRun};
+use ralph_core::evidence::tests_run::{Scanner, TestsRun};
 use ralph_fuzz::{cuts, parts};
 
 fn read(command: &str, pieces: &[&[u8]]) -> TestsRun {

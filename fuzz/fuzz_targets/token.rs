@@ -2,7 +2,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use ralph_core::token::{self, Request};
+use ralph_core::text::token::{self, Request};
 use ralph_fuzz::texts;
 
 fuzz_target!(|data: &[u8]| {

@@ -3,11 +3,11 @@
 
 use jiff::Timestamp;
 use libfuzzer_sys::fuzz_target;
-use ralph_core::row::Row;
-use ralph_core::usage::{Counter, Source, Tokens};
-use ralph_core::{at_work, ending_marks};
+use ralph_core::transcript::row::Row;
+use ralph_core::transcript::usage::{Counter, Source, Tokens};
+use ralph_core::{transcript::at_work, transcript::ending_marks};
 use ralph_fuzz::{cuts, folder, write};
-use ralph_io::transcript;
+use ralph_io::client::transcript;
 
 fn lines(text: &[u8]) -> impl DoubleEndedIterator<Item = &[u8]> {
     text.split(|byte| *byte == b'\n')

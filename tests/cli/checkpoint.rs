@@ -2,7 +2,7 @@
 
 use crate::world::{Printed, World};
 use jiff::Timestamp;
-use ralph_io::checkpoint::{self, Checkpoint};
+use ralph_io::git::checkpoint::{self, Checkpoint};
 use std::fs;
 use std::path::Path;
 use std::process::Command;

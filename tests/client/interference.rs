@@ -3,7 +3,7 @@
 use std::fs;
 
 use ralph::standin::{Gate, Script, StandIn, Turn};
-use ralph_core::registration::USER_PROMPT;
+use ralph_core::protocol::registration::USER_PROMPT;
 use serde_json::{Value, json};
 
 use crate::Test;

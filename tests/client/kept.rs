@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use ralph::standin::{Request, Script, Turn};
-use ralph_core::registration::{COMMAND_LINE, HOOK_EXECUTABLES};
+use ralph_core::protocol::registration::{COMMAND_LINE, HOOK_EXECUTABLES};
 use serde_json::Value;
 
 use crate::support::{World, executables};

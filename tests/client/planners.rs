@@ -1,7 +1,7 @@
 //! The agents of a consensus planning, as the real client reads their front matter.
 
 use ralph::standin::{Script, StandIn, Turn};
-use ralph_core::ralplan::Role;
+use ralph_core::modes::ralplan::Role;
 use serde_json::{Value, json};
 
 use crate::Test;

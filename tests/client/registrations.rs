@@ -8,7 +8,7 @@ use std::path::Path;
 use std::process::Command;
 
 use ralph::standin::{Request, Script, StandIn, Turn};
-use ralph_core::registration::{SESSION_CONTEXT, USER_PROMPT, plugin_hooks_json};
+use ralph_core::protocol::registration::{SESSION_CONTEXT, USER_PROMPT, plugin_hooks_json};
 use serde_json::{Value, json};
 
 use crate::Test;

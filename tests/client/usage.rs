@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 use ralph::standin::{Script, StandIn, Turn, Usage as Reported};
-use ralph_core::usage::{Tokens, Usage};
-use ralph_io::transcript;
+use ralph_core::transcript::usage::{Tokens, Usage};
+use ralph_io::client::transcript;
 use serde_json::json;
 
 use crate::Test;

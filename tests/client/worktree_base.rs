@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use ralph::standin::{Script, StandIn, Turn};
-use ralph_io::worktrees;
+use ralph_io::git::worktrees;
 use serde_json::json;
 
 use crate::Test;

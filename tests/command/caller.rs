@@ -1,6 +1,6 @@
 //! The process that runs commands: a test that does nothing unless a `World` started it.
 
-use ralph_io::command::{self, Order, Run};
+use ralph_io::process::command::{self, Order, Run};
 use serde_json::{Value, json};
 use std::path::Path;
 use std::time::Duration;

@@ -5,7 +5,7 @@ use crate::scene::Scene;
 use crate::snapshot::{self, Thing, Tree};
 use crate::steady;
 use crate::world::{Ran, World, executable, run};
-use ralph_io::journal;
+use ralph_io::store::journal;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

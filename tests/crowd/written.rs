@@ -2,7 +2,7 @@
 
 use crate::answers::{self, Said};
 use crate::calls::Answer;
-use ralph_io::{digest, journal};
+use ralph_io::{store::digest, store::journal};
 use std::path::Path;
 
 /// The lines of a loop's journal; none of them is torn.

@@ -1,6 +1,6 @@
 //! A count of one is singular: `1 criterion`, `0 of 1 task`.
 //!
-//! Every text of the product with a number before a plural is found in the sources. Either `ralph_core::counted` chooses
+//! Every text of the product with a number before a plural is found in the sources. Either `ralph_core::text::counted` chooses
 //! the noun, and the text holds none, or the number is never one and stands in the list here with the reason.
 
 use super::{read, root};
@@ -120,7 +120,7 @@ fn no_text_of_the_product_can_count_one_in_the_plural() {
             }
         }
     }
-    assert!(wrong.is_empty(), "choose the noun with `ralph_core::counted::noun`: {wrong:#?}");
+    assert!(wrong.is_empty(), "choose the noun with `ralph_core::text::counted::noun`: {wrong:#?}");
     let unseen: Vec<_> = NEVER_ONE.iter().zip(&seen).filter(|(_, seen)| !**seen).collect();
     assert!(unseen.is_empty(), "not in the sources any more: {unseen:#?}");
 }

@@ -3,12 +3,12 @@
 
 use super::{check_contains, read, root};
 use jiff::Timestamp;
-use ralph_core::check::choice::{Choice, Own};
-use ralph_core::check::forms::Form;
-use ralph_core::receipt::Standing;
-use ralph_core::settings::Settings;
+use ralph_core::evidence::receipt::Standing;
+use ralph_core::project::check::choice::{Choice, Own};
+use ralph_core::project::check::forms::Form;
+use ralph_core::project::settings::Settings;
 use ralph_core::state::{Criterion, EndingKind, LoopState, PauseCause, Signal};
-use ralph_core::{facts, refusal, say, waiting};
+use ralph_core::{evidence::refusal, project::facts, transcript::waiting, views::say};
 use serde_json::{Map, Value};
 
 /// All of them; a match below notices a new one.
@@ -215,7 +215,7 @@ const FORMS: [Form; 13] = {
 fn the_refusal_that_is_shown_is_one() {
     let mut criterion = Criterion { id: "AC-2".to_owned(), ..Criterion::default() };
     criterion.receipt =
-        Some(ralph_core::receipt::Receipt { exit_code: Some(1), ..Default::default() });
+        Some(ralph_core::evidence::receipt::Receipt { exit_code: Some(1), ..Default::default() });
     let why = refusal::why(&criterion, Standing::Failed, &[]);
     let text = refusal::refusal(&LoopState::default(), None);
     check_contains(&guide(), &[text.trim_end(), &format!("\n- AC-2 {why}: `")]);

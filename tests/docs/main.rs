@@ -25,13 +25,13 @@ mod tasks;
 mod watch;
 
 use front_matter::FrontMatter;
-use ralph_core::check::answer::{self, Report};
-use ralph_core::receipt::Standing;
-use ralph_core::registration::COMMANDS;
-use ralph_core::signals::{self, Kind};
+use ralph_core::evidence::receipt::Standing;
+use ralph_core::project::check::answer::{self, Report};
+use ralph_core::protocol::registration::COMMANDS;
+use ralph_core::shell::vacuous;
 use ralph_core::state::COMPLETION_TOKEN;
-use ralph_core::token::{self, Request};
-use ralph_core::vacuous;
+use ralph_core::state::signals::{self, Kind};
+use ralph_core::text::token::{self, Request};
 
 const EXECUTABLES: [&str; 5] = [
     "ralph-user-prompt",

@@ -6,20 +6,20 @@
 use super::front_matter::FrontMatter;
 use super::{agent, check_contains, skill};
 use jiff::Timestamp;
-use ralph_core::session::agents::{Agent, Mode};
-use ralph_core::session::change::{Change, apply};
-use ralph_core::session::conversation;
-use ralph_core::session::id::SessionId;
-use ralph_core::session::invocation::{Invocation, Key};
-use ralph_core::session::machine::{self, Act, met};
-use ralph_core::session::metadata::IterationMetadata;
-use ralph_core::session::place::Place;
-use ralph_core::session::progress::Status;
-use ralph_core::session::report::{Report, Verdict, is_complete};
-use ralph_core::session::rules::{Target, Writer, may_mark, may_write};
-use ralph_core::session::snapshot::Snapshot;
-use ralph_core::session::task::TaskFile;
-use ralph_core::session::validate::validate;
+use ralph_core::modes::session::agents::{Agent, Mode};
+use ralph_core::modes::session::change::{Change, apply};
+use ralph_core::modes::session::conversation;
+use ralph_core::modes::session::id::SessionId;
+use ralph_core::modes::session::invocation::{Invocation, Key};
+use ralph_core::modes::session::machine::{self, Act, met};
+use ralph_core::modes::session::metadata::IterationMetadata;
+use ralph_core::modes::session::place::Place;
+use ralph_core::modes::session::progress::Status;
+use ralph_core::modes::session::report::{Report, Verdict, is_complete};
+use ralph_core::modes::session::rules::{Target, Writer, may_mark, may_write};
+use ralph_core::modes::session::snapshot::Snapshot;
+use ralph_core::modes::session::task::TaskFile;
+use ralph_core::modes::session::validate::validate;
 use ralph_core::state::{LoopState, Orchestrated, SessionCall};
 
 /// What stands in the fence of this name.

@@ -6,9 +6,9 @@
 use super::front_matter::FrontMatter;
 use super::{agent, check_contains, read, root, skill, skills};
 use jiff::Timestamp;
-use ralph_core::ralplan::{self, Role, formats, gates, mirror, question};
+use ralph_core::modes::ralplan::{self, Role, formats, gates, mirror, question};
 use ralph_core::state::{PlanPhase, Ralplan};
-use ralph_core::{guard, who_may};
+use ralph_core::{guard, guard::who_may};
 use serde_json::Value;
 
 const NAMES: [&str; 3] = ["ralplan", "rp", "planloop"];
@@ -348,7 +348,7 @@ fn the_guide_tells_reading_commands_from_others_as_the_wall_does() {
 #[test]
 fn the_block_that_the_guide_shows_is_a_sound_one() {
     let guide = guide();
-    let block = ralph_core::plan::block(&guide).expect("it stands in a block").text;
+    let block = ralph_core::tasks::plan::block(&guide).expect("it stands in a block").text;
     let text = format!("Make `src/login.ts` (new).\n\n```json ralph-plan\n{block}\n```\n");
     let of_block = |said: &String| !said.starts_with("The section `");
     assert!(!failed(&text, &[]).iter().any(of_block), "{:?}", failed(&text, &[]));

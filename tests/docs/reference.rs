@@ -10,7 +10,7 @@ mod source;
 mod validate;
 
 use super::{read, root};
-use ralph_core::settings::Settings;
+use ralph_core::project::settings::Settings;
 use serde_json::{Value, json};
 use source::Source;
 use std::fs;

@@ -1,8 +1,8 @@
 //! `docs/refinery.md` holds what `ralph refine` does.
 
 use super::{read, root};
-use ralph_core::refine::{self, contract};
-use ralph_core::settings::Settings;
+use ralph_core::modes::refine::{self, contract};
+use ralph_core::project::settings::Settings;
 use std::collections::BTreeSet;
 
 fn guide() -> String {

@@ -1,10 +1,10 @@
 //! `docs/sessions.md` holds what `ralph session` does.
 
 use super::{check_contains, read, root};
-use ralph_core::session::agents::Agent;
-use ralph_core::session::guardrails::Guardrails;
-use ralph_core::session::progress::Status;
-use ralph_core::session::state::State;
+use ralph_core::modes::session::agents::Agent;
+use ralph_core::modes::session::guardrails::Guardrails;
+use ralph_core::modes::session::progress::Status;
+use ralph_core::modes::session::state::State;
 
 fn text() -> String {
     read(&root().join("docs/sessions.md"))

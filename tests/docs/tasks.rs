@@ -2,7 +2,7 @@
 
 use super::{read, root};
 use jiff::Timestamp;
-use ralph_core::plan::lines;
+use ralph_core::tasks::plan::lines;
 
 #[test]
 fn every_command_of_the_task_store_is_in_its_document() {

@@ -3,7 +3,7 @@
 use super::{read, root};
 use jiff::Timestamp;
 use ralph_core::state::Brief;
-use ralph_core::statusline;
+use ralph_core::views::statusline;
 use serde_json::json;
 
 fn guide() -> String {

@@ -2,8 +2,8 @@
 
 use crate::world::World;
 use ralph_hooks::cancel;
-use ralph_io::home::Home;
-use ralph_io::lifecycle;
+use ralph_io::store::home::Home;
+use ralph_io::store::lifecycle;
 use serde_json::json;
 
 fn cancelled(let_finish: bool) -> World {

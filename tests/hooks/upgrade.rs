@@ -4,7 +4,7 @@
 //! are never made anew.
 
 use crate::world::World;
-use ralph_core::registration::{COMMAND_LINE, HOOK_EXECUTABLES};
+use ralph_core::protocol::registration::{COMMAND_LINE, HOOK_EXECUTABLES};
 use ralph_core::state::SCHEMA_VERSION;
 use serde_json::{Value, json};
 use std::fs;

@@ -1,7 +1,7 @@
 //! `settings.example.json` and `hooks/hooks.json` are what the table of hooks says.
 
 use crate::world::repository;
-use ralph_core::registration::{plugin_hooks_json, settings_example_json};
+use ralph_core::protocol::registration::{plugin_hooks_json, settings_example_json};
 
 /// To bring the file up to date: `RALPH_UPDATE=1 cargo test -p ralph --test install example`
 #[test]

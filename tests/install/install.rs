@@ -232,7 +232,7 @@ fn nothing_temporary_is_left_behind() {
 fn skills_are_copied_and_the_record_is_private() {
     let world = World::new();
     world.ralph(&["install"]).exit(0).says("wrote skills/ralph/SKILL.md");
-    for skill in ralph_core::registration::COMMANDS {
+    for skill in ralph_core::protocol::registration::COMMANDS {
         assert!(world.exists(&format!("home/.claude/skills/{skill}/SKILL.md")), "{skill}");
     }
     assert_eq!(world.mode("state"), 0o700);
@@ -388,7 +388,7 @@ fn a_session_with_a_live_loop_may_neither_install_nor_uninstall() {
 }
 
 fn digest(text: &str) -> String {
-    ralph_io::outside::digest(text)
+    ralph_io::project::outside::digest(text)
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! `ralph install --plugin DIR`, the scripts in `bin/` of the repository, and the doctor on a plugin.
 
 use crate::world::{HOOKS, Said, World, repository, said};
-use ralph_core::registration::plugin_hooks_json;
+use ralph_core::protocol::registration::plugin_hooks_json;
 use serde_json::{Value, json};
 use std::fs;
 use std::io::Write;

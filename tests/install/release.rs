@@ -2,7 +2,7 @@
 
 use crate::executables::executables;
 use crate::world::{HOOKS, Said, World, repository, said};
-use ralph_core::registration::plugin_hooks_json;
+use ralph_core::protocol::registration::plugin_hooks_json;
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::fs;

@@ -177,7 +177,7 @@ fn the_script_and_the_table_name_the_same_executables() {
     let script = fs::read_to_string(repository().join("install.sh")).unwrap();
     let listed = script.lines().find_map(|line| line.strip_prefix("hooks=\"")).unwrap();
     let mut listed: Vec<&str> = listed.trim_end_matches('"').split(' ').collect();
-    let mut table = ralph_core::registration::HOOK_EXECUTABLES.to_vec();
+    let mut table = ralph_core::protocol::registration::HOOK_EXECUTABLES.to_vec();
     listed.sort_unstable();
     table.sort_unstable();
     assert_eq!(listed, table);

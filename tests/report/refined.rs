@@ -4,12 +4,12 @@
 use crate::place::Place;
 use crate::story::{ID, Story};
 use jiff::{SignedDuration, Timestamp};
-use ralph_core::refine::measure::{BeadChange, Measured, PlanChange};
-use ralph_core::refine::state::{Document, Session};
-use ralph_core::refine::{Event, Mode, PlanAfter, Settings, step};
+use ralph_core::modes::refine::measure::{BeadChange, Measured, PlanChange};
+use ralph_core::modes::refine::state::{Document, Session};
+use ralph_core::modes::refine::{Event, Mode, PlanAfter, Settings, step};
 use ralph_core::state::{EndingKind, Mode as LoopMode, Refining};
-use ralph_io::home::Home;
-use ralph_io::refine::{Kept, Place as Refinements, What};
+use ralph_io::store::home::Home;
+use ralph_io::store::refine::{Kept, Place as Refinements, What};
 use std::fs;
 
 pub(crate) const NAME: &str = "limits";

@@ -3,15 +3,15 @@
 //! it is the same each time.
 
 use jiff::{SignedDuration, Timestamp};
-use ralph_core::graph::{self, Lease, Which};
-use ralph_core::receipt::{self, By, Proof, Receipt};
+use ralph_core::evidence::receipt::{self, By, Proof, Receipt};
 use ralph_core::state::{
     Criterion, EndingKind, Green, LoopError, LoopState, Mode, Phase, Task, TaskStatus,
 };
 use ralph_core::stop::{self, Seen, Verdict};
-use ralph_core::token;
-use ralph_core::usage::{Tokens, Usage};
-use ralph_io::journal::{self, Entry};
+use ralph_core::tasks::graph::{self, Lease, Which};
+use ralph_core::text::token;
+use ralph_core::transcript::usage::{Tokens, Usage};
+use ralph_io::store::journal::{self, Entry};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 

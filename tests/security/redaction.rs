@@ -4,7 +4,7 @@
 
 use crate::attack::{COMMANDS, command, events, hook, said};
 use crate::world::World;
-use ralph_core::redact;
+use ralph_core::text::redact;
 use std::collections::BTreeSet;
 use std::path::Path;
 

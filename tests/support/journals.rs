@@ -4,8 +4,8 @@
 //! In this process, since a start of `ralph replay` for each of the many tests would cost more than
 //! the tests.
 
-use ralph_core::replay::Again;
-use ralph_io::journal;
+use ralph_core::stop::replay::Again;
+use ralph_io::store::journal;
 use std::fs;
 use std::path::Path;
 

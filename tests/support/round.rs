@@ -9,7 +9,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use ralph::driver::{self, Came, Outcome, Policy, Round};
-use ralph_io::interrupts::Interrupts;
+use ralph_io::process::interrupts::Interrupts;
 use rustix::process::{Pid, Signal, kill_process_group};
 use serde_json::{Value, json};
 

@@ -5,6 +5,12 @@
 //! protected place or a refused command. Consensus planning guards a person's decision: what is not
 //! known to read is refused until it is made.
 
+pub mod blocked;
+pub mod scheduled;
+pub mod speaker;
+pub mod unreadable;
+pub mod who_may;
+
 mod bash;
 mod brought;
 mod elsewhere;
@@ -17,7 +23,7 @@ mod session;
 mod tools;
 mod wall;
 
-use crate::event::ToolInput;
+use crate::protocol::event::ToolInput;
 use crate::state::Mode;
 use serde::{Deserialize, Serialize};
 use tools::Does;

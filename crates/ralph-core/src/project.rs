@@ -4,6 +4,10 @@
 //! that a project does not have would prove nothing. The most specific statement wins; a
 //! Makefile's `test` is asked only where no ecosystem answers.
 
+pub mod check;
+pub mod facts;
+pub mod settings;
+
 mod deno;
 mod dotnet;
 mod elixir;

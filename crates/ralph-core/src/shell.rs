@@ -5,6 +5,9 @@
 //! (a script fetched from the network, a command whose name is computed) is not guessed: it is
 //! listed in [`Reading::opaque`] with its reason, and the rule that asked decides what that means.
 
+pub mod programs;
+pub mod vacuous;
+
 mod backticks;
 mod bounds;
 mod unwrap;

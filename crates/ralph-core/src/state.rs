@@ -3,6 +3,9 @@
 //! Fields that we do not know are kept and written back, at every level that a person or a newer
 //! version may have added one. A newer `schema_version` is never rewritten; the store checks that.
 
+pub mod progress;
+pub mod signals;
+
 mod brief;
 mod glance;
 mod ralplan;
@@ -24,12 +27,12 @@ pub use words::{
 };
 pub use worker::Worker;
 
-use crate::environment::Environment;
-use crate::from_json::{FromJson, Members, Mistake, from_json};
-use crate::frozen::Frozen;
-use crate::progress::Progress;
-use crate::receipt::{Receipt, Regression};
-use crate::usage::Usage;
+use crate::evidence::environment::Environment;
+use crate::evidence::frozen::Frozen;
+use crate::evidence::receipt::{Receipt, Regression};
+use crate::state::progress::Progress;
+use crate::text::from_json::{FromJson, Members, Mistake, from_json};
+use crate::transcript::usage::Usage;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -582,7 +585,7 @@ impl Criterion {
     }
 
     /// True if a person took this of it.
-    pub fn accepts(&self, what: crate::receipt::Accepted) -> bool {
+    pub fn accepts(&self, what: crate::evidence::receipt::Accepted) -> bool {
         self.accepted.iter().any(|word| word == what.as_str())
     }
 }

@@ -4,23 +4,26 @@
 //! request for completion before the bounds, so that work finished on the last iteration is
 //! complete and not capped, and the bounds before the stall, so that an ending names its real cause.
 
+pub mod replay;
+pub mod rounds;
+
 mod record;
 
 pub use record::{Outcome, Record};
 
-use crate::contract;
-use crate::counted::noun;
-use crate::frozen;
-use crate::graph;
-use crate::progress::{self, Shown};
-use crate::ralplan;
-use crate::receipt::Proof;
-use crate::refine::foreground;
-use crate::session::conversation::{self, Routed};
+use crate::evidence::frozen;
+use crate::evidence::receipt::Proof;
+use crate::modes::contract;
+use crate::modes::ralplan;
+use crate::modes::refine::foreground;
+use crate::modes::session::conversation::{self, Routed};
+use crate::state::progress::{self, Shown};
 use crate::state::{
     Completion, EndingKind, LoopError, LoopState, Mode, PauseCause, Phase, Signal, TaskStatus, Turn,
 };
-use crate::token::Request;
+use crate::tasks::graph;
+use crate::text::counted::noun;
+use crate::text::token::Request;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;

@@ -10,8 +10,8 @@ use crate::door::Call;
 use crate::session;
 use crate::{pre_tool_use, ralplan, typed};
 use anyhow::Result;
-use ralph_core::event::Event;
-use ralph_core::reply::Reply;
+use ralph_core::protocol::event::Event;
+use ralph_core::protocol::reply::Reply;
 #[cfg(feature = "session-files")]
 use ralph_core::state::{Glance, Mode};
 

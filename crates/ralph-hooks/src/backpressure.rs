@@ -8,11 +8,11 @@ use crate::door::Call;
 use crate::neighbour::{self, Press};
 use crate::{ralplan, signals, workers};
 use anyhow::Result;
-use ralph_core::event::Event;
-use ralph_core::reply::Reply;
+use ralph_core::protocol::event::Event;
+use ralph_core::protocol::reply::Reply;
 use ralph_core::state::{Document, Glance, Mode, Turn};
-use ralph_core::{edited, say};
-use ralph_io::{clock, settings};
+use ralph_core::{protocol::edited, views::say};
+use ralph_io::{process::clock, project::settings};
 use serde_json::json;
 
 /// The setting that wants checks in sessions without a loop.

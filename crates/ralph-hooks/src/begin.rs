@@ -3,21 +3,22 @@
 use crate::ralplan;
 use anyhow::{Context, Result, bail};
 use jiff::Timestamp;
-use ralph_core::arguments::{Options, Request};
-use ralph_core::event::Event;
-use ralph_core::plan::Plan;
-use ralph_core::start::{self, Facts, Seen, Start};
+use ralph_core::modes::arguments::{Options, Request};
+use ralph_core::modes::start::{self, Facts, Seen, Start};
+use ralph_core::protocol::event::Event;
 use ralph_core::state::{
     Criterion, Document as _, Ending, EndingKind, LoopError, LoopState, Mode, Phase, StartedBy,
     Turn, Via,
 };
-use ralph_core::{frozen, project, unreadable};
-use ralph_io::home::Home;
-use ralph_io::lifecycle::{self, Entry};
-use ralph_io::store::LoopFile;
+use ralph_core::tasks::plan::Plan;
+use ralph_core::{evidence::frozen, guard::unreadable, project};
+use ralph_io::store::home::Home;
+use ralph_io::store::lifecycle::{self, Entry};
+use ralph_io::store::store::LoopFile;
 use ralph_io::{
-    checks, client, clock, digest, environment, journal, meaning, programs, project_files,
-    settings, tree, tree_id,
+    client, git::tree, git::tree_id, process::clock, process::programs, project::environment,
+    project::meaning, project::project_files, project::settings, store::checks, store::digest,
+    store::journal,
 };
 use serde_json::Value;
 use std::path::{Path, PathBuf};

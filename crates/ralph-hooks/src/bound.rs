@@ -2,11 +2,11 @@
 
 use crate::door::Call;
 use anyhow::{Error, Result, bail};
-use ralph_core::redact;
 use ralph_core::state::{Document, Glance, LoopState, Phase, Via};
-use ralph_io::journal::Entry;
-use ralph_io::store::{Loaded, LoopFile};
-use ralph_io::{ancestry, client, clock, digest, lifecycle};
+use ralph_core::text::redact;
+use ralph_io::store::journal::Entry;
+use ralph_io::store::store::{Loaded, LoopFile};
+use ralph_io::{client, process::ancestry, process::clock, store::digest, store::lifecycle};
 use serde::Serialize;
 use serde_json::{Value, json};
 use std::fmt;

@@ -5,13 +5,13 @@ use crate::bound::Bound;
 use crate::door::Call;
 use crate::workers;
 use anyhow::Result;
-use ralph_core::reply::Reply;
-use ralph_core::say;
+use ralph_core::protocol::reply::Reply;
 use ralph_core::state::{Document, EndingKind, Glance, LoopState};
-use ralph_io::home::Home;
-use ralph_io::lifecycle::{self, Entry};
-use ralph_io::store::LoopFile;
-use ralph_io::{clock, planning};
+use ralph_core::views::say;
+use ralph_io::store::home::Home;
+use ralph_io::store::lifecycle::{self, Entry};
+use ralph_io::store::store::LoopFile;
+use ralph_io::{process::clock, store::planning};
 use serde_json::Value;
 
 /// Ends a loop by a person's wish and puts it away, leaving a tombstone in its session's manifest

@@ -2,11 +2,11 @@
 
 use crate::door::Call;
 use anyhow::{Context, Result, bail};
-use ralph_core::event::Event;
-use ralph_core::receipt::Proof;
-use ralph_core::reply::Reply;
+use ralph_core::evidence::receipt::Proof;
+use ralph_core::protocol::event::Event;
+use ralph_core::protocol::reply::Reply;
 use ralph_io::process::{self, Ask, Finished};
-use ralph_io::store::LoopFile;
+use ralph_io::store::store::LoopFile;
 use std::path::PathBuf;
 use std::time::Duration;
 

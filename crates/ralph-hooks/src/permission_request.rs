@@ -6,9 +6,9 @@ use crate::bound::{self, Bound};
 use crate::door::Call;
 use crate::ralplan;
 use anyhow::Result;
-use ralph_core::permission::asked;
-use ralph_core::reply::Reply;
-use ralph_core::settings::Settings;
+use ralph_core::project::settings::Settings;
+use ralph_core::protocol::permission::asked;
+use ralph_core::protocol::reply::Reply;
 use ralph_core::state::LoopState;
 use ralph_io::client;
 

@@ -10,12 +10,12 @@ use crate::bound::{self, Bound, Said};
 use crate::door::Call;
 use crate::{cancel, neighbour, permission_request, ralplan, refine, signals, workers};
 use anyhow::Result;
-use ralph_core::event::Event;
+use ralph_core::guard::scheduled;
 use ralph_core::guard::{self, Agent, Places, Record, Ruling, Situation, Standing};
-use ralph_core::reply::Reply;
-use ralph_core::scheduled;
+use ralph_core::protocol::event::Event;
+use ralph_core::protocol::reply::Reply;
 use ralph_core::state::{Document, Glance, Mode, Phase};
-use ralph_io::places;
+use ralph_io::store::places;
 
 /// Answers a PreToolUse or a PermissionRequest event.
 pub fn answer(call: &Call) -> Result<Reply> {

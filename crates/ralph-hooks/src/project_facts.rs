@@ -6,11 +6,11 @@
 use crate::bound::Bound;
 use crate::door::Call;
 use crate::neighbour;
-use ralph_core::event::Event;
-use ralph_core::registration::SESSION_CONTEXT;
-use ralph_core::reply::Reply;
+use ralph_core::protocol::event::Event;
+use ralph_core::protocol::registration::SESSION_CONTEXT;
+use ralph_core::protocol::reply::Reply;
 use ralph_core::state::{Glance, Via};
-use ralph_io::settings;
+use ralph_io::project::settings;
 
 /// The reply with the facts behind what it says already, for a conversation that has not heard them.
 pub(crate) fn add(call: &Call, reply: Reply) -> Reply {

@@ -1,7 +1,7 @@
 //! Consensus planning in a session, or driven by a program: who begins it, which tool runs, what a report
 //! counts for, and what the person decided.
 //!
-//! The rules are in `ralph_core::ralplan` and the guard. Here they are given what they need, under the state's
+//! The rules are in `ralph_core::modes::ralplan` and the guard. Here they are given what they need, under the state's
 //! lock, and the project's document is brought to what came of it. None of this is in a hook executable:
 //! they hand these events to `ralph`.
 
@@ -24,12 +24,12 @@ pub(crate) use tool::is_granted;
 
 use crate::door::Call;
 use anyhow::Result;
-use ralph_core::plan;
-use ralph_core::ralplan::{self, PlanSeen, Role};
-use ralph_core::reply::Reply;
+use ralph_core::modes::ralplan::{self, PlanSeen, Role};
+use ralph_core::protocol::reply::Reply;
 use ralph_core::state::{LoopState, Ralplan};
-use ralph_io::store::LoopFile;
-use ralph_io::{client, planning};
+use ralph_core::tasks::plan;
+use ralph_io::store::store::LoopFile;
+use ralph_io::{client, store::planning};
 use std::path::Path;
 
 /// True for a call whose result the planning has something to say about.

@@ -7,16 +7,16 @@ use crate::begin::{facts, find_lost, run, unusable};
 use crate::bound::{self, Bound};
 use crate::door::Call;
 use anyhow::Result;
-use ralph_core::arguments::Options;
-use ralph_core::parallel::Grant;
-use ralph_core::refine::{MOST_IN_FOREGROUND, foreground};
-use ralph_core::reply::Reply;
+use ralph_core::modes::arguments::Options;
+use ralph_core::modes::parallel::Grant;
+use ralph_core::modes::refine::{MOST_IN_FOREGROUND, foreground};
+use ralph_core::protocol::reply::Reply;
 use ralph_core::state::{EndingKind, Glance, LoopState, Mode, Refining, StartedBy, Turn};
-use ralph_core::{say, start};
-use ralph_io::home::Home;
-use ralph_io::lifecycle::{self, Entry};
-use ralph_io::store::LoopFile;
-use ralph_io::{clock, settings};
+use ralph_core::{modes::start, views::say};
+use ralph_io::store::home::Home;
+use ralph_io::store::lifecycle::{self, Entry};
+use ralph_io::store::store::LoopFile;
+use ralph_io::{process::clock, project::settings};
 use std::path::Path;
 
 /// A refinement that a conversation is to carry out.

@@ -7,12 +7,14 @@ use crate::door::Call;
 use crate::project_facts;
 use crate::signals;
 use anyhow::Result;
-use ralph_core::event::Event;
-use ralph_core::reply::Reply;
+use ralph_core::protocol::event::Event;
+use ralph_core::protocol::reply::Reply;
 use ralph_core::state::{Bound as Former, LoopState, Pause, PauseCause};
-use ralph_core::{contract, ralplan, say};
-use ralph_io::store::LoopFile;
-use ralph_io::{client, clock, lifecycle, project, settings, transcript};
+use ralph_core::{modes::contract, modes::ralplan, views::say};
+use ralph_io::store::store::LoopFile;
+use ralph_io::{
+    client, client::transcript, process::clock, project, project::settings, store::lifecycle,
+};
 use serde_json::{Value, json};
 use std::path::Path;
 use std::time::Duration;

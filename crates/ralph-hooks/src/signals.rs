@@ -5,12 +5,12 @@
 
 use crate::bound::{self, Said};
 use crate::door::Call;
-use ralph_core::reply::Reply;
+use ralph_core::protocol::reply::Reply;
 use ralph_core::state::{Document, LoopState};
-use ralph_core::{contract, say, signals};
-use ralph_io::mailbox::{Mailbox, Recipient, Taken};
-use ralph_io::store::LoopFile;
-use ralph_io::{client, clock};
+use ralph_core::{modes::contract, state::signals, views::say};
+use ralph_io::store::mailbox::{Mailbox, Recipient, Taken};
+use ralph_io::store::store::LoopFile;
+use ralph_io::{client, process::clock};
 use serde_json::json;
 
 /// The texts that one answer carries, in bytes; one is always carried.

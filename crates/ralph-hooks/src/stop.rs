@@ -10,18 +10,23 @@ use crate::neighbour::{self, Press};
 use crate::signals;
 use crate::workers;
 use anyhow::Result;
-use ralph_core::event::Event;
-use ralph_core::receipt::Proof;
-use ralph_core::reply::{GoOnForm, Reply};
-use ralph_core::session::conversation::Routed;
+use ralph_core::evidence::receipt::Proof;
+use ralph_core::modes::session::conversation::Routed;
+use ralph_core::protocol::event::Event;
+use ralph_core::protocol::reply::{GoOnForm, Reply};
 use ralph_core::state::{AWAITS_DECISION, Client, LoopState, Mode, PauseCause, Phase};
 use ralph_core::stop::{self, Decision, Seen, Verdict};
-use ralph_core::token::{self, Request};
-use ralph_core::{ending_marks, progress, ralplan, say, scheduled};
-use ralph_io::lifecycle::{self, Entry};
-use ralph_io::mailbox::Mailbox;
-use ralph_io::store::LoopFile;
-use ralph_io::{checks, client, clock, lock, planning, test_files, transcript, tree};
+use ralph_core::text::token::{self, Request};
+use ralph_core::{
+    guard::scheduled, modes::ralplan, state::progress, transcript::ending_marks, views::say,
+};
+use ralph_io::store::lifecycle::{self, Entry};
+use ralph_io::store::mailbox::Mailbox;
+use ralph_io::store::store::LoopFile;
+use ralph_io::{
+    client, client::transcript, git::tree, process::clock, project::test_files, store::checks,
+    store::lock, store::planning,
+};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::time::Duration;

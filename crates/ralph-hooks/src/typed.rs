@@ -5,16 +5,19 @@ use crate::bound::{self, Bound};
 use crate::door::Call;
 use crate::{ralplan, signals};
 use anyhow::Result;
-use ralph_core::arguments::Request;
-use ralph_core::event::Event;
-use ralph_core::reply::Reply;
+use ralph_core::modes::arguments::Request;
 #[cfg(feature = "session-files")]
-use ralph_core::session::{conversation, which};
+use ralph_core::modes::session::{conversation, which};
+use ralph_core::protocol::event::Event;
+use ralph_core::protocol::reply::Reply;
 #[cfg(feature = "session-files")]
 use ralph_core::state::{EndingKind, Mode};
 use ralph_core::state::{LoopState, StartedBy};
-use ralph_core::{arguments, contract, parallel, ralplan as rules, say, start};
-use ralph_io::{client, clock, lifecycle, project, within};
+use ralph_core::{
+    modes::arguments, modes::contract, modes::parallel, modes::ralplan as rules, modes::start,
+    views::say,
+};
+use ralph_io::{client, process::clock, project, project::within, store::lifecycle};
 use serde_json::json;
 use std::path::{Path, PathBuf};
 

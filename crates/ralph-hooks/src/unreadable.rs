@@ -6,13 +6,14 @@ use crate::bound::{self, Unreadable};
 use crate::door::Call;
 use crate::neighbour;
 use anyhow::{Error, Result};
-use ralph_core::event::Event;
 use ralph_core::guard::{self, Reader};
-use ralph_core::registration::STOP_HOOK;
-use ralph_core::reply::Reply;
-use ralph_core::{say, unreadable};
-use ralph_io::lifecycle::{self, Whose};
-use ralph_io::{client, settings};
+use ralph_core::protocol::event::Event;
+use ralph_core::protocol::registration::STOP_HOOK;
+use ralph_core::protocol::reply::Reply;
+use ralph_core::{guard::unreadable, views::say};
+use ralph_io::client;
+use ralph_io::project::settings;
+use ralph_io::store::lifecycle::{self, Whose};
 use serde_json::Value;
 
 /// The answer of a hook whose work has failed. The rare command line is judged by `ralph` beside it.

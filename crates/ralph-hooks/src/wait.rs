@@ -8,13 +8,13 @@
 use crate::bound::{self, Bound};
 use crate::door::Call;
 use anyhow::Result;
-use ralph_core::event::{BackgroundTask, Event};
+use ralph_core::protocol::event::{BackgroundTask, Event};
 use ralph_core::state::LoopState;
 use ralph_core::stop::time_left;
-use ralph_core::waiting::{self, MovedOn};
-use ralph_io::store::LoopFile;
-use ralph_io::watch::{Watch, Woken};
-use ralph_io::{atomic, clock, owned, transcript};
+use ralph_core::transcript::waiting::{self, MovedOn};
+use ralph_io::process::watch::{Watch, Woken};
+use ralph_io::store::store::LoopFile;
+use ralph_io::{client::transcript, process::clock, project::owned, store::atomic};
 use serde_json::json;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};

@@ -1,5 +1,11 @@
 //! What the client says about itself in a hook's environment.
 
+pub mod client_settings;
+pub mod given;
+pub mod status_line;
+pub mod stdin;
+pub mod transcript;
+
 use ralph_core::state::Client;
 use std::path::{Path, PathBuf};
 

@@ -5,9 +5,17 @@
 //! that are kept elsewhere (git-lfs) would be compared and restored wrongly; git runs them at every
 //! `git status`. Nothing is written beside what is asked for, and git's own words come with the error.
 
+pub mod checkpoint;
+pub mod merge;
+pub mod repository;
+pub(crate) mod scratch;
+pub mod tree;
+pub mod tree_id;
+pub mod worker_base;
+pub mod worker_tree;
+pub mod worktrees;
+
 use crate::process::{self, Finished};
-use crate::repository;
-use crate::scratch;
 use anyhow::{Result, bail};
 use std::ffi::OsStr;
 use std::fmt;
@@ -217,7 +225,7 @@ fn task(command: &Command) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sandbox::Sandbox;
+    use crate::process::sandbox::Sandbox;
 
     #[test]
     fn a_variable_that_names_another_repository_is_not_heard() {

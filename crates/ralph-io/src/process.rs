@@ -3,6 +3,21 @@
 //! At the deadline the group is ended, not just the child. Output is capped: what does not fit is
 //! read and dropped, so that the child never blocks on a full pipe.
 
+pub mod ancestry;
+pub mod attention;
+pub mod chance;
+pub mod clock;
+pub mod command;
+pub mod crew;
+pub mod headless;
+pub mod interrupts;
+pub mod person;
+pub mod probe;
+pub mod programs;
+#[cfg(test)]
+pub(crate) mod sandbox;
+pub mod watch;
+
 use anyhow::{Context, Result};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, Signal, kill_process_group};

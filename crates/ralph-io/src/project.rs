@@ -1,7 +1,17 @@
 //! What a project is: its git common directory, so that linked work trees are one project, else
 //! its path.
 
-use crate::{repository, tree};
+pub mod environment;
+pub mod meaning;
+pub mod outside;
+pub mod owned;
+pub(crate) mod plain_file;
+pub mod project_files;
+pub mod settings;
+pub mod test_files;
+pub mod within;
+
+use crate::{git::repository, git::tree};
 use std::path::{Path, PathBuf};
 
 /// The path that identifies the project of a folder.

@@ -1,7 +1,7 @@
 //! Checks files after an edit: fixes what tools can fix, runs the tools and the related tests side by
 //! side within one budget, and tells what is new.
 //!
-//! The rules are in `ralph_core::check`; here they are carried out. At the deadline what runs is ended,
+//! The rules are in `ralph_core::project::check`; here they are carried out. At the deadline what runs is ended,
 //! and what did not finish is said to be unfinished.
 
 mod before;
@@ -18,11 +18,11 @@ pub(crate) use item::targets;
 
 use anyhow::Result;
 use engine::Engine;
-use ralph_core::check::answer::Report;
-use ralph_core::check::choice::Choice;
-use ralph_core::check::finding::Finding;
-use ralph_io::home::Home;
-use ralph_io::programs;
+use ralph_core::project::check::answer::Report;
+use ralph_core::project::check::choice::Choice;
+use ralph_core::project::check::finding::Finding;
+use ralph_io::process::programs;
+use ralph_io::store::home::Home;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 

@@ -1,4 +1,4 @@
-//! What a session is told about its project: the facts of `ralph_core::facts`, gathered on disk, all
+//! What a session is told about its project: the facts of `ralph_core::project::facts`, gathered on disk, all
 //! together and within a time.
 
 mod disk;
@@ -12,8 +12,8 @@ pub(crate) use gather::{Gathered, Why};
 pub(crate) use disk::document;
 
 use disk::Disk;
-use ralph_core::facts::choice::Choice;
-use ralph_core::facts::{BUDGET, Project};
+use ralph_core::project::facts::choice::Choice;
+use ralph_core::project::facts::{BUDGET, Project};
 use std::path::Path;
 use std::sync::Arc;
 

@@ -24,19 +24,19 @@ use anyhow::{Context, Result};
 use attempt::{Attempt, Tried};
 use jiff::Timestamp;
 use one::One;
-use ralph_core::rounds::{self, Busy, Next, Showed};
-use ralph_core::stream::Denial;
-use ralph_core::usage::Tokens;
-use ralph_io::headless::without_secrets;
-use ralph_io::interrupts::{Asked, Interrupts};
-use ralph_io::{chance, clock};
+use ralph_core::stop::rounds::{self, Busy, Next, Showed};
+use ralph_core::transcript::stream::Denial;
+use ralph_core::transcript::usage::Tokens;
+use ralph_io::process::headless::without_secrets;
+use ralph_io::process::interrupts::{Asked, Interrupts};
+use ralph_io::{process::chance, process::clock};
 use serde::{Deserialize, Serialize};
 use shown::{Place, Shown};
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-pub use ralph_core::rounds::Policy;
+pub use ralph_core::stop::rounds::Policy;
 
 /// What the client is told where it was cut off in the middle of its work.
 const GO_ON: &str = "The connection to the model was lost. Go on where you were.";
@@ -281,8 +281,8 @@ impl Round {
         Some((session_id, if so_far.has_worked { GO_ON } else { &self.prompt }))
     }
 
-    fn log(&self) -> Result<ralph_io::headless::Log> {
-        ralph_io::headless::Log::open(&self.log, &self.env)
+    fn log(&self) -> Result<ralph_io::process::headless::Log> {
+        ralph_io::process::headless::Log::open(&self.log, &self.env)
             .with_context(|| format!("could not begin the log of {}", self.label))
     }
 }

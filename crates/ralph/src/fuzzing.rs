@@ -6,8 +6,8 @@ use crate::cli::install::extras::{Extras, WorkerBase};
 use crate::cli::install::merge::{self, Merged};
 use crate::cli::screen;
 use crate::context;
-use ralph_core::facts::Form;
-use ralph_core::registration::{Location, settings_hooks};
+use ralph_core::project::facts::Form;
+use ralph_core::protocol::registration::{Location, settings_hooks};
 use serde_json::Value;
 
 /// A settings text with our hooks in it, and whether anything was changed; none if it is refused.

@@ -5,7 +5,7 @@ mod criteria;
 pub(crate) mod merge;
 pub(crate) mod run;
 
-use ralph_core::parallel::merge::ref_part;
+use ralph_core::modes::parallel::merge::ref_part;
 use ralph_core::state::LoopState;
 use std::path::{Path, PathBuf};
 use std::time::Duration;

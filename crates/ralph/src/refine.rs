@@ -14,8 +14,8 @@ pub(crate) use round::{
 use crate::cli::exit::bad_state;
 use crate::cli::screen::visible;
 use anyhow::{Result, anyhow};
-use ralph_core::refine::prompt::{Prompt, render};
-use ralph_io::refine::brought;
+use ralph_core::modes::refine::prompt::{Prompt, render};
+use ralph_io::store::refine::brought;
 use std::borrow::Cow;
 use std::path::Path;
 
@@ -87,7 +87,7 @@ fn text(prompt: Prompt) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ralph_core::refine::contract;
+    use ralph_core::modes::refine::contract;
 
     #[test]
     fn every_prompt_is_there_under_its_name_and_ends_with_the_contract() {

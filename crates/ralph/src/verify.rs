@@ -3,7 +3,7 @@
 //!
 //! One run at a time for each loop. A receipt is written as soon as its command has ended, so a
 //! run that is cut keeps what it has found out. What the receipts are worth is decided in
-//! `ralph_core::receipt`, and nowhere here.
+//! `ralph_core::evidence::receipt`, and nowhere here.
 
 pub(crate) mod asked;
 mod round;
@@ -14,14 +14,16 @@ pub(crate) use round::receipt;
 pub(crate) use watcher::{Silent, Watcher};
 
 use anyhow::{Context, Result, bail};
-use ralph_core::frozen;
-use ralph_core::receipt::{By, Proof, Standing, is_of_proof, standing, take_baseline};
-use ralph_core::settings::Settings;
+use ralph_core::evidence::frozen;
+use ralph_core::evidence::receipt::{By, Proof, Standing, is_of_proof, standing, take_baseline};
+use ralph_core::project::settings::Settings;
 use ralph_core::state::{Criterion, LoopState};
-use ralph_io::environment::Surroundings;
-use ralph_io::lock;
-use ralph_io::store::LoopFile;
-use ralph_io::{clock, meaning, programs, receipts, test_files};
+use ralph_io::project::environment::Surroundings;
+use ralph_io::store::lock;
+use ralph_io::store::store::LoopFile;
+use ralph_io::{
+    process::clock, process::programs, project::meaning, project::test_files, store::receipts,
+};
 use round::Round;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};

@@ -3,7 +3,7 @@
 use super::hooks::{completes, goes_on_from};
 use super::{Act, CASE, Case, model, person};
 use crate::world::{World, executable};
-use ralph_core::registration::{COMMAND_LINE, HOOK_EXECUTABLES};
+use ralph_core::protocol::registration::{COMMAND_LINE, HOOK_EXECUTABLES};
 use serde_json::{Value, json};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;

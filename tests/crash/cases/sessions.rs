@@ -3,10 +3,10 @@
 
 use super::{CASE, Case, person};
 use crate::world::World;
-use ralph_core::session::id::SessionId;
-use ralph_core::session::metadata::SessionMetadata;
-use ralph_core::session::progress;
-use ralph_core::session::state::State;
+use ralph_core::modes::session::id::SessionId;
+use ralph_core::modes::session::metadata::SessionMetadata;
+use ralph_core::modes::session::progress;
+use ralph_core::modes::session::state::State;
 use serde_json::Value;
 use std::fs;
 

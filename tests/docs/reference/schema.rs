@@ -1,9 +1,9 @@
 //! Makes the schemas from the types.
 
 use super::source::{Member, Source, Type};
-use ralph_core::arguments::Number;
-use ralph_core::facts::{KINDS, page};
-use ralph_core::permission::Mode;
+use ralph_core::modes::arguments::Number;
+use ralph_core::project::facts::{KINDS, page};
+use ralph_core::protocol::permission::Mode;
 use serde_json::{Map, Value, json};
 
 const DRAFT: &str = "https://json-schema.org/draft/2020-12/schema";

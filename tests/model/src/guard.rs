@@ -7,8 +7,8 @@
 mod looping;
 
 use crate::explore::Explored;
-use ralph_core::event::ToolInput;
 use ralph_core::guard::{self, Agent, Call, Places, Ruling, Situation, Standing};
+use ralph_core::protocol::event::ToolInput;
 use ralph_core::state::Mode;
 
 /// What the table says of a cell.

@@ -16,7 +16,7 @@ mod reach;
 use crate::explore::{Broken, Remembers, broken_by, properties};
 pub use act::Act;
 use jiff::Timestamp;
-use ralph_core::ralplan::{self, Outcome};
+use ralph_core::modes::ralplan::{self, Outcome};
 use ralph_core::state::Ralplan;
 use stateright::{Model, Property};
 

@@ -4,7 +4,7 @@
 //! history and reads the promise from it, so that nothing the rule forgot can be forgotten twice.
 
 use crate::explore::{Broken, Promise, Remembers, broken_by, properties};
-use ralph_core::receipt::{self, By, Receipt, Standing};
+use ralph_core::evidence::receipt::{self, By, Receipt, Standing};
 use ralph_core::state::Criterion;
 use stateright::{Model, Property};
 use std::hash::{Hash, Hasher};

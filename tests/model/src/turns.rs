@@ -13,7 +13,7 @@ use crate::explore::{Broken, Remembers, broken_by, properties};
 use crate::receipts::{Outcome, name_of};
 pub use act::Act;
 use jiff::{SignedDuration, Timestamp};
-use ralph_core::frozen;
+use ralph_core::evidence::frozen;
 use ralph_core::state::{Completion, Criterion, LoopState, Phase, Task};
 use ralph_core::stop::Decision;
 use stateright::{Model, Property};

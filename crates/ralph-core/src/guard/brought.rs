@@ -3,7 +3,7 @@
 //! A line such as `mv c .claude` names no settings; the folder `c` holds them. Whoever can see the disk lists what
 //! would come, and the guard compares where it would stand.
 
-use crate::registration::HOOK_EXECUTABLES;
+use crate::protocol::registration::HOOK_EXECUTABLES;
 use serde::{Deserialize, Serialize};
 
 /// What would come with a folder or a patch.

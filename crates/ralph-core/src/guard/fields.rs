@@ -7,7 +7,7 @@
 use super::places::{self, Places};
 use super::tools::{self, Carries, Does, Tool};
 use super::{Call, Rule, Situation, bash, ralph_command};
-use crate::registration::COMMANDS;
+use crate::protocol::registration::COMMANDS;
 use crate::shell::LONGEST;
 use serde_json::Value;
 

@@ -7,7 +7,7 @@
 use super::Rule;
 use super::brought::Brought;
 use super::session::BY_COMMAND;
-use crate::registration::COMMANDS;
+use crate::protocol::registration::COMMANDS;
 use crate::shell::{ONE, STAR, UNKNOWN};
 use serde::{Deserialize, Serialize};
 

@@ -1,8 +1,8 @@
 //! The `ralph` commands that only a person may give, and how to recognise them.
 
 use super::places::could_be;
+use crate::guard::who_may::{self, PERSONS_ONLY};
 use crate::shell::{ONE, STAR, Simple, UNKNOWN, Word};
-use crate::who_may::{self, PERSONS_ONLY};
 
 /// A refused command: its name, its second word where only some are refused, and what a person
 /// types instead.

@@ -4,7 +4,7 @@
 //! is part of it: a terminal does not know which plugin a hook was started from.
 
 use super::{Agent, Call, Places, PlanGate, Rule, Ruling, SessionGate, Situation, Standing};
-use crate::event::ToolInput;
+use crate::protocol::event::ToolInput;
 use crate::state::Mode;
 use serde::{Deserialize, Serialize};
 

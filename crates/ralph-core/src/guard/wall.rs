@@ -5,7 +5,7 @@
 //! the verdict as well as after it: a tool of another vendor may do anything, and a plan needs none.
 
 use super::{Agent, Call, Cell};
-use crate::event::ToolInput;
+use crate::protocol::event::ToolInput;
 use crate::shell::LONGEST;
 
 /// How far consensus planning is.

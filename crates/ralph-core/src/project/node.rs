@@ -1,7 +1,7 @@
 //! Node projects: the scripts of `package.json`, and `tsc` where there is a `tsconfig.json`.
 
 use super::{Found, ProjectFiles};
-use crate::vacuous;
+use crate::shell::vacuous;
 use serde_json::Value;
 
 /// The first of these that is a test is run; the others are for projects whose `test` watches.

@@ -1,7 +1,7 @@
 //! PHP projects: Composer's scripts, else PHPUnit, Pest and PHPStan where they are configured.
 
 use super::{Found, ProjectFiles};
-use crate::vacuous;
+use crate::shell::vacuous;
 use serde_json::Value;
 
 const CHECKS: [&str; 4] = ["phpstan", "stan", "analyse", "lint"];

@@ -298,6 +298,6 @@ fn what_only_looks_like_a_recipe_is_none() {
 fn no_criterion_is_one_that_would_be_refused_when_planned() {
     let everything: Vec<_> = TEXTS.iter().map(|name| (*name, "test:\nlint:\n")).collect();
     for criterion in criteria(&project(&everything)) {
-        assert_eq!(crate::vacuous::refuse(&criterion.verification_command), None);
+        assert_eq!(crate::shell::vacuous::refuse(&criterion.verification_command), None);
     }
 }

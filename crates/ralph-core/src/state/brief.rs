@@ -8,7 +8,7 @@ use super::{
     Client, EndingKind, GlanceEnding, GlanceSession, Limits, Mode, PauseCause, Phase, PlanPhase,
     SCHEMA_VERSION, TaskStatus, Via,
 };
-use crate::usage::Tokens;
+use crate::transcript::usage::Tokens;
 use jiff::Timestamp;
 use serde::de::{Deserializer, SeqAccess, Visitor};
 use serde::{Deserialize, de};
@@ -108,7 +108,7 @@ pub struct BriefBlocked {
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default)]
 pub struct BriefUsage {
-    /// As in [`crate::usage::Usage`].
+    /// As in [`crate::transcript::usage::Usage`].
     pub tokens: Tokens,
 }
 

@@ -5,7 +5,7 @@
 //! write an approval.
 
 use super::{DecidedBy, DecisionKind, Extra, PlanPhase};
-use crate::from_json::from_json;
+use crate::text::from_json::from_json;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 

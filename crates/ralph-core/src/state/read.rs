@@ -5,7 +5,7 @@
 //! may be thousands; everything else of the state comes once and goes through a value.
 
 use super::{LoopState, Task};
-use crate::from_json::{FromJson, Members, Mistake};
+use crate::text::from_json::{FromJson, Members, Mistake};
 use serde::de::{Deserialize, DeserializeSeed, Deserializer, Error, MapAccess, Visitor};
 use serde_json::{Map, Value};
 use std::fmt;

@@ -4,7 +4,7 @@
 //! which session of that document it is, and what the conversation has done for it.
 
 use super::Extra;
-use crate::from_json::from_json;
+use crate::text::from_json::from_json;
 use serde::{Deserialize, Serialize};
 
 /// What the loop of a conversation knows of its refinement. `iteration` of the loop is the number of rounds

@@ -4,9 +4,9 @@
 //! know of the calls that it makes: who was called for what, and what comes next in which words.
 
 use super::{Client, Extra};
-use crate::from_json::from_json;
-use crate::session::agents::{Agent, Mode};
-use crate::session::invocation::{Key, Running};
+use crate::modes::session::agents::{Agent, Mode};
+use crate::modes::session::invocation::{Key, Running};
+use crate::text::from_json::from_json;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 

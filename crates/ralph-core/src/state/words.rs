@@ -31,8 +31,8 @@ macro_rules! words {
             }
         }
 
-        impl crate::from_json::FromJson for $name {
-            fn from_json(value: serde_json::Value) -> Result<Self, crate::from_json::Mistake> {
+        impl crate::text::from_json::FromJson for $name {
+            fn from_json(value: serde_json::Value) -> Result<Self, crate::text::from_json::Mistake> {
                 String::from_json(value).map($name::from)
             }
         }

@@ -1,7 +1,7 @@
 //! A worker of a loop, as the state keeps it.
 
 use super::{Client, Extra, WorkerStanding};
-use crate::from_json::from_json;
+use crate::text::from_json::from_json;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
@@ -41,7 +41,7 @@ pub struct Worker {
     /// The commit from which its worktree began.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub base: String,
-    /// What it has really changed, as git tells; at most [`crate::parallel::FILES_KEPT`].
+    /// What it has really changed, as git tells; at most [`crate::modes::parallel::FILES_KEPT`].
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub files: Vec<String>,
     /// The commit that holds all of its work, once that was merged or kept out.

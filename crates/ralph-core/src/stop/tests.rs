@@ -1,10 +1,10 @@
 //! The stop decision, rule by rule, on loops from a short description.
 
 use super::*;
-use crate::receipt::{self, Receipt};
+use crate::evidence::receipt::{self, Receipt};
 use crate::state::{Blocked, Bound, Criterion, Pause, Round, Task, TaskStatus};
-use crate::token;
-use crate::usage::{Source, Usage};
+use crate::text::token;
+use crate::transcript::usage::{Source, Usage};
 
 fn now() -> Timestamp {
     "2026-01-01T00:00:00Z".parse().unwrap()

@@ -1,6 +1,6 @@
 //! `ralph-stop-hook`: see `ralph_hooks::stop`, and `ralph_hooks::wait` for `ralph-stop-hook wait`.
 
-use ralph_core::registration::WAIT;
+use ralph_core::protocol::registration::WAIT;
 use ralph_hooks::{door, stop, wait};
 
 fn main() {

@@ -4,14 +4,14 @@ use super::look;
 use crate::begin::{facts, find_lost, run, unusable};
 use anyhow::Result;
 use jiff::Timestamp;
-use ralph_core::arguments::Request;
-use ralph_core::ralplan::{self, mirror};
-use ralph_core::start;
+use ralph_core::modes::arguments::Request;
+use ralph_core::modes::ralplan::{self, mirror};
+use ralph_core::modes::start;
 use ralph_core::state::{LoopState, Mode, Ralplan, StartedBy, Via};
-use ralph_io::home::Home;
-use ralph_io::lifecycle;
-use ralph_io::store::LoopFile;
-use ralph_io::{clock, planning, project, settings};
+use ralph_io::store::home::Home;
+use ralph_io::store::lifecycle;
+use ralph_io::store::store::LoopFile;
+use ralph_io::{process::clock, project, project::settings, store::planning};
 use std::path::{Path, PathBuf};
 
 /// A request to plan, and from where it came.

@@ -1,9 +1,9 @@
 //! An agent of a planning is about to be called: by the session with its tool, or by a driver as a session
 //! of its own.
 
-use ralph_core::ralplan::{self, Event, Outcome, Refusal, Role};
+use ralph_core::modes::ralplan::{self, Event, Outcome, Refusal, Role};
 use ralph_core::state::Ralplan;
-use ralph_io::planning;
+use ralph_io::store::planning;
 use std::path::Path;
 
 /// None where the agent may be called; else why not.

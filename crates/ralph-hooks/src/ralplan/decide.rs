@@ -3,16 +3,16 @@
 use super::change;
 use crate::begin::{self, PlannedFrom};
 use anyhow::{Context, Result, bail};
-use ralph_core::counted::counted;
-use ralph_core::plan;
-use ralph_core::ralplan::{self, Event, Outcome, short, step};
+use ralph_core::modes::ralplan::{self, Event, Outcome, short, step};
 use ralph_core::state::{
     DecidedBy, Decision, DecisionKind, EndingKind, LoopState, PlanPhase, StartedBy, Via,
 };
-use ralph_io::home::Home;
-use ralph_io::lifecycle::{self, Entry};
-use ralph_io::store::LoopFile;
-use ralph_io::{clock, planning};
+use ralph_core::tasks::plan;
+use ralph_core::text::counted::counted;
+use ralph_io::store::home::Home;
+use ralph_io::store::lifecycle::{self, Entry};
+use ralph_io::store::store::LoopFile;
+use ralph_io::{process::clock, store::planning};
 use std::path::Path;
 
 /// A decision, and from where it came.

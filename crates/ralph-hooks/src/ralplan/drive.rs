@@ -6,11 +6,11 @@
 use super::call::may_call;
 use super::change;
 use anyhow::Result;
-use ralph_core::ralplan::driven::{self, Due};
+use ralph_core::modes::ralplan::driven::{self, Due};
 use ralph_core::state::LoopState;
-use ralph_io::home::Home;
-use ralph_io::store::LoopFile;
-use ralph_io::{clock, lifecycle, planning};
+use ralph_io::store::home::Home;
+use ralph_io::store::store::LoopFile;
+use ralph_io::{process::clock, store::lifecycle, store::planning};
 use std::path::Path;
 
 /// The session that a round is to have.
@@ -70,7 +70,11 @@ fn called(state: &mut LoopState, due: Due, prefix: &str) -> Due {
     }
 }
 
-fn refused(state: &mut LoopState, role: ralph_core::ralplan::Role, prompt: &str) -> Option<String> {
+fn refused(
+    state: &mut LoopState,
+    role: ralph_core::modes::ralplan::Role,
+    prompt: &str,
+) -> Option<String> {
     let root = state.project_root.clone();
     may_call(state.ralplan.as_mut()?, role, prompt, Path::new(&root))
 }

@@ -6,14 +6,14 @@ use crate::bound::Bound;
 use crate::door::Call;
 use crate::{begin, signals};
 use anyhow::Result;
-use ralph_core::arguments::Request;
-use ralph_core::event::Event;
-use ralph_core::ralplan::{self, question};
-use ralph_core::reply::Reply;
+use ralph_core::modes::arguments::Request;
+use ralph_core::modes::ralplan::{self, question};
+use ralph_core::protocol::event::Event;
+use ralph_core::protocol::reply::Reply;
 use ralph_core::state::{DecidedBy, LoopState, PauseCause, StartedBy, Via};
-use ralph_core::{contract, say, start};
-use ralph_io::lifecycle::{self, Entry};
-use ralph_io::{clock, planning};
+use ralph_core::{modes::contract, modes::start, views::say};
+use ralph_io::store::lifecycle::{self, Entry};
+use ralph_io::{process::clock, store::planning};
 use serde_json::{Value, json};
 
 /// Answers the result of an agent, or of the question to the person.

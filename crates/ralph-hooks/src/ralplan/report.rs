@@ -6,11 +6,11 @@ use crate::bound::{self, Bound};
 use crate::door::Call;
 use crate::stop;
 use anyhow::Result;
-use ralph_core::event::Event as Hook;
-use ralph_core::ralplan::{Event, Outcome, PlanSeen, Role, formats, step};
-use ralph_core::reply::{GoOnForm, Reply};
+use ralph_core::modes::ralplan::{Event, Outcome, PlanSeen, Role, formats, step};
+use ralph_core::protocol::event::Event as Hook;
+use ralph_core::protocol::reply::{GoOnForm, Reply};
 use ralph_core::state::{LoopState, Ralplan};
-use ralph_io::{client, planning};
+use ralph_io::{client, store::planning};
 use serde_json::json;
 use std::path::Path;
 
@@ -89,7 +89,7 @@ fn ready(root: &Path, message: &str) -> Option<PlanSeen> {
     let path = path.strip_prefix("./").or(path.strip_prefix(&root_named)).unwrap_or(&path);
     look(root, path).or_else(|| {
         // One that is elsewhere is told so; one that is not there is none.
-        let is_plan = ralph_core::ralplan::is_plans_place(path);
+        let is_plan = ralph_core::modes::ralplan::is_plans_place(path);
         (!is_plan).then(|| PlanSeen { path: path.to_owned(), ..PlanSeen::default() })
     })
 }

@@ -7,10 +7,10 @@ use crate::cancel;
 use crate::door::Call;
 use anyhow::{Result, bail};
 use ralph_core::guard::{self, Agent, PlanGate, Record, Ruling, Situation, Standing};
-use ralph_core::ralplan::{self, Role, question};
-use ralph_core::reply::Reply;
+use ralph_core::modes::ralplan::{self, Role, question};
+use ralph_core::protocol::reply::Reply;
 use ralph_core::state::{LoopState, PlanPhase, Ralplan};
-use ralph_io::{places, planning, repository};
+use ralph_io::{git::repository, store::places, store::planning};
 use serde_json::Value;
 use std::path::Path;
 

@@ -7,13 +7,13 @@ use crate::door::Call;
 use crate::stop;
 use anyhow::Result;
 use jiff::Timestamp;
-use ralph_core::event::Event;
-use ralph_core::reply::Reply;
-use ralph_core::session::conversation::{Due, told};
-use ralph_core::session::invocation::Key;
-use ralph_core::session::recovery::Ended;
+use ralph_core::modes::session::conversation::{Due, told};
+use ralph_core::modes::session::invocation::Key;
+use ralph_core::modes::session::recovery::Ended;
+use ralph_core::protocol::event::Event;
+use ralph_core::protocol::reply::Reply;
 use ralph_core::state::{LoopState, SessionCall};
-use ralph_io::{clock, planning};
+use ralph_io::{process::clock, store::planning};
 use serde_json::{Value, json};
 
 /// Answers the end of a tool call: of interest are those of agents.

@@ -4,15 +4,15 @@ use super::look;
 use super::who::Who;
 use crate::door::Call;
 use anyhow::Result;
-use ralph_core::session::id::SessionId;
-use ralph_core::session::place::{Place, SESSIONS};
-use ralph_core::session::progress::{Progress, Status};
-use ralph_core::session::rules::{Refusal, Target, Writer, may_mark, may_write};
-use ralph_core::session::snapshot::{Picture, Snapshot};
+use ralph_core::modes::session::id::SessionId;
+use ralph_core::modes::session::place::{Place, SESSIONS};
+use ralph_core::modes::session::progress::{Progress, Status};
+use ralph_core::modes::session::rules::{Refusal, Target, Writer, may_mark, may_write};
+use ralph_core::modes::session::snapshot::{Picture, Snapshot};
 use ralph_core::shell::{self, Simple};
 use ralph_core::state::LoopState;
-use ralph_io::home::Home;
-use ralph_io::places;
+use ralph_io::store::home::Home;
+use ralph_io::store::places;
 use serde_json::Value;
 use std::path::{Component, Path, PathBuf};
 
@@ -188,7 +188,7 @@ pub(super) fn marked(
         let entry = planning.or_else(|| progress.task(&task).cloned());
         // One that is not there is refused by the command itself.
         let Some(entry) = entry else { continue };
-        let after = ralph_core::session::progress::mark(before, &entry, status, None);
+        let after = ralph_core::modes::session::progress::mark(before, &entry, status, None);
         let after = after.unwrap_or_else(|_| before.to_owned());
         if let Err(Refusal(why)) = may_mark(mode, own, before, &after) {
             return Ok(Some(refused(&why)));

@@ -10,17 +10,19 @@ use crate::begin::{
 };
 use anyhow::Result;
 use jiff::Timestamp;
+use ralph_core::modes::session::conversation;
+use ralph_core::modes::session::id::{REFUSED, SessionId};
+use ralph_core::modes::session::machine::{self, Act, Step};
+use ralph_core::modes::session::place::{SESSIONS, folder};
+use ralph_core::modes::session::which;
+use ralph_core::modes::start::{self, answered};
 use ralph_core::project as commands;
-use ralph_core::session::conversation;
-use ralph_core::session::id::{REFUSED, SessionId};
-use ralph_core::session::machine::{self, Act, Step};
-use ralph_core::session::place::{SESSIONS, folder};
-use ralph_core::session::which;
-use ralph_core::start::{self, answered};
 use ralph_core::state::{Bound as Former, Criterion, LoopError, LoopState, Mode, Orchestrated};
-use ralph_io::sessions::Sessions;
-use ralph_io::store::LoopFile;
-use ralph_io::{client, clock, lifecycle, project_files, settings};
+use ralph_io::store::sessions::Sessions;
+use ralph_io::store::store::LoopFile;
+use ralph_io::{
+    client, process::clock, project::project_files, project::settings, store::lifecycle,
+};
 
 /// What was asked for.
 enum Wanted {
@@ -287,9 +289,9 @@ fn agreed_before(asked: &Asked<'_>, id: &SessionId) -> Vec<Criterion> {
 mod tests {
     use super::*;
     use crate::session::{Ended, ends};
-    use ralph_core::arguments;
+    use ralph_core::modes::arguments;
     use ralph_core::state::{EndingKind, Phase, StartedBy, Via};
-    use ralph_io::home::Home;
+    use ralph_io::store::home::Home;
     use std::fs;
 
     struct World {

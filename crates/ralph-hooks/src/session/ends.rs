@@ -3,16 +3,16 @@
 
 use crate::neighbour;
 use anyhow::Result;
-use ralph_core::receipt::Proof;
-use ralph_core::session::conversation::{self, Ends};
-use ralph_core::session::machine::Step;
-use ralph_core::session::snapshot::Snapshot;
+use ralph_core::evidence::receipt::Proof;
+use ralph_core::modes::session::conversation::{self, Ends};
+use ralph_core::modes::session::machine::Step;
+use ralph_core::modes::session::snapshot::Snapshot;
 use ralph_core::state::LoopState;
 use ralph_core::stop;
-use ralph_io::clock;
-use ralph_io::home::Home;
-use ralph_io::lifecycle::{self, Entry};
-use ralph_io::store::LoopFile;
+use ralph_io::process::clock;
+use ralph_io::store::home::Home;
+use ralph_io::store::lifecycle::{self, Entry};
+use ralph_io::store::store::LoopFile;
 
 /// What a step came to.
 #[derive(Debug)]

@@ -5,19 +5,19 @@
 
 use anyhow::{Result, anyhow};
 use jiff::Timestamp;
-use ralph_core::session::attempts;
-use ralph_core::session::change::apply;
-use ralph_core::session::conversation::{self, Due, Routed};
-use ralph_core::session::id::SessionId;
-use ralph_core::session::invocation::{Invocation, Key};
-use ralph_core::session::machine::{self, Act};
-use ralph_core::session::recovery::Ended;
-use ralph_core::session::snapshot::Snapshot;
+use ralph_core::modes::session::attempts;
+use ralph_core::modes::session::change::apply;
+use ralph_core::modes::session::conversation::{self, Due, Routed};
+use ralph_core::modes::session::id::SessionId;
+use ralph_core::modes::session::invocation::{Invocation, Key};
+use ralph_core::modes::session::machine::{self, Act};
+use ralph_core::modes::session::recovery::Ended;
+use ralph_core::modes::session::snapshot::Snapshot;
 use ralph_core::state::{LoopState, Mode, Orchestrated, SessionCall};
-use ralph_io::home::Home;
-use ralph_io::sessions::Sessions;
-use ralph_io::store::LoopFile;
-use ralph_io::{clock, lifecycle, project};
+use ralph_io::store::home::Home;
+use ralph_io::store::sessions::Sessions;
+use ralph_io::store::store::LoopFile;
+use ralph_io::{process::clock, project, store::lifecycle};
 use std::path::Path;
 
 /// When what comes before the calls is written.

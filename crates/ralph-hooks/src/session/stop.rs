@@ -6,11 +6,11 @@ use crate::bound::Bound;
 use crate::door::Call;
 use crate::stop;
 use anyhow::Result;
-use ralph_core::reply::Reply;
-use ralph_core::session::agents::Agent;
-use ralph_core::session::conversation::{Due, Routed};
+use ralph_core::modes::session::agents::Agent;
+use ralph_core::modes::session::conversation::{Due, Routed};
+use ralph_core::protocol::reply::Reply;
 use ralph_core::state::{LoopState, Orchestrated, SessionCall};
-use ralph_io::{clock, planning, transcript};
+use ralph_io::{client::transcript, process::clock, store::planning};
 use std::path::Path;
 
 /// Decides, on what the router says. Where a client is one call that a driver has made, its driver decides.

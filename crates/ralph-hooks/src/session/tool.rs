@@ -11,11 +11,11 @@ use anyhow::{Result, bail};
 use ralph_core::guard::{
     self, Agent, Places, Record, Rule, Ruling, SessionGate, Situation, Standing,
 };
-use ralph_core::reply::Reply;
-use ralph_core::session::conversation::{Due, told};
-use ralph_core::session::rules::{Refusal, may_call};
+use ralph_core::modes::session::conversation::{Due, told};
+use ralph_core::modes::session::rules::{Refusal, may_call};
+use ralph_core::protocol::reply::Reply;
 use ralph_core::state::{LoopState, SessionCall};
-use ralph_io::{client, clock, places};
+use ralph_io::{client, process::clock, store::places};
 
 /// May this tool run now?
 pub fn before_a_tool(call: &Call) -> Result<Reply> {

@@ -1,11 +1,11 @@
 //! Who makes a call: the conversation, an agent of the session with what it was called for, or somebody else.
 
 use crate::door::Call;
-use ralph_core::session::agents::Agent;
-use ralph_core::session::invocation::{Invocation, Key};
-use ralph_core::session::rules::Writer;
+use ralph_core::modes::session::agents::Agent;
+use ralph_core::modes::session::invocation::{Invocation, Key};
+use ralph_core::modes::session::rules::Writer;
 use ralph_core::state::{LoopState, Orchestrated, SessionCall};
-use ralph_io::{client, transcript};
+use ralph_io::{client, client::transcript};
 use std::path::{Path, PathBuf};
 
 /// Who makes a call.

@@ -3,9 +3,9 @@
 
 use super::item::Target;
 use super::{Came, Checked};
-use ralph_core::check::Kind;
-use ralph_core::check::finding::Finding;
-use ralph_core::check::forms::Form;
+use ralph_core::project::check::Kind;
+use ralph_core::project::check::finding::Finding;
+use ralph_core::project::check::forms::Form;
 
 /// Takes the formatters' findings out where another check found an error in the same file.
 pub(super) fn silence(targets: &[Target], checked: &mut [Checked]) {

@@ -4,10 +4,10 @@
 use super::item::{Item, Target};
 use super::remembered::{Durations, Told};
 use super::{Came, Checked, Order, Outcome, Pace, before::Trees};
-use ralph_core::check::Kind;
-use ralph_core::check::answer::{self, Report};
-use ralph_core::check::finding::Finding;
-use ralph_io::clock;
+use ralph_core::project::check::Kind;
+use ralph_core::project::check::answer::{self, Report};
+use ralph_core::project::check::finding::Finding;
+use ralph_io::process::clock;
 use std::path::PathBuf;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
@@ -159,7 +159,7 @@ impl<'a> Engine<'a> {
         let text: Vec<String> = all.iter().map(answer::in_full).collect();
         let path = target.kept.output(&format!("all of {}", target.file.display()));
         let path = path.with_extension("txt");
-        ralph_io::atomic::write(&path, text.join("\n").as_bytes()).ok()?;
+        ralph_io::store::atomic::write(&path, text.join("\n").as_bytes()).ok()?;
         Some(path.display().to_string())
     }
 }

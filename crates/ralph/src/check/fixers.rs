@@ -3,8 +3,8 @@
 use super::engine::Engine;
 use super::item::{Item, Target};
 use super::{Came, Checked, tool};
-use ralph_core::check::{By, Kind};
-use ralph_io::checks;
+use ralph_core::project::check::{By, Kind};
+use ralph_io::store::checks;
 use std::time::{Duration, Instant};
 
 /// Runs them. A fixer that does not finish leaves the file as it was.

@@ -3,8 +3,8 @@
 use super::Order;
 use super::remembered::Durations;
 use anyhow::Result;
-use ralph_core::check::{Check, Kind, Lacking, Scope, languages};
-use ralph_io::checks::{self, Kept, Surroundings};
+use ralph_core::project::check::{Check, Kind, Lacking, Scope, languages};
+use ralph_io::store::checks::{self, Kept, Surroundings};
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::time::Duration;

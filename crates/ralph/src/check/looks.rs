@@ -3,7 +3,7 @@
 use super::engine::Engine;
 use super::item::{Item, Target};
 use super::{Came, Checked, tool};
-use ralph_core::check::{Kind, Scope};
+use ralph_core::project::check::{Kind, Scope};
 use std::collections::VecDeque;
 use std::sync::Mutex;
 use std::time::Instant;

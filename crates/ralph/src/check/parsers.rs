@@ -1,7 +1,7 @@
 //! The parsers of our own: JSON, with comments where they are allowed, TOML and YAML.
 
-use ralph_core::check::finding::Finding;
-use ralph_core::check::{Parser, jsonc};
+use ralph_core::project::check::finding::Finding;
+use ralph_core::project::check::{Parser, jsonc};
 
 /// What is wrong with the text, at most one thing: nobody can tell what stands behind it.
 pub(super) fn read(parser: Parser, check: &str, content: &[u8]) -> Vec<Finding> {

@@ -4,10 +4,10 @@
 use super::Pace;
 use super::engine::Engine;
 use super::item::Target;
-use ralph_core::check::finding::{Finding, Key};
-use ralph_core::check::measured::{Had, Measured};
-use ralph_core::check::news;
-use ralph_io::checks::Kept;
+use ralph_core::project::check::finding::{Finding, Key};
+use ralph_core::project::check::measured::{Had, Measured};
+use ralph_core::project::check::news;
+use ralph_io::store::checks::Kept;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;

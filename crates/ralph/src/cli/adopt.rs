@@ -15,7 +15,7 @@ use super::{screen, session_id};
 use anyhow::{Context, Result};
 use jiff::Timestamp;
 use ralph_core::state::{Bound, LoopState, PauseCause, Phase};
-use ralph_io::{client, lifecycle};
+use ralph_io::{client, store::lifecycle};
 use std::path::PathBuf;
 
 /// What a person may say about taking over.

@@ -8,10 +8,10 @@ use super::exit::{Exit, bad_state, refused};
 use super::here::Here;
 use super::which;
 use anyhow::{Context, Result, bail};
-use ralph_core::speaker::{self, Speaker};
+use ralph_core::guard::speaker::{self, Speaker};
+use ralph_core::guard::who_may;
 use ralph_core::state::LoopState;
-use ralph_core::who_may;
-use ralph_io::{ancestry, lifecycle, project};
+use ralph_io::{process::ancestry, project, store::lifecycle};
 use std::path::Path;
 
 /// Refuses a command that may not be given here.

@@ -9,10 +9,10 @@ use super::note::note;
 use super::screen;
 use super::which::{self, Wanted, Which};
 use anyhow::Result;
-use ralph_core::blocked;
-use ralph_core::graph::Graph;
-use ralph_core::reply::bounded;
+use ralph_core::guard::blocked;
+use ralph_core::protocol::reply::bounded;
 use ralph_core::state::Blocked;
+use ralph_core::tasks::graph::Graph;
 
 /// Longer reasons are cut: they are read in one line.
 const LONGEST: usize = 1_000;

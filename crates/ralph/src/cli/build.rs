@@ -12,17 +12,19 @@ use super::which::{self, Found, Wanted, Which};
 use crate::driver::{self, Came, Outcome, Round};
 use crate::parallel::run::{self as parallel, held_by_client};
 use anyhow::{Context, Result, bail};
-use ralph_core::build::{self, Next};
-use ralph_core::graph;
-use ralph_core::permission::Need;
-use ralph_core::say;
+use ralph_core::modes::build::{self, Next};
+use ralph_core::protocol::permission::Need;
 use ralph_core::state::{EndingKind, LoopState, PauseCause};
 use ralph_core::stop::Withheld;
+use ralph_core::tasks::graph;
+use ralph_core::views::say;
 use ralph_hooks::{begin, neighbour};
-use ralph_io::interrupts::Interrupts;
-use ralph_io::lifecycle;
-use ralph_io::store::{Loaded, LoopFile};
-use ralph_io::{chance, client, clock, environment, lock, outside};
+use ralph_io::process::interrupts::Interrupts;
+use ralph_io::store::lifecycle;
+use ralph_io::store::store::{Loaded, LoopFile};
+use ralph_io::{
+    client, process::chance, process::clock, project::environment, project::outside, store::lock,
+};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 

@@ -7,10 +7,10 @@ use super::screen;
 use super::which::{self, Found, Wanted, Which};
 use crate::parallel::run as parallel;
 use anyhow::Result;
-use ralph_core::say;
 use ralph_core::state::{LoopState, Phase};
+use ralph_core::views::say;
 use ralph_hooks::cancel;
-use ralph_io::lifecycle::{self, Whose};
+use ralph_io::store::lifecycle::{self, Whose};
 
 /// What a person may say about an end.
 #[derive(Debug, clap::Args)]

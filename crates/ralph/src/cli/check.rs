@@ -8,10 +8,10 @@ use super::screen::{self, Colour, visible, visible_lines};
 use super::which;
 use crate::check::{self, Came, Checked, Order, Outcome, Pace};
 use anyhow::Result;
-use ralph_core::check::answer;
-use ralph_core::check::choice::Choice;
-use ralph_io::checks::{self, Surroundings};
-use ralph_io::{clock, settings};
+use ralph_core::project::check::answer;
+use ralph_core::project::check::choice::Choice;
+use ralph_io::store::checks::{self, Surroundings};
+use ralph_io::{process::clock, project::settings};
 use serde_json::json;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -38,7 +38,7 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args) -> Result<Exit> {
     let here = Here::gather()?;
-    let _ = ralph_io::command::adopt_orphans();
+    let _ = ralph_io::process::command::adopt_orphans();
     let of_loop = loop_of_session(&here)?;
     let (files, pace) = match args.late {
         true => (late_files(of_loop.as_deref())?, Pace::Late(LATE)),

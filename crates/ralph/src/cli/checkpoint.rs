@@ -12,8 +12,8 @@ use super::number;
 use super::screen::{self, visible};
 use super::which::{self, Found, Which};
 use anyhow::Result;
-use ralph_io::checkpoint::{self, Checkpoint, Restored};
-use ralph_io::tree;
+use ralph_io::git::checkpoint::{self, Checkpoint, Restored};
+use ralph_io::git::tree;
 use std::path::{Path, PathBuf};
 
 /// What to do with the moments.

@@ -8,8 +8,8 @@ use super::here::Here;
 use super::screen;
 use crate::context::{self, Gathered, Why};
 use anyhow::Result;
-use ralph_core::facts::page;
-use ralph_io::{given, settings};
+use ralph_core::project::facts::page;
+use ralph_io::{client::given, project::settings};
 use serde_json::json;
 use std::io::{IsTerminal, stderr};
 

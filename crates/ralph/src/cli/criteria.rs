@@ -9,10 +9,10 @@ use super::note::note;
 use super::screen::{self, visible};
 use super::which::{self, Wanted, Which};
 use anyhow::{Context, Result};
-use ralph_core::frozen;
-use ralph_core::receipt;
+use ralph_core::evidence::frozen;
+use ralph_core::evidence::receipt;
 use ralph_core::state::LoopState;
-use ralph_io::{meaning, test_files};
+use ralph_io::{project::meaning, project::test_files};
 use std::path::Path;
 
 /// What can be done with criteria.

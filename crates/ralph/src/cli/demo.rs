@@ -3,7 +3,7 @@
 use super::exit::{Exit, refused};
 use crate::demo::{self, Agent, Missing, Shown, Style};
 use anyhow::Result;
-use ralph_io::programs;
+use ralph_io::process::programs;
 use std::io::IsTerminal;
 use std::path::Path;
 

@@ -11,7 +11,7 @@ use super::number;
 use super::screen::{self, visible};
 use super::which::{self, Which};
 use anyhow::Result;
-use ralph_io::journal::{self, Entry};
+use ralph_io::store::journal::{self, Entry};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 

@@ -2,8 +2,8 @@
 
 use anyhow::{Context, Result};
 use jiff::Timestamp;
-use ralph_io::home::Home;
-use ralph_io::{client, clock, project};
+use ralph_io::store::home::Home;
+use ralph_io::{client, process::clock, project};
 use std::path::PathBuf;
 
 /// What a command needs to know about the place it was called from.

@@ -11,13 +11,13 @@ use crate::driver::{self, Came, Outcome, Round};
 use crate::refine::Template;
 use crate::refine::artefact;
 use anyhow::Result;
-use ralph_core::permission::Need;
-use ralph_core::plan::{Problem, lines};
-use ralph_core::refine::ideas;
-use ralph_core::refine::prompt::{Prompt, variable};
+use ralph_core::modes::refine::ideas;
+use ralph_core::modes::refine::prompt::{Prompt, variable};
+use ralph_core::protocol::permission::Need;
 use ralph_core::state::Task;
-use ralph_io::interrupts::Interrupts;
-use ralph_io::{chance, outside};
+use ralph_core::tasks::plan::{Problem, lines};
+use ralph_io::process::interrupts::Interrupts;
+use ralph_io::{process::chance, project::outside};
 use std::path::Path;
 
 /// What the ideas are for, and how the client is called.

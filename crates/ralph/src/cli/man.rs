@@ -4,7 +4,7 @@ use super::exit::Exit;
 use anyhow::{Context, Result};
 use clap::Command;
 use clap_mangen::Man;
-use ralph_io::{atomic, outside};
+use ralph_io::{project::outside, store::atomic};
 use std::path::{Path, PathBuf};
 
 /// Where to.

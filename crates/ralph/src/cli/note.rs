@@ -3,9 +3,9 @@
 use super::here::Here;
 use jiff::Timestamp;
 use ralph_core::state::LoopState;
-use ralph_io::journal::Entry;
-use ralph_io::store::LoopFile;
-use ralph_io::{clock, digest, lifecycle};
+use ralph_io::store::journal::Entry;
+use ralph_io::store::store::LoopFile;
+use ralph_io::{process::clock, store::digest, store::lifecycle};
 use serde_json::Value;
 
 /// One line of the journal. A journal that cannot be written stops nothing.

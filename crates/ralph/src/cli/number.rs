@@ -1,6 +1,6 @@
 //! Numbers of the command line: plain decimal digits in range, or refused; never guessed.
 
-use ralph_core::arguments::{Number, parse_number};
+use ralph_core::modes::arguments::{Number, parse_number};
 
 /// `--max-iterations`
 pub(crate) fn max_iterations(text: &str) -> Result<u32, String> {

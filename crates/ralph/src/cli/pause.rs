@@ -7,8 +7,8 @@ use super::screen;
 use super::which::{self, Found, Wanted, Which};
 use crate::parallel::run as parallel;
 use anyhow::{Context, Result};
-use ralph_core::say;
 use ralph_core::state::PauseCause;
+use ralph_core::views::say;
 
 /// Which loop.
 #[derive(Debug, clap::Args)]

@@ -1,8 +1,8 @@
 //! Where things are on this machine, read from the environment once.
 
 use anyhow::{Context, Result};
-use ralph_io::home::Home;
-use ralph_io::programs;
+use ralph_io::process::programs;
+use ralph_io::store::home::Home;
 use std::env;
 use std::path::{Path, PathBuf};
 

@@ -11,11 +11,11 @@ use super::screen;
 use super::which::{self, Which};
 use crate::driver::{self, Outcome, Round};
 use anyhow::Result;
-use ralph_core::counted::counted;
-use ralph_core::graph::render::{self, Show};
-use ralph_core::permission::Need;
-use ralph_io::interrupts::{Asked, Interrupts};
-use ralph_io::outside;
+use ralph_core::protocol::permission::Need;
+use ralph_core::tasks::graph::render::{self, Show};
+use ralph_core::text::counted::counted;
+use ralph_io::process::interrupts::{Asked, Interrupts};
+use ralph_io::project::outside;
 use std::path::{Path, PathBuf};
 
 /// How many rounds, and how the client is called.

@@ -81,7 +81,7 @@ impl Command {
 /// Does it.
 pub(crate) fn run(command: &Command) -> Result<Exit> {
     if let Command::Within { socket } = command {
-        return Err(ralph_io::tmux::take_order(socket));
+        return Err(ralph_io::terminal::tmux::take_order(socket));
     }
     let here = Here::gather()?;
     match command {

@@ -8,9 +8,9 @@ use super::here::Here;
 use super::screen::{self, visible};
 use super::which::{self, Which};
 use anyhow::Result;
-use ralph_core::replay::{Again, Difference};
-use ralph_io::journal::{self, Entry};
-use ralph_io::lifecycle;
+use ralph_core::stop::replay::{Again, Difference};
+use ralph_io::store::journal::{self, Entry};
+use ralph_io::store::lifecycle;
 use serde_json::{Value, json};
 use std::path::Path;
 

@@ -14,11 +14,11 @@ use super::status::text::next;
 use super::which::{self, Which};
 use crate::driver::quoted;
 use anyhow::{Context, Result};
-use ralph_core::refine::state::refused_name;
-use ralph_core::report::line::{Line, Record};
-use ralph_core::report::{LoopSeen, Report, markdown, of_loop, page};
-use ralph_io::journal::{self, Entry};
-use ralph_io::outside;
+use ralph_core::modes::refine::state::refused_name;
+use ralph_core::views::report::line::{Line, Record};
+use ralph_core::views::report::{LoopSeen, Report, markdown, of_loop, page};
+use ralph_io::project::outside;
+use ralph_io::store::journal::{self, Entry};
 use std::path::{Path, PathBuf};
 
 /// What a person may say about the report.

@@ -9,14 +9,14 @@ use super::note::note;
 use super::screen;
 use super::which::{self, Found, Wanted, Which};
 use anyhow::{Context, Result};
-use ralph_core::ralplan;
-use ralph_core::session::change::{Change, apply};
-use ralph_core::session::id::SessionId;
-use ralph_core::session::{conversation, signal};
+use ralph_core::modes::ralplan;
+use ralph_core::modes::session::change::{Change, apply};
+use ralph_core::modes::session::id::SessionId;
+use ralph_core::modes::session::{conversation, signal};
 use ralph_core::state::{LoopState, Mode};
 use ralph_io::client;
-use ralph_io::clock;
-use ralph_io::sessions::Sessions;
+use ralph_io::process::clock;
+use ralph_io::store::sessions::Sessions;
 use std::path::Path;
 
 /// Which loop.

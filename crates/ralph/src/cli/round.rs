@@ -9,8 +9,8 @@ use crate::driver::{
     wire::{self, Order, Told, Wire},
 };
 use anyhow::{Context, Result};
-use ralph_io::given;
-use ralph_io::interrupts::Interrupts;
+use ralph_io::client::given;
+use ralph_io::process::interrupts::Interrupts;
 
 /// Carries out the order.
 pub(crate) fn run() -> Result<Exit> {

@@ -7,12 +7,12 @@ use super::number;
 use super::screen;
 use crate::driver::{self, Came, Outcome, Policy};
 use anyhow::Result;
-use ralph_core::permission::Need;
-use ralph_core::progress::in_a_row;
-use ralph_core::reply::bounded;
+use ralph_core::protocol::permission::Need;
+use ralph_core::protocol::reply::bounded;
 use ralph_core::state::PauseCause;
-use ralph_io::interrupts::{Asked, Interrupts};
-use ralph_io::{clock, settings};
+use ralph_core::state::progress::in_a_row;
+use ralph_io::process::interrupts::{Asked, Interrupts};
+use ralph_io::{process::clock, project::settings};
 use std::ffi::OsString;
 use std::path::PathBuf;
 

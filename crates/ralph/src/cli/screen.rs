@@ -5,7 +5,7 @@
 //! was forgotten is caught here, where everything comes through. A reader that went away is no error.
 
 use anyhow::{Context, Result};
-use ralph_core::plain;
+use ralph_core::text::plain;
 use std::borrow::Cow;
 use std::io::{ErrorKind, IsTerminal, Write};
 

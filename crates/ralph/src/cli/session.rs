@@ -13,10 +13,10 @@ mod waves;
 use super::exit::{Exit, bad_state, refused};
 use super::here::Here;
 use anyhow::Result;
-use ralph_core::report::{self, Report, SessionSeen};
-use ralph_core::session::id::{REFUSED, SessionId};
-use ralph_core::session::snapshot::Snapshot;
-use ralph_io::sessions::{Changed, Sessions};
+use ralph_core::modes::session::id::{REFUSED, SessionId};
+use ralph_core::modes::session::snapshot::Snapshot;
+use ralph_core::views::report::{self, Report, SessionSeen};
+use ralph_io::store::sessions::{Changed, Sessions};
 
 /// What to do about a session.
 #[derive(Debug, clap::Subcommand)]

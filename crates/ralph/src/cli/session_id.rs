@@ -1,6 +1,6 @@
 //! Session ids of the command line: checked before anything is written under their name.
 
-use ralph_io::manifest::Key;
+use ralph_io::store::manifest::Key;
 
 /// The id, if it could be one of the client's.
 pub(crate) fn parse(text: &str) -> Result<String, String> {

@@ -8,10 +8,10 @@ use super::exit::{Exit, refused};
 use super::screen;
 use crate::verify::{self, Order, Pace, Silent, Which, asked};
 use anyhow::{Context, Result};
-use ralph_core::receipt::{By, Proof};
-use ralph_core::settings::Settings;
-use ralph_io::store::LoopFile;
-use ralph_io::{command, given};
+use ralph_core::evidence::receipt::{By, Proof};
+use ralph_core::project::settings::Settings;
+use ralph_io::store::store::LoopFile;
+use ralph_io::{client::given, process::command};
 use std::path::PathBuf;
 
 /// The loop that is to be settled.

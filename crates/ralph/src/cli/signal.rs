@@ -10,11 +10,11 @@ use super::screen;
 use super::which::{self, Found, Wanted, Which};
 use crate::parallel;
 use anyhow::Result;
-use ralph_core::signals::{self, Kind};
 use ralph_core::state::LoopState;
-use ralph_io::mailbox::{Mailbox, Whereabouts};
-use ralph_io::watch::Watch;
-use ralph_io::{given, lifecycle};
+use ralph_core::state::signals::{self, Kind};
+use ralph_io::process::watch::Watch;
+use ralph_io::store::mailbox::{Mailbox, Whereabouts};
+use ralph_io::{client::given, store::lifecycle};
 use std::time::{Duration, Instant};
 
 /// Where the system cannot tell of changes, the mailbox is looked at again after this time.

@@ -8,11 +8,11 @@ use super::here::Here;
 use super::note::note;
 use super::{number, screen, session_id, verify, which};
 use anyhow::{Context, Result};
-use ralph_core::arguments::{self, Options, Request};
+use ralph_core::modes::arguments::{self, Options, Request};
 use ralph_core::state::{Completion, Criterion, LoopState, StartedBy};
-use ralph_core::{contract, say};
+use ralph_core::{modes::contract, views::say};
 use ralph_hooks::begin::{self, Asked, Begun};
-use ralph_io::{clock, given, lifecycle, programs};
+use ralph_io::{client::given, process::clock, process::programs, store::lifecycle};
 
 /// What a person may say about a start.
 #[derive(Debug, clap::Args)]

@@ -16,8 +16,8 @@ use super::which::{self, Which};
 use anyhow::Result;
 use looked::Looked;
 use ralph_core::state::{LoopState, Phase};
-use ralph_io::store::LoopFile;
-use ralph_io::{lifecycle, project};
+use ralph_io::store::store::LoopFile;
+use ralph_io::{project, store::lifecycle};
 use std::path::{Path, PathBuf};
 use text::Form;
 

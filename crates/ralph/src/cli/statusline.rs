@@ -9,9 +9,9 @@ use super::exit::{Exit, refused};
 use super::screen::{self, Colour};
 use anyhow::Result;
 use ralph_core::state::{Brief, Document};
-use ralph_core::statusline::{self, Part, Tone};
-use ralph_io::home::Home;
-use ralph_io::{clock, given, lifecycle, status_line};
+use ralph_core::views::statusline::{self, Part, Tone};
+use ralph_io::store::home::Home;
+use ralph_io::{client::given, client::status_line, process::clock, store::lifecycle};
 use serde::Deserialize;
 use std::io::IsTerminal;
 

@@ -5,8 +5,8 @@
 
 use super::exit::Exit;
 use anyhow::Result;
-use ralph_core::tests_run::Scanner;
-use ralph_io::command;
+use ralph_core::evidence::tests_run::Scanner;
+use ralph_io::process::command;
 
 /// A runner's summary is looked for in so many bytes of output, and in the end of it: reading every
 /// line of a flood would slow down the command that makes it.

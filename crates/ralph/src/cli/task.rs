@@ -15,8 +15,8 @@ use super::here::Here;
 use super::note::note_at;
 use super::which::{self, Found, Wanted, Which};
 use anyhow::{Context, Result};
-use ralph_core::graph::Refused;
 use ralph_core::state::LoopState;
+use ralph_core::tasks::graph::Refused;
 use serde_json::Value;
 
 /// Whose tasks, and what to do with them.

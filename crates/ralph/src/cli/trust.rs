@@ -6,7 +6,7 @@ use super::exit::{Exit, refused};
 use super::here::Here;
 use super::screen;
 use anyhow::Result;
-use ralph_io::settings;
+use ralph_io::project::settings;
 
 /// What a person may say about trust.
 #[derive(Debug, clap::Args)]

@@ -15,7 +15,7 @@ use super::install::{back_up, backups, files, plugin, summary};
 use super::places::Places;
 use super::tell::tell;
 use anyhow::{Context, Result};
-use ralph_io::outside::{self, Found};
+use ralph_io::project::outside::{self, Found};
 use std::path::{Path, PathBuf};
 
 /// What a person may say about taking an installation back.

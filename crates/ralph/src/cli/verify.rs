@@ -8,12 +8,12 @@ use super::which::{self, Found, Wanted, Which};
 use crate::verify::{self, Order, Outcome, Pace, Watcher, asked};
 use anyhow::Result;
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
-use ralph_core::counted::noun;
-use ralph_core::receipt::{By, Standing};
-use ralph_core::refusal;
+use ralph_core::evidence::receipt::{By, Standing};
+use ralph_core::evidence::refusal;
 use ralph_core::state::{Criterion, LoopState};
-use ralph_io::environment::{self, Surroundings};
-use ralph_io::lifecycle;
+use ralph_core::text::counted::noun;
+use ralph_io::project::environment::{self, Surroundings};
+use ralph_io::store::lifecycle;
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -114,7 +114,7 @@ fn carry_out(
     pace: Pace,
     watcher: &dyn Watcher,
 ) -> Result<Outcome> {
-    let _ = ralph_io::command::adopt_orphans();
+    let _ = ralph_io::process::command::adopt_orphans();
     let order = Order {
         file: &found.file,
         ids,

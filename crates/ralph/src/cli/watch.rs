@@ -21,10 +21,10 @@ use anyhow::{Context, Result};
 use keyboard::Keyboard;
 use keys::Act;
 use model::{Asks, Model};
-use ralph_core::signals::Kind;
-use ralph_io::attention::{Attention, Ending};
-use ralph_io::page::{self, Page};
-use ralph_io::watch::Watch;
+use ralph_core::state::signals::Kind;
+use ralph_io::process::attention::{Attention, Ending};
+use ralph_io::process::watch::Watch;
+use ralph_io::terminal::page::{self, Page};
 use ratatui::Terminal;
 use ratatui::backend::TermionBackend;
 use ratatui::text::Line;
@@ -189,7 +189,7 @@ impl Watched {
             if self.is_old && self.looked.elapsed() >= NOT_BEFORE {
                 self.look()?;
             }
-            self.model.now = ralph_io::clock::now();
+            self.model.now = ralph_io::process::clock::now();
             on_page.draw(&self.model, std::mem::take(&mut anew))?;
             let heard = attention.wait(&self.watch, self.wake(&keyboard))?;
             if heard.changed || !self.is_told {

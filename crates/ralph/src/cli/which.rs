@@ -7,8 +7,8 @@ use super::here::Here;
 use super::screen;
 use anyhow::{Context, Result};
 use ralph_core::state::{LoopState, Mode, Phase};
-use ralph_io::store::{Loaded, LoopFile};
-use ralph_io::{lifecycle, project};
+use ralph_io::store::store::{Loaded, LoopFile};
+use ralph_io::{project, store::lifecycle};
 use std::path::Path;
 
 /// What a person may say about which loop they mean.

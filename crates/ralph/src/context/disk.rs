@@ -2,10 +2,10 @@
 
 use super::ignored::Ignored;
 use super::yaml;
-use ralph_core::check::jsonc;
-use ralph_core::facts::{Entry, EntryKind, Folder, Form, GIT, Project};
-use ralph_io::repository::{self, Repository};
-use ralph_io::within;
+use ralph_core::project::check::jsonc;
+use ralph_core::project::facts::{Entry, EntryKind, Folder, Form, GIT, Project};
+use ralph_io::git::repository::{self, Repository};
+use ralph_io::project::within;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 

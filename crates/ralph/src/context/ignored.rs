@@ -4,8 +4,8 @@
 //! need git itself, and is not asked.
 
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
-use ralph_io::repository::{self, Repository};
-use ralph_io::within;
+use ralph_io::git::repository::{self, Repository};
+use ralph_io::project::within;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};

@@ -5,9 +5,9 @@
 use super::Agent;
 use super::answer::Answer;
 use super::story::{Does, Needs, Step};
-use ralph_core::counted::noun;
-use ralph_core::receipt::Receipt;
+use ralph_core::evidence::receipt::Receipt;
 use ralph_core::state::LoopState;
+use ralph_core::text::counted::noun;
 use std::path::Path;
 
 /// How the account looks.

@@ -74,8 +74,8 @@ impl Answer {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ralph_core::event::Event;
-    use ralph_core::reply::{GoOnForm, Reply};
+    use ralph_core::protocol::event::Event;
+    use ralph_core::protocol::reply::{GoOnForm, Reply};
 
     #[track_caller]
     fn check(event: &str, reply: &Reply, expected: Answer) {

@@ -10,9 +10,9 @@ use super::stage::Stage;
 use super::story::{Needs, Step};
 use anyhow::{Context, Result};
 use ralph_core::state::{EndingKind, LoopState};
-use ralph_io::journal::{self, Entry};
-use ralph_io::store::LoopFile;
-use ralph_io::{archive, lifecycle};
+use ralph_io::store::journal::{self, Entry};
+use ralph_io::store::store::LoopFile;
+use ralph_io::{store::archive, store::lifecycle};
 use std::path::PathBuf;
 
 /// The play so far.

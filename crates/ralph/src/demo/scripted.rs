@@ -9,8 +9,8 @@ use super::stage::{Errand, Stage};
 use super::story::{Does, STORY};
 use super::{Missing, Shown};
 use anyhow::{Context, Result};
-use ralph_core::registration::{HOOKS, Origin};
-use ralph_io::probe::Outcome;
+use ralph_core::protocol::registration::{HOOKS, Origin};
+use ralph_io::process::probe::Outcome;
 use serde_json::{Map, Value, json};
 use std::time::Duration;
 

@@ -6,11 +6,11 @@
 use super::Missing;
 use super::answer::Answer;
 use anyhow::{Context, Result, bail};
-use ralph_core::registration::COMMAND_LINE;
-use ralph_io::atomic;
-use ralph_io::home::Home;
-use ralph_io::outside;
-use ralph_io::probe::{self, Ended, Outcome, Program};
+use ralph_core::protocol::registration::COMMAND_LINE;
+use ralph_io::process::probe::{self, Ended, Outcome, Program};
+use ralph_io::project::outside;
+use ralph_io::store::atomic;
+use ralph_io::store::home::Home;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::time::Duration;

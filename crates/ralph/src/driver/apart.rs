@@ -9,10 +9,10 @@ use super::wire::{Order, Told};
 use super::{Came, Policy, Round};
 use crate::cli::exit::{Exit, refused};
 use anyhow::{Context, Result};
-use ralph_io::crew::{Crew, Heard};
-use ralph_io::interrupts::{Asked, Interrupts};
-use ralph_io::watch::Watch;
-use ralph_io::{lock, programs};
+use ralph_io::process::crew::{Crew, Heard};
+use ralph_io::process::interrupts::{Asked, Interrupts};
+use ralph_io::process::watch::Watch;
+use ralph_io::{process::programs, store::lock};
 use std::path::Path;
 use std::time::{Duration, Instant};
 

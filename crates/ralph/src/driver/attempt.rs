@@ -5,11 +5,11 @@ use super::shown::Shown;
 use super::{Round, Sum};
 use crate::cli::exit::{Exit, refused};
 use anyhow::Result;
-use ralph_core::rounds::{self, Policy, Showed};
-use ralph_core::stream::{self, Account, Lines, Said};
-use ralph_io::clock;
-use ralph_io::headless::{self, Listener, Log, Start, without_secrets};
-use ralph_io::interrupts::{Asked, Interrupts};
+use ralph_core::stop::rounds::{self, Policy, Showed};
+use ralph_core::transcript::stream::{self, Account, Lines, Said};
+use ralph_io::process::clock;
+use ralph_io::process::headless::{self, Listener, Log, Start, without_secrets};
+use ralph_io::process::interrupts::{Asked, Interrupts};
 use serde_json::json;
 use std::path::Path;
 

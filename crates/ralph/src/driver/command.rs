@@ -3,7 +3,7 @@
 use super::Round;
 use crate::cli::exit::{Exit, refused};
 use anyhow::Result;
-use ralph_io::{atomic, programs};
+use ralph_io::{process::programs, store::atomic};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 

@@ -3,8 +3,8 @@
 use crate::cli::exit::{Exit, refused};
 use crate::cli::screen::visible;
 use anyhow::Result;
-use ralph_core::permission::{self, Mode, Need, Obstacle};
-use ralph_io::client_settings::{self, Permissions};
+use ralph_core::protocol::permission::{self, Mode, Need, Obstacle};
+use ralph_io::client::client_settings::{self, Permissions};
 use std::path::Path;
 
 /// What was found.
@@ -78,7 +78,7 @@ fn line(need: &Need, obstacle: &Obstacle) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ralph_core::permission::Rules;
+    use ralph_core::protocol::permission::Rules;
 
     fn found(mode: Option<&str>, own: Option<&str>) -> Result<Preflight> {
         let deny = vec!["Bash(git push:*)".to_owned()];

@@ -7,10 +7,10 @@ use super::Outcome;
 use crate::cli::screen::visible;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
-use ralph_core::counted::noun;
-use ralph_core::rounds::{Busy, Showed};
-use ralph_core::stream::Account;
-use ralph_io::interrupts::Asked;
+use ralph_core::stop::rounds::{Busy, Showed};
+use ralph_core::text::counted::noun;
+use ralph_core::transcript::stream::Account;
+use ralph_io::process::interrupts::Asked;
 
 /// More of a command is not needed to recognise it.
 const LONGEST: usize = 100;

@@ -4,7 +4,7 @@ use super::shown::Place;
 use super::{Came, Policy, Round};
 use crate::cli::exit::{self, Exit};
 use crate::cli::screen;
-use ralph_io::lock;
+use ralph_io::store::lock;
 use serde::{Deserialize, Serialize};
 use std::cell::RefCell;
 use std::path::PathBuf;

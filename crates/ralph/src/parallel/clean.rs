@@ -4,11 +4,11 @@
 
 use super::{OTHERS_TURN, bench};
 use anyhow::Result;
-use ralph_core::parallel::clean::{self as rules, Seen, Stays};
+use ralph_core::modes::parallel::clean::{self as rules, Seen, Stays};
 use ralph_core::state::{LoopState, Worker};
-use ralph_io::home::Home;
-use ralph_io::worktrees::{self, Held, Listed};
-use ralph_io::{clock, lifecycle, merge, project};
+use ralph_io::git::worktrees::{self, Held, Listed};
+use ralph_io::store::home::Home;
+use ralph_io::{git::merge, process::clock, project, store::lifecycle};
 use serde::Serialize;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};

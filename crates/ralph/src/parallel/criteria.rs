@@ -3,12 +3,12 @@
 
 use crate::verify::{self, Watcher};
 use anyhow::Result;
-use ralph_core::frozen;
-use ralph_core::receipt::{self, Standing};
-use ralph_core::settings::Settings;
+use ralph_core::evidence::frozen;
+use ralph_core::evidence::receipt::{self, Standing};
+use ralph_core::project::settings::Settings;
 use ralph_core::state::{Criterion, LoopState};
-use ralph_io::store::LoopFile;
-use ralph_io::{clock, command, programs, receipts};
+use ralph_io::store::store::LoopFile;
+use ralph_io::{process::clock, process::command, process::programs, store::receipts};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 

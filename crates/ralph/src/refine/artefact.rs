@@ -8,15 +8,15 @@ use crate::cli::here::Here;
 use crate::cli::which::{self, Which};
 use anyhow::Result;
 use jiff::Timestamp;
-use ralph_core::refine::measure::{self, Measured, Piece};
-use ralph_core::refine::prompt::Tracker;
-use ralph_core::refine::state::Session;
-use ralph_core::refine::{Meanwhile, Mode, PlanAfter, meanwhile};
+use ralph_core::modes::refine::measure::{self, Measured, Piece};
+use ralph_core::modes::refine::prompt::Tracker;
+use ralph_core::modes::refine::state::Session;
+use ralph_core::modes::refine::{Meanwhile, Mode, PlanAfter, meanwhile};
 use ralph_core::state::Task;
-use ralph_io::beads::{self, Bd};
-use ralph_io::outside::{self, Found};
-use ralph_io::refine::{Copy, Kept, Place, Versions, What};
-use ralph_io::{clock, refine};
+use ralph_io::project::outside::{self, Found};
+use ralph_io::store::beads::{self, Bd};
+use ralph_io::store::refine::{Copy, Kept, Place, Versions, What};
+use ralph_io::{process::clock, store::refine};
 use std::path::{Path, PathBuf};
 
 /// What is refined.

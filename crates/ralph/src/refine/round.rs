@@ -11,12 +11,12 @@ use crate::cli::rounds::{self, Client};
 use crate::cli::screen::{self, visible};
 use crate::driver::{self, Came, Outcome as Ended, Round};
 use anyhow::{Context, Result};
-use ralph_core::refine::prompt::{Prompt, variable};
-use ralph_core::refine::state::{Entry, Session};
-use ralph_core::refine::{Event, Outcome, PlanAfter, picture, say, step, unified};
-use ralph_io::interrupts::Interrupts;
-use ralph_io::refine::{Commits, Place};
-use ralph_io::{chance, clock};
+use ralph_core::modes::refine::prompt::{Prompt, variable};
+use ralph_core::modes::refine::state::{Entry, Session};
+use ralph_core::modes::refine::{Event, Outcome, PlanAfter, picture, say, step, unified};
+use ralph_io::process::interrupts::Interrupts;
+use ralph_io::store::refine::{Commits, Place};
+use ralph_io::{process::chance, process::clock};
 use std::cell::Cell;
 use std::path::{Path, PathBuf};
 

@@ -5,10 +5,10 @@
 //! the environment that was recorded when the loop began, whatever the parent had.
 
 use anyhow::{Context, Result, bail};
-use ralph_core::receipt::By;
-use ralph_io::environment::{self, Step, Surroundings};
-use ralph_io::programs;
-use ralph_io::store::LoopFile;
+use ralph_core::evidence::receipt::By;
+use ralph_io::process::programs;
+use ralph_io::project::environment::{self, Step, Surroundings};
+use ralph_io::store::store::LoopFile;
 
 /// The hook that asks.
 const HOOK: &str = "ralph-stop-hook";

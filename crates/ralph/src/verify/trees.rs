@@ -2,10 +2,10 @@
 //! earlier ones, so that a change can be named by its files.
 
 use anyhow::Result;
-use ralph_core::receipt::Regression;
+use ralph_core::evidence::receipt::Regression;
 use ralph_core::state::{Green, LoopState};
-use ralph_io::tree_id::{self, Begun, Listing, Scope};
-use ralph_io::{checkpoint, clock, receipts};
+use ralph_io::git::tree_id::{self, Begun, Listing, Scope};
+use ralph_io::{git::checkpoint, process::clock, store::receipts};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::time::Duration;

@@ -1,6 +1,6 @@
 //! What is shown of a run of criteria while it goes on.
 
-use ralph_core::receipt::Standing;
+use ralph_core::evidence::receipt::Standing;
 use ralph_core::state::Criterion;
 
 /// Is told how a run goes on; several commands may run at once.

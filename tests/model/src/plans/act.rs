@@ -1,7 +1,7 @@
 //! What the model, its agents and the person may do.
 
 use super::{Plans, Text, World};
-use ralph_core::ralplan::Role;
+use ralph_core::modes::ralplan::Role;
 
 /// One happening.
 #[derive(Debug, Clone, Copy, PartialEq)]

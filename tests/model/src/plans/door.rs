@@ -7,11 +7,11 @@
 use super::act::{Act, Answer, Does, IDS, OTHERS, Prompt, Question, Says, Tool, Who, Wish};
 use super::{Loop, PATH, Plans, Text, World, hash_of};
 use jiff::Timestamp;
-use ralph_core::event::ToolInput;
 use ralph_core::guard::{self, Agent, Call, Places, PlanGate, Ruling, Situation, Skill, Standing};
-use ralph_core::ralplan::{
+use ralph_core::modes::ralplan::{
     self, Event, Next, Outcome, PlanSeen, Refusal, Role, formats, question, short,
 };
+use ralph_core::protocol::event::ToolInput;
 use ralph_core::state::{DecidedBy, Decision, DecisionKind, Mode, PlanPhase, Ralplan};
 use serde_json::{Value, json};
 use std::cell::RefCell;

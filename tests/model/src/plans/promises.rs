@@ -3,7 +3,7 @@
 use super::act::{Act, Answer, Does, OTHERS, Question, Says, Tool, Who, Wish};
 use super::{Loop, Step, World};
 use crate::explore::Promise;
-use ralph_core::ralplan::{Outcome, Role};
+use ralph_core::modes::ralplan::{Outcome, Role};
 use ralph_core::state::{PlanPhase, Ralplan};
 
 type P<'a> = Promise<Step<'a>>;

@@ -2,7 +2,7 @@
 //! told.
 
 use super::{PATH, Plans, Text, World, hash_of};
-use ralph_core::ralplan::{self, Event, Next, PlanSeen, Role, may_call, step};
+use ralph_core::modes::ralplan::{self, Event, Next, PlanSeen, Role, may_call, step};
 use ralph_core::state::{PlanPhase, Ralplan};
 use stateright::Property;
 

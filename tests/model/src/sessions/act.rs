@@ -3,9 +3,9 @@
 use super::client::{Client, Typed};
 use super::hooks::{self, Call};
 use super::{Answer, FOREIGN, Sessions, World};
-use ralph_core::event::ToolInput;
+use ralph_core::guard::who_may;
+use ralph_core::protocol::event::ToolInput;
 use ralph_core::state::{Document, PauseCause, Via};
-use ralph_core::who_may;
 
 /// One happening.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -7,18 +7,18 @@
 use super::client::{Typed, process, prompt_id, session_id};
 use super::{Answer, FOREIGN, World};
 use jiff::Timestamp;
-use ralph_core::arguments::{Options, Request};
-use ralph_core::ending_marks;
-use ralph_core::event::ToolInput;
-use ralph_core::frozen;
+use ralph_core::evidence::frozen;
 use ralph_core::guard::{self, Agent, Places, Ruling, Situation, Standing};
-use ralph_core::settings::Settings;
-use ralph_core::start::{self, Facts, Start};
+use ralph_core::modes::arguments::{Options, Request};
+use ralph_core::modes::start::{self, Facts, Start};
+use ralph_core::project::settings::Settings;
+use ralph_core::protocol::event::ToolInput;
 use ralph_core::state::{
     Client as Process, Document, EndingKind, LoopState, PauseCause, Phase, StartedBy, Turn, Via,
 };
 use ralph_core::stop::{self, Seen, Verdict};
-use ralph_core::token;
+use ralph_core::text::token;
+use ralph_core::transcript::ending_marks;
 
 const NOW: Timestamp = Timestamp::UNIX_EPOCH;
 

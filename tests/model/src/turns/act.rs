@@ -2,11 +2,11 @@
 
 use super::{Evidence, State, Turns, tree_name};
 use crate::receipts::Outcome;
-use ralph_core::graph::Graph;
-use ralph_core::receipt::{self, Proof};
+use ralph_core::evidence::receipt::{self, Proof};
 use ralph_core::state::{Blocked, EndingKind, LoopState, PauseCause, TaskStatus};
 use ralph_core::stop::{self, Decision, Seen};
-use ralph_core::{frozen, progress, token};
+use ralph_core::tasks::graph::Graph;
+use ralph_core::{evidence::frozen, state::progress, text::token};
 
 /// One happening.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -3,7 +3,7 @@
 //! Left out are the times of things and their wordings, which no rule of the stop reads.
 
 use super::State;
-use ralph_core::frozen;
+use ralph_core::evidence::frozen;
 use std::hash::{Hash, Hasher};
 
 impl Hash for State {

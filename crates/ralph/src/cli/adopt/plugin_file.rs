@@ -7,8 +7,8 @@
 use super::super::exit::{Exit, refused};
 use super::super::here::Here;
 use anyhow::{Context, Result, bail};
-use ralph_core::plan::Plan;
 use ralph_core::state::{LoopState, StartedBy};
+use ralph_core::tasks::plan::Plan;
 use ralph_hooks::begin::{PlannedFrom, planned_from};
 use std::path::{Path, PathBuf};
 

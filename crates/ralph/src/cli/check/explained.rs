@@ -4,8 +4,8 @@ use super::super::exit::Exit;
 use super::super::screen::{self, visible};
 use crate::check::{self, Order};
 use anyhow::Result;
-use ralph_core::check::{By, Check, Kind, Parser};
-use ralph_io::checks::line_of;
+use ralph_core::project::check::{By, Check, Kind, Parser};
+use ralph_io::store::checks::line_of;
 use serde_json::json;
 
 pub(super) fn run(order: &Order<'_>, as_json: bool) -> Result<Exit> {

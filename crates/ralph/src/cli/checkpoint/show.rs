@@ -7,7 +7,7 @@ use crate::cli::number;
 use crate::cli::screen::{self, visible, visible_lines};
 use crate::cli::which::Which;
 use anyhow::Result;
-use ralph_io::checkpoint::{self, Checkpoint, Form};
+use ralph_io::git::checkpoint::{self, Checkpoint, Form};
 use serde_json::{Value, json};
 use std::io::IsTerminal;
 

@@ -1,9 +1,9 @@
 //! Where the project keeps its tasks in `bd`: is it there, and new enough?
 
 use super::check::{Check, warn, well};
-use ralph_core::beads::OLDEST;
-use ralph_io::beads::{self, Bd};
+use ralph_core::tasks::beads::OLDEST;
 use ralph_io::project;
+use ralph_io::store::beads::{self, Bd};
 use std::path::Path;
 
 const NAME: &str = "beads";

@@ -2,7 +2,7 @@
 
 use super::super::places::Places;
 use super::check::{Check, fail, warn, well};
-use ralph_io::probe::{self, Ended, Program};
+use ralph_io::process::probe::{self, Ended, Program};
 use std::time::Duration;
 
 const NAME: &str = "client";

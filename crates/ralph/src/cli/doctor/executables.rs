@@ -2,9 +2,9 @@
 
 use super::check::{Check, fail, well};
 use super::fix::Fix;
-use ralph_core::registration::HOOK_EXECUTABLES;
-use ralph_io::outside;
-use ralph_io::probe::{self, Ended, Program};
+use ralph_core::protocol::registration::HOOK_EXECUTABLES;
+use ralph_io::process::probe::{self, Ended, Program};
+use ralph_io::project::outside;
 use std::path::Path;
 use std::time::Duration;
 

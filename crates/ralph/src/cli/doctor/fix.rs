@@ -11,9 +11,9 @@ use super::super::places::Places;
 use crate::parallel::clean;
 use anyhow::{Context, Result, bail};
 use ralph_core::state::PauseCause;
-use ralph_io::manifest::{self, Key};
-use ralph_io::store::LoopFile;
-use ralph_io::{client, lifecycle, outside};
+use ralph_io::store::manifest::{self, Key};
+use ralph_io::store::store::LoopFile;
+use ralph_io::{client, project::outside, store::lifecycle};
 use std::path::{Path, PathBuf};
 
 /// One step.

@@ -2,7 +2,7 @@
 
 use super::check::{Check, fail, well};
 use super::fix::Fix;
-use ralph_io::outside;
+use ralph_io::project::outside;
 use std::path::{Path, PathBuf};
 
 const NAME: &str = "state folder";

@@ -7,7 +7,7 @@ use super::check::{Check, warn, well};
 use super::fix::Fix;
 use super::states::Loops;
 use ralph_core::state::{LoopState, Mode};
-use ralph_io::{client, outside};
+use ralph_io::{client, project::outside};
 use std::path::Path;
 
 const NAME: &str = "orphans";

@@ -5,7 +5,7 @@
 
 use super::check::{Check, warn, well};
 use super::settings::Settings;
-use ralph_io::{outside, programs};
+use ralph_io::{process::programs, project::outside};
 use std::path::{Path, PathBuf};
 
 const NAME: &str = "path";

@@ -4,8 +4,8 @@
 //! rules would ask about is a matter of the mode and is told before a headless loop starts.
 
 use super::check::{Check, warn, well};
-use ralph_core::permission::{Mode, Need, Obstacle, preflight};
-use ralph_io::{client_settings, project};
+use ralph_core::protocol::permission::{Mode, Need, Obstacle, preflight};
+use ralph_io::{client::client_settings, project};
 use std::path::Path;
 
 const NAME: &str = "permissions";

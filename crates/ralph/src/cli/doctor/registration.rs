@@ -7,9 +7,9 @@ use super::fix::Fix;
 use super::plugin::{self, Plugin};
 use super::settings::{RegisteredHook, Settings, hooks_in};
 use super::skills::Skill;
-use ralph_core::counted::counted;
-use ralph_core::registration::{HOOKS, Hook, OnFailure, Origin, Runs, matcher_text};
-use ralph_io::outside;
+use ralph_core::protocol::registration::{HOOKS, Hook, OnFailure, Origin, Runs, matcher_text};
+use ralph_core::text::counted::counted;
+use ralph_io::project::outside;
 use std::path::{Path, PathBuf};
 
 const NAME: &str = "registration";

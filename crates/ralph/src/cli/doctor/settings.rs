@@ -8,9 +8,9 @@ use super::super::install::extras::BLOCK_CAP;
 use super::super::install::merge;
 use super::super::places::Places;
 use super::check::{Check, fail, warn, well};
-use ralph_core::counted::noun;
-use ralph_core::registration::Origin;
-use ralph_io::{client_settings, outside};
+use ralph_core::protocol::registration::Origin;
+use ralph_core::text::counted::noun;
+use ralph_io::{client::client_settings, project::outside};
 use serde_json::Value;
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -314,8 +314,8 @@ mod tests {
         hooks([none(), none(), none(), only.clone()], Verdict::Fail, "`allowManagedHooksOnly`");
         // It is an administrator's word, and nobody else's.
         hooks([only.clone(), only.clone(), only, none()], Verdict::Well, "no settings file");
-        let ours = ralph_core::registration::settings_hooks(
-            ralph_core::registration::Location::Folder("/opt/ralph"),
+        let ours = ralph_core::protocol::registration::settings_hooks(
+            ralph_core::protocol::registration::Location::Folder("/opt/ralph"),
         );
         let managed = json!({"allowManagedHooksOnly": true, "hooks": ours});
         hooks([none(), none(), none(), managed], Verdict::Well, "ours are among them");

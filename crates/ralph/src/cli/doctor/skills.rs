@@ -10,8 +10,8 @@ use super::check::{Check, fail};
 use super::plugin::Plugin;
 use super::settings::{RegisteredHook, hooks_in, project_root};
 use crate::context::yaml;
-use ralph_core::registration::Origin;
-use ralph_io::outside;
+use ralph_core::protocol::registration::Origin;
+use ralph_io::project::outside;
 use std::path::{Path, PathBuf};
 
 /// A skill with hooks of ours, or one of ours whose hooks nobody can read.

@@ -5,10 +5,10 @@
 use super::check::{Check, fail, warn, well};
 use super::fix::Fix;
 use ralph_core::state::LoopState;
-use ralph_io::home::Home;
-use ralph_io::manifest::{self, Key};
-use ralph_io::store::LoopFile;
-use ralph_io::{lifecycle, outside};
+use ralph_io::store::home::Home;
+use ralph_io::store::manifest::{self, Key};
+use ralph_io::store::store::LoopFile;
+use ralph_io::{project::outside, store::lifecycle};
 
 const NAME: &str = "loops";
 

@@ -1,9 +1,9 @@
 //! Do workers see the commits that their loop has made? Where there is a remote, only if the client is told.
 
 use super::check::{Check, warn, well};
-use ralph_io::client_settings;
+use ralph_io::client::client_settings;
+use ralph_io::git::worker_base;
 use ralph_io::project;
-use ralph_io::worker_base;
 use std::path::Path;
 
 const NAME: &str = "worker base";

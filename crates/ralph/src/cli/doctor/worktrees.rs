@@ -6,8 +6,8 @@ use super::check::{Check, warn, well};
 use super::fix::Fix;
 use super::states::Loops;
 use crate::parallel::clean;
-use ralph_core::check::choice::quoted;
-use ralph_io::{project, worktrees};
+use ralph_core::project::check::choice::quoted;
+use ralph_io::{git::worktrees, project};
 use std::collections::BTreeMap;
 use std::path::Path;
 

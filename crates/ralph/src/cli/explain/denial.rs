@@ -2,7 +2,7 @@
 
 use super::Told;
 use ralph_core::guard::{Record, Standing};
-use ralph_io::journal::Entry;
+use ralph_io::store::journal::Entry;
 
 /// Tells which call was refused, by which rule, and what the model read.
 pub(super) fn tell(entry: &Entry, record: &Record) -> Told {

@@ -1,15 +1,15 @@
 //! A decision about the end of a turn in plain words.
 
 use super::Told;
-use ralph_core::counted::noun;
-use ralph_core::frozen;
-use ralph_core::ralplan::position;
-use ralph_core::receipt::{Proof, Standing};
-use ralph_core::refusal;
+use ralph_core::evidence::frozen;
+use ralph_core::evidence::receipt::{Proof, Standing};
+use ralph_core::evidence::refusal;
+use ralph_core::modes::ralplan::position;
 use ralph_core::state::{LoopState, Ralplan, Refining, Signal};
 use ralph_core::stop::{Record, Seen};
-use ralph_core::token::Request;
-use ralph_io::journal::Entry;
+use ralph_core::text::counted::noun;
+use ralph_core::text::token::Request;
+use ralph_io::store::journal::Entry;
 
 /// Letters of the model's last message that are shown.
 const MESSAGE: usize = 160;
@@ -232,7 +232,7 @@ fn budgets(state: &LoopState, seen: &Seen) -> String {
 fn message(entry: &Entry) -> String {
     entry.seen["message"]
         .as_str()
-        .map_or_else(String::new, |text| ralph_core::say::tail(text, MESSAGE))
+        .map_or_else(String::new, |text| ralph_core::views::say::tail(text, MESSAGE))
 }
 
 fn words(word: &str) -> String {

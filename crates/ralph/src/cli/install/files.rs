@@ -4,8 +4,8 @@ use super::record::Copied;
 use super::scope::Scope;
 use super::shipped::SHIPPED;
 use anyhow::Result;
-use ralph_core::registration::{HOOK_EXECUTABLES, Location, yaml_word};
-use ralph_io::outside::{self, Found};
+use ralph_core::protocol::registration::{HOOK_EXECUTABLES, Location, yaml_word};
+use ralph_io::project::outside::{self, Found};
 use std::path::{Path, PathBuf};
 
 /// A file that we ship and what is at its place.
@@ -93,7 +93,7 @@ fn located(text: &str, location: Location<'_>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ralph_core::registration::skill_front_matter;
+    use ralph_core::protocol::registration::skill_front_matter;
 
     #[test]
     fn an_installed_skill_points_at_the_installed_hooks() {

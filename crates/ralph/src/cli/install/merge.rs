@@ -9,7 +9,7 @@ use super::extras::{self, Extras, WorkerBase};
 use super::json_text;
 use anyhow::Result;
 use jsonc_parser::cst::{CstArray, CstNode, CstObject};
-use ralph_core::registration::{self, Origin, Registered};
+use ralph_core::protocol::registration::{self, Origin, Registered};
 use serde_json::Value;
 
 /// A settings text after the change.

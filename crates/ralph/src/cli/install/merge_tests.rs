@@ -1,6 +1,6 @@
 use super::super::extras::BLOCK_CAP;
 use super::*;
-use ralph_core::registration::{Location, settings_hooks};
+use ralph_core::protocol::registration::{Location, settings_hooks};
 
 fn wanted() -> Registered {
     settings_hooks(Location::Folder("/opt/ralph/bin"))

@@ -14,9 +14,9 @@ use super::put_file;
 use super::record::{Copied, Install, Record};
 use super::shipped::SHIPPED;
 use anyhow::Result;
-use ralph_core::check::choice::quoted;
-use ralph_core::registration::{COMMAND_LINE, HOOK_EXECUTABLES, plugin_hooks_json};
-use ralph_io::outside;
+use ralph_core::project::check::choice::quoted;
+use ralph_core::protocol::registration::{COMMAND_LINE, HOOK_EXECUTABLES, plugin_hooks_json};
+use ralph_io::project::outside;
 use std::path::{Path, PathBuf};
 
 /// What says that a folder is a plugin.

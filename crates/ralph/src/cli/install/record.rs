@@ -7,7 +7,7 @@
 use super::super::exit::{Exit, refused};
 use super::extras::Extras;
 use anyhow::{Context, Result};
-use ralph_io::{atomic, outside};
+use ralph_io::{project::outside, store::atomic};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 

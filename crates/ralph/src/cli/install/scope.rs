@@ -3,8 +3,8 @@
 use super::super::exit::{Exit, refused};
 use super::super::places::Places;
 use anyhow::{Context, Result};
-use ralph_core::registration::Location;
-use ralph_io::outside;
+use ralph_core::protocol::registration::Location;
+use ralph_io::project::outside;
 use std::path::{Path, PathBuf};
 
 /// Which settings, skills and agents are meant; by default those of this person.

@@ -9,8 +9,8 @@ use crate::parallel::merge::{self, Merged, One, Order};
 use crate::verify::Watcher;
 use anyhow::Result;
 use indicatif::{ProgressBar, ProgressStyle};
-use ralph_core::parallel::merge::Outcome;
-use ralph_core::receipt::Standing;
+use ralph_core::evidence::receipt::Standing;
+use ralph_core::modes::parallel::merge::Outcome;
 use ralph_core::state::Criterion;
 use std::time::Duration;
 
@@ -30,7 +30,7 @@ pub(crate) struct Args {
 pub(super) fn run(args: &Args) -> Result<Exit> {
     let here = Here::gather()?;
     let found = which::recent(&here, &args.which)?;
-    let _ = ralph_io::command::adopt_orphans();
+    let _ = ralph_io::process::command::adopt_orphans();
     let shown = Shown::new();
     let merged = merge::merge(&Order {
         home: &here.home,

@@ -8,9 +8,9 @@ use super::super::here::Here;
 use super::super::screen::{self, visible_lines};
 use super::super::which::{self, Wanted, Which};
 use anyhow::Result;
-use ralph_core::parallel::{self, Next, merge};
+use ralph_core::modes::parallel::{self, Next, merge};
 use ralph_core::state::LoopState;
-use ralph_io::worker_base::{self, Base};
+use ralph_io::git::worker_base::{self, Base};
 use serde_json::json;
 
 /// How it is shown.

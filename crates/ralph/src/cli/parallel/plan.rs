@@ -5,7 +5,7 @@ use super::super::here::Here;
 use super::super::screen::{self, visible_lines};
 use super::super::which::{self, Wanted, Which};
 use anyhow::Result;
-use ralph_core::parallel::{self, Plan};
+use ralph_core::modes::parallel::{self, Plan};
 use ralph_core::state::{LoopState, Task};
 use serde_json::json;
 use std::fmt::Write;

@@ -17,13 +17,13 @@ use crate::parallel::merge::{self, Order};
 use crate::parallel::run::{self, AllMerged, Ended, Plan};
 use crate::verify::Silent;
 use anyhow::{Context, Result};
-use ralph_core::parallel;
+use ralph_core::modes::parallel;
 use ralph_core::state::LoopState;
-use ralph_core::{build as rules, stop};
-use ralph_io::interrupts::Interrupts;
-use ralph_io::store::LoopFile;
-use ralph_io::worker_base;
-use ralph_io::{clock, lifecycle, outside};
+use ralph_core::{modes::build as rules, stop};
+use ralph_io::git::worker_base;
+use ralph_io::process::interrupts::Interrupts;
+use ralph_io::store::store::LoopFile;
+use ralph_io::{process::clock, project::outside, store::lifecycle};
 use std::path::PathBuf;
 
 /// How many at once, and how the client is called.

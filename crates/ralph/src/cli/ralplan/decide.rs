@@ -8,7 +8,7 @@ use super::super::which::{Found, Which};
 use anyhow::Result;
 use ralph_core::state::{DecidedBy, DecisionKind, LoopState};
 use ralph_hooks::ralplan::{self, Decided, Said};
-use ralph_io::lifecycle::Entry;
+use ralph_io::store::lifecycle::Entry;
 
 /// Which planning.
 #[derive(Debug, clap::Args)]

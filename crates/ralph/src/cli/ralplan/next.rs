@@ -5,7 +5,7 @@ use super::super::here::Here;
 use super::super::screen::{self, visible_lines};
 use super::Shown;
 use anyhow::Result;
-use ralph_core::ralplan;
+use ralph_core::modes::ralplan;
 use serde_json::json;
 
 pub(super) fn run(here: &Here, args: &Shown) -> Result<Exit> {

@@ -16,16 +16,18 @@ use crate::driver::{self, Outcome, Round};
 use crate::parallel::run::held_by_client;
 use anyhow::{Context, Result};
 use gate::Passed;
-use ralph_core::arguments::Request;
-use ralph_core::permission::Need;
-use ralph_core::ralplan::driven::{self, Due};
-use ralph_core::ralplan::{self as rules, Call, Next, Role};
-use ralph_core::say;
+use ralph_core::modes::arguments::Request;
+use ralph_core::modes::ralplan::driven::{self, Due};
+use ralph_core::modes::ralplan::{self as rules, Call, Next, Role};
+use ralph_core::protocol::permission::Need;
 use ralph_core::state::{EndingKind, LoopState, PauseCause};
+use ralph_core::views::say;
 use ralph_hooks::ralplan::{self, Asked, Begun};
-use ralph_io::interrupts::Interrupts;
-use ralph_io::store::{Loaded, LoopFile};
-use ralph_io::{chance, client, clock, lifecycle, lock, outside};
+use ralph_io::process::interrupts::Interrupts;
+use ralph_io::store::store::{Loaded, LoopFile};
+use ralph_io::{
+    client, process::chance, process::clock, project::outside, store::lifecycle, store::lock,
+};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 

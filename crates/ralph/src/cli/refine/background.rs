@@ -6,11 +6,11 @@ use crate::cli::here::Here;
 use crate::cli::screen::{self, visible, visible_lines};
 use crate::refine::{close_what_was_left, record};
 use anyhow::{Context, Result};
-use ralph_core::refine::state::Session;
-use ralph_core::refine::{Event, Mode};
-use ralph_io::refine::Place;
-use ralph_io::tmux::{self, Job, Missing, Tmux};
-use ralph_io::{digest, outside, programs};
+use ralph_core::modes::refine::state::Session;
+use ralph_core::modes::refine::{Event, Mode};
+use ralph_io::store::refine::Place;
+use ralph_io::terminal::tmux::{self, Job, Missing, Tmux};
+use ralph_io::{process::programs, project::outside, store::digest};
 use std::ffi::{OsStr, OsString};
 use std::time::Duration;
 

@@ -11,15 +11,15 @@ use crate::cli::screen::{self, visible};
 use crate::cli::which::{self, Found};
 use crate::refine::artefact::Artefact;
 use anyhow::Result;
-use ralph_core::counted::counted;
-use ralph_core::refine::state::{Document, Session};
-use ralph_core::refine::{MOST_IN_FOREGROUND, Mode, Status, foreground, say};
-use ralph_core::report::Activity;
+use ralph_core::modes::refine::state::{Document, Session};
+use ralph_core::modes::refine::{MOST_IN_FOREGROUND, Mode, Status, foreground, say};
 use ralph_core::state::{EndingKind, LoopState, Mode as LoopMode};
+use ralph_core::text::counted::counted;
+use ralph_core::views::report::Activity;
 use ralph_hooks::{cancel, refine};
 use ralph_io::client;
-use ralph_io::lifecycle::{self, Entry};
-use ralph_io::store::LoopFile;
+use ralph_io::store::lifecycle::{self, Entry};
+use ralph_io::store::store::LoopFile;
 
 /// The live loop in which this session is refined.
 pub(super) fn live(here: &Here, name: &str) -> Option<Found> {

@@ -11,10 +11,10 @@ use crate::cli::screen::{self, visible, visible_lines};
 use crate::refine::artefact::{self, Artefact, Before};
 use crate::refine::{asks_again, close_what_was_left, note_client, of_round, of_rounds, record};
 use anyhow::{Context, Result};
-use ralph_core::refine::state::Session;
-use ralph_core::refine::{Event, MOST_IN_FOREGROUND, Outcome, picture, say};
-use ralph_io::given;
-use ralph_io::refine::Place;
+use ralph_core::modes::refine::state::Session;
+use ralph_core::modes::refine::{Event, MOST_IN_FOREGROUND, Outcome, picture, say};
+use ralph_io::client::given;
+use ralph_io::store::refine::Place;
 
 /// What is refined.
 #[derive(Debug, clap::Args)]

@@ -5,10 +5,10 @@ use crate::cli::exit::{Exit, bad_state};
 use crate::cli::here::Here;
 use crate::cli::screen::{self, visible};
 use anyhow::Result;
-use ralph_core::refine::state::Session;
-use ralph_core::refine::{Mode, Status as Standing, picture, say};
-use ralph_core::report::Activity;
-use ralph_io::refine::Place;
+use ralph_core::modes::refine::state::Session;
+use ralph_core::modes::refine::{Mode, Status as Standing, picture, say};
+use ralph_core::views::report::Activity;
+use ralph_io::store::refine::Place;
 use serde_json::json;
 
 /// Which session.

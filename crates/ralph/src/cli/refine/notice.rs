@@ -1,7 +1,7 @@
 //! Tells a person who looks elsewhere that a refinement is over.
 
 use crate::cli::screen;
-use ralph_io::notify;
+use ralph_io::terminal::notify;
 
 /// By the desktop, else by the terminal: its own notification, and the bell.
 pub(super) fn give(title: &str, text: &str) {

@@ -6,11 +6,11 @@ use crate::cli::screen::{self, visible, visible_lines};
 use crate::refine::artefact;
 use crate::refine::{self, Template};
 use anyhow::Result;
-use ralph_core::plan::lines;
-use ralph_core::refine::ideas;
-use ralph_core::refine::prompt::{Prompt, Tracker, variable};
-use ralph_io::beads::{self, Bd};
-use ralph_io::given;
+use ralph_core::modes::refine::ideas;
+use ralph_core::modes::refine::prompt::{Prompt, Tracker, variable};
+use ralph_core::tasks::plan::lines;
+use ralph_io::client::given;
+use ralph_io::store::beads::{self, Bd};
 
 /// Which prompt, and what stands in it.
 #[derive(Debug, clap::Args)]

@@ -4,10 +4,10 @@ use super::{look, session, versions};
 use crate::cli::exit::bad_state;
 use crate::cli::here::Here;
 use anyhow::Result;
-use ralph_core::refine::state::Session;
-use ralph_core::report::{RefinementSeen, Report, VersionSeen, of_refinement};
+use ralph_core::modes::refine::state::Session;
 use ralph_core::state::LoopState;
-use ralph_io::refine::{Place, Version, What};
+use ralph_core::views::report::{RefinementSeen, Report, VersionSeen, of_refinement};
+use ralph_io::store::refine::{Place, Version, What};
 use std::path::Path;
 
 /// The report of the session of this name.

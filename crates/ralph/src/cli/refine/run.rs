@@ -13,13 +13,13 @@ use crate::driver;
 use crate::refine::artefact::{Artefact, Plan};
 use crate::refine::{Refiner, Rounded, Template, close_what_was_left, of_rounds};
 use anyhow::Result;
-use ralph_core::permission::Need;
-use ralph_core::refine::prompt::Tracker;
-use ralph_core::refine::state::Session;
-use ralph_core::refine::{Event, Mode, Outcome, picture, say, step};
-use ralph_io::interrupts::{Asked, Interrupts};
-use ralph_io::refine::{Commits, Place};
-use ralph_io::{outside, settings};
+use ralph_core::modes::refine::prompt::Tracker;
+use ralph_core::modes::refine::state::Session;
+use ralph_core::modes::refine::{Event, Mode, Outcome, picture, say, step};
+use ralph_core::protocol::permission::Need;
+use ralph_io::process::interrupts::{Asked, Interrupts};
+use ralph_io::store::refine::{Commits, Place};
+use ralph_io::{project::outside, project::settings};
 use std::cell::Cell;
 use std::io::IsTerminal;
 use std::path::PathBuf;
@@ -244,7 +244,7 @@ pub(super) fn may_begin(name: &str, stands: &Session) -> Result<()> {
 }
 
 /// What the settings say of a new session.
-pub(super) fn bounds(here: &Here) -> ralph_core::refine::Settings {
+pub(super) fn bounds(here: &Here) -> ralph_core::modes::refine::Settings {
     let (settings, problems) = settings::read(&here.home, &here.root);
     problems.iter().for_each(|problem| screen::tell(&visible(problem)));
     settings.refine().bounds()

@@ -6,9 +6,9 @@ use crate::cli::screen::visible;
 use crate::driver::quoted;
 use crate::refine::artefact::{Artefact, Plan};
 use anyhow::Result;
-use ralph_core::refine::state::{Document, Session, refused_name};
-use ralph_core::refine::{Mode, Status};
-use ralph_io::refine::{self as kept, Place};
+use ralph_core::modes::refine::state::{Document, Session, refused_name};
+use ralph_core::modes::refine::{Mode, Status};
+use ralph_io::store::refine::{self as kept, Place};
 
 /// The session that is named, else the project's only one that fits.
 ///

@@ -7,10 +7,10 @@ use crate::cli::number;
 use crate::cli::screen::{self, visible, visible_lines};
 use crate::refine::artefact::{Artefact, Plan, at};
 use anyhow::Result;
-use ralph_core::refine::state::Session;
-use ralph_core::refine::{Mode, picture, say, trace, unified};
-use ralph_io::outside;
-use ralph_io::refine::{Kept, Place, Version, What};
+use ralph_core::modes::refine::state::Session;
+use ralph_core::modes::refine::{Mode, picture, say, trace, unified};
+use ralph_io::project::outside;
+use ralph_io::store::refine::{Kept, Place, Version, What};
 use serde_json::json;
 
 /// Which session.

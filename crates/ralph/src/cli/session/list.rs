@@ -4,8 +4,8 @@ use super::super::exit::Exit;
 use super::super::screen::{self, visible};
 use super::{NONE, Place};
 use anyhow::Result;
-use ralph_core::counted::noun;
-use ralph_core::session::machine;
+use ralph_core::modes::session::machine;
+use ralph_core::text::counted::noun;
 use ralph_hooks::session;
 
 pub(super) fn run(place: &Place) -> Result<Exit> {

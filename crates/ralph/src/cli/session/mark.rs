@@ -4,17 +4,17 @@ use super::super::exit::{Exit, refused};
 use super::super::screen::{self, visible};
 use super::{Place, Which, next};
 use anyhow::Result;
-use ralph_core::counted::noun;
-use ralph_core::session::attempts;
-use ralph_core::session::change::{Change, apply};
-use ralph_core::session::invocation::Key;
-use ralph_core::session::machine;
-use ralph_core::session::metadata::Counts;
-use ralph_core::session::place::Place as File;
-use ralph_core::session::progress::{Progress, Status};
-use ralph_core::session::snapshot::{Picture, Snapshot};
+use ralph_core::modes::session::attempts;
+use ralph_core::modes::session::change::{Change, apply};
+use ralph_core::modes::session::invocation::Key;
+use ralph_core::modes::session::machine;
+use ralph_core::modes::session::metadata::Counts;
+use ralph_core::modes::session::place::Place as File;
+use ralph_core::modes::session::progress::{Progress, Status};
+use ralph_core::modes::session::snapshot::{Picture, Snapshot};
+use ralph_core::text::counted::noun;
 use ralph_hooks::session;
-use ralph_io::clock;
+use ralph_io::process::clock;
 
 /// Which task, and how far it is.
 #[derive(Debug, clap::Args)]

@@ -4,10 +4,10 @@ use super::super::exit::Exit;
 use super::super::screen::{self, visible, visible_lines};
 use super::{Place, Which};
 use anyhow::Result;
-use ralph_core::session::finding::Finding;
-use ralph_core::session::repair::repair as mended;
-use ralph_core::session::validate::{is_invalid, validate as findings};
-use ralph_io::clock;
+use ralph_core::modes::session::finding::Finding;
+use ralph_core::modes::session::repair::repair as mended;
+use ralph_core::modes::session::validate::{is_invalid, validate as findings};
+use ralph_io::process::clock;
 
 /// Which session.
 #[derive(Debug, clap::Args)]

@@ -4,10 +4,10 @@ use super::super::exit::{Exit, bad_state, refused};
 use super::super::screen;
 use super::{Place, named};
 use anyhow::Result;
-use ralph_core::session::id::{REFUSED, SessionId};
-use ralph_core::session::place::folder;
-use ralph_core::session::which;
-use ralph_io::given;
+use ralph_core::modes::session::id::{REFUSED, SessionId};
+use ralph_core::modes::session::place::folder;
+use ralph_core::modes::session::which;
+use ralph_io::client::given;
 
 /// What is asked for.
 #[derive(Debug, clap::Args)]

@@ -4,10 +4,10 @@ use super::super::exit::{Exit, bad_state, refused};
 use super::super::screen;
 use super::{Place, Which, missing};
 use anyhow::Result;
-use ralph_core::session::machine;
-use ralph_core::session::signal::Word;
-use ralph_core::session::snapshot::Picture;
-use ralph_io::given;
+use ralph_core::modes::session::machine;
+use ralph_core::modes::session::signal::Word;
+use ralph_core::modes::session::snapshot::Picture;
+use ralph_io::client::given;
 
 /// What is said.
 #[derive(Debug, clap::Args)]

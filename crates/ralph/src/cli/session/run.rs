@@ -17,17 +17,17 @@ use super::super::which::Found;
 use super::{Place, Which};
 use crate::driver;
 use anyhow::Result;
-use ralph_core::arguments;
-use ralph_core::permission::Need;
-use ralph_core::session::agents::Agent;
-use ralph_core::session::id::SessionId;
-use ralph_core::session::machine::{self, Act};
-use ralph_core::session::snapshot::Snapshot;
+use ralph_core::modes::arguments;
+use ralph_core::modes::session::agents::Agent;
+use ralph_core::modes::session::id::SessionId;
+use ralph_core::modes::session::machine::{self, Act};
+use ralph_core::modes::session::snapshot::Snapshot;
+use ralph_core::protocol::permission::Need;
 use ralph_core::state::Criterion;
 use ralph_hooks::begin;
-use ralph_io::interrupts::Interrupts;
-use ralph_io::store::LoopFile;
-use ralph_io::{client, clock, given, outside};
+use ralph_io::process::interrupts::Interrupts;
+use ralph_io::store::store::LoopFile;
+use ralph_io::{client, client::given, process::clock, project::outside};
 use std::path::{Path, PathBuf};
 
 /// What is done, how far, and how the client is called.

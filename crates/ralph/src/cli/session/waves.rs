@@ -5,8 +5,8 @@ use super::super::screen::{self, visible_lines};
 use super::super::task::{Format, in_format};
 use super::{Place, Which};
 use anyhow::Result;
-use ralph_core::session::snapshot::Picture;
-use ralph_core::session::waves::Wanted;
+use ralph_core::modes::session::snapshot::Picture;
+use ralph_core::modes::session::waves::Wanted;
 
 /// Which session.
 #[derive(Debug, clap::Args)]

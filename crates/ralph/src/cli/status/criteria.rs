@@ -3,9 +3,9 @@
 use super::layout::{WIDTH, wrapped};
 use super::looked::Looked;
 use crate::cli::screen::{self, Colour, visible};
-use ralph_core::receipt::Standing;
-use ralph_core::refusal;
-use ralph_core::reply::bounded;
+use ralph_core::evidence::receipt::Standing;
+use ralph_core::evidence::refusal;
+use ralph_core::protocol::reply::bounded;
 use ralph_core::state::{Criterion, LoopState};
 
 /// What is quoted of the last line that a failing command printed.

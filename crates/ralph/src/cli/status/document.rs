@@ -6,7 +6,7 @@ use super::looked::Looked;
 use super::text;
 use jiff::Timestamp;
 use ralph_core::state::{Criterion, Worker};
-use ralph_core::{frozen, graph};
+use ralph_core::{evidence::frozen, tasks::graph};
 use serde_json::{Value, json};
 
 /// All of it.

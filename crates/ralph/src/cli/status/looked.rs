@@ -6,11 +6,11 @@
 use crate::cli::which::Found;
 use crate::verify;
 use jiff::Timestamp;
-use ralph_core::receipt::{self, Proof, Standing};
+use ralph_core::evidence::receipt::{self, Proof, Standing};
 use ralph_core::state::{Criterion, LoopState, PauseCause};
-use ralph_io::mailbox::Mailbox;
-use ralph_io::store::LoopFile;
-use ralph_io::{client, test_files, transcript};
+use ralph_io::store::mailbox::Mailbox;
+use ralph_io::store::store::LoopFile;
+use ralph_io::{client, client::transcript, project::test_files};
 use std::path::{Path, PathBuf};
 
 /// A loop, as it is now.
@@ -28,7 +28,7 @@ impl Looked {
         let Found { file, mut state, .. } = found;
         if state.is_live() {
             state.changed_tests = test_files::changed(Path::new(&state.project_root), &state);
-            ralph_io::meaning::note(&mut state);
+            ralph_io::project::meaning::note(&mut state);
         }
         let asks = |one: &Criterion| one.receipt.is_some();
         let proof = (state.is_live() && state.acceptance_criteria.iter().any(asks))

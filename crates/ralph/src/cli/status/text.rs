@@ -5,11 +5,11 @@ use super::layout::{grouped, wrapped};
 use super::looked::Looked;
 use crate::cli::screen::{self, Colour, visible};
 use jiff::Timestamp;
-use ralph_core::counted::noun;
-use ralph_core::progress;
-use ralph_core::refine::MOST_IN_FOREGROUND;
+use ralph_core::modes::refine::MOST_IN_FOREGROUND;
+use ralph_core::state::progress;
 use ralph_core::state::{LoopState, Mode, Phase, Signal};
-use ralph_core::{frozen, graph, ralplan, say};
+use ralph_core::text::counted::noun;
+use ralph_core::{evidence::frozen, modes::ralplan, tasks::graph, views::say};
 
 /// How much is said of a loop that has ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -10,10 +10,10 @@ use super::super::screen::{self, visible_lines};
 use super::super::which::Which;
 use super::{Command, change, show};
 use anyhow::{Result, anyhow};
-use ralph_core::beads::{self, Bead, Refused};
-use ralph_core::graph::Graph;
 use ralph_core::state::Task;
-use ralph_io::beads::{Answer, Bd, Link, hold_claims};
+use ralph_core::tasks::beads::{self, Bead, Refused};
+use ralph_core::tasks::graph::Graph;
+use ralph_io::store::beads::{Answer, Bd, Link, hold_claims};
 
 const NO_BEADS: &str = "there are no beads; `bd create NAME` adds one";
 

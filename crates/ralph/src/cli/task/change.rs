@@ -7,7 +7,7 @@ use super::super::screen::{self, visible};
 use super::super::which::Which;
 use anyhow::Result;
 use jiff::SignedDuration;
-use ralph_core::graph::{self, Lease, NewTask};
+use ralph_core::tasks::graph::{self, Lease, NewTask};
 
 /// A task to be added.
 #[derive(Debug, clap::Args)]

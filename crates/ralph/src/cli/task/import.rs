@@ -7,12 +7,12 @@ use super::super::screen::{self, visible, visible_lines};
 use super::super::which;
 use super::lint;
 use anyhow::Result;
-use ralph_core::counted::counted;
-use ralph_core::graph::render::{self, Show};
-use ralph_core::plan::{self, Plan, Problem};
 use ralph_core::state::{LoopState, StartedBy};
+use ralph_core::tasks::graph::render::{self, Show};
+use ralph_core::tasks::plan::{self, Plan, Problem};
+use ralph_core::text::counted::counted;
 use ralph_hooks::begin::{self, PlannedFrom};
-use ralph_io::{given, lifecycle};
+use ralph_io::{client::given, store::lifecycle};
 use std::path::Path;
 
 /// The plan.

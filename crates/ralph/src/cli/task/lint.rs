@@ -5,10 +5,10 @@ use super::super::here::Here;
 use super::super::screen::{self, visible};
 use super::super::which::Which;
 use anyhow::Result;
-use ralph_core::counted::counted;
-use ralph_core::graph;
-use ralph_core::plan;
 use ralph_core::state::LoopState;
+use ralph_core::tasks::graph;
+use ralph_core::tasks::plan;
+use ralph_core::text::counted::counted;
 use ralph_hooks::begin;
 use std::path::Path;
 

@@ -6,9 +6,9 @@ use super::super::screen::{self, visible, visible_lines};
 use super::super::which::{self, Wanted, Which};
 use anyhow::Result;
 use jiff::Timestamp;
-use ralph_core::graph::render::{self, Show};
-use ralph_core::graph::{self, Graph, Refused, draw};
 use ralph_core::state::Task;
+use ralph_core::tasks::graph::render::{self, Show};
+use ralph_core::tasks::graph::{self, Graph, Refused, draw};
 
 /// What a person may say about the list.
 #[derive(Debug, clap::Args)]

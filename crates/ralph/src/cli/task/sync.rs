@@ -13,12 +13,12 @@ use super::super::screen::{self, visible};
 use super::super::which::{self, Found, Which};
 use super::{import, lint};
 use anyhow::{Context, Result};
-use ralph_core::counted::counted;
-use ralph_core::graph::Diff;
-use ralph_core::plan::lines::Text;
-use ralph_core::plan::{Plan, Problem};
 use ralph_core::state::{LoopState, Phase};
-use ralph_io::{given, lifecycle};
+use ralph_core::tasks::graph::Diff;
+use ralph_core::tasks::plan::lines::Text;
+use ralph_core::tasks::plan::{Plan, Problem};
+use ralph_core::text::counted::counted;
+use ralph_io::{client::given, store::lifecycle};
 use std::io::IsTerminal;
 
 /// The lines, one task on each: {"id":"T-1","name":"…","deps":[],"completion_condition":"…",

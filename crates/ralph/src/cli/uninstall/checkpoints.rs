@@ -2,7 +2,7 @@
 
 use crate::cli::places::Places;
 use crate::cli::screen::visible;
-use ralph_io::{checkpoint, lifecycle, project, tree};
+use ralph_io::{git::checkpoint, git::tree, project, store::lifecycle};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 

@@ -10,9 +10,9 @@ use super::super::places::Places;
 use super::super::screen::visible;
 use super::super::tell::tell;
 use anyhow::Result;
-use ralph_core::registration::{COMMAND_LINE, HOOK_EXECUTABLES};
+use ralph_core::protocol::registration::{COMMAND_LINE, HOOK_EXECUTABLES};
 use ralph_core::state::Phase;
-use ralph_io::{lifecycle, outside};
+use ralph_io::{project::outside, store::lifecycle};
 use std::path::{Path, PathBuf};
 
 /// What Ralph keeps to work by. Locks are named after what they guard.

@@ -8,14 +8,14 @@ use crate::cli::status::looked::{Looked, transcript_of};
 use crate::cli::status::{text, under_each_other};
 use crate::cli::which::{self, Found};
 use anyhow::Result;
-use ralph_core::counted::counted;
-use ralph_core::graph::Graph;
-use ralph_core::receipt::{self, Standing};
+use ralph_core::evidence::receipt::{self, Standing};
 use ralph_core::state::{self, EndingKind, LoopState, Mode, Phase, Task};
-use ralph_core::{graph, refusal, say};
-use ralph_io::mailbox::Mailbox;
-use ralph_io::store::{Loaded, LoopFile};
-use ralph_io::{journal, lifecycle, project, transcript};
+use ralph_core::tasks::graph::Graph;
+use ralph_core::text::counted::counted;
+use ralph_core::{evidence::refusal, tasks::graph, views::say};
+use ralph_io::store::mailbox::Mailbox;
+use ralph_io::store::store::{Loaded, LoopFile};
+use ralph_io::{client::transcript, project, store::journal, store::lifecycle};
 use std::path::{Path, PathBuf};
 
 /// No page shows more.

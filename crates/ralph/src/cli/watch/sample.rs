@@ -2,7 +2,7 @@
 
 use super::model::{Asks, Bar, Criterion, Decision, Model, Shown, Signal, Time, Tone};
 use jiff::Timestamp;
-use ralph_core::at_work::Doing;
+use ralph_core::transcript::at_work::Doing;
 
 pub(super) fn at(time: &str) -> Timestamp {
     format!("2026-01-31T{time}Z").parse().unwrap()

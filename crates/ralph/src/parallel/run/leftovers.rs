@@ -9,9 +9,9 @@ use crate::cli::here::Here;
 use crate::driver;
 use anyhow::{Context, Result};
 use ralph_core::state::{LoopState, Worker};
-use ralph_core::usage::Tokens;
-use ralph_io::store::LoopFile;
-use ralph_io::{client, lifecycle};
+use ralph_core::transcript::usage::Tokens;
+use ralph_io::store::store::LoopFile;
+use ralph_io::{client, store::lifecycle};
 use std::path::{Path, PathBuf};
 
 /// What is locked for as long as a client of this loop is alive.

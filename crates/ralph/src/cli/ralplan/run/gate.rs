@@ -11,11 +11,11 @@ use super::{Driver, told};
 use anyhow::Result;
 use ralph_core::state::{DecisionKind, LoopState, PlanPhase};
 use ralph_hooks::ralplan::Decided;
-use ralph_io::interrupts::Interrupts;
-use ralph_io::lifecycle::Entry;
-use ralph_io::person::{self, Heard};
-use ralph_io::planning;
-use ralph_io::watch::Watch;
+use ralph_io::process::interrupts::Interrupts;
+use ralph_io::process::person::{self, Heard};
+use ralph_io::process::watch::Watch;
+use ralph_io::store::lifecycle::Entry;
+use ralph_io::store::planning;
 use std::path::Path;
 
 /// How the waiting ended.

@@ -2,12 +2,12 @@
 //! brought nothing.
 
 use super::super::super::screen::visible;
-use ralph_core::counted::noun;
-use ralph_core::plan;
-use ralph_core::ralplan::{position, short};
-use ralph_core::reply::bounded;
+use ralph_core::modes::ralplan::{position, short};
+use ralph_core::protocol::reply::bounded;
 use ralph_core::state::{LoopState, Ralplan};
-use ralph_io::{journal, planning};
+use ralph_core::tasks::plan;
+use ralph_core::text::counted::noun;
+use ralph_io::{store::journal, store::planning};
 use std::fmt::Write as _;
 use std::path::Path;
 

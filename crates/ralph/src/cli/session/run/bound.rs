@@ -7,12 +7,12 @@ use crate::cli::here::Here;
 use crate::cli::note::note;
 use crate::cli::which::Found;
 use anyhow::Result;
-use ralph_core::arguments::{self, Options, Request};
-use ralph_core::session::id::SessionId;
+use ralph_core::modes::arguments::{self, Options, Request};
+use ralph_core::modes::session::id::SessionId;
 use ralph_core::state::{LoopState, StartedBy};
 use ralph_hooks::begin::{Asked, Begun};
 use ralph_hooks::session;
-use ralph_io::{client, environment};
+use ralph_io::{client, project::environment};
 
 /// Agents that may be called, where nothing is said.
 const CALLS: u32 = 200;

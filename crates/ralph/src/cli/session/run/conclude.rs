@@ -9,16 +9,16 @@ use crate::cli::screen;
 use crate::driver::many::Many;
 use crate::verify;
 use anyhow::{Context, Result};
-use ralph_core::build as rules;
-use ralph_core::receipt::Proof;
-use ralph_core::session::conversation::{self, Ends, Routed};
+use ralph_core::evidence::receipt::Proof;
+use ralph_core::modes::build as rules;
+use ralph_core::modes::session::conversation::{self, Ends, Routed};
 use ralph_core::state::{EndingKind, LoopState, PauseCause};
 use ralph_core::stop;
 use ralph_hooks::session;
-use ralph_io::clock;
-use ralph_io::crew::{Crew, Heard};
-use ralph_io::interrupts::{Asked, Interrupts};
-use ralph_io::watch::Watch;
+use ralph_io::process::clock;
+use ralph_io::process::crew::{Crew, Heard};
+use ralph_io::process::interrupts::{Asked, Interrupts};
+use ralph_io::process::watch::Watch;
 use std::time::{Duration, Instant};
 
 /// Ends the loop, or leaves it as it is, and says what comes next.

@@ -9,18 +9,18 @@ use crate::cli::note::note;
 use crate::driver::team::{self, Gone, Owner, Team, Then, Words};
 use anyhow::Result;
 use jiff::{SignedDuration, Timestamp};
-use ralph_core::counted::noun;
-use ralph_core::session::change::apply;
-use ralph_core::session::conversation::Routed;
-use ralph_core::session::finding::Weight;
-use ralph_core::session::invocation::Invocation;
-use ralph_core::session::machine::{self, Act, Step};
-use ralph_core::session::snapshot::{Picture, Snapshot};
-use ralph_core::session::state::State;
+use ralph_core::modes::session::change::apply;
+use ralph_core::modes::session::conversation::Routed;
+use ralph_core::modes::session::finding::Weight;
+use ralph_core::modes::session::invocation::Invocation;
+use ralph_core::modes::session::machine::{self, Act, Step};
+use ralph_core::modes::session::snapshot::{Picture, Snapshot};
+use ralph_core::modes::session::state::State;
 use ralph_core::state::LoopState;
 use ralph_core::stop;
-use ralph_io::interrupts::Interrupts;
-use ralph_io::{chance, clock};
+use ralph_core::text::counted::noun;
+use ralph_io::process::interrupts::Interrupts;
+use ralph_io::{process::chance, process::clock};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Why no call is begun any more: for a reason of every team, or because the router says so.

@@ -8,13 +8,13 @@ use crate::cli::exit::{Exit, bad_state, refused};
 use crate::cli::screen;
 use anyhow::Result;
 use jiff::Timestamp;
-use ralph_core::session::attempts;
-use ralph_core::session::id::SessionId;
-use ralph_core::session::invocation::Invocation;
-use ralph_core::session::machine::met;
-use ralph_core::session::recovery::Ended;
-use ralph_core::session::signal;
-use ralph_io::{clock, lifecycle};
+use ralph_core::modes::session::attempts;
+use ralph_core::modes::session::id::SessionId;
+use ralph_core::modes::session::invocation::Invocation;
+use ralph_core::modes::session::machine::met;
+use ralph_core::modes::session::recovery::Ended;
+use ralph_core::modes::session::signal;
+use ralph_io::{process::clock, store::lifecycle};
 use std::time::Duration;
 
 /// Longer than a client may take to end once it was told to.

@@ -3,8 +3,8 @@
 use super::super::super::screen::{self, visible};
 use super::{Done, Sync};
 use anyhow::Result;
-use ralph_core::graph::{Diff, Stays};
 use ralph_core::state::{Task, TaskStatus};
+use ralph_core::tasks::graph::{Diff, Stays};
 use serde_json::{Value, json};
 use std::collections::HashMap;
 

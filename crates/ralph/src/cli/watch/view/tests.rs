@@ -94,7 +94,10 @@ fn nothing_that_a_model_wrote_acts_on_the_terminal() {
             let shown = lines(&model, width, height);
             let texts = shown.iter().flat_map(|line| &line.spans).map(|span| &span.content);
             for text in texts {
-                assert!(ralph_core::plain::is_quiet(text) && !text.contains('\n'), "{text:?}");
+                assert!(
+                    ralph_core::text::plain::is_quiet(text) && !text.contains('\n'),
+                    "{text:?}"
+                );
             }
         }
     }

@@ -1,0 +1,375 @@
+//! Which variables of an environment decide what a command runs, and how two environments differ.
+//!
+//! A criterion is run in the environment that the client gave the hook. What of it decides which
+//! programs and which tests a command runs is recorded when the loop starts, so that a later run can
+//! be given the same. A value that may be a secret is recorded as a digest only: it can be compared
+//! and not restored.
+
+use crate::state::Client;
+use crate::text::from_json::from_json;
+use crate::text::secrets;
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+use std::collections::BTreeMap;
+
+/// A longer value is recorded as a digest.
+const LONGEST: usize = 16 * 1024;
+
+/// Variables that decide what runs, by their whole name.
+const NAMES: [&str; 48] = [
+    "PATH",
+    "HOME",
+    "SHELL",
+    "IFS",
+    "CDPATH",
+    "ENV",
+    "BASH_ENV",
+    "SHELLOPTS",
+    "BASHOPTS",
+    "POSIXLY_CORRECT",
+    "PROMPT_COMMAND",
+    "PS4",
+    "GLOBIGNORE",
+    "CI",
+    "CC",
+    "CXX",
+    "LD",
+    "AR",
+    "CPATH",
+    "LIBRARY_PATH",
+    "CFLAGS",
+    "CXXFLAGS",
+    "CPPFLAGS",
+    "LDFLAGS",
+    "MAKE",
+    "MAKEFLAGS",
+    "MFLAGS",
+    "MAKEFILES",
+    "GNUMAKEFLAGS",
+    "MAKEOVERRIDES",
+    "VIRTUAL_ENV",
+    "CLASSPATH",
+    "JAVA_HOME",
+    "JAVA_OPTS",
+    "JDK_JAVA_OPTIONS",
+    "JAVA_TOOL_OPTIONS",
+    "_JAVA_OPTIONS",
+    "RUBYOPT",
+    "RUBYLIB",
+    "PHPRC",
+    "PHP_INI_SCAN_DIR",
+    "TS_NODE_PROJECT",
+    "ELECTRON_RUN_AS_NODE",
+    "XDG_CONFIG_HOME",
+    "XDG_CONFIG_DIRS",
+    "EDITOR",
+    "GREP_OPTIONS",
+    "AWKPATH",
+];
+
+/// Beginnings of names that decide what runs. Letters count as capitals: npm reads both.
+const PREFIXES: [&str; 66] = [
+    "LD_",
+    "DYLD_",
+    "GCONV_",
+    "GLIBC_",
+    "MALLOC_",
+    "BASH_FUNC_",
+    "NODE_",
+    "NPM_",
+    "YARN_",
+    "PNPM_",
+    "COREPACK_",
+    "NVM_",
+    "FNM_",
+    "VOLTA_",
+    "DENO_",
+    "BUN_",
+    "BABEL_",
+    "TSX_",
+    "SWC_",
+    "JEST_",
+    "VITEST_",
+    "MOCHA_",
+    "PLAYWRIGHT_",
+    "CYPRESS_",
+    "PYTHON",
+    "PYTEST_",
+    "PY_",
+    "PIP_",
+    "UV_",
+    "POETRY_",
+    "PIPENV_",
+    "PDM_",
+    "HATCH_",
+    "TOX_",
+    "TOXENV",
+    "NOX",
+    "CONDA_",
+    "PYENV_",
+    "COVERAGE_",
+    "HYPOTHESIS_",
+    "DJANGO_",
+    "FLASK_",
+    "CARGO",
+    "RUST",
+    "NEXTEST_",
+    "PROPTEST_",
+    "GO",
+    "CGO_",
+    "MAVEN_",
+    "MVN_",
+    "GRADLE_",
+    "SBT_",
+    "BUNDLE_",
+    "GEM_",
+    "RAILS_",
+    "RBENV_",
+    "PERL",
+    "PROVE_",
+    "PHP_",
+    "COMPOSER_",
+    "DOTNET_",
+    "SWIFT_",
+    "CTEST_",
+    "CMAKE_",
+    "GTEST_",
+    "BATS_",
+];
+
+/// More beginnings: of tool managers, of git, and of what wraps a shell or a compiler.
+const MANAGERS: [&str; 14] = [
+    "MISE_", "__MISE_", "RTX_", "ASDF_", "NIX_", "DIRENV_", "DEVBOX_", "SDKMAN_", "GIT_",
+    "SCCACHE_", "CCACHE_", "BAZEL_", "JUST_", "TASK_",
+];
+
+/// Words between underscores that say that a variable chooses among tests.
+const CHOOSES: [&str; 20] = [
+    "TEST",
+    "TESTS",
+    "TESTARGS",
+    "TESTOPTS",
+    "TESTFLAGS",
+    "TESTFILES",
+    "TESTCASE",
+    "SPEC",
+    "SPECS",
+    "SUITE",
+    "FILTER",
+    "FILTERS",
+    "SKIP",
+    "ONLY",
+    "GREP",
+    "SHARD",
+    "MATCH",
+    "INCLUDE",
+    "EXCLUDE",
+    "RUNNER",
+];
+
+/// True for a variable that can decide which programs or which tests a command runs.
+pub fn decides(name: &str) -> bool {
+    // Git's own hooks and ours set these anew for each process.
+    if ["RALPH_", "CLAUDE"].iter().any(|ours| name.starts_with(ours)) {
+        return false;
+    }
+    let capitals = name.to_ascii_uppercase();
+    let begins = |with: &&str| capitals.starts_with(*with);
+    NAMES.contains(&capitals.as_str())
+        || PREFIXES.iter().any(&begins)
+        || MANAGERS.iter().any(begins)
+        || capitals.split(['_', '-', '.']).any(|word| CHOOSES.contains(&word))
+}
+
+/// The variables that decide what runs, as they were when the loop started.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(try_from = "serde_json::Value")]
+pub struct Environment {
+    /// The client that gave this environment to the hook.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub client: Option<Client>,
+    /// Names and values.
+    pub values: BTreeMap<String, String>,
+    /// Names and digests of values that may be secrets.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub digests: BTreeMap<String, String>,
+}
+
+from_json!(Environment { client, values, digests });
+
+/// How an environment differs from the recorded one.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Difference {
+    /// What has to be set, or with no value removed, to have the recorded one again.
+    pub restore: Vec<(String, Option<String>)>,
+    /// Variables whose recorded value is known only by its digest.
+    pub lost: Vec<String>,
+}
+
+impl Difference {
+    /// The names of all that differ, sorted.
+    pub fn names(&self) -> Vec<String> {
+        let restored = self.restore.iter().map(|(name, _)| name.clone());
+        let mut names: Vec<String> = restored.chain(self.lost.iter().cloned()).collect();
+        names.sort();
+        names
+    }
+}
+
+impl Environment {
+    /// Records what decides, out of all variables.
+    pub fn record<'a>(
+        all: impl Iterator<Item = (&'a str, &'a [u8])>,
+        client: Option<Client>,
+    ) -> Environment {
+        let mut recorded = Environment { client, ..Environment::default() };
+        for (name, value) in all.filter(|(name, _)| decides(name)) {
+            match std::str::from_utf8(value) {
+                Ok(text) if text.len() <= LONGEST && !may_be_secret(name, text) => {
+                    recorded.values.insert(name.to_owned(), text.to_owned());
+                }
+                _ => drop(recorded.digests.insert(name.to_owned(), digest(value))),
+            }
+        }
+        recorded
+    }
+
+    /// How these variables differ from what was recorded.
+    pub fn difference<'a>(&self, all: impl Iterator<Item = (&'a str, &'a [u8])>) -> Difference {
+        let now = Environment::record(all, None);
+        let mut found = Difference::default();
+        for (name, value) in &self.values {
+            if now.values.get(name) != Some(value) {
+                found.restore.push((name.clone(), Some(value.clone())));
+            }
+        }
+        for (name, digest) in &self.digests {
+            if now.digests.get(name) != Some(digest) {
+                found.lost.push(name.clone());
+            }
+        }
+        for name in now.values.keys().chain(now.digests.keys()) {
+            if !self.values.contains_key(name) && !self.digests.contains_key(name) {
+                found.restore.push((name.clone(), None));
+            }
+        }
+        found
+    }
+}
+
+/// A variable named like a credential, and an address with a user before its host.
+fn may_be_secret(name: &str, value: &str) -> bool {
+    let has_user = |rest: &str| rest.split(['/', '?', ' ']).any(|part| part.contains('@'));
+    secrets::is_secret(name)
+        || secrets::is_clients_secret(name)
+        || value.split_once("://").is_some_and(|(_, rest)| has_user(rest))
+}
+
+fn digest(value: &[u8]) -> String {
+    Sha256::digest(value).iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn record(all: &[(&str, &str)]) -> Environment {
+        let all = all.iter().map(|(name, value)| (*name, value.as_bytes()));
+        Environment::record(all, None)
+    }
+
+    fn difference(before: &[(&str, &str)], after: &[(&str, &str)]) -> Difference {
+        let after = after.iter().map(|(name, value)| (*name, value.as_bytes()));
+        record(before).difference(after)
+    }
+
+    #[test]
+    fn what_chooses_programs_or_tests_decides_and_what_describes_the_session_does_not() {
+        for name in [
+            "PATH",
+            "NODE_OPTIONS",
+            "PYTHONPATH",
+            "BASH_ENV",
+            "BASH_FUNC_grep%%",
+            "LD_PRELOAD",
+            "npm_config_script_shell",
+            "NPM_CONFIG_SCRIPT_SHELL",
+            "CARGO_TARGET_X_RUNNER",
+            "RUSTFLAGS",
+            "RUSTC_WRAPPER",
+            "GOFLAGS",
+            "PYTEST_ADDOPTS",
+            "MAKEFLAGS",
+            "JEST_X",
+            "VIRTUAL_ENV",
+            "MISE_SHELL",
+            "TESTFILES",
+            "MY_TEST_FILTER",
+            "SKIP_SLOW",
+            "GIT_DIR",
+            "PERL5OPT",
+            "_JAVA_OPTIONS",
+            "DYLD_INSERT_LIBRARIES",
+            "PROMPT_COMMAND",
+            "TEST_ONLY",
+        ] {
+            assert!(decides(name), "{name}");
+        }
+        for name in [
+            "CLAUDE_CODE_SESSION_ID",
+            "CLAUDECODE",
+            "RALPH_HOME",
+            "PWD",
+            "OLDPWD",
+            "SHLVL",
+            "_",
+            "TERM",
+            "COLUMNS",
+            "LANG",
+            "USER",
+            "DATABASE_URL",
+            "ANTHROPIC_API_KEY",
+            "TMPDIR",
+            "LATEST",
+        ] {
+            assert!(!decides(name), "{name}");
+        }
+    }
+
+    #[test]
+    fn a_difference_restores_what_was_changed_added_and_removed() {
+        let before = [("PATH", "/bin"), ("CI", "1"), ("TERM", "a")];
+        let after = [("PATH", "/evil:/bin"), ("NODE_OPTIONS", "-r x"), ("TERM", "b")];
+        let found = difference(&before, &after);
+        assert_eq!(
+            found.restore,
+            [
+                ("CI".to_owned(), Some("1".to_owned())),
+                ("PATH".to_owned(), Some("/bin".to_owned())),
+                ("NODE_OPTIONS".to_owned(), None),
+            ]
+        );
+        assert_eq!(found.names(), ["CI", "NODE_OPTIONS", "PATH"]);
+        assert_eq!(difference(&before, &before), Difference::default());
+    }
+
+    #[test]
+    fn no_value_that_may_be_a_secret_is_recorded() {
+        let secrets = [
+            ("CARGO_REGISTRY_TOKEN", "abcdefgh"),
+            ("npm_config__authToken", "abcdefgh"),
+            ("PIP_INDEX_URL", "https://u:abcdefgh@host/simple"),
+            ("UV_INDEX_X_PASSWORD", "abcdefgh"),
+            ("TEST_DB_PASS", "abcdefgh"),
+            ("GIT_HTTP_AUTH", "abcdefgh"),
+        ];
+        let recorded = record(&secrets);
+        assert!(recorded.values.is_empty(), "{recorded:?}");
+        assert_eq!(recorded.digests.len(), secrets.len());
+        let text = serde_json::to_string(&recorded).unwrap();
+        assert!(!text.contains("abcdefgh"));
+        assert_eq!(serde_json::from_str::<Environment>(&text).unwrap(), recorded);
+        let found = difference(&secrets[..1], &[("CARGO_REGISTRY_TOKEN", "another")]);
+        assert_eq!((found.restore.len(), found.lost), (0, vec!["CARGO_REGISTRY_TOKEN".to_owned()]));
+    }
+}

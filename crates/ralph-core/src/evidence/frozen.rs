@@ -1,0 +1,257 @@
+//! What a person saw and agreed to when the loop started, kept as digests.
+//!
+//! The criteria and their commands are frozen: one that differs later is not run and proves
+//! nothing until a person accepts it. The test files that a command names may change, since that
+//! is often the work itself, but never silently.
+
+use crate::evidence::meaning::Part;
+use crate::state::{Criterion, LoopState};
+use crate::text::from_json::from_json;
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+/// Digests of what a person agreed to.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(try_from = "serde_json::Value")]
+pub struct Frozen {
+    /// When.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub at: Option<Timestamp>,
+    /// SHA-256 of the criteria: ids, descriptions, commands and paths.
+    pub criteria: String,
+    /// The files that the commands name.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub test_files: Vec<TestFile>,
+    /// What the commands mean; none where a version that did not look has frozen them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub meaning: Option<Vec<Part>>,
+}
+
+from_json!(Frozen { at, criteria, test_files, meaning });
+
+/// A file that an acceptance command names.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(try_from = "serde_json::Value")]
+pub struct TestFile {
+    /// Path, relative to the project's folder.
+    pub path: String,
+    /// SHA-256 of its content; empty if it was not there.
+    pub sha256: String,
+}
+
+from_json!(TestFile { path, sha256 });
+
+/// Freezes the criteria as they are now.
+pub fn freeze(state: &mut LoopState, test_files: Vec<TestFile>, now: Timestamp) {
+    let criteria = digest(&state.acceptance_criteria);
+    state.frozen = Some(Frozen { at: Some(now), criteria, test_files, meaning: None });
+    state.changed_tests.clear();
+}
+
+/// Freezes what the commands mean, beside the criteria that were frozen before.
+pub fn freeze_meaning(state: &mut LoopState, meaning: Vec<Part>) {
+    if let Some(frozen) = &mut state.frozen {
+        frozen.meaning = Some(meaning);
+    }
+    state.meaning_noted.clear();
+    state.acceptance_criteria.iter_mut().for_each(|one| one.meaning_changed.clear());
+}
+
+/// True unless the criteria differ from what was frozen. Before anything was frozen there is
+/// nothing to differ from.
+pub fn is_as_frozen(state: &LoopState) -> bool {
+    state.frozen.as_ref().is_none_or(|frozen| frozen.criteria == digest(&state.acceptance_criteria))
+}
+
+/// The recorded test files that differ now. `now` gives a file's digest, empty if it is gone.
+pub fn changed_tests(state: &LoopState, now: impl Fn(&str) -> String) -> Vec<String> {
+    let recorded = state.frozen.iter().flat_map(|frozen| &frozen.test_files);
+    recorded.filter(|file| now(&file.path) != file.sha256).map(|file| file.path.clone()).collect()
+}
+
+/// The words of a command that may name what it tests with, as paths relative to the project's
+/// folder. Which of them exist is for the caller to find out: a word that names nothing is no harm.
+pub fn named_paths(command: &str) -> Vec<String> {
+    // None while it leads out of the project: what is there is not the project's.
+    let mut folder = Some(String::new());
+    let mut paths = Vec::new();
+    for part in command.split([';', '&', '|', '(', ')', '\n']) {
+        let between = |c: char| c.is_whitespace() || "<>\"'`=,".contains(c);
+        let words: Vec<&str> = part.split(between).filter(|word| !word.is_empty()).collect();
+        if let ["cd", into, ..] = words.as_slice() {
+            folder = plain_path(into).map(|path| format!("{}/", path.trim_end_matches('/')));
+            continue;
+        }
+        let Some(folder) = &folder else { continue };
+        let looks = words.first().is_some_and(|program| LOOKS.contains(program));
+        let named = words.iter().filter_map(|word| plain_path(word));
+        // What is only looked at is what the work changes, unless its name says otherwise.
+        let named = named.filter(|path| !looks || is_test_file(path));
+        paths.extend(named.map(|path| format!("{folder}{path}")));
+    }
+    paths
+}
+
+/// Programs that look at a file and do not run it.
+const LOOKS: [&str; 22] = [
+    "test",
+    "[",
+    "[[",
+    "grep",
+    "egrep",
+    "fgrep",
+    "rg",
+    "cat",
+    "head",
+    "tail",
+    "wc",
+    "ls",
+    "stat",
+    "find",
+    "file",
+    "jq",
+    "yq",
+    "awk",
+    "sed",
+    "diff",
+    "cmp",
+    "sha256sum",
+];
+
+/// A word that can be a path below the project; `tests/test_a.py::test_one` names a file's test.
+fn plain_path(word: &str) -> Option<&str> {
+    let path = word.split("::").next()?;
+    let path = path.strip_prefix("./").unwrap_or(path);
+    let outside =
+        path.starts_with(['-', '/', '$', '~', '!']) || path.split('/').any(|part| part == "..");
+    (!path.is_empty() && !outside).then_some(path)
+}
+
+/// True for a file whose path says that it is a test, or belongs to tests.
+pub fn is_test_file(path: &str) -> bool {
+    let mut parts = path.rsplit('/');
+    let name = parts.next().unwrap_or_default();
+    let in_tests = parts
+        .any(|part| matches!(part, "test" | "tests" | "__tests__" | "spec" | "specs" | "testdata"));
+    let marks = ["test_", "_test.", ".test.", ".spec.", "_spec.", "Test.", "Tests.", "conftest."];
+    in_tests || marks.iter().any(|mark| name.contains(mark))
+}
+
+fn digest(criteria: &[Criterion]) -> String {
+    let mut hash = Sha256::new();
+    // Each part with its length, so that no text can move from one to the next unnoticed.
+    let mut add = |part: &str| {
+        hash.update((part.len() as u64).to_le_bytes());
+        hash.update(part.as_bytes());
+    };
+    for criterion in criteria {
+        add(&criterion.id);
+        add(&criterion.description);
+        add(&criterion.verification_command);
+        add(&criterion.paths.len().to_string());
+        criterion.paths.iter().for_each(|path| add(path));
+    }
+    hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn state() -> LoopState {
+        let criterion = Criterion {
+            id: "AC-1".to_owned(),
+            description: "tests pass".to_owned(),
+            verification_command: "pytest tests/test_a.py".to_owned(),
+            paths: vec!["src".to_owned()],
+            ..Criterion::default()
+        };
+        let mut state = LoopState { acceptance_criteria: vec![criterion], ..LoopState::default() };
+        let file = TestFile { path: "tests/test_a.py".to_owned(), sha256: "1".to_owned() };
+        freeze(&mut state, vec![file], Timestamp::UNIX_EPOCH);
+        state
+    }
+
+    #[track_caller]
+    fn check(what: &str, as_frozen: bool, change: impl FnOnce(&mut Criterion)) {
+        let mut state = state();
+        change(&mut state.acceptance_criteria[0]);
+        assert_eq!(is_as_frozen(&state), as_frozen, "{what}");
+    }
+
+    #[test]
+    fn every_part_that_says_what_done_means_is_frozen_and_nothing_else() {
+        check("command", false, |it| it.verification_command = "true".to_owned());
+        check("description", false, |it| it.description.clear());
+        check("id", false, |it| it.id.push('1'));
+        check("paths", false, |it| it.paths.clear());
+        check("one path more", false, |it| it.paths.push("docs".to_owned()));
+        check("verified", true, |it| it.verified = true);
+        check("receipt", true, |it| {
+            it.receipt = Some(crate::evidence::receipt::Receipt::default())
+        });
+        check("tests expected", true, |it| it.tests_expected = Some(3));
+    }
+
+    #[test]
+    fn a_criterion_more_or_less_is_noticed() {
+        let mut fewer = state();
+        fewer.acceptance_criteria.clear();
+        assert!(!is_as_frozen(&fewer));
+        let mut more = state();
+        more.acceptance_criteria.push(Criterion::default());
+        assert!(!is_as_frozen(&more));
+        let fresh = LoopState::default();
+        assert!(is_as_frozen(&fresh), "nothing was frozen yet");
+    }
+
+    #[track_caller]
+    fn check_named(command: &str, expected: &[&str]) {
+        assert_eq!(named_paths(command), expected, "{command}");
+    }
+
+    #[test]
+    fn the_paths_of_a_command_are_found() {
+        check_named("pytest -q tests/test_a.py::test_one", &["pytest", "tests/test_a.py"]);
+        check_named("./check.sh && node --test=x.js", &["check.sh", "node", "x.js"]);
+        check_named("cd sub && bash 'run.sh'", &["sub/bash", "sub/run.sh"]);
+        check_named("diff <(./a) /etc/passwd ../x ~/y", &["a"]);
+        check_named("! ./ $X a/../b", &[]);
+        check_named("cd sub/ && ./a; cd /x; ./b", &["sub/a"]);
+        check_named("(cd /etc && bash a.sh); (cd ../up && bash b.sh); cd sub; ./c", &["sub/c"]);
+    }
+
+    #[test]
+    fn a_file_that_is_only_looked_at_is_work_and_no_test() {
+        assert!(named_paths("grep -q two src/a.rs && test -f out.txt").is_empty());
+        assert_eq!(named_paths("grep -c case tests/list.txt"), ["tests/list.txt"]);
+    }
+
+    #[test]
+    fn a_test_file_is_known_by_its_path() {
+        for path in [
+            "tests/data.txt",
+            "spec/a",
+            "a/specs/b",
+            "testdata/c",
+            "a/b_test.go",
+            "src/x.spec.ts",
+            "FooTest.java",
+            "test_x.py",
+        ] {
+            assert!(is_test_file(path), "{path}");
+        }
+        for path in ["src/lib.rs", "contest.py", "latest.txt", "testing.md"] {
+            assert!(!is_test_file(path), "{path}");
+        }
+    }
+
+    #[test]
+    fn a_test_file_that_changed_or_went_is_named() {
+        let now = |digest: &'static str| changed_tests(&state(), move |_| digest.to_owned());
+        assert!(now("1").is_empty());
+        assert_eq!(now("2"), ["tests/test_a.py"]);
+        assert_eq!(now(""), ["tests/test_a.py"]);
+    }
+}

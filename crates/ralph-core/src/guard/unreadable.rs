@@ -1,0 +1,177 @@
+//! A session whose loop cannot be read stays bound: it may only read until a person repairs the state or
+//! ends the loop.
+//!
+//! The loop's mode is in the state as well, so the strictest rule of all modes holds, whatever it was.
+
+use crate::guard::{self, Reader};
+use crate::state::Via;
+use crate::views::say;
+
+/// A call of a tool in such a session.
+#[derive(Debug, Clone, Copy)]
+pub struct Call<'a> {
+    /// The tool's name.
+    pub tool: &'a str,
+    /// Its command line, if it is a shell.
+    pub command: Option<&'a str>,
+    /// True when the input was cut and the command may not be whole.
+    pub cut: bool,
+}
+
+/// Ok for a call that only reads; else what the model is told. `why` is why the loop cannot be read.
+///
+/// # Errors
+/// When the call may change something, or it is not known what it does.
+pub fn judge(call: Call<'_>, why: &str, only_reads: Reader) -> Result<(), String> {
+    let what = match (call.tool, call.command) {
+        (tool, _) if guard::only_looks(tool) => return Ok(()),
+        ("Bash", _) if call.cut => "this command line is not whole".to_owned(),
+        ("Bash", Some(line)) => match only_reads(line) {
+            Ok(()) => return Ok(()),
+            Err(what) => what,
+        },
+        (tool, _) => format!("`{tool}` may change something"),
+    };
+    Err(refusal(&what, why))
+}
+
+/// What the model is told about a call that is refused because the loop cannot be read.
+pub fn refusal(what: &str, why: &str) -> String {
+    format!(
+        "Ralph cannot use the state of the loop that this session is bound to ({why}), so only reading is \
+         allowed until a person repairs it: {what}. Do not try to repair it. End your turn; the person is \
+         told what to type."
+    )
+}
+
+/// True for the copy of a hook that tells the person, where several registrations start copies. The state, which
+/// cannot be read, would name the highest rank that was seen; here the copies work it out from what is registered.
+pub fn speaks(via: Via, has_plugin: bool, is_in_settings: impl FnOnce() -> bool) -> bool {
+    match via {
+        Via::Skill => !has_plugin && !is_in_settings(),
+        Via::Plugin => !is_in_settings(),
+        Via::Settings | Via::Unnamed => true,
+    }
+}
+
+/// What the person reads on the screen: why, and what to type.
+pub fn line(why: &str, home: &str) -> String {
+    let repair = repair(why, home);
+    say::line(&format!(
+        "the state of this session's loop cannot be used: {why}. The session may only read until then. \
+         {repair}, then type /ralph; or type /ralph-cancel to end the loop"
+    ))
+}
+
+/// Why no other loop starts in such a session.
+pub fn no_start(why: &str, home: &str) -> String {
+    let repair = repair(why, home);
+    format!(
+        "the state of this session's loop cannot be used: {why}. {repair}, or end that loop first with \
+         /ralph-cancel; nothing was started"
+    )
+}
+
+fn repair(why: &str, home: &str) -> String {
+    match () {
+        () if why.contains("can be written by others") => {
+            format!("Type `chmod -R go-w {}` in a terminal", quoted(home))
+        }
+        () if why.contains("newer Ralph") => "Update Ralph".to_owned(),
+        () if why.contains("belongs to another user") => {
+            format!("Give `{home}` back to your user with `chown -R`")
+        }
+        () => "Repair that file".to_owned(),
+    }
+}
+
+/// As [`line()`], for a step that failed although the state can be read: a full disk, a lock that is held.
+pub fn failed(why: &str) -> String {
+    let cause = match () {
+        () if why.contains("No space left") => "Make room on the disk",
+        () if why.contains("Read-only file system") => "Make the disk writable",
+        () if why.contains("quota") => "Make room within the quota",
+        () => "Repair that",
+    };
+    say::line(&format!(
+        "{why}. The loop was not continued, and nothing of it is lost. {cause}, then type /ralph; or type \
+         /ralph-cancel to end the loop"
+    ))
+}
+
+/// A path as a shell takes it.
+fn quoted(path: &str) -> String {
+    let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "/._-+,@%".contains(letter);
+    match path.chars().all(is_plain) {
+        true => path.to_owned(),
+        false => format!("'{}'", path.replace('\'', "'\\''")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn reads(line: &str) -> Result<(), String> {
+        guard::only_reads(line)
+    }
+
+    #[track_caller]
+    fn check(tool: &str, command: Option<&str>, expected: bool) {
+        let call = Call { tool, command, cut: false };
+        assert_eq!(judge(call, "it is gone", reads).is_ok(), expected, "{tool} {command:?}");
+    }
+
+    #[test]
+    fn of_the_registrations_the_highest_speaks() {
+        let speakers = |has_plugin, is_in_settings: bool| {
+            let all = Via::ALL.into_iter();
+            all.filter(|via| speaks(*via, has_plugin, || is_in_settings)).collect::<Vec<_>>()
+        };
+        assert_eq!(speakers(true, true), [Via::Unnamed, Via::Settings]);
+        assert_eq!(speakers(true, false), [Via::Unnamed, Via::Plugin, Via::Settings]);
+        assert!(speakers(false, false).contains(&Via::Skill));
+    }
+
+    #[test]
+    fn only_what_is_known_to_read_runs() {
+        for tool in ["Read", "Grep", "Glob", "TaskOutput"] {
+            check(tool, None, true);
+        }
+        for tool in [
+            "Write",
+            "Edit",
+            "Agent",
+            "Skill",
+            "AskUserQuestion",
+            "Monitor",
+            "mcp__x__write",
+            "Task",
+            "",
+        ] {
+            check(tool, None, false);
+        }
+        for line in ["ls", "git status", "cat a | grep b"] {
+            check("Bash", Some(line), true);
+            let cut = Call { tool: "Bash", command: Some(line), cut: true };
+            assert!(judge(cut, "", reads).is_err());
+        }
+        for line in
+            ["rm a", "chmod -R go-w ~/.local", "ralph cancel", "echo $(touch x)", "cargo test"]
+        {
+            check("Bash", Some(line), false);
+        }
+        check("Bash", None, false);
+        check("Monitor", Some("ls"), false);
+    }
+
+    #[test]
+    fn the_person_is_told_what_to_type() {
+        let text = line("`/h/state.json` can be written by others; run", "/h o");
+        assert!(
+            text.contains("`chmod -R go-w '/h o'`") && text.contains("/ralph-cancel"),
+            "{text}"
+        );
+        assert!(failed("could not write `x`: No space left on device").contains("Make room"));
+    }
+}

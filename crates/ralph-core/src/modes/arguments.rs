@@ -1,0 +1,318 @@
+//! Reads what a person typed after `/ralph`: a task and the flags of `ralph start`.
+//!
+//! This is not a shell. A quote groups words only if it opens at a word's start and closes at a
+//! word's end, so that an apostrophe is text; and nothing is ever expanded, so that a task may
+//! speak of `$(…)`, backticks, `$HOME` and `~`.
+
+mod refusal;
+mod words;
+
+pub use refusal::Refusal;
+
+use crate::modes::parallel::Work;
+use crate::shell::vacuous;
+use crate::state::{Completion, Criterion, LoopState};
+use words::Word;
+
+/// The flags of `ralph start`, spelled as they are typed.
+pub const FLAGS: [&str; 9] = [
+    "--max-iterations",
+    "--max-minutes",
+    "--max-tokens",
+    "--stall-limit",
+    "--max-workers",
+    "--completion",
+    "--ac",
+    "--session",
+    "--baseline",
+];
+
+/// What was asked for.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Request {
+    /// The task, as it was typed; none continues or starts what was planned.
+    pub task: Option<String>,
+    /// The flags.
+    pub options: Options,
+    /// Where its tasks come from, for a loop whose tasks are for workers.
+    pub parallel: Option<Work>,
+}
+
+/// The flags that were given; what was not given is left to the defaults of the loop's state.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Options {
+    /// How many times the loop may go on.
+    pub max_iterations: Option<u32>,
+    /// Wall clock, in minutes.
+    pub max_minutes: Option<u64>,
+    /// Tokens, input and output together.
+    pub max_tokens: Option<u64>,
+    /// Stops in a row without progress after which the loop ends.
+    pub stall_limit: Option<u32>,
+    /// Workers that may be at work at once.
+    pub max_workers: Option<u32>,
+    /// Which rule decides completion.
+    pub completion: Option<Completion>,
+    /// Acceptance criteria in the order they were given, numbered from `AC-1`.
+    pub criteria: Vec<Criterion>,
+    /// The session to bind the loop to.
+    pub session: Option<String>,
+    /// Whether to run the criteria once before the work begins.
+    pub baseline: bool,
+}
+
+impl Options {
+    /// Puts what was given into a loop that is being prepared; what was not given stays. The
+    /// session and the baseline are the caller's to act on.
+    pub fn fill(&self, state: &mut LoopState) {
+        if let Some(max_iterations) = self.max_iterations {
+            state.max_iterations = max_iterations;
+        }
+        if let Some(max_minutes) = self.max_minutes {
+            state.limits.max_minutes = max_minutes;
+        }
+        if self.max_tokens.is_some() {
+            state.limits.max_tokens = self.max_tokens;
+        }
+        if let Some(stall_limit) = self.stall_limit {
+            state.stall_limit = stall_limit;
+        }
+        if let Some(max_workers) = self.max_workers {
+            state.limits.max_workers = max_workers;
+        }
+        if let Some(completion) = &self.completion {
+            state.completion = completion.clone();
+        }
+        if !self.criteria.is_empty() {
+            state.acceptance_criteria.clone_from(&self.criteria);
+        }
+    }
+}
+
+/// A flag whose value is a number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Number {
+    /// `--max-iterations`
+    MaxIterations,
+    /// `--max-minutes`
+    MaxMinutes,
+    /// `--max-tokens`
+    MaxTokens,
+    /// `--stall-limit`
+    StallLimit,
+    /// `--max-workers`
+    MaxWorkers,
+}
+
+impl Number {
+    /// The flag as it is typed.
+    pub fn flag(self) -> &'static str {
+        match self {
+            Number::MaxIterations => "--max-iterations",
+            Number::MaxMinutes => "--max-minutes",
+            Number::MaxTokens => "--max-tokens",
+            Number::StallLimit => "--stall-limit",
+            Number::MaxWorkers => "--max-workers",
+        }
+    }
+
+    /// The largest value; the smallest is 1.
+    pub fn most(self) -> u64 {
+        match self {
+            Number::MaxIterations => 10_000,
+            Number::MaxMinutes => 100_000,
+            Number::MaxTokens => 1_000_000_000_000,
+            Number::StallLimit => 1_000,
+            Number::MaxWorkers => 16,
+        }
+    }
+}
+
+/// A number in plain decimal digits and in range. Everything else is refused: `08` may be meant
+/// as eight or as octal, and a guess would be found out only when the loop ends too early.
+pub fn parse_number(number: Number, text: &str) -> Result<u64, Refusal> {
+    let refused = || Refusal::Number { number, given: text.to_owned() };
+    let plain = !text.is_empty()
+        && !text.starts_with('0')
+        && text.bytes().all(|byte| byte.is_ascii_digit());
+    let value: u64 =
+        if plain { text.parse().map_err(|_| refused())? } else { return Err(refused()) };
+    if value <= number.most() { Ok(value) } else { Err(refused()) }
+}
+
+/// The value of `--completion`.
+pub fn parse_completion(text: &str) -> Result<Completion, Refusal> {
+    match Completion::from(text.to_owned()) {
+        Completion::Other(given) => Err(Refusal::Completion { given }),
+        known => Ok(known),
+    }
+}
+
+/// The value of `--ac`: a description, `=`, and the command that shows it. The first `=` parts
+/// them, since commands contain more of them than descriptions do.
+pub fn parse_criterion(text: &str) -> Result<Criterion, Refusal> {
+    let Some((description, command)) = text.split_once('=') else {
+        return Err(Refusal::CriterionWithoutCommand { given: text.to_owned() });
+    };
+    let (description, command) = (description.trim(), command.trim());
+    if let Some(why) = vacuous::refuse(command) {
+        return Err(Refusal::Criterion { given: text.to_owned(), why });
+    }
+    Ok(Criterion {
+        description: if description.is_empty() { command } else { description }.to_owned(),
+        verification_command: command.to_owned(),
+        ..Criterion::default()
+    })
+}
+
+/// Numbers criteria from `AC-1`, in the order they were given.
+pub fn number_criteria(criteria: &mut [Criterion]) {
+    for (at, criterion) in criteria.iter_mut().enumerate() {
+        criterion.id = format!("AC-{}", at + 1);
+    }
+}
+
+/// Reads everything that was typed after the command's name.
+pub fn parse(text: &str) -> Result<Request, Refusal> {
+    let mut reader = Reader { words: words::split(text), at: 0, options: Options::default() };
+    let mut pieces = Vec::new();
+    while let Some(word) = reader.next() {
+        if word.is("--") {
+            let rest = reader.words.split_off(reader.at);
+            pieces.extend(rest);
+            break;
+        }
+        match flag_name(&word)? {
+            Some(name) => reader.flag(name, &word)?,
+            None => pieces.push(word),
+        }
+    }
+    number_criteria(&mut reader.options.criteria);
+    Ok(Request { task: task(text, &pieces)?, options: reader.options, parallel: None })
+}
+
+/// The words that are not flags, as they were typed. Only a task that is one quoted word loses
+/// its quotes: any others belong to the text.
+fn task(text: &str, pieces: &[Word]) -> Result<Option<String>, Refusal> {
+    let typed = match pieces {
+        [] => return Ok(None),
+        [only] => only.value.to_owned(),
+        several => words::join(text, several),
+    };
+    if typed.trim().is_empty() { Err(Refusal::EmptyTask) } else { Ok(Some(typed)) }
+}
+
+/// Which flag a word is, if it is one. A flag that was spelled with one hyphen, or with the dash
+/// that word processors make of two, is refused: as part of a task it would do nothing, silently.
+fn flag_name(word: &Word) -> Result<Option<&'static str>, Refusal> {
+    let typed = word.name;
+    if word.quoted || !typed.starts_with(DASHES) {
+        return Ok(None);
+    }
+    let known =
+        FLAGS.iter().find(|flag| flag.trim_start_matches('-') == typed.trim_start_matches(DASHES));
+    match known {
+        Some(flag) if *flag == typed => Ok(Some(flag)),
+        Some(flag) => Err(Refusal::Misspelled { typed: typed.to_owned(), flag }),
+        None if typed.starts_with("--") => Err(Refusal::Unknown { flag: typed.to_owned() }),
+        None => Ok(None),
+    }
+}
+
+/// Hyphen, en dash, em dash.
+const DASHES: [char; 3] = ['-', '\u{2013}', '\u{2014}'];
+
+struct Reader<'a> {
+    words: Vec<Word<'a>>,
+    at: usize,
+    options: Options,
+}
+
+impl<'a> Reader<'a> {
+    fn next(&mut self) -> Option<Word<'a>> {
+        let word = self.words.get(self.at).copied();
+        self.at += usize::from(word.is_some());
+        word
+    }
+
+    fn flag(&mut self, name: &'static str, word: &Word<'a>) -> Result<(), Refusal> {
+        match name {
+            "--max-iterations" => {
+                let value = self.number(Number::MaxIterations, word)?;
+                // In range, and the range fits.
+                once(
+                    name,
+                    &mut self.options.max_iterations,
+                    u32::try_from(value).unwrap_or(u32::MAX),
+                )
+            }
+            "--stall-limit" => {
+                let value = self.number(Number::StallLimit, word)?;
+                once(name, &mut self.options.stall_limit, u32::try_from(value).unwrap_or(u32::MAX))
+            }
+            "--max-workers" => {
+                let value = self.number(Number::MaxWorkers, word)?;
+                once(name, &mut self.options.max_workers, u32::try_from(value).unwrap_or(u32::MAX))
+            }
+            "--max-minutes" => {
+                let value = self.number(Number::MaxMinutes, word)?;
+                once(name, &mut self.options.max_minutes, value)
+            }
+            "--max-tokens" => {
+                let value = self.number(Number::MaxTokens, word)?;
+                once(name, &mut self.options.max_tokens, value)
+            }
+            "--completion" => {
+                let value = parse_completion(self.value(name, word)?)?;
+                once(name, &mut self.options.completion, value)
+            }
+            "--session" => {
+                let value = self.value(name, word)?.to_owned();
+                once(name, &mut self.options.session, value)
+            }
+            "--ac" => {
+                let criterion = parse_criterion(self.value(name, word)?)?;
+                self.options.criteria.push(criterion);
+                Ok(())
+            }
+            // `--baseline`, the only flag without a value.
+            _ => self.baseline(name, word),
+        }
+    }
+
+    fn number(&mut self, number: Number, word: &Word<'a>) -> Result<u64, Refusal> {
+        parse_number(number, self.value(number.flag(), word)?)
+    }
+
+    /// The text after `=`, or else the next word, which must not be a flag.
+    fn value(&mut self, flag: &'static str, word: &Word<'a>) -> Result<&'a str, Refusal> {
+        let given = match word.attached {
+            Some(value) => Some(value),
+            None => self
+                .next()
+                .filter(|next| next.quoted || !next.value.starts_with("--"))
+                .map(|next| next.value),
+        };
+        given.filter(|value| !value.trim().is_empty()).ok_or(Refusal::NoValue { flag })
+    }
+
+    fn baseline(&mut self, flag: &'static str, word: &Word<'a>) -> Result<(), Refusal> {
+        if let Some(value) = word.attached {
+            return Err(Refusal::UnwantedValue { flag, value: value.to_owned() });
+        }
+        if std::mem::replace(&mut self.options.baseline, true) {
+            return Err(Refusal::Repeated { flag });
+        }
+        Ok(())
+    }
+}
+
+fn once<T>(flag: &'static str, place: &mut Option<T>, value: T) -> Result<(), Refusal> {
+    match place.replace(value) {
+        None => Ok(()),
+        Some(_) => Err(Refusal::Repeated { flag }),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,298 @@
+//! The rounds of `ralph build`: one task, one client, until nothing is ready.
+//!
+//! A round is a session of its own, so the loop is bound to it while it lasts. What a client leaves
+//! undone goes back to the others, with a word for whoever takes it next; what nobody gets done in
+//! several rounds is given up, so that a task that always crashes does not make the loop endless.
+
+use crate::evidence::receipt::Proof;
+use crate::protocol::reply::bounded;
+use crate::state::{EndingKind, LoopState, PauseCause, Phase, Round, TaskStatus};
+use crate::stop::{self, Withheld};
+use crate::tasks::graph::{self, Claim, Lease, Refused, Summary};
+use crate::text::counted::noun;
+use jiff::Timestamp;
+use std::fmt::Write;
+
+/// Who holds a task that is built.
+pub const OWNER: &str = "ralph build";
+
+/// Rounds that a task may take before it is given up.
+const MOST_ATTEMPTS: u32 = 3;
+
+/// What comes next.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Next {
+    /// A round for this task, which is claimed for it.
+    Task(Box<Claim>),
+    /// No task is open: the criteria decide.
+    Criteria,
+    /// Tasks are open, and none is ready.
+    Stuck(Summary),
+    /// No proof could complete the loop.
+    Withheld(Withheld),
+    /// The loop has ended, now or before.
+    Over,
+}
+
+/// Begins a round in this session, if there is one to begin. The loop ends where a bound is reached.
+pub fn begin(state: &mut LoopState, session_id: &str, number: u32, now: Timestamp) -> Next {
+    if state.phase == Phase::Ended || !stop::may_go_on(state, now) {
+        return Next::Over;
+    }
+    go_on(state, now);
+    if let Some(withheld) = Withheld::of(state) {
+        return Next::Withheld(withheld);
+    }
+    let lease = Lease { owner: OWNER, length: None };
+    match graph::claim(&mut state.task_graph, graph::Which::Next, lease, now) {
+        Ok(claim) => {
+            bind(state, session_id, Round { task: claim.task.id.clone(), number });
+            Next::Task(Box::new(claim))
+        }
+        Err(Refused::NothingReady(summary)) if summary.done < summary.total => Next::Stuck(summary),
+        Err(_) => Next::Criteria,
+    }
+}
+
+/// Has a loop run that was planned, or rested. A loop that has ended is left as it is.
+pub fn go_on(state: &mut LoopState, now: Timestamp) {
+    state.resume();
+    if state.phase == Phase::Planned {
+        state.phase = Phase::Implementation;
+    }
+    state.started_at.get_or_insert(now);
+}
+
+/// Begins a round for the criteria, which no task is left to meet.
+pub fn begin_for_criteria(state: &mut LoopState, session_id: &str, number: u32) {
+    bind(state, session_id, Round { task: String::new(), number });
+}
+
+fn bind(state: &mut LoopState, session_id: &str, round: Round) {
+    state.session_id = session_id.to_owned();
+    state.round = Some(round);
+    // Another process, which has shown nothing yet.
+    (state.turn, state.client, state.via) = (None, None, None);
+    state.touched = true;
+}
+
+/// Ends the round. A task that its client left open goes back, with the reason; after too many rounds
+/// it is given up. Returns what became of it, in words.
+pub fn end(state: &mut LoopState, why: &str) -> String {
+    let Some(round) = state.round.take() else { return String::new() };
+    state.turn = None;
+    let task = state.task_graph.iter_mut().find(|task| task.id == round.task);
+    let Some(task) = task else { return String::new() };
+    if task.status == TaskStatus::InProgress {
+        let gives_up = task.attempts >= MOST_ATTEMPTS;
+        task.status = if gives_up { TaskStatus::Failed } else { TaskStatus::Pending };
+        (task.owner, task.lease_expires_at) = (None, None);
+        let word = format!("round {} left it open: {}", round.number, bounded(why, 300));
+        task.result = Some(word.clone());
+        return match gives_up {
+            true => format!(
+                "{} is given up after {} {}; {word}",
+                task.id,
+                task.attempts,
+                noun(task.attempts, "round", "rounds")
+            ),
+            false => format!("{} is ready again; {word}", task.id),
+        };
+    }
+    let result = task.result.as_deref().map(|text| format!(": {}", bounded(text, 300)));
+    format!("{} {}{}", task.id, task.status, result.unwrap_or_default())
+}
+
+/// Ends the loop if its criteria hold, now that no task is open; true if they do. Zero criteria prove
+/// nothing.
+pub fn settle(state: &mut LoopState, proof: &Proof, now: Timestamp) -> bool {
+    if Withheld::of(state).is_some() {
+        return false;
+    }
+    let (kind, detail) = match state.acceptance_criteria.is_empty() {
+        true => (
+            EndingKind::CompleteUnverified,
+            "all tasks are done; there was no criterion to prove it by",
+        ),
+        false if stop::all_hold(state, proof) => {
+            (EndingKind::Complete, "all tasks are done, and all criteria hold")
+        }
+        false => return false,
+    };
+    state.end(kind, detail, now);
+    true
+}
+
+/// Gives back what a builder held that is gone.
+pub fn free(state: &mut LoopState) {
+    end(state, "its builder is gone");
+    for task in &mut state.task_graph {
+        if task.status == TaskStatus::InProgress && task.owner.as_deref() == Some(OWNER) {
+            task.status = TaskStatus::Pending;
+            (task.owner, task.lease_expires_at) = (None, None);
+        }
+    }
+}
+
+/// Rests the loop between two builds.
+pub fn rest(state: &mut LoopState, cause: PauseCause, why: &str, now: Timestamp) {
+    state.pause(cause, why, now);
+    if let Some(pause) = &mut state.pause {
+        // Whoever built has read it.
+        pause.told = true;
+    }
+}
+
+/// The task of a round, for the session that is to do it.
+pub fn task(state: &LoopState) -> String {
+    let Some(round) = &state.round else { return String::new() };
+    let Some(task) = state.task_graph.iter().find(|task| task.id == round.task) else {
+        return "All tasks are closed and not all criteria hold. Make them hold: `ralph verify` says which \
+                do not."
+            .to_owned();
+    };
+    let mut text = format!("Your task: {} {}\n", task.id, bounded(&task.name, 400));
+    let mut line = |label: &str, value: &str| {
+        if !value.trim().is_empty() {
+            let _ = writeln!(text, "{label}: {}", bounded(value.trim(), 800));
+        }
+    };
+    line("Done when", &task.completion_condition);
+    line("Files", &task.files.join(", "));
+    line("Before", task.result.as_deref().unwrap_or_default());
+    for id in &task.deps {
+        let done = state.task_graph.iter().find(|other| other.id == *id);
+        let result = done.and_then(|other| other.result.as_deref()).unwrap_or_default();
+        line(&format!("After {id}"), result);
+    }
+    text.trim_end().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::evidence::receipt::{self, By, Receipt};
+    use crate::state::{Criterion, Task};
+
+    const NOW: Timestamp = Timestamp::UNIX_EPOCH;
+
+    /// `T-1`, and `T-2` after it.
+    fn planned() -> LoopState {
+        let task = |id: &str, deps: &[&str]| Task {
+            id: id.to_owned(),
+            name: format!("name of {id}"),
+            deps: deps.iter().map(|id| (*id).to_owned()).collect(),
+            completion_condition: "it is there".to_owned(),
+            ..Task::default()
+        };
+        LoopState {
+            task_graph: vec![task("T-1", &[]), task("T-2", &["T-1"])],
+            ..LoopState::default()
+        }
+    }
+
+    fn close(state: &mut LoopState, result: &str) {
+        let id = state.round.as_ref().unwrap().task.clone();
+        graph::done(&mut state.task_graph, &id, None, Some(result.to_owned())).unwrap();
+    }
+
+    fn begun(state: &mut LoopState, number: u32) -> String {
+        match begin(state, "s", number, NOW) {
+            Next::Task(claim) => claim.task.id,
+            other => format!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn tasks_are_built_in_the_order_of_what_they_depend_on_and_then_the_criteria_decide() {
+        let mut state = planned();
+        assert_eq!(begun(&mut state, 1), "T-1");
+        assert_eq!((state.phase.clone(), state.session_id.as_str()), (Phase::Implementation, "s"));
+        close(&mut state, "wrote it");
+        assert_eq!(end(&mut state, "x"), "T-1 done: wrote it");
+        assert_eq!(begun(&mut state, 2), "T-2");
+        assert!(task(&state).contains("Your task: T-2 name of T-2\nDone when: it is there\n"));
+        assert!(task(&state).ends_with("After T-1: wrote it"), "{}", task(&state));
+        close(&mut state, "");
+        end(&mut state, "x");
+        assert_eq!(begin(&mut state, "s", 3, NOW), Next::Criteria);
+        begin_for_criteria(&mut state, "s", 3);
+        assert!(task(&state).starts_with("All tasks are closed"));
+    }
+
+    #[test]
+    fn the_criteria_end_a_loop_without_open_tasks_and_none_of_them_prove_nothing() {
+        let ending = |state: &LoopState| state.ending.as_ref().map(|ending| ending.kind.clone());
+        let mut bare = LoopState::default();
+        assert!(settle(&mut bare, &Proof::default(), NOW));
+        assert_eq!(ending(&bare), Some(EndingKind::CompleteUnverified));
+        let mut criterion = Criterion { id: "AC-1".to_owned(), ..Criterion::default() };
+        let tree = || "t".to_owned();
+        let receipt = Receipt {
+            passed: true,
+            exit_code: Some(0),
+            tree_before: tree(),
+            tree_after: tree(),
+            by: By::Hook,
+            ..Receipt::default()
+        };
+        receipt::record(&mut criterion, receipt);
+        let proof = |tree: &str| Proof {
+            trees: [("AC-1".to_owned(), tree.to_owned())].into(),
+            ..Proof::default()
+        };
+        let state = LoopState { acceptance_criteria: vec![criterion], ..LoopState::default() };
+        let (mut stale, mut proven) = (state.clone(), state);
+        assert!(!settle(&mut stale, &proof("another"), NOW) && ending(&stale).is_none());
+        assert!(settle(&mut proven, &proof("t"), NOW));
+        assert_eq!(ending(&proven), Some(EndingKind::Complete));
+    }
+
+    #[test]
+    fn what_a_client_leaves_open_is_ready_again_and_is_given_up_after_several_rounds() {
+        let mut state = planned();
+        for number in 1..MOST_ATTEMPTS {
+            assert_eq!(begun(&mut state, number), "T-1");
+            let told = end(&mut state, "it crashed");
+            assert_eq!(
+                told,
+                format!("T-1 is ready again; round {number} left it open: it crashed")
+            );
+        }
+        begun(&mut state, 3);
+        assert!(task(&state).contains("Before: round 2 left it open"), "{}", task(&state));
+        assert!(end(&mut state, "it crashed").starts_with("T-1 is given up after 3 rounds"));
+        let Next::Stuck(summary) = begin(&mut state, "s", 4, NOW) else {
+            panic!("it is not stuck")
+        };
+        assert_eq!((summary.failed, summary.waiting), (1, 1));
+    }
+
+    #[test]
+    fn what_a_dead_builder_held_is_free_and_what_others_hold_is_theirs() {
+        let mut state = planned();
+        begun(&mut state, 1);
+        state.round = None;
+        state.task_graph[1].status = TaskStatus::InProgress;
+        state.task_graph[1].owner = Some("ann".to_owned());
+        free(&mut state);
+        let owners: Vec<_> = state.task_graph.iter().map(|task| task.owner.clone()).collect();
+        assert_eq!(owners, [None, Some("ann".to_owned())]);
+        assert_eq!(state.task_graph[0].status, TaskStatus::Pending);
+    }
+
+    #[test]
+    fn a_bound_that_is_reached_ends_the_loop_and_a_pause_between_builds_does_not() {
+        let mut state = planned();
+        begun(&mut state, 1);
+        end(&mut state, "x");
+        rest(&mut state, PauseCause::Person, "enough", NOW);
+        assert_eq!(begun(&mut state, 2), "T-1");
+        assert!(state.pause.is_none());
+        end(&mut state, "x");
+        state.iteration = state.max_iterations;
+        assert_eq!(begin(&mut state, "s", 3, NOW), Next::Over);
+        assert_eq!(state.ending.as_ref().unwrap().kind, EndingKind::MaxIterations);
+        assert_eq!(begin(&mut state, "s", 4, NOW), Next::Over);
+    }
+}

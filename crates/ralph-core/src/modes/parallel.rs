@@ -1,0 +1,150 @@
+//! Workers side by side: who may be started, what comes next, and what a report is worth.
+//!
+//! A task that a worker reported as done has its work on a branch of its own until it is merged. To
+//! the tasks that depend on it the work is there only then, since a worker's worktree begins at a
+//! commit of the loop's branch.
+
+pub mod apart;
+pub mod clean;
+mod grant;
+pub mod merge;
+mod next;
+mod plan;
+mod prompt;
+pub mod report;
+mod work;
+
+pub use grant::{Asked, Grant, grant, launched, lost};
+pub use next::{Call, Next, next};
+pub use plan::{Clash, Plan, plan};
+pub use prompt::{prompt, task_of};
+pub use work::{Work, work};
+
+use crate::state::{LoopState, Task, TaskStatus, Worker};
+use crate::tasks::graph::Graph;
+use crate::tasks::graph::overlap::Taken;
+use crate::text::counted::noun;
+use jiff::Timestamp;
+
+/// The agent that does one task, without a plugin's prefix.
+pub const WORKER: &str = "ralph-worker";
+
+/// Who holds the task of a worker.
+pub const OWNER: &str = "ralph-worker";
+
+/// Changed files of a worker that the state keeps.
+pub const FILES_KEPT: usize = 200;
+
+/// Workers that a task may have before it is given up.
+pub const MOST_ATTEMPTS: u32 = 3;
+
+/// True for our worker, whether it comes from settings or from a plugin.
+pub fn is_worker(kind: &str) -> bool {
+    kind.strip_prefix("ralph:").unwrap_or(kind) == WORKER
+}
+
+/// The task whose work this one needs and whose branch is not merged yet.
+fn unmerged_dep<'a>(state: &'a LoopState, task: &Task) -> Option<&'a Worker> {
+    let awaits = |worker: &&Worker| worker.awaits_merge() && task.deps.contains(&worker.task);
+    state.workers.iter().find(awaits)
+}
+
+/// The files of the tasks that are at work or wait to be merged.
+fn taken(state: &LoopState) -> Taken<'_> {
+    let mut taken = Taken::default();
+    for worker in state.workers.iter().filter(|worker| worker.is_running() || worker.awaits_merge())
+    {
+        if let Some(task) = state.task_graph.iter().find(|task| task.id == worker.task) {
+            taken.take(&task.files, &task.id);
+        }
+        taken.take(&worker.files, &worker.task);
+    }
+    taken
+}
+
+/// The tasks that could be begun now: ready, and everything they depend on merged.
+fn startable(state: &LoopState, now: Timestamp) -> Vec<&Task> {
+    let graph = Graph::new(&state.task_graph, now);
+    graph.ready().filter(|task| unmerged_dep(state, task).is_none()).collect()
+}
+
+/// Makes a task free again, with a word for whoever takes it next; after too many workers it is given
+/// up. Returns what became of it, in words.
+pub fn reopen(state: &mut LoopState, id: &str, why: &str) -> String {
+    let Some(task) = state.task_graph.iter_mut().find(|task| task.id == id) else {
+        return String::new();
+    };
+    let gives_up = task.attempts >= MOST_ATTEMPTS;
+    task.status = if gives_up { TaskStatus::Failed } else { TaskStatus::Pending };
+    (task.owner, task.lease_expires_at) = (None, None);
+    task.result = Some(why.to_owned());
+    match gives_up {
+        true => format!(
+            "{id} is given up after {} {}: {why}",
+            task.attempts,
+            noun(task.attempts, "worker", "workers")
+        ),
+        false => format!("{id} is ready again: {why}"),
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use crate::state::WorkerStanding;
+
+    pub(crate) const NOW: Timestamp = Timestamp::UNIX_EPOCH;
+
+    /// A running loop for workers with these tasks: id, what it depends on, the files that it changes.
+    pub(crate) fn loop_of(tasks: &[(&str, &[&str], &[&str])]) -> LoopState {
+        let words = |all: &[&str]| all.iter().map(|one| (*one).to_owned()).collect::<Vec<_>>();
+        let task = |(id, deps, files): &(&str, &[&str], &[&str])| Task {
+            id: (*id).to_owned(),
+            name: format!("name of {id}"),
+            deps: words(deps),
+            files: words(files),
+            completion_condition: format!("{id} is there"),
+            ..Task::default()
+        };
+        LoopState {
+            phase: crate::state::Phase::Implementation,
+            parallel: true,
+            task_graph: tasks.iter().map(task).collect(),
+            ..LoopState::default()
+        }
+    }
+
+    /// Has a worker of the task at work, or with a report.
+    pub(crate) fn work(state: &mut LoopState, task: &str, standing: WorkerStanding) {
+        let asked = Asked {
+            call: &format!("call-{task}"),
+            kind: WORKER,
+            prompt: &format!("Ralph task {task}\n"),
+            about: task,
+            from_worker: false,
+            client: None,
+        };
+        assert_eq!(grant(state, &asked, NOW), Grant::Granted, "{task}");
+        let worker = state.workers.last_mut().unwrap();
+        worker.standing = standing.clone();
+        worker.files = vec![format!("made-by-{task}")];
+        let task = state.task_graph.iter_mut().find(|other| other.id == task).unwrap();
+        if standing == WorkerStanding::Done {
+            task.status = TaskStatus::Done;
+        }
+    }
+
+    #[test]
+    fn a_task_that_nobody_gets_done_is_given_up() {
+        let mut state = loop_of(&[("T-1", &[], &[])]);
+        for n in 1..=3 {
+            work(&mut state, "T-1", WorkerStanding::Partial);
+            state.workers.clear();
+            let told = reopen(&mut state, "T-1", "half");
+            let expected =
+                if n < 3 { "is ready again: half" } else { "is given up after 3 workers: half" };
+            assert!(told.ends_with(expected), "{told}");
+        }
+        assert_eq!(state.task_graph[0].status, TaskStatus::Failed);
+    }
+}

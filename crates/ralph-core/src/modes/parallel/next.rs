@@ -1,0 +1,230 @@
+//! What the session that orchestrates workers does now.
+//!
+//! The same question is asked after every step, so nothing has to be remembered by the model: what can be
+//! started is started, then what is done is merged, then there is nothing to do but wait.
+
+use super::{WORKER, prompt, startable, taken};
+use crate::protocol::reply::bounded;
+use crate::state::{LoopState, Task, Via, Worker};
+use crate::tasks::graph::{self, Graph, Summary};
+use crate::text::counted::noun;
+use jiff::Timestamp;
+use serde::Serialize;
+
+/// What to do.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case", tag = "action")]
+pub enum Next {
+    /// Start these workers, all of them in one message.
+    Start {
+        /// One call of the Agent tool each.
+        calls: Vec<Call>,
+    },
+    /// Merge what is done: nothing else can be started before.
+    Merge {
+        /// The tasks whose work is merged.
+        tasks: Vec<String>,
+    },
+    /// End the turn: a worker's end wakes the session.
+    Wait {
+        /// What is at work.
+        workers: Vec<String>,
+    },
+    /// Every task is done and merged.
+    Finished,
+    /// There are no tasks, so there is nothing to start and nothing was done.
+    NoTasks,
+    /// Nothing can be started, and tasks are open.
+    Stuck {
+        /// The tasks that hold the others up, with what was said of them.
+        why: Vec<String>,
+    },
+}
+
+/// The input of one call of the Agent tool.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Call {
+    /// What it is for.
+    pub description: String,
+    /// Which agent.
+    pub subagent_type: String,
+    /// What it is told.
+    pub prompt: String,
+    /// True: the session is woken when it ends.
+    pub run_in_background: bool,
+}
+
+/// Decides what comes next.
+pub fn next(state: &LoopState, now: Timestamp) -> Next {
+    let running: Vec<&Worker> = state.workers.iter().filter(|worker| worker.is_running()).collect();
+    let free = (state.limits.max_workers.max(1) as usize).saturating_sub(running.len());
+    let calls: Vec<Call> =
+        chosen(state, free, now).into_iter().map(|task| call(state, task)).collect();
+    if !calls.is_empty() {
+        return Next::Start { calls };
+    }
+    let unmerged: Vec<String> = state
+        .workers
+        .iter()
+        .filter(|worker| worker.awaits_merge())
+        .map(|worker| worker.task.clone())
+        .collect();
+    let summary = graph::summary(&state.task_graph, now);
+    if !unmerged.is_empty() && (running.len() < state.limits.max_workers as usize) {
+        return Next::Merge { tasks: unmerged };
+    }
+    if !running.is_empty() {
+        return Next::Wait { workers: running.iter().map(|worker| worker.about.clone()).collect() };
+    }
+    match summary.done == summary.total {
+        true if summary.total == 0 => Next::NoTasks,
+        true => Next::Finished,
+        false => Next::Stuck { why: held_up(state, &summary, now) },
+    }
+}
+
+/// As many tasks as there is room for, no two of which change one file.
+pub(super) fn chosen(state: &LoopState, room: usize, now: Timestamp) -> Vec<&Task> {
+    let mut taken = taken(state);
+    let mut chosen = Vec::new();
+    for task in startable(state, now) {
+        if chosen.len() == room {
+            break;
+        }
+        if taken.clash(&task.files).is_none() {
+            taken.take(&task.files, &task.id);
+            chosen.push(task);
+        }
+    }
+    chosen
+}
+
+fn call(state: &LoopState, task: &Task) -> Call {
+    let prefix = if state.via == Some(Via::Plugin) { "ralph:" } else { "" };
+    Call {
+        description: bounded(&format!("{} {}", task.id, task.name), 60),
+        subagent_type: format!("{prefix}{WORKER}"),
+        prompt: prompt(state, task),
+        run_in_background: true,
+    }
+}
+
+fn held_up(state: &LoopState, summary: &Summary, now: Timestamp) -> Vec<String> {
+    let graph = Graph::new(&state.task_graph, now);
+    let holds = |task: &&Task| {
+        use graph::Standing::{Blocked, Failed, InProgress, Unknown};
+        matches!(graph.standing(task), Failed | Blocked | InProgress | Unknown)
+    };
+    let mut why: Vec<String> = state
+        .task_graph
+        .iter()
+        .filter(holds)
+        .take(10)
+        .map(|task| {
+            let said = task.result.as_deref().or(task.owner.as_deref()).unwrap_or("no word on why");
+            format!("{} is {}: {}", task.id, task.status, bounded(said, 300))
+        })
+        .collect();
+    if why.is_empty() {
+        why.push(format!(
+            "{} of {} {} for tasks that do not exist or for each other: `ralph task lint`",
+            summary.waiting,
+            summary.total,
+            noun(summary.total, "task waits", "tasks wait")
+        ));
+    }
+    why
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{NOW, loop_of, work};
+    use super::*;
+    use crate::state::{TaskStatus, WorkerStanding};
+
+    #[track_caller]
+    fn check(state: &LoopState, expected: &str) {
+        let said = match next(state, NOW) {
+            Next::Start { calls } => {
+                let all: Vec<&str> =
+                    calls.iter().filter_map(|call| call.description.split(' ').next()).collect();
+                format!("start {}", all.join(" "))
+            }
+            Next::Merge { tasks } => format!("merge {}", tasks.join(" ")),
+            Next::Wait { workers } => format!("wait {}", workers.join(" ")),
+            Next::Finished => "finished".to_owned(),
+            Next::NoTasks => "no tasks".to_owned(),
+            Next::Stuck { why } => format!("stuck {}", why.join("; ")),
+        };
+        assert_eq!(said, expected);
+    }
+
+    #[test]
+    fn two_waves_from_their_start_to_their_end() {
+        let mut state = loop_of(&[
+            ("T-1", &[], &["a"]),
+            ("T-2", &[], &["b"]),
+            ("T-3", &[], &["b"]),
+            ("T-4", &["T-1"], &[]),
+        ]);
+        check(&state, "start T-1 T-2");
+        work(&mut state, "T-1", WorkerStanding::Running);
+        work(&mut state, "T-2", WorkerStanding::Running);
+        check(&state, "wait T-1 T-2");
+        state.workers[0].standing = WorkerStanding::Done;
+        state.task_graph[0].status = TaskStatus::Done;
+        check(&state, "merge T-1");
+        state.workers[0].merged = "c".to_owned();
+        check(&state, "start T-4");
+        work(&mut state, "T-4", WorkerStanding::Running);
+        for at in [1, 2] {
+            state.workers[at].standing = WorkerStanding::Done;
+            state.workers[at].merged = "c".to_owned();
+        }
+        for at in [1, 3] {
+            state.task_graph[at].status = TaskStatus::Done;
+        }
+        check(&state, "start T-3");
+        state.task_graph[2].status = TaskStatus::Done;
+        check(&state, "finished");
+    }
+
+    #[test]
+    fn a_graph_without_tasks_is_not_finished() {
+        check(&loop_of(&[]), "no tasks");
+    }
+
+    #[test]
+    fn no_more_are_started_than_there_is_room_for() {
+        let mut state = loop_of(&[("T-1", &[], &[]), ("T-2", &[], &[]), ("T-3", &[], &[])]);
+        state.limits.max_workers = 2;
+        check(&state, "start T-1 T-2");
+        work(&mut state, "T-1", WorkerStanding::Running);
+        check(&state, "start T-2");
+        work(&mut state, "T-2", WorkerStanding::Running);
+        check(&state, "wait T-1 T-2");
+    }
+
+    #[test]
+    fn a_graph_that_cannot_go_on_says_what_holds_it_up() {
+        let mut state = loop_of(&[("T-1", &[], &[]), ("T-2", &["T-1"], &[])]);
+        state.task_graph[0].status = TaskStatus::Failed;
+        state.task_graph[0].result = Some("no grammar".to_owned());
+        check(&state, "stuck T-1 is failed: no grammar");
+        state.task_graph[0].deps = vec!["T-2".to_owned()];
+        state.task_graph[0].status = TaskStatus::Pending;
+        check(
+            &state,
+            "stuck 2 of 2 tasks wait for tasks that do not exist or for each other: `ralph task lint`",
+        );
+    }
+
+    #[test]
+    fn a_call_is_for_the_agent_as_it_is_registered() {
+        let mut state = loop_of(&[("T-1", &[], &[])]);
+        state.via = Some(Via::Plugin);
+        let Next::Start { calls } = next(&state, NOW) else { panic!() };
+        assert_eq!(calls[0].subagent_type, "ralph:ralph-worker");
+        assert!(calls[0].prompt.starts_with("Ralph task T-1\n"));
+    }
+}

@@ -1,0 +1,185 @@
+//! The rounds of `ralph ralplan run`: each agent is a session of its own, and code calls them.
+//!
+//! What comes next is decided as at a stop, so a driver is no more patient than a session. A planning that
+//! it leaves rests, with its wall, until a person takes it up again.
+
+use super::rest::at_step;
+use super::{Call, Next, Role, next};
+use crate::modes::build;
+use crate::state::{LoopState, PauseCause, PlanPhase, Round};
+use crate::stop::{Verdict, Why};
+use jiff::Timestamp;
+
+/// What a driver does next.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Due {
+    /// A round of this agent.
+    Round(Role, Call),
+    /// To wait for the person's decision.
+    Person,
+    /// Nothing: it rests, for this reason.
+    Rest(String),
+    /// Nothing: it is over.
+    Over,
+}
+
+/// Decides what comes next, and takes the step. `prefix` is `ralph:` where the agents come from a plugin.
+pub fn due(state: &mut LoopState, prefix: &str, document_gone: bool, now: Timestamp) -> Due {
+    if state.ending.is_some() {
+        return Due::Over;
+    }
+    // An API error that ended a round is no wish of a person; whether it is tried again, its driver decides.
+    let wished = state.pause.as_ref().filter(|pause| !pause.cause.resumes_by_itself());
+    match wished {
+        Some(pause) if !document_gone => return Due::Rest(format!("paused ({})", pause.cause)),
+        _ => state.resume(),
+    }
+    match at_step(state, document_gone, now) {
+        Verdict::GoOn | Verdict::LetGo(Why::AwaitsPerson) => step(state, prefix),
+        Verdict::Ended(_) => Due::Over,
+        Verdict::LetGo(_) => {
+            Due::Rest(state.pause.as_ref().map(|pause| pause.detail.clone()).unwrap_or_default())
+        }
+    }
+}
+
+/// What comes next where nothing stands in the way.
+pub fn step(state: &LoopState, prefix: &str) -> Due {
+    let Some(plan) = &state.ralplan else { return Due::Over };
+    match next(plan, prefix) {
+        Next::Call(call) => match Role::of(&call.subagent_type) {
+            Some(role) => Due::Round(role, call),
+            None => Due::Rest(format!("`{}` is no agent of a planning", call.subagent_type)),
+        },
+        Next::Ask { .. } => Due::Person,
+        Next::HandOver { .. } => Due::Over,
+        Next::Nothing if plan.phase == PlanPhase::Cancelled => Due::Over,
+        Next::Nothing => Due::Rest(format!("nothing is known to follow on `{}`", plan.phase)),
+    }
+}
+
+/// Binds the planning to the session of a round.
+pub fn bind(state: &mut LoopState, session_id: &str, number: u32) {
+    state.session_id = session_id.to_owned();
+    state.round = Some(Round { task: String::new(), number });
+    // Another process, which has shown nothing yet.
+    (state.turn, state.client, state.via) = (None, None, None);
+    state.touched = true;
+}
+
+/// A driver leaves it: nothing calls the next agent until a person says so.
+pub fn leave(state: &mut LoopState, cause: PauseCause, why: &str, now: Timestamp) {
+    state.round = None;
+    build::rest(state, cause, why, now);
+}
+
+/// The lines at the end of a log that were not in it before. The oldest may have been left out meanwhile.
+pub fn news<'a>(before: &[String], log: &'a [String]) -> &'a [String] {
+    let first_new = (0..=log.len()).rev().find(|n| before.ends_with(&log[..*n]));
+    &log[first_new.unwrap_or(0)..]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::step::tests::{awaiting, in_review, planning};
+    use super::super::{begin, take_up};
+    use super::*;
+    use crate::state::{EndingKind, Mode, Phase, Ralplan};
+
+    const NOW: Timestamp = Timestamp::UNIX_EPOCH;
+
+    fn state(plan: Ralplan) -> LoopState {
+        LoopState {
+            mode: Mode::Ralplan,
+            phase: Phase::Implementation,
+            started_at: Some(NOW),
+            ralplan: Some(plan),
+            ..LoopState::default()
+        }
+    }
+
+    #[track_caller]
+    fn check(state: &mut LoopState, expected: &str) {
+        let said = match due(state, "", false, NOW) {
+            Due::Round(_, call) => call.subagent_type,
+            Due::Rest(why) => format!("rest: {why}"),
+            other => format!("{other:?}"),
+        };
+        assert_eq!(said, expected);
+    }
+
+    #[test]
+    fn each_phase_has_its_round_and_the_person_theirs() {
+        check(&mut state(begin("t", NOW)), "ralplan-metis");
+        check(&mut state(planning()), "ralplan-planner");
+        check(&mut state(in_review("1")), "ralplan-critic");
+        let asked = Ralplan { phase: PlanPhase::ArchitectConsultation, ..planning() };
+        check(&mut state(asked), "ralplan-architect");
+        let mut waits = state(awaiting());
+        for _ in 0..9 {
+            check(&mut waits, "Person");
+        }
+        assert!(waits.is_running(), "who waits for a person does not stand still");
+        let unknown = Ralplan { phase: PlanPhase::Other("later".to_owned()), ..planning() };
+        check(&mut state(unknown), "rest: nothing is known to follow on `later`");
+    }
+
+    #[test]
+    fn rounds_that_bring_nothing_end_in_a_rest_and_not_in_an_end() {
+        let mut state = state(planning());
+        for _ in 0..3 {
+            check(&mut state, "ralplan-planner");
+        }
+        check(&mut state, "rest: the planning stood still at 3 stops in a row");
+        assert_eq!(state.phase, Phase::Paused);
+        check(&mut state, "rest: paused (blocked_on_human)");
+        take_up(&mut state, NOW);
+        check(&mut state, "ralplan-planner");
+    }
+
+    #[test]
+    fn a_persons_pause_stands_and_an_api_errors_does_not() {
+        for (cause, expected) in [
+            (PauseCause::Person, "rest: paused (person)"),
+            (PauseCause::Crashed, "ralplan-planner"),
+            (PauseCause::RateLimited, "ralplan-planner"),
+        ] {
+            let mut state = state(planning());
+            state.pause(cause, "", NOW);
+            check(&mut state, expected);
+        }
+    }
+
+    #[test]
+    fn what_is_over_stays_over_and_a_removed_document_ends_it() {
+        for paused in [false, true] {
+            let mut gone = state(planning());
+            if paused {
+                gone.pause(PauseCause::Person, "", NOW);
+            }
+            assert_eq!(due(&mut gone, "", true, NOW), Due::Over);
+            assert_eq!(gone.ending.as_ref().unwrap().kind, EndingKind::Cancelled);
+            check(&mut gone, "Over");
+        }
+    }
+
+    #[test]
+    fn a_round_is_bound_and_left() {
+        let mut state = state(planning());
+        bind(&mut state, "s", 2);
+        assert_eq!((state.session_id.as_str(), state.round.as_ref().unwrap().number), ("s", 2));
+        leave(&mut state, PauseCause::Person, "Ctrl-C", NOW);
+        assert_eq!((state.phase, state.round), (Phase::Paused, None));
+        assert!(state.pause.unwrap().told);
+    }
+
+    #[test]
+    fn the_news_of_a_log_are_its_last_lines() {
+        let lines = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
+        for (before, log, expected) in
+            [("a b", "a b c d", "c d"), ("a b", "b c", "c"), ("a b", "a b", ""), ("", "a", "a")]
+        {
+            assert_eq!(news(&lines(before), &lines(log)), lines(expected), "{before} {log}");
+        }
+    }
+}

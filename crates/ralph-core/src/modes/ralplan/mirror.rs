@@ -1,0 +1,231 @@
+//! `.omc/ralplan-state.json`: a planning under the document's names, for people and other tools.
+//!
+//! It is written from the state and never decides anything. When one is read, because another tool or an
+//! older version left it, only what was to be done and what was said comes in: a verdict or an approval
+//! that stands in a file of the project is nobody's.
+
+use super::is_plans_place;
+use crate::protocol::reply::bounded;
+use crate::state::{Decision, MAX_REJECTIONS, PlanPhase, PlanVerdict, Ralplan};
+use crate::text::from_json::Members;
+use jiff::Timestamp;
+use serde::Serialize;
+use serde_json::Value;
+
+/// The document, in the order of its fields.
+#[derive(Serialize)]
+struct Document<'a> {
+    active: bool,
+    mode: &'static str,
+    iteration: u32,
+    max_iterations: u32,
+    plan_path: &'a str,
+    current_phase: &'a PlanPhase,
+    started_at: Timestamp,
+    task_description: &'a str,
+    // What follows is ours.
+    loop_id: &'a str,
+    plan_hash: &'a str,
+    consulted_gap_finder: bool,
+    failed_gates: &'a [String],
+    questions: &'a [String],
+    answers: &'a [String],
+    feedback: &'a str,
+    verdict: Option<&'a PlanVerdict>,
+    forced: bool,
+    concerns: &'a [String],
+    decision: Option<&'a Decision>,
+    log: &'a [String],
+}
+
+/// The document for this planning. One that differs from it is written anew.
+pub fn render(plan: &Ralplan, loop_id: &str) -> String {
+    let document = Document {
+        active: !plan.phase.is_over(),
+        mode: "ralplan",
+        iteration: plan.iteration,
+        max_iterations: plan.max_iterations,
+        plan_path: &plan.plan_path,
+        current_phase: &plan.phase,
+        started_at: plan.started_at,
+        task_description: &plan.task,
+        loop_id,
+        plan_hash: &plan.plan_hash,
+        consulted_gap_finder: plan.consulted_gap_finder,
+        failed_gates: &plan.failed_gates,
+        questions: &plan.questions,
+        answers: &plan.answers,
+        feedback: &plan.feedback,
+        verdict: plan.verdict.as_ref(),
+        forced: plan.forced,
+        concerns: &plan.concerns,
+        decision: plan.decision.as_ref(),
+        log: &plan.log,
+    };
+    let mut text = serde_json::to_string_pretty(&document)
+        .expect("a document of texts, numbers and lists can always be written");
+    text.push('\n');
+    text
+}
+
+/// What a document that somebody left comes to.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Found {
+    /// A planning that was under way: to be begun again with this.
+    UnderWay(Box<Ralplan>),
+    /// One that is over.
+    Over(PlanPhase),
+}
+
+/// Reads a document that this loop did not write.
+///
+/// # Errors
+/// What keeps it from being read, in words.
+pub fn read(text: &str, now: Timestamp) -> Result<Found, String> {
+    let value: Value = serde_json::from_str(text.trim_start_matches('\u{feff}'))
+        .map_err(|error| format!("the document is not JSON: {error}"))?;
+    let mut members =
+        Members::of(value).map_err(|_| "the document is no JSON object".to_owned())?;
+    let (mut active, mut mode) = (true, "ralplan".to_owned());
+    let (mut phase, mut plan) = (PlanPhase::default(), Ralplan::default());
+    let mut started_at = None;
+    let mut take = || -> Result<(), crate::text::from_json::Mistake> {
+        members.take("active", &mut active)?;
+        members.take("mode", &mut mode)?;
+        members.take("current_phase", &mut phase)?;
+        members.take("task_description", &mut plan.task)?;
+        members.take("started_at", &mut started_at)?;
+        members.take("iteration", &mut plan.iteration)?;
+        members.take("max_iterations", &mut plan.max_iterations)?;
+        members.take("plan_path", &mut plan.plan_path)?;
+        members.take("feedback", &mut plan.feedback)
+    };
+    take().map_err(|mistake| mistake.to_string())?;
+    if mode != "ralplan" {
+        return Err(format!("the document is of the mode `{}`", bounded(&mode, 60)));
+    }
+    if phase.is_over() || !active {
+        let phase = if phase.is_over() { phase } else { PlanPhase::Cancelled };
+        return Ok(Found::Over(phase));
+    }
+    if plan.task.trim().is_empty() {
+        return Err("`task_description` is missing or empty".to_owned());
+    }
+    if !is_plans_place(&plan.plan_path) {
+        plan.plan_path.clear();
+    }
+    plan.started_at = started_at.unwrap_or(now);
+    // Nobody has fewer rejections before the person is asked than none, and nobody more than the rule has.
+    plan.max_iterations = plan.max_iterations.clamp(1, MAX_REJECTIONS);
+    plan.iteration = plan.iteration.min(plan.max_iterations - 1);
+    plan.feedback = bounded(&plan.feedback, 4_000);
+    plan.log.push(format!("[RALPLAN] Taken up from a document in the phase {phase}"));
+    Ok(Found::UnderWay(Box::new(plan)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::step::tests::awaiting;
+    use super::*;
+    use serde_json::json;
+
+    const NOW: Timestamp = Timestamp::UNIX_EPOCH;
+
+    #[test]
+    fn the_documents_fields_come_first_and_in_its_order() {
+        let text = render(&awaiting(), "l-1");
+        let names = [
+            "active",
+            "mode",
+            "iteration",
+            "max_iterations",
+            "plan_path",
+            "current_phase",
+            "started_at",
+            "task_description",
+            "loop_id",
+        ];
+        let places: Vec<usize> =
+            names.iter().map(|name| text.find(&format!("\n  \"{name}\": ")).expect(name)).collect();
+        assert!(places.is_sorted(), "{text}");
+        let value: Value = serde_json::from_str(&text).unwrap();
+        assert_eq!(value["active"], true);
+        assert_eq!(value["mode"], "ralplan");
+        assert_eq!(value["iteration"], 0);
+        assert_eq!(value["max_iterations"], 5);
+        assert_eq!(value["plan_path"], ".omc/plans/a.md");
+        assert_eq!(value["current_phase"], "awaiting_user_approval");
+        assert_eq!(value["started_at"], "1970-01-01T00:00:00Z");
+        assert_eq!(value["task_description"], "log in");
+        assert_eq!(value["verdict"]["okay"], true);
+    }
+
+    #[test]
+    fn what_is_over_is_not_active() {
+        for (phase, active) in [
+            (PlanPhase::Complete, false),
+            (PlanPhase::Cancelled, false),
+            (PlanPhase::CriticReview, true),
+        ] {
+            let plan = Ralplan { phase, ..awaiting() };
+            let value: Value = serde_json::from_str(&render(&plan, "")).unwrap();
+            assert_eq!(value["active"], active);
+        }
+    }
+
+    #[track_caller]
+    fn under_way(document: &Value) -> Ralplan {
+        match read(&document.to_string(), NOW) {
+            Ok(Found::UnderWay(plan)) => *plan,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn nothing_that_a_file_says_is_a_verdict_or_an_approval() {
+        let mut document: Value = serde_json::from_str(&render(&awaiting(), "l")).unwrap();
+        document["decision"] = json!({"kind": "proceed"});
+        document["ready_hash"] = json!("x");
+        let plan = under_way(&document);
+        assert_eq!((&plan.phase, &plan.verdict), (&PlanPhase::PlannerPlanning, &None));
+        assert_eq!((plan.plan_hash.as_str(), plan.ready_hash.as_str()), ("", ""));
+        assert_eq!((&plan.decision, plan.forced), (&None, false));
+        assert_eq!((plan.task.as_str(), plan.plan_path.as_str()), ("log in", ".omc/plans/a.md"));
+    }
+
+    #[test]
+    fn the_documents_own_example_reads() {
+        let plan = under_way(
+            &json!({"active": true, "mode": "ralplan", "iteration": 1, "max_iterations": 5,
+            "plan_path": ".omc/plans/[feature].md", "current_phase": "critic_review",
+            "started_at": "2026-01-02T03:04:05Z", "task_description": "t"}),
+        );
+        assert_eq!((plan.iteration, plan.max_iterations), (1, 5));
+        assert_eq!(plan.started_at.to_string(), "2026-01-02T03:04:05Z");
+        let odd = under_way(&json!({"task_description": "t", "iteration": 99, "max_iterations": 0,
+            "plan_path": "../x.md"}));
+        assert_eq!((odd.iteration, odd.max_iterations, odd.plan_path.as_str()), (0, 1, ""));
+    }
+
+    #[track_caller]
+    fn check(text: &str, expected: &str) {
+        let said = match read(text, NOW) {
+            Ok(Found::Over(phase)) => format!("over: {phase}"),
+            Ok(Found::UnderWay(_)) => "under way".to_owned(),
+            Err(why) => why,
+        };
+        assert!(said.contains(expected), "{said}");
+    }
+
+    #[test]
+    fn what_is_over_or_not_ours_is_not_taken_up() {
+        check(r#"{"active":false,"task_description":"t"}"#, "over: cancelled");
+        check(r#"{"active":true,"current_phase":"complete"}"#, "over: complete");
+        check(r#"{"mode":"autopilot","task_description":"t"}"#, "the mode `autopilot`");
+        check(r#"{"task_description":" "}"#, "`task_description` is missing");
+        check(r#"{"iteration":"one"}"#, "`iteration` is not a whole number");
+        check("[]", "no JSON object");
+        check("{", "not JSON");
+        check("\u{feff}{\"task_description\":\"t\"}", "under way");
+    }
+}

@@ -1,0 +1,313 @@
+//! The one next step of a planning, for the session that carries it out.
+//!
+//! An agent is told where to read and not what to think of it: the plan's path, the feedback as it was
+//! given, the answers as they were written.
+
+use super::{Role, question, short};
+use crate::protocol::reply::bounded;
+use crate::state::{PlanPhase, Ralplan};
+use serde::Serialize;
+use std::fmt;
+
+/// What to do.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case", tag = "action")]
+pub enum Next {
+    /// Call this agent, and wait for it.
+    Call(Call),
+    /// Ask the person; until there is an answer there is nothing else to do.
+    Ask {
+        /// The question.
+        question: String,
+        /// The plan's file.
+        plan_path: String,
+    },
+    /// The person said to go on.
+    HandOver {
+        /// The plan's file.
+        plan_path: String,
+        /// Digest of the text that the person agreed to.
+        plan_hash: String,
+    },
+    /// Nothing: it was cancelled.
+    Nothing,
+}
+
+/// The input of one call of the Agent tool.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Call {
+    /// What it is for.
+    pub description: String,
+    /// Which agent.
+    pub subagent_type: String,
+    /// What it is told.
+    pub prompt: String,
+    /// False: what it says decides the next step.
+    pub run_in_background: bool,
+}
+
+/// UTF-16 units for what an agent has to take up, so that the whole of it fits into a reason.
+const ROOM: usize = 900;
+
+/// UTF-16 units for the task.
+const TASK_ROOM: usize = 300;
+
+/// Decides what comes next. `prefix` is `ralph:` where the agents come from a plugin.
+pub fn next(plan: &Ralplan, prefix: &str) -> Next {
+    match plan.phase {
+        PlanPhase::PlannerPlanning if !plan.consulted_gap_finder => {
+            call(prefix, Role::GapFinder, gap_finder(plan))
+        }
+        PlanPhase::PlannerPlanning => call(prefix, Role::Planner, planner(plan)),
+        PlanPhase::ArchitectConsultation => call(prefix, Role::Architect, architect(plan)),
+        PlanPhase::CriticReview => call(prefix, Role::Critic, critic(plan)),
+        PlanPhase::AwaitingUserApproval => {
+            Next::Ask { question: question::text(plan), plan_path: plan.plan_path.clone() }
+        }
+        PlanPhase::Complete => {
+            Next::HandOver { plan_path: plan.plan_path.clone(), plan_hash: plan.plan_hash.clone() }
+        }
+        // A planning never rests there; one that a later version left is not ours to go on with.
+        PlanPhase::Cancelled | PlanPhase::HandlingVerdict | PlanPhase::Other(_) => Next::Nothing,
+    }
+}
+
+fn call(prefix: &str, role: Role, prompt: String) -> Next {
+    let description = match role {
+        Role::Planner => "write the plan",
+        Role::Architect => "answer what is open",
+        Role::Critic => "judge the plan",
+        Role::GapFinder => "find what the task leaves open",
+    };
+    Next::Call(Call {
+        description: description.to_owned(),
+        subagent_type: format!("{prefix}{}", role.agent()),
+        prompt,
+        run_in_background: false,
+    })
+}
+
+fn gap_finder(plan: &Ralplan) -> String {
+    format!(
+        "Find what this task leaves open before it is planned. Read what you need; change nothing.\n{}",
+        task(plan)
+    )
+}
+
+fn planner(plan: &Ralplan) -> String {
+    let place = match plan.plan_path.as_str() {
+        "" => "Write it to a new file `.omc/plans/NAME.md`.".to_owned(),
+        path => format!("Revise `{path}`, which you read first."),
+    };
+    let mut told = vec![format!(
+        "Plan directly: no interview, and no confirmation, since a critic reviews the plan.\n{}\n{place}",
+        task(plan)
+    )];
+    let mut parts: Vec<(&str, String)> = vec![
+        ("Mend these failed gates", plan.failed_gates.join("\n")),
+        ("Mend this", plan.feedback.clone()),
+        ("The architect answered", plan.answers.join("\n")),
+        ("The gap finder found", plan.gaps.clone()),
+    ];
+    parts.retain(|(_, text)| !text.is_empty());
+    let room = ROOM / parts.len().max(1);
+    for (head, text) in parts {
+        told.push(format!("{head}:\n{}", within(&text, room)));
+    }
+    told.push(
+        "End with `PLAN_READY: ` and the plan's path, or with `ARCHITECT_QUESTION:` for what only the architect knows."
+            .to_owned(),
+    );
+    told.join("\n")
+}
+
+fn architect(plan: &Ralplan) -> String {
+    let questions = plan.questions.iter().enumerate().map(|(at, one)| format!("{}. {one}", at + 1));
+    let plan_line = match plan.plan_path.as_str() {
+        "" => String::new(),
+        path => format!("The plan as it stands: `{path}`.\n"),
+    };
+    format!(
+        "Answer these questions from the files themselves; change nothing.\n{plan_line}{}\nEnd with one \
+         `ARCHITECT_ANSWER:` for each.",
+        within(&questions.collect::<Vec<_>>().join("\n"), ROOM)
+    )
+}
+
+/// What a critic is told.
+pub(super) fn critic(plan: &Ralplan) -> String {
+    let path = &plan.plan_path;
+    let hash = short(&plan.ready_hash);
+    format!(
+        "Review the plan `{path}`. Read the whole file, and the files that it names; change nothing.\nEnd with \
+         `CRITIC_FEEDBACK:` and `- Verdict: OKAY` or `- Verdict: REJECT`, and with `- Plan hash: {hash}`."
+    )
+}
+
+fn task(plan: &Ralplan) -> String {
+    format!("Task: {}", within(&plan.task, TASK_ROOM))
+}
+
+/// The text, or its beginning and where the rest is.
+fn within(text: &str, room: usize) -> String {
+    match bounded(text, room) {
+        whole if whole == text => whole,
+        cut => format!("{cut}\n(the rest: `ralph ralplan status`)"),
+    }
+}
+
+/// In words, for the reason that a stop hook gives.
+impl fmt::Display for Next {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Next::Call(call) => write!(
+                to,
+                "Next: call the Agent tool with subagent_type `{}`, run_in_background false and this prompt, \
+                 word for word:\n{}",
+                call.subagent_type, call.prompt
+            ),
+            Next::Ask { question, plan_path } => {
+                writeln!(
+                    to,
+                    "Next: say in a few lines what the plan `{plan_path}` would change, then call AskUserQuestion \
+                     with exactly one question:\n{question}"
+                )?;
+                for (label, _, about) in question::OPTIONS {
+                    writeln!(to, "- {label}: {about}")?;
+                }
+                to.write_str(
+                    "Then wait: silence is no consent. In a terminal the person may say `ralph ralplan approve`, \
+                     `ralph ralplan adjust TEXT` or `ralph ralplan discard` instead.",
+                )
+            }
+            Next::HandOver { plan_path, plan_hash } => write!(
+                to,
+                "The person agreed to the plan `{plan_path}` ({}). It is carried out by `/ralph`, which the person types.",
+                short(plan_hash)
+            ),
+            Next::Nothing => to.write_str("This planning is over; there is nothing to do for it."),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::step::tests::{
+        H1, REJECT, awaiting, decided, planning, reject_once, verdict,
+    };
+    use super::super::step::{Event, PlanSeen, begin, step};
+    use super::*;
+    use crate::state::DecisionKind;
+    use jiff::Timestamp;
+
+    #[track_caller]
+    fn check(plan: &Ralplan, agent: &str, expected: &[&str]) {
+        let said = next(plan, "").to_string();
+        assert!(said.contains(&format!("subagent_type `{agent}`")), "{said}");
+        assert!(expected.iter().all(|words| said.contains(words)), "{said}");
+        assert!(said.encode_utf16().count() <= 2_000, "{}", said.len());
+    }
+
+    #[test]
+    fn the_gap_finder_comes_before_the_first_planner() {
+        check(&begin("log in", Timestamp::UNIX_EPOCH), "ralplan-metis", &["Task: log in"]);
+        check(
+            &planning(),
+            "ralplan-planner",
+            &["Task: log in", "new file `.omc/plans/NAME.md`", "found:\nnone", "no confirmation"],
+        );
+    }
+
+    #[test]
+    fn a_critic_is_given_the_plans_path_and_digest() {
+        let mut plan = planning();
+        let seen = PlanSeen { path: ".omc/plans/a.md".into(), hash: H1.into(), gates: Vec::new() };
+        let message = "PLAN_READY: .omc/plans/a.md";
+        step(&mut plan, &Event::PlannerReported { agent: "p", message, plan: Some(seen) });
+        check(&plan, "ralplan-critic", &["`.omc/plans/a.md`", "- Plan hash: 111111111111`"]);
+    }
+
+    #[test]
+    fn a_planner_is_given_the_feedback_as_it_was_said() {
+        let mut plan = planning();
+        reject_once(&mut plan, "c");
+        check(
+            &plan,
+            "ralplan-planner",
+            &[
+                "`.omc/plans/a.md`, which you read",
+                "Mend this:\nCritical Issues:\n1. T-2 has no test",
+            ],
+        );
+        plan.failed_gates = vec!["line 3: `better` says nothing".into()];
+        plan.answers = vec!["Security: a vault".into()];
+        check(&plan, "ralplan-planner", &["line 3: `better`", "architect answered:\nSecurity"]);
+    }
+
+    #[test]
+    fn an_architect_is_given_the_questions_and_the_plan() {
+        let mut plan = planning();
+        reject_once(&mut plan, "c");
+        (plan.phase, plan.questions) =
+            (PlanPhase::ArchitectConsultation, vec!["A lock?".into(), "A queue?".into()]);
+        check(&plan, "ralplan-architect", &["`.omc/plans/a.md`", "1. A lock?\n2. A queue?"]);
+    }
+
+    #[test]
+    fn the_longest_texts_fit_into_a_reason_and_say_where_the_rest_is() {
+        let long = "x".repeat(9_000);
+        let mut plan = begin(&long, Timestamp::UNIX_EPOCH);
+        plan.plan_path = format!(".omc/plans/{}.md", "n".repeat(80));
+        check(&plan, "ralplan-metis", &["the rest: `ralph ralplan status`"]);
+        plan.consulted_gap_finder = true;
+        (plan.gaps, plan.feedback) = (long.clone(), long.clone());
+        (plan.answers, plan.failed_gates) = (vec![long.clone()], vec![long.clone()]);
+        check(&plan, "ralplan-planner", &["the rest: `ralph ralplan status`", "PLAN_READY"]);
+        (plan.phase, plan.questions) = (PlanPhase::ArchitectConsultation, vec![long]);
+        check(&plan, "ralplan-architect", &["ARCHITECT_ANSWER"]);
+    }
+
+    #[test]
+    fn a_plugins_agents_have_its_prefix() {
+        let Next::Call(call) = next(&planning(), "ralph:") else { panic!() };
+        assert_eq!(call.subagent_type, "ralph:ralplan-planner");
+        assert!(!call.run_in_background);
+    }
+
+    #[test]
+    fn the_person_is_asked_the_one_question() {
+        let said = next(&awaiting(), "").to_string();
+        for words in
+            ["`.omc/plans/a.md` (111111111111)", "- Proceed:", "- Adjust:", "- Discard:", "silence"]
+        {
+            assert!(said.contains(words), "{said}");
+        }
+        let mut forced = planning();
+        forced.iteration = 4;
+        reject_once(&mut forced, "c");
+        forced.concerns = vec!["y".repeat(9_000)];
+        let said = next(&forced, "").to_string();
+        assert!(said.contains("WARNING") && said.encode_utf16().count() <= 2_000, "{said}");
+    }
+
+    #[test]
+    fn after_the_decision_there_is_the_hand_over_or_nothing() {
+        let mut plan = awaiting();
+        step(&mut plan, &decided(DecisionKind::Proceed, "", H1));
+        let said = next(&plan, "").to_string();
+        assert!(said.contains("`.omc/plans/a.md` (111111111111). It is carried out by"), "{said}");
+        let mut plan = awaiting();
+        step(&mut plan, &decided(DecisionKind::Discard, "", H1));
+        assert_eq!(next(&plan, ""), Next::Nothing);
+        assert!(next(&plan, "").to_string().contains("over"));
+    }
+
+    #[test]
+    fn an_adjustment_goes_to_the_planner_in_the_persons_words() {
+        let mut plan = awaiting();
+        step(&mut plan, &decided(DecisionKind::Adjust, "use less", H1));
+        check(&plan, "ralplan-planner", &["The person wants the plan adjusted: use less"]);
+        step(&mut plan, &verdict("c", REJECT, H1));
+        check(&plan, "ralplan-planner", &["use less"]);
+    }
+}

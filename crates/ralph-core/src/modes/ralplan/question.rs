@@ -1,0 +1,483 @@
+//! The one question by which a person is asked about a plan, and the answer to it.
+//!
+//! It is asked with the client's own tool, and only the tool's response counts: the client writes that,
+//! while everything else in the conversation may be the model's. So the question has to say which text it
+//! is about, offer what the rules know, and bring no answer along.
+
+use super::{position, short};
+use crate::protocol::reply::bounded;
+use crate::state::{DecisionKind, PlanPhase, Ralplan};
+use crate::text::from_json::{FromJson, Members, from_json};
+use crate::text::plain;
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::fmt;
+
+/// The labels of the options, and what each is.
+pub const OPTIONS: [(&str, DecisionKind, &str); 4] = [
+    ("Proceed", DecisionKind::Proceed, "The plan is accepted as it is; `/ralph` carries it out"),
+    (START, DecisionKind::Proceed, "The plan is accepted, and carried out in this session at once"),
+    ("Adjust", DecisionKind::Adjust, "Back to the planner; say under Other what should change"),
+    ("Discard", DecisionKind::Discard, "End the planning and leave the plan"),
+];
+
+/// The option that starts the loop at once. A question may leave it out: then nothing starts by its answer.
+pub const START: &str = "Proceed and start";
+
+/// Why a question is not the one that is allowed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum NotOurs {
+    /// No person is to be asked yet, or any more.
+    NotNow(PlanPhase),
+    /// It has another shape than the tool's input.
+    Shape(String),
+    /// It brings along something that is not the question.
+    Besides(String),
+    /// More questions than one, or none.
+    Count(usize),
+    /// Several options could be chosen together.
+    Several,
+    /// Other options than the three.
+    Options(Vec<String>),
+    /// The text does not name the plan.
+    Path(String),
+    /// The text does not name which version of the plan.
+    Hash(String),
+    /// The text holds letters that a person does not see.
+    Hidden,
+    /// The text leaves out that the critic has not approved, or a part of what was left open. Holds the whole
+    /// text.
+    LeftOpen(String),
+}
+
+impl fmt::Display for NotOurs {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            NotOurs::NotNow(phase) => write!(
+                to,
+                "a person is asked about a plan only in the phase `awaiting_user_approval`, and this \
+                 planning is in `{phase}`"
+            ),
+            NotOurs::Shape(what) => write!(to, "the question cannot be read: {what}"),
+            NotOurs::Besides(name) => {
+                write!(to, "`{name}` is the client's to write; pass `questions` alone")
+            }
+            NotOurs::Count(count) => {
+                write!(to, "{count} questions instead of exactly one; ask only about the plan")
+            }
+            NotOurs::Several => {
+                to.write_str("only one option can be chosen; leave out `multiSelect`")
+            }
+            NotOurs::Options(labels) => write!(
+                to,
+                "the options are {}; they must be Proceed, Proceed and start, Adjust and Discard",
+                if labels.is_empty() { "missing".to_owned() } else { labels.join(", ") }
+            ),
+            NotOurs::Path(path) => {
+                write!(to, "the question does not name the plan's path, `{path}`")
+            }
+            NotOurs::Hash(hash) => {
+                write!(to, "the question does not name the plan's digest, `{hash}`")
+            }
+            NotOurs::Hidden => to
+                .write_str("the question holds letters that a person does not see; leave them out"),
+            NotOurs::LeftOpen(text) => write!(
+                to,
+                "the question leaves out the WARNING or a part of what the critic left open; ask it word for \
+                 word:\n{text}"
+            ),
+        }
+    }
+}
+
+/// What a person answered.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Said {
+    /// Which way.
+    pub kind: DecisionKind,
+    /// In the person's own words; empty where there are none.
+    pub text: String,
+    /// True where the loop is to start at once.
+    pub start: bool,
+}
+
+#[derive(Debug, Clone, PartialEq, Default)]
+#[expect(non_snake_case, reason = "the client's own name")]
+struct Asked {
+    question: String,
+    options: Vec<Choice>,
+    multiSelect: bool,
+}
+
+from_json!(Asked { question, options, multiSelect });
+
+#[derive(Debug, Clone, PartialEq, Default)]
+struct Choice {
+    label: String,
+}
+
+from_json!(Choice { label });
+
+#[derive(Debug, Clone, PartialEq, Default)]
+struct Note {
+    notes: String,
+}
+
+from_json!(Note { notes });
+
+/// The question's text: what was judged, how it came out, and what is still open.
+pub fn text(plan: &Ralplan) -> String {
+    let (path, hash) = (&plan.plan_path, short(&plan.plan_hash));
+    match plan.forced {
+        false => format!(
+            "The critic approved the plan `{path}` ({hash}) after {} iterations. Shall it be carried out?",
+            position(plan)
+        ),
+        true => format!(
+            "WARNING: the critic has not approved the plan `{path}` ({hash}) in {} iterations. Left open: {} \
+             Shall it be carried out all the same?",
+            position(plan),
+            left_open(plan)
+        ),
+    }
+}
+
+/// UTF-16 units for all that was left open, so that the whole question fits into a reason.
+const ROOM: usize = 780;
+
+/// Concerns that a question lists; a person reads the others with `ralph ralplan status`.
+const LISTED: usize = 15;
+
+/// The list of what a critic left open.
+fn left_open(plan: &Ralplan) -> String {
+    let mut list = listed(plan).join(" ");
+    let others = plan.concerns.len().saturating_sub(LISTED);
+    if others > 0 {
+        list.push_str(&format!(" And {others} more: `ralph ralplan status`."));
+    }
+    list
+}
+
+/// What a critic left open, each cut to its share of the room. Letters that a person does not see are shown: with
+/// one of them in it the question would be refused, and nobody could be asked.
+fn listed(plan: &Ralplan) -> Vec<String> {
+    let room = ROOM / plan.concerns.len().clamp(1, LISTED);
+    let in_one_line = |one: &String| words(&plain::visible(one));
+    let concerns = plan.concerns.iter().take(LISTED).map(in_one_line).enumerate();
+    concerns.map(|(at, one)| bounded(&format!("{}. {one}", at + 1), room)).collect()
+}
+
+/// The words of a text, with one space between them.
+fn words(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// Whether this input of the client's question tool is the one question that is allowed.
+///
+/// # Errors
+/// Why it is not.
+pub fn is_ours(plan: &Ralplan, input: &Value) -> Result<(), NotOurs> {
+    if plan.phase != PlanPhase::AwaitingUserApproval {
+        return Err(NotOurs::NotNow(plan.phase.clone()));
+    }
+    // With an answer in the input the client would have no reason to ask.
+    let members = input.as_object().into_iter().flatten();
+    let mut others = members.map(|(name, _)| name).filter(|name| *name != "questions");
+    if let Some(other) = others.find(|name| *name != "metadata") {
+        return Err(NotOurs::Besides(other.clone()));
+    }
+    asked(plan, input).map(drop)
+}
+
+/// What the person answered, from the tool's own response. None where nobody answered, or where it was
+/// another question.
+pub fn answer(plan: &Ralplan, response: &Value) -> Option<Said> {
+    let asked = asked(plan, response).ok()?;
+    let mut members = Members::of(response.clone()).ok()?;
+    let (mut answers, mut notes) =
+        (BTreeMap::<String, Value>::new(), BTreeMap::<String, Value>::new());
+    members.take("answers", &mut answers).ok()?;
+    // Notes are a courtesy: without them the answer stands.
+    let _ = members.take("annotations", &mut notes);
+    let said = String::from_json(answers.remove(&asked.question)?).ok()?;
+    let note = notes.remove(&asked.question).and_then(|note| Note::from_json(note).ok());
+    let note = note.unwrap_or_default().notes.trim().to_owned();
+    if said.trim().is_empty() {
+        return None;
+    }
+    let is_offered = |label: &str| asked.options.iter().any(|option| option.label == label);
+    let chosen = OPTIONS.into_iter().find(|(label, _, _)| *label == said.trim());
+    Some(match chosen.filter(|(label, _, _)| is_offered(label)) {
+        Some((label, kind, _)) => Said { kind, text: note, start: label == START },
+        None => Said { kind: DecisionKind::Adjust, text: said.trim().to_owned(), start: false },
+    })
+}
+
+/// The one question, if that is what it is.
+fn asked(plan: &Ralplan, value: &Value) -> Result<Asked, NotOurs> {
+    let mut questions: Vec<Asked> = Vec::new();
+    Members::of(value.clone())
+        .and_then(|mut members| members.take("questions", &mut questions))
+        .map_err(|mistake| NotOurs::Shape(mistake.to_string()))?;
+    let count = questions.len();
+    let Some(asked) = questions.pop().filter(|_| count == 1) else {
+        return Err(NotOurs::Count(count));
+    };
+    if asked.multiSelect {
+        return Err(NotOurs::Several);
+    }
+    let labels: Vec<&str> = asked.options.iter().map(|option| option.label.as_str()).collect();
+    if !are_ours(&labels) {
+        return Err(NotOurs::Options(labels.into_iter().map(str::to_owned).collect()));
+    }
+    if asked.question.chars().any(|letter| plain::acts(letter) && !matches!(letter, '\n' | '\t')) {
+        return Err(NotOurs::Hidden);
+    }
+    if plan.plan_path.is_empty() || !asked.question.contains(&plan.plan_path) {
+        return Err(NotOurs::Path(plan.plan_path.clone()));
+    }
+    let hash = short(&plan.plan_hash);
+    if hash.is_empty() || !asked.question.contains(hash) {
+        return Err(NotOurs::Hash(hash.to_owned()));
+    }
+    if plan.forced && !warns(plan, &asked.question) {
+        return Err(NotOurs::LeftOpen(text(plan)));
+    }
+    Ok(asked)
+}
+
+/// True for all the options, each once; only [`START`] may be missing.
+fn are_ours(labels: &[&str]) -> bool {
+    let all = || OPTIONS.iter().map(|(label, _, _)| *label);
+    let has_each = all().all(|label| label == START || labels.contains(&label));
+    let is_known = labels.iter().all(|label| all().any(|ours| ours == *label));
+    let is_once = labels.len() == OPTIONS.len() - usize::from(!labels.contains(&START));
+    has_each && is_known && is_once
+}
+
+/// True for a text that warns and holds the whole list of what was left open, in whatever lines.
+fn warns(plan: &Ralplan, question: &str) -> bool {
+    let question = words(question);
+    question.contains("WARNING") && listed(plan).iter().all(|one| question.contains(&words(one)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::step::tests::{H1, awaiting, planning, reject_once};
+    use super::*;
+    use serde_json::json;
+
+    const LABELS: [&str; 4] = ["Discard", "Proceed", "Adjust", START];
+    const WITHOUT_START: [&str; 3] = ["Discard", "Proceed", "Adjust"];
+
+    fn question(text: &str, labels: &[&str]) -> Value {
+        let options: Vec<Value> =
+            labels.iter().map(|label| json!({"label": label, "description": "d"})).collect();
+        json!({"question": text, "header": "Plan", "options": options, "multiSelect": false})
+    }
+
+    fn ours() -> Value {
+        json!({"questions": [question(&text(&awaiting()), &LABELS)]})
+    }
+
+    #[track_caller]
+    fn check(input: &Value, expected: &str) {
+        let why =
+            is_ours(&awaiting(), input).map_or_else(|why| why.to_string(), |()| "ours".into());
+        assert!(why.contains(expected), "{why}");
+    }
+
+    #[test]
+    fn exactly_the_gates_question_is_allowed() {
+        check(&ours(), "ours");
+        let mut input = ours();
+        input["metadata"] = json!({"source": "x"});
+        check(&input, "ours");
+        let own_words = format!("Begin with .omc/plans/a.md at {}?", short(H1));
+        check(&json!({"questions": [question(&own_words, &LABELS)]}), "ours");
+        check(&json!({"questions": [question(&own_words, &WITHOUT_START)]}), "ours");
+    }
+
+    #[test]
+    fn anything_else_is_refused_with_what_is_wrong() {
+        let text = text(&awaiting());
+        let one = question(&text, &LABELS);
+        check(&json!({"questions": [one, one]}), "2 questions");
+        check(&json!({"questions": []}), "0 questions");
+        check(&json!({}), "0 questions");
+        check(&json!({"questions": "x"}), "`questions` is not a list");
+        check(&json!([]), "not an object");
+        for labels in [
+            &["Proceed", "Adjust"][..],
+            &["Proceed", "Proceed", "Discard"],
+            &["proceed", "Adjust", "Discard"],
+            &["Proceed", "Adjust", "Discard", "Later"],
+            &[START, "Adjust", "Discard"],
+            &[START, START, "Proceed", "Adjust"],
+            &["Proceed", "Adjust", "Discard", START, START],
+            &["Proceed", "Adjust", "Discard", START, "Later"],
+            &[],
+        ] {
+            check(
+                &json!({"questions": [question(&text, labels)]}),
+                "must be Proceed, Proceed and start,",
+            );
+        }
+        let mut several = ours();
+        several["questions"][0]["multiSelect"] = json!(true);
+        check(&several, "only one option");
+        let no_path = format!("The plan {}?", short(H1));
+        check(&json!({"questions": [question(&no_path, &LABELS)]}), "the plan's path");
+        let no_hash = ".omc/plans/a.md 11111111111?";
+        check(&json!({"questions": [question(no_hash, &LABELS)]}), "the plan's digest");
+        let hidden = format!("{text}\u{202e}");
+        check(&json!({"questions": [question(&hidden, &LABELS)]}), "does not see");
+    }
+
+    #[test]
+    fn a_question_brings_no_answer_along() {
+        for name in ["answers", "annotations", "other"] {
+            let mut input = ours();
+            input[name] = json!({text(&awaiting()): "Proceed"});
+            check(&input, &format!("`{name}` is the client's"));
+        }
+    }
+
+    #[test]
+    fn before_its_time_the_question_is_refused() {
+        let why = is_ours(&planning(), &ours()).unwrap_err();
+        assert_eq!(why, NotOurs::NotNow(PlanPhase::PlannerPlanning));
+    }
+
+    /// The response to our question with this answer.
+    fn response(said: &Value) -> Value {
+        let mut response = ours();
+        response["answers"] = json!({text(&awaiting()): said});
+        response["annotations"] = json!({});
+        response
+    }
+
+    #[track_caller]
+    fn check_answer(response: &Value, expected: Option<(DecisionKind, &str)>) {
+        let expected =
+            expected.map(|(kind, text)| Said { kind, text: text.to_owned(), start: false });
+        assert_eq!(answer(&awaiting(), response), expected, "{response}");
+    }
+
+    #[test]
+    fn only_its_own_option_starts_the_loop_at_once() {
+        let chosen = response(&json!(START));
+        let said = Said { kind: DecisionKind::Proceed, text: String::new(), start: true };
+        assert_eq!(answer(&awaiting(), &chosen), Some(said));
+        let mut not_offered = chosen;
+        not_offered["questions"][0]["options"] = question("", &WITHOUT_START)["options"].clone();
+        check_answer(&not_offered, Some((DecisionKind::Adjust, START)));
+        for free in ["proceed and start", "Proceed and start it", "start"] {
+            check_answer(&response(&json!(free)), Some((DecisionKind::Adjust, free)));
+        }
+    }
+
+    #[test]
+    fn the_chosen_label_is_the_decision_and_free_text_an_adjustment() {
+        check_answer(&response(&json!("Proceed")), Some((DecisionKind::Proceed, "")));
+        check_answer(&response(&json!("Adjust")), Some((DecisionKind::Adjust, "")));
+        check_answer(&response(&json!("Discard")), Some((DecisionKind::Discard, "")));
+        for free in ["use less", "proceed", "Proceed, but smaller", "Proceed, Discard"] {
+            check_answer(&response(&json!(free)), Some((DecisionKind::Adjust, free)));
+        }
+        let mut noted = response(&json!("Adjust"));
+        noted["annotations"] = json!({text(&awaiting()): {"notes": " less "}});
+        check_answer(&noted, Some((DecisionKind::Adjust, "less")));
+        noted["annotations"] = json!(7);
+        check_answer(&noted, Some((DecisionKind::Adjust, "")));
+    }
+
+    #[test]
+    fn silence_is_no_answer_nor_is_the_answer_to_something_else() {
+        for said in [json!(""), json!("  "), json!(null), json!(["Proceed"])] {
+            check_answer(&response(&said), None);
+        }
+        check_answer(&ours(), None);
+        check_answer(&json!("The user did not answer"), None);
+        let mut other = ours();
+        other["answers"] = json!({"Which database?": "Proceed"});
+        check_answer(&other, None);
+        let mut edited = response(&json!("Proceed"));
+        edited["questions"][0]["question"] = json!("Shall we?");
+        check_answer(&edited, None);
+    }
+
+    #[test]
+    fn the_clients_own_form_of_a_response_is_read() {
+        let recorded = json!({"questions": [{"question": "Which database?", "header": "DB", "options": [
+            {"label": "Postgres", "description": "a"}, {"label": "Sqlite", "description": "b"}],
+            "multiSelect": false}], "answers": {"Which database?": "Postgres"}, "annotations": {}});
+        check_answer(&recorded, None);
+        let text = text(&awaiting());
+        let recorded = recorded.to_string().replace("Which database?", &text);
+        let mut ours: Value =
+            serde_json::from_str(&recorded.replace("Postgres", "Proceed")).unwrap();
+        ours["questions"][0]["options"] = question("", &LABELS)["options"].clone();
+        check_answer(&ours, Some((DecisionKind::Proceed, "")));
+    }
+
+    #[test]
+    fn what_was_left_open_stands_in_the_question() {
+        let mut plan = planning();
+        (0..5).for_each(|_| reject_once(&mut plan, "c"));
+        let text = text(&plan);
+        assert!(text.starts_with("WARNING: the critic has not approved"), "{text}");
+        assert!(text.contains("5/5 iterations. Left open: 1. T-2 has no test Shall"), "{text}");
+        assert_eq!(is_ours(&plan, &json!({"questions": [question(&text, &LABELS)]})), Ok(()));
+    }
+
+    #[test]
+    fn what_a_critic_hides_is_shown_and_the_person_is_asked_all_the_same() {
+        let mut plan = planning();
+        (0..5).for_each(|_| reject_once(&mut plan, "c"));
+        plan.concerns = vec!["T-2\u{202e} has\u{7} no test\u{200b}".into()];
+        let text = text(&plan);
+        assert!(text.contains(r"1. T-2\u{202e} has\u{7} no test\u{200b} Shall"), "{text}");
+        assert_eq!(is_ours(&plan, &json!({"questions": [question(&text, &LABELS)]})), Ok(()));
+    }
+
+    #[test]
+    fn a_question_that_leaves_a_concern_out_is_refused_with_the_whole_text() {
+        let mut plan = planning();
+        (0..5).for_each(|_| reject_once(&mut plan, "c"));
+        plan.concerns = vec!["T-2 has no test".into(), "AC-1 passes\ntoday".into()];
+        let whole = text(&plan);
+        let ask = |text: &str| is_ours(&plan, &json!({"questions": [question(text, &LABELS)]}));
+        assert_eq!(ask(&whole), Ok(()));
+        assert_eq!(
+            ask(&whole.replace(" 2. AC-1", "\n2.  AC-1").replace("Shall it", "Shall we")),
+            Ok(())
+        );
+        for shortened in [
+            whole.replace("WARNING: ", ""),
+            whole.replace("1. T-2 has no test", ""),
+            whole.replace("AC-1 passes today", "AC-1"),
+            whole.split(" Left open").next().unwrap().to_owned(),
+        ] {
+            assert_eq!(ask(&shortened), Err(NotOurs::LeftOpen(whole.clone())), "{shortened}");
+            let mut response = json!({"questions": [question(&shortened, &LABELS)]});
+            response["answers"] = json!({shortened: "Proceed"});
+            assert_eq!(answer(&plan, &response), None);
+        }
+    }
+
+    #[test]
+    fn the_longest_concerns_are_all_listed() {
+        let mut plan = planning();
+        (0..5).for_each(|_| reject_once(&mut plan, "c"));
+        for n in [1, 7, LISTED] {
+            plan.concerns = (1..=n).map(|at| format!("concern {at} {}", "x".repeat(900))).collect();
+            let text = text(&plan);
+            assert!((1..=n).all(|at| text.contains(&format!("{at}. concern {at} x"))), "{text}");
+            assert!(text.encode_utf16().count() < 1_100, "{}", text.len());
+            assert_eq!(is_ours(&plan, &json!({"questions": [question(&text, &LABELS)]})), Ok(()));
+        }
+        plan.concerns = vec!["y".repeat(900); 40];
+        assert!(text(&plan).contains("And 25 more: `ralph ralplan status`."), "{}", text(&plan));
+    }
+}

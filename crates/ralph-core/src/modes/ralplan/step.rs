@@ -1,0 +1,611 @@
+//! What an event does to a planning, or why it does nothing.
+//!
+//! A refused event leaves everything as it was, but for the note of who reported as what: an agent that
+//! was a planner once stays one, even where its report came at the wrong moment.
+
+use super::formats::{self, Feedback};
+use super::{Role, is_plans_place, position, short};
+use crate::protocol::reply::bounded;
+use crate::state::{Decision, DecisionKind, PlanPhase, PlanVerdict, Ralplan};
+use crate::text::counted::{counted, noun};
+use jiff::Timestamp;
+use std::fmt;
+
+/// UTF-16 units that are kept of a text for the next agent.
+const KEPT: usize = 4_000;
+
+/// The plan's file as it was looked at.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct PlanSeen {
+    /// Its path from the top of the project.
+    pub path: String,
+    /// Digest of its text.
+    pub hash: String,
+    /// The quality gates that it fails, as [`super::gates`] says them.
+    pub gates: Vec<String>,
+}
+
+/// Something that happened.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Event<'a> {
+    /// An agent that the client names a planner ended with this message. `plan` is the file that it
+    /// calls ready; none where there is no such file.
+    PlannerReported {
+        /// The client's id of the agent.
+        agent: &'a str,
+        /// Its last message.
+        message: &'a str,
+        /// The file that the message calls ready.
+        plan: Option<PlanSeen>,
+    },
+    /// An architect ended with this message.
+    ArchitectReported {
+        /// The client's id of the agent.
+        agent: &'a str,
+        /// Its last message.
+        message: &'a str,
+    },
+    /// The gap finder ended with this message.
+    GapFinderReported {
+        /// Its last message.
+        message: &'a str,
+    },
+    /// A critic is about to be called on a plan with this digest.
+    CriticCalled {
+        /// Digest of the plan's text as it is now.
+        hash: &'a str,
+    },
+    /// A critic ended with this message.
+    CriticReported {
+        /// The client's id of the agent.
+        agent: &'a str,
+        /// Its last message.
+        message: &'a str,
+        /// Digest of the plan's text as it is now.
+        hash_now: &'a str,
+    },
+    /// A person decided.
+    Answered(Decision),
+    /// The project's own document is gone: a person removed it.
+    MirrorGone,
+    /// A person cancelled.
+    Cancelled,
+}
+
+/// What came of an event.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Outcome {
+    /// The planning went through these phases, and stands in the last.
+    Moved(Vec<PlanPhase>),
+    /// It was taken, and the planning stands where it stood.
+    Noted,
+    /// The report goes back to its agent, which goes on with this; one sentence each.
+    SentBack(Vec<String>),
+    /// The report was sent back before. Its agent may end, and the report counts for nothing.
+    Dropped(Vec<String>),
+    /// It counts for nothing.
+    Refused(Refusal),
+}
+
+/// Why an event counts for nothing.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Refusal {
+    /// It belongs to another phase.
+    NotNow {
+        /// What it was.
+        what: &'static str,
+        /// Where it belongs.
+        wanted: &'static str,
+        /// Where the planning stands.
+        phase: PlanPhase,
+    },
+    /// The planning is over.
+    Over {
+        /// How.
+        phase: PlanPhase,
+    },
+    /// Who planned cannot judge.
+    PlannerAsCritic {
+        /// The agent.
+        agent: String,
+    },
+    /// Who judged cannot plan.
+    CriticAsPlanner {
+        /// The agent.
+        agent: String,
+    },
+    /// The client names no agent.
+    NoAgent,
+    /// No text was put before a critic.
+    NothingToJudge,
+    /// The plan is no longer the text that the critic was called for.
+    AnotherText {
+        /// The text that was to be judged.
+        judged: String,
+        /// What it is now.
+        now: String,
+    },
+    /// The critic says that it judged something else.
+    JudgedAnother {
+        /// The digits that it names.
+        named: String,
+        /// The text that was to be judged.
+        judged: String,
+    },
+    /// Another agent's turn, or none's.
+    OutOfTurn {
+        /// The role of the agent that was called.
+        called: Role,
+        /// Whose turn it is.
+        wanted: Option<Role>,
+        /// Where the planning stands.
+        phase: PlanPhase,
+    },
+    /// The plan is no longer the text that its planner reported.
+    ChangedSinceReady {
+        /// The text that was reported.
+        ready: String,
+        /// What it is now.
+        now: String,
+    },
+    /// A critic was called without a word of which text it judges.
+    PromptNamesNoText {
+        /// What it is called with.
+        prompt: String,
+    },
+    /// A person said to go on with a text that no critic has judged.
+    NotTheJudged {
+        /// The judged text.
+        judged: String,
+        /// The text that was before the person.
+        decided: String,
+    },
+    /// A decision that this version does not know.
+    UnknownDecision {
+        /// Its word.
+        word: String,
+    },
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Refusal::NotNow { what, wanted, phase } => write!(
+                to,
+                "{what} counts only in the phase `{wanted}`, and this planning is in `{phase}`"
+            ),
+            Refusal::Over { phase } => {
+                write!(to, "this planning is over (`{phase}`); `/ralplan TASK` begins another")
+            }
+            Refusal::PlannerAsCritic { agent } => write!(
+                to,
+                "agent `{agent}` wrote this plan and cannot judge it; call a new `{}`",
+                Role::Critic.agent()
+            ),
+            Refusal::CriticAsPlanner { agent } => write!(
+                to,
+                "agent `{agent}` judged this plan and cannot write it; call a new `{}`",
+                Role::Planner.agent()
+            ),
+            Refusal::NoAgent => {
+                to.write_str("a report counts only from an agent that the client names")
+            }
+            Refusal::NothingToJudge => write!(
+                to,
+                "no text was put before this critic; call `{}` with the plan's path",
+                Role::Critic.agent()
+            ),
+            Refusal::AnotherText { judged, now } => write!(
+                to,
+                "the plan was {} when the critic was called and is {} now; a verdict counts only for \
+                 the text it was given for. Call `{}`: the plan goes back to a planner, who reports it \
+                 as it is",
+                named(judged),
+                named(now),
+                Role::Critic.agent()
+            ),
+            Refusal::JudgedAnother { named: other, judged } => write!(
+                to,
+                "the critic judged {} and the plan is {}; call a new `{}`",
+                named(other),
+                named(judged),
+                Role::Critic.agent()
+            ),
+            Refusal::OutOfTurn { called, wanted: Some(wanted), phase } => write!(
+                to,
+                "this planning is in `{phase}`, where the report of `{}` would count for nothing; call `{}`",
+                called.agent(),
+                wanted.agent()
+            ),
+            Refusal::OutOfTurn { wanted: None, phase: PlanPhase::AwaitingUserApproval, .. } => to
+                .write_str(
+                    "the plan waits for the person, and no agent is called until they decided; ask them \
+                     with AskUserQuestion, as `ralph ralplan status` says",
+                ),
+            Refusal::OutOfTurn { wanted: None, phase, .. } => write!(
+                to,
+                "this planning is in `{phase}` and calls no agent; `ralph ralplan status` says what comes next"
+            ),
+            Refusal::ChangedSinceReady { ready, now } => write!(
+                to,
+                "the plan was {} when its planner reported it and is {} now; call `{}`, which reads it as it \
+                 is and reports it again",
+                named(ready),
+                named(now),
+                Role::Planner.agent()
+            ),
+            Refusal::PromptNamesNoText { prompt } => write!(
+                to,
+                "the prompt does not say which text is to be judged; call `{}` with this prompt, word for \
+                 word:\n{prompt}",
+                Role::Critic.agent()
+            ),
+            Refusal::NotTheJudged { judged, decided } => write!(
+                to,
+                "the plan that was judged is {}, and the file is {} now; Adjust has it planned and \
+                 judged again, Discard ends it",
+                named(judged),
+                named(decided)
+            ),
+            Refusal::UnknownDecision { word } => {
+                write!(to, "`{word}` is no decision; say proceed, adjust or discard")
+            }
+        }
+    }
+}
+
+fn named(hash: &str) -> String {
+    match hash {
+        "" => "not there".to_owned(),
+        hash => format!("`{}`", short(hash)),
+    }
+}
+
+/// A planning that begins.
+pub fn begin(task: &str, now: Timestamp) -> Ralplan {
+    let mut plan = Ralplan { task: task.to_owned(), started_at: now, ..Ralplan::default() };
+    let line = format!("[RALPLAN Iteration {}] Initializing...", position(&plan));
+    log(&mut plan, line);
+    log(&mut plan, "[RALPLAN] Starting - Critic review will be required");
+    plan
+}
+
+/// Takes an event.
+pub fn step(plan: &mut Ralplan, event: &Event<'_>) -> Outcome {
+    note_role(plan, event);
+    if plan.phase.is_over() {
+        return Outcome::Refused(Refusal::Over { phase: plan.phase.clone() });
+    }
+    let taken = match event {
+        Event::PlannerReported { agent, message, plan: seen } => {
+            planner(plan, agent, message, seen.as_ref())
+        }
+        Event::ArchitectReported { agent, message } => architect(plan, agent, message),
+        Event::GapFinderReported { message } => gap_finder(plan, message),
+        Event::CriticCalled { hash } => critic_called(plan, hash),
+        Event::CriticReported { agent, message, hash_now } => {
+            critic(plan, agent, message, hash_now)
+        }
+        Event::Answered(decision) => answered(plan, decision),
+        Event::MirrorGone => Ok(cancel(plan, "its state file was removed")),
+        Event::Cancelled => Ok(cancel(plan, "a person said so")),
+    };
+    taken.unwrap_or_else(Outcome::Refused)
+}
+
+fn note_role(plan: &mut Ralplan, event: &Event<'_>) {
+    let (agents, agent) = match event {
+        Event::PlannerReported { agent, .. } => (&mut plan.planners, agent),
+        Event::CriticReported { agent, .. } => (&mut plan.critics, agent),
+        _ => return,
+    };
+    if !agent.is_empty() && !agents.iter().any(|known| known == agent) {
+        agents.push((*agent).to_owned());
+    }
+}
+
+fn must_be(
+    plan: &Ralplan,
+    phase: &PlanPhase,
+    what: &'static str,
+    wanted: &'static str,
+) -> Result<(), Refusal> {
+    match plan.phase == *phase {
+        true => Ok(()),
+        false => Err(Refusal::NotNow { what, wanted, phase: plan.phase.clone() }),
+    }
+}
+
+fn planner(
+    plan: &mut Ralplan,
+    agent: &str,
+    message: &str,
+    seen: Option<&PlanSeen>,
+) -> Result<Outcome, Refusal> {
+    must_be(plan, &PlanPhase::PlannerPlanning, "a planner's report", "planner_planning")?;
+    if agent.is_empty() {
+        return Err(Refusal::NoAgent);
+    }
+    if plan.critics.iter().any(|critic| critic == agent) {
+        return Err(Refusal::CriticAsPlanner { agent: agent.to_owned() });
+    }
+    let (questions, ready) = match (formats::questions(message), formats::plan_ready(message)) {
+        (Ok(questions), None) if questions.is_empty() => {
+            let what = "A planner ends with `PLAN_READY: .omc/plans/NAME.md`, or with `ARCHITECT_QUESTION:` \
+                        where it needs to know something first.";
+            return Ok(send_back(plan, agent, vec![what.to_owned()]));
+        }
+        (Ok(_), Some(Err(wrong))) => return Ok(send_back(plan, agent, vec![wrong])),
+        (Err(wrong), _) => return Ok(send_back(plan, agent, wrong)),
+        (Ok(questions), ready) => (questions, ready.is_some()),
+    };
+    // Whatever fails then: the next agent is told which file to go on from.
+    if let Some(seen) = seen.filter(|seen| ready && is_plans_place(&seen.path)) {
+        plan.plan_path.clone_from(&seen.path);
+    }
+    // Questions come first: a plan that waits for answers is not the one that a critic should judge.
+    if !questions.is_empty() {
+        plan.questions = questions.iter().map(|one| bounded(&one.line(), KEPT)).collect();
+        plan.answers.clear();
+        return Ok(go(plan, &[PlanPhase::ArchitectConsultation]));
+    }
+    let failed = failed_gates(plan, seen);
+    let Some(seen) = seen.filter(|_| failed.is_empty()) else {
+        plan.failed_gates.clone_from(&failed);
+        log(plan, format!("[RALPLAN] Quality gates failed: {}", failed.len()));
+        return Ok(send_back(plan, agent, failed));
+    };
+    plan.ready_hash.clone_from(&seen.hash);
+    plan.plan_hash.clear();
+    plan.verdict = None;
+    (plan.failed_gates, plan.answers) = (Vec::new(), Vec::new());
+    plan.gaps.clear();
+    log(plan, "[RALPLAN] Critic review required before approval");
+    log(plan, "[RALPLAN] Plan ready, invoking Critic for review");
+    Ok(go(plan, &[PlanPhase::CriticReview]))
+}
+
+/// What keeps a plan that is called ready from its critic.
+fn failed_gates(plan: &Ralplan, seen: Option<&PlanSeen>) -> Vec<String> {
+    let mut failed = Vec::new();
+    match seen {
+        None => failed.push(
+            "The plan that `PLAN_READY:` names does not exist or cannot be read; write it below \
+             `.omc/plans/`."
+                .to_owned(),
+        ),
+        Some(seen) if !is_plans_place(&seen.path) => failed.push(format!(
+            "`{}` is no place for a plan; write it to a file such as `.omc/plans/login.md`.",
+            seen.path
+        )),
+        Some(seen) => failed.extend(seen.gates.iter().cloned()),
+    }
+    if !plan.consulted_gap_finder {
+        failed.push(format!(
+            "The gap finder has not looked at this task yet: consult `{}`, and take up what it finds.",
+            Role::GapFinder.agent()
+        ));
+    }
+    failed
+}
+
+fn architect(plan: &mut Ralplan, agent: &str, message: &str) -> Result<Outcome, Refusal> {
+    must_be(
+        plan,
+        &PlanPhase::ArchitectConsultation,
+        "an architect's answer",
+        "architect_consultation",
+    )?;
+    if agent.is_empty() {
+        return Err(Refusal::NoAgent);
+    }
+    let answers = match formats::answers(message) {
+        Ok(answers) if answers.len() < plan.questions.len() => {
+            let (has, asked) = (answers.len(), plan.questions.len());
+            let what = format!(
+                "{has} of {asked} {} answered; write one `ARCHITECT_ANSWER:` for each.",
+                noun(asked, "question is", "questions are")
+            );
+            return Ok(send_back(plan, agent, vec![what]));
+        }
+        Ok(answers) => answers,
+        Err(wrong) => return Ok(send_back(plan, agent, wrong)),
+    };
+    plan.answers = answers.iter().map(|one| bounded(&one.line(), KEPT)).collect();
+    plan.questions.clear();
+    log(plan, "[RALPLAN] Architect answered");
+    Ok(go(plan, &[PlanPhase::PlannerPlanning]))
+}
+
+fn gap_finder(plan: &mut Ralplan, message: &str) -> Result<Outcome, Refusal> {
+    must_be(plan, &PlanPhase::PlannerPlanning, "the gap finder's report", "planner_planning")?;
+    if message.trim().is_empty() {
+        return Ok(Outcome::Dropped(vec![
+            "The gap finder said nothing; call it again.".to_owned(),
+        ]));
+    }
+    plan.consulted_gap_finder = true;
+    plan.gaps = bounded(message.trim(), KEPT);
+    log(plan, "[RALPLAN] Gap finder consulted");
+    Ok(Outcome::Noted)
+}
+
+fn critic_called(plan: &mut Ralplan, hash: &str) -> Result<Outcome, Refusal> {
+    must_be(plan, &PlanPhase::CriticReview, "a call of the critic", "critic_review")?;
+    if hash.is_empty() || hash != plan.ready_hash {
+        // Whoever changed it: only a planner says that a text is ready, and the gates have not seen this one.
+        (plan.ready_hash, plan.plan_hash) = (String::new(), String::new());
+        plan.failed_gates = vec![
+            "The plan was changed after `PLAN_READY:`; read it as it is, and report it again."
+                .to_owned(),
+        ];
+        log(plan, "[RALPLAN] The plan was changed after PLAN_READY, back to Planner");
+        return Ok(go(plan, &[PlanPhase::PlannerPlanning]));
+    }
+    hash.clone_into(&mut plan.plan_hash);
+    log(plan, "[RALPLAN] Invoking Critic for plan review");
+    Ok(Outcome::Noted)
+}
+
+fn critic(
+    plan: &mut Ralplan,
+    agent: &str,
+    message: &str,
+    hash_now: &str,
+) -> Result<Outcome, Refusal> {
+    must_be(plan, &PlanPhase::CriticReview, "a critic's verdict", "critic_review")?;
+    if agent.is_empty() {
+        return Err(Refusal::NoAgent);
+    }
+    if plan.planners.iter().any(|planner| planner == agent) {
+        return Err(Refusal::PlannerAsCritic { agent: agent.to_owned() });
+    }
+    if plan.plan_hash.is_empty() {
+        return Err(Refusal::NothingToJudge);
+    }
+    if plan.plan_hash != hash_now {
+        return Err(Refusal::AnotherText {
+            judged: plan.plan_hash.clone(),
+            now: hash_now.to_owned(),
+        });
+    }
+    let said = match formats::feedback(message) {
+        Ok(said) => said,
+        Err(wrong) => return Ok(send_back(plan, agent, wrong)),
+    };
+    if !plan.plan_hash.starts_with(&said.judged) {
+        return Err(Refusal::JudgedAnother { named: said.judged, judged: plan.plan_hash.clone() });
+    }
+    log(plan, format!("[RALPLAN] Critic verdict: {}", if said.okay { "OKAY" } else { "REJECT" }));
+    plan.verdict = Some(PlanVerdict {
+        agent: agent.to_owned(),
+        plan_hash: plan.plan_hash.clone(),
+        okay: said.okay,
+        issues: said.critical.clone(),
+    });
+    Ok(if said.okay { approved(plan) } else { rejected(plan, &said) })
+}
+
+fn approved(plan: &mut Ralplan) -> Outcome {
+    plan.feedback.clear();
+    log(plan, format!("[RALPLAN] Approved by Critic at iteration {}", position(plan)));
+    log(plan, "[RALPLAN] Plan approved by Critic. Awaiting user approval before implementation.");
+    go(plan, &[PlanPhase::HandlingVerdict, PlanPhase::AwaitingUserApproval])
+}
+
+fn rejected(plan: &mut Ralplan, said: &Feedback) -> Outcome {
+    plan.iteration += 1;
+    plan.feedback = bounded(&feedback_text(said), KEPT);
+    if plan.iteration >= plan.max_iterations {
+        plan.forced = true;
+        plan.concerns =
+            said.critical.iter().chain(&said.questions).map(|one| bounded(one, KEPT)).collect();
+        log(
+            plan,
+            format!(
+                "[RALPLAN] WARNING: {} iterations without approval, {}. \
+                 Awaiting user approval before implementation.",
+                position(plan),
+                counted(plan.concerns.len(), "unresolved concern", "unresolved concerns")
+            ),
+        );
+        return go(plan, &[PlanPhase::HandlingVerdict, PlanPhase::AwaitingUserApproval]);
+    }
+    (plan.ready_hash, plan.plan_hash) = (String::new(), String::new());
+    plan.questions = said.questions.iter().map(|one| bounded(one, KEPT)).collect();
+    log(plan, format!("[RALPLAN Iteration {}] Feedback to Planner", position(plan)));
+    let next = match plan.questions.is_empty() {
+        true => PlanPhase::PlannerPlanning,
+        false => PlanPhase::ArchitectConsultation,
+    };
+    go(plan, &[PlanPhase::HandlingVerdict, next])
+}
+
+fn feedback_text(said: &Feedback) -> String {
+    let list = |head: &str, items: &[String]| -> String {
+        let lines = items.iter().enumerate().map(|(at, item)| format!("\n{}. {item}", at + 1));
+        if items.is_empty() {
+            String::new()
+        } else {
+            format!("{head}:{}\n", lines.collect::<String>())
+        }
+    };
+    let text = list("Critical Issues", &said.critical) + &list("Minor Issues", &said.minor);
+    text.trim_end().to_owned()
+}
+
+fn answered(plan: &mut Ralplan, decision: &Decision) -> Result<Outcome, Refusal> {
+    must_be(
+        plan,
+        &PlanPhase::AwaitingUserApproval,
+        "a person's decision about the plan",
+        "awaiting_user_approval",
+    )?;
+    let decided = match decision.kind {
+        DecisionKind::Proceed
+            if plan.plan_hash.is_empty() || decision.plan_hash != plan.plan_hash =>
+        {
+            return Err(Refusal::NotTheJudged {
+                judged: plan.plan_hash.clone(),
+                decided: decision.plan_hash.clone(),
+            });
+        }
+        DecisionKind::Proceed => {
+            log(plan, "[RALPLAN] Proceed: approved by the person");
+            go(plan, &[PlanPhase::Complete])
+        }
+        DecisionKind::Adjust => adjust(plan, &decision.text),
+        DecisionKind::Discard => cancel(plan, "the person discarded the plan"),
+        DecisionKind::Other(ref word) => {
+            return Err(Refusal::UnknownDecision { word: word.clone() });
+        }
+    };
+    plan.decision = Some(decision.clone());
+    Ok(decided)
+}
+
+fn adjust(plan: &mut Ralplan, words: &str) -> Outcome {
+    let mut feedback = match words.trim() {
+        "" => "The person wants the plan adjusted and gave no words for it: look at the task again, and name in the plan what else could be done."
+            .to_owned(),
+        words => format!("The person wants the plan adjusted: {words}"),
+    };
+    for concern in &plan.concerns {
+        feedback.push_str("\nLeft open by the critic: ");
+        feedback.push_str(concern);
+    }
+    plan.feedback = bounded(&feedback, KEPT);
+    (plan.iteration, plan.forced, plan.verdict) = (0, false, None);
+    plan.concerns.clear();
+    (plan.ready_hash, plan.plan_hash) = (String::new(), String::new());
+    let line = format!("[RALPLAN Iteration {}] Adjust: back to Planner", position(plan));
+    log(plan, line);
+    go(plan, &[PlanPhase::PlannerPlanning])
+}
+
+fn cancel(plan: &mut Ralplan, why: &str) -> Outcome {
+    log(plan, format!("[RALPLAN] Cancelled: {why}"));
+    go(plan, &[PlanPhase::Cancelled])
+}
+
+fn send_back(plan: &mut Ralplan, agent: &str, wrong: Vec<String>) -> Outcome {
+    if plan.sent_back.iter().any(|known| known == agent) {
+        return Outcome::Dropped(wrong);
+    }
+    plan.sent_back.push(agent.to_owned());
+    Outcome::SentBack(wrong)
+}
+
+fn go(plan: &mut Ralplan, phases: &[PlanPhase]) -> Outcome {
+    if let Some(last) = phases.last() {
+        plan.phase = last.clone();
+    }
+    Outcome::Moved(phases.to_vec())
+}
+
+fn log(plan: &mut Ralplan, line: impl Into<String>) {
+    plan.log = super::log_of(std::mem::take(&mut plan.log), &[line.into()]);
+}
+
+#[cfg(test)]
+pub(crate) mod tests;

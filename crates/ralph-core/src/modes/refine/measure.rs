@@ -1,0 +1,180 @@
+//! What a round really changed, whatever it says of itself.
+//!
+//! A plan is compared as text, line by line and section by section; beads by what they say is to be
+//! done. Both are taken before and after the round by whoever runs it.
+
+mod beads;
+mod distance;
+mod text;
+
+pub use beads::{Piece, beads, digest, of_beads, of_tasks};
+pub use distance::distance;
+pub use text::plan;
+
+use super::Settings;
+use crate::state::Extra;
+use crate::text::from_json::{FromJson, Mistake, from_json, mistake};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use std::fmt;
+
+/// The change of an artefact in one round.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(untagged)]
+pub enum Measured {
+    /// Of a plan.
+    Plan(PlanChange),
+    /// Of a list of beads or tasks.
+    Beads(BeadChange),
+}
+
+/// How much of a plan is another.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(try_from = "serde_json::Value")]
+pub struct PlanChange {
+    /// Lines added, removed or replaced, as few as can be.
+    pub lines: u64,
+    /// Sections added, removed or replaced, as few as can be.
+    pub sections: u64,
+    /// Members that this version does not know.
+    #[serde(flatten)]
+    pub extra: Extra,
+}
+
+from_json!(PlanChange { lines, sections; extra });
+
+/// How many beads are others. One that was closed and rewritten is counted as closed.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(try_from = "serde_json::Value")]
+pub struct BeadChange {
+    /// Beads that are new.
+    pub added: u64,
+    /// Beads that say something else, or are open again.
+    pub changed: u64,
+    /// Beads that were open.
+    pub closed: u64,
+    /// Beads that are gone.
+    pub removed: u64,
+    /// Members that this version does not know.
+    #[serde(flatten)]
+    pub extra: Extra,
+}
+
+from_json!(BeadChange { added, changed, closed, removed; extra });
+
+impl FromJson for Measured {
+    fn from_json(value: Value) -> Result<Self, Mistake> {
+        // Without one of its members it is no change of nothing: it is not known.
+        let has = |name: &&str| value.get(name).is_some();
+        if ["lines", "sections"].iter().all(has) {
+            PlanChange::from_json(value).map(Measured::Plan)
+        } else if ["added", "changed", "closed", "removed"].iter().all(has) {
+            BeadChange::from_json(value).map(Measured::Beads)
+        } else {
+            mistake("the change of a plan or of beads")
+        }
+    }
+}
+
+impl Measured {
+    /// How much it is, in lines of the plan or in beads.
+    pub fn amount(&self) -> u64 {
+        match self {
+            Measured::Plan(change) => change.lines,
+            Measured::Beads(change) => {
+                change.added + change.changed + change.closed + change.removed
+            }
+        }
+    }
+
+    /// True where it is so little that it may be a plateau.
+    pub fn is_small(&self, settings: &Settings) -> bool {
+        match self {
+            Measured::Plan(_) => self.amount() <= settings.lines,
+            Measured::Beads(_) => self.amount() <= settings.beads,
+        }
+    }
+}
+
+impl fmt::Display for Measured {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Measured::Plan(PlanChange { lines: 0, .. }) => to.write_str("nothing"),
+            Measured::Plan(change) => {
+                let of = |number: u64, what: &str| match number {
+                    1 => format!("1 {what}"),
+                    _ => format!("{number} {what}s"),
+                };
+                let (lines, sections) = (change.lines, change.sections);
+                write!(to, "{} in {}", of(lines, "line"), of(sections, "section"))
+            }
+            Measured::Beads(change) => {
+                let counts = [
+                    (change.added, "added"),
+                    (change.changed, "changed"),
+                    (change.closed, "closed"),
+                    (change.removed, "removed"),
+                ];
+                let said = counts.iter().filter(|(number, _)| *number > 0);
+                let said: Vec<String> =
+                    said.map(|(number, what)| format!("{number} {what}")).collect();
+                to.write_str(
+                    if said.is_empty() { "nothing".to_owned() } else { said.join(", ") }.as_str(),
+                )
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn read(value: Value) -> Measured {
+        Measured::from_json(value).unwrap()
+    }
+
+    #[test]
+    fn a_change_is_said_in_words() {
+        for (value, expected) in [
+            (json!({"lines": 0, "sections": 0}), "nothing"),
+            (json!({"lines": 1, "sections": 1}), "1 line in 1 section"),
+            (json!({"lines": 7, "sections": 2}), "7 lines in 2 sections"),
+            (json!({"added": 0, "changed": 0, "closed": 0, "removed": 0}), "nothing"),
+            (
+                json!({"added": 2, "changed": 1, "closed": 0, "removed": 3}),
+                "2 added, 1 changed, 3 removed",
+            ),
+        ] {
+            assert_eq!(read(value).to_string(), expected);
+        }
+    }
+
+    #[test]
+    fn small_is_up_to_five_lines_or_one_bead() {
+        let settings = Settings::default();
+        for (value, small) in [
+            (json!({"lines": 5, "sections": 5}), true),
+            (json!({"lines": 6, "sections": 1}), false),
+            (json!({"added": 0, "changed": 1, "closed": 0, "removed": 0}), true),
+            (json!({"added": 1, "changed": 0, "closed": 1, "removed": 0}), false),
+            (json!({"added": 0, "changed": 0, "closed": 1, "removed": 1}), false),
+        ] {
+            assert_eq!(read(value.clone()).is_small(&settings), small, "{value}");
+        }
+    }
+
+    #[test]
+    fn what_it_was_written_as_reads_back_with_what_nobody_knows() {
+        for value in [
+            json!({"lines": 1, "sections": 2, "words": 9}),
+            json!({"added": 1, "changed": 2, "closed": 3, "removed": 4, "labels": ["x"]}),
+        ] {
+            assert_eq!(serde_json::to_value(read(value.clone())).unwrap(), value);
+        }
+        for value in [json!({}), json!({"lines": 1}), json!({"added": 1}), json!(3), json!("0")] {
+            assert!(Measured::from_json(value.clone()).is_err(), "{value}");
+        }
+    }
+}

@@ -1,0 +1,172 @@
+//! How many items of a list have to be added, removed or replaced to make another of it.
+//!
+//! The least number there is, and so the same in both directions, nothing only for equal lists, and
+//! never more by a detour. What it is not is a list of changes: `git diff` is for that.
+
+use std::collections::HashMap;
+use std::hash::Hash;
+
+/// Steps up to which the least number is looked for. The time grows with its square, and nobody
+/// tells 1,024 changes from all.
+const MOST: usize = 1_024;
+
+/// The least number of additions, removals and replacements. Where it is beyond 1,024, everything
+/// between the common beginning and the common end counts as replaced.
+pub fn distance<T: Eq + Hash>(before: &[T], after: &[T]) -> u64 {
+    let (before, after) = numbered(before, after);
+    let (before, after) = without_common_ends(&before, &after);
+    least(before, after).unwrap_or(before.len().max(after.len())) as u64
+}
+
+/// Each item as a number, the same for equal ones: a line is compared many times.
+fn numbered<T: Eq + Hash>(before: &[T], after: &[T]) -> (Vec<usize>, Vec<usize>) {
+    let mut numbers = HashMap::new();
+    let mut number = |item| {
+        let next = numbers.len();
+        *numbers.entry(item).or_insert(next)
+    };
+    (before.iter().map(&mut number).collect(), after.iter().map(&mut number).collect())
+}
+
+fn without_common_ends<'a>(before: &'a [usize], after: &'a [usize]) -> (&'a [usize], &'a [usize]) {
+    let start = before.iter().zip(after).take_while(|(a, b)| a == b).count();
+    let (before, after) = (&before[start..], &after[start..]);
+    let end = before.iter().rev().zip(after.iter().rev()).take_while(|(a, b)| a == b).count();
+    (&before[..before.len() - end], &after[..after.len() - end])
+}
+
+/// The least number, if it is no more than [`MOST`].
+///
+/// Ukkonen's way: for each number of steps, how far in `before` one can come on each diagonal (the
+/// distance by which one is further in `after`); equal items on the way cost nothing.
+fn least(before: &[usize], after: &[usize]) -> Option<usize> {
+    let (long, other) = (before.len().cast_signed(), after.len().cast_signed());
+    let goal = other - long;
+    if goal.unsigned_abs() > MOST {
+        return None;
+    }
+    let middle = MOST.min(before.len().max(after.len())) + 1;
+    let place = |diagonal: isize| middle.checked_add_signed(diagonal).expect("within the steps");
+    // Places that no step has come to yet.
+    const NOWHERE: isize = isize::MIN / 2;
+    let mut reached = vec![NOWHERE; 2 * middle + 1];
+    for steps in 0..middle {
+        let wide = steps.cast_signed();
+        let mut left = NOWHERE;
+        for diagonal in -wide..=wide {
+            let here = reached[place(diagonal)];
+            let right = reached[place(diagonal + 1)];
+            let start = if steps == 0 { 0 } else { (here + 1).max(left).max(right + 1) };
+            left = here;
+            // No further than both lists are.
+            let at = start.min(long).min(other - diagonal);
+            reached[place(diagonal)] = at + equal_from(before, after, at, diagonal);
+        }
+        if goal.abs() <= wide && reached[place(goal)] >= long {
+            return Some(steps);
+        }
+    }
+    None
+}
+
+/// How many items are equal from here on.
+fn equal_from(before: &[usize], after: &[usize], at: isize, diagonal: isize) -> isize {
+    let (Ok(a), Ok(b)) = (usize::try_from(at), usize::try_from(at + diagonal)) else { return 0 };
+    let pairs = before[a..].iter().zip(&after[b..]);
+    pairs.take_while(|(a, b)| a == b).count().cast_signed()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::modes::refine::tests::Dice;
+
+    fn letters(before: &str, after: &str) -> u64 {
+        distance(before.as_bytes(), after.as_bytes())
+    }
+
+    /// The textbook's table, which nothing can be wrong with.
+    fn by_table(before: &[u8], after: &[u8]) -> u64 {
+        let mut row: Vec<u64> = (0..=after.len() as u64).collect();
+        for (at, item) in before.iter().enumerate() {
+            let mut last = std::mem::replace(&mut row[0], at as u64 + 1);
+            for (place, other) in after.iter().enumerate() {
+                let replaced = last + u64::from(item != other);
+                last = row[place + 1];
+                row[place + 1] = replaced.min(last + 1).min(row[place] + 1);
+            }
+        }
+        row[after.len()]
+    }
+
+    #[test]
+    fn it_is_the_least_number_of_steps() {
+        for (before, after, expected) in [
+            ("", "", 0),
+            ("", "abc", 3),
+            ("abc", "", 3),
+            ("abc", "abc", 0),
+            ("abc", "axc", 1),
+            ("abc", "bc", 1),
+            ("kitten", "sitting", 3),
+            ("abcdef", "defabc", 6),
+            ("aaaa", "aa", 2),
+        ] {
+            assert_eq!(letters(before, after), expected, "{before} {after}");
+        }
+    }
+
+    #[test]
+    fn all_short_lists_agree_with_the_table() {
+        // Three letters, up to five of them: 364 lists, each against each.
+        let mut lists: Vec<Vec<u8>> = vec![Vec::new()];
+        let mut from = 0;
+        for _ in 0..5 {
+            let to = lists.len();
+            for at in from..to {
+                for letter in 0..3 {
+                    lists.push([lists[at].as_slice(), &[letter]].concat());
+                }
+            }
+            from = to;
+        }
+        assert_eq!(lists.len(), 364);
+        for before in &lists {
+            for after in &lists {
+                assert_eq!(
+                    distance(before, after),
+                    by_table(before, after),
+                    "{before:?} {after:?}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn long_lists_of_chance_agree_with_the_table_and_no_detour_is_shorter() {
+        let mut dice = Dice(0x5eed);
+        for _ in 0..300 {
+            let sides = 2 + dice.roll(30);
+            let mut list = || -> Vec<u8> {
+                (0..dice.roll(60)).map(|_| u8::try_from(dice.roll(sides)).unwrap()).collect()
+            };
+            let (a, b, c) = (list(), list(), list());
+            assert_eq!(distance(&a, &b), by_table(&a, &b), "{a:?} {b:?}");
+            assert_eq!(distance(&a, &b), distance(&b, &a), "{a:?} {b:?}");
+            assert!(distance(&a, &c) <= distance(&a, &b) + distance(&b, &c));
+            assert_eq!(distance(&a, &b) == 0, a == b);
+        }
+    }
+
+    #[test]
+    fn beyond_the_bound_all_between_the_ends_counts() {
+        let lines = |from: usize, to: usize| (from..to).collect::<Vec<_>>();
+        assert_eq!(distance(&lines(0, MOST), &lines(MOST, 2 * MOST)), MOST as u64);
+        assert_eq!(distance(&lines(0, 5_000), &lines(5_000, 10_000)), 5_000);
+        assert_eq!(distance(&lines(0, 50_000), &lines(0, 49_999)), 1);
+        assert_eq!(distance(&lines(0, 10_000), &lines(5_000, 10_000)), 5_000);
+        // Every second of many lines is another: too many to tell which.
+        let other: Vec<usize> = (0..20_000).map(|at| at + at % 2 * 1_000_000).collect();
+        assert_eq!(distance(&lines(0, 20_000), &other), 19_999);
+    }
+}

@@ -1,0 +1,221 @@
+//! Whether a refinement has settled: rounds of little change, one after the other.
+//!
+//! A round counts where it says at most one change, the round before it said at most two, and what
+//! was measured of it is little, too. What is not known is never little: a round without a number, or
+//! without a measure, or that was cut, begins the count anew.
+
+use super::state::Entry;
+use super::{PlanAfter, RoundEnd, Settings};
+
+/// Changes of a round that counts.
+const LITTLE: u32 = 1;
+
+/// Changes of the round before one that counts.
+const LITTLE_BEFORE: u32 = 2;
+
+/// The last round whose plateau is an early one.
+const EARLY: u32 = 4;
+
+/// What the rounds so far come to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Look {
+    /// How many rounds of little change in a row the last one ends.
+    pub streak: u32,
+    /// The plateau, if the last round reached it.
+    pub plateau: Option<Plateau>,
+}
+
+/// Refinement no longer changes the artefact.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Plateau {
+    /// The round that reached it.
+    pub at: u32,
+    /// True where it came so soon that eyes that know nothing yet may find more.
+    pub is_early: bool,
+}
+
+/// Looks at all rounds of a session.
+pub fn look(history: &[Entry], settings: &Settings) -> Look {
+    let (mut streak, mut before) = (0, None);
+    for round in history {
+        // A text that somebody else has changed since is another: nothing was said about it before.
+        let before_it = if round.edited_before { None } else { before };
+        let said = known(round);
+        let measured = round.measured.as_ref().is_some_and(|change| change.is_small(settings));
+        let is_little = said.is_some_and(|said| said <= LITTLE)
+            && before_it.is_some_and(|before| before <= LITTLE_BEFORE)
+            && measured;
+        streak = if is_little { streak + 1 } else { 0 };
+        before = said;
+    }
+    let at = history.last().map_or(0, |round| round.iteration);
+    let is_plateau = streak >= settings.plateau_threshold.max(1) && at >= settings.min_iterations;
+    Look { streak, plateau: is_plateau.then_some(Plateau { at, is_early: at <= EARLY }) }
+}
+
+/// What a round says of the text that is there now; none where it says nothing of that.
+fn known(round: &Entry) -> Option<u32> {
+    let speaks = round.end == RoundEnd::Done && !matches!(round.plan, PlanAfter::KeptEdit);
+    round.changes.filter(|_| speaks && round.measured.is_some())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::measure::{BeadChange, Measured, PlanChange};
+    use super::*;
+    use crate::modes::refine::tests::Dice;
+
+    fn entry(iteration: u32, changes: Option<u32>, measured: Option<u64>) -> Entry {
+        let beads = |changed| Measured::Beads(BeadChange { changed, ..BeadChange::default() });
+        Entry { iteration, changes, measured: measured.map(beads), ..Entry::default() }
+    }
+
+    /// Rounds that say these numbers, of which the same was measured.
+    fn rounds(said: &[i64]) -> Vec<Entry> {
+        let numbered = said.iter().zip(1..);
+        numbered.map(|(&said, at)| entry(at, u32::try_from(said).ok(), Some(0))).collect()
+    }
+
+    /// The rule as its document writes it.
+    fn by_the_document(said: &[i64], threshold: u32, minimum: u32) -> Option<u32> {
+        let (mut last, mut count) = (999, 0);
+        for (changes, iteration) in said.iter().zip(1..) {
+            if *changes <= 1 && last <= 2 {
+                count += 1;
+            } else {
+                count = 0;
+            }
+            if count >= threshold && iteration >= minimum {
+                return Some(iteration);
+            }
+            last = *changes;
+        }
+        None
+    }
+
+    /// The first round at which a session would end.
+    fn first(rounds: &[Entry], settings: &Settings) -> Option<u32> {
+        (1..=rounds.len()).find_map(|to| look(&rounds[..to], settings).plateau).map(|one| one.at)
+    }
+
+    #[test]
+    fn it_is_the_documents_rule_for_all_short_histories() {
+        for threshold in 1..=3 {
+            for minimum in 1..=5 {
+                let settings = Settings {
+                    plateau_threshold: threshold,
+                    min_iterations: minimum,
+                    ..Settings::default()
+                };
+                for number in 0..4_usize.pow(6) {
+                    let said: Vec<i64> =
+                        (0..6).map(|at| (number / 4_usize.pow(at) % 4) as i64).collect();
+                    let expected = by_the_document(&said, threshold, minimum);
+                    assert_eq!(first(&rounds(&said), &settings), expected, "{said:?} {settings:?}");
+                }
+            }
+        }
+    }
+
+    #[track_caller]
+    fn check(rounds: &[Entry], expected: Option<u32>) {
+        assert_eq!(first(rounds, &Settings::default()), expected, "{rounds:?}");
+    }
+
+    #[test]
+    fn the_documents_own_example_needs_one_more_round() {
+        check(&rounds(&[5, 4, 3, 2, 1]), None);
+        check(&rounds(&[5, 4, 3, 2, 1, 0]), Some(6));
+        check(&rounds(&[3, 2, 1, 1]), Some(4));
+        check(&rounds(&[0, 0, 0]), Some(3));
+        check(&rounds(&[0, 0]), None);
+    }
+
+    #[test]
+    fn what_is_not_known_is_not_little() {
+        check(&rounds(&[2, 1, -1, 1, 0]), None);
+        check(&rounds(&[2, 1, -1, 1, 0, 0]), Some(6));
+        check(&rounds(&[-1, -1, -1, -1]), None);
+        let unmeasured = |at: usize, said: &[i64]| {
+            let mut rounds = rounds(said);
+            rounds[at].measured = None;
+            rounds
+        };
+        check(&unmeasured(2, &[0, 0, 0]), None);
+        check(&unmeasured(2, &[0, 0, 0, 0, 0]), None);
+        check(&unmeasured(2, &[0, 0, 0, 0, 0, 0]), Some(6));
+    }
+
+    #[test]
+    fn an_agent_that_says_nothing_changed_and_rewrites_half_has_not_settled() {
+        let zeros = |measured: [u64; 5]| -> Vec<Entry> {
+            (1..).zip(measured).map(|(at, beads)| entry(at, Some(0), Some(beads))).collect()
+        };
+        check(&zeros([9, 9, 9, 9, 9]), None);
+        check(&zeros([9, 9, 2, 9, 2]), None);
+        check(&zeros([9, 1, 1, 0, 0]), Some(3));
+        check(&zeros([9, 9, 1, 2, 1]), None);
+        let plan = |lines| {
+            let change = PlanChange { lines, ..PlanChange::default() };
+            let mut rounds = rounds(&[0, 0, 0]);
+            rounds[2].measured = Some(Measured::Plan(change));
+            rounds
+        };
+        check(&plan(5), Some(3));
+        check(&plan(6), None);
+    }
+
+    #[test]
+    fn a_round_that_was_cut_or_whose_text_was_edited_begins_anew() {
+        let with = |change: &dyn Fn(&mut Entry)| {
+            let mut rounds = rounds(&[0, 0, 0, 0, 0, 0]);
+            change(&mut rounds[2]);
+            rounds
+        };
+        check(&with(&|_| ()), Some(3));
+        check(&with(&|round| round.end = RoundEnd::Interrupted), Some(6));
+        check(&with(&|round| round.plan = PlanAfter::KeptEdit), Some(6));
+        // The round that read the edited text is the first of its own count.
+        check(&with(&|round| round.edited_before = true), Some(5));
+        check(&with(&|round| round.plan = PlanAfter::Declined), Some(3));
+    }
+
+    #[test]
+    fn a_plateau_is_early_up_to_the_fourth_round() {
+        let early = |said: &[i64]| {
+            look(&rounds(said), &Settings::default()).plateau.map(|one| (one.at, one.is_early))
+        };
+        assert_eq!(early(&[0, 0, 0]), Some((3, true)));
+        assert_eq!(early(&[4, 2, 1, 0]), Some((4, true)));
+        assert_eq!(early(&[4, 4, 2, 1, 0]), Some((5, false)));
+    }
+
+    #[test]
+    fn more_that_is_said_or_measured_never_brings_a_plateau() {
+        let mut dice = Dice(0x1234);
+        let settings = Settings::default();
+        for _ in 0..5_000 {
+            let length = 1 + u32::try_from(dice.roll(8)).unwrap();
+            let mut one = |at| {
+                let said = u32::try_from(dice.roll(4)).unwrap();
+                let measured = dice.roll(3) as u64;
+                entry(at, (said < 3).then_some(said), Some(measured))
+            };
+            let less: Vec<Entry> = (1..=length).map(&mut one).collect();
+            let mut more = less.clone();
+            let at = dice.roll(more.len());
+            match dice.roll(3) {
+                0 => more[at].changes = more[at].changes.map(|said| said + 1),
+                1 => more[at].changes = None,
+                _ => {
+                    more[at].measured =
+                        Some(Measured::Beads(BeadChange { added: 9, ..BeadChange::default() }))
+                }
+            }
+            assert!(
+                look(&more, &settings).streak <= look(&less, &settings).streak,
+                "{less:?} {more:?}"
+            );
+        }
+    }
+}

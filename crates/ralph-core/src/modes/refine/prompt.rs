@@ -1,0 +1,209 @@
+//! The prompts of refinement, and the variables in them.
+//!
+//! A variable is `${NAME}`; what is put in its place is text and is not looked at again, whatever it
+//! holds. A name that is not given is an error and never an empty place. `$${` is a plain `${`.
+
+use super::contract;
+use crate::tasks::plan::opening;
+use std::fmt;
+
+/// What is wrong in a prompt file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Flaw {
+    /// The line, as an editor counts.
+    pub line: usize,
+    /// What, and what to do.
+    pub what: String,
+}
+
+impl fmt::Display for Flaw {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(to, "line {}: {}", self.line, self.what)
+    }
+}
+
+/// The prompt with every variable in its place.
+///
+/// # Errors
+/// All that is wrong: names that are not given, and marks that do not end on their line.
+pub fn render(template: &str, given: &[(&str, &str)]) -> Result<String, Vec<Flaw>> {
+    let (mut text, mut flaws) = (String::with_capacity(template.len()), Vec::new());
+    for (at, line) in template.split_inclusive('\n').enumerate() {
+        let mut rest = line;
+        while let Some((before, after)) = rest.split_once("${") {
+            if let Some(before) = before.strip_suffix('$') {
+                text.push_str(before);
+                text.push_str("${");
+                rest = after;
+                continue;
+            }
+            text.push_str(before);
+            let mut flaw = |what| flaws.push(Flaw { line: at + 1, what });
+            let Some((name, behind)) = after.split_once('}') else {
+                flaw("`${` has no `}` on its line; write `$${` for the two letters".to_owned());
+                rest = "";
+                break;
+            };
+            match given.iter().find(|(known, _)| *known == name) {
+                Some((_, value)) => text.push_str(value),
+                None => flaw(unknown(name, given)),
+            }
+            rest = behind;
+        }
+        text.push_str(rest);
+    }
+    if flaws.is_empty() { Ok(text) } else { Err(flaws) }
+}
+
+fn unknown(name: &str, given: &[(&str, &str)]) -> String {
+    let names: Vec<String> = given.iter().map(|(known, _)| format!("`${{{known}}}`")).collect();
+    let there_are = match names.is_empty() {
+        true => "there are none".to_owned(),
+        false => format!("there are {}", names.join(", ")),
+    };
+    format!("`${{{name}}}` is no variable of this prompt; {there_are}")
+}
+
+/// The variables of prompts.
+pub mod variable {
+    /// The session's name.
+    pub const SESSION_NAME: &str = "SESSION_NAME";
+    /// The plan's file.
+    pub const PLAN_FILE: &str = "PLAN_FILE";
+    /// Which round it is.
+    pub const ROUND: &str = "ROUND";
+    /// How many rounds there may be.
+    pub const MAX_ROUNDS: &str = "MAX_ROUNDS";
+    /// Where the tasks are, and how they are read and changed: [`super::Tracker::how`].
+    pub const TASKS: &str = "TASKS";
+    /// What a review looks at.
+    pub const SUBJECT: &str = "SUBJECT";
+    /// What the person asked for besides.
+    pub const WISH: &str = "WISH";
+    /// The plans that are to become one, one on each line.
+    pub const OTHER_PLANS: &str = "OTHER_PLANS";
+}
+
+/// A prompt that comes with Ralph; each is a file of its name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Prompt {
+    /// A round on beads or tasks.
+    BeadRefiner,
+    /// A round on a plan.
+    PlanImprover,
+    /// Ideas, once.
+    IdeaWizard,
+    /// What a fresh session reads first.
+    ContextLoader,
+    /// What it looks at then.
+    PostContext,
+    /// Several plans into one.
+    Synthesizer,
+    /// A command line for agents, as part of a plan.
+    RobotMode,
+}
+
+impl Prompt {
+    /// All of them.
+    pub const ALL: [Prompt; 7] = [
+        Prompt::BeadRefiner,
+        Prompt::PlanImprover,
+        Prompt::IdeaWizard,
+        Prompt::ContextLoader,
+        Prompt::PostContext,
+        Prompt::Synthesizer,
+        Prompt::RobotMode,
+    ];
+
+    /// Its name, and that of its file but for `.md`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Prompt::BeadRefiner => "bead-refiner",
+            Prompt::PlanImprover => "plan-improver",
+            Prompt::IdeaWizard => "idea-wizard",
+            Prompt::ContextLoader => "context-loader",
+            Prompt::PostContext => "post-context",
+            Prompt::Synthesizer => "synthesizer",
+            Prompt::RobotMode => "robot-mode",
+        }
+    }
+
+    /// The variables that it is given; it need not use all.
+    pub fn variables(self) -> &'static [&'static str] {
+        use variable::*;
+        match self {
+            Prompt::BeadRefiner => &[SESSION_NAME, ROUND, MAX_ROUNDS, TASKS],
+            Prompt::PlanImprover => &[SESSION_NAME, ROUND, MAX_ROUNDS, PLAN_FILE],
+            Prompt::IdeaWizard => &[SESSION_NAME, TASKS, WISH],
+            Prompt::ContextLoader => &[SESSION_NAME, WISH],
+            Prompt::PostContext => &[SESSION_NAME, SUBJECT, WISH],
+            Prompt::Synthesizer => &[SESSION_NAME, PLAN_FILE, OTHER_PLANS],
+            Prompt::RobotMode => &[SESSION_NAME, PLAN_FILE, WISH],
+        }
+    }
+}
+
+/// Where a project keeps prompts of its own, each as `NAME.md`; the first place that has one counts.
+pub const PLACES: [&str; 2] = [".claude/refine/prompts", "scripts/refine/prompts"];
+
+/// The fence of the ideas' block, as [`super::ideas::read`] looks for it.
+const IDEAS: &str = "```jsonl";
+
+impl Prompt {
+    /// Why a text of a project cannot be this prompt, each reason in words; none where it can.
+    pub fn flaws(self, text: &str) -> Vec<String> {
+        let lacks = |what: &str| format!("it lacks the line `{what}`");
+        let mut flaws: Vec<String> = contract::lacking(text).into_iter().map(lacks).collect();
+        let is_block = |line| opening(line).is_some_and(|(_, kind)| kind.trim() == "jsonl");
+        if self == Prompt::IdeaWizard && !text.lines().any(is_block) {
+            flaws.push(lacks(IDEAS));
+        }
+        if self == Prompt::PlanImprover && !text.contains("${PLAN_FILE}") {
+            flaws.push("it lacks `${PLAN_FILE}`, the file that a round writes to".to_owned());
+        }
+        if text.trim_start().starts_with('/') {
+            flaws.push("it begins with `/`, which the client takes for a command".to_owned());
+        }
+        if text.contains('\0') {
+            flaws.push("it holds a NUL character".to_owned());
+        }
+        let given: Vec<(&str, &str)> = self.variables().iter().map(|name| (*name, "x")).collect();
+        let of_variables = render(text, &given).err().unwrap_or_default();
+        flaws.extend(of_variables.iter().map(ToString::to_string));
+        flaws
+    }
+}
+
+/// Who keeps the tasks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Tracker {
+    /// `bd`.
+    Beads,
+    /// The project's own task graph.
+    TaskGraph,
+}
+
+impl Tracker {
+    /// Where the tasks are and how they are changed, for a prompt.
+    pub fn how(self) -> &'static str {
+        match self {
+            Tracker::Beads => {
+                "The tasks are beads, kept by `bd`. `bd list --json` shows all, `bd show ID --json` \
+                 one with its dependencies. Change them by `bd create`, `bd update ID`, `bd dep add`, \
+                 `bd dep remove` and `bd close ID --reason`; each says with `--help` what it takes. \
+                 Never edit the files below `.beads/`."
+            }
+            Tracker::TaskGraph => {
+                "The tasks are those of Ralph's own graph. `ralph task list --all --markdown` shows \
+                 them with all that is known. Change them by `ralph plan-sync` with one JSON object on \
+                 each line of standard input, one line for each task that there is to be: \
+                 `{\"id\":\"T-1\",\"name\":\"…\",\"deps\":[],\"completion_condition\":\"…\",\"files\":[\"…\"]}`. \
+                 A task without a line is removed, but for one that is done or being worked on. With \
+                 `--dry-run` it only says what would change."
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,209 @@
+//! What a person is told of a round and of an end.
+
+use super::picture::count;
+use super::state::{Entry, Session};
+use super::{Mode, Outcome, PlanAfter, Plateau, RoundEnd, Status};
+use crate::protocol::reply::bounded;
+
+/// UTF-16 units of a commit's subject.
+const SUBJECT: usize = 72;
+
+/// A round in one line, and one more for each thing about it that a person should know.
+pub fn round(session: &Session, entry: &Entry) -> Vec<String> {
+    let (at, most) = (entry.iteration, session.settings.max_iterations);
+    let measured = match &entry.measured {
+        Some(measured) => format!("measured: {measured}"),
+        None => "what changed could not be measured".to_owned(),
+    };
+    let said = match (&entry.end, entry.changes) {
+        (RoundEnd::Interrupted, _) => {
+            format!("round {at} of {most} was cut: {}; it will be made once more", entry.summary)
+        }
+        (_, Some(changes)) => {
+            let changes = count(changes.into(), "change");
+            let summary = match entry.summary.as_str() {
+                "" => String::new(),
+                summary => format!(" ({summary})"),
+            };
+            format!("round {at} of {most}: {changes}{summary}; {measured}")
+        }
+        (_, None) => {
+            format!("round {at} of {most}: it did not say how much it changed; {measured}")
+        }
+    };
+    let mut lines = vec![said];
+    let what = artefact(session);
+    if entry.edited_before {
+        lines.push(format!(
+            "{what} changed between this round and the one before; the count towards a plateau begins anew"
+        ));
+    }
+    match &entry.plan {
+        PlanAfter::KeptEdit => lines.push(format!(
+            "{what} was edited by somebody else while round {at} ran: that edit stands, and what the \
+             round wrote is kept as a version"
+        )),
+        PlanAfter::Declined => {
+            lines.push("its changes were declined: the plan is as it was before".to_owned());
+        }
+        PlanAfter::Applied | PlanAfter::Other(_) => {}
+    }
+    lines
+}
+
+/// How it ended, in a line or two; nothing while it goes on.
+pub fn ending(session: &Session, outcome: &Outcome) -> Vec<String> {
+    let what = artefact(session);
+    match outcome {
+        Outcome::Plateau(plateau) => {
+            let at = plateau.at;
+            let mut lines = vec![format!("plateau at round {at}: {what} no longer changes")];
+            if plateau.is_early {
+                lines.push(format!(
+                    "the plateau came early (round {at}): a fresh session may see more. Open one and \
+                     type `/plan-refinery context`, then `/plan-refinery review`"
+                ));
+            }
+            lines
+        }
+        Outcome::Cap { at } => vec![format!(
+            "ended after {}, as many as it may have, and {what} has not settled",
+            count((*at).into(), "round")
+        )],
+        Outcome::Interrupted { iteration } => {
+            vec![format!("interrupted in round {iteration}; going on makes that round once more")]
+        }
+        Outcome::Cancelled => vec!["cancelled by a person".to_owned()],
+        Outcome::Begin { .. } | Outcome::AskAgain(_) | Outcome::Next { .. } => Vec::new(),
+    }
+}
+
+/// The message of the commit that holds a round's change of the plan: its summary, and what is known of it.
+pub fn commit(name: &str, session: &Session, entry: &Entry) -> String {
+    let file = &session.plan_file;
+    let line = match entry.summary.as_str() {
+        "" => format!("Refine {file}"),
+        summary => summary.to_owned(),
+    };
+    let (subject, rest) = match line.char_indices().nth(SUBJECT) {
+        None => (line.clone(), String::new()),
+        // A subject that is cut stands whole below it.
+        Some(_) => (bounded(&line, SUBJECT), format!("{line}\n\n")),
+    };
+    let said = match entry.changes {
+        Some(changes) => count(changes.into(), "change"),
+        None => "it did not say how much it changed".to_owned(),
+    };
+    let measured = entry.measured.as_ref().map(|it| format!("; measured: {it}"));
+    format!(
+        "{subject}\n\n{rest}Round {} of the refinement {name} of {file}: {said}{}.\n",
+        entry.iteration,
+        measured.unwrap_or_default()
+    )
+}
+
+/// How a session that is over has ended, from what it says of itself; nothing while it goes on.
+pub fn of_status(session: &Session) -> Vec<String> {
+    let at = session.iterations_completed;
+    let outcome = match (&session.status, super::look(&session.history, &session.settings).plateau)
+    {
+        (Status::Plateau, Some(plateau)) => Outcome::Plateau(plateau),
+        (Status::Plateau, None) => Outcome::Plateau(Plateau { at, is_early: false }),
+        (Status::MaxIterations, _) => Outcome::Cap { at },
+        (Status::Cancelled, _) => Outcome::Cancelled,
+        (Status::Running | Status::Interrupted | Status::Other(_), _) => return Vec::new(),
+    };
+    ending(session, &outcome)
+}
+
+fn artefact(session: &Session) -> &'static str {
+    if session.mode == Mode::Plan { "the plan" } else { "the list of tasks" }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::measure::{Measured, PlanChange};
+    use super::super::{Plateau, Settings};
+    use super::*;
+    use jiff::Timestamp;
+
+    fn session() -> Session {
+        Session::new(Mode::Plan, "p.md", Settings::default(), Timestamp::UNIX_EPOCH)
+    }
+
+    #[track_caller]
+    fn check(change: impl Fn(&mut Entry), expected: &[&str]) {
+        let plan = PlanChange { lines: 4, sections: 1, ..PlanChange::default() };
+        let mut entry = Entry {
+            iteration: 3,
+            changes: Some(2),
+            summary: "clearer steps".to_owned(),
+            measured: Some(Measured::Plan(plan)),
+            ..Entry::default()
+        };
+        change(&mut entry);
+        let lines = round(&session(), &entry);
+        assert_eq!(lines.len(), expected.len(), "{lines:?}");
+        for (line, words) in lines.iter().zip(expected) {
+            assert!(line.contains(words), "{line}");
+        }
+    }
+
+    #[test]
+    fn a_round_says_both_numbers() {
+        check(
+            |_| (),
+            &["round 3 of 10: 2 changes (clearer steps); measured: 4 lines in 1 section"],
+        );
+        check(|entry| entry.changes = Some(1), &["1 change (clearer"]);
+        check(
+            |entry| (entry.changes, entry.measured) = (None, None),
+            &["it did not say how much it changed; what changed could not be measured"],
+        );
+    }
+
+    #[test]
+    fn what_others_did_to_the_plan_is_told() {
+        check(|entry| entry.edited_before = true, &["round 3", "the plan changed between"]);
+        check(
+            |entry| entry.plan = PlanAfter::KeptEdit,
+            &["round 3", "edited by somebody else while round 3 ran: that edit stands"],
+        );
+        check(|entry| entry.plan = PlanAfter::Declined, &["round 3", "declined"]);
+        check(
+            |entry| entry.end = RoundEnd::Interrupted,
+            &["round 3 of 10 was cut: clearer steps; it will be made once more"],
+        );
+    }
+
+    #[test]
+    fn a_commit_has_the_summary_and_what_is_known_of_the_round() {
+        let of = |summary: &str, changes| {
+            let summary = summary.to_owned();
+            commit("api", &session(), &Entry { iteration: 3, changes, summary, ..Entry::default() })
+        };
+        assert_eq!(
+            of("clearer steps", Some(2)),
+            "clearer steps\n\nRound 3 of the refinement api of p.md: 2 changes.\n"
+        );
+        assert!(of("", None).starts_with("Refine p.md\n\nRound 3"), "{}", of("", None));
+        let long = of(&"word ".repeat(30), None);
+        let (subject, body) = long.split_once("\n\n").unwrap();
+        assert!(subject.chars().count() <= SUBJECT && subject.ends_with('…'), "{subject}");
+        assert!(body.starts_with("word word"), "what was cut stands below: {body}");
+    }
+
+    #[test]
+    fn an_early_plateau_brings_the_advice_and_a_late_one_does_not() {
+        let of = |at, is_early| ending(&session(), &Outcome::Plateau(Plateau { at, is_early }));
+        let early = of(4, true).join("\n");
+        assert!(
+            early.contains("early (round 4)") && early.contains("`/plan-refinery context`"),
+            "{early}"
+        );
+        assert_eq!(of(5, false), ["plateau at round 5: the plan no longer changes"]);
+        let cap = ending(&session(), &Outcome::Cap { at: 10 });
+        assert!(cap[0].starts_with("ended after 10 rounds"), "{cap:?}");
+        assert!(ending(&session(), &Outcome::Next { iteration: 2 }).is_empty());
+    }
+}

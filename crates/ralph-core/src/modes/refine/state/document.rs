@@ -1,0 +1,189 @@
+//! The whole document: read, one session edited, written.
+
+use super::{DOCUMENT, SCHEMA_VERSION, Session};
+use crate::modes::refine::{Mode, Status};
+use crate::protocol::reply::bounded;
+use crate::text::from_json::{FromJson, Mistake, mistake};
+use serde::ser::{Serialize, SerializeMap, Serializer};
+use serde_json::{Map, Value};
+use std::fmt;
+
+/// All sessions of a project. Those that nobody edits stay as they were found, readable or not.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Document {
+    /// In the order of the document.
+    sessions: Vec<(String, Kept)>,
+    /// Everything beside them.
+    others: Map<String, Value>,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+enum Kept {
+    AsFound(Value),
+    Edited(Box<Session>),
+}
+
+/// Why a document or a session in it is left alone.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Damaged {
+    /// The text is no JSON, in the reader's words.
+    NoJson(String),
+    /// It is JSON, and no object.
+    NoObject,
+    /// A member of it has another shape.
+    NoDocument(Mistake),
+    /// A newer version has written it.
+    Newer(u64),
+    /// The document is sound, and this session in it is not.
+    NoSession {
+        /// Its name.
+        name: String,
+        /// What is wrong.
+        mistake: Mistake,
+    },
+}
+
+impl fmt::Display for Damaged {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        const LEFT: &str = "it was left as it is; mend it, or move it away";
+        match self {
+            Damaged::NoJson(error) => write!(to, "`{DOCUMENT}` is not JSON ({error}): {LEFT}"),
+            Damaged::NoObject => write!(to, "`{DOCUMENT}` is no JSON object: {LEFT}"),
+            Damaged::NoDocument(mistake) => write!(to, "in `{DOCUMENT}` {mistake}: {LEFT}"),
+            Damaged::Newer(version) => write!(
+                to,
+                "`{DOCUMENT}` has version {version} and was left as it is: this version of ralph \
+                 writes version {SCHEMA_VERSION}; use the newer one"
+            ),
+            Damaged::NoSession { name, mistake } => {
+                let name = bounded(name, 100);
+                write!(
+                    to,
+                    "the session `{name}` in `{DOCUMENT}` was left as it is, since {mistake}; mend \
+                     it, or take another name"
+                )
+            }
+        }
+    }
+}
+
+impl std::error::Error for Damaged {}
+
+impl Document {
+    /// Reads a document.
+    ///
+    /// # Errors
+    /// When it cannot be read as a whole. A session that cannot be read does not keep the others
+    /// from being read.
+    pub fn parse(text: &str) -> Result<Document, Damaged> {
+        let value: Value = serde_json::from_str(text.trim_start_matches('\u{feff}'))
+            .map_err(|error| Damaged::NoJson(error.to_string()))?;
+        let Value::Object(mut others) = value else { return Err(Damaged::NoObject) };
+        if let Some(version) = others.remove("schema_version") {
+            let version = u64::from_json(version)
+                .map_err(|mistake| Damaged::NoDocument(mistake.inside("schema_version")))?;
+            if version > SCHEMA_VERSION {
+                return Err(Damaged::Newer(version));
+            }
+        }
+        let sessions = others.remove("sessions").unwrap_or_default();
+        let sessions =
+            members(sessions).map_err(|mistake| Damaged::NoDocument(mistake.inside("sessions")))?;
+        let sessions = sessions.into_iter().map(|(name, value)| (name, Kept::AsFound(value)));
+        Ok(Document { sessions: sessions.collect(), others })
+    }
+
+    /// The session of this name, if there is one.
+    ///
+    /// # Errors
+    /// When there is one that cannot be read.
+    pub fn session(&self, name: &str) -> Result<Option<Session>, Damaged> {
+        let found = self.sessions.iter().find(|(known, _)| known == name);
+        found.map(|(_, kept)| kept.read(name)).transpose()
+    }
+
+    /// All sessions, each with its name.
+    pub fn sessions(&self) -> impl Iterator<Item = (&str, Result<Session, Damaged>)> {
+        self.sessions.iter().map(|(name, kept)| (name.as_str(), kept.read(name)))
+    }
+
+    /// Puts a session into its place, or at the end.
+    ///
+    /// # Errors
+    /// When one stands there that cannot be read: what it holds may be mended, and is not ours to
+    /// throw away.
+    pub fn put(&mut self, name: &str, session: Session) -> Result<(), Damaged> {
+        self.session(name)?;
+        let kept = Kept::Edited(Box::new(session));
+        match self.sessions.iter_mut().find(|(known, _)| known == name) {
+            Some((_, place)) => *place = kept,
+            None => self.sessions.push((name.to_owned(), kept)),
+        }
+        Ok(())
+    }
+
+    /// The sessions that are running on the same artefact, but for the one of this name. Whether
+    /// somebody still runs them is for their locks to say.
+    pub fn rivals(&self, name: &str, mode: &Mode, plan_file: &str) -> Vec<&str> {
+        let others = self.sessions().filter(|(other, _)| *other != name);
+        let running = others.filter(|(_, session)| {
+            session.as_ref().is_ok_and(|session| {
+                session.status == Status::Running && session.shares_artefact(mode, plan_file)
+            })
+        });
+        running.map(|(other, _)| other).collect()
+    }
+
+    /// The text to write.
+    pub fn render(&self) -> String {
+        let mut text =
+            serde_json::to_string_pretty(self).expect("texts, numbers and lists can be written");
+        text.push('\n');
+        text
+    }
+}
+
+impl Kept {
+    fn read(&self, name: &str) -> Result<Session, Damaged> {
+        match self {
+            Kept::Edited(session) => Ok(session.as_ref().clone()),
+            Kept::AsFound(value) => Session::from_json(value.clone())
+                .map_err(|mistake| Damaged::NoSession { name: name.to_owned(), mistake }),
+        }
+    }
+}
+
+fn members(value: Value) -> Result<Map<String, Value>, Mistake> {
+    match value {
+        Value::Object(members) => Ok(members),
+        _ => mistake("an object"),
+    }
+}
+
+// By hand, so that the sessions keep the document's order and their members the document's names.
+impl Serialize for Document {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        map.serialize_entry("schema_version", &SCHEMA_VERSION)?;
+        map.serialize_entry("sessions", &InOrder(&self.sessions))?;
+        for (name, value) in &self.others {
+            map.serialize_entry(name, value)?;
+        }
+        map.end()
+    }
+}
+
+struct InOrder<'a>(&'a [(String, Kept)]);
+
+impl Serialize for InOrder<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(Some(self.0.len()))?;
+        for (name, kept) in self.0 {
+            match kept {
+                Kept::AsFound(value) => map.serialize_entry(name, value)?,
+                Kept::Edited(session) => map.serialize_entry(name, session)?,
+            }
+        }
+        map.end()
+    }
+}

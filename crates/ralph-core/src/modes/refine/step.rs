@@ -1,0 +1,259 @@
+//! What an event makes of a session: the next round, a question, or an end.
+//!
+//! Everything that ends a refinement is decided here and from the session alone. A refused event leaves
+//! the session as it was.
+
+use super::contract;
+use super::measure::Measured;
+use super::state::{Entry, Open, Session};
+use super::{Mode, PlanAfter, Plateau, RoundEnd, Status, look};
+use crate::protocol::reply::bounded;
+use crate::text::counted::noun;
+use crate::text::plain::plain;
+use jiff::Timestamp;
+use std::fmt;
+
+/// UTF-16 units that are kept of the reason for which a round was cut.
+const KEPT: usize = 300;
+
+/// Something that happened.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Event<'a> {
+    /// A round is about to begin, be it the first, the next, or one that was cut once more.
+    Begun {
+        /// Digest of the artefact as it is.
+        artefact: &'a str,
+    },
+    /// The client ended its turn.
+    Ended {
+        /// Its last message.
+        message: &'a str,
+        /// What changed since the round began; none where it could not be measured.
+        measured: Option<Measured>,
+        /// What became of the plan that the round wrote.
+        plan: PlanAfter,
+        /// Digest of the artefact as it is.
+        artefact: &'a str,
+    },
+    /// The client went away or was ended, or whoever ran it did.
+    Cut {
+        /// Why, in words.
+        why: &'a str,
+        /// What changed since the round began; none where it could not be measured.
+        measured: Option<Measured>,
+        /// Digest of the artefact as it is.
+        artefact: &'a str,
+    },
+    /// A person ended the session.
+    Cancelled,
+}
+
+/// What follows.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Outcome {
+    /// This round begins.
+    Begin {
+        /// Which, from 1 on.
+        iteration: u32,
+        /// True where somebody else changed the artefact since the round before.
+        edited_before: bool,
+    },
+    /// The client of this round is asked again, in the same conversation, with this.
+    AskAgain(String),
+    /// Another round.
+    Next {
+        /// Which, from 1 on.
+        iteration: u32,
+    },
+    /// Nothing changes any more.
+    Plateau(Plateau),
+    /// It had as many rounds as it may.
+    Cap {
+        /// How many that are.
+        at: u32,
+    },
+    /// The round was cut; the session goes on when it is asked to.
+    Interrupted {
+        /// Which round will be made once more.
+        iteration: u32,
+    },
+    /// It was ended by a person.
+    Cancelled,
+}
+
+/// Why an event does nothing.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Refusal {
+    /// No round is under way.
+    NoRound,
+    /// A round is under way already.
+    RoundOpen {
+        /// Which.
+        iteration: u32,
+    },
+    /// The session is over.
+    Over(Status),
+    /// It has had as many rounds as it may.
+    NoRoundLeft {
+        /// How many that are.
+        max_iterations: u32,
+    },
+    /// A newer version made it of another kind.
+    Unknown(String),
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Refusal::NoRound => to.write_str("no round is under way; begin one first"),
+            Refusal::RoundOpen { iteration } => write!(
+                to,
+                "round {iteration} is under way; it ends, or is recorded as cut, before another begins"
+            ),
+            Refusal::Over(status) => {
+                write!(to, "the session is over ({status}); begin one of another name")
+            }
+            Refusal::NoRoundLeft { max_iterations } => write!(
+                to,
+                "the session has had all of its {max_iterations} {}; give it more, or begin one \
+                 of another name",
+                noun(*max_iterations, "round", "rounds")
+            ),
+            Refusal::Unknown(word) => {
+                let word = bounded(word, 60);
+                write!(
+                    to,
+                    "the session has `{word}`, which this version of ralph does not know; use the newer one"
+                )
+            }
+        }
+    }
+}
+
+/// Takes an event into the session.
+///
+/// # Errors
+/// When the event belongs elsewhere; the session is as it was.
+pub fn step(session: &mut Session, event: Event, now: Timestamp) -> Result<Outcome, Refusal> {
+    known(session)?;
+    match event {
+        Event::Begun { artefact } => begun(session, artefact, now),
+        Event::Ended { message, measured, plan, artefact } => {
+            let said = contract::read(message);
+            let flaws = said.flaws();
+            let open = session.round.as_mut().ok_or(Refusal::NoRound)?;
+            if !flaws.is_empty() && !open.asked_again {
+                open.asked_again = true;
+                return Ok(Outcome::AskAgain(contract::ask_again(&flaws)));
+            }
+            let entry = Entry {
+                changes: said.changes.ok(),
+                summary: said.summary.unwrap_or_default(),
+                proposed: contract::proposals(message),
+                measured,
+                plan,
+                ..Entry::default()
+            };
+            close(session, entry, artefact, now)?;
+            Ok(ended(session, now))
+        }
+        Event::Cut { why, measured, artefact } => {
+            let iteration = close(session, cut(why, measured), artefact, now)?;
+            session.status = Status::Interrupted;
+            Ok(Outcome::Interrupted { iteration })
+        }
+        Event::Cancelled => {
+            if session.status.is_over() {
+                return Err(Refusal::Over(session.status.clone()));
+            }
+            if session.round.is_some() {
+                let artefact = session.artefact.clone();
+                close(session, cut("a person ended the session", None), &artefact, now)?;
+            }
+            over(session, Status::Cancelled, now);
+            Ok(Outcome::Cancelled)
+        }
+    }
+}
+
+fn known(session: &Session) -> Result<(), Refusal> {
+    match (&session.mode, &session.status) {
+        (Mode::Other(word), _) | (_, Status::Other(word)) => Err(Refusal::Unknown(word.clone())),
+        _ => Ok(()),
+    }
+}
+
+fn begun(session: &mut Session, artefact: &str, now: Timestamp) -> Result<Outcome, Refusal> {
+    if let Some(open) = &session.round {
+        return Err(Refusal::RoundOpen { iteration: open.iteration });
+    }
+    match session.status {
+        // Whoever gave it more rounds than it had wants it to go on.
+        Status::Running | Status::Interrupted | Status::MaxIterations => {}
+        _ => return Err(Refusal::Over(session.status.clone())),
+    }
+    if session.left() == 0 {
+        return Err(Refusal::NoRoundLeft { max_iterations: session.settings.max_iterations });
+    }
+    let iteration = session.iterations_completed + 1;
+    let edited_before = !session.artefact.is_empty() && session.artefact != artefact;
+    session.artefact = artefact.to_owned();
+    session.round = Some(Open { iteration, started_at: now, edited_before, ..Open::default() });
+    (session.status, session.ended_at) = (Status::Running, None);
+    Ok(Outcome::Begin { iteration, edited_before })
+}
+
+fn cut(why: &str, measured: Option<Measured>) -> Entry {
+    let why = plain(why);
+    let why: Vec<&str> = why.split_whitespace().collect();
+    Entry {
+        summary: bounded(&why.join(" "), KEPT),
+        measured,
+        end: RoundEnd::Interrupted,
+        ..Entry::default()
+    }
+}
+
+/// Writes the open round into the history; returns which it was.
+fn close(
+    session: &mut Session,
+    entry: Entry,
+    artefact: &str,
+    now: Timestamp,
+) -> Result<u32, Refusal> {
+    let open = session.round.take().ok_or(Refusal::NoRound)?;
+    if entry.end == RoundEnd::Done {
+        session.iterations_completed = open.iteration;
+        session.total_changes += u64::from(entry.changes.unwrap_or_default());
+    }
+    artefact.clone_into(&mut session.artefact);
+    session.history.push(Entry {
+        iteration: open.iteration,
+        edited_before: open.edited_before,
+        ended_at: Some(now),
+        ..entry
+    });
+    Ok(open.iteration)
+}
+
+/// What follows a round that was not cut.
+fn ended(session: &mut Session, now: Timestamp) -> Outcome {
+    if let Some(plateau) = look(&session.history, &session.settings).plateau {
+        session.plateau_at = Some(plateau.at);
+        over(session, Status::Plateau, now);
+        return Outcome::Plateau(plateau);
+    }
+    if session.left() == 0 {
+        over(session, Status::MaxIterations, now);
+        return Outcome::Cap { at: session.iterations_completed };
+    }
+    Outcome::Next { iteration: session.iterations_completed + 1 }
+}
+
+fn over(session: &mut Session, status: Status, now: Timestamp) {
+    session.status = status;
+    session.ended_at = Some(now);
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,285 @@
+//! BATCHING, EXECUTING_BATCH and REVIEWING_BATCH: wave after wave, each carried out and judged.
+
+use super::super::agents::Mode;
+use super::super::attempts;
+use super::super::change::Change;
+use super::super::invocation::{Invocation, Running};
+use super::super::place::Place;
+use super::super::progress::{Entry, Status};
+use super::super::state::State;
+use super::super::waves::{Outlook, Wanted};
+use super::give::give;
+use super::step::Act;
+use super::{Turn, View};
+use crate::text::counted::noun;
+use jiff::{SignedDuration, Timestamp};
+
+/// Chooses the first wave in which something is still to happen.
+pub(super) fn batching(view: &View<'_>) -> Turn {
+    if let Some(add) = missing_entries(view) {
+        return Turn::Move(vec![add]);
+    }
+    if let Some(marks) = without_file(view, &[]) {
+        return Turn::Move(marks);
+    }
+    let wanted = Wanted::of(view.picture, view.progress);
+    let outlooks = wanted.outlooks(view.picture, &view.seen.tries, view.iteration);
+    let moves = |id: &&str| outlooks.iter().any(|(other, outlook)| other == id && outlook.moves());
+    // What is under way may be in no wave, or have no file any more; it must end all the same.
+    let place = wanted.waves().iter().position(|wave| wave.iter().any(moves));
+    let in_no_wave = view
+        .progress
+        .tasks()
+        .iter()
+        .any(|entry| matches!(entry.status, Status::InProgress | Status::ReviewPending))
+        .then_some(0);
+    match place.or(in_no_wave) {
+        Some(place) => {
+            let wave = u32::try_from(place + 1).unwrap_or(u32::MAX);
+            let iteration = view.iteration;
+            let state = State::ExecutingBatch;
+            Turn::Move(vec![Change::Enter { state, iteration, wave: Some(wave) }])
+        }
+        None => Turn::Move(vec![
+            Change::Row { iteration: view.iteration, status: "Reviewing" },
+            view.enter(State::SessionReview),
+        ]),
+    }
+}
+
+/// The tasks that have a file and do not stand in the progress.
+pub(super) fn missing_entries(view: &View<'_>) -> Option<Change> {
+    let tasks = view.picture.tasks.iter().filter(|task| view.progress.task(&task.id).is_none());
+    let tasks: Vec<String> = tasks.map(|task| task.id.clone()).collect();
+    (!tasks.is_empty()).then_some(Change::Add { iteration: view.iteration, tasks })
+}
+
+/// A task without a file fails, also where whoever worked on it is gone: nobody can carry out what is not defined.
+fn without_file(view: &View<'_>, working: &[(&Entry, UnderWay)]) -> Option<Vec<Change>> {
+    let tasks = view.progress.tasks();
+    let abandoned = working.iter().filter(|(_, how)| matches!(how, UnderWay::Abandoned));
+    let lost = tasks
+        .iter()
+        .filter(|entry| entry.status == Status::Open)
+        .chain(abandoned.map(|(entry, _)| entry))
+        .filter(|entry| view.picture.task(&entry.id).is_none());
+    let marks: Vec<Change> = lost
+        .map(|entry| Change::Mark {
+            task: entry.id.clone(),
+            status: Status::Failed,
+            note: Some(attempts::UNDEFINED.to_owned()),
+        })
+        .collect();
+    (!marks.is_empty()).then_some(marks)
+}
+
+/// How a task that is under way stands.
+enum UnderWay {
+    /// It may go on until this moment.
+    Until(Timestamp),
+    /// It has been under way for longer than it may, since then.
+    Stale(String),
+    /// It does not say since when.
+    Undated,
+    /// Whoever worked on it is gone.
+    Abandoned,
+}
+
+fn under_way(view: &View<'_>, entry: &Entry) -> UnderWay {
+    let allowed = SignedDuration::from_mins(i64::from(view.picture.rails.task_wip_minutes));
+    let Some(said) = entry.said("started") else { return UnderWay::Undated };
+    let Some(noted) = moment(said) else { return UnderWay::Undated };
+    let running = view.seen.running.as_deref().unwrap_or_default();
+    let is_its = |one: &&Running| one.key.mode == Mode::Execute && one.key.task == entry.id;
+    // Whoever was called again for it may not have noted so yet.
+    let begun = running.iter().find(is_its).map(|one| one.since);
+    let started = begun.map_or(noted, |begun| begun.max(noted));
+    let Ok(end) = started.checked_add(allowed) else { return UnderWay::Undated };
+    if view.now > end {
+        return UnderWay::Stale(said.to_owned());
+    }
+    match view.seen.running.is_some() && begun.is_none() {
+        true => UnderWay::Abandoned,
+        false => UnderWay::Until(end),
+    }
+}
+
+/// `2026-01-31T12:00:00Z`, or with an offset as `date` writes it.
+fn moment(text: &str) -> Option<Timestamp> {
+    text.parse().ok().or_else(|| Timestamp::strptime("%Y-%m-%dT%H:%M:%S%z", text).ok())
+}
+
+/// Fails what is stale, then has the tasks of the wave carried out.
+pub(super) fn executing(view: &View<'_>) -> Turn {
+    let tasks = view.progress.tasks();
+    let working: Vec<(&Entry, UnderWay)> = tasks
+        .iter()
+        .filter(|entry| entry.status == Status::InProgress)
+        .map(|entry| (*entry, under_way(view, entry)))
+        .collect();
+    if let Some(turn) = stale(view, &working) {
+        return turn;
+    }
+    let heard = view.listen(State::ExecutingBatch);
+    if let Some(marks) = without_file(view, &working) {
+        return Turn::Move(marks);
+    }
+    if let Some(marks) = too_early(view, &working) {
+        return Turn::Move(marks);
+    }
+    let mut calls: Vec<Invocation> = Vec::new();
+    for (entry, how) in &working {
+        if matches!(how, UnderWay::Abandoned) {
+            calls.push(execute(view, entry, &heard.told));
+        }
+    }
+    let abandoned = calls.len();
+    calls.extend(of_wave(view).into_iter().map(|entry| execute(view, entry, &heard.told)));
+    let busy = match &view.seen.running {
+        Some(running) => running.iter().filter(|one| one.key.mode == Mode::Execute).count(),
+        None => working.len() - abandoned,
+    };
+    let most = usize::try_from(view.picture.rails.max_parallel_executors).unwrap_or(usize::MAX);
+    if let Some(act) = give(view, calls, most.saturating_sub(busy)) {
+        return Turn::Act(act);
+    }
+    let ends = working.iter().filter_map(|(_, how)| match how {
+        UnderWay::Until(end) => Some(*end),
+        _ => None,
+    });
+    match ends.min() {
+        Some(end) => {
+            let why = "for the tasks that are under way".to_owned();
+            Turn::Act(Act::Wait { until: Some(end), why })
+        }
+        None => Turn::Move(vec![view.enter(State::ReviewingBatch)]),
+    }
+}
+
+/// Who is left without an executor before what it depends on is done was begun by hand: it is open again, and waits.
+fn too_early(view: &View<'_>, working: &[(&Entry, UnderWay)]) -> Option<Vec<Change>> {
+    let is_done =
+        |on: &String| view.progress.task(on).is_some_and(|entry| entry.status == Status::Done);
+    let waits =
+        |id: &str| view.picture.task(id).is_some_and(|task| !task.depends_on.iter().all(is_done));
+    let marks: Vec<Change> = working
+        .iter()
+        .filter(|(entry, how)| matches!(how, UnderWay::Abandoned) && waits(&entry.id))
+        .map(|(entry, _)| Change::Mark { task: entry.id.clone(), status: Status::Open, note: None })
+        .collect();
+    (!marks.is_empty()).then_some(marks)
+}
+
+/// What has been under way for too long is failed by a reviewer. What does not say since when says it
+/// from now on.
+fn stale(view: &View<'_>, working: &[(&Entry, UnderWay)]) -> Option<Turn> {
+    let undated: Vec<Change> = working
+        .iter()
+        .filter(|(_, how)| matches!(how, UnderWay::Undated))
+        .map(|(entry, _)| Change::Mark {
+            task: entry.id.clone(),
+            status: Status::InProgress,
+            note: Some(format!("Iteration {}, started: {:.0}", view.iteration, view.now)),
+        })
+        .collect();
+    if !undated.is_empty() {
+        return Some(Turn::Move(undated));
+    }
+    let minutes = view.picture.rails.task_wip_minutes;
+    let calls: Vec<Invocation> = working
+        .iter()
+        .filter_map(|(entry, how)| match how {
+            UnderWay::Stale(since) => Some((entry, since)),
+            _ => None,
+        })
+        .map(|(entry, since)| {
+            let reason = format!(
+                "in progress since {since}, longer than {minutes} {}",
+                noun(minutes, "minute", "minutes")
+            );
+            timeout_fail(view, &entry.id, &reason)
+        })
+        .collect();
+    let most = usize::try_from(view.picture.rails.max_parallel_reviewers).unwrap_or(usize::MAX);
+    give(view, calls, most.saturating_sub(reviewers(view))).map(Turn::Act)
+}
+
+fn timeout_fail(view: &View<'_>, task: &str, reason: &str) -> Invocation {
+    view.call(Mode::TimeoutFail).task(task).with("REASON", reason).in_iteration()
+}
+
+fn reviewers(view: &View<'_>) -> usize {
+    let running = view.seen.running.as_deref().unwrap_or_default();
+    let judges = |mode: Mode| matches!(mode, Mode::TaskReview | Mode::TimeoutFail);
+    running.iter().filter(|one| judges(one.key.mode)).count()
+}
+
+/// The tasks of the wave that can be carried out now. What failed is carried out again only once the
+/// others of its batch have been judged: it belongs to the next.
+fn of_wave<'a>(view: &'a View<'_>) -> Vec<&'a Entry> {
+    let wanted = Wanted::of(view.picture, view.progress);
+    let outlooks = wanted.outlooks(view.picture, &view.seen.tries, view.iteration);
+    let wave = view.picture.metadata.and_then(|metadata| metadata.wave).unwrap_or(1);
+    let waves = wanted.waves();
+    let place = usize::try_from(wave.saturating_sub(1)).unwrap_or(usize::MAX);
+    let Some(wave) = waves.get(place) else { return Vec::new() };
+    let tasks: Vec<&Entry> = wave
+        .iter()
+        .filter_map(|id| view.progress.tasks().into_iter().find(|entry| entry.id == *id))
+        .collect();
+    let in_batch = tasks
+        .iter()
+        .any(|entry| matches!(entry.status, Status::ReviewPending | Status::InProgress));
+    let is_ready = |entry: &&Entry| {
+        let ready =
+            outlooks.iter().any(|(id, outlook)| *id == entry.id && *outlook == Outlook::Ready);
+        ready && (entry.status == Status::Open || !in_batch)
+    };
+    tasks.into_iter().filter(is_ready).collect()
+}
+
+fn execute(view: &View<'_>, entry: &Entry, told: &str) -> Invocation {
+    let reports = view.picture.reports_of(&entry.id);
+    let call = view.call(Mode::Execute).task(&entry.id);
+    // The same call again has the same number: what was written of it so far is not judged yet.
+    let again = view.seen.tries.get(&call.key).is_some_and(|one| one.failures > 0)
+        || entry.status == Status::InProgress;
+    let unjudged =
+        reports.iter().max_by_key(|report| report.attempt).filter(|last| last.verdict.is_none());
+    let attempt = match unjudged {
+        Some(last) if again && entry.status != Status::Failed => last.attempt,
+        _ => attempts::next(view.picture, Some(entry), &view.seen.tries, &entry.id, view.iteration),
+    };
+    call.with("ATTEMPT_NUMBER", &attempt.to_string())
+        .in_iteration()
+        .with("FEEDBACK_CONTEXT", &view.feedback_paths().join(", "))
+        .with("SIGNAL", told)
+}
+
+/// Has what is to be reviewed judged, each task by a reviewer of its own.
+pub(super) fn reviewing(view: &View<'_>) -> Turn {
+    let tasks = view.progress.tasks();
+    let pending = tasks.iter().filter(|entry| entry.status == Status::ReviewPending);
+    let calls: Vec<Invocation> = pending
+        .map(|entry| {
+            let reports = view.picture.reports_of(&entry.id);
+            match reports.iter().map(|report| report.attempt).max() {
+                Some(attempt) => {
+                    let report = Place::Report { task: &entry.id, attempt };
+                    view.call(Mode::TaskReview)
+                        .task(&entry.id)
+                        .with("REPORT_PATH", &report.to_string())
+                        .in_iteration()
+                }
+                None => {
+                    timeout_fail(view, &entry.id, "it was to be reviewed and there is no report")
+                }
+            }
+        })
+        .collect();
+    let most = usize::try_from(view.picture.rails.max_parallel_reviewers).unwrap_or(usize::MAX);
+    match give(view, calls, most.saturating_sub(reviewers(view))) {
+        Some(act) => Turn::Act(act),
+        None => Turn::Move(vec![view.enter(State::Batching)]),
+    }
+}

@@ -1,0 +1,205 @@
+//! The tasks of a session in waves, and what can become of each.
+//!
+//! A wave holds tasks that depend on earlier waves only. A task that must not run beside others is a
+//! wave of its own. Whether a task can be carried out is decided here and nowhere else.
+
+use super::attempts;
+use super::progress::{Progress, Status};
+use super::recovery::Tries;
+use super::snapshot::Picture;
+use crate::state::{Task, TaskStatus};
+use crate::tasks::graph::{self, Flaw};
+use std::collections::BTreeMap;
+
+/// The tasks as a graph, with their statuses.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Wanted {
+    tasks: Vec<Task>,
+    alone: Vec<String>,
+    unsound: Vec<String>,
+    statuses: BTreeMap<String, Status>,
+}
+
+/// What can become of a task.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Outlook {
+    /// `[x]` or `[C]`: nothing.
+    Settled,
+    /// `[P]`: it is to be reviewed.
+    ToReview,
+    /// `[/]`: it is being worked on.
+    UnderWay,
+    /// It can be carried out now.
+    Ready,
+    /// A task before it is not done yet.
+    Waiting,
+    /// It was carried out as often as it may be in this iteration.
+    Exhausted,
+    /// It can not be carried out, for this reason.
+    Skipped(String),
+}
+
+impl Outlook {
+    /// True if something is still to happen to it.
+    pub fn moves(&self) -> bool {
+        matches!(self, Outlook::ToReview | Outlook::UnderWay | Outlook::Ready | Outlook::Waiting)
+    }
+}
+
+impl Wanted {
+    /// Takes the tasks that have a file; one that does not stand in the progress is open.
+    pub fn of(picture: &Picture, progress: &Progress) -> Wanted {
+        let mut statuses: BTreeMap<String, Status> =
+            picture.tasks.iter().map(|task| (task.id.clone(), Status::Open)).collect();
+        for entry in progress.tasks() {
+            statuses.insert(entry.id.clone(), entry.status);
+        }
+        let names = |holds: fn(&super::task::TaskFile) -> bool| -> Vec<String> {
+            picture.tasks.iter().filter(|task| holds(task)).map(|task| task.id.clone()).collect()
+        };
+        Wanted {
+            tasks: picture
+                .tasks
+                .iter()
+                .map(|task| Task {
+                    id: task.id.clone(),
+                    // A name is not what the graph is asked about.
+                    name: task.id.clone(),
+                    deps: task.depends_on.clone(),
+                    ..Task::default()
+                })
+                .collect(),
+            alone: names(|task| !task.parallel),
+            unsound: names(|task| !task.is_sound),
+            statuses,
+        }
+    }
+
+    /// The status of a task.
+    pub fn status(&self, id: &str) -> Option<Status> {
+        self.statuses.get(id).copied()
+    }
+
+    /// The tasks for a drawing. What is reviewed is under way, and what is cancelled is not to be waited for.
+    pub fn drawn(&self) -> Vec<Task> {
+        let status = |id: &str| match self.status(id) {
+            None | Some(Status::Open) => TaskStatus::Pending,
+            Some(Status::InProgress | Status::ReviewPending) => TaskStatus::InProgress,
+            Some(Status::Done) => TaskStatus::Done,
+            Some(Status::Failed) => TaskStatus::Failed,
+            Some(Status::Cancelled) => TaskStatus::Blocked,
+        };
+        let drawn = |task: &Task| Task { status: status(&task.id), ..task.clone() };
+        self.tasks.iter().map(drawn).collect()
+    }
+
+    /// The waves, each with the ids of its tasks.
+    pub fn waves(&self) -> Vec<Vec<&str>> {
+        let mut waves = Vec::new();
+        for level in graph::waves(&self.tasks) {
+            let ids = level.into_iter().map(|task| task.id.as_str());
+            let (alone, together): (Vec<&str>, Vec<&str>) =
+                ids.partition(|id| self.alone.iter().any(|other| other == id));
+            waves.extend((!together.is_empty()).then_some(together));
+            waves.extend(alone.into_iter().map(|id| vec![id]));
+        }
+        waves
+    }
+
+    /// What is wrong with what tasks depend on, each with the task.
+    pub fn flaws(&self) -> Vec<(String, String)> {
+        let mut found: Vec<(String, String)> = graph::lint_with_places(&self.tasks)
+            .into_iter()
+            .filter(|(_, flaw)| !matches!(flaw, Flaw::EmptyName { .. }))
+            .map(|(at, flaw)| (self.tasks[at].id.clone(), flaw.to_string()))
+            .collect();
+        for task in &self.tasks {
+            let is_open = self.status(&task.id).is_some_and(|status| !status.is_settled());
+            let cancelled = |id: &&String| is_open && self.status(id) == Some(Status::Cancelled);
+            found.extend(task.deps.iter().filter(cancelled).map(|on| {
+                let id = &task.id;
+                (
+                    id.clone(),
+                    format!("{id} depends on {on}, which is cancelled; write it anew without"),
+                )
+            }));
+        }
+        found
+    }
+
+    /// What can become of each task that has a file, in the order of the waves; those that are in no
+    /// wave come last.
+    pub fn outlooks(
+        &self,
+        picture: &Picture,
+        tries: &Tries,
+        iteration: u32,
+    ) -> Vec<(&str, Outlook)> {
+        let mut outlooks: Vec<(&str, Outlook)> = Vec::with_capacity(self.tasks.len());
+        let ordered: Vec<&str> = self.waves().into_iter().flatten().collect();
+        for id in &ordered {
+            let outlook = self.outlook(id, &outlooks, || {
+                let entry = picture.progress.as_ref().and_then(|progress| progress.task(id));
+                let made = attempts::made(picture, entry, tries, id, iteration);
+                made > picture.rails.max_subagent_retries
+            });
+            outlooks.push((*id, outlook));
+        }
+        for task in self.tasks.iter().filter(|task| !ordered.contains(&task.id.as_str())) {
+            let outlook = self.at_rest(&task.id).unwrap_or_else(|| {
+                Outlook::Skipped(format!(
+                    "{} waits in a circle, or for a task that is not there",
+                    task.id
+                ))
+            });
+            outlooks.push((task.id.as_str(), outlook));
+        }
+        outlooks
+    }
+
+    /// What its status alone says.
+    fn at_rest(&self, id: &str) -> Option<Outlook> {
+        match self.status(id)? {
+            Status::Done | Status::Cancelled => Some(Outlook::Settled),
+            Status::ReviewPending => Some(Outlook::ToReview),
+            Status::InProgress => Some(Outlook::UnderWay),
+            Status::Open | Status::Failed => None,
+        }
+    }
+
+    fn outlook(
+        &self,
+        id: &str,
+        before: &[(&str, Outlook)],
+        is_exhausted: impl FnOnce() -> bool,
+    ) -> Outlook {
+        if let Some(outlook) = self.at_rest(id) {
+            return outlook;
+        }
+        if self.unsound.iter().any(|other| other == id) {
+            return Outlook::Skipped(format!("what {id} depends on cannot be read"));
+        }
+        if is_exhausted() {
+            return Outlook::Exhausted;
+        }
+        let deps = self.tasks.iter().find(|task| task.id == id).map_or(&[][..], |task| &task.deps);
+        let mut waits = false;
+        for on in deps {
+            if self.status(on) == Some(Status::Done) {
+                continue;
+            }
+            let moves = before.iter().any(|(other, outlook)| other == on && outlook.moves());
+            if !moves {
+                let why = match self.status(on) {
+                    Some(Status::Cancelled) => "is cancelled",
+                    Some(Status::Failed) => "failed",
+                    Some(_) => "is not done",
+                    None => "is not there",
+                };
+                return Outlook::Skipped(format!("{id} depends on {on}, which {why}"));
+            }
+            waits = true;
+        }
+        if waits { Outlook::Waiting } else { Outlook::Ready }
+    }
+}

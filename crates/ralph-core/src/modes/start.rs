@@ -1,0 +1,267 @@
+//! What a typed `/ralph` means: a new loop, the planned one, the paused one, or a refusal.
+
+use crate::modes::arguments::{Options, Request};
+use crate::project::settings::Settings;
+use crate::state::{Completion, Criterion, LoopState, Mode, Phase, StartedBy};
+use crate::text::counted::noun;
+use crate::views::say;
+use jiff::Timestamp;
+
+/// What to do about a request to start.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Start {
+    /// Another registration of the same hook has answered this very prompt.
+    Answered,
+    /// A new loop for this task.
+    New(String),
+    /// A new loop in place of one that had no event since its start.
+    Replace(String),
+    /// The project's planned loop, bound to this session.
+    Planned,
+    /// This session's loop goes on.
+    Continue,
+    /// Nothing is started; the person is told why and what to do.
+    Refuse(String),
+}
+
+/// What is known when a start is asked for.
+#[derive(Debug, Clone, Copy)]
+pub struct Seen<'a> {
+    /// The live loop of this session.
+    pub bound: Option<&'a LoopState>,
+    /// The project's planned or most recent loop.
+    pub project: Option<&'a LoopState>,
+    /// The client's id of the prompt; empty outside a hook.
+    pub prompt_id: &'a str,
+}
+
+/// Decides what a request starts.
+pub fn decide(request: &Request, seen: Seen<'_>) -> Start {
+    let bound = seen.bound.filter(|state| state.is_live());
+    if let Some(state) = bound
+        && answered(state, seen.prompt_id)
+    {
+        return Start::Answered;
+    }
+    if let Some(state) = bound.filter(|state| state.mode == Mode::Ralplan) {
+        return Start::Refuse(format!(
+            "a planning is live in this session ({}): type /ralplan to go on with it, or /ralph-cancel to end it",
+            state.ralplan.as_ref().map_or("its state is broken", |plan| plan.phase.as_str())
+        ));
+    }
+    if let Some(state) = bound.filter(|state| state.mode == Mode::Session) {
+        return Start::Refuse(format!(
+            "the orchestrated session {} is live in this session: type /ralph-v2 to go on with it, or /ralph-cancel to \
+             end it",
+            state.session.as_ref().map_or("", |session| session.id.as_str())
+        ));
+    }
+    let is_refining = |state: &LoopState| state.mode == Mode::Refine;
+    match (&request.task, bound) {
+        (None, Some(_)) => Start::Continue,
+        (Some(_), Some(state)) if is_refining(state) => Start::Refuse(format!(
+            "a refinement is live in this session at {}: type /ralph to go on with it, or /ralph-cancel to end it",
+            state.position()
+        )),
+        (None, None) => planned(seen.project),
+        (Some(task), None) => Start::New(task.clone()),
+        (Some(task), Some(state)) if !state.touched => Start::Replace(task.clone()),
+        (Some(_), Some(state)) => Start::Refuse(format!(
+            "a loop is {} in this session at {}: type /ralph to continue it, or /ralph-cancel to \
+             end it before you start another",
+            if state.is_running() { "running" } else { "paused" },
+            state.position()
+        )),
+    }
+}
+
+/// True where this very prompt has begun or continued the loop: another copy of the hook has answered it.
+pub fn answered(state: &LoopState, prompt_id: &str) -> bool {
+    !prompt_id.is_empty() && state.turn.as_ref().is_some_and(|turn| turn.prompt_id == prompt_id)
+}
+
+fn planned(project: Option<&LoopState>) -> Start {
+    match project {
+        Some(state) if state.phase == Phase::Planned => Start::Planned,
+        _ => Start::Refuse(
+            "nothing is planned here: type /ralph \"what to do\", or plan first with /ralph-plan"
+                .to_owned(),
+        ),
+    }
+}
+
+/// The facts of a new loop that no request and no setting holds.
+#[derive(Debug, Clone)]
+pub struct Facts {
+    /// The time.
+    pub now: Timestamp,
+    /// The project's folder.
+    pub project_root: String,
+    /// Criteria taken from the project's own commands.
+    pub discovered: Vec<Criterion>,
+    /// Who started it.
+    pub started_by: StartedBy,
+}
+
+/// A new loop, planned: `begin` makes it run.
+pub fn new_loop(task: &str, options: &Options, settings: &Settings, facts: Facts) -> LoopState {
+    let mut state = LoopState {
+        project_root: facts.project_root,
+        prompt: task.to_owned(),
+        created_at: facts.now,
+        updated_at: facts.now,
+        acceptance_criteria: facts.discovered,
+        started_by: facts.started_by,
+        ..LoopState::default()
+    };
+    settings.apply(&mut state);
+    options.fill(&mut state);
+    state
+}
+
+/// What the person is told when a loop starts: its bounds, and the commands before any runs.
+pub fn announcement(state: &LoopState) -> String {
+    let mut text = format!(
+        "loop {} started: at most {} {}, {} {}{}. Esc pauses it, /ralph-cancel ends it.",
+        state.loop_id,
+        state.max_iterations,
+        noun(state.max_iterations, "iteration", "iterations"),
+        state.limits.max_minutes,
+        noun(state.limits.max_minutes, "minute", "minutes"),
+        state
+            .limits
+            .max_tokens
+            .map(|most| format!(", {most} {}", noun(most, "token", "tokens")))
+            .unwrap_or_default()
+    );
+    if state.acceptance_criteria.is_empty() {
+        text.push_str(
+            " Nothing can be proven: no test or type-check command was found in the project and \
+             none was given with --ac. It can only end complete_unverified.",
+        );
+    } else {
+        text.push_str(" Done means:");
+        for criterion in &state.acceptance_criteria {
+            text.push_str(&format!("\n  {}: {}", criterion.id, criterion.verification_command));
+        }
+        if state.completion == Completion::Token {
+            text.push_str("\n  (not proven: completion is \"token\")");
+        }
+        if state.baseline_pending {
+            text.push_str("\n  They are run once before anything may change (--baseline).");
+        }
+    }
+    for error in &state.errors {
+        text.push_str(&format!("\n  {}", say::tail(&error.message, 300)));
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::state::{LoopError, PauseCause, Turn};
+
+    fn state(description: &str) -> LoopState {
+        let mut state =
+            LoopState { phase: Phase::Implementation, touched: true, ..LoopState::default() };
+        match description {
+            "planned" => state.phase = Phase::Planned,
+            "ended" => state.phase = Phase::Ended,
+            "untouched" => state.touched = false,
+            "paused" => state.pause(PauseCause::Person, "", Timestamp::UNIX_EPOCH),
+            "answered" => {
+                let at = Timestamp::UNIX_EPOCH;
+                state.turn = Some(Turn::new("p", at));
+            }
+            _ => {}
+        }
+        state
+    }
+
+    #[track_caller]
+    fn check(task: Option<&str>, bound: &str, project: &str, expected: &str) {
+        let request = Request { task: task.map(str::to_owned), ..Request::default() };
+        let (bound, project) = (state(bound), state(project));
+        let seen = Seen { bound: Some(&bound), project: Some(&project), prompt_id: "p" };
+        let start = format!("{:?}", decide(&request, seen));
+        assert!(start.starts_with(expected), "{start}");
+    }
+
+    #[test]
+    fn without_a_task_the_nearest_loop_goes_on() {
+        check(None, "paused", "planned", "Continue");
+        check(None, "running", "planned", "Continue");
+        check(None, "ended", "planned", "Planned");
+        check(None, "ended", "ended", "Refuse(\"nothing is planned here");
+        check(None, "ended", "running", "Refuse(\"nothing is planned here");
+    }
+
+    #[test]
+    fn a_task_starts_a_loop_unless_one_is_live() {
+        check(Some("x"), "ended", "planned", "New");
+        check(Some("x"), "running", "ended", "Refuse(\"a loop is running");
+        check(Some("x"), "paused", "ended", "Refuse(\"a loop is paused");
+        check(Some("x"), "untouched", "ended", "Replace");
+    }
+
+    #[test]
+    fn a_prompt_that_was_answered_is_not_answered_twice() {
+        check(Some("x"), "answered", "ended", "Answered");
+        check(None, "answered", "ended", "Answered");
+    }
+
+    #[test]
+    fn options_stand_over_settings_and_settings_over_defaults() {
+        let settings =
+            Settings { max_iterations: Some(7), stall_limit: Some(9), ..Settings::default() };
+        let options = Options { max_iterations: Some(5), ..Options::default() };
+        let facts = Facts {
+            now: Timestamp::UNIX_EPOCH,
+            project_root: "/p".to_owned(),
+            discovered: Vec::new(),
+            started_by: StartedBy::Person,
+        };
+        let state = new_loop("x", &options, &settings, facts);
+        assert_eq!((state.max_iterations, state.stall_limit), (5, 9));
+        assert_eq!(state.limits.max_minutes, 480);
+        assert!(announcement(&state).contains("complete_unverified"));
+        let message = "could not use `ralph.toml`:\n  unknown field; it was not used".to_owned();
+        let errors = vec![LoopError { at: Timestamp::UNIX_EPOCH, message }];
+        let text = announcement(&LoopState { errors, ..state });
+        assert!(
+            text.ends_with("could not use `ralph.toml`: unknown field; it was not used"),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn a_new_loop_holds_what_it_was_started_with() {
+        let now = Timestamp::from_second(7).unwrap();
+        let criterion = Criterion {
+            id: "AC-T".to_owned(),
+            verification_command: "make test".to_owned(),
+            ..Criterion::default()
+        };
+        let facts = Facts {
+            now,
+            project_root: "/p".to_owned(),
+            discovered: vec![criterion.clone()],
+            started_by: StartedBy::Model,
+        };
+        let state = new_loop("x", &Options::default(), &Settings::default(), facts);
+        assert_eq!((state.project_root.as_str(), state.prompt.as_str()), ("/p", "x"));
+        assert_eq!((state.created_at, state.updated_at), (now, now));
+        assert_eq!(
+            (&state.acceptance_criteria, &state.started_by),
+            (&vec![criterion], &StartedBy::Model)
+        );
+        let mut state = LoopState { loop_id: "L".to_owned(), ..state };
+        let bounds = "loop L started: at most 25 iterations, 480 minutes. Esc pauses it, \
+                      /ralph-cancel ends it. Done means:\n  AC-T: make test";
+        assert_eq!(announcement(&state), bounds);
+        state.completion = Completion::Token;
+        let not_proven = "\n  (not proven: completion is \"token\")";
+        assert_eq!(announcement(&state), format!("{bounds}{not_proven}"));
+    }
+}

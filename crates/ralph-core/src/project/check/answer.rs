@@ -1,0 +1,304 @@
+//! What the model reads after an edit: the most useful first, and nothing when all is well.
+//!
+//! What was not looked at is named. "Not finished" and "not run" are never silence, or the model
+//! would take them for "fine".
+
+use super::finding::Finding;
+use crate::protocol::reply::bounded;
+use crate::text::plain;
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+/// The client hands over this many UTF-16 units of a hook's text, and no more (protocol, section 4).
+const LONGEST: usize = 10_000;
+
+/// What is kept for the lines below the findings.
+const FOR_THE_REST: usize = 2_000;
+
+/// Findings that are told with their text.
+const MOST: usize = 40;
+
+/// Letters of one finding's text.
+const PER_FINDING: usize = 500;
+
+/// What came of the checks of one tool call.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Report {
+    /// The edited files, as they are named to the model.
+    pub files: Vec<String>,
+    /// What the work brought and the model was not told yet.
+    pub new: Vec<Finding>,
+    /// How many findings were there before the work.
+    pub old: usize,
+    /// How many are in other files, where nobody knows what was there before.
+    pub elsewhere: usize,
+    /// How many were told before and are still there.
+    pub told_before: usize,
+    /// Files that a fixer changed, with the fixer's name.
+    pub fixed: Vec<(String, String)>,
+    /// Checks that began and did not finish, with what happened.
+    pub unfinished: Vec<(String, String)>,
+    /// Checks that did not run, with the reason.
+    pub not_run: Vec<(String, String)>,
+    /// Checks that take too long for an edit and run when the turn ends.
+    pub later: Vec<(String, String)>,
+    /// The file with everything that was found.
+    pub full: String,
+}
+
+/// The text for the model; none when there is nothing to say.
+pub fn text(report: &Report) -> Option<String> {
+    let rest = the_rest(report);
+    if report.new.is_empty() && rest.is_empty() {
+        return None;
+    }
+    let rest = bounded(&rest, FOR_THE_REST);
+    let mut text = head(report);
+    let room = LONGEST - units(&rest) - 200;
+    let mut findings: Vec<&Finding> = report.new.iter().collect();
+    findings
+        .sort_by_key(|one| (!one.is_error, !report.files.contains(&one.file), &one.file, one.line));
+    let mut told = 0;
+    for finding in findings.iter().take(MOST) {
+        let line = line(finding);
+        if units(&text) + units(&line) + 1 > room {
+            break;
+        }
+        text.push('\n');
+        text.push_str(&line);
+        told += 1;
+    }
+    if told < findings.len() {
+        let left = findings.len() - told;
+        let _ =
+            write!(text, "\n… and {left} more, all of them in {}", plain::visible(&report.full));
+    }
+    text.push_str(&rest);
+    Some(bounded(&text, LONGEST))
+}
+
+fn head(report: &Report) -> String {
+    let files = match report.files.as_slice() {
+        [] => "the edit".to_owned(),
+        [one] => one.clone(),
+        [one, others @ ..] => format!("{one} and {} more", count(others.len(), "file")),
+    };
+    let files = plain::visible(&files);
+    let errors = report.new.iter().filter(|one| one.is_error).count();
+    match (errors, report.new.len() - errors) {
+        (0, 0) => format!("Ralph checked {files}."),
+        (0, warnings) => format!("Ralph checked {files}: {}.", count(warnings, "new warning")),
+        (errors, 0) => format!("Ralph checked {files}: {}.", count(errors, "new error")),
+        (errors, warnings) => format!(
+            "Ralph checked {files}: {} and {}.",
+            count(errors, "new error"),
+            count(warnings, "new warning")
+        ),
+    }
+}
+
+/// One finding with all of its text, for a file that a person or the model reads.
+pub fn in_full(finding: &Finding) -> String {
+    told(finding, usize::MAX)
+}
+
+/// `src/a.ts:3:5 error TS2322 (tsc): Type 'string' …`
+fn line(finding: &Finding) -> String {
+    told(finding, PER_FINDING)
+}
+
+fn told(finding: &Finding, most: usize) -> String {
+    let mut place = finding.file.clone();
+    for number in [finding.line, finding.column].into_iter().flatten() {
+        let _ = write!(place, ":{number}");
+    }
+    let kind = if finding.is_error { "error" } else { "warning" };
+    let rule = if finding.rule.is_empty() { String::new() } else { format!(" {}", finding.rule) };
+    let words = finding.message.trim();
+    let words = bounded(words, most).replace('\n', "\n    ");
+    let space = if place.is_empty() { "" } else { " " };
+    plain::visible(&format!("{place}{space}{kind}{rule} ({}): {words}", finding.check)).into_owned()
+}
+
+/// Everything that is said below the findings; empty when there is nothing of it.
+fn the_rest(report: &Report) -> String {
+    let mut text = String::new();
+    let mut say = |line: String| {
+        text.push('\n');
+        text.push_str(&plain::visible(&line));
+    };
+    for (file, fixers) in by_name(&report.fixed) {
+        say(format!(
+            "{file} was changed by {}: read it again before you edit it.",
+            fixers.join(", ")
+        ));
+    }
+    if report.told_before > 0 {
+        say(format!(
+            "{} that you were told of before: still there.",
+            count(report.told_before, "finding")
+        ));
+    }
+    for (name, what) in &report.unfinished {
+        say(format!("{name} did not finish ({what}), so nothing is known of what it would say."));
+    }
+    for (name, why) in &report.not_run {
+        say(format!("{name} did not run: {why}"));
+    }
+    for (name, when) in &report.later {
+        say(format!("{name} is too slow for an edit and runs later: {when}"));
+    }
+    let says_something = !report.new.is_empty() || !text.is_empty();
+    let mut add = |line: String| {
+        text.push('\n');
+        text.push_str(&line);
+    };
+    if says_something && report.old > 0 {
+        add(format!("{}, from before this work, not listed.", count(report.old, "old finding")));
+    }
+    if says_something && report.elsewhere > 0 {
+        add(format!(
+            "{} in other files, not listed: it is not known whether this work brought them.",
+            count(report.elsewhere, "finding")
+        ));
+    }
+    text
+}
+
+/// The second of each pair, gathered by the first.
+fn by_name(pairs: &[(String, String)]) -> BTreeMap<&str, Vec<&str>> {
+    let mut names: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for (file, fixer) in pairs {
+        names.entry(file).or_default().push(fixer);
+    }
+    names
+}
+
+fn count(number: usize, what: &str) -> String {
+    format!("{number} {what}{}", if number == 1 { "" } else { "s" })
+}
+
+fn units(text: &str) -> usize {
+    text.encode_utf16().count()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn finding(file: &str, line: u32, is_error: bool, message: &str) -> Finding {
+        Finding {
+            check: "tsc".to_owned(),
+            file: file.to_owned(),
+            line: Some(line),
+            column: Some(5),
+            rule: "TS2322".to_owned(),
+            message: message.to_owned(),
+            is_error,
+        }
+    }
+
+    fn report(new: Vec<Finding>) -> Report {
+        Report {
+            files: vec!["src/a.ts".to_owned()],
+            new,
+            full: "/kept/all.txt".to_owned(),
+            ..Report::default()
+        }
+    }
+
+    fn pair(name: &str, what: &str) -> Vec<(String, String)> {
+        vec![(name.to_owned(), what.to_owned())]
+    }
+
+    #[track_caller]
+    fn check(report: &Report, expected: &str) {
+        assert_eq!(text(report).unwrap_or_default(), expected);
+    }
+
+    #[test]
+    fn all_is_well_is_silence_also_where_there_are_old_findings() {
+        check(&report(Vec::new()), "");
+        check(&Report { old: 300, elsewhere: 2, ..report(Vec::new()) }, "");
+    }
+
+    #[test]
+    fn errors_come_before_warnings_and_the_edited_file_before_others() {
+        let new = vec![
+            finding("src/a.ts", 1, false, "w"),
+            finding("src/b.ts", 2, true, "other"),
+            finding("src/a.ts", 3, true, "own\nand why"),
+        ];
+        check(
+            &Report { old: 1, ..report(new) },
+            "Ralph checked src/a.ts: 2 new errors and 1 new warning.\n\
+             src/a.ts:3:5 error TS2322 (tsc): own\n    and why\n\
+             src/b.ts:2:5 error TS2322 (tsc): other\n\
+             src/a.ts:1:5 warning TS2322 (tsc): w\n\
+             1 old finding, from before this work, not listed.",
+        );
+    }
+
+    #[test]
+    fn what_was_fixed_and_what_did_not_run_is_said() {
+        let fixed = [pair("src/a.ts", "eslint"), pair("src/a.ts", "prettier")].concat();
+        let said = Report {
+            fixed,
+            unfinished: pair("vitest", "ended at the deadline of 12 s"),
+            not_run: pair("ruff", "not installed"),
+            later: pair("tsc", "at the end of the turn"),
+            told_before: 2,
+            elsewhere: 3,
+            ..report(Vec::new())
+        };
+        check(
+            &said,
+            "Ralph checked src/a.ts.\n\
+             src/a.ts was changed by eslint, prettier: read it again before you edit it.\n\
+             2 findings that you were told of before: still there.\n\
+             vitest did not finish (ended at the deadline of 12 s), so nothing is known of what it \
+             would say.\n\
+             ruff did not run: not installed\n\
+             tsc is too slow for an edit and runs later: at the end of the turn\n\
+             3 findings in other files, not listed: it is not known whether this work brought them.",
+        );
+    }
+
+    #[test]
+    fn a_finding_without_a_place_or_a_rule_is_one_sentence() {
+        let bare = Finding {
+            file: String::new(),
+            line: None,
+            column: None,
+            rule: String::new(),
+            ..finding("", 1, false, "no input")
+        };
+        check(
+            &Report { files: vec!["a".to_owned(), "b".to_owned()], ..report(vec![bare]) },
+            "Ralph checked a and 1 file more: 1 new warning.\nwarning (tsc): no input",
+        );
+    }
+
+    #[test]
+    fn a_flood_is_cut_by_number_and_by_length_and_the_rest_is_named() {
+        let many = |n: u32, letter: &str| -> Vec<Finding> {
+            (0..n).map(|line| finding("src/a.ts", line, true, &letter.repeat(900))).collect()
+        };
+        let told = text(&report(many(300, "x"))).unwrap();
+        assert!(units(&told) <= LONGEST);
+        let lines = told.lines().count();
+        assert!((15..25).contains(&lines), "{lines}");
+        let last = told.lines().last().unwrap();
+        assert_eq!(last, format!("… and {} more, all of them in /kept/all.txt", 300 - (lines - 2)));
+        let short = text(&report(many(41, ""))).unwrap();
+        assert!(short.ends_with("… and 1 more, all of them in /kept/all.txt"), "{short}");
+        let wide = text(&report(many(300, "😀"))).unwrap();
+        assert!(units(&wide) <= LONGEST && wide.contains("more, all of them"), "{wide}");
+    }
+
+    #[test]
+    fn what_acts_on_a_terminal_is_written_out() {
+        let said = text(&report(vec![finding("a\u{1b}[2J", 1, true, "b\u{7}")])).unwrap();
+        assert!(said.contains("a\\u{1b}[2J:1:5") && said.ends_with("b\\u{7}"), "{said}");
+    }
+}

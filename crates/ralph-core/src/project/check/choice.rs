@@ -1,0 +1,313 @@
+//! What `[backpressure]` in `ralph.toml` makes of the checks: switches them off, changes their
+//! commands, adds more.
+
+use super::forms::Form;
+use super::{By, Check, Kind, Plan, Scope};
+use crate::text::globs;
+use serde::{Deserialize, Serialize};
+use std::path::Path;
+use std::time::Duration;
+
+/// Seconds for all checks of an edit, unless set.
+const BUDGET: u64 = 12;
+
+/// The section `[backpressure]`.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Choice {
+    /// Also in sessions without a loop.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub always: Option<bool>,
+    /// Seconds for all checks of an edit together.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub budget_seconds: Option<u64>,
+    /// Checks that do not run, by name; `tests` means all tests, `fixers` all fixers, `all` everything.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub off: Vec<String>,
+    /// The project's own checks, and other commands for known ones.
+    #[serde(rename = "check", skip_serializing_if = "Vec::is_empty")]
+    pub checks: Vec<Own>,
+}
+
+/// One `[[backpressure.check]]`.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Own {
+    /// Its name; that of a known check replaces its command.
+    pub name: String,
+    /// The files that it is for, as `.gitignore` would name them; may be left out where it replaces a
+    /// known check.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub files: Vec<String>,
+    /// One line for a shell, run in the project's root; `{file}` stands for the edited file.
+    pub command: String,
+    /// True if it rewrites the file.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub fix: bool,
+    /// The most seconds that it may take.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub timeout: Option<u64>,
+    /// How its output is read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub parse: Option<Form>,
+}
+
+impl Choice {
+    /// These where they say something, else those below them; lists add up.
+    pub fn over(mut self, below: Choice) -> Choice {
+        self.always = self.always.or(below.always);
+        self.budget_seconds = self.budget_seconds.or(below.budget_seconds);
+        self.off.extend(below.off);
+        let ours: Vec<String> = self.checks.iter().map(|own| own.name.clone()).collect();
+        self.checks.extend(below.checks.into_iter().filter(|own| !ours.contains(&own.name)));
+        self
+    }
+
+    /// What a project's own file may say without its owner's trust: it names no command to run, and
+    /// switches nothing on.
+    pub fn of_untrusted_project(self) -> Choice {
+        Choice { always: None, checks: Vec::new(), ..self }
+    }
+
+    /// What cannot be used, with what to write.
+    pub fn refused(&self) -> Option<String> {
+        if let Some(given) = self.budget_seconds.filter(|given| !(1..=600).contains(given)) {
+            return Some(format!(
+                "`backpressure.budget_seconds` is a whole number from 1 to 600, not {given}"
+            ));
+        }
+        let lacks = |own: &Own| match (own.name.is_empty(), own.command.trim().is_empty()) {
+            (true, _) => Some("each `[[backpressure.check]]` needs a `name`".to_owned()),
+            (_, true) => {
+                Some(format!("the `[[backpressure.check]]` named `{}` needs a `command`", own.name))
+            }
+            _ => None,
+        };
+        self.checks.iter().find_map(lacks)
+    }
+
+    /// The time for all checks of an edit. `registered` is the hook's own timeout, where it is known:
+    /// what is printed after it is lost, and ending everything takes a moment.
+    pub fn budget(&self, registered: Option<Duration>) -> Duration {
+        let set = Duration::from_secs(self.budget_seconds.unwrap_or(BUDGET));
+        let most = registered.unwrap_or(Duration::from_secs(15)).saturating_sub(MARGIN);
+        set.min(most.max(Duration::from_secs(1)))
+    }
+
+    /// What these settings make of a plan for a file below `root`.
+    pub fn apply(&self, mut plan: Plan, root: &Path, file: &Path) -> Plan {
+        let is_on = |name: &str, kind: Option<Kind>| {
+            !self.off.iter().any(|off| {
+                off == name
+                    || off == "all"
+                    || (off == "tests" && kind == Some(Kind::Test))
+                    || (off == "fixers" && kind == Some(Kind::Fix))
+            })
+        };
+        let path = file.strip_prefix(root).unwrap_or(file);
+        for own in &self.checks {
+            let known = plan.checks.iter().position(|check| check.name == own.name);
+            let meant = match own.files.is_empty() {
+                true => known.is_some(),
+                false => is_meant(&own.files, path),
+            };
+            if !meant {
+                continue;
+            }
+            plan.lacking.retain(|lacking| lacking.name != own.name);
+            match known {
+                Some(at) => plan.checks[at] = own.check(root, file, Some(&plan.checks[at])),
+                None => plan.checks.push(own.check(root, file, None)),
+            }
+        }
+        plan.checks.retain(|check| is_on(&check.name, Some(check.kind)));
+        plan.lacking.retain(|lacking| is_on(&lacking.name, None));
+        plan
+    }
+}
+
+/// From the end of the checks to the moment when the client ends the hook: for ending what still
+/// runs, and for the answer.
+const MARGIN: Duration = Duration::from_millis(2_500);
+
+fn is_meant(files: &[String], path: &Path) -> bool {
+    let path = path.as_os_str().as_encoded_bytes();
+    files.iter().any(|pattern| globs::ignores(pattern.as_bytes(), path))
+}
+
+impl Own {
+    fn check(&self, root: &Path, file: &Path, known: Option<&Check>) -> Check {
+        let names_file = self.command.contains("{file}");
+        let kind = match (self.fix, known) {
+            (true, _) => Kind::Fix,
+            (false, Some(known)) => known.kind,
+            (false, None) => Kind::Look,
+        };
+        Check {
+            name: self.name.clone(),
+            kind,
+            by: By::Shell(self.command.replace("{file}", &quoted(&file.to_string_lossy()))),
+            folder: root.to_owned(),
+            scope: match names_file {
+                true => Scope::File,
+                false => Scope::Whole(root.to_owned()),
+            },
+            form: self.parse.or(known.map(|known| known.form)).unwrap_or(Form::Plain),
+            why: "`ralph.toml` names it".to_owned(),
+            limit: self.timeout.map(Duration::from_secs),
+        }
+    }
+}
+
+/// A word that a shell reads as it is.
+pub fn quoted(word: &str) -> String {
+    format!("'{}'", word.replace('\'', r"'\''"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::project::check::Lacking;
+
+    fn own(name: &str, files: &[&str], command: &str) -> Own {
+        let files = files.iter().map(|one| (*one).to_owned()).collect();
+        Own { name: name.to_owned(), files, command: command.to_owned(), ..Own::default() }
+    }
+
+    fn known(name: &str, kind: Kind) -> Check {
+        Check {
+            name: name.to_owned(),
+            kind,
+            by: By::Shell("known".to_owned()),
+            folder: "/p".into(),
+            scope: Scope::File,
+            form: Form::Eslint,
+            why: String::new(),
+            limit: None,
+        }
+    }
+
+    fn plan() -> Plan {
+        let lacking = Lacking { name: "ruff".to_owned(), why: String::new() };
+        let kinds = [("eslint", Kind::Fix), ("tsc", Kind::Look), ("vitest", Kind::Test)];
+        Plan { checks: kinds.map(|(name, kind)| known(name, kind)).into(), lacking: vec![lacking] }
+    }
+
+    /// `kind name: command` of each check, then what is lacking.
+    #[track_caller]
+    fn check(choice: &Choice, expected: &str) {
+        let plan = choice.apply(plan(), Path::new("/p"), Path::new("/p/src/it's.ts"));
+        let line = |check: &Check| match &check.by {
+            By::Shell(line) => format!("{:?} {}: {line}", check.kind, check.name),
+            _ => unreachable!("all have a line"),
+        };
+        let mut shown: Vec<String> = plan.checks.iter().map(line).collect();
+        shown.extend(plan.lacking.iter().map(|lacking| format!("lacks {}", lacking.name)));
+        assert_eq!(shown.join("; "), expected);
+    }
+
+    fn off(names: &[&str]) -> Choice {
+        Choice { off: names.iter().map(|one| (*one).to_owned()).collect(), ..Choice::default() }
+    }
+
+    #[test]
+    fn a_check_is_switched_off_by_its_name_or_by_its_kind() {
+        let all = "Fix eslint: known; Look tsc: known; Test vitest: known; lacks ruff";
+        check(&Choice::default(), all);
+        check(&off(&["nothing"]), all);
+        check(&off(&["tsc", "ruff"]), "Fix eslint: known; Test vitest: known");
+        check(&off(&["tests"]), "Fix eslint: known; Look tsc: known; lacks ruff");
+        check(&off(&["fixers"]), "Look tsc: known; Test vitest: known; lacks ruff");
+        check(&off(&["all"]), "");
+    }
+
+    #[test]
+    fn a_command_is_changed_or_added_for_the_files_that_it_names() {
+        let of = |checks: Vec<Own>| Choice { checks, ..Choice::default() };
+        check(
+            &of(vec![own("tsc", &[], "mine {file}")]),
+            r"Fix eslint: known; Look tsc: mine '/p/src/it'\''s.ts'; Test vitest: known; lacks ruff",
+        );
+        check(
+            &of(vec![own("ruff", &["src/**"], "r"), own("other", &["*.py"], "o")]),
+            "Fix eslint: known; Look tsc: known; Test vitest: known; Look ruff: r",
+        );
+        check(
+            &of(vec![own("nobody", &[], "n")]),
+            "Fix eslint: known; Look tsc: known; Test vitest: known; lacks ruff",
+        );
+    }
+
+    #[test]
+    fn an_own_check_says_how_it_is_run_and_read() {
+        let it =
+            Own { fix: true, timeout: Some(3), parse: Some(Form::Sarif), ..own("x", &["*"], "x") };
+        let made = it.check(Path::new("/p"), Path::new("/p/a"), None);
+        assert_eq!(
+            (made.kind, made.form, made.scope),
+            (Kind::Fix, Form::Sarif, Scope::Whole("/p".into()))
+        );
+        assert_eq!((made.limit, made.folder), (Some(Duration::from_secs(3)), "/p".into()));
+        let made = own("x", &[], "x {file}").check(
+            Path::new("/p"),
+            Path::new("/p/a"),
+            Some(&known("x", Kind::Test)),
+        );
+        assert_eq!((made.kind, made.form, made.scope), (Kind::Test, Form::Eslint, Scope::File));
+    }
+
+    #[test]
+    fn a_projects_file_without_trust_names_no_command_and_switches_nothing_on() {
+        let project = Choice {
+            always: Some(true),
+            budget_seconds: Some(5),
+            off: vec!["tsc".to_owned()],
+            checks: vec![own("evil", &["*"], "rm")],
+        };
+        let user = Choice {
+            checks: vec![own("mine", &["*"], "m")],
+            always: Some(false),
+            ..off(&["jest"])
+        };
+        let merged = project.clone().of_untrusted_project().over(user.clone());
+        assert_eq!((merged.always, merged.budget_seconds), (Some(false), Some(5)));
+        assert_eq!(
+            (merged.off, merged.checks),
+            (vec!["tsc".to_owned(), "jest".to_owned()], user.checks.clone())
+        );
+        let trusted = project.over(Choice { checks: vec![own("evil", &["*"], "other")], ..user });
+        assert_eq!((trusted.always, trusted.checks), (Some(true), vec![own("evil", &["*"], "rm")]));
+    }
+
+    #[test]
+    fn what_cannot_be_used_is_named() {
+        let refused = |choice: Choice| choice.refused().unwrap_or_default();
+        assert_eq!(refused(Choice::default()), "");
+        let budget = |seconds| Choice { budget_seconds: Some(seconds), ..Choice::default() };
+        assert_eq!(refused(budget(1)), "");
+        assert_eq!(refused(budget(600)), "");
+        let expected = "`backpressure.budget_seconds` is a whole number from 1 to 600, not 0";
+        assert_eq!(refused(budget(0)), expected);
+        let checks = |own| Choice { checks: vec![own], ..Choice::default() };
+        assert_eq!(
+            refused(checks(own("", &[], "x"))),
+            "each `[[backpressure.check]]` needs a `name`"
+        );
+        let expected = "the `[[backpressure.check]]` named `x` needs a `command`";
+        assert_eq!(refused(checks(own("x", &[], " "))), expected);
+    }
+
+    #[test]
+    fn the_budget_ends_before_the_client_ends_the_hook() {
+        let seconds = |set, registered: Option<u64>| {
+            let choice = Choice { budget_seconds: set, ..Choice::default() };
+            choice.budget(registered.map(Duration::from_secs)).as_secs_f64()
+        };
+        assert_eq!(seconds(None, None), 12.0);
+        assert_eq!(seconds(Some(5), None), 5.0);
+        assert_eq!(seconds(Some(60), None), 12.5);
+        assert_eq!(seconds(None, Some(10)), 7.5);
+        assert_eq!(seconds(Some(60), Some(120)), 60.0);
+        assert_eq!(seconds(None, Some(2)), 1.0);
+    }
+}

@@ -1,0 +1,102 @@
+//! `cargo … --message-format json`: one document in each line.
+//!
+//! What the compiler says is on standard output; why cargo did not get to the compiler is on
+//! standard error.
+
+use super::json::{items, position, text};
+use super::{Printed, Said, failure};
+use crate::project::check::finding::Finding;
+use serde_json::Value;
+
+pub(super) fn read(printed: &Printed<'_>) -> Said {
+    let rows = printed.stdout.lines().filter(|line| line.starts_with('{'));
+    let rows = rows.filter_map(|line| serde_json::from_str::<Value>(line).ok());
+    let findings = rows.filter_map(|row| finding(&row, printed));
+    let findings: Vec<Finding> = findings.take(super::MOST).collect();
+    // Warnings fail no build: without an error it was something else that failed.
+    match printed.code == Some(0) || findings.iter().any(|finding| finding.is_error) {
+        true => Said::Found(findings),
+        false => Said::DidNotRun(failure::why(printed)),
+    }
+}
+
+fn finding(row: &Value, printed: &Printed<'_>) -> Option<Finding> {
+    if row["reason"] != "compiler-message" {
+        return None;
+    }
+    let message = &row["message"];
+    let is_error = match text(message, "level") {
+        "error" | "error: internal compiler error" => true,
+        "warning" => false,
+        _ => return None,
+    };
+    let span = items(message, "spans").iter().find(|span| span["is_primary"] == true);
+    let rule = text(&message["code"], "code");
+    if span.is_none() && rule.is_empty() && is_count(text(message, "message")) {
+        return None;
+    }
+    let place = span.map(written_here);
+    Some(Finding {
+        file: place.map(|place| absolute(text(place, "file_name"), row)).unwrap_or_default(),
+        line: place.and_then(|place| position(place, "line_start")),
+        column: place.and_then(|place| position(place, "column_start")),
+        is_error,
+        ..printed.finding(rule, full_message(message, span))
+    })
+}
+
+/// `aborting due to 2 previous errors`, `3 warnings emitted`: said of the others.
+fn is_count(message: &str) -> bool {
+    message.starts_with("aborting due to") || message.ends_with(" emitted")
+}
+
+/// What a macro has written is shown where the macro is called.
+fn written_here(span: &Value) -> &Value {
+    let mut span = span;
+    // As deep as the compiler lets macros call each other.
+    for _ in 0..128 {
+        match &span["expansion"]["span"] {
+            Value::Null => break,
+            caller => span = caller,
+        }
+    }
+    span
+}
+
+/// The message, what is written at its place, and its notes.
+fn full_message(message: &Value, span: Option<&Value>) -> String {
+    let mut full = text(message, "message").to_owned();
+    let label = span.map(|span| text(span, "label")).filter(|label| !label.is_empty());
+    if let Some(label) = label {
+        full.push('\n');
+        full.push_str(label);
+    }
+    for child in items(message, "children") {
+        let said = text(child, "message");
+        // Which lint it was stands in the rule.
+        if !said.is_empty() && !said.starts_with("`#[") && full.len() < super::LONGEST {
+            full.push_str(&format!("\n{}: {said}", text(child, "level")));
+        }
+    }
+    full
+}
+
+/// The compiler names files as seen from the root of the workspace, which no row tells: it is the
+/// folder above the package from which its files are called what they are called.
+fn absolute(file: &str, row: &Value) -> String {
+    if file.is_empty() || file.starts_with(['/', '<']) {
+        return file.to_owned();
+    }
+    let source = text(&row["target"], "src_path");
+    if let Some(root) = source.strip_suffix(file).filter(|root| root.ends_with('/')) {
+        return format!("{root}{file}");
+    }
+    let Some((package, _)) = text(row, "manifest_path").rsplit_once('/') else {
+        return file.to_owned();
+    };
+    let inside = |at: &usize| {
+        file.strip_prefix(&package[*at + 1..]).is_some_and(|rest| rest.starts_with('/'))
+    };
+    let root = package.match_indices('/').map(|(at, _)| at).find(inside).unwrap_or(package.len());
+    format!("{}/{file}", &package[..root])
+}

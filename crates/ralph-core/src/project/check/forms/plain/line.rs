@@ -1,0 +1,224 @@
+//! What one line is: a finding, a note to the one before, or a part of several lines.
+
+use super::super::Printed;
+use super::place::{self, Place};
+use crate::project::check::finding::Finding;
+
+/// A place is looked for in no more than this of a line.
+const LONGEST_HEAD: usize = 1_024;
+
+/// One line of output.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Line<'a> {
+    /// A finding of its own.
+    Finding(Found<'a>),
+    /// More on the finding before.
+    Note(&'a str),
+    /// A place whose message follows.
+    Opens(Place<'a>),
+    /// The message for a place before: `SyntaxError: …`.
+    Names(&'a str),
+    /// Anything else.
+    Other,
+}
+
+/// A line with a place and a message.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Found<'a> {
+    pub(super) place: Option<(&'a str, Option<u32>, Option<u32>)>,
+    pub(super) rule: &'a str,
+    pub(super) message: &'a str,
+    /// Whether it is called an error; none if it is called neither that nor a warning.
+    pub(super) is_error: Option<bool>,
+}
+
+impl Found<'_> {
+    pub(super) fn finding(&self, printed: &Printed<'_>) -> Finding {
+        let (file, line, column) = self.place.unwrap_or_default();
+        Finding {
+            file: file.to_owned(),
+            line,
+            column,
+            is_error: self.is_error.unwrap_or(true),
+            ..printed.finding(self.rule, self.message)
+        }
+    }
+}
+
+/// Reads a line; the edited file may have any name.
+pub(super) fn read<'a>(line: &'a str, edited: &str) -> Line<'a> {
+    let line = line.trim();
+    // A frame of a stack has a place, and it is not where the mistake is.
+    if line.starts_with("at ") {
+        return Line::Other;
+    }
+    if let Some(found) = annotation(line) {
+        return Line::Finding(found);
+    }
+    if let Some(place) = place::quoted(line) {
+        return Line::Opens(place);
+    }
+    let head = match line.char_indices().nth(LONGEST_HEAD) {
+        Some((end, _)) => &line[..end],
+        None => line,
+    };
+    if let Some((place, message)) = place::trailing(head, edited) {
+        return finding(place, message.strip_prefix("PHP ").unwrap_or(message));
+    }
+    match place::leading(head, edited) {
+        Some((place, "")) => Line::Opens(place),
+        // With all of the message, also where it is longer.
+        Some((place, rest)) => finding(place, &line[head.len() - rest.len()..]),
+        None => without_line(head, line, edited),
+    }
+}
+
+/// What stands behind a place: how bad it is, which rule it breaks, and what is wrong.
+fn finding<'a>(place: Place<'a>, message: &'a str) -> Line<'a> {
+    let (is_error, message) = match severity(message) {
+        Severity::Note(note) => return Line::Note(note),
+        Severity::Known(is_error, message) => (Some(is_error), message),
+        Severity::Unknown => (None, message),
+    };
+    let (rule, message) = rule(message);
+    let (is_error, rule) = match rule.split_once('/') {
+        // oxlint: `[Warning/eslint(no-debugger)]`.
+        Some(("Error", rule)) => (Some(true), rule),
+        Some(("Warning", rule)) => (Some(false), rule),
+        // And `[Error]` of a file that it could not read.
+        None if matches!(rule, "Error" | "Warning") => (Some(rule == "Error"), ""),
+        _ => (is_error, rule),
+    };
+    let place = Some((place.file, Some(place.line), place.column));
+    Line::Finding(Found { place, rule, message, is_error })
+}
+
+/// `a.py: error: …`, of a file as a whole; or the end of several lines, `SyntaxError: …`.
+fn without_line<'a>(head: &'a str, line: &'a str, edited: &str) -> Line<'a> {
+    for (word, is_error) in [(": error: ", true), (": warning: ", false)] {
+        let at = head.find(word);
+        if let Some((at, file)) = at.and_then(|at| Some((at, place::file(&head[..at], edited)?))) {
+            let (rule, message) = rule(&line[at + word.len()..]);
+            let place = Some((file, None, None));
+            return Line::Finding(Found { place, rule, message, is_error: Some(is_error) });
+        }
+    }
+    let is_name = |name: &str| {
+        (name.ends_with("Error") || name.ends_with("Exception"))
+            && name.chars().all(|letter| letter.is_alphanumeric() || "._".contains(letter))
+    };
+    match line.split_once(": ") {
+        Some((name, _)) if is_name(name) => Line::Names(line),
+        _ => Line::Other,
+    }
+}
+
+/// GitHub's `::error title=…,file=…,line=…,col=…::message`, which many tools can print.
+fn annotation(line: &str) -> Option<Found<'_>> {
+    let (level, rest) = line.strip_prefix("::")?.split_once(' ')?;
+    let is_error = match level {
+        "error" => true,
+        "warning" | "notice" => false,
+        _ => return None,
+    };
+    let (members, message) = rest.split_once("::")?;
+    let member = |name: &str| {
+        members.split(',').find_map(|member| member.strip_prefix(name)?.strip_prefix('='))
+    };
+    let number = |name| member(name).and_then(|number| number.parse().ok());
+    let title = member("title").unwrap_or_default();
+    let (coded, rest) = rule(message);
+    let (rule, message) = if coded.is_empty() { (title, message) } else { (coded, rest) };
+    let place = Some((member("file")?, number("line"), number("col")));
+    Some(Found { place, rule, message, is_error: Some(is_error) })
+}
+
+/// How bad a tool calls it, and what is left of the message.
+enum Severity<'a> {
+    Known(bool, &'a str),
+    Note(&'a str),
+    Unknown,
+}
+
+fn severity(message: &str) -> Severity<'_> {
+    // rubocop's letters are among them.
+    const WORDS: [(&str, bool); 12] = [
+        ("fatal error: ", true),
+        ("error: ", true),
+        ("Error: ", true),
+        ("ERROR: ", true),
+        ("[error] ", true),
+        ("F: ", true),
+        ("E: ", true),
+        ("warning: ", false),
+        ("Warning: ", false),
+        ("[warning] ", false),
+        ("W: ", false),
+        ("C: ", false),
+    ];
+    const NOTES: [&str; 3] = ["note: ", "help: ", "info: "];
+    if let Some(note) = NOTES.iter().find_map(|word| message.strip_prefix(word)) {
+        return Severity::Note(note);
+    }
+    let known = WORDS.iter().find_map(|(word, is_error)| {
+        message.strip_prefix(word).map(|rest| (*is_error, rest.trim_start()))
+    });
+    // rubocop: whether it could put it right itself says nothing of what is wrong.
+    let known = known
+        .map(|(is_error, rest)| (is_error, rest.strip_prefix("[Correctable] ").unwrap_or(rest)));
+    if let Some((is_error, rest)) = known {
+        return Severity::Known(is_error, rest);
+    }
+    // `error[E0308]: …` and `error TS2322: …`: the rule follows the word.
+    for (word, is_error) in [("error", true), ("warning", false)] {
+        let rest = message.strip_prefix(word).filter(|rest| rest.starts_with(['[', ' ']));
+        let rest = rest.map(str::trim_start).filter(|rest| !rule(rest).0.is_empty());
+        if let Some(rest) = rest {
+            return Severity::Known(is_error, rest);
+        }
+    }
+    Severity::Unknown
+}
+
+/// The tool's name for what is wrong, at the beginning or at the end of a message.
+fn rule(message: &str) -> (&str, &str) {
+    leading_rule(message).or_else(|| trailing_rule(message)).unwrap_or(("", message))
+}
+
+/// `E501 line too long`, `TS2322: …`, `[E0308]: …`, `Style/Documentation: …`.
+fn leading_rule(message: &str) -> Option<(&str, &str)> {
+    if let Some((name, rest)) = message.strip_prefix('[').and_then(|rest| rest.split_once("]: ")) {
+        return is_name(name).then_some((name, rest));
+    }
+    let (word, rest) = message.split_once(' ')?;
+    let name = word.strip_suffix(':').unwrap_or(word);
+    let letters = name.bytes().take_while(u8::is_ascii_uppercase).count();
+    let digits = &name[letters..];
+    let is_code = (1..=7).contains(&letters)
+        && (2..=6).contains(&digits.len())
+        && digits.bytes().all(|digit| digit.is_ascii_digit());
+    let is_cop = word.ends_with(':')
+        && name.starts_with(|first: char| first.is_ascii_uppercase())
+        && name.split_once('/').is_some_and(|(group, cop)| is_word(group) && is_word(cop));
+    (is_code || is_cop).then(|| (name, rest.trim_start()))
+}
+
+fn is_word(name: &str) -> bool {
+    !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric())
+}
+
+/// `…  [arg-type]`, `… (document-start)`.
+fn trailing_rule(message: &str) -> Option<(&str, &str)> {
+    let square = message.strip_suffix(']').and_then(|rest| rest.rsplit_once(" ["));
+    let round = || message.strip_suffix(')').and_then(|rest| rest.rsplit_once(" ("));
+    let (before, name) = square.or_else(round)?;
+    (is_name(name) && !before.is_empty()).then(|| (name, before.trim_end()))
+}
+
+/// A name of a rule: no number alone, no sentence.
+fn is_name(name: &str) -> bool {
+    let is_part = |letter: char| letter.is_ascii_alphanumeric() || "-_./@()".contains(letter);
+    name.len() >= 3
+        && name.contains(|one: char| one.is_ascii_alphabetic())
+        && name.chars().all(is_part)
+}

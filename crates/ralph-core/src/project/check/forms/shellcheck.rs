@@ -1,0 +1,29 @@
+//! `shellcheck --format json1`.
+//!
+//! It prints a good and empty report also of a file that it could not open, and ends with 2.
+
+use super::json::{items, position, text};
+use super::{Printed, Said, failure, found, json};
+use crate::project::check::finding::Finding;
+use serde_json::Value;
+
+pub(super) fn read(printed: &Printed<'_>) -> Said {
+    let is_report = |value: &Value| value["comments"].is_array();
+    match json::document(printed.stdout, is_report) {
+        Some(report) => {
+            let comments = items(&report, "comments").iter();
+            found(comments.map(|comment| finding(comment, printed)).collect(), printed)
+        }
+        None => Said::DidNotRun(failure::why(printed)),
+    }
+}
+
+fn finding(comment: &Value, printed: &Printed<'_>) -> Finding {
+    Finding {
+        file: text(comment, "file").to_owned(),
+        line: position(comment, "line"),
+        column: position(comment, "column"),
+        is_error: comment["level"] == "error",
+        ..printed.finding(&format!("SC{}", comment["code"]), text(comment, "message"))
+    }
+}

@@ -1,0 +1,102 @@
+//! A project for tests: files as a map, and what git would print.
+
+use super::{Entry, EntryKind, Fact, Folder, Form, Project};
+use crate::project::check::jsonc;
+use serde_json::Value;
+use std::collections::BTreeMap;
+
+#[derive(Default)]
+pub(super) struct World {
+    files: BTreeMap<String, String>,
+    documents: BTreeMap<String, Value>,
+    git_files: BTreeMap<String, String>,
+    printed: BTreeMap<String, Vec<u8>>,
+    main_work_tree: Option<String>,
+}
+
+impl World {
+    pub(super) fn new() -> World {
+        World::default()
+    }
+
+    /// A file with a text; JSON is read from it.
+    pub(super) fn file(mut self, path: &str, text: &str) -> World {
+        self.files.insert(path.to_owned(), text.to_owned());
+        self
+    }
+
+    /// A file that holds a document in TOML or YAML.
+    pub(super) fn document(mut self, path: &str, document: Value) -> World {
+        self.documents.insert(path.to_owned(), document);
+        self.file(path, "(a document)")
+    }
+
+    /// A file of the git folder.
+    pub(super) fn git_file(mut self, path: &str, text: &str) -> World {
+        self.git_files.insert(path.to_owned(), text.to_owned());
+        self
+    }
+
+    /// What git prints for these arguments, which are given with single spaces.
+    pub(super) fn git_prints(mut self, arguments: &str, printed: &[u8]) -> World {
+        self.printed.insert(arguments.to_owned(), printed.to_owned());
+        self
+    }
+
+    pub(super) fn linked_to(mut self, main_work_tree: &str) -> World {
+        self.main_work_tree = Some(main_work_tree.to_owned());
+        self
+    }
+
+    /// Compares the heading and, indented below it, the lines.
+    #[track_caller]
+    pub(super) fn tells(&self, fact: fn(&dyn Project) -> Option<Fact>, expected: &str) {
+        let Some(fact) = fact(self) else { panic!("it tells nothing") };
+        let lines = fact.lines.iter().map(|line| format!("\n  {line}"));
+        assert_eq!(fact.heading + &lines.collect::<String>(), expected);
+    }
+
+    #[track_caller]
+    pub(super) fn tells_nothing(&self, fact: fn(&dyn Project) -> Option<Fact>) {
+        assert_eq!(fact(self), None);
+    }
+}
+
+impl Project for World {
+    fn text(&self, path: &str) -> Option<String> {
+        self.files.get(path).cloned()
+    }
+
+    fn document(&self, path: &str, form: Form) -> Option<Value> {
+        match form {
+            Form::Json => jsonc::read(&self.text(path)?),
+            Form::Toml | Form::Yaml => self.documents.get(path).cloned(),
+        }
+    }
+
+    fn folder(&self, path: &str) -> Option<Folder> {
+        let prefix = if path.is_empty() { String::new() } else { format!("{path}/") };
+        let mut entries = BTreeMap::new();
+        for rest in self.files.keys().filter_map(|file| file.strip_prefix(&prefix)) {
+            match rest.split_once('/') {
+                Some((folder, _)) => entries.insert(folder.to_owned(), EntryKind::Folder),
+                None => entries.insert(rest.to_owned(), EntryKind::File),
+            };
+        }
+        let entries: Vec<Entry> =
+            entries.into_iter().map(|(name, kind)| Entry { name, kind }).collect();
+        (!entries.is_empty()).then_some(Folder { entries, is_cut: false })
+    }
+
+    fn git_text(&self, path: &str) -> Option<String> {
+        self.git_files.get(path).cloned()
+    }
+
+    fn main_work_tree(&self) -> Option<String> {
+        self.main_work_tree.clone()
+    }
+
+    fn git(&self, arguments: &[&str]) -> Option<Vec<u8>> {
+        self.printed.get(&arguments.join(" ")).cloned()
+    }
+}

@@ -1,0 +1,375 @@
+//! The settings of `ralph.toml`: what a person sets once for all loops, or for one project's.
+//!
+//! They are read when a loop starts and frozen into its state, so that nothing changes under a
+//! running loop. A project's file may tune; it names no command to run and switches nothing on that
+//! the person did not.
+
+mod client;
+mod refine;
+
+use crate::modes::arguments::Number;
+use crate::project::check::choice::Choice;
+use crate::project::facts;
+use crate::state::{Completion, LoopState};
+pub use client::Client;
+pub use refine::Refine;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use std::time::Duration;
+
+/// What may be set.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Settings {
+    /// How many times a loop may go on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_iterations: Option<u32>,
+    /// Wall clock of a loop, in minutes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_minutes: Option<u64>,
+    /// Stops in a row without progress after which a loop ends.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stall_limit: Option<u32>,
+    /// Workers that may be at work at once.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_workers: Option<u32>,
+    /// Minutes without news after which a session that waits for background workers is woken; at
+    /// most half an hour.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub background_minutes: Option<u64>,
+    /// Which rule decides completion.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub completion: Option<Completion>,
+    /// Seconds that a request for completion may spend on running criteria, all together.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub verify_seconds: Option<u64>,
+    /// Seconds that `ralph verify` gives each command.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub command_seconds: Option<u64>,
+    /// Files, as `.gitignore` would name them, whose change makes no receipt stale.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub receipt_ignore: Option<Vec<String>>,
+    /// The section `[backpressure]`, as it was written: the stop hook reads these settings too and
+    /// need not know what checks are. [`Settings::checks`] reads it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub backpressure: Option<Value>,
+    /// The section `[context]`, as it was written; [`Settings::facts`] reads it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub context: Option<Value>,
+    /// The section `[client]`, as it was written, for the same reason. [`Settings::client`] reads it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub client: Option<Value>,
+    /// The section `[refine]`, as it was written; [`Settings::refine`] reads it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub refine: Option<Value>,
+}
+
+impl Settings {
+    /// These settings where they say something, else those below them.
+    pub fn over(self, below: Settings) -> Settings {
+        let backpressure = match (&self.backpressure, &below.backpressure) {
+            (Some(_), Some(_)) => written(&self.checks().over(below.checks())),
+            (ours, theirs) => ours.clone().or_else(|| theirs.clone()),
+        };
+        let context = match (&self.context, &below.context) {
+            (Some(_), Some(_)) => written(&self.facts().over(below.facts())),
+            (ours, theirs) => ours.clone().or_else(|| theirs.clone()),
+        };
+        let client = match (&self.client, &below.client) {
+            (Some(_), Some(_)) => serde_json::to_value(self.client().over(below.client())).ok(),
+            (ours, theirs) => ours.clone().or_else(|| theirs.clone()),
+        };
+        let refine = match (&self.refine, &below.refine) {
+            (Some(_), Some(_)) => written(&self.refine().over(below.refine())),
+            (ours, theirs) => ours.clone().or_else(|| theirs.clone()),
+        };
+        Settings {
+            backpressure,
+            context,
+            client,
+            refine,
+            max_iterations: self.max_iterations.or(below.max_iterations),
+            max_minutes: self.max_minutes.or(below.max_minutes),
+            stall_limit: self.stall_limit.or(below.stall_limit),
+            max_workers: self.max_workers.or(below.max_workers),
+            background_minutes: self.background_minutes.or(below.background_minutes),
+            completion: self.completion.or(below.completion),
+            verify_seconds: self.verify_seconds.or(below.verify_seconds),
+            command_seconds: self.command_seconds.or(below.command_seconds),
+            receipt_ignore: self.receipt_ignore.or(below.receipt_ignore),
+        }
+    }
+
+    /// What is said of the checks after an edit; nothing where it cannot be read.
+    pub fn checks(&self) -> Choice {
+        let section = self.backpressure.clone().unwrap_or_default();
+        Choice::deserialize(section).unwrap_or_default()
+    }
+
+    /// What is said of the facts that a session is told; nothing where it cannot be read.
+    pub fn facts(&self) -> facts::choice::Choice {
+        let section = self.context.clone().unwrap_or_default();
+        facts::choice::Choice::deserialize(section).unwrap_or_default()
+    }
+
+    /// What is said of the client in headless loops; nothing where it cannot be read.
+    pub fn client(&self) -> Client {
+        Client::deserialize(self.client.clone().unwrap_or_default()).unwrap_or_default()
+    }
+
+    /// What is said of refinement; nothing where it cannot be read.
+    pub fn refine(&self) -> Refine {
+        Refine::deserialize(self.refine.clone().unwrap_or_default()).unwrap_or_default()
+    }
+
+    /// What a project's own file may say without its owner's trust: bounds may be lowered or
+    /// raised, but what counts as proof is the person's to say.
+    pub fn of_untrusted_project(self) -> Settings {
+        let backpressure =
+            self.backpressure.as_ref().and_then(|_| written(&self.checks().of_untrusted_project()));
+        let context =
+            self.context.as_ref().and_then(|_| written(&self.facts().of_untrusted_project()));
+        let client = self.client.as_ref();
+        let client =
+            client.and_then(|_| serde_json::to_value(self.client().of_untrusted_project()).ok());
+        Settings { completion: None, receipt_ignore: None, backpressure, context, client, ..self }
+    }
+
+    /// What of a file's text no loop can use, with what to write. Numbers keep to the bounds of the
+    /// flags, so that no file can say what a person could not type.
+    pub fn refused(&self) -> Option<String> {
+        let numbers = [
+            ("max_iterations", Number::MaxIterations, self.max_iterations.map(u64::from)),
+            ("max_minutes", Number::MaxMinutes, self.max_minutes),
+            ("stall_limit", Number::StallLimit, self.stall_limit.map(u64::from)),
+            ("max_workers", Number::MaxWorkers, self.max_workers.map(u64::from)),
+        ];
+        for (name, number, given) in numbers {
+            let most = number.most();
+            if let Some(given) = given.filter(|given| !(1..=most).contains(given)) {
+                return Some(format!("`{name}` is a whole number from 1 to {most}, not {given}"));
+            }
+        }
+        if let Some(Completion::Other(word)) = &self.completion {
+            return Some(format!("`completion` is `verified` or `token`, not `{word}`"));
+        }
+        let checks = match self.backpressure.as_ref().map(Choice::deserialize) {
+            Some(Ok(choice)) => choice.refused(),
+            Some(Err(error)) => Some(format!("`[backpressure]`: {error}")),
+            None => None,
+        };
+        let context = || match self.context.as_ref().map(facts::choice::Choice::deserialize)? {
+            Ok(choice) => choice.refused(),
+            Err(error) => Some(format!("`[context]`: {error}")),
+        };
+        let client = || match self.client.as_ref().map(Client::deserialize)? {
+            Ok(client) => client.refused(),
+            Err(error) => Some(format!("`[client]`: {error}")),
+        };
+        let refine = || match self.refine.as_ref().map(Refine::deserialize)? {
+            Ok(refine) => refine.refused(),
+            Err(error) => Some(format!("`[refine]`: {error}")),
+        };
+        checks.or_else(context).or_else(client).or_else(refine)
+    }
+
+    /// The settings that were frozen into a loop.
+    pub fn of(state: &LoopState) -> Settings {
+        serde_json::from_value(state.settings.clone()).unwrap_or_default()
+    }
+
+    /// How long a request for completion may run criteria. Never longer than the stop hook has.
+    pub fn to_settle(&self) -> Duration {
+        Duration::from_secs(self.verify_seconds.unwrap_or(570).clamp(1, 570))
+    }
+
+    /// How long `ralph verify` lets one command run.
+    pub fn per_command(&self) -> Duration {
+        Duration::from_secs(self.command_seconds.unwrap_or(600).clamp(1, 24 * 3600))
+    }
+
+    /// Writes the settings into a new loop and freezes them there.
+    pub fn apply(&self, state: &mut LoopState) {
+        if let Some(number) = self.max_iterations {
+            state.max_iterations = number;
+        }
+        if let Some(number) = self.max_minutes {
+            state.limits.max_minutes = number;
+        }
+        if let Some(number) = self.stall_limit {
+            state.stall_limit = number;
+        }
+        if let Some(number) = self.max_workers {
+            state.limits.max_workers = number;
+        }
+        if let Some(completion) = &self.completion {
+            state.completion = completion.clone();
+        }
+        // What a session is told is no loop's matter, nor is a refinement, which keeps its own.
+        let frozen = Settings { context: None, refine: None, ..self.clone() };
+        state.settings = serde_json::to_value(frozen).unwrap_or_default();
+    }
+}
+
+fn written(choice: &impl Serialize) -> Option<Value> {
+    serde_json::to_value(choice).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[track_caller]
+    fn check(settings: Settings, expected: Option<&str>) {
+        assert_eq!(settings.refused().as_deref(), expected);
+    }
+
+    #[test]
+    fn a_bound_that_no_flag_takes_is_refused_and_so_is_a_word_that_no_rule_knows() {
+        let of = |max_iterations| Settings { max_iterations, ..Settings::default() };
+        check(of(None), None);
+        check(of(Some(10_000)), None);
+        check(of(Some(0)), Some("`max_iterations` is a whole number from 1 to 10000, not 0"));
+        check(
+            of(Some(10_001)),
+            Some("`max_iterations` is a whole number from 1 to 10000, not 10001"),
+        );
+        let completion = Some(Completion::Other("tokn".to_owned()));
+        check(
+            Settings { completion, ..Settings::default() },
+            Some("`completion` is `verified` or `token`, not `tokn`"),
+        );
+    }
+
+    #[test]
+    fn a_projects_file_tunes_and_does_not_weaken() {
+        let project = Settings {
+            max_iterations: Some(3),
+            completion: Some(Completion::Token),
+            receipt_ignore: Some(vec!["src".to_owned()]),
+            ..Settings::default()
+        };
+        let user =
+            Settings { max_iterations: Some(9), max_minutes: Some(5), ..Settings::default() };
+        let merged = project.of_untrusted_project().over(user);
+        assert_eq!(merged.max_iterations, Some(3));
+        assert_eq!(merged.max_minutes, Some(5));
+        assert_eq!((merged.completion, merged.receipt_ignore), (None, None));
+    }
+
+    #[test]
+    fn what_is_applied_to_a_loop_is_frozen_there_and_read_back() {
+        let settings = Settings {
+            max_iterations: Some(3),
+            max_minutes: Some(4),
+            stall_limit: Some(5),
+            max_workers: Some(6),
+            completion: Some(Completion::Token),
+            receipt_ignore: Some(vec!["*.log".to_owned()]),
+            ..Settings::default()
+        };
+        let mut state = LoopState::default();
+        settings.apply(&mut state);
+        assert_eq!((state.max_iterations, state.limits.max_minutes, state.stall_limit), (3, 4, 5));
+        assert_eq!((&state.completion, state.limits.max_workers), (&Completion::Token, 6));
+        assert_eq!(Settings::of(&state), settings);
+    }
+
+    #[test]
+    fn sections_on_checks_add_up_and_a_project_without_trust_names_no_command() {
+        let set = |section: Value| Settings { backpressure: Some(section), ..Settings::default() };
+        let project = set(json!({"off": ["tsc"], "check": [{"name": "x", "command": "y"}]}));
+        let user = set(json!({"off": ["jest"], "budget_seconds": 5}));
+        let merged = project.clone().over(user.clone()).checks();
+        assert_eq!((merged.off.join(" "), merged.checks.len()), ("tsc jest".to_owned(), 1));
+        let merged = project.clone().of_untrusted_project().over(user.clone()).checks();
+        assert_eq!((merged.off.join(" "), merged.checks.len()), ("tsc jest".to_owned(), 0));
+        assert_eq!(merged.budget_seconds, Some(5));
+        assert_eq!(project.clone().over(Settings::default()), project);
+        assert_eq!(Settings::default().over(user.clone()), user);
+        let refused = |section| set(section).refused().unwrap_or_default();
+        assert_eq!(refused(json!({"off": ["x"]})), "");
+        assert!(refused(json!({"of": ["x"]})).starts_with("`[backpressure]`: unknown field `of`"));
+        assert!(refused(json!({"budget_seconds": 0})).contains("from 1 to 600"));
+    }
+
+    #[test]
+    fn a_refinement_is_bounded_by_numbers_of_both_files() {
+        let set = |section: Value| Settings { refine: Some(section), ..Settings::default() };
+        let project = set(json!({"plateau_threshold": 3, "lines": 9}));
+        let user = set(json!({"plateau_threshold": 1, "max_iterations": 4}));
+        let merged = project.clone().of_untrusted_project().over(user.clone());
+        let bounds = merged.refine().bounds();
+        assert_eq!((bounds.plateau_threshold, bounds.max_iterations), (3, 4));
+        assert_eq!((bounds.lines, bounds.beads, bounds.min_iterations), (9, 1, 3));
+        assert_eq!(project.clone().over(Settings::default()), project);
+        assert_eq!(Settings::default().over(user.clone()), user);
+        let refused = |section| set(section).refused().unwrap_or_default();
+        assert_eq!(refused(json!({"lines": 0})), "");
+        assert!(refused(json!({"line": 1})).starts_with("`[refine]`: unknown field `line`"));
+        assert!(refused(json!({"min_iterations": 0})).contains("from 1 to 10000"));
+        let mut state = LoopState::default();
+        merged.apply(&mut state);
+        assert_eq!(state.settings.get("refine"), None);
+    }
+
+    #[test]
+    fn sections_on_facts_add_up_and_are_frozen_into_no_loop() {
+        let set = |section: Value| Settings { context: Some(section), ..Settings::default() };
+        let project = set(json!({"enabled": true, "off": ["go"]}));
+        let user = set(json!({"enabled": false, "off": ["git"], "size": 600}));
+        let merged = project.clone().of_untrusted_project().over(user.clone());
+        let facts = merged.facts();
+        assert_eq!((facts.off.join(" "), facts.size()), ("go git".to_owned(), 600));
+        assert!(!facts.is_enabled() && project.clone().over(user.clone()).facts().is_enabled());
+        assert_eq!(project.clone().over(Settings::default()), project);
+        assert_eq!(Settings::default().over(user.clone()), user);
+        let refused = |section| set(section).refused().unwrap_or_default();
+        assert_eq!(refused(json!({"off": ["git"]})), "");
+        assert!(refused(json!({"of": ["x"]})).starts_with("`[context]`: unknown field `of`"));
+        assert!(refused(json!({"also": ["x"]})).contains("no fact `x`"));
+        let both =
+            Settings { backpressure: Some(json!({"off": ["x"]})), ..set(json!({"size": 1})) };
+        assert!(both.refused().unwrap_or_default().contains("from 500"));
+        let mut state = LoopState::default();
+        merged.apply(&mut state);
+        assert_eq!(state.settings.get("context"), None);
+    }
+
+    #[test]
+    fn a_project_without_trust_does_not_skip_permissions_and_a_stricter_mode_is_its_own_to_say() {
+        let set = |mode: &str| Settings {
+            client: Some(json!({"permission_mode": mode})),
+            ..Settings::default()
+        };
+        let mode = |settings: Settings| settings.client().permission_mode.unwrap_or_default();
+        let user = || set("acceptEdits");
+        assert_eq!(mode(set("plan").over(user())), "plan");
+        assert_eq!(mode(set("bypassPermissions").over(user())), "bypassPermissions");
+        for bold in ["bypassPermissions", "auto", "acceptEdits"] {
+            let merged = set(bold).of_untrusted_project().over(set("default"));
+            assert_eq!(mode(merged), "default", "{bold}");
+        }
+        for meek in ["plan", "dontAsk", "default"] {
+            assert_eq!(mode(set(meek).of_untrusted_project().over(user())), meek);
+        }
+        assert_eq!(mode(Settings::default().over(user())), "acceptEdits");
+        assert_eq!(set("default").refused(), None);
+        assert!(set("yolo").refused().unwrap().contains("not `yolo`"));
+        let unknown = Settings { client: Some(json!({"mode": "x"})), ..Settings::default() };
+        assert!(unknown.refused().unwrap().starts_with("`[client]`: unknown field `mode`"));
+    }
+
+    #[test]
+    fn the_times_for_commands_keep_to_their_bounds() {
+        let times = |verify_seconds, command_seconds| {
+            let set = Settings { verify_seconds, command_seconds, ..Settings::default() };
+            [set.to_settle(), set.per_command()].map(|time| time.as_secs())
+        };
+        assert_eq!(times(None, None), [570, 600]);
+        assert_eq!(times(Some(0), Some(0)), [1, 1]);
+        assert_eq!(times(Some(9), Some(9)), [9, 9]);
+        assert_eq!(times(Some(99_999), Some(99_999)), [570, 86_400]);
+    }
+}

@@ -1,0 +1,43 @@
+//! The section `[client]`: how headless loops start the client.
+//!
+//! A cloned repository must not talk the client out of asking: without trust, a project may only
+//! choose a mode in which no more is allowed than by default.
+
+use crate::protocol::permission::Mode;
+use serde::{Deserialize, Serialize};
+
+/// What may be set.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Client {
+    /// One of the client's modes; its own settings say it where this does not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub permission_mode: Option<String>,
+    /// True where nobody watches a loop in a terminal either: what would ask a person is refused there
+    /// too.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub unattended: Option<bool>,
+}
+
+impl Client {
+    pub(super) fn over(self, below: Client) -> Client {
+        Client {
+            permission_mode: self.permission_mode.or(below.permission_mode),
+            unattended: self.unattended.or(below.unattended),
+        }
+    }
+
+    pub(super) fn of_untrusted_project(self) -> Client {
+        let is_meek = |mode: &String| {
+            Mode::named(mode)
+                .is_some_and(|mode| matches!(mode, Mode::Default | Mode::Plan | Mode::DontAsk))
+        };
+        // That nobody is there only ever refuses more.
+        Client { permission_mode: self.permission_mode.filter(is_meek), ..self }
+    }
+
+    pub(super) fn refused(&self) -> Option<String> {
+        let mode = self.permission_mode.as_ref().filter(|mode| Mode::named(mode).is_none())?;
+        Some(format!("`client.permission_mode` is {}, not `{mode}`", Mode::names()))
+    }
+}

@@ -1,0 +1,455 @@
+//! What a hook answers, in the only forms that the client honours.
+//!
+//! A reply is at most one JSON object. A wrong type or a missing `hookEventName` voids the whole of
+//! it, valid parts included, so replies are built here and nowhere else. Their texts quote task names,
+//! file names and output, which a repository or a model has chosen: what would act on the terminal
+//! that shows them, or say to the model what no person sees, is written out.
+
+use crate::protocol::event::Event;
+use crate::text::plain;
+use serde_json::{Map, Value, json};
+
+/// The longest text that reaches the model whole as additional context, in UTF-16 units; the
+/// client moves anything longer into a file.
+pub const CONTEXT_LIMIT: usize = 10_000;
+
+/// The longest reason for going on: an older client sends it to the model twice.
+pub const REASON_LIMIT: usize = 2_000;
+
+/// Between two texts of one answer.
+const BETWEEN: &str = "\n\n";
+
+/// A hook's answer.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Reply {
+    action: Action,
+    message: Option<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Default)]
+enum Action {
+    #[default]
+    Nothing,
+    Context(Event, String),
+    Block(String),
+    KeepFromModel(String),
+    Deny {
+        reason: String,
+        cut_turn: bool,
+        context: String,
+    },
+    Allow(String),
+    Permit,
+    Withhold(String),
+    PassedOn(String),
+}
+
+/// How to keep a turn from ending, which depends on the client's version.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum GoOnForm {
+    /// `additionalContext`: one copy reaches the model.
+    Context,
+    /// `decision: block`: two copies, shown to the person as a problem.
+    Block,
+}
+
+impl GoOnForm {
+    /// The first client in which a Stop hook's context keeps the turn going.
+    const CONTEXT_SINCE: [u32; 3] = [2, 1, 163];
+
+    /// Chooses by the client's `AI_AGENT`, for example `claude-code_2-1-328_harness`. An older or
+    /// unknown client gets the form that all of them understand.
+    pub fn for_client(ai_agent: &str) -> GoOnForm {
+        match client_version(ai_agent) {
+            Some(version) if version >= GoOnForm::CONTEXT_SINCE => GoOnForm::Context,
+            _ => GoOnForm::Block,
+        }
+    }
+}
+
+/// The version in `claude-code_2-1-328_harness`.
+fn client_version(ai_agent: &str) -> Option<[u32; 3]> {
+    let rest = ai_agent.strip_prefix("claude-code_")?;
+    let mut parts = rest.split('_').next()?.split('-');
+    let mut number = || parts.next()?.parse().ok();
+    Some([number()?, number()?, number()?])
+}
+
+impl Reply {
+    /// Says nothing: the client does what it was about to do.
+    pub fn silent() -> Reply {
+        Reply::default()
+    }
+
+    /// Gives the model a text and lets the event take its course.
+    pub fn context(event: Event, text: &str) -> Reply {
+        Reply { action: Action::Context(event, words(text, CONTEXT_LIMIT)), message: None }
+    }
+
+    /// How much more the model can be given by [`Reply::add_context`], in UTF-16 units.
+    pub fn room_for_context(&self) -> usize {
+        match &self.action {
+            Action::Nothing => CONTEXT_LIMIT,
+            Action::Context(_, text) => {
+                CONTEXT_LIMIT.saturating_sub(text.encode_utf16().count() + BETWEEN.len())
+            }
+            _ => 0,
+        }
+    }
+
+    /// Gives the model a text behind the one it is given already; none that is empty, and none beside
+    /// a block or a refusal.
+    pub fn add_context(self, event: Event, text: &str) -> Reply {
+        let action = match self.action {
+            Action::Nothing if !text.is_empty() => {
+                Action::Context(event, words(text, CONTEXT_LIMIT))
+            }
+            Action::Context(event, before) if !text.is_empty() => {
+                Action::Context(event, words(&format!("{before}{BETWEEN}{text}"), CONTEXT_LIMIT))
+            }
+            action => action,
+        };
+        Reply { action, ..self }
+    }
+
+    /// Keeps the turn going with a reason for the model.
+    pub fn go_on(event: Event, form: GoOnForm, reason: &str) -> Reply {
+        let reason = words(reason, REASON_LIMIT);
+        let action = match form {
+            GoOnForm::Context => Action::Context(event, reason),
+            GoOnForm::Block => Action::Block(reason),
+        };
+        Reply { action, message: None }
+    }
+
+    /// Stops a prompt or a command before the model hears of it; the person reads the reason.
+    pub fn block(reason: &str) -> Reply {
+        Reply { action: Action::Block(words(reason, REASON_LIMIT)), message: None }
+    }
+
+    /// Answers words that were typed in mid-turn. The client holds them until the turn has ended,
+    /// and then shows this to the person instead of asking the model. A block would show nothing,
+    /// and a mere message would let the words become a turn of their own.
+    pub fn keep_from_model(answer: &str) -> Reply {
+        Reply { action: Action::KeepFromModel(words(answer, REASON_LIMIT)), message: None }
+    }
+
+    /// Refuses a tool call; the model reads the reason.
+    pub fn deny(reason: &str) -> Reply {
+        let reason = words(reason, REASON_LIMIT);
+        Reply {
+            action: Action::Deny { reason, cut_turn: false, context: String::new() },
+            message: None,
+        }
+    }
+
+    /// Refuses a tool call and ends the turn there.
+    pub fn cut(reason: &str) -> Reply {
+        let reason = words(reason, REASON_LIMIT);
+        Reply {
+            action: Action::Deny { reason, cut_turn: true, context: String::new() },
+            message: None,
+        }
+    }
+
+    /// Lets a tool run without asking a person, who has agreed to it before; the reason is for the client's
+    /// own records.
+    pub fn allow(reason: &str) -> Reply {
+        Reply { action: Action::Allow(words(reason, REASON_LIMIT)), message: None }
+    }
+
+    /// Answers a request for a person's permission, which they have given beforehand.
+    pub fn permit() -> Reply {
+        Reply { action: Action::Permit, message: None }
+    }
+
+    /// Answers a request for a person's permission, which is not given; the model reads the reason.
+    pub fn withhold(reason: &str) -> Reply {
+        Reply { action: Action::Withhold(words(reason, REASON_LIMIT)), message: None }
+    }
+
+    /// Passes on what another executable of ours rendered; it counts as silence if it is empty.
+    pub fn passed_on(rendered: String) -> Reply {
+        Reply { action: Action::PassedOn(rendered), message: None }
+    }
+
+    /// Has the model read a text before whatever else the reply tells it. A reply by which the model
+    /// hears nothing stays as it is.
+    pub fn led_by(mut self, event: Event, text: &str) -> Reply {
+        match &mut self.action {
+            Action::Nothing => self.action = Action::Context(event, words(text, CONTEXT_LIMIT)),
+            Action::Context(_, said) | Action::Block(said) => {
+                *said = words(&format!("{text}\n\n{said}"), CONTEXT_LIMIT);
+            }
+            Action::Deny { context, .. } => *context = words(text, CONTEXT_LIMIT),
+            Action::PassedOn(rendered) => {
+                self.action = lead_passed_on(rendered, event, text);
+            }
+            Action::KeepFromModel(_) | Action::Allow(_) | Action::Permit | Action::Withhold(_) => {}
+        }
+        self
+    }
+
+    /// Adds a message that the person sees and the model does not.
+    pub fn tell(mut self, message: impl Into<String>) -> Reply {
+        self.message = Some(words(&message.into(), REASON_LIMIT));
+        self
+    }
+
+    /// Adds a message behind the one that the person is told already.
+    pub fn tell_also(self, message: &str) -> Reply {
+        let told = match (&self.message, message) {
+            (_, "") => return self,
+            (None, message) => message.to_owned(),
+            (Some(before), message) => format!("{before}\n{message}"),
+        };
+        self.tell(told)
+    }
+
+    /// The one line for standard output; none for silence.
+    pub fn render(&self) -> Option<String> {
+        if let Action::PassedOn(rendered) = &self.action {
+            let line = rendered.trim();
+            return (!line.is_empty()).then(|| line.to_owned());
+        }
+        let mut reply = Map::new();
+        match &self.action {
+            Action::Nothing | Action::PassedOn(_) => {}
+            Action::Context(event, text) => {
+                let output = json!({"hookEventName": event.name(), "additionalContext": text});
+                reply.insert("hookSpecificOutput".to_owned(), output);
+            }
+            Action::Allow(reason) => {
+                let output = json!({
+                    "hookEventName": Event::PreToolUse.name(),
+                    "permissionDecision": "allow",
+                    "permissionDecisionReason": reason,
+                });
+                reply.insert("hookSpecificOutput".to_owned(), output);
+            }
+            Action::Block(reason) => {
+                reply.insert("decision".to_owned(), json!("block"));
+                reply.insert("reason".to_owned(), json!(reason));
+            }
+            Action::KeepFromModel(answer) => {
+                reply.insert("continue".to_owned(), json!(false));
+                reply.insert("stopReason".to_owned(), json!(answer));
+            }
+            Action::Permit => {
+                let output = json!({
+                    "hookEventName": Event::PermissionRequest.name(),
+                    "decision": {"behavior": "allow"},
+                });
+                reply.insert("hookSpecificOutput".to_owned(), output);
+            }
+            Action::Withhold(reason) => {
+                let output = json!({
+                    "hookEventName": Event::PermissionRequest.name(),
+                    "decision": {"behavior": "deny", "message": reason},
+                });
+                reply.insert("hookSpecificOutput".to_owned(), output);
+            }
+            Action::Deny { reason, cut_turn, context } => {
+                let mut output = json!({
+                    "hookEventName": Event::PreToolUse.name(),
+                    "permissionDecision": "deny",
+                    "permissionDecisionReason": reason,
+                });
+                if !context.is_empty() {
+                    output["additionalContext"] = json!(context);
+                }
+                reply.insert("hookSpecificOutput".to_owned(), output);
+                if *cut_turn {
+                    reply.insert("continue".to_owned(), json!(false));
+                    reply.insert("stopReason".to_owned(), json!(reason));
+                }
+            }
+        }
+        if let Some(message) = &self.message {
+            reply.insert("systemMessage".to_owned(), json!(message));
+        }
+        (!reply.is_empty()).then(|| Value::Object(reply).to_string())
+    }
+}
+
+/// A text as it may be shown, cut to at most `limit` UTF-16 units.
+fn words(text: &str, limit: usize) -> String {
+    bounded(&plain::visible(text), limit)
+}
+
+/// The text, cut to at most `limit` UTF-16 units; a cut one ends in an ellipsis.
+pub fn bounded(text: &str, limit: usize) -> String {
+    if text.len() <= limit || text.encode_utf16().count() <= limit {
+        return text.to_owned();
+    }
+    let mut units = 0;
+    let mut kept = String::new();
+    for letter in text.chars() {
+        units += letter.len_utf16();
+        if units > limit - 1 {
+            break;
+        }
+        kept.push(letter);
+    }
+    kept.push('…');
+    kept
+}
+
+/// An answer that another executable rendered, with a text before what it tells the model.
+fn lead_passed_on(rendered: &str, event: Event, text: &str) -> Action {
+    if rendered.trim().is_empty() {
+        return Action::Context(event, words(text, CONTEXT_LIMIT));
+    }
+    let Ok(Value::Object(mut reply)) = serde_json::from_str(rendered) else {
+        return Action::PassedOn(rendered.to_owned());
+    };
+    let output =
+        reply.entry("hookSpecificOutput").or_insert_with(|| json!({"hookEventName": event.name()}));
+    let said = output["additionalContext"].as_str().unwrap_or_default();
+    let led = format!("{text}{BETWEEN}{said}");
+    output["additionalContext"] = json!(words(led.trim_end(), CONTEXT_LIMIT));
+    Action::PassedOn(Value::Object(reply).to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn silence_prints_nothing() {
+        assert_eq!(Reply::silent().render(), None);
+    }
+
+    #[test]
+    fn a_second_message_to_the_person_stands_below_the_first() {
+        let reply = Reply::silent().tell_also("").tell_also("a").tell_also("b").render();
+        assert_eq!(reply.as_deref(), Some(r#"{"systemMessage":"a\nb"}"#));
+    }
+
+    #[test]
+    fn context_names_its_event() {
+        let reply = Reply::context(Event::SessionStart, "hello").render().unwrap();
+        let reply: Value = serde_json::from_str(&reply).unwrap();
+        let output = json!({"additionalContext": "hello", "hookEventName": "SessionStart"});
+        assert_eq!(reply, json!({"hookSpecificOutput": output}));
+    }
+
+    #[test]
+    fn a_block_never_carries_continue_false() {
+        let reply = Reply::block("no").tell("told").render().unwrap();
+        assert_eq!(reply, r#"{"decision":"block","reason":"no","systemMessage":"told"}"#);
+    }
+
+    #[test]
+    fn a_cut_denies_and_ends_the_turn() {
+        let reply: Value = serde_json::from_str(&Reply::cut("over").render().unwrap()).unwrap();
+        assert_eq!(reply["continue"], false);
+        assert_eq!(reply["hookSpecificOutput"]["permissionDecision"], "deny");
+    }
+
+    #[test]
+    fn old_and_unknown_clients_get_the_form_all_understand() {
+        let form = GoOnForm::for_client;
+        assert_eq!(form("claude-code_2-1-328_harness"), GoOnForm::Context);
+        assert_eq!(form("claude-code_2-1-163_x"), GoOnForm::Context);
+        assert_eq!(form("claude-code_2-1-162_x"), GoOnForm::Block);
+        assert_eq!(form("claude-code_3-0-0"), GoOnForm::Context);
+        assert_eq!(form("something else"), GoOnForm::Block);
+        assert_eq!(form(""), GoOnForm::Block);
+    }
+
+    #[test]
+    fn what_acts_on_a_terminal_is_written_out_in_every_text() {
+        let bad = "a\u{1b}]0;x\u{7}\u{202e}\nb";
+        for reply in [
+            Reply::context(Event::Stop, bad),
+            Reply::go_on(Event::Stop, GoOnForm::Block, bad),
+            Reply::block(bad),
+            Reply::keep_from_model(bad),
+            Reply::deny(bad),
+            Reply::cut(bad),
+            Reply::silent().tell(bad),
+        ] {
+            let rendered = reply.render().unwrap();
+            assert!(rendered.contains(r"a\\u{1b}]0;x\\u{7}\\u{202e}\nb"), "{rendered}");
+        }
+    }
+
+    #[test]
+    fn texts_are_bounded_in_utf16_units_without_splitting_a_character() {
+        assert_eq!(bounded("abc", 3), "abc");
+        assert_eq!(bounded("abcd", 3), "ab…");
+        assert_eq!(bounded("😀😀", 3), "😀…");
+        assert_eq!(bounded("€€€", 3), "€€€");
+        assert_eq!(bounded("€€€€", 3), "€€…");
+        assert_eq!(bounded("abcdefgh", 6), "abcde…");
+    }
+
+    /// Members in any order: another crate of the build may have `serde_json` keep theirs.
+    #[track_caller]
+    fn check(reply: &Reply, expected: Option<&str>) {
+        let read = |text: &str| serde_json::from_str::<Value>(text).unwrap();
+        assert_eq!(reply.render().as_deref().map(read), expected.map(read));
+    }
+
+    #[test]
+    fn each_reply_is_rendered_in_the_form_that_the_client_honours() {
+        let context = r#"{"hookSpecificOutput":{"additionalContext":"x","hookEventName":"Stop"}}"#;
+        let deny = r#""hookEventName":"PreToolUse","permissionDecision":"deny""#;
+        let deny = format!(r#""hookSpecificOutput":{{{deny},"permissionDecisionReason":"x"}}"#);
+        check(&Reply::go_on(Event::Stop, GoOnForm::Context, "x"), Some(context));
+        check(
+            &Reply::go_on(Event::Stop, GoOnForm::Block, "x"),
+            Some(r#"{"decision":"block","reason":"x"}"#),
+        );
+        check(&Reply::keep_from_model("x"), Some(r#"{"continue":false,"stopReason":"x"}"#));
+        check(&Reply::deny("x"), Some(&format!("{{{deny}}}")));
+        check(&Reply::cut("x"), Some(&format!(r#"{{"continue":false,{deny},"stopReason":"x"}}"#)));
+        check(&Reply::silent().tell("x"), Some(r#"{"systemMessage":"x"}"#));
+    }
+
+    #[test]
+    fn what_a_person_says_comes_before_everything_else_that_the_model_reads() {
+        let led = |reply: Reply| reply.led_by(Event::Stop, "w");
+        let context = r#"{"hookSpecificOutput":{"additionalContext":"#;
+        check(&led(Reply::silent()), Some(&format!(r#"{context}"w","hookEventName":"Stop"}}}}"#)));
+        check(
+            &led(Reply::context(Event::PostToolUse, "x")),
+            Some(&format!(r#"{context}"w\n\nx","hookEventName":"PostToolUse"}}}}"#)),
+        );
+        check(&led(Reply::block("x")), Some(r#"{"decision":"block","reason":"w\n\nx"}"#));
+        check(
+            &led(Reply::deny("x")),
+            Some(
+                r#"{"hookSpecificOutput":{"additionalContext":"w","hookEventName":"PreToolUse","permissionDecision":"deny","permissionDecisionReason":"x"}}"#,
+            ),
+        );
+        check(&led(Reply::keep_from_model("x")), Some(r#"{"continue":false,"stopReason":"x"}"#));
+    }
+
+    #[test]
+    fn a_context_is_added_behind_another_and_beside_nothing_else() {
+        let context = |text: &str| Reply::context(Event::SessionStart, text);
+        let add = |reply: Reply, text| reply.add_context(Event::SessionStart, text);
+        assert_eq!(add(Reply::silent(), "x"), context("x"));
+        assert_eq!(add(Reply::silent().tell("m"), "x"), context("x").tell("m"));
+        assert_eq!(add(context("a"), "x"), context("a\n\nx"));
+        for reply in [Reply::silent(), context("a"), Reply::block("no"), Reply::deny("no")] {
+            assert_eq!(add(reply.clone(), ""), reply);
+        }
+        assert_eq!(add(Reply::block("no"), "x"), Reply::block("no"));
+        assert_eq!(Reply::silent().room_for_context(), CONTEXT_LIMIT);
+        assert_eq!(Reply::block("no").room_for_context(), 0);
+        let before = context("€€😀");
+        let room = before.room_for_context();
+        assert_eq!(room, CONTEXT_LIMIT - 6);
+        let full = add(before, &"x".repeat(room)).render().unwrap();
+        assert!(full.contains("xx\"") && !full.contains('…'), "nothing is cut");
+    }
+
+    #[test]
+    fn what_is_passed_on_is_one_trimmed_line_or_silence() {
+        check(&Reply::passed_on("{\"a\":1}\n".to_owned()), Some("{\"a\":1}"));
+        check(&Reply::passed_on(" \n".to_owned()), None);
+    }
+}

@@ -1,0 +1,214 @@
+//! Which programs a command line must find in order to start.
+//!
+//! A criterion whose program does not exist can never pass, and is best refused before the work
+//! begins. But what does not have to exist yet is not named: a script of the project (the loop may
+//! be there to write it), what an alternative or a condition guards, and everything after a
+//! command that may change what is found.
+
+use crate::shell::vacuous;
+use crate::shell::{self, Simple};
+use rable::{ListOperator, Node, NodeKind};
+
+/// The programs, as they are written: names to be looked up on `PATH`, and absolute paths.
+pub fn needed(command: &str) -> Vec<String> {
+    let mut walk = Walk::default();
+    if let Some(nodes) = vacuous::parse(command.trim()) {
+        walk.nodes(&nodes);
+    }
+    walk.found
+}
+
+/// What to tell about a program that was looked for in vain.
+pub fn not_found(name: &str) -> String {
+    let what = match name.starts_with('/') {
+        true => format!("`{name}` is not there or cannot be executed"),
+        false => format!("`{name}` was not found on PATH"),
+    };
+    format!(
+        "{what}; install it, correct the name, or name a script of the project by its path \
+         (`./check.sh`), which may be written later"
+    )
+}
+
+/// What the shell itself knows.
+const BUILTINS: [&str; 56] = [
+    ".", ":", "[", "alias", "bg", "bind", "break", "builtin", "caller", "cd", "command", "compgen",
+    "complete", "continue", "declare", "dirs", "disown", "echo", "enable", "eval", "exec", "exit",
+    "export", "false", "fc", "fg", "getopts", "hash", "help", "history", "jobs", "kill", "let",
+    "local", "logout", "mapfile", "popd", "printf", "pushd", "pwd", "read", "readonly", "return",
+    "set", "shift", "shopt", "source", "suspend", "test", "times", "trap", "true", "type",
+    "typeset", "ulimit", "umask",
+];
+const MORE_BUILTINS: [&str; 4] = ["unalias", "unset", "wait", "readarray"];
+
+/// Commands after which names may mean something else.
+const CHANGES_NAMES: [&str; 11] =
+    [".", "alias", "conda", "enable", "eval", "fnm", "mise", "module", "nvm", "pyenv", "source"];
+
+/// Arguments that may bring programs with them: `pip install x && x`.
+const INSTALLS: [&str; 9] = ["install", "i", "add", "ci", "sync", "get", "link", "setup", "-g"];
+
+/// What starts another program by a name on the same `PATH`. `sudo` has a `PATH` of its own.
+const PASSES_ON: [&str; 9] =
+    ["caffeinate", "env", "exec", "ionice", "nice", "nohup", "stdbuf", "time", "timeout"];
+
+#[derive(Default)]
+struct Walk {
+    found: Vec<String>,
+    functions: Vec<String>,
+    /// From here on nothing is certain.
+    lost: bool,
+}
+
+impl Walk {
+    fn nodes(&mut self, nodes: &[Node]) {
+        for statement in vacuous::statements(nodes) {
+            // `npx jest || yarn jest` needs one of the two.
+            self.lost |= statement.joins.contains(&ListOperator::Or);
+            statement.commands.iter().for_each(|node| self.node(node));
+        }
+    }
+
+    fn node(&mut self, node: &Node) {
+        if self.lost {
+            return;
+        }
+        match &node.kind {
+            NodeKind::Command { assignments, words, .. } => self.command(assignments, words),
+            NodeKind::Pipeline { commands, .. } => commands.iter().for_each(|one| self.node(one)),
+            NodeKind::Subshell { body, .. } | NodeKind::BraceGroup { body, .. } => {
+                self.nodes(std::slice::from_ref(body));
+            }
+            NodeKind::Negation { pipeline } | NodeKind::Time { pipeline, .. } => {
+                self.node(pipeline);
+            }
+            NodeKind::Function { name, .. } => self.functions.push(name.clone()),
+            NodeKind::ConditionalExpr { .. } | NodeKind::ArithmeticCommand { .. } => {}
+            // Which branch runs is not known, nor what it does to the rest.
+            _ => self.lost = true,
+        }
+    }
+
+    fn command(&mut self, assignments: &[Node], words: &[Node]) {
+        let sets_path = |text: &str| text.starts_with("PATH=") || text.starts_with("PATH+=");
+        let has_path = assignments.iter().filter_map(vacuous::written).any(sets_path);
+        let text: Vec<&str> = words.iter().filter_map(vacuous::written).collect();
+        let Some(first) = text.first() else {
+            self.lost |= has_path;
+            return;
+        };
+        let reading = shell::read(&text.join(" "), &[]);
+        // What stands in `$(…)` or in a script is read before the command that holds it.
+        let inner = reading.commands.last();
+        let env_path = inner.is_some_and(|simple| {
+            simple.assignments.iter().any(|(name, _)| name == "PATH") || !simple.removed.is_empty()
+        });
+        if !has_path && !env_path {
+            self.need(first);
+            if let Some(name) = inner.filter(|_| PASSES_ON.contains(first)).and_then(name_of) {
+                self.need(name);
+            }
+        }
+        self.lost |= CHANGES_NAMES.contains(first)
+            || text.iter().skip(1).any(|word| INSTALLS.contains(word) || sets_path(word));
+    }
+
+    fn need(&mut self, name: &str) {
+        let is_plain = name.chars().all(|letter| {
+            letter.is_alphanumeric() || matches!(letter, '/' | '.' | '_' | '-' | '+')
+        });
+        let is_ours = self.functions.iter().any(|function| function == name)
+            || BUILTINS.contains(&name)
+            || MORE_BUILTINS.contains(&name);
+        let is_relative = name.contains('/') && !name.starts_with('/');
+        if is_plain && !is_ours && !is_relative && !self.found.iter().any(|known| known == name) {
+            self.found.push(name.to_owned());
+        }
+    }
+}
+
+fn name_of(simple: &Simple) -> Option<&str> {
+    simple.words.first().and_then(|word| word.literal())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(command: &str, expected: &[&str]) {
+        assert_eq!(needed(command), expected, "{command}");
+    }
+
+    #[test]
+    fn the_first_word_of_every_command_that_must_run_is_needed() {
+        check("pytest -q", &["pytest"]);
+        check("cd web && npm test", &["npm"]);
+        check("npm run lint && npm test; tsc --noEmit", &["npm", "tsc"]);
+        check("cargo test 2>&1 | tee log | grep -q ok", &["cargo", "tee", "grep"]);
+        check("(cd a; make check) && { ninja; }", &["make", "ninja"]);
+        check("! grep -rq TODO src", &["grep"]);
+        check("[[ -f x ]] && jest", &["jest"]);
+        check("/opt/tool/bin/check --all", &["/opt/tool/bin/check"]);
+        check("(( 1 )) && jest", &["jest"]);
+        check("X=1; jest a && jest b", &["jest"]);
+        check("run() { pytest; }; run; jest", &["jest"]);
+        check("unset X && g++-13 a_b.c", &["g++-13"]);
+        check("((make) && time { ninja; }) | tee log", &["make", "ninja", "tee"]);
+    }
+
+    #[test]
+    fn what_only_starts_another_program_is_looked_through() {
+        check("env CI=1 pytest", &["env", "pytest"]);
+        check("CI=1 pytest", &["pytest"]);
+        check("timeout 5 nice -n 3 go test ./...", &["timeout", "go"]);
+        check("time make", &["make"]);
+        check("sh -c 'pytset -q'", &["sh"]);
+        check("bash -c \"$SCRIPT\"", &["bash"]);
+        check("sudo useradd x", &["sudo"]);
+        check("command -v tsc", &[]);
+        check("test -n \"$(pytset)\"", &[]);
+    }
+
+    #[test]
+    fn what_need_not_exist_yet_is_not_named() {
+        check("./check.sh", &[]);
+        check("bin/check && scripts/all.sh", &[]);
+        check("~/bin/check", &[]);
+        check("cd sub && ./run", &[]);
+        check("$RUNNER -q", &[]);
+        check("\"$(which pytest)\" -q", &[]);
+        check("npx jest || yarn jest", &[]);
+        check("if command -v tsc; then tsc; fi", &[]);
+        check("for x in a b; do $x; done; tsc", &[]);
+        check("run() { pytest; }; run", &[]);
+        check("echo ok", &[]);
+        check("not ( valid", &[]);
+        check("", &[]);
+    }
+
+    #[test]
+    fn what_was_not_found_is_told_with_a_way_out() {
+        let ways = "; install it, correct the name, or name a script of the project by its path \
+                    (`./check.sh`), which may be written later";
+        let name = format!("`pytset` was not found on PATH{ways}");
+        assert_eq!(not_found("pytset"), name);
+        let path = format!("`/bin/x` is not there or cannot be executed{ways}");
+        assert_eq!(not_found("/bin/x"), path);
+    }
+
+    #[test]
+    fn after_a_command_that_may_change_what_is_found_nothing_is_named() {
+        check("pip install pytest && pytest", &["pip"]);
+        check("npm ci && jest", &["npm"]);
+        check(". venv/bin/activate && pytest", &[]);
+        check("source .env; check", &[]);
+        check("export PATH=$PWD/bin:$PATH; check", &[]);
+        check("PATH=bin:$PATH; check", &[]);
+        check("PATH=bin:$PATH check && grep x y", &["grep"]);
+        check("PATH+=:bin; check", &[]);
+        check("env PATH=bin check", &[]);
+        check("env -i check", &[]);
+        check("eval \"$(direnv export bash)\" && check", &[]);
+    }
+}

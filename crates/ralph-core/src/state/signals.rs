@@ -1,0 +1,169 @@
+//! What a person says to a loop while it works: STEER changes how it works, INFO is for it to know.
+//!
+//! A signal is a file in the loop's mailbox, so that it can also be written by hand. It says nothing
+//! about when the loop is done or whether it goes on: `ralph cancel`, `pause` and `resume` do.
+
+use crate::protocol::reply::bounded;
+use std::fmt;
+use std::fmt::Write;
+
+/// The longest text of a signal, in UTF-16 units: it is to be read between two tool calls.
+pub const LONGEST: usize = 1_000;
+
+/// The kind of a signal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// It changes how the work is done from now on.
+    Steer,
+    /// It is for the model to know.
+    Info,
+    /// It ends an orchestrated session, whose agents come to an end; no loop of another kind has it.
+    Stop,
+}
+
+impl Kind {
+    /// The word for it, in files and to the model.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Kind::Steer => "STEER",
+            Kind::Info => "INFO",
+            Kind::Stop => "STOP",
+        }
+    }
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        to.write_str(self.as_str())
+    }
+}
+
+/// A signal as it was sent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Signal {
+    /// Its kind.
+    pub kind: Kind,
+    /// What was said.
+    pub text: String,
+    /// The time of day, `23:59` in UTC; none for a file that was written by hand.
+    pub at: Option<String>,
+}
+
+/// Why this text cannot be sent, with what to do.
+pub fn refused(text: &str) -> Option<String> {
+    if text.trim().is_empty() {
+        return Some(
+            "there is nothing to send; write a text, or `-` to read it from standard input"
+                .to_owned(),
+        );
+    }
+    let units = text.trim().encode_utf16().count();
+    (units > LONGEST).then(|| {
+        format!("a signal has at most {LONGEST} characters, not {units}; put the text into a file and name the file")
+    })
+}
+
+/// What the file of a signal holds.
+pub fn file(kind: Kind, text: &str) -> String {
+    format!("{kind}: {}\n", text.trim())
+}
+
+/// The signal in a file. A text that does not say its kind is an INFO: nothing that somebody wrote
+/// there is lost.
+pub fn read(name: &str, content: &str) -> Signal {
+    let content = content.trim();
+    let of_kind = |kind: Kind| {
+        let word = content.get(..kind.as_str().len())?;
+        let rest = content[word.len()..].strip_prefix(':')?;
+        word.eq_ignore_ascii_case(kind.as_str()).then_some((kind, rest))
+    };
+    let (kind, text) =
+        of_kind(Kind::Steer).or_else(|| of_kind(Kind::Info)).unwrap_or((Kind::Info, content));
+    Signal { kind, text: bounded(text.trim(), LONGEST), at: time_of_day(name) }
+}
+
+/// Read off the name, `20260131T235959…`: every hook holds this code, and to parse a time stamp would
+/// be a tenth of it.
+fn time_of_day(name: &str) -> Option<String> {
+    let (day, time) = name.split_once('T')?;
+    let is_number = |text: &str| text.bytes().all(|letter| letter.is_ascii_digit());
+    let (hours, minutes) = (time.get(..2)?, time.get(2..4)?);
+    let is_time = day.len() == 8 && [day, hours, minutes].into_iter().all(is_number);
+    is_time.then(|| format!("{hours}:{minutes}"))
+}
+
+/// What the model reads. It follows a STEER and not what a file of the project may say, so it is
+/// told where this comes from.
+pub fn told(signals: &[Signal]) -> String {
+    let mut text = "The person who started the loop says:\n".to_owned();
+    for signal in signals {
+        let at = signal.at.as_ref().map(|at| format!(" (sent {at} UTC)"));
+        let _ = writeln!(text, "{}{}: {}", signal.kind, at.unwrap_or_default(), signal.text);
+    }
+    let says = |kind: Kind| signals.iter().any(|signal| signal.kind == kind);
+    text.push_str(match (says(Kind::Stop), says(Kind::Steer)) {
+        (true, _) => {
+            "Stop and report: begin nothing more, leave no file half written, write what is done and what is left \
+             open into the file that is yours to write, set no mark for what is not done, and end."
+        }
+        (false, true) => "Work by it from now on. What counts as done is as it was.",
+        (false, false) => "This is for you to know; go on with the work.",
+    });
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NAME: &str = "20260131T235959.123456789Z-1f3a";
+
+    #[test]
+    fn what_is_sent_is_read_back_with_its_time() {
+        for kind in [Kind::Steer, Kind::Info] {
+            let signal = read(NAME, &file(kind, " use tabs\nand no spaces: "));
+            assert_eq!((signal.kind, signal.text.as_str()), (kind, "use tabs\nand no spaces:"));
+            assert_eq!(signal.at.as_deref(), Some("23:59"));
+        }
+    }
+
+    #[test]
+    fn a_file_that_was_written_by_hand_is_heard_too() {
+        let read = |text: &str| {
+            let signal = read("note", text);
+            (signal.kind, signal.text, signal.at)
+        };
+        assert_eq!(super::read("2026013xT235959", "x").at, None);
+        assert_eq!(super::read("20260131T2", "x").at, None);
+        assert_eq!(read("steer:x\n"), (Kind::Steer, "x".to_owned(), None));
+        assert_eq!(read("look at ä.rs"), (Kind::Info, "look at ä.rs".to_owned(), None));
+        assert_eq!(read("STEERING is hard"), (Kind::Info, "STEERING is hard".to_owned(), None));
+        assert_eq!(read("ä"), (Kind::Info, "ä".to_owned(), None));
+        assert_eq!(read(&"x".repeat(5_000)).1.chars().count(), LONGEST);
+    }
+
+    #[test]
+    fn nothing_and_too_much_are_refused() {
+        assert!(refused(" \n").unwrap().starts_with("there is nothing to send"));
+        assert_eq!(refused(&"x".repeat(LONGEST)), None);
+        assert!(refused(&"😀".repeat(501)).unwrap().contains("at most 1000 characters, not 1002"));
+    }
+
+    #[test]
+    fn the_model_reads_who_says_what_and_what_it_changes() {
+        let steer = read(NAME, "STEER: use tabs");
+        let info = read("note", "CI is down");
+        assert_eq!(
+            told(&[steer, info.clone()]),
+            "The person who started the loop says:\nSTEER (sent 23:59 UTC): use tabs\n\
+             INFO: CI is down\nWork by it from now on. What counts as done is as it was."
+        );
+        let stop = Signal { kind: Kind::Stop, text: "enough".to_owned(), at: None };
+        let text = told(&[info.clone(), stop]);
+        assert!(
+            text.contains("\nSTOP: enough\nStop and report: ") && !text.contains("go on"),
+            "{text}"
+        );
+        assert!(told(&[info]).ends_with("\nThis is for you to know; go on with the work."));
+    }
+}

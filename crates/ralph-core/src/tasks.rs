@@ -1,0 +1,5 @@
+//! tasks
+
+pub mod beads;
+pub mod graph;
+pub mod plan;

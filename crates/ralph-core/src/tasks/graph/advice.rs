@@ -1,0 +1,257 @@
+//! What is not wrong with a graph, but would make the work go badly.
+//!
+//! Advice is about what is left to do, and nothing is refused for it. It is bounded: a planner reads
+//! it, and forty lines of it would be read by nobody.
+
+mod paths;
+
+use super::waves;
+use crate::state::{Task, TaskStatus};
+use crate::text::counted::counted;
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::fmt;
+
+/// Something that a planner should think about.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Advice {
+    /// Tasks of which nobody can tell when they are done.
+    NoCondition {
+        /// Their ids.
+        ids: Vec<String>,
+    },
+    /// Tasks that could be worked on at once and would write to one file.
+    SideBySide {
+        /// The file.
+        file: String,
+        /// One of them.
+        first: String,
+        /// Another.
+        second: String,
+    },
+    /// Two tasks, one right after the other, about exactly the same files.
+    OneWouldDo {
+        /// The first.
+        first: String,
+        /// The one that follows.
+        second: String,
+    },
+    /// Many tasks about few files.
+    ManyForFew {
+        /// How many tasks.
+        tasks: usize,
+        /// How many files.
+        files: usize,
+    },
+    /// A member that nothing reads, under a name that looks like one that is read.
+    Misnamed {
+        /// The task.
+        id: String,
+        /// As it is written.
+        member: String,
+        /// What was meant.
+        meant: &'static str,
+    },
+    /// There is more of one kind.
+    More {
+        /// How much more.
+        count: usize,
+        /// Of which kind.
+        of: &'static str,
+    },
+}
+
+/// How much of one kind is said.
+const MOST: usize = 5;
+
+/// Fewer tasks than this are never too many.
+const FEW_TASKS: usize = 10;
+
+/// More tasks than this for each file are too many: a task is a piece of work that is worth a
+/// fresh look at the project, not one edit.
+const TASKS_FOR_A_FILE: usize = 3;
+
+/// Names that planners write for a member, with the one that is read.
+const MISNAMED: [(&str, &str); 16] = [
+    ("acceptance", "completion_condition"),
+    ("condition", "completion_condition"),
+    ("done_when", "completion_condition"),
+    ("completion", "completion_condition"),
+    ("blocked_by", "deps"),
+    ("dep", "deps"),
+    ("dependencies", "deps"),
+    ("dependsOn", "deps"),
+    ("depends_on", "deps"),
+    ("requires", "deps"),
+    ("file", "files"),
+    ("paths", "files"),
+    ("summary", "name"),
+    ("task", "name"),
+    ("title", "name"),
+    ("state", "status"),
+];
+
+impl fmt::Display for Advice {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Advice::NoCondition { ids } => {
+                let shown: Vec<&str> = ids.iter().take(MOST).map(String::as_str).collect();
+                let more = match ids.len() - shown.len() {
+                    0 => String::new(),
+                    more => format!(" and {more} more"),
+                };
+                let has = if ids.len() == 1 { "has" } else { "have" };
+                write!(
+                    to,
+                    "{}{more} {has} no `completion_condition`; say how one can tell that it is done",
+                    shown.join(", ")
+                )
+            }
+            Advice::SideBySide { file, first, second } => write!(
+                to,
+                "{first} and {second} could be worked on side by side, and both change `{file}`; \
+                 let one depend on the other"
+            ),
+            Advice::OneWouldDo { first, second } => write!(
+                to,
+                "{second} only goes on with what {first} begins, in the same files; one task would do"
+            ),
+            Advice::ManyForFew { tasks, files } => {
+                let files = counted(*files, "file", "files");
+                let tasks = counted(*tasks, "task", "tasks");
+                write!(
+                    to,
+                    "{tasks} for {files} are more than the work deserves; put together what \
+                     is done in one go"
+                )
+            }
+            Advice::Misnamed { id, member, meant } => {
+                write!(to, "nothing reads `{member}` of {id}; if `{meant}` was meant, write that")
+            }
+            Advice::More { count, of } => write!(to, "{count} more {of}"),
+        }
+    }
+}
+
+/// What a planner should think about, of the tasks that are not done.
+pub fn advice(tasks: &[Task]) -> Vec<Advice> {
+    let mut said = Vec::new();
+    said.extend(without_condition(tasks));
+    said.extend(some(misnamed(tasks), "members that nothing reads"));
+    said.extend(some(side_by_side(tasks), "files that two tasks could change side by side"));
+    said.extend(some(one_would_do(tasks), "pairs of tasks that could be one"));
+    said.extend(many_for_few(tasks));
+    said
+}
+
+/// Not more than is read, and how much more there is.
+fn some(all: Vec<Advice>, of: &'static str) -> Vec<Advice> {
+    let count = all.len().saturating_sub(MOST);
+    let mut said: Vec<Advice> = all.into_iter().take(MOST).collect();
+    said.extend((count > 0).then_some(Advice::More { count, of }));
+    said
+}
+
+fn open(tasks: &[Task]) -> impl Iterator<Item = (usize, &Task)> {
+    tasks.iter().enumerate().filter(|(_, task)| task.status != TaskStatus::Done)
+}
+
+fn without_condition(tasks: &[Task]) -> Option<Advice> {
+    let ids: Vec<String> = open(tasks)
+        .filter(|(_, task)| task.completion_condition.trim().is_empty())
+        .map(|(_, task)| task.id.clone())
+        .collect();
+    (!ids.is_empty()).then_some(Advice::NoCondition { ids })
+}
+
+fn misnamed(tasks: &[Task]) -> Vec<Advice> {
+    let of = |task: &Task| -> Vec<Advice> {
+        let names = task.extra.keys().filter_map(|member| {
+            let (_, meant) = MISNAMED.iter().find(|(name, _)| name == member)?;
+            Some(Advice::Misnamed { id: task.id.clone(), member: member.clone(), meant })
+        });
+        names.collect()
+    };
+    open(tasks).flat_map(|(_, task)| of(task)).collect()
+}
+
+/// Of the tasks that change one file, each must come after the one before it in some order. So of
+/// those that stand next to each other in the order of the waves, each pair needs a path: with one
+/// for each there is one for all.
+fn side_by_side(tasks: &[Task]) -> Vec<Advice> {
+    let order = order(tasks);
+    let mut by_file: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
+    for (place, task) in open(tasks) {
+        let files: HashSet<&str> = task.files.iter().map(|file| plain_path(file)).collect();
+        for file in files.into_iter().filter(|_| order.contains_key(&place)) {
+            by_file.entry(file).or_default().push(place);
+        }
+    }
+    let mut pairs: Vec<(&str, usize, usize)> = Vec::new();
+    for (file, places) in &mut by_file {
+        places.sort_by_key(|place| order.get(place));
+        pairs.extend(places.windows(2).map(|pair| (*file, pair[0], pair[1])));
+    }
+    let asked: Vec<(usize, usize)> =
+        pairs.iter().map(|(_, first, second)| (*first, *second)).collect();
+    let mut named = HashSet::new();
+    paths::between(tasks, &asked)
+        .into_iter()
+        .zip(pairs)
+        // Two tasks that share forty files are one piece of advice.
+        .filter(|(leads, (_, first, second))| !leads && named.insert((*first, *second)))
+        .map(|(_, (file, first, second))| Advice::SideBySide {
+            file: file.to_owned(),
+            first: tasks[first].id.clone(),
+            second: tasks[second].id.clone(),
+        })
+        .collect()
+}
+
+/// Where each task stands in the order of the waves; one that is in no wave has no place.
+fn order(tasks: &[Task]) -> HashMap<usize, usize> {
+    let in_order = waves::places(tasks).into_iter().flatten();
+    in_order.enumerate().map(|(at, place)| (place, at)).collect()
+}
+
+fn plain_path(file: &str) -> &str {
+    let mut path = file.trim();
+    while let Some(rest) = path.strip_prefix("./") {
+        path = rest;
+    }
+    path
+}
+
+fn one_would_do(tasks: &[Task]) -> Vec<Advice> {
+    let mut dependents: HashMap<&str, usize> = HashMap::new();
+    tasks.iter().flat_map(|task| &task.deps).for_each(|id| {
+        *dependents.entry(id).or_default() += 1;
+    });
+    let open: HashMap<&str, &Task> =
+        open(tasks).map(|(_, task)| (task.id.as_str(), task)).collect();
+    let follows = |second: &Task| {
+        let [only] = second.deps.as_slice() else { return None };
+        let first = *open.get(only.as_str())?;
+        let alone = dependents.get(only.as_str()) == Some(&1);
+        let same = !first.files.is_empty() && files(first) == files(second);
+        (alone && same)
+            .then(|| Advice::OneWouldDo { first: first.id.clone(), second: second.id.clone() })
+    };
+    tasks.iter().filter(|task| open.contains_key(task.id.as_str())).filter_map(follows).collect()
+}
+
+fn files(task: &Task) -> HashSet<&str> {
+    task.files.iter().map(|file| plain_path(file)).collect()
+}
+
+/// Told by the files that the tasks name: a task that names none may be anything.
+fn many_for_few(tasks: &[Task]) -> Option<Advice> {
+    let with_files: Vec<&Task> =
+        open(tasks).map(|(_, task)| task).filter(|task| !task.files.is_empty()).collect();
+    let n_files = with_files.iter().flat_map(|task| files(task)).collect::<HashSet<_>>().len();
+    let n_tasks = with_files.len();
+    (n_tasks > FEW_TASKS && n_tasks > n_files * TASKS_FOR_A_FILE)
+        .then_some(Advice::ManyForFew { tasks: n_tasks, files: n_files })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,138 @@
+//! Shows a task graph: to people as a list, in documents as Markdown, to programs as JSON.
+//!
+//! Texts that came from a model or a plan are put on one line, so that a name cannot pretend to
+//! be a row of its own.
+
+use super::{Graph, Standing};
+use crate::state::Task;
+use crate::text::plain;
+use jiff::Timestamp;
+use serde_json::{Value, json};
+use std::borrow::Cow;
+use std::fmt::Write as _;
+
+/// Which tasks to show.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Show {
+    /// All but those that are done.
+    Open,
+    /// All.
+    All,
+}
+
+/// A list with aligned columns, and how many are done. Nothing for an empty graph.
+pub fn text(tasks: &[Task], show: Show, now: Timestamp) -> String {
+    let graph = Graph::new(tasks, now);
+    let rows: Vec<[Cow<str>; 3]> = shown(&graph, show)
+        .map(|(task, standing)| {
+            [one_line(&task.id), Cow::from(standing.word()), described(task, standing)]
+        })
+        .collect();
+    let width = |column: usize| {
+        rows.iter().map(|row| row[column].chars().count()).max().unwrap_or_default()
+    };
+    let (id, word) = (width(0), width(1));
+    let mut list = String::new();
+    for [first, second, third] in &rows {
+        // Writing to a string cannot fail.
+        let _ = writeln!(list, "{first:<id$}  {second:<word$}  {third}");
+    }
+    if !tasks.is_empty() {
+        let _ = writeln!(list, "{}", graph.summary().describe());
+    }
+    list
+}
+
+fn described<'a>(task: &'a Task, standing: Standing) -> Cow<'a, str> {
+    let name = one_line(&task.name);
+    let remark = match standing {
+        Standing::Waiting => format!("after {}", task.deps.join(", ")),
+        Standing::InProgress => {
+            task.owner.as_ref().map(|owner| format!("by {owner}")).unwrap_or_default()
+        }
+        Standing::Failed | Standing::Blocked => task.result.clone().unwrap_or_default(),
+        Standing::Unknown => task.status.to_string(),
+        Standing::Ready | Standing::Done => String::new(),
+    };
+    match remark.as_str() {
+        "" => name,
+        remark => Cow::from(format!("{name}  ({})", one_line(remark))),
+    }
+}
+
+/// A checkbox for each task and where it stands, with what it depends on, how one can tell that it
+/// is done, its files, and what came of it. Nothing for an empty graph.
+pub fn markdown(tasks: &[Task], show: Show, now: Timestamp) -> String {
+    let graph = Graph::new(tasks, now);
+    let mut list = String::new();
+    for (task, standing) in shown(&graph, show) {
+        let tick = if standing == Standing::Done { 'x' } else { ' ' };
+        let (id, name, stands) = (one_line(&task.id), one_line(&task.name), stands(task, standing));
+        let _ = writeln!(list, "- [{tick}] **{id}** {name} ({stands})");
+        for (label, detail) in details(task, standing) {
+            if !detail.is_empty() {
+                let _ = writeln!(list, "  - {label}: {detail}");
+            }
+        }
+    }
+    list
+}
+
+fn stands(task: &Task, standing: Standing) -> Cow<'static, str> {
+    match (standing, &task.owner) {
+        (Standing::InProgress, Some(owner)) => {
+            Cow::from(format!("in progress by {}", one_line(owner)))
+        }
+        (Standing::Unknown, _) => Cow::from(one_line(&task.status.to_string()).into_owned()),
+        _ => Cow::from(standing.word()),
+    }
+}
+
+fn details(task: &Task, standing: Standing) -> [(&'static str, Cow<'_, str>); 4] {
+    let files: Vec<String> =
+        task.files.iter().map(|file| format!("`{}`", one_line(file))).collect();
+    let result = match standing {
+        Standing::Failed => "failed because",
+        Standing::Blocked => "blocked because",
+        // Given back: what the one before came upon is for whoever takes it next.
+        Standing::Ready | Standing::Waiting | Standing::InProgress => "before",
+        Standing::Done | Standing::Unknown => "result",
+    };
+    [
+        ("after", Cow::from(one_line(&task.deps.join(", ")).into_owned())),
+        ("done when", one_line(&task.completion_condition)),
+        ("files", Cow::from(files.join(", "))),
+        (result, task.result.as_deref().map(one_line).unwrap_or_default()),
+    ]
+}
+
+/// One document: each task with its own fields and where it stands, and the summary.
+pub fn json(tasks: &[Task], show: Show, now: Timestamp) -> Value {
+    let graph = Graph::new(tasks, now);
+    let shown: Vec<Value> = shown(&graph, show)
+        .map(|(task, standing)| {
+            let mut fields = json!(task);
+            fields["standing"] = json!(standing);
+            fields
+        })
+        .collect();
+    json!({ "schema_version": 1, "tasks": shown, "summary": graph.summary() })
+}
+
+fn shown<'g>(graph: &'g Graph, show: Show) -> impl Iterator<Item = (&'g Task, Standing)> {
+    graph
+        .tasks
+        .iter()
+        .map(|task| (task, graph.standing(task)))
+        .filter(move |(_, standing)| show == Show::All || *standing != Standing::Done)
+}
+
+pub(super) fn one_line(text: &str) -> Cow<'_, str> {
+    let is_quiet = plain::is_quiet(text) && !text.contains('\n');
+    if !is_quiet && text.contains(plain::acts) {
+        let spaced = text.replace(plain::acts, " ");
+        Cow::from(spaced.split_whitespace().collect::<Vec<_>>().join(" "))
+    } else {
+        Cow::from(text.trim())
+    }
+}

@@ -1,0 +1,265 @@
+//! What the rows of a transcript say that no event does: a command that waits, a turn that was cut.
+
+use crate::guard::scheduled;
+use crate::protocol::registration::COMMANDS;
+use crate::state::PauseCause;
+use crate::transcript::row::Row;
+use jiff::Timestamp;
+use serde_json::Value;
+
+/// Reads one line. Most rows are large and say nothing to us: only those that may are parsed.
+pub fn telling(line: &[u8]) -> Option<Row> {
+    const TELLING: [&[u8]; 5] = [
+        b"queue-operation",
+        b"[Request interrupted by user",
+        b"A hook blocked the turn from ending",
+        b"max_turns_reached",
+        b"isApiErrorMessage",
+    ];
+    let tells = TELLING.iter().any(|word| memchr::memmem::find(line, word).is_some());
+    tells.then(|| Row::parse(line)).flatten()
+}
+
+/// The texts of a message that the client wrote in the person's name. A tool's result, which may
+/// quote anything, is no text of it.
+fn texts(row: &Row) -> impl Iterator<Item = &str> {
+    const CONTENT: [&str; 2] = ["message", "content"];
+    let plain = row.at(&CONTENT).and_then(Value::as_str);
+    let blocks = row.items(&CONTENT).filter_map(|block| block.get("text")?.as_str());
+    plain.into_iter().chain(blocks)
+}
+
+/// Whether a text occurs in the rows, found in one pass.
+pub fn holds(rows: &[u8], text: &str) -> bool {
+    memchr::memmem::find(rows, text.as_bytes()).is_some()
+}
+
+/// False when no row of these is about the queue of typed input, as at nearly every stop: found
+/// out in one pass over the text.
+pub fn may_hold_queue_rows(text: &[u8]) -> bool {
+    memchr::memmem::find(text, b"queue-operation").is_some()
+}
+
+/// True when the queue of typed input holds a `/ralph…` command, by whatever prefix, that the model has not
+/// scheduled.
+pub fn command_waits(rows: impl Iterator<Item = Row>, scheduled: &[String]) -> bool {
+    queue(rows)
+        .iter()
+        .any(|waiting| is_our_command(waiting) && !scheduled::is_one(scheduled, waiting))
+}
+
+/// True when the queue holds anything: what a person typed, or a background worker's report.
+pub fn anything_waits(rows: impl Iterator<Item = Row>) -> bool {
+    !queue(rows).is_empty()
+}
+
+/// What was put into the queue and not taken out of it.
+fn queue(rows: impl Iterator<Item = Row>) -> Vec<String> {
+    let mut queue: Vec<String> = Vec::new();
+    for row in rows.filter(|row| row.kind() == "queue-operation") {
+        match row.text(&["operation"]) {
+            "enqueue" => queue.push(row.text(&["content"]).to_owned()),
+            "dequeue" if !queue.is_empty() => drop(queue.remove(0)),
+            "remove" => match queue.iter().position(|waiting| waiting == row.text(&["content"])) {
+                Some(at) => drop(queue.remove(at)),
+                None => drop(queue.pop()),
+            },
+            "popAll" => queue.clear(),
+            _ => {}
+        }
+    }
+    queue
+}
+
+/// True for `/ralph`, `/ralph-…`, `/ralplan` and the same with a plugin's prefix, with or without arguments.
+pub fn is_our_command(prompt: &str) -> bool {
+    let name =
+        prompt.trim_start().strip_prefix('/').and_then(|rest| rest.split_whitespace().next());
+    name.is_some_and(|name| {
+        let name = name.strip_prefix("ralph:").unwrap_or(name);
+        COMMANDS.contains(&name) || name.starts_with("ralph-")
+    })
+}
+
+/// How the turn was cut, by the latest mark between `since` and now. A mark without a time is not the client's. A
+/// turn that the client has ended was not interrupted as well.
+pub fn cut_by(
+    rows: impl DoubleEndedIterator<Item = Row>,
+    since: Option<Timestamp>,
+    now: Timestamp,
+) -> Option<PauseCause> {
+    let in_time =
+        |row: &Row| row.time().is_some_and(|at| at <= now && since.is_none_or(|since| at >= since));
+    let marks: Vec<PauseCause> = rows.rev().filter(in_time).filter_map(|row| mark(&row)).collect();
+    marks.iter().find(|cause| **cause == PauseCause::HostCapped).or(marks.first()).cloned()
+}
+
+/// The text of an interruption, letter for letter.
+const INTERRUPTIONS: [&str; 2] =
+    ["[Request interrupted by user]", "[Request interrupted by user for tool use]"];
+
+/// Whether a row has all that the client writes of an interruption. The transcript is a file that the model can
+/// write: this keeps off what is merely echoed into it, and no rule rests on such a row alone.
+fn is_interruption(row: &Row) -> bool {
+    let named = |name: &str| !row.text(&[name]).is_empty();
+    let texts: Vec<&str> = texts(row).collect();
+    let blocks = row.items(&["message", "content"]).count();
+    named("uuid")
+        && named("parentUuid")
+        && named("sessionId")
+        && row.text(&["message", "role"]) == "user"
+        && !row.is("isSidechain")
+        && blocks == 1
+        && texts.len() == 1
+        && INTERRUPTIONS.contains(&texts[0])
+}
+
+/// What a row that the client itself writes says of the end of a turn.
+fn mark(row: &Row) -> Option<PauseCause> {
+    match row.kind() {
+        "user" => is_interruption(row).then_some(PauseCause::Interrupted),
+        "system" => row
+            .text(&["content"])
+            .starts_with("A hook blocked the turn from ending")
+            .then_some(PauseCause::HostCapped),
+        "attachment" => (row.text(&["attachment", "type"]) == "max_turns_reached")
+            .then_some(PauseCause::HostBudget),
+        "assistant" if row.is("isApiErrorMessage") => Some(api_error(row.text(&["error"]))),
+        _ => None,
+    }
+}
+
+/// The pause that an API error of the client's own kinds means.
+pub fn api_error(kind: &str) -> PauseCause {
+    match kind {
+        "rate_limit" | "billing_error" => PauseCause::RateLimited,
+        _ => PauseCause::Crashed,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rows(text: &str) -> Vec<Row> {
+        text.lines().filter_map(|line| telling(line.as_bytes())).collect()
+    }
+
+    fn queue(operations: &[(&str, &str)]) -> String {
+        operations
+            .iter()
+            .map(|(operation, content)| {
+                serde_json::json!({"type": "queue-operation", "operation": operation, "content": content})
+                    .to_string()
+            })
+            .collect::<Vec<_>>()
+            .join("\n")
+    }
+
+    #[track_caller]
+    fn check(operations: &[(&str, &str)], expected: bool) {
+        assert_eq!(
+            command_waits(rows(&queue(operations)).into_iter(), &[]),
+            expected,
+            "{operations:?}"
+        );
+    }
+
+    #[test]
+    fn a_command_waits_until_it_is_taken_out_of_the_queue() {
+        check(&[("enqueue", "/ralph-cancel")], true);
+        check(&[("enqueue", "/ralph:ralph-cancel now")], true);
+        check(&[("enqueue", "/ralph-cancel"), ("dequeue", "")], false);
+        check(&[("enqueue", "hello"), ("enqueue", "/ralph"), ("dequeue", "")], true);
+        check(&[("enqueue", "hello"), ("enqueue", "/ralph"), ("remove", "/ralph")], false);
+        check(&[("enqueue", "hello"), ("enqueue", "/ralph"), ("remove", "hello")], true);
+        check(&[("enqueue", "hello"), ("enqueue", "/ralph"), ("remove", "other")], false);
+        check(&[("enqueue", "/ralph"), ("popAll", "")], false);
+        check(&[("enqueue", "/ralph"), ("other", "/ralph")], true);
+        check(
+            &[("enqueue", "ralph cancel"), ("enqueue", "/ralphael"), ("enqueue", "/clear")],
+            false,
+        );
+    }
+
+    #[test]
+    fn whatever_was_put_into_the_queue_waits_until_it_is_taken_out() {
+        let waits =
+            |operations: &[(&str, &str)]| anything_waits(rows(&queue(operations)).into_iter());
+        assert!(waits(&[("enqueue", "<task-notification>")]));
+        assert!(!waits(&[("enqueue", "<task-notification>"), ("dequeue", "")]));
+        assert!(!waits(&[("dequeue", "")]));
+        let row = queue(&[("enqueue", "a")]);
+        assert!(may_hold_queue_rows(row.as_bytes()));
+        assert!(!may_hold_queue_rows(b"{}"));
+    }
+
+    #[track_caller]
+    fn check_mark(row: &str, expected: Option<PauseCause>) {
+        let mut row: Value = serde_json::from_str(row).unwrap();
+        row["timestamp"] = "2026-01-01T00:00:00Z".into();
+        let row = row.to_string();
+        let now = "2026-01-01T00:00:01Z".parse().unwrap();
+        assert_eq!(cut_by(rows(&row).into_iter(), None, now), expected, "{row}");
+    }
+
+    #[test]
+    fn each_mark_of_the_client_says_how_the_turn_was_cut() {
+        check_mark(
+            r#"{"type":"user","uuid":"u","parentUuid":"p","sessionId":"s","message":{"role":"user","content":[{"type":"text","text":"[Request interrupted by user for tool use]"}]}}"#,
+            Some(PauseCause::Interrupted),
+        );
+        check_mark(
+            r#"{"type":"system","subtype":"informational","content":"A hook blocked the turn from ending 3 consecutive times—overriding"}"#,
+            Some(PauseCause::HostCapped),
+        );
+        check_mark(
+            r#"{"type":"attachment","attachment":{"type":"max_turns_reached","maxTurns":2}}"#,
+            Some(PauseCause::HostBudget),
+        );
+        check_mark(
+            r#"{"type":"assistant","isApiErrorMessage":true,"error":"rate_limit"}"#,
+            Some(PauseCause::RateLimited),
+        );
+        check_mark(
+            r#"{"type":"assistant","isApiErrorMessage":true,"error":"server_error"}"#,
+            Some(PauseCause::Crashed),
+        );
+    }
+
+    #[test]
+    fn a_mark_that_someone_quotes_is_none() {
+        let quote =
+            "[Request interrupted by user] A hook blocked the turn from ending max_turns_reached";
+        for row in [
+            serde_json::json!({"type": "assistant", "message": {"content": quote}}),
+            serde_json::json!({"type": "user", "message": {"content": [{"type": "tool_result", "content": quote}]}}),
+            serde_json::json!({"type": "user", "message": {"content": format!("it said {quote}")}}),
+            serde_json::json!({"type": "user", "message": {"content": "[Request interrupted by user]"}}),
+            serde_json::json!({"type": "user", "uuid": "u", "parentUuid": "p", "sessionId": "s",
+                "message": {"role": "user", "content": [{"type": "text", "text": "[Request interrupted by user] x"}]}}),
+            serde_json::json!({"type": "assistant", "isApiErrorMessage": false, "error": "rate_limit"}),
+            serde_json::json!({"type": "attachment", "attachment": {"type": "file"}, "x": quote}),
+            serde_json::json!({"type": "api-request-blob", "content": quote}),
+        ] {
+            check_mark(&row.to_string(), None);
+        }
+    }
+
+    #[test]
+    fn marks_older_than_the_turn_belong_to_older_turns() {
+        let row = r#"{"type":"user","timestamp":"2026-01-01T00:00:05Z","uuid":"u","parentUuid":"p","sessionId":"s","message":{"role":"user","content":[{"type":"text","text":"[Request interrupted by user]"}]}}"#;
+        let at = |since: &str, now: &str| {
+            cut_by(rows(row).into_iter(), Some(since.parse().unwrap()), now.parse().unwrap())
+        };
+        let cut = |since: &str| at(since, "2026-01-01T00:00:09Z");
+        assert_eq!(at("2026-01-01T00:00:00Z", "2026-01-01T00:00:04Z"), None, "from the future");
+        assert_eq!(cut("2026-01-01T00:00:05Z"), Some(PauseCause::Interrupted));
+        assert_eq!(cut("2026-01-01T00:00:06Z"), None);
+    }
+
+    #[test]
+    fn rows_that_are_no_json_are_skipped() {
+        assert!(rows("half a queue-operation row\"}\n\u{7}\n7\n").is_empty());
+    }
+}

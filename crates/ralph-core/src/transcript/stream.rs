@@ -1,0 +1,209 @@
+//! What the client prints line by line while it works without a terminal (`--output-format stream-json`).
+//!
+//! Measured with 2.1.328; a line that says nothing to us, or that a newer client has invented, is
+//! [`Said::Other`] and never an error. Every turn ends with a result of its own: where workers are
+//! still busy in the background, more lines and another result follow the first.
+
+mod account;
+mod ended;
+mod lines;
+
+pub use account::{Account, Denial};
+pub use ended::{Ended, Reason};
+pub use lines::{LONGEST, Lines};
+
+use crate::transcript::row::Row;
+use crate::transcript::usage::Tokens;
+use jiff::Timestamp;
+use serde_json::Value;
+use std::time::Duration;
+
+/// What a line says.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Said {
+    /// The session began.
+    Began {
+        /// The session's id.
+        session_id: String,
+        /// The mode in which permissions are asked for, as the client understood it.
+        permission_mode: String,
+    },
+    /// The model said something, or called tools.
+    Model(Model),
+    /// A tool has ended.
+    ToolEnded,
+    /// The API failed and the client tries again by itself.
+    Retry(Retry),
+    /// How much of a subscription is used.
+    Limit(Limit),
+    /// A tool call would have needed a person's permission, or was forbidden.
+    Denied {
+        /// The tool's name.
+        tool: String,
+        /// The call.
+        call: String,
+        /// Why, in the client's words.
+        why: String,
+    },
+    /// All that now runs in the background.
+    Background(Vec<Background>),
+    /// Something that the client would have a person read.
+    Warning(String),
+    /// A turn is over.
+    Ended(Box<Ended>),
+    /// Nothing that we need.
+    Other,
+}
+
+/// A piece of the model's answer.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Model {
+    /// The message that it belongs to; pieces of one message share it, and its tokens.
+    pub message_id: String,
+    /// The tools that it calls, each with a few words on what for.
+    pub tools: Vec<(String, String)>,
+    /// The tokens of the message.
+    pub tokens: Tokens,
+    /// A worker's, and not the session's own.
+    pub is_workers: bool,
+    /// Set where these are the client's words about a failed request, and not the model's.
+    pub error: Option<String>,
+}
+
+/// A request that failed and is made again.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Retry {
+    /// Which attempt has failed, from 1.
+    pub attempt: u64,
+    /// How many the client makes.
+    pub most: u64,
+    /// When it makes the next one.
+    pub after: Duration,
+    /// The kind of error in the client's words: `overloaded`, `rate_limit`, `server_error`…
+    pub error: String,
+}
+
+/// How a subscription stands.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Limit {
+    /// Requests are refused.
+    pub is_reached: bool,
+    /// When it is reset.
+    pub resets_at: Option<Timestamp>,
+}
+
+/// Something that runs in the background.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Background {
+    /// What it is called.
+    pub name: String,
+    /// True for a worker, whose report the session waits for; false for a shell.
+    pub reports: bool,
+}
+
+/// Reads a line; none if it is no document at all.
+pub fn read(line: &[u8]) -> Option<Said> {
+    let row = Row::parse(line)?;
+    Some(match (row.kind(), row.text(&["subtype"])) {
+        ("system", "init") => Said::Began {
+            session_id: row.text(&["session_id"]).to_owned(),
+            permission_mode: row.text(&["permissionMode"]).to_owned(),
+        },
+        ("system", "api_retry") => Said::Retry(retry(&row)),
+        ("system", "permission_denied") => Said::Denied {
+            tool: row.text(&["tool_name"]).to_owned(),
+            call: row.text(&["tool_use_id"]).to_owned(),
+            why: row.text(&["message"]).to_owned(),
+        },
+        ("system", "background_tasks_changed") => {
+            Said::Background(row.items(&["tasks"]).map(background).collect())
+        }
+        ("system", "informational" | "hook_no_verdict") => warning(&row),
+        ("assistant", _) => Said::Model(model(&row)),
+        ("user", _) => user(&row),
+        ("rate_limit_event", _) => {
+            row.at(&["rate_limit_info"]).map_or(Said::Other, |info| Said::Limit(limit(info)))
+        }
+        ("result", _) => Said::Ended(Box::new(ended::read(&row))),
+        _ => Said::Other,
+    })
+}
+
+fn user(row: &Row) -> Said {
+    let is_result = |block: &Value| block.get("type").is_some_and(|kind| kind == "tool_result");
+    let own = text_of(row.at(&["parent_tool_use_id"])).is_empty();
+    match own && row.items(&["message", "content"]).any(is_result) {
+        true => Said::ToolEnded,
+        false => Said::Other,
+    }
+}
+
+fn warning(row: &Row) -> Said {
+    let text = ["content", "message"].map(|name| row.text(&[name]));
+    match text.into_iter().find(|text| !text.is_empty()) {
+        Some(text) => Said::Warning(text.to_owned()),
+        None => Said::Other,
+    }
+}
+
+fn retry(row: &Row) -> Retry {
+    Retry {
+        attempt: row.number(&["attempt"]),
+        most: row.number(&["max_retries"]),
+        after: Duration::from_millis(row.number(&["retry_delay_ms"])),
+        error: row.text(&["error"]).to_owned(),
+    }
+}
+
+fn background(task: &Value) -> Background {
+    // The others are workers by different names; what runs elsewhere needs nobody here.
+    let is_shell = task.get("task_type").is_some_and(|kind| kind == "local_bash");
+    let is_away = task.get("off_host").and_then(Value::as_bool).unwrap_or_default();
+    Background { name: text_of(task.get("description")), reports: !is_shell && !is_away }
+}
+
+/// What the client has been told of a subscription; it writes the same where a request was refused.
+fn limit(info: &Value) -> Limit {
+    let resets_at = info.get("resetsAt").and_then(Value::as_i64);
+    Limit {
+        is_reached: info.get("status").is_some_and(|status| status == "rejected"),
+        resets_at: resets_at.and_then(|at| Timestamp::from_second(at).ok()),
+    }
+}
+
+fn model(row: &Row) -> Model {
+    let error = row.text(&["error"]);
+    let number = |name| row.number(&["message", "usage", name]);
+    Model {
+        message_id: row.text(&["message", "id"]).to_owned(),
+        tools: row.items(&["message", "content"]).filter_map(call).collect(),
+        tokens: Tokens {
+            input: number("input_tokens"),
+            cache_creation: number("cache_creation_input_tokens"),
+            cache_read: number("cache_read_input_tokens"),
+            output: number("output_tokens"),
+        },
+        is_workers: !row.text(&["parent_tool_use_id"]).is_empty(),
+        error: (!error.is_empty()).then(|| error.to_owned()),
+    }
+}
+
+fn call(block: &Value) -> Option<(String, String)> {
+    let name =
+        block.get("name").filter(|_| block.get("type").is_some_and(|kind| kind == "tool_use"));
+    Some((name?.as_str()?.to_owned(), about(block.get("input")?)))
+}
+
+/// The part of a call's input by which a person recognises it.
+pub(crate) fn about(input: &Value) -> String {
+    const TELLING: [&str; 7] =
+        ["command", "file_path", "notebook_path", "url", "pattern", "skill", "description"];
+    text_of(TELLING.iter().find_map(|name| input.get(*name)))
+}
+
+fn text_of(value: Option<&Value>) -> String {
+    value.and_then(Value::as_str).unwrap_or_default().to_owned()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,349 @@
+//! Tokens that a loop has used, summed from the rows of its transcripts as they grow.
+//!
+//! The client writes one row for each block of a message and repeats the message's usage in each:
+//! a message is counted once. What a row merely quotes has its quotes escaped and is never taken
+//! for a number of its own.
+
+use crate::text::from_json::from_json;
+use crate::transcript::row::Row;
+use jiff::Timestamp;
+use memchr::{memchr, memmem};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// A longer row is passed over: none that carries usage is known to come near.
+const LONGEST_ROW: usize = 8 << 20;
+
+/// Tokens of the four kinds that the client reports.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "serde_json::Value")]
+pub struct Tokens {
+    /// Of the prompt, neither written to nor read from the cache.
+    pub input: u64,
+    /// Of the prompt, written to the cache.
+    pub cache_creation: u64,
+    /// Of the prompt, read from the cache.
+    pub cache_read: u64,
+    /// Of the reply.
+    pub output: u64,
+}
+
+from_json!(Tokens { input, cache_creation, cache_read, output });
+
+impl Tokens {
+    fn join(self, other: Tokens, join: fn(u64, u64) -> u64) -> Tokens {
+        Tokens {
+            input: join(self.input, other.input),
+            cache_creation: join(self.cache_creation, other.cache_creation),
+            cache_read: join(self.cache_read, other.cache_read),
+            output: join(self.output, other.output),
+        }
+    }
+
+    /// Both together.
+    #[must_use]
+    pub fn plus(self, other: Tokens) -> Tokens {
+        self.join(other, u64::saturating_add)
+    }
+
+    /// All kinds together, as tools that show "total tokens" count them.
+    pub fn total(&self) -> u64 {
+        [self.cache_creation, self.cache_read, self.output]
+            .into_iter()
+            .fold(self.input, u64::saturating_add)
+    }
+}
+
+/// What a loop has used, and how far each of its transcripts was read.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "serde_json::Value")]
+pub struct Usage {
+    /// The sum over all transcripts.
+    pub tokens: Tokens,
+    /// The transcripts, by their paths.
+    pub sources: BTreeMap<String, Source>,
+}
+
+from_json!(Usage { tokens, sources });
+
+/// One transcript: how far it was read.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "serde_json::Value")]
+pub struct Source {
+    /// Where the first row begins that was not read yet.
+    pub offset: u64,
+    /// The file's number in its file system: another one is another file.
+    pub file: u64,
+    /// The last message that was counted; a later row may belong to it.
+    pub message_id: String,
+    /// As which it was counted.
+    pub counted: Tokens,
+    /// Time of the last row that was counted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub at: Option<Timestamp>,
+    /// Set where the file was replaced and is read anew: rows up to this time had been counted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub counted_until: Option<Timestamp>,
+}
+
+from_json!(Source { offset, file, message_id, counted, at, counted_until });
+
+impl Source {
+    /// Begins the file anew: it was replaced, or has lost its end.
+    pub fn read_anew(&mut self, file: u64) {
+        self.offset = 0;
+        self.file = file;
+        self.counted_until = self.at;
+    }
+}
+
+impl Usage {
+    /// All tokens of all kinds.
+    pub fn total(&self) -> u64 {
+        self.tokens.total()
+    }
+
+    /// Counts from here on; what was read stays read.
+    pub fn forget(&mut self) {
+        self.tokens = Tokens::default();
+        for source in self.sources.values_mut() {
+            source.counted = Tokens::default();
+        }
+    }
+}
+
+/// Counts one transcript, fed to it piece by piece.
+#[derive(Debug)]
+pub struct Counter<'a> {
+    sum: &'a mut Tokens,
+    source: &'a mut Source,
+    since: Timestamp,
+    /// The beginning of a row whose end has not come yet.
+    begun: Vec<u8>,
+    /// True within a row that is too long: what has come of it was passed over.
+    passes_over: bool,
+}
+
+impl<'a> Counter<'a> {
+    /// Goes on where the source says. Rows from before `since` do not count.
+    pub fn new(sum: &'a mut Tokens, source: &'a mut Source, since: Timestamp) -> Counter<'a> {
+        Counter { sum, source, since, begun: Vec::new(), passes_over: false }
+    }
+
+    /// Takes the next piece. A row that has not ended is left for the next time.
+    pub fn feed(&mut self, mut piece: &[u8]) {
+        while let Some(end) = memchr(b'\n', piece) {
+            let (row, rest) = (&piece[..end], &piece[end + 1..]);
+            self.source.offset += (self.begun.len() + row.len() + 1) as u64;
+            if self.begun.is_empty() && !self.passes_over {
+                self.row(row);
+            } else if !self.passes_over {
+                let mut begun = std::mem::take(&mut self.begun);
+                begun.extend_from_slice(row);
+                self.row(&begun);
+            }
+            self.passes_over = false;
+            piece = rest;
+        }
+        self.begin(piece);
+    }
+
+    fn begin(&mut self, part: &[u8]) {
+        if self.passes_over || self.begun.len() + part.len() > LONGEST_ROW {
+            // Not left for the next time: the rest of a row is no row, and counts as nothing.
+            self.source.offset += (self.begun.len() + part.len()) as u64;
+            self.begun = Vec::new();
+            self.passes_over = true;
+        } else {
+            self.begun.extend_from_slice(part);
+        }
+    }
+
+    fn row(&mut self, line: &[u8]) {
+        let Some(row) = reporting(line) else { return };
+        let Some(at) = row.time().filter(|at| *at >= self.since) else { return };
+        let id = row.text(&["message", "id"]).to_owned();
+        let is_same = !id.is_empty() && id == self.source.message_id;
+        if !is_same && self.source.counted_until.is_some_and(|until| at <= until) {
+            return;
+        }
+        let now = tokens(&row);
+        let before = if is_same { self.source.counted } else { Tokens::default() };
+        let largest = now.join(before, u64::max);
+        *self.sum = self.sum.join(largest.join(before, u64::saturating_sub), u64::saturating_add);
+        self.source.counted = largest;
+        self.source.message_id = id;
+        self.source.at = self.source.at.max(Some(at));
+    }
+}
+
+/// Time of a row, wherever it stands in a transcript; none if it is not a whole row or has none.
+pub fn time_of(line: &[u8]) -> Option<Timestamp> {
+    Row::parse(line)?.time()
+}
+
+/// A row that reports what a message has used. Most rows are large and report nothing: only those
+/// that may are parsed.
+fn reporting(line: &[u8]) -> Option<Row> {
+    let holds = |words: &[u8]| memmem::find(line, words).is_some();
+    if !holds(b"\"usage\":") || !holds(b"\"assistant\"") {
+        return None;
+    }
+    let row = Row::parse(line).filter(|row| row.kind() == "assistant")?;
+    row.at(&["message", "usage"])?.is_object().then_some(row)
+}
+
+/// As the client reports it. A kind that is absent, or no number, is none.
+fn tokens(row: &Row) -> Tokens {
+    let number = |name| row.number(&["message", "usage", name]);
+    Tokens {
+        input: number("input_tokens"),
+        cache_creation: number("cache_creation_input_tokens"),
+        cache_read: number("cache_read_input_tokens"),
+        output: number("output_tokens"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn row(second: u32, id: &str, input: u64, output: u64) -> String {
+        let row = json!({
+            "isSidechain": false, "type": "assistant",
+            "timestamp": format!("2026-01-01T00:00:{second:02}Z"),
+            "message": {"id": id, "role": "assistant", "content": [{"type": "text", "text": "x"}],
+                "usage": {"input_tokens": input, "cache_creation_input_tokens": 3,
+                    "cache_read_input_tokens": 5, "output_tokens": output,
+                    "cache_creation": {"ephemeral_1h_input_tokens": 9}}},
+        });
+        format!("{row}\n")
+    }
+
+    fn at(second: u32) -> Timestamp {
+        format!("2026-01-01T00:00:{second:02}Z").parse().unwrap()
+    }
+
+    fn feed(usage: &mut Usage, since: Timestamp, pieces: &[&str]) {
+        let source = usage.sources.entry("t".to_owned()).or_default();
+        let mut counter = Counter::new(&mut usage.tokens, source, since);
+        pieces.iter().for_each(|piece| counter.feed(piece.as_bytes()));
+    }
+
+    #[track_caller]
+    fn check(text: &str, expected: [u64; 4]) {
+        let [input, cache_creation, cache_read, output] = expected;
+        let expected = Tokens { input, cache_creation, cache_read, output };
+        let mut whole = Usage::default();
+        feed(&mut whole, at(0), &[text]);
+        assert_eq!(whole.tokens, expected);
+        // However the text is cut, and also when each piece is read at another time.
+        let mut cut = Usage::default();
+        let pieces: Vec<&str> = text.split_inclusive(':').collect();
+        feed(&mut cut, at(0), &pieces);
+        assert_eq!(cut, whole);
+    }
+
+    #[test]
+    fn a_message_of_several_rows_is_counted_once_by_its_largest_numbers() {
+        let rows = [row(1, "m1", 100, 1), row(1, "m1", 100, 40), row(2, "m1", 100, 40)].concat();
+        check(&rows, [100, 3, 5, 40]);
+        check(&(rows + &row(3, "m2", 7, 2)), [107, 6, 10, 42]);
+    }
+
+    #[test]
+    fn rows_from_before_the_loop_do_not_count() {
+        let mut usage = Usage::default();
+        feed(&mut usage, at(2), &[&row(1, "m1", 1, 1), &row(2, "m2", 10, 10)]);
+        assert_eq!((usage.total(), usage.tokens.input), (28, 10));
+    }
+
+    #[test]
+    fn a_row_that_has_not_ended_is_left_for_the_next_time() {
+        let (first, second) = (row(1, "m1", 1, 1), row(2, "m2", 10, 10));
+        let mut usage = Usage::default();
+        feed(&mut usage, at(0), &[&first, &second[..40]]);
+        assert_eq!((usage.tokens.input, usage.sources["t"].offset), (1, first.len() as u64));
+        feed(&mut usage, at(0), &[&second]);
+        assert_eq!(usage.tokens.input, 11);
+    }
+
+    #[test]
+    fn what_a_row_quotes_is_not_counted() {
+        let quoted = row(1, "m9", 1_000, 1_000);
+        let time = "2026-01-01T00:00:01Z";
+        for row in [
+            json!({"type": "user", "timestamp": time,
+                "message": {"content": [{"type": "tool_result", "content": quoted}]}}),
+            json!({"type": "user", "timestamp": time, "toolUseResult": {"status": "completed",
+                "usage": {"input_tokens": 7}}, "message": {"role": "assistant", "usage": {}}}),
+            json!({"type": "progress", "timestamp": time,
+                "data": {"type": "assistant", "message": {"usage": {"input_tokens": 9}}}}),
+            json!({"type": "assistant", "message": {"usage": {"input_tokens": 9}}}),
+            json!({"type": "assistant", "timestamp": time, "usage": {"input_tokens": 9}}),
+        ] {
+            check(&format!("{row}\n"), [0; 4]);
+        }
+        check("{\"type\":\"assistant\",\"usage\":\n\u{7}\nnull\n[]\n", [0; 4]);
+    }
+
+    #[test]
+    fn numbers_that_are_none_count_as_nothing() {
+        let usage = json!({"input_tokens": null, "output_tokens": 4, "cache_read_input_tokens": -1,
+            "cache_creation_input_tokens": "7"});
+        let row = json!({"type": "assistant", "timestamp": "2026-01-01T00:00:01Z",
+            "message": {"usage": usage}});
+        // Without an id each row is a message of its own.
+        check(&format!("{row}\n{row}\n"), [0, 0, 0, 8]);
+    }
+
+    #[test]
+    fn a_file_that_is_read_anew_counts_only_what_is_later() {
+        let mut usage = Usage::default();
+        feed(&mut usage, at(0), &[&row(1, "m1", 1, 1), &row(2, "m2", 10, 10)]);
+        usage.sources.get_mut("t").unwrap().read_anew(7);
+        let anew = [row(1, "m1", 1, 1), row(2, "m2", 10, 12), row(3, "m3", 100, 1)].concat();
+        feed(&mut usage, at(0), &[&anew]);
+        assert_eq!((usage.tokens.input, usage.tokens.output), (111, 1 + 12 + 1));
+    }
+
+    #[test]
+    fn a_row_beyond_all_measure_costs_only_itself() {
+        let long = format!("{}\n", "x".repeat(LONGEST_ROW + 10));
+        let text = [row(1, "m1", 1, 1), long, row(2, "m2", 10, 1)].concat();
+        let mut usage = Usage::default();
+        let pieces: Vec<&str> =
+            text.as_bytes().chunks(1 << 16).map(|c| str::from_utf8(c).unwrap()).collect();
+        feed(&mut usage, at(0), &pieces);
+        assert_eq!((usage.tokens.input, usage.sources["t"].offset), (11, text.len() as u64));
+    }
+
+    #[test]
+    fn the_longest_row_still_counts_and_the_tail_of_a_longer_one_does_not() {
+        let report = row(1, "m1", 1, 1);
+        let padding = " ".repeat(LONGEST_ROW + 1 - report.len());
+        let mut usage = Usage::default();
+        feed(&mut usage, at(0), &[&padding, report.trim_end(), "\n"]);
+        assert_eq!(usage.tokens.input, 1);
+        let mut usage = Usage::default();
+        feed(&mut usage, at(0), &[&padding, " ", report.trim_end(), "\n"]);
+        assert_eq!(usage.tokens.input, 0);
+        let mut usage = Usage::default();
+        feed(&mut usage, at(0), &[&" ".repeat(LONGEST_ROW + 1), &report]);
+        assert_eq!(usage.tokens.input, 0);
+    }
+
+    #[test]
+    fn the_time_of_any_row_is_found() {
+        assert_eq!(time_of(row(7, "m1", 1, 1).as_bytes()), Some(at(7)));
+        assert_eq!(time_of(b"{\"type\":\"user\"}"), None);
+        assert_eq!(time_of(b"half a row"), None);
+    }
+
+    #[test]
+    fn numbers_of_any_size_do_not_overflow() {
+        let rows = [row(1, "m1", u64::MAX, u64::MAX), row(2, "m2", u64::MAX, 1)].concat();
+        check(&rows, [u64::MAX, 6, 10, u64::MAX]);
+    }
+}

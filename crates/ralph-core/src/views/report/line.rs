@@ -1,0 +1,88 @@
+//! A line of the journal as a report reads it.
+
+use crate::guard;
+use crate::stop;
+use crate::text::token::Request;
+use jiff::Timestamp;
+use serde::Deserialize;
+use serde_json::Value;
+
+/// One line, with what `ralph explain` says of it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Line {
+    /// When.
+    pub at: Timestamp,
+    /// The hook event, or the command, that asked.
+    pub event: String,
+    /// What was decided, in a word or two.
+    pub decision: String,
+    /// Why, in words.
+    pub why: String,
+    /// Where the loop stood after it: `3/25`.
+    pub position: String,
+    /// What of the event explains it.
+    pub seen: Value,
+    /// What it was decided from, as far as it could be read.
+    pub record: Record,
+    /// How long the decision took, in microseconds.
+    pub took_us: u64,
+    /// What is told of it, each with its label.
+    pub rows: Vec<(String, String)>,
+}
+
+/// What a line was decided from.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Record {
+    /// The end of a turn.
+    Stop(Box<stop::Record>),
+    /// A refused tool call.
+    Denial(Box<guard::Record>),
+    /// It keeps none, or one of another version.
+    None,
+}
+
+impl Record {
+    /// Reads the record of a line of this event.
+    pub fn of(event: &str, record: Option<&Value>) -> Record {
+        let Some(record) = record else { return Record::None };
+        match event {
+            "Stop" => stop::Record::deserialize(record)
+                .map_or(Record::None, |record| Record::Stop(Box::new(record))),
+            "PreToolUse" => guard::Record::deserialize(record)
+                .map_or(Record::None, |record| Record::Denial(Box::new(record))),
+            _ => Record::None,
+        }
+    }
+}
+
+impl Line {
+    /// The record of a stop.
+    pub(super) fn stop(&self) -> Option<&stop::Record> {
+        match &self.record {
+            Record::Stop(record) => Some(record),
+            _ => None,
+        }
+    }
+
+    /// True for the stop by which an iteration is counted.
+    pub(super) fn goes_on(&self) -> bool {
+        self.event == "Stop" && self.decision == "go on"
+    }
+
+    /// True for the line by which the loop is over.
+    pub(super) fn ends(&self) -> bool {
+        self.decision == "ended"
+    }
+
+    /// True for a request for completion that was not granted.
+    pub(super) fn refuses_completion(&self) -> bool {
+        self.goes_on() && self.stop().is_some_and(|record| record.seen.request == Request::Made)
+    }
+
+    /// What a run of the criteria found: each id with its standing.
+    pub(super) fn verified(&self) -> impl Iterator<Item = (&str, &str)> {
+        let is_run = self.event == "ralph verify";
+        let members = self.seen.as_object().filter(|_| is_run).into_iter().flatten();
+        members.filter_map(|(id, word)| Some((id.as_str(), word.as_str()?)))
+    }
+}

@@ -1,0 +1,348 @@
+//! The report of a loop or of a planning, from its state and its journal.
+
+use super::history::Worth;
+use super::line::Line;
+use super::words::{self, LONG, SHORT, counted, grouped, lasted, rounded, share};
+use super::{Evidence, Gauge, Outcome, Report, Rounds, TaskShown, Tone, VersionSeen};
+use super::{history, of_refinement, spent, timeline, trouble};
+use crate::evidence::receipt::Standing;
+use crate::modes::refine::state::Session;
+use crate::state::{Criterion, EndingKind, LoopState, Phase, Task};
+use crate::tasks::graph::{self, Graph, Standing as TaskStanding};
+use crate::{evidence::refusal, modes::ralplan, text::plain, views::say};
+use jiff::Timestamp;
+
+/// Tasks that are shown, the first ones.
+pub(super) const MOST_TASKS: usize = 500;
+
+/// Criteria that are shown with their receipts.
+const MOST_CRITERIA: usize = 100;
+
+/// Letters of a failing command's output, the last ones.
+const TAIL: usize = 800;
+
+/// What was looked up for the report of a loop.
+#[derive(Debug)]
+pub struct LoopSeen<'a> {
+    /// The state; test files that changed are those of today.
+    pub state: &'a LoopState,
+    /// The journal.
+    pub lines: Vec<Line>,
+    /// Lines that could not be read.
+    pub n_unreadable: usize,
+    /// What each criterion is worth, and files by which a receipt became stale.
+    pub criteria: Vec<(Standing, Vec<String>)>,
+    /// Signals of the person that the conversation has not heard.
+    pub n_signals: usize,
+    /// The session that a conversation refines, with the versions of its plan.
+    pub refinement: Option<(Session, Vec<VersionSeen>)>,
+    /// What a person would do next.
+    pub next: String,
+    /// The time.
+    pub now: Timestamp,
+}
+
+impl LoopSeen<'_> {
+    /// What a criterion is worth. Of one that was not proven when the loop ended, what a receipt says
+    /// is how it was when it was last run, and no more.
+    fn standing(&self, at: usize) -> Standing {
+        let looked = self.criteria.get(at).map_or(Standing::NeverRun, |(standing, _)| *standing);
+        let verified = self.state.acceptance_criteria.get(at).is_some_and(|one| one.verified);
+        match looked {
+            Standing::Holds if self.state.ending.is_some() && !verified => Standing::Stale,
+            looked => looked,
+        }
+    }
+
+    fn standings(&self) -> Vec<Standing> {
+        (0..self.state.acceptance_criteria.len()).map(|at| self.standing(at)).collect()
+    }
+}
+
+/// Makes the report.
+pub fn of_loop(seen: &LoopSeen<'_>) -> Report {
+    let LoopSeen { state, lines, now, .. } = seen;
+    let until = state.ending.as_ref().map_or(*now, |ending| ending.at);
+    let began = state.started_at.unwrap_or(state.created_at);
+    let spent = spent::of(lines, began);
+    let (timeline, n_left_out) = timeline::of(lines, &spent);
+    let standings = seen.standings();
+    let (tasks, n_tasks_left_out) = tasks(&state.task_graph, until);
+    let goal = state.ralplan.as_ref().filter(|plan| !plan.task.is_empty());
+    let goal = goal.map_or(&state.prompt, |plan| &plan.task);
+    Report {
+        kind: say::what_and_where(state).0,
+        id: words::line(&state.loop_id, SHORT),
+        goal: words::block(goal, 4_000),
+        outcome: outcome(state),
+        facts: facts(seen, began),
+        gauges: gauges(seen, words::between(began, until), until),
+        evidence: evidence(seen),
+        notes: notes(seen),
+        next: words::line(&seen.next, LONG),
+        rounds: rounds(seen),
+        history: history::of(state, lines, &standings),
+        tasks,
+        n_tasks_left_out,
+        spent,
+        tokens: tokens(state),
+        timeline,
+        n_left_out,
+        trouble: trouble::of(state, lines, seen.n_unreadable, until),
+        made_at: state.ending.is_none().then_some(*now),
+    }
+}
+
+fn rounds(seen: &LoopSeen<'_>) -> Rounds {
+    let ended = seen.state.ending.as_ref().map(|ending| ending.at);
+    let rounds = seen.refinement.as_ref();
+    rounds.map_or_else(Rounds::default, |(session, versions)| {
+        of_refinement::until(session, versions, ended)
+    })
+}
+
+fn outcome(state: &LoopState) -> Outcome {
+    if let Some(ending) = &state.ending {
+        let cause =
+            ending.cause.as_ref().map(|cause| format!(" ({})", words::spaced(cause.as_str())));
+        let tone = match ending.kind {
+            EndingKind::Complete | EndingKind::Approved | EndingKind::Plateau => Tone::Good,
+            EndingKind::Cancelled | EndingKind::Discarded => Tone::Quiet,
+            EndingKind::Failed | EndingKind::Stalled => Tone::Bad,
+            _ => Tone::Warn,
+        };
+        return Outcome {
+            word: format!("{}{}", words::spaced(ending.kind.as_str()), cause.unwrap_or_default()),
+            tone,
+            detail: words::line(&ending.detail, LONG),
+        };
+    }
+    if let Some(pause) = state.pause.as_ref().filter(|_| !state.awaits_decision()) {
+        return Outcome {
+            word: format!("paused ({})", words::spaced(pause.cause.as_str())),
+            tone: Tone::Warn,
+            detail: words::line(&pause.detail, LONG),
+        };
+    }
+    let (phase, detail) = match (&state.ralplan, &state.blocked) {
+        (Some(plan), _) => (plan.phase.as_str(), String::new()),
+        (None, Some(blocked)) => (state.phase.as_str(), format!("blocked: {}", blocked.what)),
+        (None, None) => (state.phase.as_str(), String::new()),
+    };
+    Outcome {
+        word: words::spaced(phase),
+        tone: if state.phase == Phase::Planned { Tone::Quiet } else { Tone::Live },
+        detail: words::line(&detail, LONG),
+    }
+}
+
+fn facts(seen: &LoopSeen<'_>, began: Timestamp) -> Vec<(&'static str, String)> {
+    let state = seen.state;
+    let ended = state.ending.as_ref().map(|ending| moment(ending.at)).unwrap_or_default();
+    let plan = state.ralplan.as_ref();
+    let orchestrates = state.session.as_ref().map_or("", |session| session.id.as_str());
+    let took: u64 = seen.lines.iter().map(|line| line.took_us).fold(0, u64::saturating_add);
+    let decided = match seen.lines.len() {
+        0 => String::new(),
+        n => format!("{}, {} in all", counted(n, "decision", "decisions"), lasted(took / 1_000)),
+    };
+    let mut facts = vec![
+        ("project", words::line(&state.project_root, SHORT)),
+        ("started", state.started_at.map(|_| moment(began)).unwrap_or_default()),
+        ("ended", ended),
+        ("session", words::line(&state.session_id, SHORT)),
+        ("worker of", words::line(state.parent.as_deref().unwrap_or_default(), SHORT)),
+        ("orchestrates", words::line(orchestrates, SHORT)),
+        ("plan", words::line(plan.map_or("", |plan| &plan.plan_path), SHORT)),
+        ("checkpoint", checkpoint(state)),
+        ("journal", decided),
+    ];
+    facts.retain(|(_, value)| !value.is_empty());
+    facts
+}
+
+pub(super) fn moment(at: Timestamp) -> String {
+    at.strftime("%Y-%m-%d %H:%M:%SZ").to_string()
+}
+
+fn checkpoint(state: &LoopState) -> String {
+    let Some(green) = &state.checkpoint else { return String::new() };
+    let number = green.reference.rsplit('/').next().unwrap_or_default();
+    words::line(&format!("{number}, all held at {}", moment(green.at)), SHORT)
+}
+
+fn gauges(seen: &LoopSeen<'_>, took_ms: u64, until: Timestamp) -> Vec<Gauge> {
+    let state = seen.state;
+    let mut gauges = Vec::new();
+    let (part, whole) = match &state.ralplan {
+        Some(plan) => (plan.iteration, plan.max_iterations),
+        None => (state.iteration, state.max_iterations),
+    };
+    gauges.push(Gauge {
+        label: if state.ralplan.is_some() { "Rejections" } else { "Iterations" },
+        ..bounded(part.into(), whole.into(), grouped)
+    });
+    let standings = seen.standings();
+    if !standings.is_empty() {
+        let holding = standings.iter().filter(|one| **one == Standing::Holds).count();
+        gauges.push(Gauge { label: "Criteria that hold", ..reached(holding, standings.len()) });
+    }
+    let summary = graph::summary(&state.task_graph, until);
+    if summary.total > 0 {
+        gauges.push(Gauge { label: "Tasks done", ..reached(summary.done, summary.total) });
+    }
+    if state.started_at.is_some() {
+        let whole = state.limits.max_minutes.saturating_mul(60_000);
+        gauges.push(Gauge { label: "Time", ..bounded(took_ms, whole, lasted) });
+    }
+    match (state.usage.total(), state.limits.max_tokens) {
+        (0, None) => {}
+        (used, Some(most)) => {
+            gauges.push(Gauge { label: "Tokens", ..bounded(used, most, rounded) });
+        }
+        (used, None) => {
+            let value = rounded(used);
+            let of = String::new();
+            gauges.push(Gauge { label: "Tokens", value, of, share: None, tone: Tone::Quiet });
+        }
+    }
+    gauges
+}
+
+/// A number that must not reach its whole.
+fn bounded(part: u64, whole: u64, shown: fn(u64) -> String) -> Gauge {
+    let share = share(part, whole);
+    let tone = if share >= 90 { Tone::Warn } else { Tone::Live };
+    Gauge {
+        label: "",
+        value: shown(part),
+        of: format!("of {}", shown(whole)),
+        share: Some(share),
+        tone,
+    }
+}
+
+/// A number that is to reach its whole.
+pub(super) fn reached(part: usize, whole: usize) -> Gauge {
+    let tone = if part >= whole { Tone::Good } else { Tone::Live };
+    let [part, whole] = [part as u64, whole as u64];
+    let of = format!("of {}", grouped(whole));
+    Gauge { label: "", value: grouped(part), of, share: Some(share(part, whole)), tone }
+}
+
+fn evidence(seen: &LoopSeen<'_>) -> Vec<Evidence> {
+    let criteria = seen.state.acceptance_criteria.iter().enumerate().take(MOST_CRITERIA);
+    let one = |(at, criterion): (usize, &Criterion)| {
+        let standing = seen.standing(at);
+        let nothing = (standing, Vec::new());
+        let (looked, changed) = seen.criteria.get(at).unwrap_or(&nothing);
+        Evidence {
+            id: words::line(&criterion.id, 40),
+            about: words::line(&criterion.description, SHORT),
+            command: words::line(&criterion.verification_command, LONG),
+            standing: standing.as_str(),
+            tone: match Worth::of(standing.as_str()) {
+                Worth::Holds => Tone::Good,
+                Worth::Fails => Tone::Bad,
+                Worth::Stale => Tone::Warn,
+                Worth::Never => Tone::Quiet,
+            },
+            receipt: match (*looked, standing) {
+                (Standing::Holds, Standing::Holds) => receipt(criterion),
+                (Standing::Holds, _) => {
+                    "held when it was last run; nobody has asked since".to_owned()
+                }
+                _ => words::line(&refusal::why(criterion, standing, changed), LONG),
+            },
+            tail: match standing {
+                Standing::Failed => tail(criterion),
+                _ => String::new(),
+            },
+        }
+    };
+    criteria.map(one).collect()
+}
+
+/// The end of what it printed.
+fn tail(criterion: &Criterion) -> String {
+    let printed = criterion.receipt.as_ref().map_or("", |receipt| receipt.tail.as_str());
+    words::block(&plain::end_of(printed.as_bytes(), TAIL), words::TEXT)
+}
+
+/// What a receipt says that holds.
+fn receipt(criterion: &Criterion) -> String {
+    let Some(receipt) = &criterion.receipt else { return String::new() };
+    let mut parts = vec![match receipt.exit_code {
+        Some(code) => format!("exit code {code}"),
+        None => receipt.ended.clone(),
+    }];
+    parts.extend(receipt.tests_run.map(|n| counted(n as usize, "test", "tests")));
+    parts.push(lasted(receipt.duration_ms));
+    parts.push(format!("on tree {}", ralplan::short(&receipt.tree_after)));
+    if criterion.held_before {
+        parts.push("held already before the work".to_owned());
+    }
+    words::line(&parts.join(", "), LONG)
+}
+
+fn notes(seen: &LoopSeen<'_>) -> Vec<String> {
+    let state = seen.state;
+    let unheard = match (seen.n_signals, state.ending.is_some()) {
+        (0, _) => String::new(),
+        (n, true) => format!("{} never delivered.", counted(n, "signal was", "signals were")),
+        (n, false) => format!("{} not delivered yet.", counted(n, "signal is", "signals are")),
+    };
+    let unproven = match &state.ending {
+        Some(ending) if ending.kind == EndingKind::CompleteUnverified => {
+            "The model asked for completion, and no proof was asked of it."
+        }
+        _ => "",
+    };
+    let rejected = match state.ralplan.as_ref().is_some_and(|plan| plan.forced) {
+        true => "No critic has approved the plan.",
+        false => "",
+    };
+    let all = [unproven.to_owned(), rejected.to_owned(), say::warnings(state), unheard];
+    all.iter().map(|note| words::line(note, LONG)).filter(|note| !note.is_empty()).collect()
+}
+
+fn tokens(state: &LoopState) -> Vec<(&'static str, u64)> {
+    let of = &state.usage.tokens;
+    let all = [
+        ("cache reads", of.cache_read),
+        ("cache writes", of.cache_creation),
+        ("input", of.input),
+        ("output", of.output),
+    ];
+    if of.total() == 0 { Vec::new() } else { all.to_vec() }
+}
+
+/// The first tasks of a list, and how many there are beside.
+pub(super) fn tasks(all: &[Task], now: Timestamp) -> (Vec<TaskShown>, usize) {
+    let shown = &all[..all.len().min(MOST_TASKS)];
+    let graph = Graph::new(all, now);
+    let mut wave_of = vec![None; all.len()];
+    for (number, wave) in graph::wave_places(all).into_iter().enumerate() {
+        wave.into_iter().for_each(|place| wave_of[place] = Some(number + 1));
+    }
+    let shown = shown.iter().zip(wave_of).map(|(task, wave)| {
+        let standing = graph.standing(task);
+        let places = task.deps.iter().filter_map(|id| graph.place(id));
+        TaskShown {
+            id: words::line(&task.id, 40),
+            name: words::line(&task.name, SHORT),
+            standing,
+            wave,
+            after: places.filter(|place| *place < MOST_TASKS).take(50).collect(),
+            remark: remark(task, standing),
+        }
+    });
+    (shown.collect(), all.len().saturating_sub(MOST_TASKS))
+}
+
+fn remark(task: &Task, standing: TaskStanding) -> String {
+    let owner = task.owner.as_deref().filter(|_| standing == TaskStanding::InProgress);
+    let result = task.result.as_deref();
+    let parts = [owner.map(|owner| format!("by {owner}")), result.map(str::to_owned)];
+    words::line(&parts.into_iter().flatten().collect::<Vec<_>>().join("; "), LONG)
+}

@@ -1,0 +1,319 @@
+//! The report of a refinement, from its session in the project's document and the versions of its plan.
+//!
+//! The same rounds stand in the report of the loop of a conversation that refines: as far as it had come when
+//! that loop ended.
+
+use super::of_loop::{moment, reached};
+use super::rounds::{self, Rounds, VersionSeen};
+use super::words::{self, LONG, SHORT, counted, grouped, lasted};
+use super::{Gauge, History, Outcome, Report, Step, Tone, Trouble, Turn};
+use crate::modes::refine::state::{Entry, Session};
+use crate::modes::refine::{Mode, PlanAfter, RoundEnd, Status, look, picture, say};
+use jiff::Timestamp;
+
+/// Steps that are shown, the last ones.
+const MOST_STEPS: usize = 300;
+
+/// Rounds of one kind of trouble that are shown.
+const MOST_TROUBLE: usize = 40;
+
+/// What was looked up for the report of a refinement.
+#[derive(Debug)]
+pub struct RefinementSeen<'a> {
+    /// The session's name.
+    pub name: &'a str,
+    /// The same, as a shell reads it back.
+    pub word: &'a str,
+    /// The session.
+    pub session: &'a Session,
+    /// The versions of its plan, oldest first.
+    pub versions: Vec<VersionSeen>,
+    /// Who is at it.
+    pub activity: Activity,
+    /// The time.
+    pub now: Timestamp,
+}
+
+/// Whether somebody is at a refinement that is not over.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Activity {
+    /// Somebody is, in these words: `running in a conversation`.
+    Runs(String),
+    /// A conversation has paused it.
+    Pauses,
+    /// Nobody is.
+    Nobody,
+}
+
+/// Makes the report.
+pub fn of_refinement(seen: &RefinementSeen<'_>) -> Report {
+    let session = seen.session;
+    let (timeline, n_left_out) = timeline(seen);
+    let goal = match session.mode {
+        Mode::Plan => format!("Refine {} until it no longer changes", session.plan_file),
+        _ => "Refine the tasks until they no longer change".to_owned(),
+    };
+    Report {
+        kind: "refinement",
+        id: words::line(seen.name, SHORT),
+        goal: words::line(&goal, LONG),
+        outcome: outcome(seen),
+        facts: facts(seen),
+        gauges: gauges(seen),
+        evidence: Vec::new(),
+        notes: notes(session),
+        next: words::line(&next(seen), LONG),
+        rounds: rounds::of(session, &seen.versions),
+        history: History::default(),
+        tasks: Vec::new(),
+        n_tasks_left_out: 0,
+        spent: Vec::new(),
+        tokens: Vec::new(),
+        timeline,
+        n_left_out,
+        trouble: trouble(session),
+        made_at: (!session.status.is_over()).then_some(seen.now),
+    }
+}
+
+/// The rounds that a conversation's loop has seen of its session: none that was made after it ended.
+pub(super) fn until(
+    session: &Session,
+    versions: &[VersionSeen],
+    ended: Option<Timestamp>,
+) -> Rounds {
+    let is_later = |at: Option<Timestamp>| ended.zip(at).is_some_and(|(ended, at)| at > ended);
+    let before = session.history.iter().take_while(|entry| !is_later(entry.ended_at));
+    let session = Session { history: before.cloned().collect(), ..session.clone() };
+    let kept = versions.iter().filter(|version| !is_later(Some(version.at)));
+    rounds::of(&session, &kept.cloned().collect::<Vec<_>>())
+}
+
+fn outcome(seen: &RefinementSeen<'_>) -> Outcome {
+    let session = seen.session;
+    let (word, tone) = match (&session.status, &seen.activity) {
+        (Status::Plateau, _) => ("plateau".to_owned(), Tone::Good),
+        (Status::MaxIterations, _) => ("max iterations".to_owned(), Tone::Warn),
+        (Status::Cancelled, _) => ("cancelled".to_owned(), Tone::Quiet),
+        (_, Activity::Runs(how)) => (how.clone(), Tone::Live),
+        (_, Activity::Pauses) => ("paused in a conversation".to_owned(), Tone::Warn),
+        (Status::Running, Activity::Nobody) if session.round.is_none() => {
+            ("resting".to_owned(), Tone::Quiet)
+        }
+        (Status::Running | Status::Interrupted, Activity::Nobody) => {
+            ("interrupted".to_owned(), Tone::Warn)
+        }
+        (Status::Other(word), Activity::Nobody) => (words::spaced(word), Tone::Quiet),
+    };
+    let last = session.history.last().filter(|entry| entry.end == RoundEnd::Interrupted);
+    let detail = match (say::of_status(session).into_iter().next(), &session.round, last) {
+        (Some(ending), ..) => ending,
+        (None, Some(open), _) => format!("round {} is open", open.iteration),
+        (None, None, Some(cut)) => format!("round {} was cut: {}", cut.iteration, cut.summary),
+        (None, None, None) => String::new(),
+    };
+    Outcome { word: words::line(&word, SHORT), tone, detail: words::line(&detail, LONG) }
+}
+
+fn facts(seen: &RefinementSeen<'_>) -> Vec<(&'static str, String)> {
+    let session = seen.session;
+    let bounds = &session.settings;
+    let little = match session.mode {
+        Mode::Plan => counted(bounds.lines as usize, "line", "lines"),
+        _ => counted(bounds.beads as usize, "task", "tasks"),
+    };
+    let settled = format!(
+        "{} of at most 1 change and {little} in a row, not before round {}",
+        counted(bounds.plateau_threshold as usize, "round", "rounds"),
+        bounds.min_iterations
+    );
+    let versions = match seen.versions.len() {
+        0 => String::new(),
+        n => n.to_string(),
+    };
+    let started = session.started_at != Timestamp::UNIX_EPOCH;
+    let mut facts = vec![
+        ("plan", words::line(&session.plan_file, SHORT)),
+        ("started", if started { moment(session.started_at) } else { String::new() }),
+        ("ended", session.ended_at.map(moment).unwrap_or_default()),
+        ("settled after", settled),
+        ("versions kept", versions),
+    ];
+    facts.retain(|(_, value)| !value.is_empty());
+    facts
+}
+
+fn gauges(seen: &RefinementSeen<'_>) -> Vec<Gauge> {
+    let session = seen.session;
+    let bounds = &session.settings;
+    let number =
+        |label, value| Gauge { label, value, of: String::new(), share: None, tone: Tone::Quiet };
+    let measured: u64 = picture::measured(session)
+        .into_iter()
+        .map(|mark| if let picture::Mark::Number(number) = mark { number } else { 0 })
+        .fold(0, u64::saturating_add);
+    let measured_of = if session.mode == Mode::Plan { "Lines measured" } else { "Tasks measured" };
+    let needed = bounds.plateau_threshold.max(1);
+    let streak = match session.status {
+        // Words of the document stand, whatever made it write them.
+        Status::Plateau => needed,
+        _ => look(&session.history, bounds).streak.min(needed),
+    };
+    let [done, most] = [session.iterations_completed, bounds.max_iterations];
+    let is_full = done >= most && session.status != Status::Plateau;
+    let rounds = Gauge { label: "Rounds", ..reached(done as usize, most as usize) };
+    let mut gauges = vec![
+        Gauge { tone: if is_full { Tone::Warn } else { Tone::Live }, ..rounds },
+        number("Changes said", grouped(session.total_changes)),
+        number(measured_of, grouped(measured)),
+        Gauge { label: "Towards a plateau", ..reached(streak as usize, needed as usize) },
+    ];
+    if let (Some(ended), true) = (session.ended_at, session.started_at != Timestamp::UNIX_EPOCH) {
+        gauges.push(number("Time", lasted(words::between(session.started_at, ended))));
+    }
+    gauges
+}
+
+fn notes(session: &Session) -> Vec<String> {
+    let plateau = look(&session.history, &session.settings).plateau;
+    let is_early = session.status == Status::Plateau && plateau.is_some_and(|one| one.is_early);
+    let early = "The plateau came early: a session with fresh eyes may see more.";
+    let unknown = session.history.iter().filter(|entry| entry.end == RoundEnd::Done);
+    let unknown = unknown.filter(|one| one.changes.is_none() || one.measured.is_none()).count();
+    let unknown = match unknown {
+        0 => None,
+        n => Some(format!(
+            "Of {} it is not known how much changed: that is never taken for nothing.",
+            counted(n, "round", "rounds")
+        )),
+    };
+    is_early.then(|| early.to_owned()).into_iter().chain(unknown).collect()
+}
+
+fn next(seen: &RefinementSeen<'_>) -> String {
+    let (session, word) = (seen.session, seen.word);
+    let plateau = look(&session.history, &session.settings).plateau;
+    match (&session.status, &seen.activity) {
+        (Status::Plateau, _) if plateau.is_some_and(|one| one.is_early) => {
+            "in a new session of Claude Code `/plan-refinery context`, then `/plan-refinery review`"
+                .to_owned()
+        }
+        (Status::Plateau | Status::Cancelled, _) if !seen.versions.is_empty() => {
+            format!(
+                "`ralph refine diff 1 --session {word}` shows what has changed since the first version"
+            )
+        }
+        (Status::Plateau, _) => "`ralph build` carries the tasks out".to_owned(),
+        (Status::Cancelled, _) => {
+            format!("`ralph refine history --session {word}` shows its rounds")
+        }
+        (Status::MaxIterations, _) => {
+            let most = session.iterations_completed.saturating_add(5);
+            format!("`ralph refine loop --session {word} --max-iterations {most}` goes on with it")
+        }
+        (_, Activity::Runs(_)) => {
+            format!("`ralph refine status --session {word}` shows its rounds")
+        }
+        (_, Activity::Pauses) => "/ralph in its session goes on with it".to_owned(),
+        (_, Activity::Nobody) => format!("`ralph refine loop --session {word}` goes on with it"),
+    }
+}
+
+/// Something that happened.
+#[derive(Debug, Clone, Copy)]
+enum Happened<'a> {
+    /// A version was kept.
+    Kept(&'a VersionSeen),
+    /// A round ended.
+    Ended(&'a Entry),
+}
+
+/// What happened when: versions that were kept, and ends of rounds. What comes behind the last round is no part
+/// of any.
+fn timeline(seen: &RefinementSeen<'_>) -> (Vec<Turn>, usize) {
+    let session = seen.session;
+    let n_left_out = (session.history.len() + seen.versions.len()).saturating_sub(MOST_STEPS);
+    let mut to_skip = n_left_out;
+    let mut versions = seen.versions.iter().peekable();
+    let mut turns = Vec::new();
+    let mut put = |title: String, at, happened: Vec<Happened<'_>>| {
+        let skipped = to_skip.min(happened.len());
+        to_skip -= skipped;
+        let steps: Vec<Step> = happened[skipped..].iter().map(|one| step(session, *one)).collect();
+        if !steps.is_empty() {
+            turns.push(Turn { title, at, sum: String::new(), steps });
+        }
+    };
+    for entry in &session.history {
+        // Without a time it is known of which round they are, and no more.
+        let is_before = |one: &&VersionSeen| match entry.ended_at {
+            Some(at) => one.at <= at,
+            None => one.round <= entry.iteration,
+        };
+        let mut happened = Vec::new();
+        while let Some(version) = versions.next_if(|one| is_before(one)) {
+            happened.push(Happened::Kept(version));
+        }
+        happened.push(Happened::Ended(entry));
+        put(format!("Round {}", entry.iteration), entry.ended_at, happened);
+    }
+    let title = if session.status.is_over() { "Afterwards" } else { "Under way" };
+    put(title.to_owned(), None, versions.map(Happened::Kept).collect());
+    (turns, n_left_out)
+}
+
+fn step(session: &Session, happened: Happened<'_>) -> Step {
+    match happened {
+        Happened::Kept(version) => kept(version),
+        Happened::Ended(entry) => ended(session, entry),
+    }
+}
+
+fn kept(version: &VersionSeen) -> Step {
+    Step {
+        at: Some(version.at),
+        what: format!("Version {} kept", version.number),
+        tone: Tone::Quiet,
+        why: words::line(&version.what, LONG),
+        rows: Vec::new(),
+    }
+}
+
+fn ended(session: &Session, entry: &Entry) -> Step {
+    let (what, tone) = match (&entry.end, &entry.plan) {
+        (RoundEnd::Interrupted, _) => ("The round was cut", Tone::Warn),
+        (_, PlanAfter::KeptEdit) => ("The round was set aside", Tone::Warn),
+        (_, PlanAfter::Declined) => ("The round was declined", Tone::Quiet),
+        _ => ("The round ended", Tone::Good),
+    };
+    let told = say::round(session, entry);
+    let rest = told.get(1..).unwrap_or_default().join("\n");
+    let rows = [("also".to_owned(), words::block(&rest, words::TEXT))];
+    Step {
+        at: entry.ended_at,
+        what: what.to_owned(),
+        tone,
+        why: words::line(told.first().map_or("", String::as_str), LONG),
+        rows: rows.into_iter().filter(|(_, value)| !value.is_empty()).collect(),
+    }
+}
+
+fn trouble(session: &Session) -> Vec<Trouble> {
+    let of = |is: fn(&Entry) -> bool| -> Vec<(String, String)> {
+        let entries = session.history.iter().filter(|entry| is(entry));
+        let told =
+            |one: &Entry| (format!("round {}", one.iteration), words::line(&one.summary, LONG));
+        entries.map(told).collect()
+    };
+    let all = [
+        ("Rounds that were cut", of(|one| one.end == RoundEnd::Interrupted)),
+        ("Rounds beside an edit, which stands", of(|one| one.plan == PlanAfter::KeptEdit)),
+    ];
+    let shown = all.into_iter().filter(|(_, items)| !items.is_empty());
+    let bounded = |(title, mut items): (&'static str, Vec<(String, String)>)| {
+        let more = items.len().saturating_sub(MOST_TROUBLE);
+        items.truncate(MOST_TROUBLE);
+        Trouble { title, tone: Tone::Warn, items, more }
+    };
+    shown.map(bounded).collect()
+}

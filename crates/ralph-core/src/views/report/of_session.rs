@@ -1,0 +1,260 @@
+//! The report of an orchestrated session, from the files of its folder.
+
+use super::of_loop::{MOST_TASKS, reached};
+use super::words::{self, LONG, SHORT, counted};
+use super::{Gauge, Outcome, Report, Step, TaskShown, Tone, Trouble, Turn};
+use crate::modes::session::feedback::{FILE, Feedback};
+use crate::modes::session::finding::Weight;
+use crate::modes::session::machine::{self, Act};
+use crate::modes::session::metadata::IterationMetadata;
+use crate::modes::session::place::Place;
+use crate::modes::session::progress::Status;
+use crate::modes::session::report::Verdict;
+use crate::modes::session::snapshot::{Picture, Snapshot};
+use crate::modes::session::waves::Wanted;
+use crate::state::Task;
+use crate::tasks::graph::Graph;
+use jiff::Timestamp;
+
+/// Iterations that are shown, the last ones.
+const MOST_TURNS: usize = 60;
+
+/// Steps of one iteration that are shown.
+const MOST_STEPS: usize = 100;
+
+/// What was looked up for the report of a session.
+#[derive(Debug)]
+pub struct SessionSeen<'a> {
+    /// The session as it is, or would be once the router has written what comes next.
+    pub files: &'a Snapshot,
+    /// What comes next.
+    pub step: &'a machine::Step,
+    /// The time.
+    pub now: Timestamp,
+}
+
+/// Makes the report.
+pub fn of_session(seen: &SessionSeen<'_>) -> Report {
+    let SessionSeen { files, step, now } = seen;
+    let picture = Picture::of(files);
+    let progress = picture.progress.clone().unwrap_or_default();
+    let wanted = Wanted::of(&picture, &progress);
+    let said = machine::output(files, step);
+    let (timeline, n_left_out) = timeline(files, &picture);
+    let (tasks, n_tasks_left_out) = tasks(&picture, &wanted, *now);
+    let n_reports: usize = picture.reports.values().map(Vec::len).sum();
+    let mut facts = vec![
+        ("folder", picture.path.clone()),
+        ("state", said.current_state.to_owned()),
+        ("wave", step.wave.map(|wave| wave.to_string()).unwrap_or_default()),
+        ("reports", if n_reports == 0 { String::new() } else { n_reports.to_string() }),
+    ];
+    facts.retain(|(_, value)| !value.is_empty());
+    let mut gauges = vec![Gauge {
+        label: "Iteration",
+        value: step.iteration.to_string(),
+        of: String::new(),
+        share: None,
+        tone: Tone::Quiet,
+    }];
+    let counts = said.tasks_summary;
+    if counts.total > 0 {
+        gauges.push(Gauge { label: "Tasks done", ..reached(counts.completed, counts.total) });
+    }
+    Report {
+        kind: "session",
+        id: files.id.to_string(),
+        goal: words::block(&files.request, 4_000),
+        outcome: outcome(step),
+        facts,
+        gauges,
+        evidence: Vec::new(),
+        notes: notes(files),
+        next: next(step),
+        rounds: super::Rounds::default(),
+        history: super::History::default(),
+        tasks,
+        n_tasks_left_out,
+        spent: Vec::new(),
+        tokens: Vec::new(),
+        timeline,
+        n_left_out,
+        trouble: trouble(step, &picture),
+        made_at: (said.status != "completed").then_some(*now),
+    }
+}
+
+fn outcome(step: &machine::Step) -> Outcome {
+    let (word, tone, detail) = match &step.act {
+        Act::Complete => ("completed", Tone::Good, "a reviewer found all of it done".to_owned()),
+        Act::AwaitingFeedback(open) => ("awaiting feedback", Tone::Warn, open.join("; ")),
+        Act::Paused(text) => ("paused", Tone::Warn, text.clone()),
+        Act::Stopped(text) => ("stopped", Tone::Quiet, text.clone()),
+        Act::Failed(why) => ("blocked", Tone::Bad, why.clone()),
+        Act::Invoke(_) | Act::Wait { .. } => ("in progress", Tone::Live, String::new()),
+    };
+    Outcome { word: word.to_owned(), tone, detail: words::line(&detail, LONG) }
+}
+
+fn next(step: &machine::Step) -> String {
+    let said = match &step.act {
+        Act::Complete => "`ralph session feedback new` begins another iteration".to_owned(),
+        Act::Invoke(_) => format!("`ralph session next`: {}", step.act),
+        act => act.to_string(),
+    };
+    words::line(&said, LONG)
+}
+
+fn notes(files: &Snapshot) -> Vec<String> {
+    let unheard = files.signals.iter().map(|signal| {
+        let text = format!("Not heard yet: {}: {}", signal.word.as_str(), signal.text);
+        words::line(&text, LONG)
+    });
+    unheard.take(20).collect()
+}
+
+fn tasks(picture: &Picture, wanted: &Wanted, now: Timestamp) -> (Vec<TaskShown>, usize) {
+    let drawn = wanted.drawn();
+    let graph = Graph::new(&drawn, now);
+    let waves = wanted.waves();
+    let wave_of = |id: &str| waves.iter().position(|wave| wave.contains(&id)).map(|at| at + 1);
+    let show = |task: &Task| {
+        let file = picture.task(&task.id);
+        let places = task.deps.iter().filter_map(|id| graph.place(id));
+        let is_cancelled = wanted.status(&task.id) == Some(Status::Cancelled);
+        let reports = picture.reports_of(&task.id).len();
+        let attempts = counted(reports, "attempt", "attempts");
+        TaskShown {
+            id: words::line(&task.id, 40),
+            name: words::line(file.map_or("", |file| &file.title), SHORT),
+            standing: graph.standing(task),
+            wave: wave_of(&task.id),
+            after: places.filter(|place| *place < MOST_TASKS).take(50).collect(),
+            remark: match (is_cancelled, reports) {
+                (true, _) => "cancelled".to_owned(),
+                (false, 0) => String::new(),
+                (false, _) => attempts,
+            },
+        }
+    };
+    (drawn.iter().take(MOST_TASKS).map(show).collect(), drawn.len().saturating_sub(MOST_TASKS))
+}
+
+/// Each iteration: when it began, what was reported and judged, what was asked for next.
+fn timeline(files: &Snapshot, picture: &Picture) -> (Vec<Turn>, usize) {
+    let first = picture.latest_iteration.saturating_sub(MOST_TURNS as u32);
+    let mut turns = Vec::new();
+    let mut n_left_out = 0;
+    for iteration in first + 1..=picture.latest_iteration {
+        let of = Place::IterationMetadata(iteration);
+        let about = files.text(of).map(|text| IterationMetadata::parse(text, iteration).0);
+        let about = about.unwrap_or_default();
+        let mut steps = feedbacks(files, picture, iteration);
+        steps.extend(when("Tasks known", &about.planning_completed_at));
+        steps.extend(reports(picture, iteration));
+        if let Some(is_complete) = picture.reviews.get(&iteration) {
+            let (what, tone) = match is_complete {
+                true => ("Review: complete", Tone::Good),
+                false => ("Review: not complete", Tone::Warn),
+            };
+            steps.push(step(what.to_owned(), tone, String::new()));
+        }
+        steps.extend(when("Ended", &about.completed_at));
+        n_left_out += steps.len().saturating_sub(MOST_STEPS);
+        steps.truncate(MOST_STEPS);
+        let [began, ended] = [&about.started_at, &about.completed_at].map(time);
+        let took = began.zip(ended).map(|(from, to)| words::lasted(words::between(from, to)));
+        turns.push(Turn {
+            title: format!("Iteration {iteration}"),
+            at: began,
+            sum: took.unwrap_or_default(),
+            steps,
+        });
+    }
+    (turns, n_left_out + first as usize)
+}
+
+fn step(what: String, tone: Tone, why: String) -> Step {
+    Step { at: None, what, tone, why, rows: Vec::new() }
+}
+
+fn time(text: &Option<String>) -> Option<Timestamp> {
+    text.as_deref()?.parse().ok()
+}
+
+fn when(what: &str, at: &Option<String>) -> Option<Step> {
+    let at = time(at)?;
+    Some(Step { at: Some(at), ..step(what.to_owned(), Tone::Quiet, String::new()) })
+}
+
+fn reports(picture: &Picture, iteration: u32) -> Vec<Step> {
+    let all = picture.reports.iter().flat_map(|(task, reports)| {
+        let of = reports.iter().filter(move |report| report.iteration == iteration);
+        of.map(move |report| (task, report))
+    });
+    let mut all: Vec<_> = all.collect();
+    all.sort_by_key(|(task, report)| (*task, report.attempt));
+    let all = all.into_iter();
+    all.map(|(task, report)| {
+        let (word, tone) = match report.verdict {
+            Some(Verdict::Qualified) => ("qualified", Tone::Good),
+            Some(Verdict::Failed) => ("failed", Tone::Bad),
+            None => ("not reviewed yet", Tone::Live),
+        };
+        let what = format!("{}, attempt {}: {word}", words::line(task, 40), report.attempt);
+        step(what, tone, String::new())
+    })
+    .collect()
+}
+
+fn feedbacks(files: &Snapshot, picture: &Picture, iteration: u32) -> Vec<Step> {
+    let stamps = picture.feedbacks.get(&iteration).into_iter().flatten();
+    stamps
+        .map(|stamp| {
+            let place = Place::Feedback { iteration, stamp, file: FILE };
+            let text = files.text(place).unwrap_or_default();
+            let feedback = Feedback::parse(iteration, stamp, text).0;
+            let kinds = [
+                ("critical", &feedback.critical),
+                ("quality", &feedback.quality),
+                ("new", &feedback.requirements),
+            ];
+            let rows = kinds.into_iter().filter(|(_, items)| !items.is_empty());
+            let rows: Vec<(String, String)> = rows
+                .map(|(label, items)| {
+                    (label.to_owned(), words::block(&items.join("\n"), words::TEXT))
+                })
+                .collect();
+            let n: usize = kinds.iter().map(|(_, items)| items.len()).sum();
+            let what = format!("Feedback: {}", counted(n, "item", "items"));
+            Step { rows, ..step(what, Tone::Warn, words::line(stamp, SHORT)) }
+        })
+        .collect()
+}
+
+fn trouble(step: &machine::Step, picture: &Picture) -> Vec<Trouble> {
+    let matters = step.findings.iter().filter(|finding| finding.weight != Weight::Notice);
+    let findings: Vec<(String, String)> =
+        matters.map(|finding| (String::new(), words::line(&finding.to_string(), LONG))).collect();
+    let failed: Vec<(String, String)> = picture
+        .reports
+        .iter()
+        .flat_map(|(task, reports)| reports.iter().map(move |report| (task, report)))
+        .filter(|(_, report)| report.verdict == Some(Verdict::Failed))
+        .map(|(task, report)| {
+            (words::line(task, 40), format!("attempt {} was found not done", report.attempt))
+        })
+        .collect();
+    let all = [
+        ("What is wrong with its files", Tone::Bad, findings),
+        ("Attempts that failed", Tone::Warn, failed),
+    ];
+    all.into_iter()
+        .filter(|(_, _, items)| !items.is_empty())
+        .map(|(title, tone, mut items)| {
+            let more = items.len().saturating_sub(MOST_STEPS);
+            items.truncate(MOST_STEPS);
+            Trouble { title, tone, items, more }
+        })
+        .collect()
+}

@@ -1,0 +1,140 @@
+//! The rounds of a refinement: what each said, what was measured of it, and what became of it.
+
+use super::Tone;
+use super::words::{self, LONG, share};
+use crate::modes::refine::picture::{self, Mark};
+use crate::modes::refine::state::{Entry, Session};
+use crate::modes::refine::{Mode, PlanAfter, RoundEnd, look};
+use jiff::Timestamp;
+
+/// Rounds that are shown, the last ones.
+const MOST_ROUNDS: usize = 60;
+
+/// The rounds that are shown.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Rounds {
+    /// Oldest first.
+    pub all: Vec<Round>,
+    /// In what is measured: `lines`, `tasks`.
+    pub unit: &'static str,
+    /// Earlier rounds that are not shown.
+    pub n_left_out: usize,
+}
+
+/// One round.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Round {
+    /// Which, from 1 on. One that was cut stands before the same once more.
+    pub number: u32,
+    /// What it came to, in a word or two.
+    pub word: &'static str,
+    /// How that is to be taken.
+    pub tone: Tone,
+    /// How many changes it says it made.
+    pub said: Amount,
+    /// How much was measured.
+    pub measured: Amount,
+    /// What was measured, in words; none where that is not known.
+    pub change: Option<String>,
+    /// What it did, in its own words; for a round that was cut, why.
+    pub summary: String,
+    /// What else a person should know of it.
+    pub remarks: Vec<&'static str>,
+    /// The version of the plan that it wrote.
+    pub version: Option<u32>,
+}
+
+/// A number of a round, beside those of the others.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Amount {
+    /// The number, or that there is none.
+    pub word: String,
+    /// The share of the greatest, in hundredths; none where it is not known.
+    pub share: Option<u8>,
+}
+
+/// A version of the plan, as it is kept.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct VersionSeen {
+    /// From 1 on.
+    pub number: u32,
+    /// The round that wrote it, or found it; 0 for none.
+    pub round: u32,
+    /// Whether that round wrote it.
+    pub is_written: bool,
+    /// Where it comes from, in words.
+    pub what: String,
+    /// When it was kept.
+    pub at: Timestamp,
+}
+
+/// The rounds of a session.
+pub(super) fn of(session: &Session, versions: &[VersionSeen]) -> Rounds {
+    let n_left_out = session.history.len().saturating_sub(MOST_ROUNDS);
+    let shown = |marks: Vec<Mark>| amounts(&marks[n_left_out..]);
+    let said = shown(picture::said(session));
+    let measured = shown(picture::measured(session));
+    let numbers = said.into_iter().zip(measured);
+    let all = numbers.enumerate().map(|(at, (said, measured))| {
+        let at = at + n_left_out;
+        let entry = &session.history[at];
+        let streak = look(&session.history[..=at], &session.settings).streak;
+        let (word, tone) = standing(entry, streak);
+        let is_its = |one: &&VersionSeen| one.is_written && one.round == entry.iteration;
+        let is_cut = entry.end == RoundEnd::Interrupted;
+        let version = versions.iter().rev().find(is_its).filter(|_| !is_cut);
+        Round {
+            number: entry.iteration,
+            word,
+            tone,
+            said,
+            measured,
+            change: entry.measured.as_ref().map(ToString::to_string),
+            summary: words::line(&entry.summary, LONG),
+            remarks: remarks(session, entry),
+            version: version.map(|version| version.number),
+        }
+    });
+    let unit = if session.mode == Mode::Plan { "lines" } else { "tasks" };
+    Rounds { all: all.collect(), unit, n_left_out }
+}
+
+fn standing(entry: &Entry, streak: u32) -> (&'static str, Tone) {
+    match (&entry.end, &entry.plan) {
+        (RoundEnd::Interrupted, _) => ("cut", Tone::Warn),
+        (_, PlanAfter::KeptEdit) => ("set aside", Tone::Warn),
+        (_, PlanAfter::Declined) => ("declined", Tone::Quiet),
+        _ if entry.changes.is_none() || entry.measured.is_none() => ("unknown", Tone::Warn),
+        _ if streak > 0 => ("settling", Tone::Good),
+        _ => ("changed", Tone::Quiet),
+    }
+}
+
+fn remarks(session: &Session, entry: &Entry) -> Vec<&'static str> {
+    let is_plan = session.mode == Mode::Plan;
+    let edited = match is_plan {
+        true => "the plan was edited by somebody else before it, so the count began anew",
+        false => "the tasks were edited by somebody else before it, so the count began anew",
+    };
+    let after = match &entry.plan {
+        PlanAfter::KeptEdit => Some(
+            "the plan was edited by somebody else while it ran: that edit stands, and what the round wrote is a version",
+        ),
+        PlanAfter::Declined => Some("a person did not want it: the plan is as it was before"),
+        PlanAfter::Applied | PlanAfter::Other(_) => None,
+    };
+    entry.edited_before.then_some(edited).into_iter().chain(after).collect()
+}
+
+fn amounts(marks: &[Mark]) -> Vec<Amount> {
+    let number = |mark: &Mark| if let Mark::Number(number) = mark { *number } else { 0 };
+    let most = marks.iter().map(number).max().unwrap_or_default();
+    let amount = |mark: &Mark| match mark {
+        Mark::Number(number) => {
+            Amount { word: words::grouped(*number), share: Some(share(*number, most)) }
+        }
+        Mark::Unknown => Amount { word: "unknown".to_owned(), share: None },
+        Mark::Cut => Amount { word: "cut".to_owned(), share: None },
+    };
+    marks.iter().map(amount).collect()
+}

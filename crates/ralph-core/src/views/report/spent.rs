@@ -1,0 +1,56 @@
+//! Time and tokens of each iteration.
+//!
+//! A stop's record holds the sum of tokens at that stop; an iteration has used what was added since the
+//! stop before. Without a record nothing is known, and nothing is made up.
+
+use super::line::Line;
+use super::timeline::{self, turns};
+use super::words::{self, lasted};
+use crate::text::counted::noun;
+use jiff::Timestamp;
+
+/// What an iteration took.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Spent {
+    /// Which iteration.
+    pub title: String,
+    /// A short name for a chart.
+    pub short: String,
+    /// Milliseconds.
+    pub took_ms: u64,
+    /// Tokens; none where they are not known.
+    pub tokens: Option<u64>,
+}
+
+impl Spent {
+    /// `12 min, 30.1k tokens`.
+    pub fn sum(&self) -> String {
+        let tokens = self.tokens.filter(|tokens| *tokens > 0);
+        let tokens = tokens.map(|tokens| {
+            format!(", {} {}", words::rounded(tokens), noun(tokens, "token", "tokens"))
+        });
+        format!("{}{}", lasted(self.took_ms), tokens.unwrap_or_default())
+    }
+}
+
+/// Each iteration, from the moment at which the loop began.
+pub(super) fn of(lines: &[Line], began: Timestamp) -> Vec<Spent> {
+    let (mut since, mut used) = (began, 0);
+    turns(lines)
+        .iter()
+        .map(|turn| {
+            let until = turn.lines.last().map_or(since, |line| line.at);
+            let sum = turn.lines.iter().rev().find_map(Line::stop);
+            let sum = sum.map(|stop| stop.before.usage.total());
+            let spent = Spent {
+                title: timeline::title(turn),
+                short: timeline::short(turn),
+                took_ms: words::between(since, until),
+                tokens: sum.map(|sum| sum.saturating_sub(used)),
+            };
+            since = until;
+            used = sum.unwrap_or(used);
+            spent
+        })
+        .collect()
+}

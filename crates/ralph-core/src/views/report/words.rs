@@ -1,0 +1,121 @@
+//! Texts and numbers as a report shows them: visible, bounded, in units that people read.
+
+pub(super) use crate::text::counted::{counted, grouped};
+use crate::text::plain;
+use jiff::Timestamp;
+
+/// A name or a short sentence.
+pub(super) const SHORT: usize = 160;
+
+/// A sentence or a command.
+pub(super) const LONG: usize = 400;
+
+/// A text of several lines.
+pub(super) const TEXT: usize = 1_600;
+
+/// The text on one line, of at most so many letters; what acts is shown instead of done.
+pub(super) fn line(text: &str, most: usize) -> String {
+    let mut kept = String::new();
+    // A huge text costs no more than what is shown of it.
+    for word in text.split_whitespace() {
+        if !kept.is_empty() {
+            kept.push(' ');
+        }
+        kept.extend(word.chars().take(most + 1));
+        if kept.chars().count() > most {
+            break;
+        }
+    }
+    cut(&plain::visible(&kept), most)
+}
+
+/// The text with its lines, of at most so many letters; what acts is shown instead of done.
+pub(super) fn block(text: &str, most: usize) -> String {
+    let end = text.char_indices().nth(most + 1).map_or(text.len(), |(end, _)| end);
+    let begun = text[..end].replace('\t', "    ").replace("\r\n", "\n");
+    cut(plain::visible(&begun).trim_end(), most)
+}
+
+fn cut(text: &str, most: usize) -> String {
+    match text.char_indices().nth(most) {
+        None => text.to_owned(),
+        Some(_) => {
+            let kept: String = text.chars().take(most.saturating_sub(1)).collect();
+            kept + "…"
+        }
+    }
+}
+
+/// `940`, `12.4k`, `1.3M`.
+pub(super) fn rounded(number: u64) -> String {
+    let (unit, letter) = match number {
+        0..10_000 => return grouped(number),
+        10_000..1_000_000 => (1_000, 'k'),
+        1_000_000..1_000_000_000 => (1_000_000, 'M'),
+        _ => (1_000_000_000, 'G'),
+    };
+    let tenths = number / (unit / 10);
+    match tenths % 10 {
+        0 => format!("{}{letter}", grouped(tenths / 10)),
+        tenth => format!("{}.{tenth}{letter}", grouped(tenths / 10)),
+    }
+}
+
+/// `8 ms`, `40 s`, `12 min`, `7 h 5 min`, `8 h`.
+pub(super) fn lasted(milliseconds: u64) -> String {
+    let seconds = milliseconds / 1_000;
+    match (seconds / 3600, seconds / 60 % 60) {
+        _ if milliseconds < 1_000 => format!("{milliseconds} ms"),
+        (0, 0) => format!("{seconds} s"),
+        (0, minutes) => format!("{minutes} min"),
+        (hours, 0) => format!("{hours} h"),
+        (hours, minutes) => format!("{hours} h {minutes} min"),
+    }
+}
+
+/// Milliseconds from one moment to another; none where clocks went back.
+pub(super) fn between(from: Timestamp, to: Timestamp) -> u64 {
+    u64::try_from(to.duration_since(from).as_millis()).unwrap_or_default()
+}
+
+/// How much of the whole it is, in hundredths.
+pub(super) fn share(part: u64, whole: u64) -> u8 {
+    let hundredths = u128::from(part) * 100 / u128::from(whole.max(1));
+    u8::try_from(hundredths.min(100)).unwrap_or(100)
+}
+
+/// A word of a document as people write it: `max_iterations` is `max iterations`.
+pub(super) fn spaced(word: &str) -> String {
+    line(&word.replace('_', " "), SHORT)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_is_visible_and_bounded_whatever_it_is() {
+        assert_eq!(line(" a\n\tb  c ", 10), "a b c");
+        assert_eq!(line("abcdef", 4), "abc…");
+        assert_eq!(line("\u{1b}[2J\u{202e}x", 40), "\\u{1b}[2J\\u{202e}x");
+        let huge = "x y\u{7} ".repeat(1 << 20);
+        assert_eq!(line(&huge, 50).chars().count(), 50);
+        assert_eq!(block(&huge, 50).chars().count(), 50);
+        assert_eq!(line(&"x".repeat(1 << 20), 50).chars().count(), 50);
+        assert_eq!(block("a\r\n\tb\n\n", 50), "a\n    b");
+        assert!(!block("a\rb", 50).contains('\r'));
+    }
+
+    #[test]
+    fn numbers_are_read_at_a_glance() {
+        assert_eq!([0, 999, 1_000, 5_000_000].map(grouped), ["0", "999", "1,000", "5,000,000"]);
+        let told = [9_999, 12_400, 1_349_999, 2_000_000_000].map(rounded);
+        assert_eq!(told, ["9,999", "12.4k", "1.3M", "2G"]);
+        let told = [8, 40_000, 720_000, 25_500_000, 28_800_000].map(lasted);
+        assert_eq!(told, ["8 ms", "40 s", "12 min", "7 h 5 min", "8 h"]);
+        assert_eq!(
+            [share(1, 3), share(9, 3), share(1, 0), share(u64::MAX, 2)],
+            [33, 100, 100, 100]
+        );
+    }
+}

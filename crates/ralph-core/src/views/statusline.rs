@@ -1,0 +1,232 @@
+//! What one line says about a session's loop: where it stands, how far it is, what it works on.
+//!
+//! From the state alone, so a criterion counts as it was when it was last run.
+
+use crate::state::{Brief, EndingKind, Mode, PauseCause, Phase};
+use crate::text::plain;
+use jiff::Timestamp;
+
+/// More of a task's name, or of what a person has to do, does not help to recognise it.
+const LONGEST: usize = 40;
+
+/// A piece of the line.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Part {
+    /// What it says; nothing in it acts on a terminal.
+    pub text: String,
+    /// How it is meant.
+    pub tone: Tone,
+}
+
+/// How a piece is meant, for who can show it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Tone {
+    /// It goes well.
+    Good,
+    /// It waits for a person, or soon will.
+    Waits,
+    /// It went wrong.
+    Wrong,
+    /// For the sake of completeness.
+    Plain,
+}
+
+/// The line's pieces; the first says whose they are.
+pub fn parts(state: &Brief, now: Timestamp) -> Vec<Part> {
+    let mut parts = vec![head(state)];
+    let mut add = |text: String, tone| {
+        if !text.is_empty() {
+            parts.push(Part { text: plain::visible(&text).into_owned(), tone });
+        }
+    };
+    if let Some(blocked) = &state.blocked {
+        add(format!("needs you: {}", short(&blocked.what)), Tone::Waits);
+    }
+    add(of("tasks", state.tasks.done, state.tasks.total), Tone::Plain);
+    let criteria = state.criteria;
+    let all_hold = criteria.total > 0 && criteria.held == criteria.total;
+    let tone = if all_hold { Tone::Good } else { Tone::Plain };
+    add(of("criteria", criteria.held, criteria.total), tone);
+    if state.ending.is_some() {
+        return parts;
+    }
+    add(task(state, now), Tone::Plain);
+    if let Some(began) = state.started_at {
+        let used = u64::try_from(now.duration_since(began).as_mins()).unwrap_or(0);
+        let most = state.limits.max_minutes;
+        add(format!("{used}/{most} min"), near(used, most));
+    }
+    if let Some(most) = state.limits.max_tokens {
+        let used = state.usage.tokens.total();
+        add(format!("{}/{} tokens", thousands(used), thousands(most)), near(used, most));
+    }
+    parts
+}
+
+/// Its name and where it stands.
+fn head(state: &Brief) -> Part {
+    // A planning counts rejections; the others count how often they went on.
+    let (what, position) = match &state.ralplan {
+        Some(plan) => (
+            format!(" planning {}", plan.phase),
+            format!("{}/{}", plan.iteration, plan.max_iterations),
+        ),
+        None if state.mode == Mode::Loop => {
+            (String::new(), format!("{}/{}", state.iteration, state.max_iterations))
+        }
+        None => {
+            (format!(" {}", mode(state)), format!("{}/{}", state.iteration, state.max_iterations))
+        }
+    };
+    let (text, tone) = match (&state.phase, state.ended()) {
+        (_, Some(kind)) => {
+            let tone = match kind {
+                EndingKind::Complete | EndingKind::Approved | EndingKind::Plateau => Tone::Good,
+                EndingKind::AwaitingFeedback => Tone::Waits,
+                _ => Tone::Wrong,
+            };
+            (format!("Ralph ended {kind} at {position}"), tone)
+        }
+        _ if state.awaits_decision() => ("Ralph planning: you decide".to_owned(), Tone::Waits),
+        (Phase::Paused, None) => {
+            let cause = state.pause.as_ref().map(|pause| &pause.cause);
+            let cause = cause.filter(|cause| **cause != PauseCause::Person);
+            let cause = cause.map(|cause| format!(" ({cause})")).unwrap_or_default();
+            (format!("Ralph{what} paused{cause} at {position}"), Tone::Waits)
+        }
+        (Phase::Implementation, None) => (format!("Ralph{what} {position}"), Tone::Good),
+        (phase, None) => (format!("Ralph{what} {phase} {position}"), Tone::Good),
+    };
+    Part { text: plain::visible(&text).into_owned(), tone }
+}
+
+/// The mode as it is called, and which session it is about.
+fn mode(state: &Brief) -> String {
+    let id = state.session.as_ref().map_or("", |session| session.id.as_str());
+    format!("{} {}", short(state.mode.as_str()), short(id)).trim_end().to_owned()
+}
+
+fn of(what: &str, done: usize, total: usize) -> String {
+    if total == 0 { String::new() } else { format!("{what} {done}/{total}") }
+}
+
+/// The first task that is claimed, and how many others are.
+fn task(state: &Brief, now: Timestamp) -> String {
+    let holds = |until: Option<Timestamp>| until.is_none_or(|until| until > now);
+    let mut claimed = state.tasks.claimed.iter().filter(|task| holds(task.until));
+    let Some(first) = claimed.next() else { return String::new() };
+    let others = match claimed.count() {
+        0 => String::new(),
+        n => format!(" +{n}"),
+    };
+    format!("{} {}{others}", short(&first.id), short(&first.name))
+}
+
+/// From nine tenths on a bound is worth a look.
+fn near(used: u64, most: u64) -> Tone {
+    let is_near = used.saturating_mul(10) >= most.saturating_mul(9);
+    if is_near { Tone::Waits } else { Tone::Plain }
+}
+
+fn short(text: &str) -> String {
+    let line = text.trim().lines().next().unwrap_or_default();
+    match line.char_indices().nth(LONGEST) {
+        Some((end, _)) => format!("{}...", line[..end].trim_end()),
+        None => line.to_owned(),
+    }
+}
+
+/// `999`, `12k`, `5.1M`: a line has no room for more.
+fn thousands(number: u64) -> String {
+    match number {
+        0..1_000 => number.to_string(),
+        1_000..1_000_000 => format!("{}k", number / 1_000),
+        _ => format!("{}.{}M", number / 1_000_000, number / 100_000 % 10),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::{Value, json};
+
+    fn at(minutes: i64) -> Timestamp {
+        Timestamp::from_second(minutes * 60).unwrap()
+    }
+
+    #[track_caller]
+    fn check(state: Value, expected: &str) {
+        let state: Brief = serde_json::from_value(state).unwrap();
+        let texts: Vec<String> = parts(&state, at(12)).into_iter().map(|part| part.text).collect();
+        assert_eq!(texts.join(" | "), expected);
+    }
+
+    #[test]
+    fn a_loop_at_work_says_how_far_it_is_and_at_what() {
+        check(
+            json!({
+                "phase": "implementation", "iteration": 3, "started_at": "1970-01-01T00:00:00Z",
+                "limits": {"max_minutes": 480, "max_tokens": 5_100_000},
+                "usage": {"tokens": {"input": 12_345}},
+                "acceptance_criteria": [{"verified": true, "receipt": {}}, {"verified": true}],
+                "task_graph": [
+                    {"id": "T-1", "status": "done"},
+                    {"id": "T-2", "name": "gone", "status": "in_progress",
+                     "lease_expires_at": "1970-01-01T00:11:00Z"},
+                    {"id": "T-3", "name": "Parse the dates", "status": "in_progress",
+                     "lease_expires_at": "1970-01-01T00:13:00Z"},
+                    {"id": "T-4", "name": "x", "status": "in_progress"},
+                ],
+            }),
+            "Ralph 3/25 | tasks 1/4 | criteria 1/2 | T-3 Parse the dates +1 | 12/480 min | 12k/5.1M tokens",
+        );
+        check(json!({"phase": "verification"}), "Ralph verification 0/25");
+    }
+
+    #[test]
+    fn a_loop_that_rests_or_has_ended_says_so_first() {
+        check(json!({"phase": "paused", "iteration": 1}), "Ralph paused at 1/25");
+        check(
+            json!({"phase": "paused", "pause": {"cause": "rate_limited"}}),
+            "Ralph paused (rate_limited) at 0/25",
+        );
+        check(
+            json!({"phase": "ended", "iteration": 5, "ending": {"kind": "stalled"},
+                   "started_at": "1970-01-01T00:00:00Z"}),
+            "Ralph ended stalled at 5/25",
+        );
+        let blocked = json!({"what": format!("log in\u{1b}[2J{}\nsecond", "x".repeat(60))});
+        check(
+            json!({"phase": "paused", "pause": {"cause": "blocked_on_human"}, "blocked": blocked}),
+            &format!(
+                "Ralph paused (blocked_on_human) at 0/25 | needs you: log in\\u{{1b}}[2J{}...",
+                "x".repeat(30)
+            ),
+        );
+    }
+
+    #[test]
+    fn other_modes_are_named_and_one_that_is_not_known_too() {
+        let plan = |phase: &str| {
+            json!({"mode": "ralplan", "phase": "implementation",
+                   "ralplan": {"phase": phase, "iteration": 2, "max_iterations": 5}})
+        };
+        check(plan("critic_review"), "Ralph planning critic_review 2/5");
+        check(plan("awaiting_user_approval"), "Ralph planning: you decide");
+        for cause in ["blocked_on_human", "crashed"] {
+            let mut waits = plan("awaiting_user_approval");
+            (waits["phase"], waits["pause"]) = (json!("paused"), json!({"cause": cause}));
+            check(waits, "Ralph planning: you decide");
+        }
+        check(json!({"mode": "session", "phase": "implementation"}), "Ralph session 0/25");
+        let named = json!({"mode": "session", "phase": "paused", "session": {"id": "a1"}});
+        check(named, "Ralph session a1 paused at 0/25");
+        check(json!({"mode": "knit", "phase": "hibernating"}), "Ralph knit hibernating 0/25");
+    }
+
+    #[test]
+    fn a_bound_that_is_near_is_told_from_one_that_is_not() {
+        assert_eq!((near(89, 100), near(90, 100)), (Tone::Plain, Tone::Waits));
+        assert_eq!([999, 1_000, 999_999, 1_250_000].map(thousands), ["999", "1k", "999k", "1.2M"]);
+    }
+}

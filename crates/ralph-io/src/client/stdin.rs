@@ -1,0 +1,93 @@
+//! Reads a hook's payload from standard input, in bounded memory.
+
+use anyhow::{Context, Result, bail};
+use ralph_core::protocol::event::Input;
+use ralph_core::text::squeeze::Squeezer;
+use std::io::Read;
+
+/// How much of a payload an executable needs.
+#[derive(Debug, Clone, Copy)]
+pub struct Appetite {
+    /// Bytes kept of each string.
+    pub per_string: usize,
+    /// Bytes kept in all.
+    pub in_all: usize,
+}
+
+/// A payload that was read.
+#[derive(Debug)]
+pub struct Payload {
+    /// Its fields.
+    pub input: Input,
+    /// The document itself, its long strings cut.
+    pub raw: Vec<u8>,
+    /// True if a string was cut: a rule that needs the whole of one must refuse.
+    pub cut: bool,
+}
+
+/// Reads one JSON document.
+///
+/// # Errors
+/// When it is empty, not JSON, or a field that we read has a shape we cannot use.
+pub fn read(appetite: Appetite) -> Result<Payload> {
+    parse(std::io::stdin().lock(), appetite)
+}
+
+fn parse(mut source: impl Read, appetite: Appetite) -> Result<Payload> {
+    let mut squeezer = Squeezer::new(appetite.per_string, appetite.in_all);
+    // On the heap, since a large stack frame costs page faults even on paths that never read; and
+    // small until a payload turns out to be large.
+    let mut piece = vec![0; 8 * 1024];
+    loop {
+        let read = source.read(&mut piece).context("could not read standard input")?;
+        if read == 0 {
+            break;
+        }
+        squeezer.feed(&piece[..read]);
+        if read == piece.len() {
+            piece.resize(128 * 1024, 0);
+        }
+    }
+    let squeezed = squeezer.finish();
+    if squeezed.bytes.iter().all(u8::is_ascii_whitespace) {
+        bail!("standard input was empty; the client sends one JSON object");
+    }
+    if squeezed.overflow {
+        bail!("the payload on standard input is larger than {} bytes", appetite.in_all);
+    }
+    let input = serde_json::from_slice(&squeezed.bytes)
+        .context("could not read the JSON object on standard input")?;
+    Ok(Payload { input, raw: squeezed.bytes, cut: squeezed.cut })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const APPETITE: Appetite = Appetite { per_string: 100, in_all: 10_000 };
+
+    #[test]
+    fn bad_payloads_are_errors_that_say_what_was_wrong() {
+        for (bytes, expected) in [
+            (&b""[..], "empty"),
+            (b" \n", "empty"),
+            (b"{\"session_id\":\"a", "could not read the JSON"),
+            (b"{\"session_id\":\"\xff\"}", "could not read the JSON"),
+            (b"7", "could not read the JSON"),
+            (b"{\"background_tasks\":7}", "could not read the JSON"),
+            (&[b'['; 20_000][..], "larger than"),
+        ] {
+            let error = parse(bytes, APPETITE).unwrap_err().to_string();
+            assert!(error.contains(expected), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_large_payload_is_read_in_little_memory() {
+        let content = "x".repeat(5 << 20);
+        let document = format!(r#"{{"tool_input":{{"content":"{content}","file_path":"/a"}}}}"#);
+        let payload = parse(document.as_bytes(), APPETITE).unwrap();
+        assert!(payload.cut);
+        assert_eq!(payload.input.tool_input.path(), Some("/a"));
+    }
+}

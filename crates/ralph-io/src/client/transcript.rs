@@ -1,0 +1,223 @@
+//! Reads a conversation's transcript: at its end what waits and how a turn was cut, and as it grows
+//! what it has cost.
+//!
+//! The file is the client's own and lags behind the events, so it is asked only for what no event
+//! tells: commands that wait in the queue, marks of an end that fired no hook, tokens.
+
+use crate::process::clock;
+use anyhow::{Context, Result};
+use jiff::Timestamp;
+use ralph_core::guard::scheduled;
+use ralph_core::state::PauseCause;
+use ralph_core::transcript::at_work::{self, Doing};
+use ralph_core::transcript::ending_marks;
+use ralph_core::transcript::row::Row;
+use ralph_core::transcript::usage::{self, Counter, Source, Usage};
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom};
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+use std::time::Duration;
+
+/// How much of the end is read.
+const TAIL: u64 = 256 << 10;
+
+/// How much of it is read where the result of one tool may fill all the rest.
+const LONG_TAIL: u64 = 4 << 20;
+
+/// A transcript that has grown by more since it was counted is counted on at the next occasion: no
+/// stop waits for it.
+const MOST_AT_ONCE: u64 = 64 << 20;
+
+/// How far a row with a time is looked for.
+const SEARCHED: u64 = 1 << 20;
+
+const PIECE: usize = 64 << 10;
+
+/// True when a `/ralph…` command that the person typed waits for the turn to end.
+/// Prompts that the model has `scheduled` are not typed.
+pub fn command_waits(path: &Path, scheduled: &[String]) -> bool {
+    let tail = tail(path);
+    ending_marks::may_hold_queue_rows(&tail) && ending_marks::command_waits(rows(&tail), scheduled)
+}
+
+/// True when the client says that this prompt, which has just come, was due by a schedule.
+pub fn was_due(path: &Path, prompt: &str) -> bool {
+    const LATELY: Duration = Duration::from_secs(120);
+    let tail = tail(path);
+    if !ending_marks::holds(&tail, "scheduled_task_fire") {
+        return false;
+    }
+    let since = clock::now().checked_sub(LATELY).unwrap_or(Timestamp::MIN);
+    scheduled::was_due(tail.split(|byte| *byte == b'\n').filter_map(Row::parse), prompt, since)
+}
+
+/// True when the client holds something back for the session: typed input, a worker's report.
+pub fn anything_waits(path: &Path) -> bool {
+    let tail = tail(path);
+    ending_marks::may_hold_queue_rows(&tail) && ending_marks::anything_waits(rows(&tail))
+}
+
+/// How the turn that began to be driven at `since` was cut, as far as the transcript tells.
+pub fn cut_by(path: &Path, since: Option<Timestamp>) -> Option<PauseCause> {
+    let tail = tail(path);
+    let follows = |row: &Row| {
+        let parent = row.text(&["parentUuid"]);
+        row.kind() != "user" || ending_marks::holds(&tail, &format!("\"uuid\":\"{parent}\""))
+    };
+    ending_marks::cut_by(rows(&tail).filter(follows), since, clock::now())
+}
+
+/// True when the main conversation has called a tool at this time or later.
+pub fn worked_since(path: &Path, at: Timestamp) -> bool {
+    for length in [TAIL, LONG_TAIL] {
+        let tail = read_tail(path, length).unwrap_or_default();
+        let lines = || tail.split(|byte| *byte == b'\n');
+        if at_work::since(at, lines()) {
+            return true;
+        }
+        if lines().find_map(usage::time_of).is_some_and(|first| first < at) {
+            // All that has happened since then is in this tail.
+            return false;
+        }
+    }
+    false
+}
+
+/// The last tool that the main conversation has called, as far as the last rows tell.
+pub fn doing(path: &Path) -> Option<Doing> {
+    [TAIL, LONG_TAIL].into_iter().find_map(|length| {
+        let tail = read_tail(path, length).ok()?;
+        at_work::doing(tail.split(|byte| *byte == b'\n'))
+    })
+}
+
+/// What the conversation was begun with, as far as the first rows tell.
+pub fn first_prompt(path: &Path) -> Option<String> {
+    let mut file = open(path).ok()??;
+    let mut begun = Vec::new();
+    each_piece(&mut file, 0, SEARCHED, |piece| {
+        begun.extend_from_slice(piece);
+        first_words(&begun).is_none()
+    })
+    .ok()?;
+    first_words(&begun)
+}
+
+fn first_words(begun: &[u8]) -> Option<String> {
+    let rows = begun.split_inclusive(|byte| *byte == b'\n').filter_map(Row::parse);
+    rows.filter(|row| row.kind() == "user").find_map(|row| {
+        let plain = row.text(&["message", "content"]);
+        let block = || row.items(&["message", "content"]).find_map(|block| block["text"].as_str());
+        Some(plain).filter(|text| !text.is_empty()).or_else(block).map(str::to_owned)
+    })
+}
+
+/// Counts what a transcript has gained since it was last counted: rows that are not older than
+/// `since`. A transcript that is not there, or is no file, has cost nothing.
+///
+/// # Errors
+/// When it cannot be read. What was counted until then stays counted.
+pub fn count(path: &Path, since: Timestamp, usage: &mut Usage) -> Result<()> {
+    let describe = || format!("could not read the transcript `{}`", path.display());
+    let Some(mut file) = open(path).with_context(describe)? else { return Ok(()) };
+    let about = file.metadata().with_context(describe)?;
+    let name = path.to_string_lossy();
+    if !usage.sources.contains_key(&*name) {
+        let offset = first_row(&mut file, about.len(), since).with_context(describe)?;
+        let source = Source { offset, file: about.ino(), ..Source::default() };
+        usage.sources.insert(name.clone().into_owned(), source);
+    }
+    let Some(source) = usage.sources.get_mut(&*name) else { return Ok(()) };
+    if source.offset > about.len() || source.file != about.ino() {
+        source.read_anew(about.ino());
+    }
+    let from = source.offset;
+    let mut counter = Counter::new(&mut usage.tokens, source, since);
+    each_piece(&mut file, from, MOST_AT_ONCE, |piece| {
+        counter.feed(piece);
+        true
+    })
+    .with_context(describe)
+}
+
+/// Where the rows of a time begin, or somewhat before: found from the end by leaps, so that a long
+/// conversation from before the loop is not read.
+fn first_row(file: &mut File, length: u64, since: Timestamp) -> io::Result<u64> {
+    let mut back = TAIL;
+    while back < length {
+        let at = length - back;
+        if time_after(file, at)?.is_some_and(|time| time < since) {
+            return Ok(at);
+        }
+        back = back.saturating_mul(4);
+    }
+    Ok(0)
+}
+
+/// Time of the first whole row with a time after a place in the file.
+fn time_after(file: &mut File, at: u64) -> io::Result<Option<Timestamp>> {
+    let (mut begun, mut time) = (Vec::new(), None);
+    each_piece(file, at, SEARCHED, |piece| {
+        begun.extend_from_slice(piece);
+        let whole = begun.iter().rposition(|byte| *byte == b'\n').unwrap_or(0);
+        time = begun[..whole].split(|byte| *byte == b'\n').find_map(usage::time_of);
+        time.is_none()
+    })?;
+    Ok(time)
+}
+
+/// Hands a file over piece by piece, for as long as more is wanted.
+fn each_piece(
+    file: &mut File,
+    from: u64,
+    at_most: u64,
+    mut take: impl FnMut(&[u8]) -> bool,
+) -> io::Result<()> {
+    file.seek(SeekFrom::Start(from))?;
+    let mut source = file.take(at_most);
+    let mut piece = vec![0; PIECE];
+    loop {
+        match source.read(&mut piece) {
+            Ok(0) => return Ok(()),
+            Ok(n) if take(&piece[..n]) => {}
+            Ok(_) => return Ok(()),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+/// None where there is no file.
+fn open(path: &Path) -> io::Result<Option<File>> {
+    // Asked before it is opened: to open a pipe would wait for a writer.
+    match path.metadata() {
+        Ok(about) if about.is_file() => File::open(path).map(Some),
+        Ok(_) => Ok(None),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+fn rows(tail: &[u8]) -> impl DoubleEndedIterator<Item = Row> {
+    tail.split(|byte| *byte == b'\n').filter_map(ending_marks::telling)
+}
+
+/// The last whole rows of the file; nothing if it cannot be read.
+fn tail(path: &Path) -> Vec<u8> {
+    read_tail(path, TAIL).unwrap_or_default()
+}
+
+fn read_tail(path: &Path, length: u64) -> io::Result<Vec<u8>> {
+    let Some(mut file) = open(path)? else { return Ok(Vec::new()) };
+    let whole = file.metadata()?.len();
+    let begin = whole.saturating_sub(length);
+    file.seek(SeekFrom::Start(begin))?;
+    // The size is known: to grow into it would be a dozen reads and as many moves at every stop.
+    let mut bytes = Vec::with_capacity(usize::try_from(whole - begin).unwrap_or(0) + 1);
+    file.take(length).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,213 @@
+//! Checkpoints: moments of a work tree, kept as commits on `refs/ralph/<loop_id>/<number>`.
+//!
+//! They hold tracked and untracked files, not ignored ones, and never our own folders. The user's
+//! index, branches, `HEAD`, stash and reflogs are not touched: everything goes through an index of
+//! our own. Of a repository within the repository a checkpoint holds the commit and no more.
+
+mod look;
+mod restore;
+#[cfg(test)]
+mod tests;
+pub(crate) mod work;
+
+pub use look::{Form, changed, diff, show};
+pub use restore::{Restored, restore};
+
+use crate::{git, git::tree};
+use anyhow::{Context, Result, bail};
+use jiff::Timestamp;
+use std::path::Path;
+use std::process::Command;
+use std::time::Duration;
+use work::Work;
+
+/// All our refs are below this.
+const REFS: &str = "refs/ralph/";
+
+/// The old value of a ref that must not exist yet.
+const NONE: &str = "0000000000000000000000000000000000000000";
+
+/// Another process may take the next number first, or may have died holding it, but not this often.
+const ATTEMPTS: u32 = 5;
+
+/// A moment that was kept.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Checkpoint {
+    /// `refs/ralph/<loop_id>/<number>`.
+    pub reference: String,
+    /// Its number within the loop, from 1.
+    pub number: u32,
+    /// The commit's id.
+    pub commit: String,
+    /// The id of the commit's tree, equal for equal content.
+    pub tree: String,
+    /// When, to the second.
+    pub at: Timestamp,
+    /// What the moment was.
+    pub about: String,
+}
+
+impl Checkpoint {
+    /// The loop whose moment it is.
+    pub fn loop_id(&self) -> &str {
+        let names = self.reference.strip_prefix(REFS).and_then(|rest| rest.split_once('/'));
+        names.map_or("", |(loop_id, _)| loop_id)
+    }
+}
+
+/// Keeps the work tree of the repository that holds `root` as it is now. None if there is no
+/// repository. If nothing has changed since the newest one of this loop, that one is returned.
+pub fn take(root: &Path, loop_id: &str, about: &str, now: Timestamp) -> Result<Option<Checkpoint>> {
+    let Some(top) = tree::repository_root(root) else { return Ok(None) };
+    let work = Work::gather(&top, work::Objects::Kept)?;
+    keep(&work, loop_id, about, now).map(Some).context("could not keep a checkpoint")
+}
+
+/// The id of the tree that a checkpoint would hold now; none if there is no repository. Its contents
+/// are stored, and no ref names them: git keeps them for two weeks, and a loop lasts hours. Filters
+/// that the repository may name do not run: a loop that starts runs nothing that nobody agreed to.
+pub fn tree_now(root: &Path) -> Result<Option<String>> {
+    let Some(top) = tree::repository_root(root) else { return Ok(None) };
+    let work = Work::gather_with(&top, work::Objects::Kept, work::Filters::Off)?;
+    Ok(Some(work.tree().to_owned()))
+}
+
+/// Makes a commit of what was gathered and points the loop's next ref at it.
+fn keep(work: &Work, loop_id: &str, about: &str, now: Timestamp) -> Result<Checkpoint> {
+    check_loop_id(loop_id)?;
+    for attempt in 0..ATTEMPTS {
+        let newest = list(work.root(), Some(loop_id))?.pop();
+        if let Some(newest) = newest.as_ref().filter(|newest| newest.tree == work.tree()) {
+            return Ok(newest.clone());
+        }
+        // Each attempt takes a higher one: a git that was killed leaves its lock on the number it
+        // was about to write, and git never clears that away.
+        let number = newest.map_or(1, |newest| newest.number + 1) + attempt;
+        let reference = format!("{REFS}{loop_id}/{number}");
+        let message = format!("Ralph checkpoint {number} of loop {loop_id}\n\n{}\n", about.trim());
+        let commit = work.commit(work::Maker::Ralph, message.trim_end(), now)?;
+        let mut update = git::command(work.root());
+        update.args(["update-ref", "--no-deref", &reference, &commit, NONE]);
+        if git::agreed(&mut update)? {
+            let at = Timestamp::from_second(now.as_second()).unwrap_or(now);
+            let (tree, about) = (work.tree().to_owned(), about.trim().to_owned());
+            return Ok(Checkpoint { reference, number, commit, tree, at, about });
+        }
+    }
+    bail!("could not find a free number below `{REFS}{loop_id}/`")
+}
+
+/// The checkpoints of a loop, or of all loops, oldest first. None where there is no repository.
+pub fn list(root: &Path, loop_id: Option<&str>) -> Result<Vec<Checkpoint>> {
+    let Some(top) = tree::repository_root(root) else { return Ok(Vec::new()) };
+    let below = match loop_id {
+        Some(loop_id) => {
+            check_loop_id(loop_id)?;
+            format!("{REFS}{loop_id}/")
+        }
+        None => REFS.to_owned(),
+    };
+    const FORMAT: &str = "%(refname)%00%(objectname)%00%(tree)%00%(committerdate:unix)%00\
+                          %(contents:body)%00";
+    let mut command = git::command(&top);
+    command.arg("for-each-ref").arg(format!("--format={FORMAT}")).arg(below);
+    let printed = git::output(&mut command).context("could not list the checkpoints")?;
+    let text = String::from_utf8_lossy(&printed);
+    let fields: Vec<&str> = text.split('\0').collect();
+    let mut found: Vec<Checkpoint> = fields.chunks_exact(5).filter_map(parse).collect();
+    found.sort_by_key(|checkpoint| (checkpoint.at, checkpoint.number));
+    if loop_id.is_some() {
+        // A clock that was set back must not make an older one the newest.
+        found.sort_by_key(|checkpoint| checkpoint.number);
+    }
+    Ok(found)
+}
+
+/// Five fields of a ref; none if it is not one of ours by its name and kind.
+pub(crate) fn parse(fields: &[&str]) -> Option<Checkpoint> {
+    let [reference, commit, tree, at, about] = fields else { return None };
+    // Git ends each ref with a line feed, which comes before the next one's name.
+    let reference = reference.trim_start_matches('\n');
+    let (_, number) = reference.strip_prefix(REFS)?.split_once('/')?;
+    Some(Checkpoint {
+        reference: reference.to_owned(),
+        number: number.parse().ok()?,
+        commit: (*commit).to_owned(),
+        tree: Some(*tree).filter(|tree| !tree.is_empty())?.to_owned(),
+        at: Timestamp::from_second(at.parse().ok()?).ok()?,
+        about: about.trim().to_owned(),
+    })
+}
+
+/// Removes what nobody will ask for: of this loop all but the newest `keep` (at least one stays),
+/// of other loops those that are older than `oldest`. Returns how many went.
+pub fn prune(
+    root: &Path,
+    loop_id: &str,
+    keep: usize,
+    oldest: Duration,
+    now: Timestamp,
+) -> Result<usize> {
+    check_loop_id(loop_id)?;
+    let Some(top) = tree::repository_root(root) else { return Ok(0) };
+    let all = list(&top, None)?;
+    let (mut own, others): (Vec<_>, Vec<_>) =
+        all.into_iter().partition(|checkpoint| checkpoint.loop_id() == loop_id);
+    own.sort_by_key(|checkpoint| checkpoint.number);
+    own.truncate(own.len().saturating_sub(keep.max(1)));
+    let is_old = |checkpoint: &Checkpoint| {
+        let age = now.as_second().saturating_sub(checkpoint.at.as_second());
+        u64::try_from(age).is_ok_and(|age| age > oldest.as_secs())
+    };
+    let gone: Vec<Checkpoint> = own.into_iter().chain(others.into_iter().filter(is_old)).collect();
+    for checkpoint in &gone {
+        // With the value that was seen: one that another process has replaced stays.
+        let mut command = git::command(&top);
+        command.args(["update-ref", "--no-deref", "-d", &checkpoint.reference, &checkpoint.commit]);
+        git::output(&mut command)
+            .with_context(|| format!("could not remove `{}`", checkpoint.reference))?;
+    }
+    Ok(gone.len())
+}
+
+/// The names of all refs of ours in the repository that holds `root`.
+pub fn all_refs(root: &Path) -> Result<Vec<String>> {
+    let Some(top) = tree::repository_root(root) else { return Ok(Vec::new()) };
+    let mut command = git::command(&top);
+    let printed = git::output(command.args(["for-each-ref", "--format=%(refname)", REFS]))?;
+    Ok(String::from_utf8_lossy(&printed).lines().map(str::to_owned).collect())
+}
+
+/// Removes all refs of ours from the repository that holds `root`.
+///
+/// # Errors
+/// When git cannot, as where another process holds the lock of a ref; those before it are gone.
+pub fn forget_all(root: &Path) -> Result<()> {
+    let Some(top) = tree::repository_root(root) else { return Ok(()) };
+    for name in all_refs(&top)? {
+        let mut command = git::command(&top);
+        git::output(command.args(["update-ref", "--no-deref", "-d", &name]))
+            .with_context(|| format!("could not remove `{name}`"))?;
+    }
+    Ok(())
+}
+
+/// A loop's id becomes part of a ref's name.
+fn check_loop_id(loop_id: &str) -> Result<()> {
+    let fits = |letter: u8| letter.is_ascii_alphanumeric() || letter == b'-' || letter == b'_';
+    if loop_id.is_empty() || loop_id.len() > 128 || !loop_id.bytes().all(fits) {
+        let shown: String = loop_id.chars().take(80).collect();
+        bail!("the loop id `{}` cannot be part of a ref's name", shown.escape_debug());
+    }
+    Ok(())
+}
+
+/// A git that compares: its own words only, in no colour, from no other program.
+fn comparing(command: &mut Command, task: &str) {
+    command.arg(task).args([
+        "--no-ext-diff",
+        "--no-textconv",
+        "--no-color",
+        "--ignore-submodules=dirty",
+    ]);
+}

@@ -1,0 +1,70 @@
+//! Says what a checkpoint holds, and what has changed since. Nothing is left behind.
+
+use super::work::{NOT_OURS, Objects, Work};
+use super::{Checkpoint, comparing};
+use crate::git::tree_id::readable;
+use crate::{git, git::tree};
+use anyhow::{Context, Result};
+use std::path::Path;
+
+/// How a difference is told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Form {
+    /// Line by line.
+    Patch,
+    /// How much of each file.
+    Stat,
+}
+
+/// What has changed from the checkpoint to the work tree as it is now, as git prints it.
+pub fn diff(root: &Path, from: &Checkpoint, form: Form) -> Result<Vec<u8>> {
+    let work = now(root)?;
+    let mut command = work.command();
+    comparing(&mut command, "diff");
+    command.arg(match form {
+        Form::Patch => "--patch",
+        Form::Stat => "--stat=100",
+    });
+    git::output(command.args(["--cached", &from.commit, "--"]).args(NOT_OURS))
+        .with_context(|| compared(from))
+}
+
+/// The files that were added, removed or changed since the checkpoint, sorted, as a person can read
+/// them.
+pub fn changed(root: &Path, from: &Checkpoint) -> Result<Vec<String>> {
+    let work = now(root)?;
+    let mut command = work.command();
+    comparing(&mut command, "diff-index");
+    command.args(["--cached", "--name-only", "--no-renames", "-r", "-z", &from.commit, "--"]);
+    let printed = git::output(&mut command).with_context(|| compared(from))?;
+    let paths = printed.split(|byte| *byte == 0).filter(|path| !path.is_empty());
+    let paths = paths.filter(|path| !is_ours(path));
+    Ok(paths.map(readable).collect())
+}
+
+/// What the checkpoint is and what it changed of the commit that it stands on.
+pub fn show(root: &Path, checkpoint: &Checkpoint) -> Result<String> {
+    let mut command = git::command(&top(root)?);
+    command.args(["-c", "log.showRoot=true", "-c", "log.showSignature=false"]);
+    comparing(&mut command, "show");
+    command.args(["--stat=100", "--format=medium", "--no-notes", "--no-decorate", "--no-mailmap"]);
+    let printed = git::output(command.args([&checkpoint.commit, "--"]))
+        .with_context(|| format!("could not show checkpoint {}", checkpoint.number))?;
+    Ok(String::from_utf8_lossy(&printed).into_owned())
+}
+
+pub(super) fn top(root: &Path) -> Result<std::path::PathBuf> {
+    tree::repository_root(root).with_context(|| format!("`{}` is in no repository", root.display()))
+}
+
+pub(super) fn is_ours(path: &[u8]) -> bool {
+    ralph_core::state::progress::is_ours(&String::from_utf8_lossy(path))
+}
+
+fn now(root: &Path) -> Result<Work> {
+    Work::gather(&top(root)?, Objects::Dropped).context("could not look at the work tree")
+}
+
+fn compared(from: &Checkpoint) -> String {
+    format!("could not compare with checkpoint {}", from.number)
+}

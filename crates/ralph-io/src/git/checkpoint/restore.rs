@@ -1,0 +1,153 @@
+//! Brings a checkpoint's files back into the work tree.
+//!
+//! The present state is kept first, so nothing is lost: a file is only overwritten or removed if
+//! that checkpoint holds it. The rest is git's own two-tree merge, which never writes through a
+//! link and does all or nothing.
+
+use super::look::{is_ours, top};
+use super::work::{Objects, Work};
+use super::{Checkpoint, comparing, keep};
+use crate::git::tree_id::readable;
+use crate::{git, process::clock};
+use anyhow::{Context, Result};
+use std::collections::BTreeSet;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+/// What was done.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Restored {
+    /// The state from before; restoring it takes everything back.
+    pub before: Checkpoint,
+    /// Files that have their content of then.
+    pub written: Vec<String>,
+    /// Files that had come since.
+    pub removed: Vec<String>,
+    /// Files that could not be brought back: something that git ignores stands in their place, or
+    /// they are repositories of their own.
+    pub left: Vec<String>,
+}
+
+/// One path that differs between now and then.
+struct Change<'a> {
+    path: &'a [u8],
+    /// Mode and object of then; none if there was no such file.
+    then: Option<(&'a [u8], &'a [u8])>,
+    /// True if there is such a file now.
+    is_now: bool,
+    is_repository: bool,
+}
+
+/// Makes the work tree what it was at the checkpoint. Ignored files, our own folders, the user's
+/// index and all branches stay as they are.
+pub fn restore(root: &Path, checkpoint: &Checkpoint) -> Result<Restored> {
+    let number = checkpoint.number;
+    let work = Work::gather(&top(root)?, Objects::Kept)
+        .context("could not keep the present state; nothing was restored")?;
+    let about = format!("before restoring {number}");
+    let before = keep(&work, checkpoint.loop_id(), &about, clock::now())
+        .context("could not keep the present state; nothing was restored")?;
+    let listed = differences(&work, checkpoint)?;
+    let changes: Vec<Change<'_>> = parse(&listed);
+    let held: BTreeSet<&[u8]> =
+        changes.iter().filter(|change| change.is_now).map(|change| change.path).collect();
+    let (done, left): (Vec<_>, Vec<_>) = changes
+        .iter()
+        .partition(|change| !change.is_repository && has_room(work.root(), change, &held));
+    if !done.is_empty() {
+        carry_out(&work, &done).with_context(|| {
+            format!("could not restore checkpoint {number}; nothing was changed")
+        })?;
+    }
+    let (written, removed): (Vec<_>, Vec<_>) =
+        done.iter().partition(|change| change.then.is_some());
+    Ok(Restored { before, written: paths(&written), removed: paths(&removed), left: paths(&left) })
+}
+
+fn paths(changes: &[&Change<'_>]) -> Vec<String> {
+    changes.iter().map(|change| readable(change.path)).collect()
+}
+
+fn differences(work: &Work, checkpoint: &Checkpoint) -> Result<Vec<u8>> {
+    let mut command = work.command();
+    comparing(&mut command, "diff-tree");
+    command.args(["-r", "-z", "--raw", "--no-renames", "--no-abbrev", work.tree()]);
+    git::output(command.arg(&checkpoint.tree))
+        .with_context(|| format!("could not read checkpoint {}", checkpoint.number))
+}
+
+/// `:<mode now> <mode then> <object now> <object then> <letter>`, zero byte, path, zero byte.
+fn parse(listed: &[u8]) -> Vec<Change<'_>> {
+    let mut parts = listed.split(|byte| *byte == 0);
+    let mut changes = Vec::new();
+    while let (Some(about), Some(path)) = (parts.next(), parts.next()) {
+        let fields: Vec<&[u8]> = about.split(|byte| *byte == b' ').collect();
+        let [now, then, _, object, _] = fields[..] else { continue };
+        if is_ours(path) {
+            continue;
+        }
+        changes.push(Change {
+            path,
+            then: (then != b"000000").then_some((then, object)),
+            is_now: now != b":000000",
+            is_repository: now == b":160000" || then == b"160000",
+        });
+    }
+    changes
+}
+
+/// True unless something stands in the place of the file that the checkpoint of the present state
+/// does not hold: an ignored file, or a link or folder of such.
+fn has_room(root: &Path, change: &Change<'_>, held: &BTreeSet<&[u8]>) -> bool {
+    if change.then.is_none() || change.is_now {
+        return true;
+    }
+    let path = Path::new(OsStr::from_bytes(change.path));
+    let above: Vec<&Path> = path.ancestors().skip(1).collect();
+    for part in above.into_iter().rev() {
+        match root.join(part).symlink_metadata() {
+            Ok(about) if about.is_dir() => {}
+            // Git takes it away first; what a link leads to is not asked.
+            Ok(_) => return held.contains(part.as_os_str().as_bytes()),
+            Err(_) => return true,
+        }
+    }
+    is_held(root, path, held)
+}
+
+/// True if nothing is there, or only what the checkpoint of the present state holds.
+fn is_held(root: &Path, path: &Path, held: &BTreeSet<&[u8]>) -> bool {
+    let place = root.join(path);
+    match place.symlink_metadata() {
+        Err(_) => true,
+        Ok(about) if about.is_dir() => std::fs::read_dir(&place).is_ok_and(|entries| {
+            entries.flatten().all(|entry| is_held(root, &path.join(entry.file_name()), held))
+        }),
+        Ok(_) => held.contains(path.as_os_str().as_bytes()),
+    }
+}
+
+/// Builds the tree that is wanted, and lets git go from the present one to it.
+fn carry_out(work: &Work, changes: &[&Change<'_>]) -> Result<()> {
+    let git = || work.command_with("wanted");
+    git::output(git().args(["read-tree", work.tree()]))?;
+    let mut lines: Vec<u8> = Vec::new();
+    // Removals first: a file may stand where a folder is to be.
+    for change in changes.iter().filter(|change| change.then.is_none()) {
+        lines.extend([b"0 ", super::NONE.as_bytes(), b"\t", change.path, b"\0"].concat());
+    }
+    for change in changes {
+        if let Some((mode, object)) = change.then {
+            lines.extend([mode, b" ", object, b"\t", change.path, b"\0"].concat());
+        }
+    }
+    let mut update = git();
+    update.args(["update-index", "-z", "--index-info"]);
+    git::output(update.stdin(work.input("changes", &lines)?))?;
+    let wanted = git::line(git().args(["write-tree", "--missing-ok"]))?;
+    // Without its sparse patterns, which would take files away that stand outside of them.
+    let mut merge = work.command();
+    merge.args(["read-tree", "-m", "-u", "--no-sparse-checkout", work.tree(), &wanted]);
+    git::output(&mut merge).map(drop)
+}

@@ -1,0 +1,127 @@
+//! Merging workers' branches: in a worktree of its own first, and then the loop's work tree as a whole.
+//!
+//! Nothing of the person's is touched until all that is to come has been merged and tried elsewhere. What
+//! then moves (files, index, branch) moves behind git's own lock of the index, and from a note by which
+//! another process can finish or undo it.
+
+mod bench;
+mod forward;
+#[cfg(test)]
+mod tests;
+mod touched;
+mod undo;
+
+pub use bench::{Bench, Tried, remove as remove_bench};
+pub use forward::{Intent, Moved, Recovered, Step, done, forward, recover};
+pub use touched::{Way, in_the_way};
+
+use crate::store::home::Home;
+use crate::store::lock::{self, Lock};
+use crate::store::manifest::Key;
+use crate::{git, git::tree, git::worktrees, project};
+use anyhow::{Context, Result};
+use std::ffi::OsStr;
+use std::fs::DirBuilder;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// The work tree that merges go to.
+#[derive(Debug, Clone)]
+pub struct Place {
+    /// Its top.
+    pub top: PathBuf,
+    /// Its own git folder.
+    git_dir: PathBuf,
+    /// The commit that it stands on.
+    pub head: String,
+    /// The branch that it is on, as `refs/heads/…`; empty where `HEAD` is detached.
+    pub branch: String,
+}
+
+/// What git leaves in its folder while it is in the middle of something, and what that is.
+const IN_PROGRESS: [(&str, &str); 6] = [
+    ("MERGE_HEAD", "a merge"),
+    ("rebase-merge", "a rebase"),
+    ("rebase-apply", "a rebase"),
+    ("CHERRY_PICK_HEAD", "a cherry-pick"),
+    ("REVERT_HEAD", "a revert"),
+    ("BISECT_LOG", "a bisect"),
+];
+
+/// The work tree of the project at `root`; or why nothing can be merged into it, and what to do.
+///
+/// # Errors
+/// When git fails.
+pub fn place(root: &Path) -> Result<Result<Place, String>> {
+    let root = root.canonicalize().unwrap_or_else(|_| root.to_owned());
+    let Some(top) = tree::repository_root(&root) else {
+        return Ok(Err(format!(
+            "`{}` is in no git repository with a work tree; workers' work can be merged only in one",
+            root.display()
+        )));
+    };
+    let mut asked = git::command(&top);
+    let asked = git::output(asked.args(["rev-parse", "--absolute-git-dir", "--git-common-dir"]))?;
+    let mut lines = asked.split(|byte| *byte == b'\n');
+    let git_dir = PathBuf::from(OsStr::from_bytes(lines.next().unwrap_or_default()));
+    let common = top.join(OsStr::from_bytes(lines.next().unwrap_or_default()));
+    let mut is_bare = git::command(&top);
+    let is_bare =
+        git::answer(is_bare.args(["config", "--type=bool", "--default=false", "core.bare"]))?;
+    if is_bare.1.starts_with(b"true") && common.canonicalize().ok() == git_dir.canonicalize().ok() {
+        return Ok(Err(format!(
+            "the repository of `{}` is bare; give the command in a work tree of it",
+            top.display()
+        )));
+    }
+    let Some(head) = worktrees::tip(&top, "HEAD")? else {
+        return Ok(Err(
+            "the repository has no commit yet, so there is nothing to merge into; make \
+                       the first commit"
+                .to_owned(),
+        ));
+    };
+    for (name, what) in IN_PROGRESS {
+        if git_dir.join(name).symlink_metadata().is_ok() {
+            return Ok(Err(format!(
+                "{what} is in progress in `{}`; finish or abort it (`git status` says how), then run \
+                 `ralph parallel merge` again",
+                top.display()
+            )));
+        }
+    }
+    let branch = branch(&top)?;
+    Ok(Ok(Place { top, git_dir, head, branch }))
+}
+
+/// The branch that a work tree is on; empty where `HEAD` is detached.
+fn branch(top: &Path) -> Result<String> {
+    let (is_on_one, printed) = git::answer(git::command(top).args(["symbolic-ref", "-q", "HEAD"]))?;
+    let name = String::from_utf8_lossy(printed.trim_ascii()).into_owned();
+    Ok(if is_on_one { name } else { String::new() })
+}
+
+/// Keeps all other merges of the project away. Held by what we start as well, so that no merge begins
+/// while a git of one that was killed is still at work.
+///
+/// # Errors
+/// When another merge takes too long; says what to do.
+pub fn lock(home: &Home, root: &Path, patience: Duration) -> Result<Lock> {
+    home.prepare()?;
+    let folder = home.root().join("merges");
+    if !folder.is_dir() {
+        DirBuilder::new()
+            .recursive(true)
+            .mode(0o700)
+            .create(&folder)
+            .with_context(|| format!("could not make the folder `{}`", folder.display()))?;
+    }
+    let place = folder.join(Key::project(&project::identity(root)).name());
+    let held = lock::take(&place, patience).context(
+        "another merge of this project is at work; run `ralph parallel merge` again when it is done",
+    )?;
+    held.share_with_children()?;
+    Ok(held)
+}

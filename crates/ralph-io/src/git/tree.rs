@@ -1,0 +1,323 @@
+//! The progress fingerprint of a work tree: one `git status`, and the content of what it lists.
+//!
+//! It changes with any change of `HEAD`, of a tracked or of an untracked file, and with nothing
+//! else: staging, touching and ignored files leave it as it was. Beyond a bound of files and bytes
+//! the size and time of a file stand for its content.
+
+use crate::git;
+use crate::process::{self, Running};
+use anyhow::{Context, Result, bail};
+use ralph_core::state::progress;
+use rustix::fs::{Mode, OFlags};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::{Duration, Instant};
+use xxhash_rust::xxh3::Xxh3Default;
+
+/// Files whose content is read.
+const MOST_FILES: usize = 2_000;
+
+/// Bytes of content that are read.
+const MOST_BYTES: u64 = 64 << 20;
+
+/// How long git may take before the fingerprint is given up.
+const DEADLINE: Duration = Duration::from_secs(10);
+
+/// The list of a million changed files fits; more is given up.
+const MOST_LISTED: usize = 256 << 20;
+
+/// A `git status` under way.
+#[derive(Debug)]
+pub struct Pending {
+    root: PathBuf,
+    status: Running,
+}
+
+/// Starts the `git status` of the repository that holds `folder`. None if it is in no repository.
+///
+/// Split from `finish` so that other work can be done while git runs.
+pub fn begin(folder: &Path) -> Result<Option<Pending>> {
+    let Some(root) = repository_root(folder) else { return Ok(None) };
+    let mut command = Command::new("git");
+    command
+        .arg("-C")
+        .arg(&root)
+        // Never meets an index lock of a git that the model runs at the same time.
+        .arg("--no-optional-locks")
+        // Both name programs, and the repository may not be the person's own.
+        .args(["-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null"])
+        .args(["status", "--porcelain=v2", "-z", "--branch", "--no-ahead-behind"])
+        .args(["--untracked-files=all", "--no-renames"]);
+    for variable in
+        ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX", "GIT_CONFIG_PARAMETERS"]
+    {
+        command.env_remove(variable);
+    }
+    git::never_fetches(&mut command);
+    git::without_filters(&mut command, &root);
+    Ok(Some(Pending { root, status: process::start(&mut command)? }))
+}
+
+impl Pending {
+    /// The fingerprint, as 32 hexadecimal digits.
+    ///
+    /// # Errors
+    /// When git failed or took too long; that is no sign of anything.
+    pub fn finish(self) -> Result<String> {
+        let finished = self.status.finish(Instant::now() + DEADLINE, MOST_LISTED)?;
+        if !finished.status.success() || finished.capped {
+            bail!("`git status` failed in `{}`", self.root.display());
+        }
+        Ok(digest(&self.root, &finished.stdout))
+    }
+}
+
+/// The fingerprint of the repository that holds `folder`; none if there is no repository.
+pub fn fingerprint(folder: &Path) -> Result<Option<String>> {
+    begin(folder)?.map(Pending::finish).transpose().context("could not take the fingerprint")
+}
+
+/// The nearest folder upwards that holds a `.git` (a folder, or a file in a linked work tree).
+pub fn repository_root(folder: &Path) -> Option<PathBuf> {
+    folder
+        .ancestors()
+        .find(|place| place.join(".git").symlink_metadata().is_ok())
+        .map(Path::to_owned)
+}
+
+fn digest(root: &Path, listing: &[u8]) -> String {
+    let mut hash = Xxh3Default::new();
+    let mut changes: Vec<Change<'_>> = Vec::new();
+    for record in listing.split(|byte| *byte == 0) {
+        match record.strip_prefix(b"# branch.oid ") {
+            Some(head) => hash.update(head),
+            None => changes.extend(Change::parse(record)),
+        }
+    }
+    // Sorted, since staging a new file moves it from one part of the listing to another.
+    changes.sort_unstable_by(|one, other| one.path.cmp(other.path));
+    let mut budget = Budget { files: MOST_FILES, bytes: MOST_BYTES };
+    let mut buffer = vec![0; 64 * 1024];
+    for change in changes {
+        change.add_to(&mut hash, root, &mut budget, &mut buffer);
+    }
+    format!("{:032x}", hash.digest128())
+}
+
+/// One path that differs from `HEAD`. How much of it is staged does not matter and is not kept.
+struct Change<'a> {
+    path: &'a [u8],
+    /// The submodule's state, which stands for its content.
+    submodule: Option<&'a [u8]>,
+}
+
+/// The path that a record names, for the fuzz targets.
+#[cfg(fuzzing)]
+pub(crate) fn path_of(record: &[u8]) -> Option<&[u8]> {
+    Change::parse(record).map(|change| change.path)
+}
+
+struct Budget {
+    files: usize,
+    bytes: u64,
+}
+
+impl<'a> Change<'a> {
+    /// Reads a record of `git status --porcelain=v2`; none if it names no path or one of ours.
+    fn parse(record: &'a [u8]) -> Option<Change<'a>> {
+        let fields_before_path = match record.first()? {
+            b'1' => 8,
+            b'u' => 10,
+            b'?' => 1,
+            _ => return None,
+        };
+        let mut fields = record.splitn(fields_before_path + 1, |byte| *byte == b' ');
+        let submodule = fields.by_ref().nth(2).filter(|field| field.first() == Some(&b'S'));
+        let path = record.splitn(fields_before_path + 1, |byte| *byte == b' ').last()?;
+        let ours = progress::is_ours(&String::from_utf8_lossy(path));
+        (!ours).then_some(Change { path, submodule })
+    }
+
+    fn add_to(&self, hash: &mut Xxh3Default, root: &Path, budget: &mut Budget, buffer: &mut [u8]) {
+        hash.update(self.path);
+        hash.update(&[0]);
+        if let Some(state) = self.submodule {
+            hash.update(state);
+        }
+        let path = root.join(Path::new(std::ffi::OsStr::from_bytes(self.path)));
+        let Ok(about) = path.symlink_metadata() else {
+            return hash.update(b"gone");
+        };
+        hash.update(&[u8::from(about.mode() & 0o111 != 0)]);
+        if about.is_symlink() {
+            let target = std::fs::read_link(&path).unwrap_or_default();
+            hash.update(target.as_os_str().as_bytes());
+        } else if about.is_file() && budget.allows(about.len()) {
+            if add_content(hash, &path, about.len(), buffer).is_err() {
+                hash.update(b"unreadable");
+            }
+        } else {
+            for number in
+                [about.len(), about.mtime_nsec() as u64, about.mtime() as u64, about.ino()]
+            {
+                hash.update(&number.to_le_bytes());
+            }
+        }
+    }
+}
+
+/// Adds as many bytes as the file has. Opened and read with no call more than that takes: there
+/// may be two thousand of them at every stop.
+fn add_content(
+    hash: &mut Xxh3Default,
+    path: &Path,
+    length: u64,
+    buffer: &mut [u8],
+) -> rustix::io::Result<()> {
+    let file = rustix::fs::open(path, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())?;
+    let mut left = length;
+    while left > 0 {
+        let read = rustix::io::read(&file, &mut *buffer)?;
+        if read == 0 {
+            break;
+        }
+        hash.update(&buffer[..read]);
+        left = left.saturating_sub(read as u64);
+    }
+    Ok(())
+}
+
+impl Budget {
+    fn allows(&mut self, bytes: u64) -> bool {
+        if self.files == 0 || bytes > self.bytes {
+            return false;
+        }
+        self.files -= 1;
+        self.bytes -= bytes;
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::PermissionsExt;
+
+    struct Repository {
+        folder: tempfile::TempDir,
+    }
+
+    impl Repository {
+        fn new() -> Repository {
+            let repository = Repository { folder: tempfile::tempdir().unwrap() };
+            repository.git("init -q");
+            repository.write("tracked", "one\n");
+            repository.write(".gitignore", "ignored\n");
+            repository.git("add .");
+            repository.git("commit -q -m first");
+            repository
+        }
+
+        fn git(&self, arguments: &str) {
+            let done = Command::new("git")
+                .args(["-c", "user.name=t", "-c", "user.email=t@example.com"])
+                .args(arguments.split(' '))
+                .current_dir(self.folder.path())
+                .status()
+                .unwrap();
+            assert!(done.success(), "git {arguments}");
+        }
+
+        fn write(&self, path: &str, content: &str) {
+            let path = self.folder.path().join(path);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, content).unwrap();
+        }
+
+        fn value(&self) -> String {
+            fingerprint(self.folder.path()).unwrap().unwrap()
+        }
+
+        #[track_caller]
+        fn check(&self, what: &str, changes: bool, act: impl FnOnce(&Repository)) {
+            let before = self.value();
+            act(self);
+            assert_eq!(self.value() != before, changes, "{what}");
+        }
+    }
+
+    #[test]
+    fn every_kind_of_work_changes_it() {
+        let at = Repository::new();
+        at.check("edit of equal line count", true, |r| r.write("tracked", "two\n"));
+        at.check("new untracked file", true, |r| r.write("new", "a"));
+        at.check("edit of an untracked file", true, |r| r.write("new", "b"));
+        at.check("edit inside an untracked folder", true, |r| r.write("folder/deep/x", "b"));
+        at.check("again inside it", true, |r| r.write("folder/deep/x", "c"));
+        at.check("commit", true, |r| {
+            r.git("add .");
+            r.git("commit -q -m second");
+        });
+        at.check("second commit, clean to clean", true, |r| {
+            r.git("commit -q --allow-empty -m third")
+        });
+        at.check("mode", true, |r| {
+            let path = r.folder.path().join("tracked");
+            std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755)).unwrap();
+        });
+        at.check("delete", true, |r| {
+            std::fs::remove_file(r.folder.path().join("tracked")).unwrap()
+        });
+        at.check("edit that is staged", true, |r| {
+            r.write("new", "staged");
+            r.git("add new");
+        });
+    }
+
+    #[test]
+    fn what_is_no_work_leaves_it() {
+        let at = Repository::new();
+        at.write("tracked", "edited\n");
+        at.write("new", "n");
+        at.check("git add", false, |r| r.git("add -A"));
+        at.check("touch", false, |r| r.write("tracked", "edited\n"));
+        at.check("an ignored file", false, |r| r.write("ignored", "x"));
+        for ours in [
+            ".omc/plans/a",
+            ".ralph-sessions/1/x",
+            ".claude/refine-sessions.json",
+            ".claude/worktrees/w/f",
+        ] {
+            at.check(ours, false, |r| r.write(ours, "x"));
+        }
+        at.check("someone else's settings", true, |r| r.write(".claude/other.json", "x"));
+    }
+
+    #[test]
+    fn it_is_the_same_from_a_subfolder_and_absent_outside_a_repository() {
+        let at = Repository::new();
+        at.write("sub/file", "x");
+        let sub = fingerprint(&at.folder.path().join("sub")).unwrap().unwrap();
+        assert_eq!(sub, at.value());
+        let bare = tempfile::tempdir().unwrap();
+        assert_eq!(fingerprint(bare.path()).unwrap(), None);
+    }
+
+    #[test]
+    fn a_repository_without_commits_has_one_and_a_broken_one_is_an_error() {
+        let at = Repository { folder: tempfile::tempdir().unwrap() };
+        at.git("init -q");
+        at.check("first file", true, |r| r.write("a", "a"));
+        at.write(".git/HEAD", "nonsense");
+        assert!(fingerprint(at.folder.path()).is_err());
+    }
+
+    #[test]
+    fn names_with_spaces_and_line_feeds_are_read_whole() {
+        let at = Repository::new();
+        at.check("new", true, |r| r.write("a b\nc", "1"));
+        at.check("edit", true, |r| r.write("a b\nc", "2"));
+    }
+}

@@ -1,0 +1,219 @@
+//! The tree id: one value for the whole content of a work tree, taken before and after a check.
+//!
+//! It is equal for equal content, before and after a commit, staging or a touch, and different for
+//! any changed byte, executable bit, link target or set of files. Git is asked only which files
+//! there are. The bytes are read here: git's own view of them goes through filters, through bits
+//! that tell it not to look (`assume-unchanged`, `skip-worktree`) and through an index that may be
+//! wrong about a file written in the same moment; and it would store every file it looks at.
+
+mod begun;
+mod behind;
+pub(crate) mod cache;
+mod compare;
+mod folder;
+mod kept;
+pub(crate) mod names;
+mod read;
+mod reader;
+#[cfg(test)]
+mod tests;
+
+pub use begun::{Begun, load as begun, note as note_begun};
+pub(crate) use compare::readable;
+
+use crate::git::tree;
+use anyhow::{Context, Result};
+use ralph_core::{state::progress, text::globs};
+use sha2::{Digest, Sha256};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+/// What is to be listed.
+#[derive(Debug, Clone, Copy)]
+pub struct Scope<'a> {
+    /// The project's folder; the repository that holds it is listed.
+    pub project_root: &'a Path,
+    /// What is left out, as a `.gitignore` at the top of the repository would say it. `!` and
+    /// `[…]` mean themselves.
+    pub ignore: &'a [String],
+    /// A file that remembers digests between calls; without it every file is read.
+    pub cache: Option<&'a Path>,
+    /// False if every file is to be read, whatever is remembered: a write through a mapping of memory
+    /// may leave a file's times as they were.
+    pub trusts_cache: bool,
+    /// What the tree had when the loop began; these files are listed whatever git leaves out now.
+    pub begun: Option<&'a Begun>,
+}
+
+/// What a work tree holds: each path with what kind of thing it is and the digest of its content.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Listing {
+    /// The project's place below the top of the tree, which paths are relative to.
+    base: Vec<u8>,
+    /// All paths after one another, sorted. One piece of memory, since there may be a million.
+    names: Vec<u8>,
+    records: Vec<Record>,
+}
+
+/// One path of a listing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Record {
+    /// Where its path ends in `names`; it begins where the one before ends.
+    end: usize,
+    kind: Kind,
+    digest: [u8; 32],
+}
+
+/// What stands at a path. Folders are no part of it, since git does not keep them either.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Plain,
+    Executable,
+    Link,
+    Pipe,
+    Socket,
+    Device,
+    /// Its size and time stand for its content.
+    Unreadable,
+}
+
+const KINDS: [(Kind, &str); 7] = [
+    (Kind::Plain, "100644"),
+    (Kind::Executable, "100755"),
+    (Kind::Link, "120000"),
+    (Kind::Pipe, "pipe"),
+    (Kind::Socket, "socket"),
+    (Kind::Device, "device"),
+    (Kind::Unreadable, "unreadable"),
+];
+
+/// Where the tree stands and what part of it is the project.
+struct Place {
+    root: PathBuf,
+    base: Vec<u8>,
+    is_repository: bool,
+}
+
+/// Lists the repository that holds the project, or the project's folder where there is none.
+///
+/// # Errors
+/// When the folder is gone, or git fails in its repository; git's words say why.
+pub fn listing(scope: &Scope<'_>) -> Result<Listing> {
+    listing_with(scope, cache::MARGIN)
+}
+
+/// As [`listing`], with the time that a file must have rested before it is remembered.
+fn listing_with(scope: &Scope<'_>, margin: i64) -> Result<Listing> {
+    let place = Place::of(scope.project_root)?;
+    let mut names = names::gather(&place)?;
+    if let Some(begun) = scope.begun {
+        begun.add_to(&mut names);
+    }
+    names.retain(|path| {
+        let ours = progress::is_ours(&String::from_utf8_lossy(path));
+        !ours && !scope.ignore.iter().any(|pattern| globs::ignores(pattern.as_bytes(), path))
+    });
+    let remembered = match scope.trusts_cache {
+        true => cache::load(scope.cache, &place.root),
+        false => cache::Remembered::default(),
+    };
+    let read = read::all(&place.root, &names, &remembered)
+        .with_context(|| format!("could not read `{}`", place.root.display()))?;
+    let settled_before = read.began.saturating_sub(margin);
+    cache::keep(
+        scope.cache,
+        &place.root,
+        &remembered,
+        &cache::Seen { names: &names, read: &read, settled_before },
+    );
+    let mut listing = Listing { base: place.base, ..Listing::default() };
+    for (path, found) in names.iter().zip(&read.found) {
+        if let Some(found) = found {
+            listing.push(path, found.kind, found.digest);
+        }
+    }
+    Ok(listing)
+}
+
+impl Place {
+    fn of(project_root: &Path) -> Result<Place> {
+        let project = project_root
+            .canonicalize()
+            .with_context(|| format!("could not find `{}`", project_root.display()))?;
+        let repository = tree::repository_root(&project);
+        let is_repository = repository.is_some();
+        let root = repository.unwrap_or_else(|| project.clone());
+        let base = project.strip_prefix(&root).unwrap_or(Path::new(""));
+        Ok(Place { base: base.as_os_str().as_bytes().to_owned(), root, is_repository })
+    }
+}
+
+impl Listing {
+    /// The id: 64 hexadecimal digits, over the records in the order of their paths. A path holds no
+    /// zero byte and a digest has a fixed length, so no two lists read alike.
+    pub fn id(&self) -> String {
+        let mut hash = Sha256::new();
+        for (path, record) in self.iter() {
+            hash.update(record.kind.word());
+            hash.update(b" ");
+            hash.update(path);
+            hash.update(b"\0");
+            hash.update(record.digest);
+            hash.update(b"\0");
+        }
+        hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+    }
+
+    /// The part that a criterion's `paths` mean: files, folders and globs, relative to the project.
+    ///
+    /// May be empty, and the id of an empty listing never changes: ask [`Listing::is_empty`].
+    pub fn within(&self, paths: &[String]) -> Listing {
+        let patterns: Vec<Vec<u8>> =
+            paths.iter().filter_map(|path| globs::from_top(&self.base, path.as_bytes())).collect();
+        let mut part = Listing { base: self.base.clone(), ..Listing::default() };
+        for (path, record) in self.iter() {
+            if patterns.iter().any(|pattern| globs::holds(pattern, path)) {
+                part.push(path, record.kind, record.digest);
+            }
+        }
+        part
+    }
+
+    /// How many files there are.
+    pub fn len(&self) -> usize {
+        self.records.len()
+    }
+
+    /// True if there are no files.
+    pub fn is_empty(&self) -> bool {
+        self.records.is_empty()
+    }
+
+    /// Adds what comes after all others.
+    fn push(&mut self, path: &[u8], kind: Kind, digest: [u8; 32]) {
+        self.names.extend_from_slice(path);
+        self.records.push(Record { end: self.names.len(), kind, digest });
+    }
+
+    fn iter(&self) -> impl Iterator<Item = (&[u8], &Record)> {
+        self.records.iter().scan(0, |start, record| {
+            let path = &self.names[*start..record.end];
+            *start = record.end;
+            Some((path, record))
+        })
+    }
+}
+
+impl Kind {
+    fn word(self) -> &'static str {
+        KINDS.iter().find(|(kind, _)| *kind == self).map_or("", |(_, word)| word)
+    }
+
+    fn number(self) -> u8 {
+        KINDS.iter().position(|(kind, _)| *kind == self).map_or(u8::MAX, |at| at as u8)
+    }
+
+    fn from_number(number: u8) -> Option<Kind> {
+        KINDS.get(usize::from(number)).map(|(kind, _)| *kind)
+    }
+}

@@ -1,0 +1,222 @@
+//! Remembers digests by what the system says about a file, so that only changed files are read.
+//!
+//! A remembered digest counts while size, inode, mode, time of writing and time of change are the
+//! same. The time of change is the system's own: a write of equal size with the time of writing set
+//! back moves it all the same. One case remains. Clocks of file systems tick (4 ms on most, 2 s on
+//! some): a write in the tick in which the file was read leaves both times as they were. So a file
+//! is remembered only if both its times were older than the beginning of the reading by more than
+//! any such tick; a file that changed later is read again next time.
+
+use super::kept::{Cursor, begin, end, open_sealed, put, put_name};
+use super::names::Names;
+use super::read::{Found, Read};
+use crate::project::owned;
+use rustix::fs::Stat;
+use std::fs::OpenOptions;
+use std::io::Write;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+
+const MARK: &[u8] = b"ralph-digests-1\n";
+
+/// More than the coarsest clock of a file system in use.
+pub(super) const MARGIN: i64 = 3_000_000_000;
+
+/// A cache of ten million files; a larger one is not read, and all files are.
+const LARGEST: u64 = 1 << 30;
+
+/// What the system says about a file. Times in nanoseconds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Stamp {
+    pub(super) size: i64,
+    pub(super) mtime: i64,
+    ctime: i64,
+    inode: i64,
+    mode: i64,
+}
+
+/// One remembered file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Entry {
+    name: (usize, usize),
+    pub(super) stamp: Stamp,
+    pub(super) digest: [u8; 32],
+}
+
+/// All remembered files, sorted by their paths.
+#[derive(Debug, Default)]
+pub(super) struct Remembered {
+    names: Vec<u8>,
+    entries: Vec<Entry>,
+    size: usize,
+}
+
+/// What a reading found, and what of it can be remembered.
+pub(super) struct Seen<'a> {
+    pub(super) names: &'a Names,
+    pub(super) read: &'a Read,
+    /// A file that changed later may have changed after it was read.
+    pub(super) settled_before: i64,
+}
+
+/// Looks paths up in their order.
+pub(super) struct Onwards<'a> {
+    remembered: &'a Remembered,
+    at: usize,
+}
+
+impl Stamp {
+    #[allow(clippy::unnecessary_cast, reason = "the widths differ between platforms")]
+    pub(super) fn of(about: &Stat) -> Stamp {
+        let time = |seconds: i64, nanoseconds: i64| {
+            seconds.wrapping_mul(1_000_000_000).wrapping_add(nanoseconds)
+        };
+        Stamp {
+            size: about.st_size as i64,
+            mtime: time(about.st_mtime as i64, about.st_mtime_nsec as i64),
+            ctime: time(about.st_ctime as i64, about.st_ctime_nsec as i64),
+            inode: about.st_ino as i64,
+            mode: about.st_mode as i64,
+        }
+    }
+
+    fn is_settled(&self, before: i64) -> bool {
+        self.mtime.max(self.ctime) < before
+    }
+
+    fn numbers(&self) -> [i64; 5] {
+        [self.size, self.mtime, self.ctime, self.inode, self.mode]
+    }
+}
+
+impl Remembered {
+    /// Begins to look at the first path that is not before this one.
+    pub(super) fn from(&self, path: &[u8]) -> Onwards<'_> {
+        let at = self.entries.partition_point(|entry| self.name(entry) < path);
+        Onwards { remembered: self, at }
+    }
+
+    fn name(&self, entry: &Entry) -> &[u8] {
+        &self.names[entry.name.0..entry.name.1]
+    }
+}
+
+impl<'a> Onwards<'a> {
+    /// What is remembered of a path, which must not be before the last one.
+    pub(super) fn find(&mut self, path: &[u8]) -> Option<&'a Entry> {
+        let remembered = self.remembered;
+        loop {
+            let entry = remembered.entries.get(self.at)?;
+            match remembered.name(entry).cmp(path) {
+                std::cmp::Ordering::Less => self.at += 1,
+                std::cmp::Ordering::Equal => return Some(entry),
+                std::cmp::Ordering::Greater => return None,
+            }
+        }
+    }
+}
+
+/// What is remembered of the tree at `root`. Nothing, if there is no cache, or it cannot be
+/// trusted, or is of another tree: then every file is read.
+pub(super) fn load(path: Option<&Path>, root: &Path) -> Remembered {
+    let bytes = path.and_then(|path| owned::read_at_most(path, LARGEST).ok().flatten());
+    bytes.and_then(|bytes| parse(&bytes, root)).unwrap_or_default()
+}
+
+fn parse(bytes: &[u8], root: &Path) -> Option<Remembered> {
+    let mut cursor = Cursor::at(open_sealed(bytes, MARK)?);
+    if cursor.bytes()? != root.as_os_str().as_bytes() {
+        return None;
+    }
+    let count = usize::try_from(cursor.number()?).ok()?;
+    let mut remembered = Remembered { size: bytes.len(), ..Remembered::default() };
+    // A file that lies about its length must not make us ask for more memory than it has bytes.
+    remembered.entries.reserve(count.min(bytes.len() / 64));
+    for _ in 0..count {
+        let name = cursor.name(&mut remembered.names)?;
+        let digest = cursor.array()?;
+        let [size, mtime, ctime, inode, mode] = cursor.numbers()?;
+        let stamp = Stamp { size, mtime, ctime, inode, mode };
+        remembered.entries.push(Entry { name, stamp, digest });
+    }
+    Some(remembered)
+}
+
+/// How many files a cache holds, for the fuzz targets.
+#[cfg(fuzzing)]
+pub(crate) fn count(bytes: &[u8], root: &Path) -> Option<usize> {
+    parse(bytes, root).map(|remembered| remembered.entries.len())
+}
+
+/// Writes the cache anew if that will spare more reading than it costs. It is a help and no
+/// record: what cannot be written is left.
+pub(super) fn keep(path: Option<&Path>, root: &Path, before: &Remembered, seen: &Seen<'_>) {
+    let Some(path) = path else { return };
+    if seen.is_worth_writing(before) {
+        let _ = write(path, &seen.render(root));
+    }
+}
+
+impl Seen<'_> {
+    fn is_worth_writing(&self, before: &Remembered) -> bool {
+        // What opening and closing a file costs, in bytes that are read in that time.
+        const OPENING: usize = 4096;
+        let new = self.read.found.iter().flatten().filter(|found| found.was_read);
+        let new =
+            new.filter_map(|found| found.stamp.filter(|it| it.is_settled(self.settled_before)));
+        let spared: usize = new.map(|it| usize::try_from(it.size).unwrap_or(0) + OPENING).sum();
+        spared > before.size / 16
+    }
+
+    fn settled(&self) -> impl Iterator<Item = (&[u8], &Found, Stamp)> {
+        self.names.iter().zip(&self.read.found).filter_map(|(name, found)| {
+            let found = found.as_ref()?;
+            let stamp = found.stamp.filter(|stamp| stamp.is_settled(self.settled_before))?;
+            Some((name, found, stamp))
+        })
+    }
+
+    fn render(&self, root: &Path) -> Vec<u8> {
+        let mut bytes = begin(MARK);
+        put(&mut bytes, root.as_os_str().as_bytes());
+        bytes.extend((self.settled().count() as u64).to_le_bytes());
+        let mut last: &[u8] = b"";
+        for (name, found, stamp) in self.settled() {
+            put_name(&mut bytes, last, name);
+            bytes.extend(found.digest);
+            bytes.extend(stamp.numbers().into_iter().flat_map(i64::to_le_bytes));
+            last = name;
+        }
+        end(bytes)
+    }
+}
+
+/// Not synced to the disk: a cache that a crash has torn does not match its seal and is not used.
+fn write(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
+    let temporary = path.with_extension(format!("tmp-{}", std::process::id()));
+    let mut options = OpenOptions::new();
+    options.write(true).create(true).truncate(true).mode(0o600);
+    let written = options
+        .open(&temporary)
+        .and_then(|mut file| file.write_all(bytes))
+        .and_then(|()| std::fs::rename(&temporary, path));
+    if written.is_err() {
+        let _ = std::fs::remove_file(&temporary);
+    }
+    written
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn both_times_must_be_older_than_the_margin() {
+        let stamp = |mtime, ctime| Stamp { size: 1, mtime, ctime, inode: 1, mode: 0 };
+        assert!(stamp(9, 9).is_settled(10));
+        assert!(!stamp(10, 9).is_settled(10), "written in the moment of the reading");
+        assert!(!stamp(9, 10).is_settled(10), "changed in it, with the time of writing set back");
+        assert!(!stamp(i64::MAX, 9).is_settled(10), "written by a clock that is ahead");
+    }
+}

@@ -1,0 +1,185 @@
+//! Which files a work tree has: tracked and untracked ones, not ignored ones.
+//!
+//! A listed folder is a repository of its own (a submodule, or one that nobody has added yet) and
+//! is asked in turn; git does not look into it for us.
+
+use super::Place;
+use crate::git;
+use crate::git::scratch::Scratch;
+use anyhow::{Context, Result};
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+use std::process::Command;
+
+/// Repositories within repositories; deeper ones would be a mistake that feeds itself.
+const DEEPEST: usize = 32;
+
+/// Paths below the top of the tree, sorted, each once.
+#[derive(Debug, Default)]
+pub(super) struct Names {
+    bytes: Vec<u8>,
+    spans: Vec<(usize, usize)>,
+}
+
+impl Names {
+    pub(super) fn len(&self) -> usize {
+        self.spans.len()
+    }
+
+    pub(super) fn get(&self, at: usize) -> &[u8] {
+        let (start, end) = self.spans[at];
+        &self.bytes[start..end]
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = &[u8]> {
+        self.spans.iter().map(|(start, end)| &self.bytes[*start..*end])
+    }
+
+    pub(super) fn retain(&mut self, is_kept: impl Fn(&[u8]) -> bool) {
+        let bytes = &self.bytes;
+        self.spans.retain(|(start, end)| is_kept(&bytes[*start..*end]));
+    }
+
+    pub(super) fn push(&mut self, folder: &[u8], name: &[u8]) {
+        let start = self.bytes.len();
+        self.bytes.extend_from_slice(folder);
+        self.bytes.extend_from_slice(name);
+        self.spans.push((start, self.bytes.len()));
+    }
+
+    pub(super) fn sort(&mut self) {
+        let bytes = &self.bytes;
+        // Git prints sorted runs, which this kind of sort takes as they are.
+        self.spans.sort_by(|a, b| bytes[a.0..a.1].cmp(&bytes[b.0..b.1]));
+        self.spans.dedup_by(|a, b| bytes[a.0..a.1] == bytes[b.0..b.1]);
+    }
+}
+
+/// The names of all files of the place.
+pub(super) fn gather(place: &Place) -> Result<Names> {
+    let mut names = Names::default();
+    if !place.is_repository {
+        of_plain_folder(&place.root, b"", &mut names, 0)?;
+    } else if let Err(error) = of_repository(&place.root, b"", &mut names, 0) {
+        if !git::is_missing(&error) {
+            return Err(error);
+        }
+        // Without git nobody can say what is ignored; more than that is no harm, less would be.
+        names = Names::default();
+        walk(&place.root, b"", &mut names);
+    }
+    let project = [&place.base[..], b"/"].concat();
+    if !place.base.is_empty() && !names.iter().any(|path| path.starts_with(&project)) {
+        // A project in a folder that the repository around it ignores (a home folder under git).
+        of_plain_folder(&place.root, &project, &mut names, 0)?;
+    }
+    names.sort();
+    Ok(names)
+}
+
+/// `below` is the repository's place under the top of the tree, empty or with a slash at its end.
+fn of_repository(top: &Path, below: &[u8], names: &mut Names, depth: usize) -> Result<()> {
+    let folder = top.join(OsStr::from_bytes(below));
+    let mut command = git::command(&folder);
+    list(&mut command, &["--cached", "--others"])
+        .and_then(|listed| take(top, below, &listed, names, depth))
+        .with_context(|| format!("could not list the files of `{}`", folder.display()))
+}
+
+/// A folder that is no repository: an empty one elsewhere, with this folder as its work tree, lets
+/// a `.gitignore` count all the same.
+fn of_plain_folder(top: &Path, below: &[u8], names: &mut Names, depth: usize) -> Result<()> {
+    let folder = top.join(OsStr::from_bytes(below));
+    let scratch = Scratch::new()?;
+    make_git_dir(scratch.folder()).context("could not make an empty repository")?;
+    let mut command = git::command(&folder);
+    command.arg("--git-dir").arg(scratch.folder()).arg("--work-tree").arg(&folder);
+    match list(&mut command, &["--others"]) {
+        Ok(listed) => take(top, below, &listed, names, depth),
+        Err(error) if git::is_missing(&error) => {
+            walk(top, below, names);
+            Ok(())
+        }
+        Err(error) => Err(error)
+            .with_context(|| format!("could not list the files of `{}`", folder.display())),
+    }
+}
+
+/// The least that git takes for a repository.
+fn make_git_dir(folder: &Path) -> std::io::Result<()> {
+    for name in ["objects", "refs"] {
+        std::fs::create_dir(folder.join(name))?;
+    }
+    std::fs::write(folder.join("HEAD"), "ref: refs/heads/none\n")
+}
+
+/// With a letter before each name and, for tracked files, the mode: only that tells a submodule
+/// from a file without asking the system about each. Git's own full stop for a path is a zero byte.
+fn list(command: &mut Command, which: &[&str]) -> Result<Vec<u8>> {
+    git::output(command.args(["ls-files", "-z", "-t", "--stage", "--exclude-standard"]).args(which))
+}
+
+fn take(top: &Path, below: &[u8], listed: &[u8], names: &mut Names, depth: usize) -> Result<()> {
+    for line in listed.split(|byte| *byte == 0) {
+        match parse(line) {
+            None => {}
+            Some((false, name)) => names.push(below, name),
+            Some((true, name)) => nested(top, &[below, name, b"/"].concat(), names, depth)?,
+        }
+    }
+    Ok(())
+}
+
+/// The name, and whether it is a repository within this one: `? name`, `? folder/`, or
+/// `H 100644 <object> 0<tab>name`.
+pub(crate) fn parse(line: &[u8]) -> Option<(bool, &[u8])> {
+    let (letter, rest) = (line.first()?, line.get(2..)?);
+    if *letter == b'?' {
+        let folder = rest.strip_suffix(b"/");
+        return Some((folder.is_some(), folder.unwrap_or(rest)));
+    }
+    let tab = rest.iter().position(|byte| *byte == b'\t')?;
+    Some((rest.starts_with(b"160000 "), &rest[tab + 1..]))
+}
+
+fn nested(top: &Path, below: &[u8], names: &mut Names, depth: usize) -> Result<()> {
+    let ours = ralph_core::state::progress::is_ours(&String::from_utf8_lossy(below));
+    if ours || depth == DEEPEST || !is_real_folder(top, below) {
+        return Ok(());
+    }
+    // A `.git` that leads nowhere must not keep the whole tree from having an id.
+    of_repository(top, below, names, depth + 1)
+        .or_else(|_| of_plain_folder(top, below, names, depth + 1))
+}
+
+/// False if it is gone, or if it or a folder above it is a link by now: what is there is not this
+/// tree's.
+fn is_real_folder(top: &Path, below: &[u8]) -> bool {
+    let below = Path::new(OsStr::from_bytes(below));
+    below.ancestors().filter(|part| !part.as_os_str().is_empty()).all(|part| {
+        let path = top.join(part);
+        // Without the slash at its end, which would follow the link.
+        path.components().as_path().symlink_metadata().is_ok_and(|about| about.is_dir())
+    })
+}
+
+/// Everything but `.git`, links not followed.
+pub(super) fn walk(top: &Path, below: &[u8], names: &mut Names) {
+    let mut folders = vec![below.to_owned()];
+    while let Some(folder) = folders.pop() {
+        let path = top.join(OsStr::from_bytes(&folder));
+        // A folder that cannot be read, or is gone again, has no files that anyone could tell.
+        let Ok(entries) = std::fs::read_dir(&path) else { continue };
+        for entry in entries.flatten() {
+            let name = entry.file_name();
+            match entry.file_type() {
+                _ if name == ".git" => {}
+                Ok(kind) if kind.is_dir() => {
+                    folders.push([&folder[..], name.as_bytes(), b"/"].concat());
+                }
+                _ => names.push(&folder, name.as_bytes()),
+            }
+        }
+    }
+}

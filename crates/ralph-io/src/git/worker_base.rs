@@ -1,0 +1,232 @@
+//! What a worker begins from: a work tree that the client makes of a commit, and what that lacks.
+//!
+//! Measured with 2.1.328: with `worktree.baseRef` at `head` it is the commit that is checked
+//! out. Else it is the branch that `origin/HEAD` names, else `origin/main`, else `origin/master`,
+//! fetched before if the last fetch is a day old. Where none of these is known the client asks `origin`
+//! for `main`, and takes what is checked out if that fails; other remotes do not count. What only a
+//! fetch would show is not known here.
+
+use crate::git::tree_id::readable;
+use crate::{client::client_settings, git, git::repository};
+use anyhow::{Context, Result};
+use ralph_core::state::progress;
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+/// What the client branches from, from the first that is known.
+const REFS: [&str; 3] =
+    ["refs/remotes/origin/HEAD", "refs/remotes/origin/main", "refs/remotes/origin/master"];
+
+/// How the base of a worker that is started now differs from the main session's folder.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Base {
+    /// Staged, changed and untracked files of the whole repository, by their path from its top,
+    /// sorted and made fit to be shown. Neither ignored ones nor our own are among them. They are never in a base.
+    pub uncommitted: Vec<String>,
+    /// Commits that a worker will not see; none where it begins from what is checked out.
+    pub behind: Option<Behind>,
+}
+
+/// A base that lacks commits of `HEAD`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Behind {
+    /// The branch that the client takes, as a person writes it: `origin/main`.
+    pub reference: String,
+    /// How many commits of `HEAD` are not in it, as far as is known without a fetch; at least one.
+    pub commits: u64,
+}
+
+/// Why the client can make no work tree for a worker. Shown, it says what to do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NoBase {
+    /// The folder is in no repository of git.
+    NoRepository,
+    /// The repository has no commit yet.
+    NoCommit,
+}
+
+impl fmt::Display for NoBase {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
+            Self::NoRepository => {
+                "workers need a git repository, and this folder is in none; run `git init` and make a \
+                 first commit"
+            }
+            Self::NoCommit => {
+                "workers begin from a commit, and this repository has none yet; make a first one"
+            }
+        })
+    }
+}
+
+/// Looks at the repository that holds `project` and at the client's settings for it.
+///
+/// # Errors
+/// When git could not be asked; a repository in which no worker can begin is no error.
+pub fn look(project: &Path) -> Result<Result<Base, NoBase>> {
+    let Some(top) = top(project) else { return Ok(Err(NoBase::NoRepository)) };
+    gather(&top, client_settings::worktree_base(project).is_head())
+        .context("could not see what workers would begin from")
+}
+
+/// Whether the repository that holds `project` has the remote from which the client may branch.
+///
+/// # Errors
+/// When git could not be asked.
+pub fn has_origin(project: &Path) -> Result<bool> {
+    let Some(top) = top(project) else { return Ok(false) };
+    let names = git::output(git::command(&top).arg("remote"))?;
+    Ok(names.split(|byte| *byte == b'\n').any(|name| name == b"origin"))
+}
+
+/// The top of the work tree; none also where a `.git` stands that leads to no repository.
+fn top(project: &Path) -> Option<PathBuf> {
+    let project = project.canonicalize().ok()?;
+    let repository = repository::around(&project)?;
+    repository.text("HEAD").is_some().then_some(repository.top)
+}
+
+fn gather(top: &Path, from_head: bool) -> Result<Result<Base, NoBase>> {
+    let mut head = git::command(top);
+    if !git::agreed(head.args(["rev-parse", "--quiet", "--verify", "HEAD^{commit}"]))? {
+        return Ok(Err(NoBase::NoCommit));
+    }
+    let behind = if from_head { None } else { behind(top)? };
+    Ok(Ok(Base { uncommitted: uncommitted(top)?, behind }))
+}
+
+fn uncommitted(top: &Path) -> Result<Vec<String>> {
+    let mut command = git::command(top);
+    git::without_filters(&mut command, top);
+    command.args(["status", "--porcelain=v1", "-z", "--no-renames", "--untracked-files=all"]);
+    // What is changed within a submodule is in no work tree of the repository around it.
+    let printed = git::output(command.arg("--ignore-submodules=dirty"))?;
+    // Two letters and a space stand before each path.
+    let paths = printed.split(|byte| *byte == 0).filter_map(|record| record.get(3..));
+    let theirs = paths.filter(|path| !progress::is_ours(&String::from_utf8_lossy(path)));
+    let mut paths: Vec<String> = theirs.map(readable).collect();
+    paths.sort_unstable();
+    Ok(paths)
+}
+
+fn behind(top: &Path) -> Result<Option<Behind>> {
+    let Some(reference) = reference(top)? else { return Ok(None) };
+    let mut count = git::command(top);
+    count.args(["rev-list", "--count", &format!("{reference}..HEAD"), "--"]);
+    let commits = git::line(&mut count)?.parse().context("`git rev-list` printed no number")?;
+    let reference = reference.trim_start_matches("refs/remotes/").to_owned();
+    Ok((commits > 0).then_some(Behind { reference, commits }))
+}
+
+/// The ref that the client would take, if it is known without asking the remote.
+fn reference(top: &Path) -> Result<Option<String>> {
+    const FORMAT: &str = "--format=%(refname) %(symref)";
+    let listed = git::output(git::command(top).args(["for-each-ref", FORMAT]).args(REFS))?;
+    let listed = String::from_utf8_lossy(&listed);
+    let known: Vec<(&str, &str)> = listed.lines().filter_map(|line| line.split_once(' ')).collect();
+    let found = REFS.iter().find_map(|wanted| {
+        let (name, target) = known.iter().find(|(name, _)| name == wanted)?;
+        match *name == REFS[0] {
+            // One that names no branch of the same remote is not taken.
+            true => target.starts_with("refs/remotes/origin/").then_some(*target),
+            false => Some(*name),
+        }
+    });
+    Ok(found.map(str::to_owned))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::process::sandbox::Sandbox;
+
+    /// As with a client that branches from the remote.
+    #[track_caller]
+    fn base(at: &Sandbox) -> Base {
+        gather(&at.root(), false).unwrap().unwrap()
+    }
+
+    #[track_caller]
+    fn behind(at: &Sandbox) -> Option<(String, u64)> {
+        base(at).behind.map(|behind| (behind.reference, behind.commits))
+    }
+
+    #[test]
+    fn a_folder_without_repository_and_one_without_commit_are_told_apart() {
+        let none = look(&Sandbox::folder().root()).unwrap().unwrap_err();
+        assert_eq!(none, NoBase::NoRepository);
+        let broken = Sandbox::folder();
+        broken.write(".git/config", "");
+        assert_eq!(look(&broken.root()).unwrap(), Err(NoBase::NoRepository));
+        assert!(none.to_string().ends_with("run `git init` and make a first commit"));
+        let empty = look(&Sandbox::empty().root()).unwrap().unwrap_err();
+        assert_eq!(empty, NoBase::NoCommit);
+        assert!(empty.to_string().ends_with("make a first one"));
+    }
+
+    #[test]
+    fn whatever_is_not_committed_is_named_and_nothing_of_ours() {
+        let at = Sandbox::new();
+        assert_eq!(base(&at), Base { uncommitted: Vec::new(), behind: None });
+        at.write("tracked", "two\n");
+        at.remove("src/a.rs");
+        at.write("staged", "");
+        at.git("add staged");
+        at.write("new/a b", "");
+        for silent in ["x.ignored", ".claude/worktrees/agent-1/file", ".omc/log"] {
+            at.write(silent, "");
+        }
+        assert_eq!(base(&at).uncommitted, ["new/a b", "src/a.rs", "staged", "tracked"]);
+        at.commit("second");
+        assert_eq!(base(&at).uncommitted, [""; 0]);
+    }
+
+    #[test]
+    fn a_folder_of_the_repository_names_all_of_it() {
+        let at = Sandbox::new();
+        at.write("tracked", "two\n");
+        assert_eq!(look(&at.path("src")).unwrap().unwrap().uncommitted, ["tracked"]);
+    }
+
+    #[test]
+    fn commits_that_the_remotes_branch_lacks_are_counted() {
+        let at = Sandbox::new();
+        assert_eq!(behind(&at), None, "no remote");
+        at.git("update-ref refs/remotes/origin/master HEAD");
+        assert_eq!(behind(&at), None, "all of it is there");
+        at.commit("second");
+        assert_eq!(behind(&at), Some(("origin/master".to_owned(), 1)));
+        at.commit("third");
+        assert_eq!(behind(&at), Some(("origin/master".to_owned(), 2)));
+        at.git("update-ref refs/remotes/origin/main HEAD~1");
+        assert_eq!(behind(&at), Some(("origin/main".to_owned(), 1)));
+        at.git("update-ref refs/remotes/origin/trunk HEAD~2");
+        at.git("symbolic-ref refs/remotes/origin/HEAD refs/remotes/origin/trunk");
+        assert_eq!(behind(&at), Some(("origin/trunk".to_owned(), 2)));
+        assert_eq!(gather(&at.root(), true).unwrap().unwrap().behind, None, "from head");
+    }
+
+    #[test]
+    fn only_what_the_client_would_take_counts() {
+        let at = Sandbox::new();
+        for name in ["upstream/main", "origin/trunk", "origin/main/x"] {
+            at.git(&format!("update-ref refs/remotes/{name} HEAD"));
+        }
+        at.commit("second");
+        assert_eq!(behind(&at), None);
+        at.git("symbolic-ref refs/remotes/origin/HEAD refs/remotes/origin/gone");
+        assert_eq!(behind(&at), None, "a name that leads nowhere");
+        at.git("symbolic-ref refs/remotes/origin/HEAD refs/remotes/upstream/main");
+        assert_eq!(behind(&at), None, "a branch of another remote");
+    }
+
+    #[test]
+    fn only_the_remote_called_origin_counts() {
+        let at = Sandbox::new();
+        at.git("remote add upstream /nowhere");
+        assert!(!has_origin(&at.root()).unwrap());
+        at.git("remote add origin /nowhere");
+        assert!(has_origin(&at.path("src")).unwrap());
+        assert!(!has_origin(&Sandbox::folder().root()).unwrap());
+    }
+}

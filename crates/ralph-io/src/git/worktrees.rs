@@ -1,0 +1,270 @@
+//! Work trees of workers: what they hold, and how they are taken away.
+//!
+//! A worker's work is what its branch has and what it left uncommitted. It is made one commit without its
+//! branch, index or files being touched, so that nothing depends on whether a worker commits.
+
+mod left;
+pub mod make;
+
+pub use left::left;
+
+use crate::git::checkpoint::work::{Maker, Objects, Work};
+use crate::git::tree_id::readable;
+use crate::{git, git::tree, project};
+use anyhow::{Context, Result};
+use jiff::Timestamp;
+use std::ffi::OsStr;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::{Path, PathBuf};
+
+/// A work tree of a repository, as git lists it.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Listed {
+    /// Its folder.
+    pub path: PathBuf,
+    /// Its branch, as `refs/heads/…`; empty where it has none.
+    pub branch: String,
+    /// Why it must not be removed, where somebody has locked it.
+    pub locked: Option<String>,
+}
+
+/// All the work of a worker.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Held {
+    /// It is in this commit.
+    Commit {
+        /// Where its work tree or branch stands.
+        tip: String,
+        /// The tip, or a commit on top of it with what was not committed.
+        commit: String,
+    },
+    /// It cannot be had whole; why.
+    Not(String),
+}
+
+/// Where the work of a worker is to be found.
+#[derive(Debug, Clone, Copy)]
+pub struct Worker<'a> {
+    /// Its worktree; empty for none.
+    pub worktree: &'a str,
+    /// Its branch; empty for none.
+    pub branch: &'a str,
+}
+
+/// The work trees of the repository at `top`, the main one first.
+///
+/// # Errors
+/// When git fails.
+pub fn list(top: &Path) -> Result<Vec<Listed>> {
+    let printed = git::output(git::command(top).args(["worktree", "list", "--porcelain", "-z"]))
+        .context("could not list the worktrees")?;
+    let mut all: Vec<Listed> = Vec::new();
+    for line in printed.split(|byte| *byte == 0) {
+        let (name, value) = match line.iter().position(|byte| *byte == b' ') {
+            Some(at) => (&line[..at], &line[at + 1..]),
+            None => (line, &[][..]),
+        };
+        let text = || String::from_utf8_lossy(value).into_owned();
+        match (name, all.last_mut()) {
+            (b"worktree", _) => all.push(Listed {
+                path: PathBuf::from(std::ffi::OsString::from_vec(value.to_vec())),
+                ..Listed::default()
+            }),
+            (b"branch", Some(last)) => last.branch = text(),
+            (b"locked", Some(last)) => last.locked = Some(text()),
+            _ => {}
+        }
+    }
+    Ok(all)
+}
+
+/// All the work of a worker of the repository at `top`, as one commit.
+///
+/// # Errors
+/// When git fails.
+pub fn held(top: &Path, worker: Worker<'_>, message: &str, now: Timestamp) -> Result<Held> {
+    let folder = Path::new(worker.worktree);
+    if worker.worktree.is_empty() || folder.symlink_metadata().is_err() {
+        return of_branch(top, worker);
+    }
+    let is_own = tree::repository_root(folder).is_some_and(|root| root == folder);
+    if !is_own || project::identity(folder) != project::identity(top) {
+        return Ok(Held::Not(format!("`{}` is no worktree of this repository", worker.worktree)));
+    }
+    of_worktree(folder, worker.branch, message, now)
+        .with_context(|| format!("could not look at the worktree `{}`", worker.worktree))
+}
+
+fn of_branch(top: &Path, worker: Worker<'_>) -> Result<Held> {
+    Ok(match tip(top, &heads(worker.branch))? {
+        Some(tip) if !worker.branch.is_empty() => Held::Commit { commit: tip.clone(), tip },
+        _ => Held::Not("its worktree and its branch are gone".to_owned()),
+    })
+}
+
+/// The commit that a name means; none if there is none.
+pub fn tip(top: &Path, name: &str) -> Result<Option<String>> {
+    let mut command = git::command(top);
+    command.args(["rev-parse", "-q", "--verify", "--end-of-options"]);
+    let (is_there, printed) = git::answer(command.arg(format!("{name}^{{commit}}")))?;
+    Ok(is_there.then(|| String::from_utf8_lossy(printed.trim_ascii()).into_owned()))
+}
+
+/// The full name of a branch.
+pub fn heads(branch: &str) -> String {
+    format!("refs/heads/{}", branch.strip_prefix("refs/heads/").unwrap_or(branch))
+}
+
+/// True if a commit, or one that it comes from, is this one.
+pub fn contains(top: &Path, whole: &str, part: &str) -> Result<bool> {
+    let mut command = git::command(top);
+    Ok(git::answer(command.args(["merge-base", "--is-ancestor", part, whole]))?.0)
+}
+
+/// True if two commits have the same files.
+///
+/// # Errors
+/// When git fails.
+pub fn is_same_tree(top: &Path, one: &str, other: &str) -> Result<bool> {
+    let mut command = git::command(top);
+    Ok(git::answer(command.args(["diff-tree", "--quiet", "--no-ext-diff", one, other]))?.0)
+}
+
+fn of_worktree(folder: &Path, branch: &str, message: &str, now: Timestamp) -> Result<Held> {
+    let Some(head) = tip(folder, "HEAD")? else {
+        return Ok(Held::Not("its worktree has no commit".to_owned()));
+    };
+    if !branch.is_empty()
+        && let Some(tip) = tip(folder, &heads(branch))?
+        && !contains(folder, &head, &tip)?
+    {
+        return Ok(Held::Not(format!(
+            "its branch `{branch}` has commits that its worktree is not on"
+        )));
+    }
+    if !git::output(git::command(folder).args(["ls-files", "-u", "-z"]))?.is_empty() {
+        return Ok(Held::Not("its worktree is in the middle of a merge".to_owned()));
+    }
+    let work = Work::gather(folder, Objects::Kept)?;
+    if !work.is_whole() {
+        return Ok(Held::Not("some of its files could not be read".to_owned()));
+    }
+    if let Some(path) = repository_that_is_new(folder, &head, work.tree())? {
+        return Ok(Held::Not(format!(
+            "`{path}` is a repository of its own that is not committed; a merge would bring a pointer \
+             to it and none of its files"
+        )));
+    }
+    let tree = git::line(git::command(folder).args(["rev-parse", &format!("{head}^{{tree}}")]))?;
+    let commit = match work.tree() == tree {
+        true => head.clone(),
+        false => work.commit(Maker::Person, message, now)?,
+    };
+    Ok(Held::Commit { tip: head, commit })
+}
+
+/// A repository within the worktree that its last commit has not, or has otherwise.
+fn repository_that_is_new(folder: &Path, head: &str, tree: &str) -> Result<Option<String>> {
+    let mut command = git::command(folder);
+    command.args(["diff-tree", "-r", "-z", "--raw", "--no-renames", "--no-abbrev", head, tree]);
+    let listed = git::output(&mut command)?;
+    let mut parts = listed.split(|byte| *byte == 0);
+    while let (Some(about), Some(path)) = (parts.next(), parts.next()) {
+        if about.split(|byte| *byte == b' ').nth(1) == Some(b"160000") {
+            return Ok(Some(readable(path)));
+        }
+    }
+    Ok(None)
+}
+
+/// The repositories within a worktree whose files are there: they may hold what no commit has.
+///
+/// # Errors
+/// When git fails.
+pub fn repositories_within(folder: &Path) -> Result<Vec<String>> {
+    let listed = git::output(git::command(folder).args(["ls-files", "-s", "-z"]))?;
+    let lines = listed.split(|byte| *byte == 0).filter(|line| line.starts_with(b"160000 "));
+    let paths = lines.filter_map(|line| line.splitn(2, |byte| *byte == b'\t').nth(1));
+    let has_files = |path: &&[u8]| {
+        let entries = folder.join(OsStr::from_bytes(path)).read_dir();
+        entries.is_ok_and(|mut entries| entries.next().is_some())
+    };
+    Ok(paths.filter(has_files).map(readable).collect())
+}
+
+/// The branches, remote branches and tags that hold a commit.
+///
+/// # Errors
+/// When git fails.
+pub fn names_of(top: &Path, commit: &str) -> Result<Vec<String>> {
+    let mut command = git::command(top);
+    command.args(["for-each-ref", "--format=%(refname)", "--contains", commit]);
+    let printed = git::output(command.args(["refs/heads", "refs/remotes", "refs/tags"]))?;
+    Ok(String::from_utf8_lossy(&printed).lines().map(str::to_owned).collect())
+}
+
+/// Removes a worktree and git's entry of it, whether or not the folder is still there. One that
+/// somebody has locked stays.
+///
+/// # Errors
+/// When git fails.
+pub fn remove(top: &Path, folder: &Path) -> Result<()> {
+    let mut command = git::command(top);
+    git::output(command.args(["worktree", "remove", "--force"]).arg(folder))
+        .map(drop)
+        .with_context(|| format!("could not remove the worktree `{}`", folder.display()))
+}
+
+/// Where a worktree stands from the moment at which it is certain that it goes: half removed, it would be
+/// taken for one that somebody has changed.
+pub fn aside(folder: &Path) -> PathBuf {
+    let mut name = folder.as_os_str().to_owned();
+    name.push(".ralph-removed");
+    PathBuf::from(name)
+}
+
+/// As [`remove`], in steps of which each can be the last: what is left is found under [`aside`].
+///
+/// # Errors
+/// When git fails, or the disk.
+pub fn put_away(top: &Path, folder: &Path, is_listed: bool) -> Result<()> {
+    let aside = aside(folder);
+    let describe = || format!("could not remove the worktree `{}`", folder.display());
+    if folder.symlink_metadata().is_ok() {
+        // Synced: a name that came back after a power cut would stand before half of the files.
+        std::fs::rename(folder, &aside)
+            .and_then(|()| crate::store::atomic::sync_folder(&aside))
+            .with_context(describe)?;
+    }
+    if is_listed {
+        remove(top, folder)?;
+    }
+    match std::fs::remove_dir_all(&aside) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            Err(error).with_context(describe)
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Deletes a branch if it still stands at this commit.
+///
+/// # Errors
+/// When it does not, or git fails.
+pub fn delete_branch(top: &Path, branch: &str, expected: &str) -> Result<()> {
+    let mut command = git::command(top);
+    git::output(command.args(["update-ref", "--no-deref", "-d", &heads(branch), expected]))
+        .map(drop)
+        .with_context(|| format!("could not delete the branch `{branch}`"))
+}
+
+/// Points a ref of ours at a commit, so that git keeps it.
+///
+/// # Errors
+/// When git fails.
+pub fn keep(top: &Path, reference: &str, commit: &str) -> Result<()> {
+    let mut command = git::command(top);
+    git::output(command.args(["update-ref", "--no-deref", reference, commit]))
+        .map(drop)
+        .with_context(|| format!("could not write `{reference}`"))
+}

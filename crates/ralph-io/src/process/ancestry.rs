@@ -1,0 +1,301 @@
+//! The ancestors of this process, as `/proc` shows them, and who made its standard input.
+//!
+//! Read by commands that are a person's while a loop is live, and by a hook of a live loop whose standard
+//! input is not the client's. Elsewhere than on Linux nothing can be seen, and the environment decides alone.
+
+use crate::client;
+use ralph_core::guard::speaker::{self, Input, Line, Process, Speaker, Top};
+use ralph_core::protocol::registration::{COMMAND_LINE, HOOK_EXECUTABLES};
+use ralph_core::state::Client;
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+/// More ancestors than any terminal has.
+const MOST: usize = 64;
+
+/// The number that the kernel gives the namespace of all processes.
+const OF_ALL_PROCESSES: u64 = 0xEFFF_FFFC;
+
+/// Who gave this command, as the live client of a loop sees it. A person, where nothing can be known:
+/// there is no `/proc`, or no client that lives.
+pub fn speaker(of: &Client, session_id: &str) -> Speaker {
+    if !has_proc() {
+        return Speaker::Person;
+    }
+    if client::is_alive(of) {
+        return speaker::of_command(&line(), of, session_id);
+    }
+    match sees_everything() {
+        true => Speaker::Person,
+        // A sandbox has numbers of its own, and its first process is younger than what it is to keep in.
+        false => match is_younger_than(of) && !is_entered() {
+            true => Speaker::Unseen,
+            false => Speaker::Person,
+        },
+    }
+}
+
+/// Who gave this command, where the state that names the client of a loop cannot be read: any client may be it.
+pub fn speaker_among_clients() -> Speaker {
+    if !has_proc() {
+        return Speaker::Person;
+    }
+    let line = line();
+    if speaker::is_below_any_client(&line)
+        || line.processes.iter().skip(1).any(|one| is_client(one.pid))
+    {
+        return Speaker::Model;
+    }
+    // The oldest one: nothing that was there before it is its doing, or that of a younger one.
+    if let Some(oldest) = clients().into_iter().min_by_key(|(_, started)| *started) {
+        let of = Client { pid: oldest.0, started: oldest.1.to_string() };
+        return speaker::of_command(&line, &of, "");
+    }
+    match sees_everything() || is_entered() {
+        true => Speaker::Person,
+        false => Speaker::Unseen,
+    }
+}
+
+/// The clients that this user runs: their numbers, and when each was started.
+fn clients() -> Vec<(u32, u64)> {
+    let uid = fs::read_link("/proc/self").ok().and_then(|own| uid_of(own.to_str()?.parse().ok()?));
+    let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
+    processes
+        .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
+        .filter(|pid| is_client(*pid) && uid_of(*pid) == uid)
+        .filter_map(|pid| Some((pid, read_stat(pid)?.started)))
+        .collect()
+}
+
+/// Whether a process is a client, by its executable, or by the script that its runtime was given.
+fn is_client(pid: u32) -> bool {
+    let arguments = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+    let arguments = String::from_utf8_lossy(&arguments);
+    speaker::is_client(&executable(pid).to_string_lossy(), &arguments)
+}
+
+/// Whether the event that this hook was given comes from the client that the loop was last seen in. True
+/// where that cannot be known. `drives` says that the recorded process is a driver, whose child is the client.
+pub fn is_from(of: &Client, drives: bool) -> bool {
+    if !has_proc() || of.pid == 0 {
+        return true;
+    }
+    let maker = maker_of_input();
+    if maker == Some(of.pid) && !drives {
+        return true;
+    }
+    if !client::is_alive(of) {
+        return true;
+    }
+    let line = line();
+    // The variable that says so is the model's to set, the executable of its client is not.
+    let drives = drives && executable(of.pid).ends_with(COMMAND_LINE);
+    let of = match drives {
+        true => child_of(&line, of).unwrap_or_else(|| of.clone()),
+        false => of.clone(),
+    };
+    let input = match maker {
+        Some(pid) => Input::Socket(pid),
+        None if is_below_a_hook(&line) => Input::Hook,
+        None => Input::Other,
+    };
+    let by_socket = speaker::answers_by_socket(&executable(of.pid).to_string_lossy());
+    speaker::is_from_client(&line, &of, input, by_socket)
+}
+
+/// The client that this driver has started: the first process below it that is none of Ralph's own.
+fn child_of(line: &Line, driver: &Client) -> Option<Client> {
+    let at = line.processes.iter().position(|one| one.pid == driver.pid)?;
+    let mut below = line.processes[..at].iter().rev();
+    let child = below.find(|one| !executable(one.pid).ends_with(COMMAND_LINE))?;
+    Some(Client { pid: child.pid, started: child.started.to_string() })
+}
+
+/// True for `ralph answer`, which a hook of ours asks: the hook has looked at the event.
+fn is_below_a_hook(line: &Line) -> bool {
+    let Some(parent) = line.processes.get(1) else { return false };
+    let Ok(own) = std::env::current_exe() else { return false };
+    let executable = executable(parent.pid);
+    let is_hook = HOOK_EXECUTABLES
+        .iter()
+        .any(|name| executable.file_name().is_some_and(|file| file == *name));
+    is_hook && own.ends_with(COMMAND_LINE) && executable.parent() == own.parent()
+}
+
+/// Where the executable of a process stood when it was started.
+fn executable(pid: u32) -> PathBuf {
+    let path = fs::read_link(format!("/proc/{pid}/exe")).unwrap_or_default();
+    // An update replaces files that run.
+    PathBuf::from(path.to_string_lossy().trim_end_matches(" (deleted)"))
+}
+
+fn has_proc() -> bool {
+    Path::new("/proc/self/stat").exists()
+}
+
+/// True in the namespace that has every process of the machine.
+fn sees_everything() -> bool {
+    fs::metadata("/proc/self/ns/pid").is_ok_and(|namespace| namespace.ino() == OF_ALL_PROCESSES)
+}
+
+fn is_younger_than(client: &Client) -> bool {
+    let first = read_stat(1).map(|first| first.started);
+    match (first, client.started.parse::<u64>()) {
+        (Some(first), Ok(client)) => first > client,
+        _ => true,
+    }
+}
+
+/// True for a process that was brought into its namespace from outside, and in a namespace whose first
+/// process has a terminal: a container that someone has opened.
+fn is_entered() -> bool {
+    line().top == Top::Outside || read_stat(1).is_some_and(|first| first.has_terminal)
+}
+
+/// The process that made standard input, where that is a socket.
+#[cfg(not(target_os = "linux"))]
+fn maker_of_input() -> Option<u32> {
+    None
+}
+
+/// The process that made standard input, where that is a socket.
+#[cfg(target_os = "linux")]
+fn maker_of_input() -> Option<u32> {
+    let maker = rustix::net::sockopt::socket_peercred(std::io::stdin()).ok()?;
+    u32::try_from(maker.pid.as_raw_nonzero().get()).ok()
+}
+
+/// This process and its ancestors.
+fn line() -> Line {
+    let mut processes: Vec<Process> = Vec::new();
+    // By name: the number of this process may be that of a namespace that `/proc` does not show.
+    let own = fs::read_link("/proc/self").ok();
+    let own = own.and_then(|own| own.to_str()?.parse().ok());
+    let Some(mut pid) = own else { return Line { processes, top: Top::Broken } };
+    let uid = uid_of(pid);
+    loop {
+        let Some(stat) = read_stat(pid) else {
+            let top = match processes.is_empty() || pid == 1 {
+                true => Top::Broken,
+                false => Top::Hidden,
+            };
+            return Line { processes, top };
+        };
+        let parent = stat.parent;
+        processes.push(about(pid, stat, uid));
+        match parent {
+            0 if pid != 1 => return Line { processes, top: Top::Outside },
+            0 => return Line { processes, top: Top::First },
+            _ if processes.len() >= MOST => return Line { processes, top: Top::Broken },
+            parent => pid = parent,
+        }
+    }
+}
+
+fn about(pid: u32, stat: Stat, own_uid: Option<u32>) -> Process {
+    let executable = executable(pid);
+    let file = executable.file_name().map(|name| name.to_string_lossy().into_owned());
+    let environment = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
+    let variable = |name: &str| value(&environment, name);
+    let is_marked = ["CLAUDECODE", "CLAUDE_CODE_SESSION_ID", "CLAUDE_PID"]
+        .iter()
+        .any(|name| variable(name).is_some_and(|value| !value.is_empty()));
+    let number = variable("CLAUDE_PID").and_then(|value| value.parse().ok()).unwrap_or(0);
+    let arguments = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+    Process {
+        pid,
+        started: stat.started,
+        session: stat.session,
+        has_terminal: stat.has_terminal,
+        // The first process is called what it is for.
+        name: if pid == 1 { "init".to_owned() } else { file.unwrap_or(stat.name) },
+        is_foreign: uid_of(pid) != own_uid,
+        client: is_marked.then_some(number),
+        client_session: variable("CLAUDE_CODE_SESSION_ID").unwrap_or_default(),
+        has_script: has_script(&arguments),
+    }
+}
+
+/// Whether a shell has its commands among its arguments: `-c`, also behind other letters.
+fn has_script(arguments: &[u8]) -> bool {
+    let mut words = arguments.split(|byte| *byte == 0).skip(1).filter(|word| !word.is_empty());
+    words.any(|word| !word.starts_with(b"-") || (!word.starts_with(b"--") && word.contains(&b'c')))
+}
+
+fn value(environment: &[u8], name: &str) -> Option<String> {
+    let entry = environment
+        .split(|byte| *byte == 0)
+        .find_map(|entry| entry.strip_prefix(name.as_bytes())?.strip_prefix(b"="))?;
+    Some(String::from_utf8_lossy(entry).into_owned())
+}
+
+/// What `/proc/PID/stat` says.
+struct Stat {
+    name: String,
+    parent: u32,
+    session: u32,
+    has_terminal: bool,
+    started: u64,
+}
+
+fn read_stat(pid: u32) -> Option<Stat> {
+    let text = fs::read(format!("/proc/{pid}/stat")).ok()?;
+    let text = String::from_utf8_lossy(&text);
+    // The second field is the command in parentheses and may hold anything, parentheses included.
+    let (before, after) = text.rsplit_once(')')?;
+    let fields: Vec<&str> = after.split_whitespace().collect();
+    Some(Stat {
+        name: before.split_once('(')?.1.to_owned(),
+        parent: fields.get(1)?.parse().ok()?,
+        session: fields.get(3)?.parse().ok()?,
+        has_terminal: *fields.get(4)? != "0",
+        started: fields.get(19)?.parse().ok()?,
+    })
+}
+
+/// The real user of a process. The owner of its folder is another one where it may not be looked into.
+fn uid_of(pid: u32) -> Option<u32> {
+    let text = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
+    let line = text.lines().find_map(|line| line.strip_prefix("Uid:"))?;
+    line.split_whitespace().next()?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_line_begins_with_this_process_and_ends_at_the_first() {
+        let line = line();
+        assert_eq!(line.processes[0].pid, std::process::id());
+        assert!(line.processes.len() > 1, "{line:?}");
+        assert!(matches!(line.top, Top::First | Top::Outside | Top::Hidden), "{line:?}");
+        assert!(line.processes.windows(2).all(|pair| pair[0].started >= pair[1].started));
+    }
+
+    #[test]
+    fn what_this_process_is_itself_speaks_for_the_client() {
+        let us = client::this_process();
+        assert_eq!(speaker(&us, "s"), Speaker::Model);
+        let dead = Client { pid: us.pid, started: "1".to_owned() };
+        assert_eq!(speaker(&dead, "s"), Speaker::Person);
+        assert!(is_from(&dead, false));
+    }
+
+    #[test]
+    fn a_script_among_the_arguments_of_a_shell_is_seen() {
+        for (words, expected) in [
+            ("bash", false),
+            ("-bash", false),
+            ("bash\0-l\0-i", false),
+            ("sh\0-c\0ralph cancel", true),
+            ("bash\0-lc\0x", true),
+            ("bash\0script.sh", true),
+            ("bash\0--norc", false),
+        ] {
+            assert_eq!(has_script(words.as_bytes()), expected, "{words:?}");
+        }
+    }
+}

@@ -1,0 +1,44 @@
+//! The time.
+
+use jiff::Timestamp;
+#[cfg(feature = "session-files")]
+use jiff::tz::TimeZone;
+#[cfg(feature = "session-files")]
+use ralph_core::modes::session::local_time::LocalTime;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// The time now, to the millisecond: finer digits only make documents harder to read.
+pub fn now() -> Timestamp {
+    // Not the library's own `now`: it panics at a clock beyond its range, and a hook would hold
+    // the words for every error that the library knows.
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let milliseconds = i64::try_from(since.as_millis()).unwrap_or(i64::MAX);
+    Timestamp::from_millisecond(milliseconds).unwrap_or(Timestamp::MAX)
+}
+
+/// A moment with the offset of the clock that the user sees.
+#[cfg(feature = "session-files")]
+pub fn local(at: Timestamp) -> LocalTime {
+    LocalTime { at, offset: TimeZone::system().to_offset(at) }
+}
+
+/// A time as it stands in file names: `20260131T235959Z`.
+pub fn compact(at: Timestamp) -> String {
+    // From the form that documents need anyhow: a formatter of any pattern would be the largest
+    // part of a hook after the reader of the state.
+    let whole: String = at.to_string().chars().filter(|c| !matches!(c, '-' | ':')).collect();
+    let seconds = whole.split(['.', 'Z']).next().unwrap_or(&whole);
+    format!("{seconds}Z")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_time_in_a_file_name_has_whole_seconds_and_no_marks() {
+        for time in ["2026-01-31T23:59:59Z", "2026-01-31T23:59:59.123Z"] {
+            assert_eq!(compact(time.parse().unwrap()), "20260131T235959Z");
+        }
+    }
+}

@@ -1,0 +1,107 @@
+//! What a command writes, on its way to everyone who wants it.
+//!
+//! The digest and the observer see every byte as it was written. What is stored, and the tail, go
+//! through the redaction first: no secret reaches a file.
+
+use super::keep::{HALF, Keep, Ring};
+use super::wire::Request;
+use ralph_core::text::plain;
+use ralph_core::text::redact::Redactor;
+use sha2::{Digest, Sha256};
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+/// How many characters of plain text the tail has at most.
+const TAIL_LETTERS: usize = 2000;
+
+/// Enough for the tail, even where colours take more room than the text.
+const TAIL_BYTES: usize = 32 * 1024;
+
+/// So much before the last half is read by the redaction, too: a private key may begin there.
+const REDACTED_BEFORE: usize = 128 * 1024;
+
+/// How much is redacted at once at the end.
+const PIECE: usize = 64 * 1024;
+
+/// The output of one command.
+pub(super) struct Output<'a> {
+    observer: &'a mut dyn FnMut(&[u8]),
+    digest: Sha256,
+    bytes: u64,
+    redactor: Redactor,
+    redacted: Vec<u8>,
+    keep: Keep,
+    recent: Ring,
+    /// What may become the last half, as it was written: what is between the halves is never redacted, since
+    /// redacting a gigabyte takes half a minute.
+    waiting: Ring,
+    /// How many bytes went out of `waiting`.
+    passed_over: u64,
+}
+
+/// What is known at its end.
+pub(super) struct Summary {
+    pub(super) sha256: String,
+    pub(super) bytes: u64,
+    pub(super) tail: String,
+    pub(super) stored: bool,
+}
+
+impl<'a> Output<'a> {
+    pub(super) fn begin(request: &Request, observer: &'a mut dyn FnMut(&[u8])) -> Output<'a> {
+        let secrets = request.secrets.iter();
+        Output {
+            observer,
+            digest: Sha256::new(),
+            bytes: 0,
+            redactor: Redactor::new(secrets.map(|(name, value)| (name.as_str(), &value[..]))),
+            redacted: Vec::new(),
+            keep: Keep::begin(Path::new(OsStr::from_bytes(&request.output))),
+            recent: Ring::new(TAIL_BYTES),
+            waiting: Ring::new(HALF + REDACTED_BEFORE),
+            passed_over: 0,
+        }
+    }
+
+    pub(super) fn feed(&mut self, piece: &[u8]) {
+        (self.observer)(piece);
+        self.digest.update(piece);
+        self.bytes += piece.len() as u64;
+        if self.keep.has_its_head() {
+            self.passed_over += self.waiting.push(piece) as u64;
+        } else {
+            self.redactor.feed(piece, &mut self.redacted);
+            self.store();
+        }
+    }
+
+    pub(super) fn finish(mut self) -> Summary {
+        if self.passed_over > 0 {
+            self.redactor.finish(&mut self.redacted);
+            self.store();
+            self.keep.leave_out(self.passed_over);
+        }
+        let waiting = std::mem::replace(&mut self.waiting, Ring::new(0));
+        for part in waiting.parts() {
+            for piece in part.chunks(PIECE) {
+                self.redactor.feed(piece, &mut self.redacted);
+                self.store();
+            }
+        }
+        self.redactor.finish(&mut self.redacted);
+        self.store();
+        Summary {
+            sha256: format!("{:x}", self.digest.finalize()),
+            bytes: self.bytes,
+            tail: plain::end_of(&self.recent.parts().concat(), TAIL_LETTERS),
+            stored: self.keep.finish(),
+        }
+    }
+
+    fn store(&mut self) {
+        self.keep.feed(&self.redacted);
+        self.recent.push(&self.redacted);
+        self.redacted.clear();
+    }
+}

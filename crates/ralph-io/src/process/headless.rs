@@ -1,0 +1,268 @@
+//! Runs the client without a terminal: reads what it prints as it comes, and leaves nothing behind.
+//!
+//! The client leads a process group of its own, so that Ctrl-C reaches us and not the client. What it
+//! starts may leave that group, and may outlive it: orphans come to us, and are ended by their
+//! descent. One client at a time in a process, so that its orphans can be told from another's.
+
+mod leftovers;
+mod log;
+
+pub use log::{Log, without_secrets};
+
+use crate::process::command::{adopt_orphans, family};
+use crate::process::interrupts::{Asked, Interrupts};
+use anyhow::{Context, Result};
+use leftovers::Family;
+use ralph_core::stop::rounds::Exit;
+use rustix::process::Pid;
+use std::ffi::OsString;
+use std::io::{PipeReader, Read, pipe};
+use std::os::fd::AsFd;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::Path;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+/// How much is read at once.
+const PIECE: usize = 64 * 1024;
+
+/// How much is kept of the end of what it says beside its lines.
+const LAST_WORDS: usize = 4096;
+
+/// When we look again whether anything of a family that has to end is alive.
+const AGAIN: Duration = Duration::from_millis(100);
+
+/// Further away than anything that is waited for.
+const FAR: Duration = Duration::from_secs(3600);
+
+/// What is started.
+#[derive(Debug, Clone, Copy)]
+pub struct Start<'a> {
+    /// The client.
+    pub program: &'a Path,
+    /// Its arguments.
+    pub args: &'a [OsString],
+    /// Variables on top of ours.
+    pub env: &'a [(String, String)],
+    /// Where it runs; ours if there is none.
+    pub folder: Option<&'a Path>,
+    /// How long after its last result it may live on, with all that it started.
+    pub grace: Duration,
+}
+
+/// Who hears the client.
+pub trait Listener {
+    /// The next piece of what it prints.
+    fn hear(&mut self, piece: &[u8]);
+    /// A person has asked for something; said once for each.
+    fn asked(&mut self, asked: Asked);
+    /// True if nothing more is to be expected of it but its end.
+    fn is_settled(&self) -> bool;
+}
+
+/// What came of it.
+#[derive(Debug)]
+pub struct Gone {
+    /// How it ended.
+    pub exit: Exit,
+    /// The names of what it had started and we had to end; its own, where it did not end by itself.
+    pub leftovers: Vec<String>,
+    /// The end of what it said on its standard error.
+    pub last_words: String,
+}
+
+static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+
+/// Runs the client to its end. When this returns, nothing that it started is alive, where the
+/// platform lets us find it.
+///
+/// # Errors
+/// When it cannot be started.
+pub fn run(
+    start: &Start<'_>,
+    interrupts: &Interrupts,
+    listener: &mut dyn Listener,
+) -> Result<Gone> {
+    let _alone = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
+    adopt_orphans()?;
+    let others = family::children();
+    let (child, out, err) = spawn(start)?;
+    let pid = Pid::from_child(&child);
+    let watch = Watch {
+        child,
+        family: Family { others, client: pid },
+        out: Some(out),
+        err: Some(err),
+        last_words: Vec::new(),
+        forgot: false,
+        exit: None,
+        settled_at: None,
+        told: Asked::Nothing,
+        grace: start.grace,
+        interrupts,
+        listener,
+    };
+    watch.finish()
+}
+
+fn spawn(start: &Start<'_>) -> Result<(Child, PipeReader, PipeReader)> {
+    let ends = || {
+        let (reader, writer) = pipe().context("could not make a pipe")?;
+        rustix::io::ioctl_fionbio(&reader, true).context("could not make a pipe")?;
+        anyhow::Ok((reader, writer))
+    };
+    let ((out, to_out), (err, to_err)) = (ends()?, ends()?);
+    // The command holds both write ends, and lets go of them at the end of this function.
+    let mut command = Command::new(start.program);
+    command
+        .args(start.args)
+        .envs(start.env.iter().map(|(name, value)| (name, value)))
+        // Nobody answers: what asks finds the end of its input.
+        .stdin(Stdio::null())
+        .stdout(to_out)
+        .stderr(to_err)
+        .process_group(0);
+    if let Some(folder) = start.folder {
+        command.current_dir(folder);
+    }
+    let child = command.spawn();
+    let child = child.with_context(|| format!("could not start `{}`", start.program.display()))?;
+    Ok((child, out, err))
+}
+
+struct Watch<'a> {
+    child: Child,
+    family: Family,
+    /// None once its other end is closed.
+    out: Option<PipeReader>,
+    err: Option<PipeReader>,
+    last_words: Vec<u8>,
+    /// Some of its words were too many.
+    forgot: bool,
+    /// How the client itself ended.
+    exit: Option<ExitStatus>,
+    /// Since when nothing more is expected.
+    settled_at: Option<Instant>,
+    told: Asked,
+    grace: Duration,
+    interrupts: &'a Interrupts,
+    listener: &'a mut dyn Listener,
+}
+
+impl Watch<'_> {
+    fn finish(mut self) -> Result<Gone> {
+        let ended = self.watch()?;
+        let names = self.family.end(&mut self.child, &mut self.exit, self.interrupts);
+        self.drain();
+        let leftovers = if ended == Some(Exit::Interrupted) { Vec::new() } else { names };
+        let last_words = String::from_utf8_lossy(&self.whole_words()).into_owned();
+        let exit = ended.or_else(|| self.exit.map(by_itself)).unwrap_or(Exit::Leftovers);
+        Ok(Gone { exit, leftovers, last_words })
+    }
+
+    /// Until it has ended and left nothing, or has to be ended; why, where it has.
+    fn watch(&mut self) -> Result<Option<Exit>> {
+        loop {
+            self.take_in()?;
+            if self.told == Asked::End {
+                return Ok(Some(Exit::Interrupted));
+            }
+            let now = Instant::now();
+            let until = self.settled_at.map(|at| at + self.grace);
+            if self.exit.is_some() && !self.family.is_alive() {
+                return Ok(None);
+            }
+            if until.is_some_and(|until| now >= until) {
+                return Ok(self.exit.is_none().then_some(Exit::Leftovers));
+            }
+            // Orphans that are no children of ours yet send no signal when they end.
+            let next = if self.exit.is_some() { now + AGAIN } else { now + FAR };
+            self.wait(until.map_or(next, |until| until.min(next)));
+        }
+    }
+
+    fn wait(&mut self, until: Instant) {
+        let pipes = [&self.out, &self.err];
+        let open: Vec<_> = pipes.iter().filter_map(|pipe| Some(pipe.as_ref()?.as_fd())).collect();
+        self.interrupts.wait(&open, until);
+    }
+
+    /// Everything that has happened by now.
+    fn take_in(&mut self) -> Result<()> {
+        let mut bytes = vec![0; PIECE];
+        // Bounded: what is asked for must not wait for someone who prints without end.
+        for _ in 0..64 {
+            let Some(read) = read(&mut self.out, &mut bytes) else { break };
+            self.listener.hear(&bytes[..read]);
+        }
+        for _ in 0..64 {
+            let Some(read) = read(&mut self.err, &mut bytes) else { break };
+            self.remember(&bytes[..read]);
+        }
+        self.look_around()
+    }
+
+    fn look_around(&mut self) -> Result<()> {
+        let asked = self.interrupts.asked();
+        if asked > self.told {
+            self.told = asked;
+            self.listener.asked(asked);
+        }
+        if self.exit.is_none() {
+            self.exit = self.child.try_wait().context("could not wait for the client")?;
+        }
+        let is_settled = self.listener.is_settled() || self.exit.is_some();
+        self.settled_at = is_settled.then(|| self.settled_at.unwrap_or_else(Instant::now));
+        Ok(())
+    }
+
+    fn remember(&mut self, piece: &[u8]) {
+        self.last_words.extend_from_slice(piece);
+        let surplus = self.last_words.len().saturating_sub(LAST_WORDS);
+        self.last_words.drain(..surplus);
+        self.forgot |= surplus > 0;
+    }
+
+    /// Without the rest of a line whose beginning was forgotten: half a secret would not be known
+    /// for one.
+    fn whole_words(&self) -> Vec<u8> {
+        let mut lines = self.last_words.splitn(2, |byte| *byte == b'\n');
+        let rest = if self.forgot { lines.nth(1) } else { Some(&self.last_words[..]) };
+        rest.unwrap_or_default().to_vec()
+    }
+
+    /// What is still in the pipes when everything has ended. Bounded, in case something that we could
+    /// not end goes on writing.
+    fn drain(&mut self) {
+        let mut bytes = vec![0; PIECE];
+        for _ in 0..1024 {
+            let Some(read) = read(&mut self.out, &mut bytes) else { break };
+            self.listener.hear(&bytes[..read]);
+        }
+        for _ in 0..64 {
+            let Some(read) = read(&mut self.err, &mut bytes) else { break };
+            self.remember(&bytes[..read]);
+        }
+    }
+}
+
+/// Some bytes; none if there are none now, or never again.
+fn read(pipe: &mut Option<PipeReader>, bytes: &mut [u8]) -> Option<usize> {
+    loop {
+        match pipe.as_mut()?.read(bytes) {
+            Ok(0) => *pipe = None,
+            Ok(read) => return Some(read),
+            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+            Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => return None,
+            Err(_) => *pipe = None,
+        }
+    }
+}
+
+fn by_itself(status: ExitStatus) -> Exit {
+    match (status.code(), status.signal()) {
+        (Some(code), _) => Exit::Code(code),
+        (None, signal) => Exit::Signal(signal.unwrap_or_default()),
+    }
+}

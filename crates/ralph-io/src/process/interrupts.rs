@@ -1,0 +1,92 @@
+//! What a person at the keyboard wants of a command that works for hours: Ctrl-C once, or twice.
+//!
+//! The first lets the round come to its end, the second ends it at once; so do a closed terminal and
+//! SIGTERM. Handlers write a byte each; who waits for anything polls for them.
+
+use crate::process::command::signals::{clear, count, stream};
+use anyhow::Result;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use signal_hook::consts::signal::{SIGCHLD, SIGHUP, SIGINT, SIGTERM};
+use std::cell::Cell;
+use std::os::fd::BorrowedFd;
+use std::os::unix::net::UnixStream;
+use std::time::{Duration, Instant};
+
+/// What was asked for so far.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub enum Asked {
+    /// Nothing.
+    #[default]
+    Nothing,
+    /// To begin no other round after this one.
+    Finish,
+    /// To end at once.
+    End,
+}
+
+/// Signals to this process, caught for as long as it lives.
+#[derive(Debug)]
+pub struct Interrupts {
+    keyboard: UnixStream,
+    end: UnixStream,
+    child: UnixStream,
+    asked: Cell<Asked>,
+}
+
+impl Interrupts {
+    /// From now on Ctrl-C, SIGTERM and SIGHUP end nothing by themselves.
+    ///
+    /// # Errors
+    /// When the system refuses.
+    pub fn catch() -> Result<Interrupts> {
+        Ok(Interrupts {
+            keyboard: stream(&[SIGINT])?,
+            end: stream(&[SIGTERM, SIGHUP])?,
+            child: stream(&[SIGCHLD])?,
+            asked: Cell::new(Asked::Nothing),
+        })
+    }
+
+    /// What was asked for by now.
+    pub fn asked(&self) -> Asked {
+        let presses = count(&self.keyboard);
+        let now = match (self.asked.get(), presses) {
+            _ if count(&self.end) > 0 => Asked::End,
+            (asked, 0) => asked,
+            (Asked::Nothing, 1) => Asked::Finish,
+            _ => Asked::End,
+        };
+        self.asked.set(now);
+        now
+    }
+
+    /// Waits until that time, for as long as nothing is asked for that was not before; true if
+    /// nothing was.
+    pub fn rest(&self, until: Instant) -> bool {
+        let before = self.asked();
+        while self.asked() == before {
+            if Instant::now() >= until {
+                return true;
+            }
+            self.wait(&[], until);
+        }
+        false
+    }
+
+    /// Waits for a signal, for a child's end, or for one of these to be readable; at most until then.
+    /// Says which of these are.
+    pub(crate) fn wait(&self, others: &[BorrowedFd<'_>], until: Instant) -> Vec<bool> {
+        let left = until.saturating_duration_since(Instant::now()).min(Duration::from_secs(3600));
+        let left = Timespec::try_from(left).unwrap_or_default();
+        let ours = [&self.keyboard, &self.end, &self.child];
+        let mut ends: Vec<PollFd<'_>> =
+            ours.iter().map(|end| PollFd::new(*end, PollFlags::IN)).collect();
+        ends.extend(others.iter().map(|other| PollFd::from_borrowed_fd(*other, PollFlags::IN)));
+        if poll(&mut ends, Some(&left)).is_err() {
+            // A signal: it is in its stream, and the next turn reads it.
+            return vec![false; others.len()];
+        }
+        clear(&self.child);
+        ends[ours.len()..].iter().map(|end| !end.revents().is_empty()).collect()
+    }
+}

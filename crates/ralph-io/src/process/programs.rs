@@ -1,0 +1,150 @@
+//! Finds programs: beside the one that runs, then on `PATH`; and says which ones a criterion lacks.
+
+use anyhow::{Context, Result};
+use ralph_core::shell::programs;
+use std::fs::Metadata;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+
+/// The path of the executable that runs.
+///
+/// # Errors
+/// When the system does not tell.
+pub fn running() -> Result<PathBuf> {
+    let told = std::env::current_exe().context("could not find out where this executable is")?;
+    Ok(in_its_place(told))
+}
+
+/// Where an upgrade has put another in its place, the system marks the path of the one that runs, and
+/// nothing is at a path with that mark: what goes on is the one of now.
+fn in_its_place(told: PathBuf) -> PathBuf {
+    const MARK: &str = " (deleted)";
+    let unmarked = told.to_str().and_then(|path| path.strip_suffix(MARK)).map(PathBuf::from);
+    match unmarked {
+        Some(path) if !told.exists() && is_executable(&path) => path,
+        _ => told,
+    }
+}
+
+/// The executable of this name; none if there is none.
+pub fn find(name: &str) -> Option<PathBuf> {
+    let running = std::env::current_exe().ok();
+    let beside = running.as_deref().and_then(Path::parent).map(Path::to_owned);
+    beside
+        .map(|folder| folder.join(name))
+        .filter(|path| path.is_absolute() && is_executable(path))
+        .or_else(|| find_on_path(name))
+}
+
+/// The executable of this name in a folder of `PATH`. A relative folder does not count: what it
+/// holds depends on where the process is.
+pub fn find_on_path(name: &str) -> Option<PathBuf> {
+    let on_path = std::env::var_os("PATH")?;
+    std::env::split_paths(&on_path)
+        .filter(|folder| folder.is_absolute())
+        .map(|folder| folder.join(name))
+        .find(|path| is_executable(path))
+}
+
+/// What is wrong with a criterion's command that could not even start, and what to do; none where
+/// nothing is known to be missing.
+///
+/// A path inside the project is not looked at: the loop may be there to write that script.
+pub fn cannot_start(command: &str, project_root: &Path) -> Option<String> {
+    let on_path = std::env::var_os("PATH").unwrap_or_default();
+    let folders: Vec<PathBuf> = std::env::split_paths(&on_path)
+        // A relative folder is looked for where the command runs.
+        .map(|folder| project_root.join(folder))
+        .collect();
+    let is_there = |name: &str| match Path::new(name) {
+        path if path.is_absolute() => path.starts_with(project_root) || is_executable(path),
+        name => {
+            on_path.is_empty() || folders.iter().any(|folder| is_executable(&folder.join(name)))
+        }
+    };
+    let missing = programs::needed(command).into_iter().find(|name| !is_there(name));
+    missing.map(|name| programs::not_found(&name))
+}
+
+/// True for a file that someone may run.
+pub fn is_executable(path: &Path) -> bool {
+    path.metadata().is_ok_and(|about| about.is_file() && about.permissions().mode() & 0o111 != 0)
+}
+
+/// The executable of a process, by what no name can lie about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Executable {
+    device: u64,
+    inode: u64,
+}
+
+impl Executable {
+    /// True if it is the one of this name beside the executable that runs.
+    pub fn is_beside_us(self, name: &str) -> bool {
+        let beside = running().ok().map(|running| running.with_file_name(name));
+        beside.and_then(|path| path.metadata().ok()).is_some_and(|about| self == of(&about))
+    }
+}
+
+fn of(about: &Metadata) -> Executable {
+    Executable { device: about.dev(), inode: about.ino() }
+}
+
+/// The executables of the process that started this one, of the one above it, and so on, at most so
+/// many; none where the system does not tell. A process that cannot be seen ends the list.
+pub fn parents(most: usize) -> Option<Vec<Executable>> {
+    if !Path::new("/proc/self/exe").exists() {
+        return None;
+    }
+    let mut pid = rustix::process::getppid().map_or(0, |pid| pid.as_raw_nonzero().get());
+    let mut found = Vec::new();
+    while found.len() < most {
+        let Ok(about) = std::fs::metadata(format!("/proc/{pid}/exe")) else { break };
+        found.push(of(&about));
+        let Some(above) = parent_of(pid) else { break };
+        pid = above;
+    }
+    Some(found)
+}
+
+fn parent_of(pid: i32) -> Option<i32> {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    // The second field is the command in parentheses and may hold anything, parentheses included.
+    let (_, rest) = stat.rsplit_once(')')?;
+    rest.split_whitespace().nth(1)?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_put_in_the_place_of_the_one_that_runs_is_found() {
+        let folder = tempfile::tempdir().unwrap();
+        let place = folder.path().join("ralph");
+        let marked = folder.path().join("ralph (deleted)");
+        assert_eq!(in_its_place(place.clone()), place);
+        assert_eq!(in_its_place(marked.clone()), marked, "nothing is in its place");
+        std::fs::write(&place, "").unwrap();
+        std::fs::set_permissions(&place, std::fs::Permissions::from_mode(0o755)).unwrap();
+        assert_eq!(in_its_place(marked.clone()), place);
+        std::fs::write(&marked, "").unwrap();
+        assert_eq!(in_its_place(marked.clone()), marked, "some name their files so");
+    }
+
+    #[track_caller]
+    fn check(command: &str, expected: Option<&str>) {
+        let found = cannot_start(command, Path::new("/project"));
+        assert_eq!(found.as_deref().and_then(|text| text.split(';').next()), expected, "{command}");
+    }
+
+    #[test]
+    fn a_program_that_is_nowhere_is_told_and_a_script_of_the_project_is_not() {
+        check("sh -c true && cat x", None);
+        check("cat x | pytset -q", Some("`pytset` was not found on PATH"));
+        check("/bin/sh x", None);
+        check("/no/such/check x", Some("`/no/such/check` is not there or cannot be executed"));
+        check("/project/check x", None);
+        check("./check.sh && sub/check", None);
+    }
+}

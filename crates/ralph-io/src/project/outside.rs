@@ -1,0 +1,293 @@
+//! Files that are a person's and not Ralph's: settings, skills, agents, installed executables.
+//!
+//! They may be links into a dotfiles folder, so a link is written through and stays a link. A file
+//! that changed between reading and writing is left alone: the client rewrites its settings too.
+
+use crate::store::atomic;
+use anyhow::{Context, Result, bail};
+use sha2::{Digest, Sha256};
+use std::fmt::Write as _;
+use std::fs::{self, DirBuilder, OpenOptions};
+use std::io::{ErrorKind, Write as _};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+
+/// A text file as it was found.
+#[derive(Debug, Clone)]
+pub struct Found {
+    /// The file that holds the text, after following links.
+    pub real: PathBuf,
+    /// The text; nothing if there is no such file.
+    pub text: Option<String>,
+}
+
+/// Owner and permissions of something that exists.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Access {
+    /// The permission bits.
+    pub mode: u32,
+    /// Whether it belongs to the user who runs us.
+    pub is_mine: bool,
+    /// Whether it is a folder.
+    pub is_folder: bool,
+    /// Whether it is a regular file.
+    pub is_file: bool,
+}
+
+/// Reads a text file through links; a link that leads nowhere is an error, not an absent file.
+pub fn find(path: &Path) -> Result<Found> {
+    let shown = path.display();
+    match fs::symlink_metadata(path) {
+        Err(error) if error.kind() == ErrorKind::NotFound => {
+            return Ok(Found { real: path.to_owned(), text: None });
+        }
+        Err(error) => return Err(error).with_context(|| format!("could not look at `{shown}`")),
+        Ok(_) => {}
+    }
+    let real = fs::canonicalize(path).with_context(|| {
+        format!("`{shown}` is a link that leads nowhere; mend or remove the link, then try again")
+    })?;
+    if !real.is_file() {
+        bail!("`{shown}` is not a regular file");
+    }
+    let text = fs::read_to_string(&real).with_context(|| format!("could not read `{shown}`"))?;
+    Ok(Found { real, text: Some(text) })
+}
+
+/// Replaces a found file's text in one step; refuses if it is no longer what was found.
+pub fn replace(found: &Found, text: &str) -> Result<()> {
+    let shown = found.real.display();
+    unchanged(found)?;
+    let mode = access(&found.real).map_or(0o644, |access| access.mode);
+    write(&found.real, text.as_bytes(), mode).with_context(|| format!("could not write `{shown}`"))
+}
+
+/// Removes a found file; refuses if it is no longer what was found.
+pub fn remove(found: &Found) -> Result<()> {
+    unchanged(found)?;
+    fs::remove_file(&found.real)
+        .with_context(|| format!("could not remove `{}`", found.real.display()))
+}
+
+/// Removes a file, a link or a folder with all that is in it. A link goes, and not what it leads to.
+///
+/// # Errors
+/// When it is someone else's, or the disk refuses.
+pub fn remove_all(path: &Path) -> Result<()> {
+    let shown = path.display();
+    let found =
+        fs::symlink_metadata(path).with_context(|| format!("could not look at `{shown}`"))?;
+    if found.uid() != rustix::process::geteuid().as_raw() {
+        bail!("`{shown}` belongs to someone else; it was left alone");
+    }
+    let removed = if found.is_dir() { fs::remove_dir_all(path) } else { fs::remove_file(path) };
+    removed.with_context(|| format!("could not remove `{shown}`"))
+}
+
+/// Puts a copy of a program at another place; says whether it was not there yet.
+///
+/// By rename: what runs from there keeps its own file, and nobody finds half of one.
+pub fn copy_program(from: &Path, to: &Path) -> Result<bool> {
+    let bytes = fs::read(from).with_context(|| format!("could not read `{}`", from.display()))?;
+    let is_there = access(to).is_some_and(|access| access.is_file && access.mode & 0o111 != 0);
+    if is_there && fs::read(to).is_ok_and(|there| there == bytes) {
+        return Ok(false);
+    }
+    write(to, &bytes, 0o755).with_context(|| format!("could not write `{}`", to.display()))?;
+    Ok(true)
+}
+
+/// Removes a program that [`copy_program`] put there; says whether there was one.
+pub fn remove_program(path: &Path) -> Result<bool> {
+    match fs::remove_file(path) {
+        Ok(()) => Ok(true),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(false),
+        Err(error) => Err(error).with_context(|| format!("could not remove `{}`", path.display())),
+    }
+}
+
+/// Makes a folder and those above it; returns the ones that were not there, outermost first.
+pub fn make_folders(path: &Path, mode: u32) -> Result<Vec<PathBuf>> {
+    let mut missing: Vec<PathBuf> =
+        path.ancestors().take_while(|folder| !folder.exists()).map(Path::to_owned).collect();
+    missing.retain(|folder| !folder.as_os_str().is_empty());
+    missing.reverse();
+    for folder in &missing {
+        DirBuilder::new()
+            .mode(mode)
+            .create(folder)
+            .and_then(|()| atomic::sync_folder(&std::path::absolute(folder)?))
+            .with_context(|| format!("could not make the folder `{}`", folder.display()))?;
+    }
+    Ok(missing)
+}
+
+/// Removes a folder if nothing is in it; says whether it did.
+pub fn remove_empty_folder(path: &Path) -> bool {
+    fs::remove_dir(path).is_ok()
+}
+
+/// Owner and permissions, links followed; nothing if it does not exist.
+pub fn access(path: &Path) -> Option<Access> {
+    let found = fs::metadata(path).ok()?;
+    Some(Access {
+        mode: found.mode() & 0o7777,
+        is_mine: found.uid() == rustix::process::geteuid().as_raw(),
+        is_folder: found.is_dir(),
+        is_file: found.is_file(),
+    })
+}
+
+/// Changes the permission bits of something of ours: what `add` has is added, what `take` has is taken.
+///
+/// # Errors
+/// When it is someone else's, or a link: what that leads to was not looked at.
+pub fn change_mode(path: &Path, add: u32, take: u32) -> Result<()> {
+    let shown = path.display();
+    let found =
+        fs::symlink_metadata(path).with_context(|| format!("could not look at `{shown}`"))?;
+    if found.is_symlink() || found.uid() != rustix::process::geteuid().as_raw() {
+        bail!("`{shown}` is a link or belongs to someone else; it was left alone");
+    }
+    let mode = (found.mode() & 0o7777 | add) & !take;
+    fs::set_permissions(path, fs::Permissions::from_mode(mode))
+        .with_context(|| format!("could not change the permissions of `{shown}`"))
+}
+
+/// The names in a folder, sorted; none if it cannot be listed.
+pub fn names(folder: &Path) -> Vec<String> {
+    let Ok(listing) = fs::read_dir(folder) else { return Vec::new() };
+    let mut names: Vec<String> =
+        listing.flatten().filter_map(|entry| entry.file_name().into_string().ok()).collect();
+    names.sort_unstable();
+    names
+}
+
+/// The absolute form of a path that exists, links followed.
+pub fn real(path: &Path) -> Option<PathBuf> {
+    fs::canonicalize(path).ok()
+}
+
+/// The digest by which a text is recognised later, in hexadecimal.
+pub fn digest(text: &str) -> String {
+    let mut hex = String::new();
+    for byte in Sha256::digest(text.as_bytes()) {
+        // Writing into a `String` cannot fail.
+        let _ = write!(hex, "{byte:02x}");
+    }
+    hex
+}
+
+fn unchanged(found: &Found) -> Result<()> {
+    let now = match fs::read_to_string(&found.real) {
+        Ok(text) => Some(text),
+        Err(error) if error.kind() == ErrorKind::NotFound => None,
+        Err(error) => return Err(error).context("could not read it again before changing it"),
+    };
+    if now != found.text {
+        bail!("`{}` was changed by someone else meanwhile; run it again", found.real.display());
+    }
+    Ok(())
+}
+
+/// Temporary file in the same folder, sync, rename, sync the folder.
+fn write(path: &Path, bytes: &[u8], mode: u32) -> Result<()> {
+    let folder = parent(path);
+    let name = path.file_name().context("the path has no file name")?.to_string_lossy();
+    let temporary = folder.join(format!(".{name}.{}.tmp", std::process::id()));
+    let written = (|| -> std::io::Result<()> {
+        // Left by a process of the same number that was killed.
+        let _ = fs::remove_file(&temporary);
+        let mut file =
+            OpenOptions::new().write(true).create_new(true).mode(mode).open(&temporary)?;
+        // The mode of an existing file is kept even where the umask would narrow it.
+        if path.exists() {
+            file.set_permissions(fs::Permissions::from_mode(mode))?;
+        }
+        file.write_all(bytes)?;
+        file.sync_all()?;
+        fs::rename(&temporary, path)?;
+        fs::File::open(folder)?.sync_all()
+    })();
+    if written.is_err() {
+        let _ = fs::remove_file(&temporary);
+    }
+    Ok(written?)
+}
+
+fn parent(path: &Path) -> &Path {
+    match path.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        _ => Path::new("."),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::symlink;
+
+    #[test]
+    fn a_file_that_changed_meanwhile_is_left_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("settings.json");
+        for (at_first, meanwhile) in [(Some("one"), "two"), (None, "appeared")] {
+            let _ = fs::remove_file(&path);
+            if let Some(text) = at_first {
+                fs::write(&path, text).unwrap();
+            }
+            let found = find(&path).unwrap();
+            fs::write(&path, meanwhile).unwrap();
+            assert!(replace(&found, "ours").is_err());
+            assert!(remove(&found).is_err());
+            assert_eq!(fs::read_to_string(&path).unwrap(), meanwhile);
+        }
+    }
+
+    #[test]
+    fn links_in_a_circle_are_an_error_and_not_an_absent_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let (one, two) = (folder.path().join("one"), folder.path().join("two"));
+        symlink(&two, &one).unwrap();
+        symlink(&one, &two).unwrap();
+        assert!(find(&one).is_err());
+    }
+
+    #[test]
+    fn a_failed_write_leaves_the_old_text_and_nothing_else() {
+        let folder = tempfile::tempdir().unwrap();
+        let place = folder.path().join("taken");
+        fs::create_dir_all(place.join("inside")).unwrap();
+        assert!(write(&place, b"text", 0o600).is_err());
+        assert_eq!(names(folder.path()), ["taken"]);
+    }
+
+    #[test]
+    fn a_program_is_replaced_under_one_that_has_it_open() {
+        let folder = tempfile::tempdir().unwrap();
+        let (one, two) = (folder.path().join("one"), folder.path().join("two"));
+        let place = folder.path().join("place");
+        fs::write(&one, b"\x7fELF one").unwrap();
+        fs::write(&two, b"\x7fELF two").unwrap();
+        assert!(copy_program(&one, &place).unwrap());
+        assert!(!copy_program(&one, &place).unwrap(), "it is there");
+        assert_eq!(access(&place).unwrap().mode & 0o111, 0o111);
+        let mut open = fs::File::open(&place).unwrap();
+        assert!(copy_program(&two, &place).unwrap());
+        let mut kept = Vec::new();
+        std::io::Read::read_to_end(&mut open, &mut kept).unwrap();
+        assert_eq!(kept, b"\x7fELF one");
+        assert_eq!(fs::read(&place).unwrap(), b"\x7fELF two");
+        assert!(remove_program(&place).unwrap());
+        assert!(!remove_program(&place).unwrap());
+        assert_eq!(names(folder.path()), ["one", "two"]);
+    }
+
+    #[test]
+    fn only_the_folders_that_were_missing_are_reported() {
+        let folder = tempfile::tempdir().unwrap();
+        let (a, ab) = (folder.path().join("a"), folder.path().join("a/b"));
+        assert_eq!(make_folders(&ab, 0o700).unwrap(), [a, ab.clone()]);
+        assert_eq!(make_folders(&ab, 0o700).unwrap(), [] as [PathBuf; 0]);
+    }
+}

@@ -1,0 +1,196 @@
+//! Reads `ralph.toml`: the person's own, the project's, and whether the project's is trusted.
+
+use crate::store::home::Home;
+use crate::{client, project::owned, project::plain_file, store::atomic};
+use anyhow::{Context, Result, anyhow};
+use ralph_core::project::settings::Settings;
+use sha2::{Digest, Sha256};
+use std::fs::DirBuilder;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+
+/// Settings are a page, not a book.
+const LARGEST: u64 = 1 << 20;
+
+/// The person's own file: `$XDG_CONFIG_HOME/ralph/config.toml`.
+pub fn user_file() -> Option<PathBuf> {
+    user_folder().map(|folder| folder.join("config.toml"))
+}
+
+/// The folder of the person's own file.
+pub fn user_folder() -> Option<PathBuf> {
+    let set =
+        |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    set("XDG_CONFIG_HOME")
+        .or_else(|| Some(set("HOME")?.join(".config")))
+        .map(|folder| folder.join("ralph"))
+}
+
+/// The project's file.
+pub fn project_file(project_root: &Path) -> PathBuf {
+    project_root.join(".claude").join("ralph.toml")
+}
+
+/// True if the person's file, or that of the client's project, has this word anywhere. Cheaper than to
+/// read what they say, and asked where nothing is said as a rule.
+pub fn mention(word: &str) -> bool {
+    let files = [user_file(), client::project_dir().map(|root| project_file(&root))];
+    let text = |path: &PathBuf| text_of(path).ok().flatten();
+    files.iter().flatten().filter_map(text).any(|text| text.contains(word))
+}
+
+/// True if the client's settings, the person's or those of its project, name this executable. Cheaper
+/// than to read what they say; what is asked is whether another registration starts a copy of it.
+pub fn of_client_mention(executable: &str) -> bool {
+    let person = client::config_dir().map(|folder| folder.join("settings.json"));
+    let project = client::project_dir().map(|root| root.join(".claude"));
+    let project = project
+        .iter()
+        .flat_map(|folder| ["settings.json", "settings.local.json"].map(|name| folder.join(name)));
+    let text = |path: PathBuf| text_of(&path).ok().flatten();
+    person.into_iter().chain(project).filter_map(text).any(|text| text.contains(executable))
+}
+
+/// Writes down whether some settings may want checks in every session, for the idle hook to find.
+///
+/// # Errors
+/// When that is new and cannot be written.
+pub fn note_wanted(home: &Home, wanted: bool) -> Result<()> {
+    let path = home.root().join("always");
+    match (wanted, path.symlink_metadata().is_ok()) {
+        (true, false) => home.prepare().and_then(|()| atomic::write(&path, b"")),
+        (false, true) => std::fs::remove_file(&path)
+            .with_context(|| format!("could not remove `{}`", path.display())),
+        _ => Ok(()),
+    }
+}
+
+/// The settings for a loop of this project, and what could not be used of them.
+pub fn read(home: &Home, project_root: &Path) -> (Settings, Vec<String>) {
+    let mut problems = Vec::new();
+    let mut take = |path: &Path| match load(path) {
+        Ok(loaded) => loaded.unwrap_or_default(),
+        Err(error) => {
+            problems.push(format!("{error:#}; it was not used"));
+            Loaded::default()
+        }
+    };
+    let user = user_file().map(|path| take(&path)).unwrap_or_default();
+    let project = take(&project_file(project_root));
+    // Trust is asked of the bytes that are used: the file may be another one by now.
+    let project = match is_trusted(home, project_root, &project.text) {
+        true => project.settings,
+        false => project.settings.of_untrusted_project(),
+    };
+    (project.over(user.settings), problems)
+}
+
+#[derive(Default)]
+struct Loaded {
+    text: String,
+    settings: Settings,
+}
+
+fn load(path: &Path) -> Result<Option<Loaded>> {
+    let Some(text) = text_of(path)? else { return Ok(None) };
+    let describe = || format!("could not use `{}`", path.display());
+    let settings: Settings = toml::from_str(&text).with_context(describe)?;
+    match settings.refused() {
+        Some(why) => Err(anyhow!(why)).with_context(describe),
+        None => Ok(Some(Loaded { text, settings })),
+    }
+}
+
+/// The text of a file of settings; none if there is none.
+///
+/// # Errors
+/// When it is no regular file, too large, or not text.
+pub fn text_of(path: &Path) -> Result<Option<String>> {
+    plain_file::text(path, LARGEST)
+}
+
+/// Records that the person has read this content of the project's file: what they were shown, and
+/// not what the file holds by now. A changed file must be trusted anew.
+pub fn trust(home: &Home, project_root: &Path, shown: &str) -> Result<()> {
+    home.prepare()?;
+    let record = record(home, project_root);
+    let folder = record.parent().unwrap_or(Path::new("/"));
+    DirBuilder::new()
+        .recursive(true)
+        .mode(0o700)
+        .create(folder)
+        .and_then(|()| atomic::sync_folder(folder))
+        .with_context(|| format!("could not make `{}`", folder.display()))?;
+    atomic::write(&record, hex(shown.as_bytes()).as_bytes())
+}
+
+/// True if the person has trusted exactly this content of the project's file.
+pub fn is_trusted(home: &Home, project_root: &Path, content: &str) -> bool {
+    owned::read(&record(home, project_root))
+        .ok()
+        .flatten()
+        .is_some_and(|seen| seen == hex(content.as_bytes()).as_bytes())
+}
+
+/// Trust is a project's. The links of its folder are followed, and those of its file are not: a
+/// repository could link to the file that was trusted for another one.
+fn record(home: &Home, project_root: &Path) -> PathBuf {
+    let root = project_root.canonicalize().unwrap_or_else(|_| project_root.to_owned());
+    let path = project_file(&root);
+    home.root().join("trust").join(hex(path.as_os_str().as_bytes()))
+}
+
+fn hex(bytes: &[u8]) -> String {
+    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ralph_core::state::Completion;
+
+    #[test]
+    fn trust_holds_for_one_content_of_one_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let home = Home::at(folder.path().join("home"));
+        let path = project_file(folder.path());
+        std::fs::create_dir(folder.path().join(".claude")).unwrap();
+        std::fs::write(&path, "completion = \"token\"\n").unwrap();
+        let root = folder.path();
+        let trusted = "completion = \"token\"\n";
+        assert!(!is_trusted(&home, root, trusted));
+        trust(&home, root, trusted).unwrap();
+        assert!(is_trusted(&home, root, trusted));
+        assert!(!is_trusted(&home, root, "completion = \"token\"\nmax_minutes = 3\n"));
+        assert_eq!(read(&home, root).0.completion, Some(Completion::Token));
+        std::fs::write(&path, "completion = \"token\"\nmax_minutes = 3\n").unwrap();
+        assert_eq!(read(&home, root).0.completion, None);
+    }
+
+    #[test]
+    fn a_link_to_what_another_project_trusts_is_not_trusted() {
+        let folder = tempfile::tempdir().unwrap();
+        let home = Home::at(folder.path().join("home"));
+        let [own, cloned] = ["own", "cloned"].map(|name| folder.path().join(name));
+        std::fs::create_dir_all(own.join(".claude")).unwrap();
+        std::fs::create_dir(&cloned).unwrap();
+        std::fs::write(project_file(&own), "completion = \"token\"\n").unwrap();
+        trust(&home, &own, "completion = \"token\"\n").unwrap();
+        std::os::unix::fs::symlink(own.join(".claude"), cloned.join(".claude")).unwrap();
+        assert_eq!(read(&home, &own).0.completion, Some(Completion::Token));
+        assert_eq!(read(&home, &cloned).0.completion, None);
+    }
+
+    #[test]
+    fn a_file_with_an_unknown_key_is_named_and_not_used() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("ralph.toml");
+        std::fs::write(&path, "max_iteration = 3\n").unwrap();
+        let error = format!("{:#}", load(&path).err().unwrap());
+        assert!(error.contains("max_iteration"), "{error}");
+        std::fs::write(&path, "max_iterations = 0\n").unwrap();
+        let error = format!("{:#}", load(&path).err().unwrap());
+        assert!(error.ends_with("a whole number from 1 to 10000, not 0"), "{error}");
+    }
+}

@@ -1,0 +1,87 @@
+//! Puts ended loops away, and finds them again.
+
+use crate::process::clock;
+use crate::project::owned;
+use crate::store::atomic;
+use crate::store::home::Home;
+use crate::store::store::LoopFile;
+use anyhow::{Context, Result};
+use jiff::Timestamp;
+use ralph_core::state::LoopState;
+use std::fs::DirBuilder;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+
+/// Moves an ended loop's folder to `archive/ralph_archive_<timestamp>_<loop_id>/`.
+///
+/// A state file that is not in our own folder of loops (`$RALPH_MANIFEST` may point anywhere) is
+/// copied, and the original stays where its owner put it.
+pub fn put_away(home: &Home, file: &LoopFile, loop_id: &str, at: Timestamp) -> Result<LoopFile> {
+    let target = home.archive().join(format!("ralph_archive_{}_{loop_id}", clock::compact(at)));
+    let archived = LoopFile::at(target.join("state.json"));
+    if file.folder().parent() != Some(home.loops().as_path()) {
+        let describe = || format!("could not archive `{}`", file.path().display());
+        let state = owned::read(file.path()).with_context(describe)?.with_context(describe)?;
+        DirBuilder::new().recursive(true).mode(0o700).create(&target).with_context(describe)?;
+        atomic::write(archived.path(), &state)?;
+        return Ok(archived);
+    }
+    match std::fs::rename(file.folder(), &target) {
+        Ok(()) => {}
+        // Another process put it away first.
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound && target.is_dir() => {}
+        Err(error) => {
+            return Err(error)
+                .with_context(|| format!("could not archive `{}`", file.folder().display()));
+        }
+    }
+    // Both folders changed: the one it left and the one it came to.
+    atomic::sync_folder(&target)
+        .and_then(|()| atomic::sync_folder(file.folder()))
+        .context("could not make the archive durable")?;
+    Ok(archived)
+}
+
+/// Makes the archive's folder of a loop of which nothing else is left, with this state in it.
+pub(crate) fn make(home: &Home, state: &LoopState, at: Timestamp) -> Result<LoopFile> {
+    let name = format!("ralph_archive_{}_{}", clock::compact(at), state.loop_id);
+    let target = home.archive().join(name);
+    DirBuilder::new()
+        .recursive(true)
+        .mode(0o700)
+        .create(&target)
+        .with_context(|| format!("could not make the folder `{}`", target.display()))?;
+    let archived = LoopFile::at(target.join("state.json"));
+    archived.create(state)?;
+    Ok(archived)
+}
+
+/// The archived state of a loop whose folder is no longer where a manifest entry says: a process
+/// may have died between the move and the update of the entry. A folder without a state is not finished.
+pub fn find(home: &Home, gone: &Path) -> Option<LoopFile> {
+    let loop_id = gone.parent()?.file_name()?.to_str()?;
+    let suffix = format!("_{loop_id}");
+    folders(home)
+        .into_iter()
+        .rev()
+        .filter(|folder| {
+            folder.file_name().is_some_and(|name| name.to_string_lossy().ends_with(&suffix))
+        })
+        .map(|folder| folder.join("state.json"))
+        .find(|state| state.exists())
+        .map(LoopFile::at)
+}
+
+/// The folders of all archived loops, oldest first.
+pub fn folders(home: &Home) -> Vec<PathBuf> {
+    let Ok(entries) = std::fs::read_dir(home.archive()) else { return Vec::new() };
+    let mut folders: Vec<PathBuf> = entries
+        .filter_map(|entry| Some(entry.ok()?.path()))
+        .filter(|path| {
+            path.file_name()
+                .is_some_and(|name| name.to_string_lossy().starts_with("ralph_archive_"))
+        })
+        .collect();
+    folders.sort();
+    folders
+}

@@ -1,0 +1,182 @@
+//! What the checks after an edit keep of a project, outside of it: what tools remember from one run
+//! to the next, how long each took, what was found before the work, what the model was told.
+//!
+//! All of it can be had anew. What cannot be read counts as not there.
+
+mod around;
+mod copy;
+mod files;
+mod of_loop;
+mod run;
+
+pub use around::Surroundings;
+pub use copy::Copy;
+pub use files::{content, is_file, is_folder, put_back};
+pub use of_loop::{Start, add_later, has_later, note_start, start_of, take_later};
+pub use run::{Limits, Ran, line_of, run};
+
+use crate::store::home::Home;
+use crate::{project::owned, store::atomic, store::digest, store::lock};
+use anyhow::{Context, Result};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use std::fs::DirBuilder;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+use xxhash_rust::xxh3::xxh3_64;
+
+/// A project that was not edited for so long is forgotten when another is met for the first time.
+const KEPT_FOR: Duration = Duration::from_secs(30 * 24 * 3600);
+
+/// The folder of one project.
+#[derive(Debug, Clone)]
+pub struct Kept {
+    folder: PathBuf,
+}
+
+/// The folders in it.
+const FOLDERS: [&str; 6] = ["tools", "before", "copies", "locks", "output", "runs"];
+
+impl Kept {
+    /// The folder for the project with this root, made if there is none.
+    ///
+    /// # Errors
+    /// When it cannot be made, or Ralph's home is not ours alone.
+    pub fn of(home: &Home, root: &Path) -> Result<Kept> {
+        home.prepare()?;
+        let folder = folder_of_all(home).join(name_of(root.as_os_str().as_bytes()));
+        if !folder.is_dir() {
+            remove_unused(&folder_of_all(home));
+        }
+        for name in FOLDERS {
+            let folder = folder.join(name);
+            DirBuilder::new()
+                .recursive(true)
+                .mode(0o700)
+                .create(&folder)
+                .with_context(|| format!("could not make the folder `{}`", folder.display()))?;
+        }
+        Ok(Kept { folder })
+    }
+
+    /// The folder itself.
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// The folder of what tools keep from one run to the next.
+    pub fn tools(&self) -> PathBuf {
+        self.folder.join("tools")
+    }
+
+    /// The same for the copy: what a tool knows of one must not be taken for the other.
+    pub fn tools_of_copy(&self) -> PathBuf {
+        self.folder.join("before")
+    }
+
+    /// Where what a check printed is kept. A later run of it for the same file takes its place.
+    pub fn output(&self, key: &str) -> PathBuf {
+        self.folder.join("output").join(name_of(key.as_bytes()))
+    }
+
+    /// A document of ours; none if there is none that can be read.
+    pub fn read<T: DeserializeOwned>(&self, name: &str) -> Option<T> {
+        let bytes = owned::read(&self.document(name)).ok().flatten()?;
+        serde_json::from_slice(&bytes).ok()
+    }
+
+    /// Writes a document.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn write(&self, name: &str, document: &impl Serialize) -> Result<()> {
+        let bytes = serde_json::to_vec(document).context("could not write JSON")?;
+        atomic::write(&self.document(name), &bytes)
+    }
+
+    /// Changes a document in one step, whoever else changes it at the same time.
+    ///
+    /// # Errors
+    /// When another process holds it for too long, or it cannot be written.
+    pub fn update<T, O>(&self, name: &str, change: impl FnOnce(&mut T) -> O) -> Result<O>
+    where
+        T: DeserializeOwned + Serialize + Default,
+    {
+        let _held = self.lock(name, lock::DEADLINE)?;
+        let mut document = self.read(name).unwrap_or_default();
+        let outcome = change(&mut document);
+        self.write(name, &document)?;
+        Ok(outcome)
+    }
+
+    /// A lock of this name.
+    ///
+    /// # Errors
+    /// When another process held it until the deadline.
+    pub fn lock(&self, name: &str, deadline: Duration) -> Result<lock::Lock> {
+        lock::take(&self.folder.join("locks").join(name_of(name.as_bytes())), deadline)
+    }
+
+    fn document(&self, name: &str) -> PathBuf {
+        self.folder.join("runs").join(format!("{}.json", name_of(name.as_bytes())))
+    }
+}
+
+/// The folder that holds those of all projects.
+pub fn folder_of_all(home: &Home) -> PathBuf {
+    home.root().join("checks")
+}
+
+/// Removes what is kept of projects that nobody has edited for long. Best effort: all of it can be had
+/// anew, and what stays is found again the next time.
+fn remove_unused(all: &Path) {
+    let Some(since) = SystemTime::now().checked_sub(KEPT_FOR) else { return };
+    for entry in std::fs::read_dir(all).into_iter().flatten().flatten() {
+        let runs = entry.path().join("runs").metadata().and_then(|about| about.modified());
+        if runs.is_ok_and(|at| at < since) {
+            let _ = std::fs::remove_dir_all(entry.path());
+        }
+    }
+}
+
+/// A short name for whatever bytes. Two of a name would share what can be had anew.
+fn name_of(bytes: &[u8]) -> String {
+    digest::hex(&xxh3_64(bytes).to_be_bytes())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_project_that_was_not_edited_for_long_is_forgotten_when_another_is_met() {
+        let folder = tempfile::tempdir().unwrap();
+        let home = Home::at(folder.path().join("home"));
+        let [old, recent] =
+            ["/old", "/recent"].map(|root| Kept::of(&home, Path::new(root)).unwrap());
+        let before = SystemTime::now() - KEPT_FOR - Duration::from_secs(60);
+        let runs = std::fs::File::open(old.folder().join("runs")).unwrap();
+        runs.set_modified(before).unwrap();
+        Kept::of(&home, Path::new("/recent")).unwrap();
+        assert!(old.folder().exists(), "nothing new was met");
+        Kept::of(&home, Path::new("/new")).unwrap();
+        assert!(!old.folder().exists() && recent.folder().exists());
+    }
+
+    #[test]
+    fn documents_are_changed_in_one_step_and_what_is_broken_counts_as_absent() {
+        let folder = tempfile::tempdir().unwrap();
+        let kept = Kept::of(&Home::at(folder.path().join("home")), Path::new("/p")).unwrap();
+        let kept = &kept;
+        std::thread::scope(|scope| {
+            for _ in 0..8 {
+                scope.spawn(move || kept.update("n", |number: &mut u32| *number += 1).unwrap());
+            }
+        });
+        assert_eq!(kept.read::<u32>("n"), Some(8));
+        atomic::write(&kept.document("n"), b"{").unwrap();
+        assert_eq!(kept.read::<u32>("n"), None);
+    }
+}

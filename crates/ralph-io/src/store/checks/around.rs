@@ -1,0 +1,207 @@
+//! The surroundings of an edited file, on disk.
+
+use super::Kept;
+use crate::{git::tree, process::programs, project::plain_file};
+use ralph_core::project::check::around::{Around, Tool};
+use std::path::{Path, PathBuf};
+
+/// No configuration is larger.
+const LARGEST: u64 = 1 << 20;
+
+/// Where a project keeps its own tools, from any of its folders.
+const OWN: [&str; 4] = ["node_modules/.bin", ".venv/bin", "venv/bin", "vendor/bin"];
+
+/// Files that say where a project begins, where there is no repository.
+const MANIFESTS: [&str; 10] = [
+    "package.json",
+    "tsconfig.json",
+    "deno.json",
+    "pyproject.toml",
+    "setup.py",
+    "Cargo.toml",
+    "go.mod",
+    "composer.json",
+    "Gemfile",
+    ".claude",
+];
+
+/// Files that say that mise or asdf chooses the versions of a project's tools.
+const VERSIONS: [&str; 3] = ["mise.toml", ".mise.toml", ".tool-versions"];
+
+/// An edited file and what stands around it.
+#[derive(Debug, Clone)]
+pub struct Surroundings {
+    file: PathBuf,
+    root: PathBuf,
+    tools: PathBuf,
+}
+
+impl Surroundings {
+    /// The root of the project that holds this file: the top of its work tree, else the outermost
+    /// folder with a manifest (not the home folder), else the file's own folder.
+    pub fn root_of(file: &Path) -> PathBuf {
+        let folder = file.parent().unwrap_or(Path::new("/"));
+        let home = std::env::var_os("HOME").map(PathBuf::from);
+        let is_root = |folder: &&Path| {
+            folder.parent().is_some()
+                && home.as_deref() != Some(*folder)
+                && MANIFESTS.iter().any(|name| folder.join(name).symlink_metadata().is_ok())
+        };
+        tree::repository_root(folder)
+            .or_else(|| folder.ancestors().filter(is_root).last().map(Path::to_owned))
+            .unwrap_or_else(|| folder.to_owned())
+    }
+
+    /// What stands around the file, in a project whose root and kept things are known.
+    pub fn of(file: &Path, root: &Path, kept: &Kept) -> Surroundings {
+        Surroundings { file: file.to_owned(), root: root.to_owned(), tools: kept.tools() }
+    }
+
+    fn folders(&self) -> impl Iterator<Item = &Path> {
+        let below = |folder: &&Path| folder.starts_with(&self.root);
+        self.file.ancestors().skip(1).take_while(below)
+    }
+
+    /// Where a version manager or a package manager has put this tool for the project.
+    fn managed(&self, name: &str) -> Option<Tool> {
+        let absolute = |name: &str| {
+            std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute())
+        };
+        let below_home = |rest: &str| absolute("HOME").map(|home| home.join(rest));
+        if let Some(lock) = self.nearest(&["uv.lock"]) {
+            // What `uv run` would take; the environment in the project itself was looked at.
+            let environment = std::env::var_os("UV_PROJECT_ENVIRONMENT")?;
+            let place = lock.with_file_name(environment).join("bin");
+            return found(&place, name, "the environment of uv");
+        }
+        self.nearest(&VERSIONS)?;
+        let data = absolute("MISE_DATA_DIR").or_else(|| below_home(".local/share/mise"));
+        let shims = [data.map(|data| data.join("shims")), below_home(".asdf/shims")];
+        shims.into_iter().flatten().find_map(|place| found(&place, name, "mise"))
+    }
+}
+
+impl Around for Surroundings {
+    fn file(&self) -> &Path {
+        &self.file
+    }
+
+    fn root(&self) -> &Path {
+        &self.root
+    }
+
+    fn nearest(&self, names: &[&str]) -> Option<PathBuf> {
+        self.folders().find_map(|folder| {
+            names.iter().map(|name| folder.join(name)).find(|path| self.exists(path))
+        })
+    }
+
+    fn exists(&self, path: &Path) -> bool {
+        path.exists()
+    }
+
+    fn text(&self, path: &Path) -> Option<String> {
+        plain_file::text(path, LARGEST).ok().flatten()
+    }
+
+    fn names(&self, folder: &Path) -> Vec<String> {
+        let name = |entry: std::fs::DirEntry| entry.file_name().into_string().ok();
+        let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+        let mut names: Vec<String> = entries.filter_map(name).collect();
+        names.sort_unstable();
+        names
+    }
+
+    fn tool(&self, name: &str) -> Option<Tool> {
+        self.own_tool(name).or_else(|| {
+            let line = vec![programs::find_on_path(name)?.to_string_lossy().into_owned()];
+            Some(Tool { line, found: "`PATH`".to_owned() })
+        })
+    }
+
+    fn own_tool(&self, name: &str) -> Option<Tool> {
+        let places = self.folders().flat_map(|folder| OWN.map(|own| (folder.join(own), own)));
+        places
+            .into_iter()
+            .find_map(|(place, own)| found(&place, name, &format!("`{own}`")))
+            .or_else(|| self.managed(name))
+    }
+
+    fn kept(&self, key: &str) -> PathBuf {
+        self.tools.join(super::name_of(key.as_bytes()))
+    }
+}
+
+fn found(place: &Path, name: &str, called: &str) -> Option<Tool> {
+    let path = place.join(name);
+    let line = vec![path.to_string_lossy().into_owned()];
+    programs::is_executable(&path).then(|| Tool { line, found: called.to_owned() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::process::sandbox::Sandbox;
+    use crate::store::home::Home;
+    use std::os::unix::fs::PermissionsExt;
+
+    fn surroundings(sandbox: &Sandbox, file: &str) -> Surroundings {
+        let file = sandbox.path(file);
+        let home = Home::at(sandbox.path(".home"));
+        let root = Surroundings::root_of(&file);
+        Surroundings::of(&file, &root, &Kept::of(&home, &root).unwrap())
+    }
+
+    fn install(sandbox: &Sandbox, path: &str) {
+        sandbox.write(path, "");
+        std::fs::set_permissions(sandbox.path(path), PermissionsExt::from_mode(0o755)).unwrap();
+    }
+
+    #[test]
+    fn the_root_is_the_work_tree_or_the_outermost_folder_with_a_manifest() {
+        let sandbox = Sandbox::new();
+        assert_eq!(surroundings(&sandbox, "src/deep/a.ts").root(), sandbox.root());
+        let bare = Sandbox::folder();
+        bare.write("p/package.json", "{}");
+        bare.write("p/q/package.json", "{}");
+        assert_eq!(surroundings(&bare, "p/q/r/a.ts").root(), bare.path("p"));
+        assert_eq!(surroundings(&bare, "s/a.ts").root(), bare.path("s"));
+    }
+
+    #[test]
+    fn the_nearest_is_found_upwards_and_never_above_the_root() {
+        let sandbox = Sandbox::new();
+        sandbox.write("one.json", "");
+        sandbox.write("src/two.json", "");
+        let around = surroundings(&sandbox, "src/a/b.ts");
+        let nearest = |names: &[&str]| around.nearest(names);
+        assert_eq!(nearest(&["one.json", "two.json"]), Some(sandbox.path("src/two.json")));
+        assert_eq!(nearest(&["one.json"]), Some(sandbox.path("one.json")));
+        let outside = sandbox.root().file_name().unwrap().to_str().unwrap().to_owned();
+        assert_eq!(nearest(&[&outside]), None);
+    }
+
+    #[test]
+    fn the_projects_own_installation_wins_over_the_one_on_the_path() {
+        let sandbox = Sandbox::new();
+        let around = surroundings(&sandbox, "src/a/b.ts");
+        assert_eq!(around.own_tool("sh"), None);
+        assert_eq!(around.tool("sh").unwrap().found, "`PATH`");
+        install(&sandbox, "node_modules/.bin/sh");
+        assert_eq!(around.tool("sh").unwrap().found, "`node_modules/.bin`");
+        install(&sandbox, "src/.venv/bin/sh");
+        let path = sandbox.path("src/.venv/bin/sh").display().to_string();
+        assert_eq!(around.own_tool("sh").unwrap().line, [path]);
+        sandbox.write("src/a/.venv/bin/sh", "not executable");
+        assert_eq!(around.own_tool("sh").unwrap().found, "`.venv/bin`");
+    }
+
+    #[test]
+    fn what_a_tool_keeps_has_its_own_place_outside_the_project() {
+        let sandbox = Sandbox::new();
+        let around = surroundings(&sandbox, "src/a.ts");
+        assert_eq!(around.kept("x"), around.kept("x"));
+        assert_ne!(around.kept("x"), around.kept("y"));
+        assert!(around.kept("x").parent().unwrap().is_dir());
+    }
+}

@@ -1,0 +1,67 @@
+//! The edited file itself: its bytes before and after a fixer.
+
+use crate::{project::plain_file, store::atomic};
+use anyhow::{Context, Result, bail};
+use std::path::Path;
+
+/// What is larger is no source that a person reads, and no tool is asked about it.
+const LARGEST: u64 = 8 << 20;
+
+/// True if a check can look at it: a regular file of a size that people write.
+pub fn is_file(path: &Path) -> bool {
+    path.symlink_metadata().is_ok_and(|about| about.is_file() && about.len() <= LARGEST)
+}
+
+/// True if there is such a folder.
+pub fn is_folder(path: &Path) -> bool {
+    path.is_dir()
+}
+
+/// Its bytes; none if it is no regular file by now, or grew too large.
+pub fn content(path: &Path) -> Option<Vec<u8>> {
+    plain_file::read(path, LARGEST).ok().flatten()
+}
+
+/// Writes what a formatter printed, unless the file has changed since it was `read`. Its mode stays.
+///
+/// # Errors
+/// When it has changed, or cannot be written.
+pub fn put_back(path: &Path, read: &[u8], new: &[u8]) -> Result<()> {
+    if content(path).as_deref() != Some(read) {
+        bail!("`{}` was changed by someone else at the same time", path.display());
+    }
+    atomic::write_as(path, new).with_context(|| format!("could not write `{}`", path.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::PermissionsExt;
+
+    #[test]
+    fn what_changed_meanwhile_is_not_written_over() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("f");
+        std::fs::write(&path, "other").unwrap();
+        assert!(put_back(&path, b"mine", b"new").is_err());
+        assert_eq!(content(&path).unwrap(), b"other");
+        std::fs::set_permissions(&path, PermissionsExt::from_mode(0o755)).unwrap();
+        put_back(&path, b"other", b"new").unwrap();
+        assert_eq!(content(&path).unwrap(), b"new");
+        assert_eq!(path.metadata().unwrap().permissions().mode() & 0o777, 0o755);
+    }
+
+    #[test]
+    fn only_a_regular_file_of_a_sane_size_is_looked_at() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("f");
+        assert!(!is_file(&path) && !is_file(folder.path()));
+        std::fs::write(&path, "x").unwrap();
+        assert!(is_file(&path));
+        let link = folder.path().join("link");
+        std::os::unix::fs::symlink(&path, &link).unwrap();
+        assert!(!is_file(&link));
+        std::fs::File::options().write(true).open(&path).unwrap().set_len(LARGEST + 1).unwrap();
+        assert!(!is_file(&path));
+    }
+}

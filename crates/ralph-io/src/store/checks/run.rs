@@ -1,0 +1,163 @@
+//! Runs the tool of one check as acceptance commands are run: under a supervisor that ends whatever
+//! it leaves, with a deadline, capped output and no secrets of the client.
+//!
+//! Standard error goes to a file of its own: what a tool prints for programs must not be cut in two
+//! by a warning.
+
+use crate::process::clock;
+use crate::process::command::{self, Ended, Order};
+use anyhow::Result;
+use ralph_core::project::check::Program;
+use ralph_core::project::check::choice::quoted;
+use ralph_core::text::redact::Redactor;
+use ralph_core::text::secrets;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// What keeps tools quiet, without colours, and off the network.
+const VARIABLES: [(&str, &str); 19] = [
+    ("CARGO_NET_OFFLINE", "true"),
+    ("CI", "1"),
+    ("COREPACK_ENABLE_DOWNLOAD_PROMPT", "0"),
+    ("COREPACK_ENABLE_NETWORK", "0"),
+    ("DENO_NO_UPDATE_CHECK", "1"),
+    ("DO_NOT_TRACK", "1"),
+    ("GIT_TERMINAL_PROMPT", "0"),
+    ("GOPROXY", "off"),
+    ("MISE_OFFLINE", "1"),
+    ("NO_COLOR", "1"),
+    ("NO_UPDATE_NOTIFIER", "1"),
+    ("PIP_NO_INDEX", "1"),
+    ("PYTHONDONTWRITEBYTECODE", "1"),
+    ("PYRIGHT_PYTHON_IGNORE_WARNINGS", "1"),
+    ("RUSTUP_AUTO_INSTALL", "0"),
+    ("TERM", "dumb"),
+    ("UV_OFFLINE", "1"),
+    ("YARN_ENABLE_NETWORK", "0"),
+    ("npm_config_offline", "true"),
+];
+
+/// The most that is read of what a tool printed.
+const LARGEST: u64 = 20 << 20;
+
+/// Who runs it, where, and for how long.
+#[derive(Debug, Clone, Copy)]
+pub struct Limits<'a> {
+    /// The executable that supervises: `ralph`.
+    pub ralph: &'a Path,
+    /// Where the tool runs.
+    pub folder: &'a Path,
+    /// The file that keeps what it printed.
+    pub output: &'a Path,
+    /// How long it may take.
+    pub deadline: Duration,
+}
+
+/// What came of a tool.
+#[derive(Debug, Clone)]
+pub struct Ran {
+    /// How it ended.
+    pub ended: Ended,
+    /// From its start to its end.
+    pub took: Duration,
+    /// What it printed on standard output.
+    pub stdout: Vec<u8>,
+    /// What it printed on standard error.
+    pub stderr: Vec<u8>,
+}
+
+/// The line for a shell that runs this program; `input` is its standard input.
+pub fn line_of(program: &Program, input: Option<&Path>) -> String {
+    let mut line = String::new();
+    for (name, value) in &program.variables {
+        line.push_str(&format!("export {name}={}; ", quoted(value)));
+    }
+    line.push_str("exec");
+    for word in &program.line {
+        line.push(' ');
+        line.push_str(&quoted(word));
+    }
+    if let Some(input) = input {
+        line.push_str(&format!(" <{}", quoted(&input.to_string_lossy())));
+    }
+    line
+}
+
+/// Runs a line of a shell and waits for it. With `whole`, what it prints is returned to the letter
+/// and not kept: secrets are taken out of what is kept, and a source must not lose them.
+///
+/// # Errors
+/// When no supervisor could be started.
+pub fn run(line: &str, limits: &Limits<'_>, whole: bool) -> Result<Ran> {
+    let words = beside(limits.output, "stderr");
+    let letters = beside(limits.output, "whole");
+    let mut command = String::new();
+    for (name, value) in VARIABLES {
+        command.push_str(&format!("export {name}={value}; "));
+    }
+    let to =
+        |number: &str, path: &Path| format!("exec {number}>{}; ", quoted(&path.to_string_lossy()));
+    command.push_str(&to("2", &words));
+    if whole {
+        command.push_str(&to("1", &letters));
+    }
+    command.push_str(line);
+    let began = clock::now();
+    let ran = command::run(&Order {
+        ralph: limits.ralph,
+        command: &command,
+        folder: limits.folder,
+        output: limits.output,
+        deadline: limits.deadline,
+    });
+    let from = if whole { letters.as_path() } else { limits.output };
+    let (stdout, stderr) = (taken(from), redacted(&taken(&words)));
+    // What is said of it stands in the report; a leftover would be written over by the next run.
+    for path in [&words, &letters] {
+        let _ = std::fs::remove_file(path);
+    }
+    let ran = ran?;
+    let took = Duration::try_from(clock::now().duration_since(began)).unwrap_or_default();
+    Ok(Ran { ended: ran.ended, took: ran.duration.max(took), stdout, stderr })
+}
+
+fn beside(path: &Path, ending: &str) -> PathBuf {
+    let mut name = path.file_name().unwrap_or_default().to_owned();
+    name.push(".");
+    name.push(ending);
+    path.with_file_name(name)
+}
+
+fn taken(path: &Path) -> Vec<u8> {
+    crate::project::plain_file::read(path, LARGEST).ok().flatten().unwrap_or_default()
+}
+
+/// As the supervisor does it with standard output.
+fn redacted(text: &[u8]) -> Vec<u8> {
+    let variables: Vec<(String, Vec<u8>)> = std::env::vars_os()
+        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.as_bytes().to_vec())))
+        .filter(|(name, value)| secrets::is_redacted(name, value))
+        .collect();
+    let mut redactor =
+        Redactor::new(variables.iter().map(|(name, value)| (name.as_str(), &value[..])));
+    let mut out = Vec::new();
+    redactor.feed(text, &mut out);
+    redactor.finish(&mut out);
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_quotes_every_word_and_sets_its_variables() {
+        let program = Program {
+            line: vec!["/a b/eslint".to_owned(), "--x=it's".to_owned()],
+            variables: vec![("A".to_owned(), "$(b)".to_owned())],
+        };
+        assert_eq!(line_of(&program, None), r"export A='$(b)'; exec '/a b/eslint' '--x=it'\''s'");
+        assert!(line_of(&program, Some(Path::new("/in put"))).ends_with(" <'/in put'"));
+    }
+}

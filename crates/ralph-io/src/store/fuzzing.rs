@@ -1,0 +1,37 @@
+//! The readers of this crate that no other crate calls, for the fuzz targets alone.
+//!
+//! Compiled only with `--cfg fuzzing`, which a fuzzer's build sets: the product has no such module.
+
+use crate::process::command::process_of;
+use crate::{git::checkpoint, git::tree, git::tree_id};
+use std::path::Path;
+
+/// The name in one line of `git ls-files`, and whether it is a repository of its own.
+pub fn listed_name(line: &[u8]) -> Option<(bool, &[u8])> {
+    tree_id::names::parse(line)
+}
+
+/// The path in one record of `git status`.
+pub fn changed_path(record: &[u8]) -> Option<&[u8]> {
+    tree::path_of(record)
+}
+
+/// The ref in five fields of `git for-each-ref`, if it is a checkpoint of ours.
+pub fn checkpoint(fields: &[&str]) -> Option<String> {
+    checkpoint::parse(fields).map(|found| found.reference)
+}
+
+/// Process id and name in a `/proc/<pid>/stat`.
+pub fn process(stat: &[u8]) -> Option<(i32, String)> {
+    process_of(stat)
+}
+
+/// How many files a cache of digests holds.
+pub fn remembered(bytes: &[u8], root: &Path) -> Option<usize> {
+    tree_id::cache::count(bytes, root)
+}
+
+/// A path for people.
+pub fn readable(path: &[u8]) -> String {
+    tree_id::readable(path)
+}

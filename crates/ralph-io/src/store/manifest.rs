@@ -1,0 +1,292 @@
+//! Finds the state file of a session: one small file per session, named after it.
+//!
+//! Looking up a session that has no loop is one failed open: that is what every tool call of every
+//! foreign session costs. The entry of a session has a second name in a folder of its own. If the first
+//! name is lost, the next prompt, stop or start of the session restores it from the second.
+
+use crate::store::home::Home;
+use crate::{project::owned, store::atomic};
+use anyhow::{Context, Result, bail};
+use sha2::{Digest, Sha256};
+use std::collections::BTreeSet;
+use std::ffi::OsStr;
+use std::fs::DirBuilder;
+use std::io::ErrorKind;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+
+/// Whose entry is meant.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Key {
+    /// A session of Claude Code.
+    Session(String),
+    /// A project: its planned or most recent loop.
+    Project(String),
+}
+
+impl Key {
+    /// The key of a session, unless the id could not be a file name: such a session is not ours.
+    pub fn session(id: &str) -> Option<Key> {
+        let fits = |letter: u8| letter.is_ascii_alphanumeric() || b"-_.".contains(&letter);
+        let valid = (1..=128).contains(&id.len())
+            && id.bytes().all(fits)
+            && !id.starts_with('.')
+            && !id.starts_with("project-");
+        valid.then(|| Key::Session(id.to_owned()))
+    }
+
+    /// The key of a project, from the path that identifies it.
+    pub fn project(identity: &Path) -> Key {
+        let digest = Sha256::digest(identity.as_os_str().as_bytes());
+        let hex: String = digest.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
+        Key::Project(format!("project-{hex}"))
+    }
+
+    pub(crate) fn name(&self) -> &str {
+        match self {
+            Key::Session(name) | Key::Project(name) => name,
+        }
+    }
+
+    fn path(&self, home: &Home) -> PathBuf {
+        match (self, home.single_manifest()) {
+            (Key::Session(_), Some(single)) => single.to_owned(),
+            _ => home.manifest_folder().join(self.name()),
+        }
+    }
+
+    /// Where the entry has its second name. A project's entry and a single manifest have none.
+    fn spare(&self, home: &Home) -> Option<PathBuf> {
+        match self {
+            Key::Session(name) if home.single_manifest().is_none() => {
+                Some(home.spare_entries().join(name))
+            }
+            _ => None,
+        }
+    }
+}
+
+/// The state file that the entry names; none if there is no entry.
+///
+/// # Errors
+/// When the entry exists but is not a private file of ours with one absolute path in it.
+pub fn read(home: &Home, key: &Key) -> Result<Option<PathBuf>> {
+    let path = key.path(home);
+    let bytes = match owned::read(&path)? {
+        Some(bytes) => bytes,
+        None => match restore(&path, key.spare(home))? {
+            Some(bytes) => bytes,
+            None => return Ok(None),
+        },
+    };
+    let line = bytes.split(|byte| *byte == b'\n').next().unwrap_or_default();
+    let state = PathBuf::from(OsStr::from_bytes(line));
+    if !state.is_absolute() || line.contains(&0) {
+        bail!("the manifest entry `{}` does not hold an absolute path", path.display());
+    }
+    Ok(Some(state))
+}
+
+/// Gives a lost entry its first name back, and returns its bytes. The bytes count even where the name
+/// cannot be restored.
+fn restore(path: &Path, spare: Option<PathBuf>) -> Result<Option<Vec<u8>>> {
+    let Some(spare) = spare else { return Ok(None) };
+    let bytes = owned::read(&spare)?;
+    if bytes.is_some() && std::fs::hard_link(&spare, path).is_err() {
+        // The folder may be lost as well.
+        let made = path.parent().map(|folder| DirBuilder::new().mode(0o700).create(folder));
+        if made.is_some_and(|made| made.is_ok()) {
+            let _ = std::fs::hard_link(&spare, path);
+        }
+    }
+    Ok(bytes)
+}
+
+/// Points the entry at a state file.
+pub fn write(home: &Home, key: &Key, state: &Path) -> Result<()> {
+    let mut line = state.as_os_str().as_bytes().to_owned();
+    line.push(b'\n');
+    let path = key.path(home);
+    atomic::write(&path, &line)?;
+    if let Some(spare) = key.spare(home) {
+        name_twice(&path, &spare);
+    }
+    Ok(())
+}
+
+/// A link costs no sync. Where a file cannot have two names, the entry has only one.
+fn name_twice(path: &Path, spare: &Path) {
+    let new = spare.with_file_name(format!(".{}", std::process::id()));
+    let _ = std::fs::remove_file(&new);
+    if std::fs::hard_link(path, &new).and_then(|()| std::fs::rename(&new, spare)).is_err() {
+        let _ = std::fs::remove_file(&new);
+        // The entry that stood there before names another loop.
+        let _ = std::fs::remove_file(spare);
+    }
+}
+
+/// Removes the entry if it points at this state file; another loop's entry stays. True if it was
+/// this call that removed it: of several at once only one hears so.
+pub fn remove(home: &Home, key: &Key, state: &Path) -> Result<bool> {
+    if read(home, key)?.as_deref() != Some(state) {
+        return Ok(false);
+    }
+    let path = key.path(home);
+    let was_there = is_at(&path);
+    // The second name first: otherwise a reader could restore the first from it.
+    let spare_removed = key.spare(home).is_some_and(|spare| std::fs::remove_file(spare).is_ok());
+    match std::fs::remove_file(&path) {
+        Ok(()) => Ok(true),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(!was_there && spare_removed),
+        Err(error) => Err(error).with_context(|| format!("could not remove `{}`", path.display())),
+    }
+}
+
+/// True when something stands at the place of the entry, whatever it is.
+pub(crate) fn is_there(home: &Home, key: &Key) -> bool {
+    is_at(&key.path(home)) || key.spare(home).is_some_and(|spare| is_at(&spare))
+}
+
+fn is_at(path: &Path) -> bool {
+    path.symlink_metadata().is_ok()
+}
+
+/// Takes the right to write the home, the manifest and this entry from everybody but us. Best effort:
+/// whoever reads them next says what is still wrong.
+pub(crate) fn take_from_others(home: &Home, key: Option<&Key>) {
+    let folders = [home.manifest_folder(), home.spare_entries(), home.loops(), home.archive()];
+    let folders = std::iter::once(home.root().to_owned()).chain(folders);
+    folders.for_each(|folder| owned::take_one_from_others(&folder));
+    if let Some(key) = key {
+        owned::take_one_from_others(&key.path(home));
+        key.spare(home).iter().for_each(|spare| owned::take_one_from_others(spare));
+    }
+}
+
+/// Removes an entry whatever stands there; what is no file goes to this folder.
+pub(crate) fn discard(home: &Home, key: &Key, to: &Path) -> Result<()> {
+    if let Some(spare) = key.spare(home) {
+        throw_away(&spare, &to.join("manifest-entry-spare"))?;
+    }
+    throw_away(&key.path(home), &to.join("manifest-entry"))
+}
+
+fn throw_away(path: &Path, to: &Path) -> Result<()> {
+    let gone = |error: &std::io::Error| {
+        matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory)
+    };
+    match std::fs::remove_file(path) {
+        Ok(()) => Ok(()),
+        Err(error) if gone(&error) => Ok(()),
+        Err(_) => std::fs::rename(path, to)
+            .with_context(|| format!("could not remove `{}`", path.display())),
+    }
+}
+
+/// Every session entry: the session's id and the state file it names. Unreadable ones come with
+/// the reason.
+pub fn sessions(home: &Home) -> Vec<(String, Result<PathBuf>)> {
+    let folders = [home.manifest_folder(), home.spare_entries()];
+    let entries = folders.iter().filter_map(|folder| std::fs::read_dir(folder).ok()).flatten();
+    let names: BTreeSet<String> = entries
+        .filter_map(|entry| {
+            Some(Key::session(entry.ok()?.file_name().to_str()?)?.name().to_owned())
+        })
+        .collect();
+    names
+        .into_iter()
+        .map(|name| {
+            let state = read(home, &Key::Session(name.clone()));
+            (name, state.and_then(|path| path.context("the entry is gone")))
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_id_that_could_leave_the_folder_is_not_ours() {
+        for id in
+            ["", "..", "../x", "a/b", "a\0b", ".hidden", "project-1", "a b", "é", &"x".repeat(4096)]
+        {
+            assert_eq!(Key::session(id), None, "{id:?}");
+        }
+        assert!(Key::session("f85a4e38-41ba-4387-a308-8d822283f345").is_some());
+    }
+
+    #[test]
+    fn an_entry_reads_back_and_is_removed_only_by_its_own_loop() {
+        let folder = tempfile::tempdir().unwrap();
+        let home = Home::at(folder.path());
+        home.prepare().unwrap();
+        let key = Key::session("s").unwrap();
+        assert_eq!(read(&home, &key).unwrap(), None);
+        write(&home, &key, Path::new("/a/state.json")).unwrap();
+        assert!(!remove(&home, &key, Path::new("/b/state.json")).unwrap());
+        assert_eq!(read(&home, &key).unwrap(), Some(PathBuf::from("/a/state.json")));
+        assert_eq!(sessions(&home).len(), 1);
+        assert!(remove(&home, &key, Path::new("/a/state.json")).unwrap());
+        assert!(!remove(&home, &key, Path::new("/a/state.json")).unwrap(), "it is gone already");
+        assert_eq!(read(&home, &key).unwrap(), None);
+    }
+
+    #[test]
+    fn a_lost_entry_is_restored_and_a_removed_one_is_not() {
+        let folder = tempfile::tempdir().unwrap();
+        let home = Home::at(folder.path());
+        home.prepare().unwrap();
+        let key = Key::session("s").unwrap();
+        let state = Path::new("/a/state.json");
+        for lose in [
+            |home: &Home| std::fs::remove_file(home.manifest_folder().join("s")),
+            |home: &Home| std::fs::remove_file(home.spare_entries().join("s")),
+            |home: &Home| std::fs::remove_dir_all(home.manifest_folder()),
+        ] {
+            home.prepare().unwrap();
+            write(&home, &key, state).unwrap();
+            lose(&home).unwrap();
+            assert!(is_there(&home, &key));
+            assert_eq!(read(&home, &key).unwrap().as_deref(), Some(state));
+            assert_eq!(sessions(&home).len(), 1);
+            assert!(remove(&home, &key, state).unwrap());
+            assert!(!remove(&home, &key, state).unwrap(), "it is gone already");
+            assert!(!is_there(&home, &key));
+            assert_eq!(read(&home, &key).unwrap(), None);
+        }
+        home.prepare().unwrap();
+        write(&home, &key, state).unwrap();
+        let other = Path::new("/b/state.json");
+        write(&home, &key, other).unwrap();
+        std::fs::remove_file(home.manifest_folder().join("s")).unwrap();
+        assert_eq!(read(&home, &key).unwrap().as_deref(), Some(other), "the second name followed");
+    }
+
+    #[test]
+    fn what_a_killed_writer_left_is_no_session() {
+        let folder = tempfile::tempdir().unwrap();
+        let home = Home::at(folder.path());
+        home.prepare().unwrap();
+        let key = Key::session("s").unwrap();
+        let temporary = format!(".s.tmp-{}", std::process::id());
+        std::fs::write(home.manifest_folder().join(temporary), "").unwrap();
+        assert_eq!(sessions(&home).len(), 0);
+        write(&home, &key, Path::new("/a/state.json")).unwrap();
+        let left = std::fs::read_dir(home.manifest_folder()).unwrap().count();
+        assert_eq!((sessions(&home).len(), left), (1, 1), "the same name was written and renamed");
+    }
+
+    #[test]
+    fn an_entry_without_an_absolute_path_is_an_error() {
+        let folder = tempfile::tempdir().unwrap();
+        let home = Home::at(folder.path());
+        home.prepare().unwrap();
+        let key = Key::session("s").unwrap();
+        for text in ["", "relative/state.json", "\n/late", "/a\0b"] {
+            atomic::write(&key.path(&home), text.as_bytes()).unwrap();
+            assert!(read(&home, &key).is_err(), "{text:?}");
+        }
+    }
+}

@@ -1,0 +1,189 @@
+//! Where the things stand that a loop's model must not edit.
+
+use crate::store::home::Home;
+use crate::{client, project::settings};
+use ralph_core::guard::{self, Brought, Call, Places, Skill};
+use std::fs;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+/// Gathers the places from the environment and from where this executable stands.
+pub fn gather(home: &Home) -> Places {
+    let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
+    let text = |path: PathBuf| path.to_string_lossy().into_owned();
+    let home_folder = variable("HOME").unwrap_or_default();
+    let mut config_dirs: Vec<String> = client::config_dir().into_iter().map(text).collect();
+    config_dirs.push(format!("{home_folder}/.claude"));
+    let executable = std::env::current_exe().ok();
+    Places {
+        ralph_home: home.root().to_string_lossy().into_owned(),
+        config_dirs,
+        user_config: settings::user_folder().map(text).unwrap_or_default(),
+        executables: executable
+            .iter()
+            .filter_map(|path| path.parent())
+            .map(|path| text(path.to_owned()))
+            .collect(),
+        plugin_root: client::plugin_root(),
+        home: home_folder,
+        sessions: Vec::new(),
+        ..Places::default()
+    }
+}
+
+/// A patch that is longer is not read.
+const LONGEST_PATCH: u64 = 1 << 20;
+/// So many entries of a folder are looked at.
+const MOST_ENTRIES: usize = 5_000;
+/// So deep a folder is looked at.
+const DEEPEST: usize = 6;
+
+/// Adds what has to be known of the disk before this call is decided: where its paths lead, what it would bring
+/// along, and which text a skill has.
+pub fn look(places: &mut Places, call: &Call<'_>, shipped: &[(&str, &str)]) {
+    let wanted = guard::wanted(call, places);
+    for path in wanted.paths {
+        if let Some(led) = resolve(&path).filter(|led| *led != path) {
+            places.links.push((path, led));
+        }
+    }
+    places.brought.extend(wanted.folders.iter().filter_map(|from| folder(from)));
+    places.brought.extend(wanted.patches.iter().filter_map(|from| patch(from)));
+    if let Some(name) = call.input.skill.as_deref() {
+        places.skill = Some(skill(places, call, name, shipped));
+    }
+}
+
+fn folder(from: &str) -> Option<Brought> {
+    let root = Path::new(from);
+    let mut paths = Vec::new();
+    if fs::metadata(root).ok()?.is_dir() {
+        let (mut folders, mut seen) = (vec![(root.to_owned(), 0)], 0);
+        while let Some((folder, depth)) = folders.pop() {
+            for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+                seen += 1;
+                let path = entry.path();
+                let inside = path.strip_prefix(root).ok().and_then(Path::to_str);
+                if let Some(inside) = inside.filter(|inside| guard::may_matter(inside)) {
+                    paths.push(inside.to_owned());
+                }
+                if entry.file_type().is_ok_and(|kind| kind.is_dir())
+                    && depth < DEEPEST
+                    && seen < MOST_ENTRIES
+                {
+                    folders.push((path, depth + 1));
+                }
+            }
+        }
+        paths.truncate(64);
+    }
+    Some(Brought { from: from.to_owned(), paths })
+}
+
+/// None where it cannot be read whole.
+fn patch(from: &str) -> Option<Brought> {
+    let about = fs::metadata(from).ok()?;
+    if !about.is_file() || about.len() > LONGEST_PATCH {
+        return None;
+    }
+    let mut bytes = Vec::new();
+    fs::File::open(from).ok()?.take(LONGEST_PATCH).read_to_end(&mut bytes).ok()?;
+    Some(Brought { from: from.to_owned(), paths: guard::patched(&String::from_utf8_lossy(&bytes)) })
+}
+
+/// What can be known of a skill: each text that the client might take for it.
+fn skill(places: &Places, call: &Call<'_>, said: &str, shipped: &[(&str, &str)]) -> Skill {
+    let (prefix, name) =
+        said.trim_start_matches('/').rsplit_once(':').unwrap_or(("", said.trim_start_matches('/')));
+    if name.is_empty() || name.contains('/') || name.starts_with('.') {
+        return Skill::default();
+    }
+    let mut roots: Vec<PathBuf> =
+        Path::new(call.cwd).ancestors().map(|folder| folder.join(".claude")).collect();
+    roots.extend(places.config_dirs.iter().map(PathBuf::from));
+    let plugin = places.plugin_root.as_deref().map(PathBuf::from);
+    let is_plugins = prefix == "ralph" && plugin.is_some();
+    if prefix.is_empty() || is_plugins {
+        roots.extend(plugin);
+    }
+    let files = roots.iter().flat_map(|root| {
+        [
+            root.join("skills").join(name).join("SKILL.md"),
+            root.join("commands").join(format!("{name}.md")),
+        ]
+    });
+    let texts: Vec<String> = files.filter_map(|file| text(&file)).collect();
+    let arguments = call.input.whole.get("args").and_then(|args| args.as_str()).unwrap_or_default();
+    let is_ours = |text: &String| shipped.iter().any(|(known, own)| *known == name && own == text);
+    Skill {
+        is_shipped: (prefix.is_empty() || is_plugins)
+            && !texts.is_empty()
+            && texts.iter().all(is_ours),
+        commands: texts.iter().flat_map(|text| guard::run_by(text, arguments)).collect(),
+    }
+}
+
+fn text(file: &Path) -> Option<String> {
+    let mut bytes = Vec::new();
+    // A pipe would be waited for.
+    fs::metadata(file).ok()?.is_file().then_some(())?;
+    fs::File::open(file).ok()?.take(LONGEST_PATCH).read_to_end(&mut bytes).ok()?;
+    Some(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// Links that lead to links that lead nowhere yet; a person makes none that are longer.
+const LONGEST_CHAIN: usize = 16;
+
+/// The path with its links followed as far as it exists: a link into a protected folder must not
+/// hide where it leads, also where what it leads to is yet to be made.
+pub fn resolve(path: &str) -> Option<String> {
+    resolve_at(Path::new(path), LONGEST_CHAIN).map(|path| path.to_string_lossy().into_owned())
+}
+
+fn resolve_at(path: &Path, links: usize) -> Option<PathBuf> {
+    let existing = path.ancestors().find_map(|part| Some((part, part.canonicalize().ok()?)))?;
+    let rest = path.strip_prefix(existing.0).ok()?;
+    let mut names = rest.components();
+    let Some(first) = names.next() else { return Some(existing.1) };
+    let next = existing.1.join(first);
+    let Ok(target) = next.read_link() else { return Some(existing.1.join(rest)) };
+    // A link whose target is not there: whoever writes to it makes that.
+    let led = existing.1.join(target).join(names.as_path());
+    resolve_at(&led, links.checked_sub(1)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_link_is_followed_even_when_the_file_is_yet_to_be_made() {
+        let folder = tempfile::tempdir().unwrap();
+        let real = folder.path().canonicalize().unwrap().join("real");
+        std::fs::create_dir(&real).unwrap();
+        std::os::unix::fs::symlink(&real, folder.path().join("link")).unwrap();
+        let through = folder.path().join("link/deep/new.json");
+        assert_eq!(
+            resolve(through.to_str().unwrap()),
+            Some(real.join("deep/new.json").display().to_string())
+        );
+        assert_eq!(resolve(real.to_str().unwrap()), Some(real.display().to_string()));
+    }
+
+    #[test]
+    fn a_link_to_what_is_yet_to_be_made_is_followed_and_a_circle_leads_nowhere() {
+        let folder = tempfile::tempdir().unwrap();
+        let top = folder.path().canonicalize().unwrap();
+        let link = |target: &str, name: &str| {
+            std::os::unix::fs::symlink(target, top.join(name)).unwrap();
+        };
+        link("none/x", "a");
+        link("a", "b");
+        link("c", "c");
+        let resolved = |name: &str| resolve(top.join(name).to_str().unwrap());
+        let expected = |name: &str| Some(top.join(name).display().to_string());
+        assert_eq!(resolved("a"), expected("none/x"));
+        assert_eq!(resolved("b/deep"), expected("none/x/deep"));
+        assert_eq!(resolved("c"), None);
+    }
+}

@@ -1,0 +1,283 @@
+//! What refinement keeps: the project's document of sessions, and below Ralph's home the locks and the
+//! versions of plans.
+//!
+//! The document belongs to the project and may be shared; who runs which session on this machine is
+//! told by a lock, which the system lets go of when its holder dies.
+
+mod brought;
+mod commit;
+mod copy;
+mod versions;
+
+pub use brought::{Brought, brought};
+pub use commit::Commits;
+pub use copy::Copy;
+pub use versions::{Kept, Version, Versions, What};
+
+use crate::store::home::Home;
+use crate::store::lock::{self, Lock};
+use crate::{project::outside, project::plain_file, store::atomic, store::digest};
+use anyhow::{Context, Result, bail};
+use ralph_core::modes::refine::Mode;
+use ralph_core::modes::refine::state::{DOCUMENT, Damaged, Document};
+use sha2::{Digest, Sha256};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// The document is a page for each session.
+const LARGEST: u64 = 16 << 20;
+
+/// A plan that is larger was not written by anybody.
+pub const LARGEST_PLAN: u64 = 16 << 20;
+
+/// Where a project's refinements are kept.
+#[derive(Debug, Clone)]
+pub struct Place {
+    root: PathBuf,
+    folder: PathBuf,
+}
+
+impl Place {
+    /// Of the project whose top this is.
+    pub fn of(home: &Home, project_root: &Path) -> Place {
+        let root = outside::real(project_root).unwrap_or_else(|| project_root.to_owned());
+        let folder = home.root().join("refine").join(short(root.as_os_str().as_bytes()));
+        Place { root, folder }
+    }
+
+    /// The top of the project, without links.
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// Makes the folder below Ralph's home.
+    ///
+    /// # Errors
+    /// When it cannot be made.
+    pub fn prepare(&self, home: &Home) -> Result<()> {
+        home.prepare()?;
+        outside::make_folders(&self.folder, 0o700).map(drop)
+    }
+
+    /// All sessions, as they are now.
+    ///
+    /// # Errors
+    /// When there is a document that cannot be read; it is left as it is.
+    pub fn document(&self) -> Result<Document> {
+        let path = self.root.join(DOCUMENT);
+        match plain_file::text(&path, LARGEST)? {
+            Some(text) => Ok(Document::parse(&text)?),
+            None => Ok(Document::default()),
+        }
+    }
+
+    /// Reads the document, has it changed, and writes it, in one step. What was refused changes nothing.
+    ///
+    /// # Errors
+    /// When it cannot be read or written, or leads out of the project; and what `change` says.
+    pub fn update<T>(&self, change: impl FnOnce(&mut Document) -> Result<T>) -> Result<T> {
+        let _held = lock::take(&self.folder.join("document"), lock::DEADLINE)?;
+        let before = self.document()?;
+        let mut document = before.clone();
+        let done = change(&mut document)?;
+        if document != before {
+            let path = self.root.join(DOCUMENT);
+            make_inside(&self.root, path.parent().context("the document has no folder")?)?;
+            atomic::write(&path, document.render().as_bytes())?;
+        }
+        Ok(done)
+    }
+
+    /// Held by whoever refines this, for as long as they do; none if somebody does already.
+    ///
+    /// # Errors
+    /// When the lock cannot be made.
+    pub fn hold(&self, mode: &Mode, plan_file: &str) -> Result<Option<Lock>> {
+        let path = self.folder.join(format!("at-{}", artefact(mode, plan_file)));
+        // Who only asks whether it is held holds it for a moment.
+        match lock::take(&path, Duration::from_millis(300)) {
+            Ok(lock) => Ok(Some(lock)),
+            // Of all errors it is the only one of a lock that another has.
+            Err(_) if path.with_extension("lock").is_file() => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// What a round holds for as long as its client is alive, locked beside what is refined.
+    pub fn round(&self, mode: &Mode, plan_file: &str) -> PathBuf {
+        self.folder.join(format!("round-{}", artefact(mode, plan_file)))
+    }
+
+    /// True if somebody refines this now.
+    pub fn is_held(&self, mode: &Mode, plan_file: &str) -> bool {
+        let path = self.folder.join(format!("at-{}", artefact(mode, plan_file)));
+        // A reader leaves nothing: without the file nobody ever held it.
+        path.with_extension("lock").is_file() && lock::take_existing(&path, Duration::ZERO).is_err()
+    }
+
+    /// The versions of a session's plan.
+    pub fn versions(&self, session: &str) -> Versions {
+        Versions::at(self.folder.join(short(session.as_bytes())))
+    }
+
+    /// Keeps what a round of this session found, for whoever ends it in another process.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn remember(&self, session: &str, found: &str) -> Result<()> {
+        let folder = self.folder.join(short(session.as_bytes()));
+        outside::make_folders(&folder, 0o700)?;
+        atomic::write(&folder.join("found.json"), found.as_bytes())
+    }
+
+    /// What was kept of it; none if that is gone.
+    pub fn remembered(&self, session: &str) -> Option<String> {
+        let path = self.folder.join(short(session.as_bytes())).join("found.json");
+        plain_file::text(&path, LARGEST).ok().flatten()
+    }
+
+    /// What a round of this session writes on in place of the plan.
+    pub fn copy(&self, session: &str, plan: &Path) -> Copy {
+        let name = plan.file_name().map_or_else(|| "plan.md".into(), ToOwned::to_owned);
+        let folder = self.root.join(".omc/refine").join(short(session.as_bytes()));
+        Copy::at(self.root.clone(), folder, name)
+    }
+}
+
+/// The name by which a document knows a plan, and the file itself: from the top of the project where it
+/// is below it, whatever links lead there.
+///
+/// # Errors
+/// When there is no such file, or it is no text.
+pub fn plan(place: &Place, path: &Path) -> Result<(String, PathBuf)> {
+    let shown = path.display();
+    let real = outside::real(path)
+        .with_context(|| format!("could not find the plan `{shown}`; name a file that is there"))?;
+    if plain_file::text(&real, LARGEST_PLAN)?.is_none() {
+        bail!("could not find the plan `{shown}`; name a file that is there");
+    }
+    let name = real.strip_prefix(&place.root).unwrap_or(&real);
+    let name = name.to_str().with_context(|| format!("the name of `{shown}` is not UTF-8"))?;
+    Ok((name.to_owned(), real.clone()))
+}
+
+/// True for the error of a document that is damaged, newer, or not ours to change.
+pub fn is_damaged(error: &anyhow::Error) -> bool {
+    error.downcast_ref::<Damaged>().is_some()
+}
+
+fn artefact(mode: &Mode, plan_file: &str) -> String {
+    let mut bytes = serde_json::to_vec(mode).unwrap_or_default();
+    if *mode != Mode::Beads {
+        bytes.extend_from_slice(plan_file.as_bytes());
+    }
+    short(&bytes)
+}
+
+/// A name that any folder takes, the same for the same bytes and for no others.
+fn short(bytes: &[u8]) -> String {
+    digest::hex(&Sha256::digest(bytes)[..16])
+}
+
+/// Makes a folder of the project, and refuses one that leads out of it: a repository may hold a link.
+fn make_inside(root: &Path, folder: &Path) -> Result<()> {
+    outside::make_folders(folder, 0o755)?;
+    let real = outside::real(folder);
+    let top = outside::real(root);
+    if !real.zip(top).is_some_and(|(real, top)| real.starts_with(top)) {
+        bail!("`{}` leads out of the project; remove that link first", folder.display());
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::process::sandbox::Sandbox;
+    use jiff::Timestamp;
+    use ralph_core::modes::refine::Settings;
+    use ralph_core::modes::refine::state::Session;
+    use std::os::unix::fs::symlink;
+
+    fn place(at: &Sandbox) -> Place {
+        let home = Home::at(at.path("home"));
+        at.write("top/plan.md", "one\n");
+        let place = Place::of(&home, &at.path("top"));
+        place.prepare(&home).unwrap();
+        place
+    }
+
+    fn session() -> Session {
+        Session::new(Mode::Beads, "", Settings::default(), Timestamp::UNIX_EPOCH)
+    }
+
+    #[test]
+    fn sessions_are_added_to_one_document_and_a_refusal_writes_nothing() {
+        let at = Sandbox::folder();
+        let place = place(&at);
+        let put = |name: &str| place.update(|document| Ok(document.put(name, session())?));
+        put("a|b&c").unwrap();
+        put("other").unwrap();
+        let names: Vec<String> =
+            place.document().unwrap().sessions().map(|(name, _)| name.to_owned()).collect();
+        assert_eq!(names, ["a|b&c", "other"]);
+        let refused: Result<()> = place.update(|document| {
+            document.put("third", session())?;
+            bail!("no")
+        });
+        assert!(refused.is_err());
+        assert_eq!(place.document().unwrap().sessions().count(), 2);
+        at.write("top/.claude/refine-sessions.json", "{");
+        assert!(is_damaged(&put("a").unwrap_err()));
+        let text = std::fs::read_to_string(at.path("top/.claude/refine-sessions.json")).unwrap();
+        assert_eq!(text, "{");
+    }
+
+    #[test]
+    fn a_document_that_leads_out_of_the_project_is_not_written() {
+        let at = Sandbox::folder();
+        let place = place(&at);
+        at.write("elsewhere/x", "");
+        symlink("../elsewhere", at.path("top/.claude")).unwrap();
+        let why = place.update(|document| Ok(document.put("a", session())?)).unwrap_err();
+        assert!(why.to_string().contains("leads out of the project"), "{why}");
+        assert!(!at.path("elsewhere/refine-sessions.json").exists());
+    }
+
+    #[test]
+    fn one_plan_is_held_by_one_whatever_its_name_and_beads_once_in_all() {
+        let at = Sandbox::folder();
+        let place = place(&at);
+        symlink("plan.md", at.path("top/link.md")).unwrap();
+        let by_name = |name: &str| plan(&place, &at.path(name)).unwrap().0;
+        assert_eq!(
+            (by_name("top/plan.md"), by_name("top/link.md")),
+            ("plan.md".into(), "plan.md".into())
+        );
+        assert!(!place.is_held(&Mode::Plan, "plan.md"));
+        let held = place.hold(&Mode::Plan, "plan.md").unwrap().unwrap();
+        assert!(place.hold(&Mode::Plan, "plan.md").unwrap().is_none());
+        assert!(place.is_held(&Mode::Plan, "plan.md") && !place.is_held(&Mode::Plan, "b.md"));
+        assert!(place.hold(&Mode::Plan, "b.md").unwrap().is_some());
+        let beads = place.hold(&Mode::Beads, "x").unwrap();
+        assert!(beads.is_some() && place.hold(&Mode::Beads, "y").unwrap().is_none());
+        drop(held);
+        assert!(!place.is_held(&Mode::Plan, "plan.md"));
+    }
+
+    #[test]
+    fn a_plan_that_is_not_there_or_is_no_text_is_refused() {
+        let at = Sandbox::folder();
+        let place = place(&at);
+        std::fs::write(at.path("top/bytes"), [0xff, 0xfe]).unwrap();
+        for (name, expected) in [
+            ("top/none.md", "could not find the plan"),
+            ("top/bytes", "not UTF-8"),
+            ("top", "regular"),
+        ] {
+            let why = format!("{:#}", plan(&place, &at.path(name)).unwrap_err());
+            assert!(why.contains(expected), "{why}");
+        }
+    }
+}

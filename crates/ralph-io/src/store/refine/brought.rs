@@ -1,0 +1,90 @@
+//! Prompts that a project brings. They are text for a model: nothing in them is run, and no link leads out
+//! of the project.
+
+use crate::{project::outside, project::plain_file, project::within};
+use anyhow::{Context, Result};
+use ralph_core::modes::refine::prompt::PLACES;
+use std::io::ErrorKind;
+use std::path::Path;
+
+/// Longer than any prompt that was written to be read.
+const LARGEST: u64 = 64 << 10;
+
+/// A prompt of a project.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Brought {
+    /// The file, from the top of the project.
+    pub file: String,
+    /// Its text.
+    pub text: String,
+}
+
+/// The project's own prompt of this name, from the first of its places that has one; none where none has.
+///
+/// # Errors
+/// When something of this name is there and is no text of the project. The places after it do not count then.
+pub fn brought(root: &Path, name: &str) -> Result<Option<Brought>> {
+    let top = outside::real(root).unwrap_or_else(|| root.to_owned());
+    for place in PLACES {
+        let file = format!("{place}/{name}.md");
+        let path = top.join(&file);
+        match path.symlink_metadata() {
+            Ok(_) => {}
+            Err(error)
+                if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) =>
+            {
+                continue;
+            }
+            Err(error) => return Err(error).with_context(|| format!("could not read `{file}`")),
+        }
+        let real = within::real(&top, &path)
+            .with_context(|| format!("`{file}` is a link that leads out of the project"))?;
+        let text = plain_file::text(&real, LARGEST)?;
+        let text = text.with_context(|| format!("could not read `{file}`"))?;
+        return Ok(Some(Brought { file, text }));
+    }
+    Ok(None)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::process::sandbox::Sandbox;
+    use std::os::unix::fs::symlink;
+
+    #[test]
+    fn the_first_place_counts_and_what_is_no_text_of_the_project_is_refused() {
+        let at = Sandbox::folder();
+        let root = at.path("top");
+        at.write("top/x", "");
+        assert_eq!(brought(&root, "a").unwrap(), None);
+        at.write("top/scripts/refine/prompts/a.md", "second");
+        assert_eq!(brought(&root, "a").unwrap().unwrap().text, "second");
+        at.write("top/.claude/refine/prompts/a.md", "first");
+        let found = brought(&root, "a").unwrap().unwrap();
+        assert_eq!(
+            (found.file.as_str(), found.text.as_str()),
+            (".claude/refine/prompts/a.md", "first")
+        );
+        at.write("secret", "s");
+        at.write("top/inside", "i");
+        let place = root.join(".claude/refine/prompts");
+        symlink("../../../../secret", place.join("out.md")).unwrap();
+        symlink("../../../inside", place.join("in.md")).unwrap();
+        symlink("nowhere", place.join("none.md")).unwrap();
+        std::fs::create_dir(place.join("folder.md")).unwrap();
+        std::fs::write(place.join("binary.md"), [0xff, 0xfe]).unwrap();
+        std::fs::write(place.join("large.md"), vec![b'x'; 65 << 10]).unwrap();
+        assert_eq!(brought(&root, "in").unwrap().unwrap().text, "i");
+        for (name, why) in [
+            ("out", "leads out of the project"),
+            ("none", "leads out of the project"),
+            ("folder", "not a regular file"),
+            ("binary", "not UTF-8"),
+            ("large", "larger than 64 KiB"),
+        ] {
+            let error = format!("{:#}", brought(&root, name).unwrap_err());
+            assert!(error.contains(why), "{name}: {error}");
+        }
+    }
+}

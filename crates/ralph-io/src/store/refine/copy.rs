@@ -1,0 +1,68 @@
+//! What a round writes on in place of the plan.
+//!
+//! With a file of its own, what the round wrote and what a person wrote meanwhile can be told apart. It
+//! stands in the project, where the client may write, and in a folder that no receipt looks at.
+
+use super::{LARGEST_PLAN, make_inside};
+use crate::{project::outside, project::plain_file, store::atomic};
+use anyhow::{Context, Result};
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+/// The file and its folder.
+#[derive(Debug, Clone)]
+pub struct Copy {
+    root: PathBuf,
+    folder: PathBuf,
+    name: OsString,
+}
+
+impl Copy {
+    pub(super) fn at(root: PathBuf, folder: PathBuf, name: OsString) -> Copy {
+        Copy { root, folder, name }
+    }
+
+    /// The file.
+    pub fn path(&self) -> PathBuf {
+        self.folder.join(&self.name)
+    }
+
+    /// From the top of the project.
+    pub fn name(&self) -> String {
+        let path = self.path();
+        path.strip_prefix(&self.root).unwrap_or(&path).to_string_lossy().into_owned()
+    }
+
+    /// Writes it, in place of one that was left.
+    ///
+    /// # Errors
+    /// When it cannot be written, or its folder leads out of the project.
+    pub fn make(&self, text: &str) -> Result<()> {
+        make_inside(&self.root, &self.folder)?;
+        atomic::write(&self.path(), text.as_bytes())
+    }
+
+    /// What it holds now; none if it is gone, or no text.
+    pub fn text(&self) -> Option<String> {
+        plain_file::text(&self.path(), LARGEST_PLAN).ok().flatten()
+    }
+
+    /// Removes it, and the folders that are empty then. What a round has left beside it stays.
+    ///
+    /// # Errors
+    /// When it is there and cannot be removed.
+    pub fn remove(&self) -> Result<()> {
+        let path = self.path();
+        if path.symlink_metadata().is_ok() {
+            std::fs::remove_file(&path)
+                .with_context(|| format!("could not remove `{}`", path.display()))?;
+        }
+        let below = |folder: &&Path| folder.starts_with(&self.root) && **folder != *self.root;
+        for folder in self.folder.ancestors().take_while(below) {
+            if !outside::remove_empty_folder(folder) {
+                break;
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,178 @@
+//! The versions of a plan that a session has seen and made.
+//!
+//! Each text is a file of its digest, written before the list names it; so a list that can be read
+//! names nothing that is not there, and a text that comes again takes no second place.
+
+use crate::{project::outside, project::plain_file, store::atomic, store::digest};
+use anyhow::{Context, Result, bail};
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+use std::path::PathBuf;
+
+/// The list is a line for each version.
+const LARGEST: u64 = 16 << 20;
+
+/// Where a text comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum What {
+    /// The plan as a round found it.
+    Found,
+    /// The plan as a round made it.
+    Round,
+    /// What a round wrote, which did not become the plan.
+    Aside,
+    /// The plan as it was before an older version was put in its place.
+    Replaced,
+    /// A word of a later version.
+    #[serde(other)]
+    Other,
+}
+
+/// One version.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Version {
+    /// From 1 on.
+    pub number: u32,
+    /// The round that it belongs to; 0 for none.
+    pub round: u32,
+    /// Where it comes from.
+    pub what: What,
+    /// When it was kept.
+    pub at: Timestamp,
+    /// Digest of its text.
+    pub sha256: String,
+}
+
+/// A text to keep.
+#[derive(Debug, Clone, Copy)]
+pub struct Kept<'a> {
+    /// The text.
+    pub text: &'a str,
+    /// The round that it belongs to; 0 for none.
+    pub round: u32,
+    /// Where it comes from.
+    pub what: What,
+    /// Now.
+    pub at: Timestamp,
+}
+
+/// The versions of one session.
+#[derive(Debug, Clone)]
+pub struct Versions {
+    folder: PathBuf,
+}
+
+impl Versions {
+    pub(super) fn at(folder: PathBuf) -> Versions {
+        Versions { folder }
+    }
+
+    /// All of them, the oldest first.
+    ///
+    /// # Errors
+    /// When the list cannot be read.
+    pub fn list(&self) -> Result<Vec<Version>> {
+        let path = self.folder.join("versions.json");
+        let Some(text) = plain_file::text(&path, LARGEST)? else { return Ok(Vec::new()) };
+        serde_json::from_str(&text)
+            .with_context(|| format!("could not read `{}`; move it away", path.display()))
+    }
+
+    /// Keeps a text, and says under which number. A text that is the last version already is that one.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn keep(&self, kept: &Kept<'_>) -> Result<u32> {
+        let mut list = self.list()?;
+        let sha256 = digest::hex(&Sha256::digest(kept.text));
+        let last = list.last().filter(|last| last.sha256 == sha256);
+        if let Some(last) = last.filter(|_| kept.what != What::Aside) {
+            return Ok(last.number);
+        }
+        outside::make_folders(&self.folder, 0o700)?;
+        let path = self.text_file(&sha256);
+        if !path.is_file() {
+            atomic::write(&path, kept.text.as_bytes())?;
+        }
+        let number = list.last().map_or(0, |last| last.number) + 1;
+        let Kept { round, what, at, .. } = *kept;
+        list.push(Version { number, round, what, at, sha256 });
+        let text = serde_json::to_string_pretty(&list).context("could not write the versions")?;
+        atomic::write(&self.folder.join("versions.json"), text.as_bytes())?;
+        Ok(number)
+    }
+
+    /// The text that this round made, where it became the plan.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub fn of_round(&self, round: u32) -> Result<Option<String>> {
+        let list = self.list()?;
+        let made = list.iter().rev().find(|one| one.what == What::Round && one.round == round);
+        made.map(|made| self.text(made)).transpose()
+    }
+
+    /// The text of a version.
+    ///
+    /// # Errors
+    /// When it is gone, or is not what it was.
+    pub fn text(&self, version: &Version) -> Result<String> {
+        let path = self.text_file(&version.sha256);
+        let text = plain_file::text(&path, super::LARGEST_PLAN)?
+            .with_context(|| format!("could not find `{}`", path.display()))?;
+        if digest::hex(&Sha256::digest(&text)) != version.sha256 {
+            bail!("`{}` is not what it was", path.display());
+        }
+        Ok(text)
+    }
+
+    fn text_file(&self, sha256: &str) -> PathBuf {
+        // The list is a file that a person can edit; a name in it is a name and no path.
+        let name: String = sha256.chars().filter(char::is_ascii_hexdigit).collect();
+        self.folder.join(format!("{name}.md"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::process::sandbox::Sandbox;
+
+    fn kept<'a>(text: &'a str, round: u32, what: What) -> Kept<'a> {
+        Kept { text, round, what, at: Timestamp::UNIX_EPOCH }
+    }
+
+    #[test]
+    fn each_text_is_kept_once_in_a_row_and_found_again() {
+        let at = Sandbox::folder();
+        let versions = Versions::at(at.path("v"));
+        assert_eq!(versions.list().unwrap(), []);
+        let keep = |text, round, what| versions.keep(&kept(text, round, what)).unwrap();
+        let numbers = [
+            keep("one", 1, What::Found),
+            keep("two", 1, What::Round),
+            keep("two", 2, What::Found),
+            keep("one", 2, What::Round),
+            keep("one", 2, What::Aside),
+        ];
+        assert_eq!(numbers, [1, 2, 2, 3, 4]);
+        let list = versions.list().unwrap();
+        let texts: Vec<String> = list.iter().map(|one| versions.text(one).unwrap()).collect();
+        assert_eq!(texts, ["one", "two", "one", "one"]);
+    }
+
+    #[test]
+    fn a_text_that_was_changed_is_not_taken_for_the_version() {
+        let at = Sandbox::folder();
+        let versions = Versions::at(at.path("v"));
+        versions.keep(&kept("one", 1, What::Found)).unwrap();
+        let version = versions.list().unwrap().remove(0);
+        at.write(&format!("v/{}.md", version.sha256), "another");
+        assert!(versions.text(&version).unwrap_err().to_string().contains("is not what it was"));
+        at.write("outside.md", "x");
+        let wrong = Version { sha256: "../outside".to_owned(), ..version };
+        assert!(versions.text(&wrong).is_err());
+    }
+}

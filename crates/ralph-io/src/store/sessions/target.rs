@@ -1,0 +1,45 @@
+//! Where the program writes in a session's folder: at the real place, or not at all.
+
+use crate::store::atomic;
+use anyhow::{Context, Result, bail};
+use std::fs::DirBuilder;
+use std::io::ErrorKind;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+
+/// Makes the folder, which is named from the top of the project, and gives its path. A link on the way is
+/// refused: what is written there would stand elsewhere.
+pub(super) fn folder(top: &Path, name: &str) -> Result<PathBuf> {
+    let mut path = top.to_owned();
+    for part in name.split('/').filter(|part| !part.is_empty()) {
+        path.push(part);
+        let made = match DirBuilder::new().mode(0o755).create(&path) {
+            Ok(()) => atomic::sync_folder(&path),
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(()),
+            Err(error) => Err(error),
+        };
+        made.with_context(|| format!("could not make the folder `{}`", path.display()))?;
+        if !path.symlink_metadata().is_ok_and(|about| about.is_dir()) {
+            bail!("`{}` is no folder; put one in its place", path.display());
+        }
+    }
+    Ok(path)
+}
+
+/// Writes a file, which is named from the top of the project, and keeps the mode of one that is there.
+pub(super) fn write(top: &Path, name: &str, text: &str) -> Result<()> {
+    let path = place(top, name)?;
+    match path.symlink_metadata() {
+        Ok(about) if about.is_file() => atomic::write_as(&path, text.as_bytes())
+            .and_then(|()| atomic::sync_folder(&path))
+            .with_context(|| format!("could not write `{}`", path.display())),
+        Ok(_) => bail!("`{}` is no file; put one in its place", path.display()),
+        Err(_) => atomic::write(&path, text.as_bytes()),
+    }
+}
+
+/// The path of a file in a folder that is made where it is not there.
+pub(super) fn place(top: &Path, name: &str) -> Result<PathBuf> {
+    let (above, file) = name.rsplit_once('/').unwrap_or(("", name));
+    Ok(folder(top, above)?.join(file))
+}

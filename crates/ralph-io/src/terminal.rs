@@ -1,0 +1,5 @@
+//! terminal
+
+pub mod notify;
+pub mod page;
+pub mod tmux;
