@@ -2,11 +2,11 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use ralph_core::modes::arguments::{self, Number, Options, Request};
-use ralph_core::transcript::ending_marks;
+use ralph_core::modes::arguments::{self, LoopRequest, Number, Options};
+use ralph_core::modes::start::{self, Facts, StartDecision, StartInputs};
 use ralph_core::project::settings::Settings;
-use ralph_core::modes::start::{self, Facts, Seen, Start};
 use ralph_core::state::StartedBy;
+use ralph_core::transcript::ending_marks;
 
 const NUMBERS: [Number; 4] =
     [Number::MaxIterations, Number::MaxMinutes, Number::MaxTokens, Number::StallLimit];
@@ -53,7 +53,7 @@ fn check_text(text: &str) {
 }
 
 /// A flag says the same before any text.
-fn check_flag_before(text: &str, alone: &Request) {
+fn check_flag_before(text: &str, alone: &LoopRequest) {
     let with = arguments::parse(&format!("--max-iterations 7 --baseline=x {text}"));
     assert!(with.is_err(), "`--baseline` takes no value");
     let with = arguments::parse(&format!("--max-iterations 7 {text}"));
@@ -69,10 +69,10 @@ fn check_flag_before(text: &str, alone: &Request) {
 }
 
 /// The loop that is started has the task as it was read.
-fn check_start(request: &Request) {
-    let seen = Seen { bound: None, project: None, prompt_id: "p" };
+fn check_start(request: &LoopRequest) {
+    let seen = StartInputs { bound: None, project: None, prompt_id: "p" };
     match (start::decide(request, seen), &request.task) {
-        (Start::New(task), Some(asked)) => {
+        (StartDecision::New(task), Some(asked)) => {
             assert_eq!(&task, asked);
             let facts = Facts {
                 now: jiff::Timestamp::UNIX_EPOCH,
@@ -85,7 +85,7 @@ fn check_start(request: &Request) {
             assert_eq!(state.max_iterations, request.options.max_iterations.unwrap_or(25));
             assert!(!state.is_live());
         }
-        (Start::Refuse(why), None) => assert!(!why.is_empty()),
+        (StartDecision::Refuse(why), None) => assert!(!why.is_empty()),
         other => panic!("{other:?}"),
     }
 }

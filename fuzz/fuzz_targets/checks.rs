@@ -3,15 +3,15 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use ralph_core::project::check::answer::{self, Report};
+use ralph_core::project::check::answer::{self, CheckReport};
 use ralph_core::project::check::finding::Finding;
-use ralph_core::project::check::forms::{self, Form, Printed, Said};
-use ralph_core::project::check::news::{self, Before};
+use ralph_core::project::check::forms::{self, OutputFormat, ParsedOutput, Printed};
+use ralph_core::project::check::news::{self, KnownFindings};
 use ralph_fuzz::{is_plain, texts};
 
 /// By their letters, from `a` on.
-const FORMS: [Form; 13] = {
-    use Form::*;
+const FORMS: [OutputFormat; 13] = {
+    use OutputFormat::*;
     [
         Eslint, Ruff, Tsc, Shellcheck, Cargo, Pyright, Vitest, Pytest, Deno, Supabase, Sarif,
         Plain, Whole,
@@ -28,8 +28,8 @@ fn end(byte: u8) -> Option<i32> {
     }
 }
 
-fn check_finding(finding: &Finding, form: Form) {
-    let longest = if form == Form::Whole { 2_000 } else { 1_000 };
+fn check_finding(finding: &Finding, form: OutputFormat) {
+    let longest = if form == OutputFormat::Whole { 2_000 } else { 1_000 };
     assert_eq!(finding.check, "a check");
     assert!(finding.message.chars().count() <= longest && is_plain(&finding.message));
     for word in [&finding.file, &finding.rule] {
@@ -42,36 +42,37 @@ fn check_finding(finding: &Finding, form: Form) {
 
 /// What was there before is never new, and what is new is told within the client's bound.
 fn check_news(found: Vec<Finding>) {
-    let before = Before::Known(found.iter().map(Finding::key).collect());
+    let before = KnownFindings::Known(found.iter().map(Finding::key).collect());
     let sorted = news::sort(found.clone(), &before, |_| true);
     assert_eq!((sorted.new.len(), sorted.old, sorted.elsewhere), (0, found.len(), 0));
     let is_empty = found.is_empty();
-    let told = answer::text(&Report { new: found, full: FILE.to_owned(), ..Report::default() });
+    let told =
+        answer::text(&CheckReport { new: found, full: FILE.to_owned(), ..CheckReport::default() });
     assert_eq!(told.is_none(), is_empty);
     let told = told.unwrap_or_default();
     assert!(told.encode_utf16().count() <= 10_000 && is_plain(&told), "{told:?}");
 }
 
 /// By which a tool says that it is well, or had nothing to look at, with another code than 0.
-fn may_be_well(form: Form, printed: &Printed<'_>) -> bool {
+fn may_be_well(form: OutputFormat, printed: &Printed<'_>) -> bool {
     match form {
-        Form::Pytest => printed.code == Some(5),
-        Form::Eslint => printed.stdout.contains("File ignored"),
-        Form::Vitest => true,
+        OutputFormat::Pytest => printed.code == Some(5),
+        OutputFormat::Eslint => printed.stdout.contains("File ignored"),
+        OutputFormat::Vitest => true,
         _ => false,
     }
 }
 
-fn check(form: Form, printed: &Printed<'_>, said: Said) {
+fn check(form: OutputFormat, printed: &Printed<'_>, said: ParsedOutput) {
     let is_silent = printed.stdout.is_empty() && printed.stderr.is_empty();
     let never_ran = matches!(printed.code, None | Some(126 | 127 | 129..=159));
     match said {
-        Said::DidNotRun(why) => {
+        ParsedOutput::DidNotRun(why) => {
             assert!((1..=360).contains(&why.chars().count()), "{why:?}");
             assert!(is_plain(&why) && !why.contains('\n'), "{why:?}");
-            assert!(form != Form::Whole || printed.code != Some(0), "{why}");
+            assert!(form != OutputFormat::Whole || printed.code != Some(0), "{why}");
         }
-        Said::Found(found) => {
+        ParsedOutput::Found(found) => {
             assert!(!never_ran && found.len() <= 2_000);
             found.iter().for_each(|finding| check_finding(finding, form));
             let is_well = found.is_empty();

@@ -4,7 +4,7 @@
 
 use libfuzzer_sys::fuzz_target;
 use ralph_core::evidence::tests_run::Scanner;
-use ralph_core::{modes::arguments, evidence::frozen, shell::programs, shell::vacuous};
+use ralph_core::{evidence::frozen, modes::arguments, shell::programs, shell::vacuous};
 
 fn check_vacuous(command: &str) {
     let why = vacuous::refuse(command);

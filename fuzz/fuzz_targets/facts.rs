@@ -3,7 +3,9 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use ralph_core::project::facts::{Entry, EntryKind, Folder, Form, KINDS, Project, page};
+use ralph_core::project::facts::{
+    EntryKind, FileFormat, Folder, FolderEntry, KINDS, Project, page,
+};
 use ralph_core::state::signals;
 use ralph_fuzz::is_plain;
 use serde_json::Value;
@@ -15,7 +17,7 @@ impl Project for Same<'_> {
         Some(self.0.to_owned())
     }
 
-    fn document(&self, _: &str, form: Form) -> Option<Value> {
+    fn document(&self, _: &str, form: FileFormat) -> Option<Value> {
         ralph::fuzzing::document(self.0, form)
     }
 
@@ -23,7 +25,7 @@ impl Project for Same<'_> {
         let entry = |(at, line): (usize, &str)| {
             let kind = [EntryKind::File, EntryKind::Folder, EntryKind::Link][at % 3];
             let name = line.replace('/', "");
-            (!name.is_empty()).then_some(Entry { name, kind })
+            (!name.is_empty()).then_some(FolderEntry { name, kind })
         };
         let entries = self.0.lines().take(40).enumerate().filter_map(entry).collect();
         path.matches('/')

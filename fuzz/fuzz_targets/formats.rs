@@ -3,7 +3,7 @@
 
 use jiff::Timestamp;
 use libfuzzer_sys::fuzz_target;
-use ralph_core::modes::ralplan::{self, Event, Outcome, PlanSeen, SHORT, formats};
+use ralph_core::modes::ralplan::{self, PlanEvent, PlanOutcome, PlanSeen, SHORT, formats};
 use ralph_core::state::{PlanPhase, Ralplan};
 
 /// The digest that the stored inputs name by its digits.
@@ -11,7 +11,7 @@ const HASH: &str = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789ab
 
 fn planning() -> Ralplan {
     let mut plan = ralplan::begin("log in", Timestamp::UNIX_EPOCH);
-    ralplan::step(&mut plan, &Event::GapFinderReported { message: "none" });
+    ralplan::step(&mut plan, &PlanEvent::GapFinderReported { message: "none" });
     plan
 }
 
@@ -20,8 +20,8 @@ fn in_review() -> Ralplan {
     let seen =
         PlanSeen { path: ".omc/plans/a.md".to_owned(), hash: HASH.to_owned(), gates: vec![] };
     let message = "PLAN_READY: .omc/plans/a.md";
-    ralplan::step(&mut plan, &Event::PlannerReported { agent: "p", message, plan: Some(seen) });
-    ralplan::step(&mut plan, &Event::CriticCalled { hash: HASH });
+    ralplan::step(&mut plan, &PlanEvent::PlannerReported { agent: "p", message, plan: Some(seen) });
+    ralplan::step(&mut plan, &PlanEvent::CriticCalled { hash: HASH });
     assert_eq!((&plan.phase, plan.plan_hash.as_str()), (&PlanPhase::CriticReview, HASH));
     plan
 }
@@ -52,24 +52,24 @@ fn check_verdict(message: &str) {
     assert!(formats::feedback(&quote).is_err(), "a quotation is no verdict");
 
     let mut plan = in_review();
-    let event = Event::CriticReported { agent: "c", message, hash_now: HASH };
+    let event = PlanEvent::CriticReported { agent: "c", message, hash_now: HASH };
     match ralplan::step(&mut plan, &event) {
-        Outcome::Moved(_) => {
+        PlanOutcome::Moved(_) => {
             let said = read.expect("what moves a planning can be read");
             assert!(HASH.starts_with(&said.judged), "the text that was before the critic");
             assert_eq!(said.okay, plan.phase == PlanPhase::AwaitingUserApproval);
             assert_eq!(plan.iteration, u32::from(!said.okay));
         }
-        Outcome::SentBack(wrong) => {
+        PlanOutcome::SentBack(wrong) => {
             check_said(&wrong);
             assert!(
                 wrong.iter().all(|one| !one.contains(ralplan::short(HASH))),
                 "no digits given away"
             );
             let again = ralplan::step(&mut plan, &event);
-            assert!(matches!(again, Outcome::Dropped(_)), "it goes back once");
+            assert!(matches!(again, PlanOutcome::Dropped(_)), "it goes back once");
         }
-        Outcome::Refused(why) => assert!(!why.to_string().is_empty()),
+        PlanOutcome::Refused(why) => assert!(!why.to_string().is_empty()),
         other => panic!("{other:?}"),
     }
     assert!(!plan.phase.is_over(), "no agent ends a planning");
@@ -97,7 +97,7 @@ fn check_planner(message: &str) {
     }
     let mut plan = planning();
     let seen = path.clone().map(|path| PlanSeen { path, hash: HASH.to_owned(), gates: vec![] });
-    let event = Event::PlannerReported { agent: "p", message, plan: seen };
+    let event = PlanEvent::PlannerReported { agent: "p", message, plan: seen };
     ralplan::step(&mut plan, &event);
     match plan.phase {
         PlanPhase::CriticReview => {

@@ -2,8 +2,8 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use ralph_core::tasks::plan;
 use ralph_core::modes::ralplan::gates::{self, Failed};
+use ralph_core::tasks::plan;
 
 /// Failures that are named, and the one that counts the others.
 const MOST: usize = 31;

@@ -2,7 +2,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use ralph_core::protocol::event::{Event, Input};
+use ralph_core::protocol::event::{HookEvent, Input};
 use ralph_core::text::squeeze::{Squeezed, Squeezer};
 use ralph_fuzz::cuts;
 use serde_json::Value;
@@ -72,7 +72,7 @@ fn check_fields(document: &[u8]) {
     let tasks = value["background_tasks"].as_array().map_or(0, Vec::len);
     assert_eq!(input.background_tasks.len(), tasks);
     let event = input.hook_event_name;
-    assert!(event == Event::Other || event.name() == says("hook_event_name"));
+    assert!(event == HookEvent::Other || event.name() == says("hook_event_name"));
     assert_eq!(input.from_subagent(), !says("agent_id").is_empty());
 }
 

@@ -6,11 +6,11 @@
 use jiff::Timestamp;
 use libfuzzer_sys::fuzz_target;
 use ralph_fuzz::{folder, parts, write};
-use ralph_io::store::journal::{self, Entry};
+use ralph_io::store::journal::{self, JournalEntry};
 use serde_json::json;
 
-fn entry(why: &str) -> Entry {
-    Entry {
+fn entry(why: &str) -> JournalEntry {
+    JournalEntry {
         at: Timestamp::UNIX_EPOCH,
         event: "Stop".to_owned(),
         decision: "go on".to_owned(),

@@ -3,8 +3,8 @@
 
 use jiff::Timestamp;
 use libfuzzer_sys::fuzz_target;
-use ralph_core::modes::ralplan::mirror::{Found, read, render};
-use ralph_core::modes::ralplan::{Next, is_plans_place, next};
+use ralph_core::modes::ralplan::mirror::{ImportedState, read, render};
+use ralph_core::modes::ralplan::{NextPlanStep, is_plans_place, next};
 use ralph_core::state::{MAX_REJECTIONS, PlanPhase, Ralplan};
 use serde_json::Value;
 
@@ -20,20 +20,22 @@ fn check(plan: &Ralplan) {
     assert!(plan.iteration < plan.max_iterations);
     assert!(plan.plan_path.is_empty() || is_plans_place(&plan.plan_path));
     assert!(!plan.task.trim().is_empty());
-    assert!(matches!(next(plan, ""), Next::Call(_)), "it goes on from its first agent");
+    assert!(matches!(next(plan, ""), NextPlanStep::Call(_)), "it goes on from its first agent");
 }
 
 fuzz_target!(|data: &[u8]| {
     let text = String::from_utf8_lossy(data);
     match read(&text, NOW) {
         Err(why) => assert!(!why.trim().is_empty(), "a refusal says why"),
-        Ok(Found::Over(phase)) => assert!(phase.is_over()),
-        Ok(Found::UnderWay(plan)) => {
+        Ok(ImportedState::Over(phase)) => assert!(phase.is_over()),
+        Ok(ImportedState::UnderWay(plan)) => {
             check(&plan);
             let written = render(&plan, "l-1");
             let value: Value = serde_json::from_str(&written).expect("a document is JSON");
             assert_eq!((&value["active"], &value["mode"]), (&true.into(), &"ralplan".into()));
-            let Ok(Found::UnderWay(again)) = read(&written, NOW) else { panic!("{written}") };
+            let Ok(ImportedState::UnderWay(again)) = read(&written, NOW) else {
+                panic!("{written}")
+            };
             check(&again);
             assert_eq!(
                 (&again.task, &again.plan_path, again.iteration, again.max_iterations),
@@ -41,7 +43,10 @@ fuzz_target!(|data: &[u8]| {
             );
             assert_eq!((again.started_at, &again.feedback), (plan.started_at, &plan.feedback));
             let over = Ralplan { phase: PlanPhase::Cancelled, ..*plan };
-            assert_eq!(read(&render(&over, ""), NOW), Ok(Found::Over(PlanPhase::Cancelled)));
+            assert_eq!(
+                read(&render(&over, ""), NOW),
+                Ok(ImportedState::Over(PlanPhase::Cancelled))
+            );
         }
     }
 });

@@ -4,7 +4,7 @@
 use libfuzzer_sys::fuzz_target;
 use ralph_fuzz::{folder, parts, write};
 use ralph_io::store::home::Home;
-use ralph_io::store::manifest::{self, Key};
+use ralph_io::store::manifest::{self, ManifestKey};
 use ralph_io::{store::lifecycle, store::receipts};
 use std::path::{Component, Path};
 use std::sync::LazyLock;
@@ -28,14 +28,14 @@ fuzz_target!(|data: &[u8]| {
     let at = jiff::Timestamp::UNIX_EPOCH;
     let output = receipts::output_name(&name, at);
     assert!(is_a_name(&output) && output.is_ascii() && output.len() < 100, "{output:?}");
-    let key = Key::session(&name);
+    let key = ManifestKey::session(&name);
     if let Some(key) = &key {
-        assert_eq!(key, &Key::Session(name.to_string()), "an id is never changed");
+        assert_eq!(key, &ManifestKey::Session(name.to_string()), "an id is never changed");
         assert!(is_a_name(&name) && name.len() <= 128 && !name.starts_with(['.']));
     }
     assert!(lifecycle::check_session_id(&name).is_err() || name.is_empty() || key.is_some());
 
-    let key = Key::session("s").expect("a plain id");
+    let key = ManifestKey::session("s").expect("a plain id");
     write(&HOME.manifest_folder().join("s"), line);
     if let Ok(Some(path)) = manifest::read(&HOME, &key) {
         assert!(path.is_absolute());

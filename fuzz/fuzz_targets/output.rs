@@ -3,9 +3,9 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use ralph_core::protocol::event::Event;
-use ralph_core::text::redact::Redactor;
+use ralph_core::protocol::event::HookEvent;
 use ralph_core::protocol::reply::{GoOnForm, Reply, bounded};
+use ralph_core::text::redact::Redactor;
 use ralph_core::{text::plain, views::say};
 use ralph_fuzz::{cuts, is_plain, parts};
 use serde_json::Value;
@@ -45,7 +45,9 @@ fn check_plain(text: &[u8]) {
     let text = String::from_utf8_lossy(text);
     let tail = say::tail(&text, 30);
     assert!(!tail.contains('\n') && tail.chars().count() <= 31);
-    for shown in [ralph::fuzzing::visible(&text), ralph_io::store::fuzzing::readable(text.as_bytes())] {
+    for shown in
+        [ralph::fuzzing::visible(&text), ralph_io::store::fuzzing::readable(text.as_bytes())]
+    {
         assert!(!shown.chars().any(char::is_control), "{shown:?}");
     }
     let lines = ralph::fuzzing::visible_lines(&text);
@@ -61,8 +63,8 @@ fn check_replies(text: &str) {
         );
     }
     let replies = [
-        Reply::context(Event::SessionStart, text),
-        Reply::go_on(Event::Stop, GoOnForm::for_client(text), text),
+        Reply::context(HookEvent::SessionStart, text),
+        Reply::go_on(HookEvent::Stop, GoOnForm::for_client(text), text),
         Reply::block(text).tell(text),
         Reply::deny(text),
         Reply::cut(text),

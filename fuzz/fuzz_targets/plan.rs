@@ -3,10 +3,10 @@
 
 use jiff::Timestamp;
 use libfuzzer_sys::fuzz_target;
+use ralph_core::shell::vacuous;
+use ralph_core::state::{LoopState, TaskStatus};
 use ralph_core::tasks::graph;
 use ralph_core::tasks::plan::{self, Plan};
-use ralph_core::state::{LoopState, TaskStatus};
-use ralph_core::shell::vacuous;
 use std::collections::HashSet;
 
 fn check_sound(plan: &Plan) {

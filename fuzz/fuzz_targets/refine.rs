@@ -6,21 +6,29 @@ use jiff::Timestamp;
 use libfuzzer_sys::fuzz_target;
 use ralph_core::modes::refine::measure::plan;
 use ralph_core::modes::refine::prompt::render;
-use ralph_core::modes::refine::state::{Document, refused_name};
-use ralph_core::modes::refine::{Event, Outcome, Settings, contract, ideas, picture, say, step, unified};
-use ralph_core::modes::refine::{Mode, state::Session};
+use ralph_core::modes::refine::state::{RefineDocument, refused_name};
+use ralph_core::modes::refine::{Mode, state::RefineSession};
+use ralph_core::modes::refine::{
+    RefineEvent, RefineOutcome, RefineSettings, contract, ideas, picture, say, step, unified,
+};
 
 /// A message is read in the same way each time; what cannot be read is asked for once, and then unknown.
 fn message(text: &str) {
     let said = contract::read(text);
     assert_eq!(said, contract::read(text));
-    let mut session = Session::new(Mode::Plan, "p", Settings::default(), Timestamp::UNIX_EPOCH);
-    step(&mut session, Event::Begun { artefact: "a" }, Timestamp::UNIX_EPOCH).expect("it begins");
+    let mut session =
+        RefineSession::new(Mode::Plan, "p", RefineSettings::default(), Timestamp::UNIX_EPOCH);
+    step(&mut session, RefineEvent::Begun { artefact: "a" }, Timestamp::UNIX_EPOCH)
+        .expect("it begins");
     for _ in 0..2 {
-        let event =
-            Event::Ended { message: text, measured: None, plan: Default::default(), artefact: "b" };
+        let event = RefineEvent::Ended {
+            message: text,
+            measured: None,
+            plan: Default::default(),
+            artefact: "b",
+        };
         let outcome = step(&mut session, event, Timestamp::UNIX_EPOCH).expect("a round is open");
-        if !matches!(outcome, Outcome::AskAgain(_)) {
+        if !matches!(outcome, RefineOutcome::AskAgain(_)) {
             break;
         }
         assert!(!said.flaws().is_empty());
@@ -36,8 +44,8 @@ fn message(text: &str) {
 
 /// What can be read is written back as it was, and a second time no other.
 fn document(text: &str) {
-    let Ok(document) = Document::parse(text) else { return };
-    let again = Document::parse(&document.render()).expect("what was written reads back");
+    let Ok(document) = RefineDocument::parse(text) else { return };
+    let again = RefineDocument::parse(&document.render()).expect("what was written reads back");
     assert_eq!(again.render(), document.render());
     for (name, session) in document.sessions() {
         let Ok(mut session) = session else { continue };
@@ -45,7 +53,7 @@ fn document(text: &str) {
         let mut other = document.clone();
         other.put(name, session.clone()).expect("it could be read");
         let before = session.clone();
-        if step(&mut session, Event::Cancelled, Timestamp::UNIX_EPOCH).is_err() {
+        if step(&mut session, RefineEvent::Cancelled, Timestamp::UNIX_EPOCH).is_err() {
             assert_eq!(session, before, "a refused event changes nothing");
         }
     }

@@ -2,8 +2,8 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use ralph_core::modes::parallel::report::{self, Verdict};
-use ralph_core::modes::parallel::{self, Asked, Grant, Work};
+use ralph_core::modes::parallel::report::{self, WorkerVerdict};
+use ralph_core::modes::parallel::{self, AgentCall, Grant, TaskSource};
 use ralph_core::state::{LoopState, Phase, Task, TaskStatus};
 
 const NOW: jiff::Timestamp = jiff::Timestamp::UNIX_EPOCH;
@@ -12,7 +12,7 @@ fn at_work() -> LoopState {
     let task = Task { id: "T-1".to_owned(), files: vec!["a".to_owned()], ..Task::default() };
     let mut state =
         LoopState { phase: Phase::Implementation, task_graph: vec![task], ..LoopState::default() };
-    let asked = Asked {
+    let asked = AgentCall {
         call: "c",
         kind: parallel::WORKER,
         prompt: "Ralph task T-1\n",
@@ -35,10 +35,10 @@ fuzz_target!(|data: &[u8]| {
         let mut state = at_work();
         let first = report::judge(&mut state, 0, &text, real, "/w");
         let second = match first {
-            Verdict::SendBack(_) => report::judge(&mut state, 0, &text, real, "/w"),
+            WorkerVerdict::SendBack(_) => report::judge(&mut state, 0, &text, real, "/w"),
             taken => taken,
         };
-        assert!(matches!(second, Verdict::Taken(_)), "it goes back once");
+        assert!(matches!(second, WorkerVerdict::Taken(_)), "it goes back once");
         assert!(!state.workers[0].is_running());
         let is_done = state.task_graph[0].status == TaskStatus::Done;
         assert!(!is_done || read.is_ok() && real.is_none_or(|real| !real.is_empty()));
@@ -46,7 +46,7 @@ fuzz_target!(|data: &[u8]| {
     if let Some(id) = parallel::task_of(&text) {
         assert!(!id.is_empty() && !id.contains('\n'));
     }
-    if let Ok(Work::List(tasks)) = parallel::work(Some(&text), |_| false) {
+    if let Ok(TaskSource::List(tasks)) = parallel::work(Some(&text), |_| false) {
         assert!(tasks.iter().all(|task| !task.trim().is_empty()));
     }
 });

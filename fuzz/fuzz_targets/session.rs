@@ -6,17 +6,17 @@ use jiff::Timestamp;
 use libfuzzer_sys::fuzz_target;
 use ralph_core::modes::session::agents::Mode;
 use ralph_core::modes::session::change::{apply, writes};
-use ralph_core::modes::session::feedback::Feedback;
+use ralph_core::modes::session::feedback::FeedbackBatch;
 use ralph_core::modes::session::finding::Weight;
 use ralph_core::modes::session::guardrails::Guardrails;
 use ralph_core::modes::session::id::SessionId;
 use ralph_core::modes::session::machine::{Act, met, next};
 use ralph_core::modes::session::metadata::{Counts, IterationMetadata, SessionMetadata, refresh};
 use ralph_core::modes::session::place::is_task_id;
-use ralph_core::modes::session::progress::{Progress, Status};
+use ralph_core::modes::session::progress::{Progress, TaskMark};
 use ralph_core::modes::session::repair::repair;
-use ralph_core::modes::session::report::{Report, is_complete};
-use ralph_core::modes::session::signal::{Signal, listen, parts};
+use ralph_core::modes::session::report::{TaskReport, is_complete};
+use ralph_core::modes::session::signal::{UnheardSignal, listen, parts};
 use ralph_core::modes::session::snapshot::{Picture, Snapshot};
 use ralph_core::modes::session::state::State;
 use ralph_core::modes::session::task::TaskFile;
@@ -64,22 +64,22 @@ fn alone(text: &str) {
     let (task, _) = TaskFile::parse("task-1", text);
     assert_eq!(TaskFile::parse("task-1", text).0, task);
     assert!(!task.is_sound || task.depends_on.iter().all(|on| is_task_id(on)));
-    assert_eq!(Report::parse(1, Some(text)), Report::parse(1, Some(text)));
+    assert_eq!(TaskReport::parse(1, Some(text)), TaskReport::parse(1, Some(text)));
     assert_eq!(is_complete(text), is_complete(text));
     let (rails, _) = Guardrails::parse(text);
     assert!(rails.max_parallel_executors > 0 && rails.task_wip_minutes > 0);
-    let (feedback, _) = Feedback::parse(2, "20260131-120000", text);
+    let (feedback, _) = FeedbackBatch::parse(2, "20260131-120000", text);
     let wants = feedback.critical.len() + feedback.quality.len() + feedback.requirements.len();
     assert!(!feedback.says_something() || wants > 0);
 }
 
 /// What agents were told can be said again, and is told in the same words.
 fn signals(text: &str) {
-    let signals = [Signal::read("1", text)];
+    let signals = [UnheardSignal::read("1", text)];
     let heard = listen(State::ExecutingBatch, &signals);
-    let again: Vec<Signal> = parts(&heard.told)
+    let again: Vec<UnheardSignal> = parts(&heard.told)
         .into_iter()
-        .map(|(word, text)| Signal { name: String::new(), word, text })
+        .map(|(word, text)| UnheardSignal { name: String::new(), word, text })
         .collect();
     assert_eq!(listen(State::ExecutingBatch, &again).told, heard.told);
 }
@@ -103,7 +103,7 @@ fn routed(seen: &Snapshot) {
             assert!(!entry.status.is_settled(), "{} is {}", entry.id, entry.status);
             let task = picture.task(&entry.id).expect("it has a file");
             let is_done =
-                |on: &String| progress.task(on).is_some_and(|on| on.status == Status::Done);
+                |on: &String| progress.task(on).is_some_and(|on| on.status == TaskMark::Done);
             assert!(task.depends_on.iter().all(is_done), "{} waits", entry.id);
         }
     }

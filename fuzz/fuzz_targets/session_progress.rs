@@ -2,13 +2,15 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use ralph_core::modes::session::progress::{self, Part, Progress, Row, Status};
+use ralph_core::modes::session::progress::{
+    self, IterationRow, Progress, ProgressSection, TaskMark,
+};
 
 /// A mark changes its entry and nothing else.
 fn marked(text: &str, read: &Progress) {
     let entries = read.sections.iter().flat_map(|section| &section.entries);
     for entry in entries.take(16) {
-        for status in Status::ALL {
+        for status in TaskMark::ALL {
             let Ok(after) = progress::mark(text, entry, status, None) else { continue };
             let differ = text.split('\n').zip(after.split('\n')).filter(|(old, new)| old != new);
             assert!(differ.count() <= 1 && text.split('\n').count() == after.split('\n').count());
@@ -34,9 +36,10 @@ fn listed(read: &Progress) {
 
 /// What was written is read, and written again it is the same.
 fn grown(text: &str) {
-    let after = progress::add_section(text, Part::Implementation, 1, &["task-1", "task-2"]);
-    assert_eq!(progress::add_section(&after, Part::Implementation, 1, &[]), after);
-    let row = Row {
+    let after =
+        progress::add_section(text, ProgressSection::Implementation, 1, &["task-1", "task-2"]);
+    assert_eq!(progress::add_section(&after, ProgressSection::Implementation, 1, &[]), after);
+    let row = IterationRow {
         iteration: 1,
         status: "Executing".to_owned(),
         tasks: "0/2".to_owned(),
@@ -56,8 +59,8 @@ fn mended(text: &str, read: &Progress) {
     let after = Progress::parse(&once);
     assert_eq!(after.damage, left);
     let named = after.legend.clone().unwrap_or_default();
-    assert!(after.has_header && Status::ALL.iter().all(|status| named.contains(status)));
-    for part in [Part::Planning, Part::Implementation] {
+    assert!(after.has_header && TaskMark::ALL.iter().all(|status| named.contains(status)));
+    for part in [ProgressSection::Planning, ProgressSection::Implementation] {
         assert!(after.section(part, 1).is_some());
     }
     let is_other = done.iter().any(|one| one.what.contains("became"));

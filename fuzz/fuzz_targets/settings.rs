@@ -5,8 +5,8 @@ use libfuzzer_sys::fuzz_target;
 use ralph_core::project::settings::Settings;
 use ralph_core::state::LoopState;
 use ralph_fuzz::{folder, write};
-use ralph_io::store::home::Home;
 use ralph_io::project::settings;
+use ralph_io::store::home::Home;
 use std::sync::LazyLock;
 
 static HOME: LazyLock<Home> = LazyLock::new(|| {

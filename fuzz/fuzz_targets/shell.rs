@@ -3,14 +3,16 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
+use ralph_core::guard::{
+    self, Caller, DenialRecord, LoopActivity, ProtectedPaths, Ruling, Situation, ToolCall,
+};
 use ralph_core::protocol::event::ToolInput;
-use ralph_core::guard::{self, Agent, Call, Places, Record, Ruling, Situation, Standing};
 use ralph_core::shell;
 use ralph_core::state::Mode;
 use ralph_fuzz::quoted;
 use std::sync::LazyLock;
 
-static PLACES: LazyLock<Places> = LazyLock::new(|| Places {
+static PLACES: LazyLock<ProtectedPaths> = LazyLock::new(|| ProtectedPaths {
     ralph_home: "/home/p/.local/state/ralph".to_owned(),
     config_dirs: vec!["/home/p/.claude".to_owned()],
     user_config: "/home/p/.config/ralph".to_owned(),
@@ -18,31 +20,31 @@ static PLACES: LazyLock<Places> = LazyLock::new(|| Places {
     plugin_root: Some("/home/p/plugin".to_owned()),
     home: "/home/p".to_owned(),
     sessions: vec!["/home/p/project/.ralph-sessions".to_owned()],
-    ..Places::default()
+    ..ProtectedPaths::default()
 });
 
 fn rule(command: &str) -> Option<guard::Rule> {
     let input = ToolInput { command: Some(command.to_owned()), ..ToolInput::default() };
     let situation = Situation {
         mode: &Mode::Loop,
-        standing: Standing::Running,
-        agent: Agent::Main,
+        standing: LoopActivity::Running,
+        agent: Caller::Main,
         session_id: "s",
         places: &PLACES,
         ralplan: None,
         session: None,
     };
     let cwd = "/home/p/work";
-    let call = Call { tool: "Bash", input: &input, cwd, resolved: None, cut: false };
+    let call = ToolCall { tool: "Bash", input: &input, cwd, resolved: None, cut: false };
     let ruling = guard::decide(&situation, &call);
     assert_eq!(ruling, guard::decide(&situation, &call), "decided twice, it is the same");
     match ruling {
         Ruling::Allow => None,
         Ruling::Deny { rule, ref reason } => {
             assert!(!reason.is_empty(), "a refusal says why");
-            let record = Record::of(&situation, &call, rule);
+            let record = DenialRecord::of(&situation, &call, rule);
             let kept = serde_json::to_string(&record).expect("a record can be written");
-            let read: Record = serde_json::from_str(&kept).expect("and read");
+            let read: DenialRecord = serde_json::from_str(&kept).expect("and read");
             assert!(read.decide_again().is_none_or(|again| again == ruling));
             Some(rule)
         }

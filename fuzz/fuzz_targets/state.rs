@@ -3,9 +3,9 @@
 
 use jiff::Timestamp;
 use libfuzzer_sys::fuzz_target;
-use ralph_core::tasks::graph::{self, render};
 use ralph_core::state::{Glance, LoopState};
-use ralph_core::{modes::contract, evidence::frozen, evidence::refusal, views::say, modes::start};
+use ralph_core::tasks::graph::{self, render};
+use ralph_core::{evidence::frozen, evidence::refusal, modes::contract, modes::start, views::say};
 use ralph_fuzz::same;
 use serde_json::Value;
 

@@ -3,9 +3,9 @@
 
 use jiff::Timestamp;
 use libfuzzer_sys::fuzz_target;
+use ralph_core::state::{Task, TaskStatus};
 use ralph_core::tasks::graph;
 use ralph_core::tasks::plan::lines;
-use ralph_core::state::{Task, TaskStatus};
 use serde_json::Value;
 
 fn round_trip(tasks: &[Task]) -> Vec<Task> {

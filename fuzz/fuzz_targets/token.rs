@@ -2,20 +2,24 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use ralph_core::text::token::{self, Request};
+use ralph_core::text::token::{self, CompletionRequest};
 use ralph_fuzz::texts;
 
 fuzz_target!(|data: &[u8]| {
     let [word, message] = texts(data);
     let token = if word.is_empty() { "RALPH_COMPLETE" } else { &*word };
     let request = token::request(&message, token);
-    assert_eq!(request == Request::None, !message.contains(token), "none if it is not there");
-    assert_eq!(token::request(&message, ""), Request::None);
-    let ends = |message: &str| token::request(message, token) == Request::Made;
+    assert_eq!(
+        request == CompletionRequest::None,
+        !message.contains(token),
+        "none if it is not there"
+    );
+    assert_eq!(token::request(&message, ""), CompletionRequest::None);
+    let ends = |message: &str| token::request(message, token) == CompletionRequest::Made;
     if token.trim() != token || token.contains(['\n', '\r']) || token.starts_with(['>', '`', '~']) {
         return;
     }
-    if request == Request::Made {
+    if request == CompletionRequest::Made {
         let last = message.lines().rev().find(|line| !line.trim().is_empty()).expect("a line");
         let rest = last.replacen(token, "", 1);
         let rest = rest.replace("<promise>", "").replace("</promise>", "");

@@ -3,7 +3,7 @@
 
 use jiff::Timestamp;
 use libfuzzer_sys::fuzz_target;
-use ralph_core::transcript::row::Row;
+use ralph_core::transcript::row::TranscriptRow;
 use ralph_core::transcript::usage::{Counter, Source, Tokens};
 use ralph_core::{transcript::at_work, transcript::ending_marks};
 use ralph_fuzz::{cuts, folder, write};
@@ -14,11 +14,11 @@ fn lines(text: &[u8]) -> impl DoubleEndedIterator<Item = &[u8]> {
 }
 
 /// Every row that parses, where the product looks only at those that may tell something.
-fn all_rows(text: &[u8]) -> Vec<Row> {
-    lines(text).filter_map(Row::parse).collect()
+fn all_rows(text: &[u8]) -> Vec<TranscriptRow> {
+    lines(text).filter_map(TranscriptRow::parse).collect()
 }
 
-fn telling_rows(text: &[u8]) -> Vec<Row> {
+fn telling_rows(text: &[u8]) -> Vec<TranscriptRow> {
     lines(text).filter_map(ending_marks::telling).collect()
 }
 

@@ -1,6 +1,6 @@
 //! `ralph build` with the real client: one fresh session for each task, in the order of what they need.
 
-use ralph::standin::{Request, Script, StandIn, Turn};
+use ralph::standin::{ApiRequest, Script, ScriptedTurn, StandIn};
 use serde_json::{Value, json};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -46,7 +46,7 @@ fn build(world: &World, stand_in: &StandIn, args: &[&str]) -> Run {
 }
 
 /// The task that a round's session was told to do.
-fn task(request: &Request) -> Option<String> {
+fn task(request: &ApiRequest) -> Option<String> {
     let text = request.all_text();
     let (_, rest) = text.split_once("Your task: ")?;
     Some(rest.split_whitespace().next()?.to_owned())
@@ -57,9 +57,9 @@ fn worker() -> Script {
     Script::new().answer_with(|request| {
         let id = task(request).expect("a round has a task");
         match request.tool_results().len() {
-            0 => Turn::bash(&format!("echo {id} > {id}")),
-            1 => Turn::bash(&format!("ralph task done {id} --result 'wrote {id}'")),
-            _ => Turn::text("It is done."),
+            0 => ScriptedTurn::bash(&format!("echo {id} > {id}")),
+            1 => ScriptedTurn::bash(&format!("ralph task done {id} --result 'wrote {id}'")),
+            _ => ScriptedTurn::text("It is done."),
         }
     })
 }
@@ -82,15 +82,15 @@ fn a_diamond_is_built_in_the_order_of_what_its_tasks_need() {
 fn what_a_client_leaves_open_is_ready_again_and_done_by_the_next() {
     let world = planned(&[("T-1", &[])]);
     // The client is killed in the middle of its first round.
-    let kills = Turn::bash("kill -9 $CLAUDE_PID; sleep 60");
+    let kills = ScriptedTurn::bash("kill -9 $CLAUDE_PID; sleep 60");
     let n = AtomicUsize::new(0);
     let script = Script::new().answer_with(move |request| {
         if n.fetch_add(1, Ordering::SeqCst) == 0 {
             return kills.clone();
         }
         match request.tool_results().len() {
-            0 => Turn::bash("echo x > T-1 && ralph task done T-1 --result done"),
-            _ => Turn::text("Done."),
+            0 => ScriptedTurn::bash("echo x > T-1 && ralph task done T-1 --result done"),
+            _ => ScriptedTurn::text("Done."),
         }
     });
     let stand_in = StandIn::start(script).unwrap();
@@ -117,10 +117,10 @@ fn a_usage_limit_is_waited_out_and_the_task_is_done() {
     let limit = used_up(4);
     let script = Script::new().answer_with(move |request| {
         match (n.fetch_add(1, Ordering::SeqCst), request.tool_results().len()) {
-            (0, _) => Turn::bash("echo x > T-1"),
+            (0, _) => ScriptedTurn::bash("echo x > T-1"),
             (1, _) => limit.clone(),
-            (2, _) => Turn::bash("ralph task done T-1 --result done"),
-            _ => Turn::text("Done."),
+            (2, _) => ScriptedTurn::bash("ralph task done T-1 --result done"),
+            _ => ScriptedTurn::text("Done."),
         }
     });
     let stand_in = StandIn::start(script).unwrap();
@@ -135,8 +135,8 @@ fn rounds_that_change_nothing_stall_the_loop_together() {
     // Two idle stops and a crash, in each round: no round has three of them.
     let n = AtomicUsize::new(0);
     let script = Script::new().answer_with(move |_| match n.fetch_add(1, Ordering::SeqCst) % 3 {
-        2 => Turn::bash("kill -9 $CLAUDE_PID; sleep 60"),
-        _ => Turn::text("I think about it."),
+        2 => ScriptedTurn::bash("kill -9 $CLAUDE_PID; sleep 60"),
+        _ => ScriptedTurn::text("I think about it."),
     });
     let stand_in = StandIn::start(script).unwrap();
     build(&world, &stand_in, &[]).exits(1);
@@ -148,10 +148,10 @@ fn rounds_that_change_nothing_stall_the_loop_together() {
 fn what_nobody_can_permit_is_refused_with_another_way() {
     let world = planned(&[("T-1", &[])]);
     let script = Script::new().answer_with(|request| match request.tool_results().len() {
-        0 => Turn::bash("curl http://198.51.100.1/ > T-1"),
-        1 => Turn::tool("Write", json!({"file_path": "/etc/rigx", "content": "x"})),
-        2 => Turn::bash("ralph task fail T-1 --reason 'may not fetch'"),
-        _ => Turn::text("Done."),
+        0 => ScriptedTurn::bash("curl http://198.51.100.1/ > T-1"),
+        1 => ScriptedTurn::tool("Write", json!({"file_path": "/etc/rigx", "content": "x"})),
+        2 => ScriptedTurn::bash("ralph task fail T-1 --reason 'may not fetch'"),
+        _ => ScriptedTurn::text("Done."),
     });
     let stand_in = StandIn::start(script).unwrap();
     world.ralph_with_client(&stand_in, &["build", "--permission-mode", "acceptEdits"]).exits(1);

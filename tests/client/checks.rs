@@ -6,7 +6,7 @@
 use std::fs;
 use std::os::unix::fs::symlink;
 
-use ralph::standin::{Script, StandIn, Turn};
+use ralph::standin::{Script, ScriptedTurn, StandIn};
 use serde_json::json;
 
 use crate::Test;
@@ -39,7 +39,8 @@ fn a_type_error_and_the_formatting_that_was_put_right_are_in_the_next_request() 
     let world = with_tools();
     let file = world.project().join("src/a.ts");
     let input = json!({"file_path": file, "content": "export const one:number='two'\n"});
-    let script = Script::new().turn(Turn::tool("Write", input)).turn(Turn::text(TOKEN));
+    let script =
+        Script::new().turn(ScriptedTurn::tool("Write", input)).turn(ScriptedTurn::text(TOKEN));
     let stand_in = StandIn::start(script).unwrap();
     world.client(&stand_in).prompt("/ralph \"Count to one\"").result();
     let heard = stand_in.requests()[1].news();

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use ralph::standin::{Request, Script, StandIn, Turn};
+use ralph::standin::{ApiRequest, Script, ScriptedTurn, StandIn};
 use serde_json::json;
 
 use crate::Test;
@@ -30,7 +30,7 @@ fn project() -> World {
 }
 
 /// The page among everything that the model was given.
-fn page(request: &Request) -> String {
+fn page(request: &ApiRequest) -> String {
     let text = request.all_text();
     let (_, from) = text.split_once(HEADING).unwrap_or_else(|| panic!("not told: {text}"));
     let end = from.match_indices("\n```").nth(1).expect("the fence is closed").0;
@@ -39,7 +39,7 @@ fn page(request: &Request) -> String {
 
 fn the_facts_are_in_the_first_request_once_and_repeat_nothing_of_the_clients() {
     let world = project();
-    let stand_in = StandIn::start(Script::new().turn(Turn::text("Hello."))).unwrap();
+    let stand_in = StandIn::start(Script::new().turn(ScriptedTurn::text("Hello."))).unwrap();
     assert_eq!(world.client(&stand_in).prompt("Hello?").result()["result"], "Hello.");
     let request = &stand_in.requests()[0];
     let text = request.all_text();
@@ -60,7 +60,7 @@ fn settings_keep_them_from_the_model() {
     let settings = world.home().join(".config/ralph/config.toml");
     fs::create_dir_all(settings.parent().unwrap()).unwrap();
     fs::write(&settings, "[context]\nenabled = false\n").unwrap();
-    let stand_in = StandIn::start(Script::new().repeat(Turn::text("Hello."))).unwrap();
+    let stand_in = StandIn::start(Script::new().repeat(ScriptedTurn::text("Hello."))).unwrap();
     world.client(&stand_in).prompt("Hello?").result();
     assert!(!stand_in.requests()[0].all_text().contains(HEADING));
     fs::write(&settings, "[context]\noff = [\"structure\"]\n").unwrap();
@@ -74,14 +74,14 @@ fn a_resumed_session_is_not_told_again_and_a_subagent_never() {
     let call = json!({"description": "dig", "prompt": "DIGGER: dig",
         "subagent_type": "general-purpose", "run_in_background": false});
     let script = Script::new()
-        .turn(Turn::tool("Agent", call))
-        .turn(Turn::text("Done."))
-        .subagent("DIGGER", Script::new().turn(Turn::text("Dug.")));
+        .turn(ScriptedTurn::tool("Agent", call))
+        .turn(ScriptedTurn::text("Done."))
+        .subagent("DIGGER", Script::new().turn(ScriptedTurn::text("Dug.")));
     let stand_in = StandIn::start(script).unwrap();
     let first = world.client(&stand_in).prompt("Have it dug.");
     assert_eq!(first.result()["result"], "Done.");
     assert!(!stand_in.subagent_requests()[0].all_text().contains(HEADING));
-    let stand_in = StandIn::start(Script::new().turn(Turn::text("On."))).unwrap();
+    let stand_in = StandIn::start(Script::new().turn(ScriptedTurn::text("On."))).unwrap();
     world.client(&stand_in).args(&["--resume", first.session_id()]).prompt("Go on.").result();
     let text = stand_in.requests()[0].all_text();
     assert_eq!(text.matches(HEADING).count(), 1, "only from before: {text}");

@@ -1,6 +1,6 @@
 //! Headless rounds with the real client: how they end, what they leave, what they may not do.
 
-use ralph::standin::{Gate, Script, StandIn, Turn};
+use ralph::standin::{Gate, Script, ScriptedTurn, StandIn};
 use serde_json::{Value, json};
 
 use crate::Test;
@@ -51,8 +51,8 @@ fn assert_gone(words: &str) {
 
 fn a_round_of_three_tool_calls_tells_its_tokens_and_its_session() {
     let world = World::new();
-    let calls = ["echo one", "echo two > made", "cat made"].map(Turn::bash);
-    let script = Script::new().turns(calls).turn(Turn::text("Done."));
+    let calls = ["echo one", "echo two > made", "cat made"].map(ScriptedTurn::bash);
+    let script = Script::new().turns(calls).turn(ScriptedTurn::text("Done."));
     let stand_in = StandIn::start(script).unwrap();
     let answer = order(&world, &stand_in).run();
     assert_eq!(finished(&answer), "Done.");
@@ -66,8 +66,13 @@ fn a_round_of_three_tool_calls_tells_its_tokens_and_its_session() {
 
 fn an_overloaded_api_is_asked_again_and_the_same_session_finishes() {
     let world = World::new();
-    let overloaded = || Turn::error(529, "overloaded_error", "Overloaded");
-    let turns = [overloaded(), Turn::bash("echo once >> made"), overloaded(), Turn::text("Done.")];
+    let overloaded = || ScriptedTurn::error(529, "overloaded_error", "Overloaded");
+    let turns = [
+        overloaded(),
+        ScriptedTurn::bash("echo once >> made"),
+        overloaded(),
+        ScriptedTurn::text("Done."),
+    ];
     let stand_in = StandIn::start(Script::new().turns(turns)).unwrap();
     let answer = order(&world, &stand_in).run();
     assert_eq!(finished(&answer), "Done.");
@@ -81,13 +86,17 @@ fn an_overloaded_api_is_asked_again_and_the_same_session_finishes() {
 }
 
 /// An account with a subscription, whose limit is reset in so many seconds.
-pub(crate) fn used_up(seconds: i64) -> Turn {
+pub(crate) fn used_up(seconds: i64) -> ScriptedTurn {
     let reset = (jiff::Timestamp::now().as_second() + seconds).to_string();
-    Turn::error(429, "rate_limit_error", "This request would exceed your account's rate limit.")
-        .with_header("anthropic-ratelimit-unified-status", "rejected")
-        .with_header("anthropic-ratelimit-unified-reset", &reset)
-        .with_header("anthropic-ratelimit-unified-representative-claim", "five_hour")
-        .with_header("anthropic-ratelimit-unified-overage-status", "rejected")
+    ScriptedTurn::error(
+        429,
+        "rate_limit_error",
+        "This request would exceed your account's rate limit.",
+    )
+    .with_header("anthropic-ratelimit-unified-status", "rejected")
+    .with_header("anthropic-ratelimit-unified-reset", &reset)
+    .with_header("anthropic-ratelimit-unified-representative-claim", "five_hour")
+    .with_header("anthropic-ratelimit-unified-overage-status", "rejected")
 }
 
 /// Only a client that believes in a subscription reads the limit's headers. The token opens nothing.
@@ -100,7 +109,7 @@ fn with_subscription(mut order: Order) -> Order {
 
 fn a_used_up_subscription_is_waited_for_until_its_reset() {
     let world = World::new();
-    let script = Script::new().turn(used_up(4)).turn(Turn::text("Done."));
+    let script = Script::new().turn(used_up(4)).turn(ScriptedTurn::text("Done."));
     let stand_in = StandIn::start(script).unwrap();
     let answer = with_subscription(order(&world, &stand_in).with("waits", true)).run();
     assert_eq!(finished(&answer), "Done.");
@@ -124,7 +133,8 @@ fn a_background_shell_does_not_hold_the_round() {
     let world = World::new();
     let shell =
         json!({"command": "sleep 34567", "description": "A server", "run_in_background": true});
-    let script = Script::new().turn(Turn::tool("Bash", shell)).turn(Turn::text("Done."));
+    let script =
+        Script::new().turn(ScriptedTurn::tool("Bash", shell)).turn(ScriptedTurn::text("Done."));
     let stand_in = StandIn::start(script).unwrap();
     let answer = order(&world, &stand_in).run();
     assert_eq!(finished(&answer), "Done.");
@@ -138,7 +148,8 @@ fn a_background_shell_does_not_hold_the_round() {
 
 fn a_call_that_would_prompt_is_denied_and_told() {
     let world = World::new();
-    let script = Script::new().turn(Turn::bash("touch made")).turn(Turn::text("Done."));
+    let script =
+        Script::new().turn(ScriptedTurn::bash("touch made")).turn(ScriptedTurn::text("Done."));
     let stand_in = StandIn::start(script).unwrap();
     let answer = order(&world, &stand_in).with("permission_mode", "default").run();
     assert_eq!(finished(&answer), "Done.");
@@ -151,7 +162,7 @@ fn a_call_that_would_prompt_is_denied_and_told() {
 
 fn the_first_ctrl_c_lets_the_client_finish() {
     let (world, gate) = (World::new(), Gate::new());
-    let script = Script::new().turn(Turn::held(&gate).then_text("Done."));
+    let script = Script::new().turn(ScriptedTurn::held(&gate).then_text("Done."));
     let stand_in = StandIn::start(script).unwrap();
     let mut child = order(&world, &stand_in).start();
     gate.wait_until_reached(PATIENCE).unwrap();
@@ -167,7 +178,8 @@ fn the_second_ctrl_c_ends_the_client_at_once() {
     let (world, gate) = (World::new(), Gate::new());
     let shell =
         json!({"command": "sleep 34568", "description": "A server", "run_in_background": true});
-    let turns = [Turn::tool("Bash", shell), Turn::held(&gate).then_text("never said")];
+    let turns =
+        [ScriptedTurn::tool("Bash", shell), ScriptedTurn::held(&gate).then_text("never said")];
     let stand_in = StandIn::start(Script::new().turns(turns)).unwrap();
     let mut child = order(&world, &stand_in).start();
     gate.wait_until_reached(PATIENCE).unwrap();

@@ -6,7 +6,7 @@ use std::fs;
 use std::io::{BufRead, Write};
 use std::path::PathBuf;
 
-use ralph::standin::{Script, StandIn, Turn};
+use ralph::standin::{Script, ScriptedTurn, StandIn};
 use ralph_core::guard;
 use serde_json::{Value, json};
 
@@ -23,7 +23,7 @@ pub(crate) const TESTS: &[Test] = tests![
 
 fn the_guards_table_has_every_tool_of_the_client_and_each_of_its_fields() {
     let world = World::new();
-    let stand_in = StandIn::start(Script::new().turn(Turn::text("Done."))).unwrap();
+    let stand_in = StandIn::start(Script::new().turn(ScriptedTurn::text("Done."))).unwrap();
     // All of them at once, and none that is only named until the model asks for it.
     world
         .client(&stand_in)
@@ -145,12 +145,15 @@ fn no_monitor_and_no_server_of_tools_changes_what_holds_a_loop() {
         ("mcp__files__run", json!({"cmd": format!("rm -rf {}", home.display())})),
         ("mcp__files__run", json!({"cmd": "ralph cancel"})),
     ];
-    let mut turn = Turn::of(Vec::new());
+    let mut turn = ScriptedTurn::of(Vec::new());
     for (tool, input) in refused.iter().cloned().chain([write(&notes)]) {
         turn = turn.then_tool(tool, input);
     }
     let n = refused.len();
-    let script = Script::new().turn(turn).turn(Turn::text("One.")).repeat(Turn::text("More."));
+    let script = Script::new()
+        .turn(turn)
+        .turn(ScriptedTurn::text("One."))
+        .repeat(ScriptedTurn::text("More."));
     let stand_in = StandIn::start(script).unwrap();
     world
         .client(&stand_in)
@@ -175,7 +178,7 @@ fn no_monitor_and_no_server_of_tools_changes_what_holds_a_loop() {
 
 fn a_prompt_that_the_model_schedules_cancels_nothing() {
     let world = installed();
-    let schedule = Turn::tool(
+    let schedule = ScriptedTurn::tool(
         "CronCreate",
         json!({"cron": "* * * * *", "prompt": "ralph cancel", "recurring": false}),
     )
@@ -183,7 +186,10 @@ fn a_prompt_that_the_model_schedules_cancels_nothing() {
         "ScheduleWakeup",
         json!({"delaySeconds": 60, "reason": "wait", "prompt": "/ralph-cancel"}),
     );
-    let script = Script::new().turn(schedule).turn(Turn::text("One.")).repeat(Turn::text("More."));
+    let script = Script::new()
+        .turn(schedule)
+        .turn(ScriptedTurn::text("One."))
+        .repeat(ScriptedTurn::text("More."));
     let stand_in = StandIn::start(script).unwrap();
     world
         .client(&stand_in)

@@ -10,7 +10,7 @@ pub(crate) mod escape;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use ralph::standin::{Request, Script, StandIn, Turn};
+use ralph::standin::{ApiRequest, Script, ScriptedTurn, StandIn};
 use serde_json::{Value, json};
 
 use crate::Test;
@@ -29,14 +29,17 @@ pub(crate) const TESTS: &[Test] = tests![
 const START: &str = "/ralph \"Say yes\" --ac \"done says yes=grep -q yes done\"";
 
 /// A call of the Write tool for a file of the project.
-fn write(world: &World, file: &str, content: &str) -> Turn {
-    Turn::tool("Write", json!({"file_path": world.project().join(file), "content": content}))
+fn write(world: &World, file: &str, content: &str) -> ScriptedTurn {
+    ScriptedTurn::tool(
+        "Write",
+        json!({"file_path": world.project().join(file), "content": content}),
+    )
 }
 
 /// What the model heard for each refused request, without the heading that the client puts above it.
-fn refusals(requests: &[Request]) -> Vec<String> {
+fn refusals(requests: &[ApiRequest]) -> Vec<String> {
     const BEGIN: &str = "Completion was requested and is refused";
-    let news = requests.iter().map(Request::news);
+    let news = requests.iter().map(ApiRequest::news);
     let told = news.filter(|news| news.contains(BEGIN)).inspect(|news| {
         assert_eq!(news.matches(BEGIN).count(), 1, "told twice: {news}");
     });
@@ -75,14 +78,13 @@ fn only_the_token_alone_asks_and_what_it_asks_is_answered_by_the_criteria() {
         format!("I shall end with this line:\n```\n{TOKEN}\n```"),
         format!("It is not yet time for that line.\n\nnot {TOKEN}"),
     ];
-    let mentions = said
-        .iter()
-        .enumerate()
-        .flat_map(|(n, text)| [Turn::bash(&format!("echo {n} > work-{n}")), Turn::text(text)]);
-    let asks = Turn::text(&format!("All is done.\n\n{TOKEN}"));
+    let mentions = said.iter().enumerate().flat_map(|(n, text)| {
+        [ScriptedTurn::bash(&format!("echo {n} > work-{n}")), ScriptedTurn::text(text)]
+    });
+    let asks = ScriptedTurn::text(&format!("All is done.\n\n{TOKEN}"));
     let script = Script::new()
         .turns(mentions)
-        .turn(Turn::bash("echo last > work-4"))
+        .turn(ScriptedTurn::bash("echo last > work-4"))
         .turn(asks.clone())
         .turn(write(&world, "done", "yes\n"))
         .turn(asks);
@@ -130,13 +132,14 @@ fn check_subagent(in_background: bool) {
         "description": "dig", "prompt": "DIGGER: dig", "subagent_type": "general-purpose",
         "run_in_background": in_background,
     });
-    let digger =
-        Script::new().turn(Turn::bash("touch dug")).turn(Turn::text(&format!("Dug.\n\n{TOKEN}")));
+    let digger = Script::new()
+        .turn(ScriptedTurn::bash("touch dug"))
+        .turn(ScriptedTurn::text(&format!("Dug.\n\n{TOKEN}")));
     let script = Script::new()
-        .turn(Turn::tool("Agent", call))
+        .turn(ScriptedTurn::tool("Agent", call))
         .answer_with(|request| match request.news().contains("Ralph loop, iteration 1/25") {
-            true => Turn::text(TOKEN),
-            false => Turn::text("The digger digs, or has dug."),
+            true => ScriptedTurn::text(TOKEN),
+            false => ScriptedTurn::text("The digger digs, or has dug."),
         })
         .subagent("DIGGER", digger);
     let stand_in = StandIn::start(script).unwrap();
@@ -158,22 +161,22 @@ fn verified_written_into_the_state_counts_for_nothing() {
     let n_answers = std::sync::atomic::AtomicUsize::new(0);
     let script = Script::new().answer_with(move |_| {
         match n_answers.fetch_add(1, std::sync::atomic::Ordering::SeqCst) {
-            0 => Turn::tool("Read", json!({"file_path": state()})),
-            1 => Turn::tool(
+            0 => ScriptedTurn::tool("Read", json!({"file_path": state()})),
+            1 => ScriptedTurn::tool(
                 "Edit",
                 json!({
                     "file_path": state(), "old_string": "\"verified\": false",
                     "new_string": "\"verified\": true",
                 }),
             ),
-            2 => Turn::bash(&format!("sed -i s/false/true/ '{}'", state().display())),
+            2 => ScriptedTurn::bash(&format!("sed -i s/false/true/ '{}'", state().display())),
             3 => {
                 // Nobody asks a hook about this: it is as a program would do it that the model left behind.
                 set_verified(&state());
-                Turn::text(TOKEN)
+                ScriptedTurn::text(TOKEN)
             }
-            4 => Turn::bash("echo yes > done"),
-            _ => Turn::text(TOKEN),
+            4 => ScriptedTurn::bash("echo yes > done"),
+            _ => ScriptedTurn::text(TOKEN),
         }
     });
     let stand_in = StandIn::start(script).unwrap();
@@ -203,10 +206,10 @@ fn a_run_in_the_models_own_environment_proves_nothing() {
         "export PATH=$PWD/b:$PATH; bash -c 'ralph verify'",
     ];
     let script = Script::new()
-        .turn(Turn::bash(fake))
-        .turns(lies.iter().flat_map(|lie| [Turn::bash(lie), Turn::text(TOKEN)]))
+        .turn(ScriptedTurn::bash(fake))
+        .turns(lies.iter().flat_map(|lie| [ScriptedTurn::bash(lie), ScriptedTurn::text(TOKEN)]))
         .turn(write(&world, "done", "yes\n"))
-        .turn(Turn::text(TOKEN));
+        .turn(ScriptedTurn::text(TOKEN));
     let stand_in = StandIn::start(script).unwrap();
     let start = "/ralph \"Say yes\" --stall-limit 9 --ac \"done says yes=bash check.sh\"";
     world.client(&stand_in).prompt(start).result();

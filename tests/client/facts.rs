@@ -1,6 +1,6 @@
 //! What Ralph relies on in the client, asked of the client itself: a new version that differs is noticed here.
 
-use ralph::standin::{Gate, Script, StandIn, Turn};
+use ralph::standin::{Gate, Script, ScriptedTurn, StandIn};
 use serde_json::{Value, json};
 
 use crate::Test;
@@ -33,7 +33,7 @@ fn world_with_skills(names: &[&str]) -> World {
 fn an_anchored_matcher_picks_our_commands_alone() {
     let world = world_with_skills(&["ralph", "ralph-cancel", "my-ralph"]);
     let probe = world.probe("UserPromptExpansion", OUR_COMMANDS);
-    let stand_in = StandIn::start(Script::new().repeat(Turn::text("Answer."))).unwrap();
+    let stand_in = StandIn::start(Script::new().repeat(ScriptedTurn::text("Answer."))).unwrap();
     for prompt in ["/ralph \"do it\" --max-iterations 5", "/my-ralph x", "/ralph-cancel"] {
         world.client(&stand_in).prompt(prompt);
     }
@@ -53,7 +53,7 @@ fn a_missing_hook_blocks_its_command_where_it_says_so() {
     let world = world_with_skills(&["ralph"]);
     let missing = json!({"type": "command", "command": "/nonexistent/hook", "args": [], "onFailure": "block"});
     world.hook("UserPromptExpansion", OUR_COMMANDS, missing);
-    let stand_in = StandIn::start(Script::new().repeat(Turn::text("Answer."))).unwrap();
+    let stand_in = StandIn::start(Script::new().repeat(ScriptedTurn::text("Answer."))).unwrap();
     let run = world.client(&stand_in).prompt("/ralph x");
     assert_eq!(run.code, Some(0));
     assert!(stand_in.requests().is_empty());
@@ -74,7 +74,7 @@ fn a_blocked_command_reaches_no_model_and_shows_its_reason() {
     probe.answer_rest(
         &json!({"decision": "block", "reason": "THE REASON", "systemMessage": "NEVER SHOWN"}),
     );
-    let stand_in = StandIn::start(Script::new().repeat(Turn::text("Answer."))).unwrap();
+    let stand_in = StandIn::start(Script::new().repeat(ScriptedTurn::text("Answer."))).unwrap();
     let run = world.client(&stand_in).prompt("/ralph x");
     let expected =
         "UserPromptExpansion operation blocked by hook:\nTHE REASON\n\nOriginal prompt: /ralph x";
@@ -88,9 +88,10 @@ fn a_blocked_command_reaches_no_model_and_shows_its_reason() {
 fn queued_commands_leave_the_queue_in_order_and_without_their_text() {
     let world = world_with_skills(&["one", "two"]);
     let gate = Gate::new();
-    let script =
-        Script::new().turn(Turn::held(&gate).then_text("Worked.")).turn(Turn::text("Answer one."));
-    let stand_in = StandIn::start(script.turn(Turn::text("Answer two."))).unwrap();
+    let script = Script::new()
+        .turn(ScriptedTurn::held(&gate).then_text("Worked."))
+        .turn(ScriptedTurn::text("Answer one."));
+    let stand_in = StandIn::start(script.turn(ScriptedTurn::text("Answer two."))).unwrap();
     let terminal = world.terminal(&stand_in, &[]);
     terminal.submit("Work.");
     gate.wait_until_reached(PATIENCE).unwrap();
@@ -132,8 +133,11 @@ fn a_usage_limit_is_a_stop_failure_named_rate_limit() {
     let world = World::new();
     let probe = world.probe("StopFailure", "");
     world.settings(json!({"env": {"CLAUDE_CODE_MAX_RETRIES": "0"}}));
-    let limit =
-        Turn::error(429, "rate_limit_error", "This would exceed your account's rate limit.");
+    let limit = ScriptedTurn::error(
+        429,
+        "rate_limit_error",
+        "This would exceed your account's rate limit.",
+    );
     let stand_in = StandIn::start(Script::new().repeat(limit)).unwrap();
     let terminal = world.terminal(&stand_in, &[]);
     terminal.submit("Work.");
@@ -152,7 +156,7 @@ fn what_the_client_asks_beside_the_conversation_leaves_the_script_alone() {
     let talkative = json!({"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "", "CLAUDE_CODE_ENABLE_PROMPT_SUGGESTION": "true"});
     world.settings(json!({"env": talkative}));
     let answers = ["Answer one.", "Answer two.", "Answer three."];
-    let stand_in = StandIn::start(Script::new().turns(answers.map(Turn::text))).unwrap();
+    let stand_in = StandIn::start(Script::new().turns(answers.map(ScriptedTurn::text))).unwrap();
     let terminal = world.terminal(&stand_in, &[]);
     for answer in answers {
         terminal.submit("Please work on the page where people log in.").wait_for(answer);
@@ -186,10 +190,10 @@ fn what_a_hook_adds_to_a_failed_a_denied_or_an_allowed_call_reaches_the_next_req
     failed.answer(&[added("PostToolUseFailure", None, "AFTER THE FAILURE")]);
     let after = world.probe("PostToolUse", "");
     let script = Script::new()
-        .turn(Turn::bash("exit 3"))
-        .turn(Turn::bash("echo denied"))
-        .turn(Turn::bash("echo allowed"))
-        .turn(Turn::text("Done."));
+        .turn(ScriptedTurn::bash("exit 3"))
+        .turn(ScriptedTurn::bash("echo denied"))
+        .turn(ScriptedTurn::bash("echo allowed"))
+        .turn(ScriptedTurn::text("Done."));
     let stand_in = StandIn::start(script).unwrap();
     world.client(&stand_in).prompt("Work.").result();
     let requests = stand_in.requests();

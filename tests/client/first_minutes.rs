@@ -1,7 +1,7 @@
 //! The first ten minutes of a person: install, look whether all is well, the first loop, look at it from
 //! another terminal, cancel it, take Ralph back. Nothing is left but the archive.
 
-use ralph::standin::{Gate, Script, StandIn, Turn};
+use ralph::standin::{Gate, Script, ScriptedTurn, StandIn};
 use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -106,13 +106,13 @@ fn from_the_installation_to_the_last_trace() {
 
     let gate = Gate::new();
     let script = Script::new()
-        .turn(Turn::bash("echo hello > greeting"))
-        .turn(Turn::text("There is a greeting."))
-        .turn(Turn::held(&gate).then_tool(
+        .turn(ScriptedTurn::bash("echo hello > greeting"))
+        .turn(ScriptedTurn::text("There is a greeting."))
+        .turn(ScriptedTurn::held(&gate).then_tool(
             "Bash",
             serde_json::json!({"command": "touch never", "description": "Too late"}),
         ))
-        .turn(Turn::text("Served."));
+        .turn(ScriptedTurn::text("Served."));
     let stand_in = StandIn::start(script).unwrap();
     let terminal = world.terminal(&stand_in, &[]);
     terminal.submit("/ralph \"Write a greeting\" --ac \"it greets=grep -q hi greeting\"");
@@ -142,7 +142,7 @@ fn from_the_installation_to_the_last_trace() {
         .collect();
     assert_eq!(left, ["archive"]);
     // The hooks are gone and nobody misses them: the client goes on as before.
-    let stand_in = StandIn::start(Script::new().turn(Turn::text("Still here."))).unwrap();
+    let stand_in = StandIn::start(Script::new().turn(ScriptedTurn::text("Still here."))).unwrap();
     let run = world.client(&stand_in).prompt("Hello?");
     assert_eq!(run.result()["result"], "Still here.");
 }

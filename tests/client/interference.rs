@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use ralph::standin::{Gate, Script, StandIn, Turn};
+use ralph::standin::{Gate, Script, ScriptedTurn, StandIn};
 use ralph_core::protocol::registration::USER_PROMPT;
 use serde_json::{Value, json};
 
@@ -28,8 +28,8 @@ fn a_cancel_from_another_terminal_cuts_the_turn_at_its_next_tool_call() {
     let never = world.project().join("never-written");
     let write = json!({"file_path": never, "content": "too late"});
     let script = Script::new()
-        .turn(Turn::bash("touch begun"))
-        .turn(Turn::held(&gate).then_tool("Write", write));
+        .turn(ScriptedTurn::bash("touch begun"))
+        .turn(ScriptedTurn::held(&gate).then_tool("Write", write));
     let stand_in = StandIn::start(script).unwrap();
     let (run, cancel) = std::thread::scope(|scope| {
         let run = scope.spawn(|| world.client(&stand_in).prompt("/ralph \"Tidy the attic\""));
@@ -51,7 +51,7 @@ fn without_the_prompt_hook_a_typed_command_reaches_no_model_and_starts_nothing()
     let world = World::new();
     let folder = installed_from(&world, "bin");
     fs::remove_file(folder.join(USER_PROMPT)).unwrap();
-    let stand_in = StandIn::start(Script::new().repeat(Turn::text("Answer."))).unwrap();
+    let stand_in = StandIn::start(Script::new().repeat(ScriptedTurn::text("Answer."))).unwrap();
     let run = world.client(&stand_in).prompt("/ralph \"Tidy the attic\"");
     let said = run.result()["result"].as_str().unwrap().to_owned();
     assert!(said.contains("onFailure"), "{said}");
@@ -63,7 +63,8 @@ fn without_the_prompt_hook_a_typed_command_reaches_no_model_and_starts_nothing()
 
 fn the_model_cannot_cancel_and_the_loop_goes_on() {
     let world = installed();
-    let stand_in = StandIn::start(works(|_| Turn::bash("ralph cancel"), token_after(2))).unwrap();
+    let stand_in =
+        StandIn::start(works(|_| ScriptedTurn::bash("ralph cancel"), token_after(2))).unwrap();
     world.client(&stand_in).prompt("/ralph \"Tidy the attic\"").result();
     let kept = the_ended(&world);
     assert_eq!(kept.ending(), "complete_unverified at 2/25");
@@ -87,11 +88,11 @@ fn the_model_cannot_edit_the_state_or_the_settings() {
     });
     let forged = world.ralph_home().join("loops/forged/state.json");
     let script = Script::new()
-        .turn(Turn::tool("Read", json!({"file_path": settings})))
-        .turn(Turn::tool("Edit", edit))
-        .turn(Turn::tool("Write", json!({"file_path": forged, "content": "{}"})))
-        .turn(Turn::text("I could not."))
-        .turn(Turn::text(TOKEN));
+        .turn(ScriptedTurn::tool("Read", json!({"file_path": settings})))
+        .turn(ScriptedTurn::tool("Edit", edit))
+        .turn(ScriptedTurn::tool("Write", json!({"file_path": forged, "content": "{}"})))
+        .turn(ScriptedTurn::text("I could not."))
+        .turn(ScriptedTurn::text(TOKEN));
     let stand_in = StandIn::start(script).unwrap();
     world.client(&stand_in).prompt("/ralph \"Tidy the attic\"").result();
     assert_eq!(fs::read_to_string(&settings).unwrap(), before);
@@ -108,7 +109,7 @@ fn the_model_cannot_edit_the_state_or_the_settings() {
 
 fn five_megabytes_pass_hooks_that_have_nothing_to_do() {
     let world = installed();
-    let run = write_five_megabytes(&world, "Write it.", vec![Turn::text("Written.")]);
+    let run = write_five_megabytes(&world, "Write it.", vec![ScriptedTurn::text("Written.")]);
     assert_eq!(run.result()["result"], "Written.");
     assert_eq!(what_hooks_said(&world, run.session_id()), <[Value; 0]>::default());
     assert!(has_none(&world));
@@ -116,17 +117,17 @@ fn five_megabytes_pass_hooks_that_have_nothing_to_do() {
 
 fn five_megabytes_pass_the_guard_of_a_loop() {
     let world = installed();
-    let rest = vec![Turn::text("Written."), Turn::text(TOKEN)];
+    let rest = vec![ScriptedTurn::text("Written."), ScriptedTurn::text(TOKEN)];
     write_five_megabytes(&world, "/ralph \"Write it\"", rest);
     assert_eq!(the_ended(&world).ending(), "complete_unverified at 1/25");
 }
 
 #[track_caller]
-fn write_five_megabytes(world: &World, prompt: &str, rest: Vec<Turn>) -> ClientRun {
+fn write_five_megabytes(world: &World, prompt: &str, rest: Vec<ScriptedTurn>) -> ClientRun {
     let content = "0123456789abcdef".repeat(5 << 16);
     let file = world.project().join("large");
     let input = json!({"file_path": file, "content": content});
-    let script = Script::new().turn(Turn::tool("Write", input)).turns(rest);
+    let script = Script::new().turn(ScriptedTurn::tool("Write", input)).turns(rest);
     let stand_in = StandIn::start(script).unwrap();
     let run = world.client(&stand_in).prompt(prompt);
     assert_eq!(run.code, Some(0), "{:?}", run.stderr);

@@ -6,7 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use ralph::standin::{Request, Script, Turn};
+use ralph::standin::{ApiRequest, Script, ScriptedTurn};
 use ralph_core::protocol::registration::{COMMAND_LINE, HOOK_EXECUTABLES};
 use serde_json::Value;
 
@@ -52,19 +52,19 @@ pub(crate) fn copy_executables(folder: &Path) {
 
 /// A model that calls a tool and then ends its turn with a text, turn after turn; both know the turn's number.
 pub(crate) fn works(
-    tool: impl Fn(usize) -> Turn + Send + 'static,
+    tool: impl Fn(usize) -> ScriptedTurn + Send + 'static,
     text: impl Fn(usize) -> String + Send + 'static,
 ) -> Script {
     let n_answers = AtomicUsize::new(0);
     Script::new().answer_with(move |_| {
         let n = n_answers.fetch_add(1, Ordering::SeqCst);
-        if n.is_multiple_of(2) { tool(n / 2 + 1) } else { Turn::text(&text(n / 2 + 1)) }
+        if n.is_multiple_of(2) { tool(n / 2 + 1) } else { ScriptedTurn::text(&text(n / 2 + 1)) }
     })
 }
 
 /// A tool call that changes the tree: a new file for each turn.
-pub(crate) fn new_file(turn: usize) -> Turn {
-    Turn::bash(&format!("echo {turn} > work-{turn}"))
+pub(crate) fn new_file(turn: usize) -> ScriptedTurn {
+    ScriptedTurn::bash(&format!("echo {turn} > work-{turn}"))
 }
 
 /// Nothing special for `n` turns, then the token as it should be.
@@ -76,9 +76,9 @@ pub(crate) fn token_after(n: usize) -> impl Fn(usize) -> String {
 
 /// The positions that the stop hook has told the model, in order; each must have been told once.
 #[track_caller]
-pub(crate) fn continuations(requests: &[Request]) -> Vec<String> {
+pub(crate) fn continuations(requests: &[ApiRequest]) -> Vec<String> {
     const BEFORE: &str = "Ralph loop, iteration ";
-    let told = requests.iter().map(Request::news).filter_map(|news| {
+    let told = requests.iter().map(ApiRequest::news).filter_map(|news| {
         let (_, rest) = news.split_once(BEFORE)?;
         assert!(!rest.contains(BEFORE), "told twice for one stop: {news}");
         Some(rest.split_once('.')?.0.to_owned())

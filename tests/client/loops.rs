@@ -3,7 +3,7 @@
 //! Every hook here was registered by the built `ralph install`, skills with their own hooks included, so each
 //! event starts its hook twice, as it does for a person.
 
-use ralph::standin::{Gate, Script, StandIn, Turn};
+use ralph::standin::{Gate, Script, ScriptedTurn, StandIn};
 use serde_json::Value;
 
 use crate::Test;
@@ -59,7 +59,8 @@ fn a_token_in_a_quote_or_a_fence_ends_nothing_and_alone_it_does() {
         format!("I shall end with this line:\n```\n{TOKEN}\n```"),
         format!("It is there.\n\n{TOKEN}\n"),
     ];
-    let stand_in = StandIn::start(Script::new().turns(said.map(|text| Turn::text(&text)))).unwrap();
+    let stand_in =
+        StandIn::start(Script::new().turns(said.map(|text| ScriptedTurn::text(&text)))).unwrap();
     world.client(&stand_in).prompt("/ralph \"Tidy the attic\"").result();
     assert_eq!(the_ended(&world).ending(), "complete_unverified at 2/25");
     let requests = stand_in.requests();
@@ -71,7 +72,7 @@ fn a_token_in_a_quote_or_a_fence_ends_nothing_and_alone_it_does() {
 
 fn stops_without_any_change_end_the_loop_as_stalled() {
     let world = installed();
-    let look = works(|_| Turn::bash("cat README.md"), |turn| format!("Look {turn}."));
+    let look = works(|_| ScriptedTurn::bash("cat README.md"), |turn| format!("Look {turn}."));
     let stand_in = StandIn::start(look).unwrap();
     world.client(&stand_in).prompt("/ralph \"Tidy the attic\"").result();
     let kept = the_ended(&world);
@@ -83,17 +84,17 @@ fn stops_without_any_change_end_the_loop_as_stalled() {
 
 fn an_untracked_file_at_each_stop_is_progress() {
     // One stop without a change would be let pass: the limit is one.
-    check_progress(|turn| Turn::bash(&format!("echo {turn} > notes")));
+    check_progress(|turn| ScriptedTurn::bash(&format!("echo {turn} > notes")));
 }
 
 fn a_commit_at_each_stop_is_progress() {
     check_progress(|turn| {
-        Turn::bash(&format!("echo {turn} > README.md && git commit -q -a -m 'Step {turn}'"))
+        ScriptedTurn::bash(&format!("echo {turn} > README.md && git commit -q -a -m 'Step {turn}'"))
     });
 }
 
 #[track_caller]
-fn check_progress(work: fn(usize) -> Turn) {
+fn check_progress(work: fn(usize) -> ScriptedTurn) {
     let world = installed();
     let stand_in = StandIn::start(works(work, token_after(6))).unwrap();
     world.client(&stand_in).prompt("/ralph \"Tidy the attic\" --stall-limit 1").result();
@@ -103,9 +104,12 @@ fn check_progress(work: fn(usize) -> Turn) {
 fn a_session_beside_a_loop_in_the_same_repository_ends_at_its_first_stop() {
     let world = installed();
     let gate = Gate::new();
-    let looping = Script::new().turn(Turn::text("One.")).turn(Turn::held(&gate).then_text(TOKEN));
+    let looping = Script::new()
+        .turn(ScriptedTurn::text("One."))
+        .turn(ScriptedTurn::held(&gate).then_text(TOKEN));
     let looping = StandIn::start(looping).unwrap();
-    let script = Script::new().turn(Turn::bash("echo here")).turn(Turn::text("Answer."));
+    let script =
+        Script::new().turn(ScriptedTurn::bash("echo here")).turn(ScriptedTurn::text("Answer."));
     let other = StandIn::start(script).unwrap();
     let (loop_run, other_run) = std::thread::scope(|scope| {
         let run = scope.spawn(|| world.client(&looping).prompt("/ralph \"Tidy the attic\""));
@@ -128,8 +132,8 @@ fn a_loop_goes_on_after_the_shell_has_moved_into_a_folder() {
     let world = installed();
     world.write("sub/kept", "");
     let work = |turn| match turn {
-        1 => Turn::bash("cd sub && touch first"),
-        _ => Turn::bash(&format!("pwd; ralph status --json; touch more-{turn}")),
+        1 => ScriptedTurn::bash("cd sub && touch first"),
+        _ => ScriptedTurn::bash(&format!("pwd; ralph status --json; touch more-{turn}")),
     };
     let stand_in = StandIn::start(works(work, token_after(3))).unwrap();
     world.client(&stand_in).prompt("/ralph \"Tidy the attic\" --stall-limit 1").result();
@@ -156,8 +160,10 @@ fn a_loop_that_ran_out_of_turns_goes_on_by_itself_when_it_is_resumed() {
     assert_eq!(kept.state["pause"]["cause"], "host_budget", "{:#}", kept.state);
     assert_eq!(session_entries(&world), [cut.session_id()]);
     assert_eq!(kept.state["iteration"], 1);
-    let stand_in =
-        StandIn::start(Script::new().turn(Turn::text("On.")).turn(Turn::text(TOKEN))).unwrap();
+    let stand_in = StandIn::start(
+        Script::new().turn(ScriptedTurn::text("On.")).turn(ScriptedTurn::text(TOKEN)),
+    )
+    .unwrap();
     world.client(&stand_in).args(&["--resume", cut.session_id()]).prompt("go on").result();
     let requests = stand_in.requests();
     let first = requests[0].news();

@@ -3,7 +3,7 @@
 use std::fs;
 use std::sync::{Arc, Mutex};
 
-use ralph::standin::{Gate, Request, Script, StandIn, Turn};
+use ralph::standin::{ApiRequest, Gate, Script, ScriptedTurn, StandIn};
 use serde_json::{Value, json};
 
 use crate::Test;
@@ -42,39 +42,39 @@ pub(crate) fn orchestrator() -> Script {
     Script::new().answer_with(|request| answer(&request.news()))
 }
 
-fn answer(news: &str) -> Turn {
+fn answer(news: &str) -> ScriptedTurn {
     let calls: Vec<Value> = news
         .lines()
         .filter(|line| line.starts_with('{'))
         .filter_map(|line| serde_json::from_str(line).ok())
         .collect();
     if news.contains("in one message, one call of the Agent tool") && !calls.is_empty() {
-        let nothing = Turn::of(Vec::new());
+        let nothing = ScriptedTurn::of(Vec::new());
         return calls.into_iter().fold(nothing, |turn, call| turn.then_tool("Agent", call));
     }
     if news.contains("launched successfully") || news.contains("End your turn now") {
-        return Turn::text("I wait.");
+        return ScriptedTurn::text("I wait.");
     }
     if news.contains("Run `ralph parallel merge` now") {
-        return Turn::bash("ralph parallel merge || true");
+        return ScriptedTurn::bash("ralph parallel merge || true");
     }
     if news.contains("All tasks are done and merged") {
-        return Turn::bash("ralph verify");
+        return ScriptedTurn::bash("ralph verify");
     }
     if news.contains("\nIt holds.") {
-        return Turn::text(&format!("All is done.\n\n{TOKEN}"));
+        return ScriptedTurn::text(&format!("All is done.\n\n{TOKEN}"));
     }
     if news.contains("Nothing can be started") {
-        return Turn::bash("ralph blocked 'look at the tasks'");
+        return ScriptedTurn::bash("ralph blocked 'look at the tasks'");
     }
     if news.contains("blocked") && news.contains("pauses") {
-        return Turn::text("A person is needed.");
+        return ScriptedTurn::text("A person is needed.");
     }
-    Turn::bash("ralph parallel next")
+    ScriptedTurn::bash("ralph parallel next")
 }
 
 /// The task in a worker's prompt.
-fn task(request: &Request) -> String {
+fn task(request: &ApiRequest) -> String {
     let text = request.first_user_text();
     let (_, rest) = text.split_once("Ralph task ").expect("a worker has a task");
     rest.lines().next().unwrap().trim().to_owned()
@@ -91,8 +91,8 @@ pub(crate) fn worker() -> Script {
     Script::new().answer_with(|request| {
         let id = task(request);
         match request.tool_results().len() {
-            0 => Turn::bash(&format!("echo {id} > {id}")),
-            _ => Turn::text(&report("DONE", &id)),
+            0 => ScriptedTurn::bash(&format!("echo {id} > {id}")),
+            _ => ScriptedTurn::text(&report("DONE", &id)),
         }
     })
 }
@@ -105,7 +105,7 @@ fn start(world: &World, script: Script) -> StandIn {
 
 /// For each task, the files that its worker found in its worktree when it began.
 fn begun(stand_in: &StandIn) -> Vec<String> {
-    let first = |request: &&Request| request.tool_results().is_empty();
+    let first = |request: &&ApiRequest| request.tool_results().is_empty();
     stand_in.subagent_requests().iter().filter(first).map(task).collect()
 }
 
@@ -134,17 +134,17 @@ fn six_tasks_in_two_waves_are_carried_out_and_merged() {
     let second_wave = Script::new().answer_with(move |request| {
         let id = task(request);
         match request.tool_results().len() {
-            0 if id == "T-5" => Turn::bash("cat T-1 T-2 && echo T-5 > T-5"),
-            0 if id == "T-6" => Turn::bash("cat T-3 T-4 && echo T-6 > T-6"),
+            0 if id == "T-5" => ScriptedTurn::bash("cat T-1 T-2 && echo T-5 > T-5"),
+            0 if id == "T-6" => ScriptedTurn::bash("cat T-3 T-4 && echo T-6 > T-6"),
             0 => {
                 seen.lock().unwrap().push(id.clone());
                 if seen.lock().unwrap().len() == 4 {
                     held.open();
                 }
-                Turn::bash(&format!("echo {id} > {id}"))
+                ScriptedTurn::bash(&format!("echo {id} > {id}"))
             }
-            1 if id.as_str() < "T-5" => Turn::held(&held).then_text(&report("DONE", &id)),
-            _ => Turn::text(&report("DONE", &id)),
+            1 if id.as_str() < "T-5" => ScriptedTurn::held(&held).then_text(&report("DONE", &id)),
+            _ => ScriptedTurn::text(&report("DONE", &id)),
         }
     });
     let stand_in = start(&world, orchestrator().subagent("Ralph task", second_wave));
@@ -179,11 +179,14 @@ fn a_fifth_worker_is_refused_with_a_reason() {
     planned(&world, &tasks, "test -s T-5");
     let gate = Gate::new();
     let (held, opened) = (gate.clone(), gate.clone());
-    let five = ["T-1", "T-2", "T-3", "T-4", "T-5"].iter().fold(Turn::of(Vec::new()), |turn, id| {
-        let call = json!({"description": id, "prompt": format!("Ralph task {id}\nDo: write it"),
+    let five = ["T-1", "T-2", "T-3", "T-4", "T-5"].iter().fold(
+        ScriptedTurn::of(Vec::new()),
+        |turn, id| {
+            let call = json!({"description": id, "prompt": format!("Ralph task {id}\nDo: write it"),
             "subagent_type": "ralph-worker", "run_in_background": true});
-        turn.then_tool("Agent", call)
-    });
+            turn.then_tool("Agent", call)
+        },
+    );
     let refusal = Arc::new(Mutex::new(String::new()));
     let said = refusal.clone();
     let script = Script::new().turn(five).answer_with(move |request| {
@@ -197,11 +200,11 @@ fn a_fifth_worker_is_refused_with_a_reason() {
     let workers = Script::new().answer_with(move |request| {
         let id = task(request);
         match request.tool_results().len() {
-            0 => Turn::held(&held).then_tool(
+            0 => ScriptedTurn::held(&held).then_tool(
                 "Bash",
                 json!({"command": format!("echo {id} > {id}"), "description": "x"}),
             ),
-            _ => Turn::text(&report("DONE", &id)),
+            _ => ScriptedTurn::text(&report("DONE", &id)),
         }
     });
     let stand_in = start(&world, script.subagent("Ralph task", workers));
@@ -220,12 +223,12 @@ fn a_worker_that_says_done_without_work_is_asked_again_and_its_task_is_free() {
     let workers = Script::new().answer_with(move |request| {
         if request.first_user_text().contains("Before: ") {
             return match request.tool_results().len() {
-                0 => Turn::bash("echo x > T-1"),
-                _ => Turn::text(&report("DONE", "T-1")),
+                0 => ScriptedTurn::bash("echo x > T-1"),
+                _ => ScriptedTurn::text(&report("DONE", "T-1")),
             };
         }
         *count.lock().unwrap() += 1;
-        Turn::text(&report("DONE", "T-1"))
+        ScriptedTurn::text(&report("DONE", "T-1"))
     });
     let stand_in = start(&world, orchestrator().subagent("Ralph task", workers));
     assert_eq!(*n_workers.lock().unwrap(), 2, "it was asked once more, and no more");
@@ -246,15 +249,15 @@ fn a_worker_that_dies_is_named_and_its_task_is_done_by_the_next() {
     let workers = Script::new().answer_with(|request| {
         if !request.first_user_text().contains("Before: ") {
             // The API refuses its request for good: the worker is gone without a report.
-            return Turn::error(400, "invalid_request_error", "This worker may not go on.");
+            return ScriptedTurn::error(400, "invalid_request_error", "This worker may not go on.");
         }
         match request.tool_results().len() {
-            0 => Turn::bash("echo x > T-1"),
-            _ => Turn::text(&report("DONE", "T-1")),
+            0 => ScriptedTurn::bash("echo x > T-1"),
+            _ => ScriptedTurn::text(&report("DONE", "T-1")),
         }
     });
     let stand_in = start(&world, orchestrator().subagent("Ralph task", workers));
-    let told = stand_in.requests().iter().map(Request::news).collect::<Vec<_>>().join("\n");
+    let told = stand_in.requests().iter().map(ApiRequest::news).collect::<Vec<_>>().join("\n");
     assert!(
         told.contains("T-1 is ready again: its worker (T-1 write T-1) ended without a report"),
         "{told}"
@@ -277,13 +280,13 @@ fn work_that_conflicts_is_kept_out_and_done_again_on_the_new_base() {
         let id = task(request);
         let again = request.first_user_text().contains("Before: ");
         match request.tool_results().len() {
-            0 if again => Turn::bash(&format!("echo {id} >> shared")),
-            0 => Turn::bash(&format!("echo {id} > shared")),
-            _ => Turn::text(&report("DONE", "shared")),
+            0 if again => ScriptedTurn::bash(&format!("echo {id} >> shared")),
+            0 => ScriptedTurn::bash(&format!("echo {id} > shared")),
+            _ => ScriptedTurn::text(&report("DONE", "shared")),
         }
     });
     let stand_in = start(&world, orchestrator().subagent("Ralph task", workers));
-    let told = stand_in.requests().iter().map(Request::news).collect::<Vec<_>>().join("\n");
+    let told = stand_in.requests().iter().map(ApiRequest::news).collect::<Vec<_>>().join("\n");
     assert!(told.contains("conflict") && told.contains("shared"), "{told}");
     assert_eq!(fs::read_to_string(world.project().join("shared")).unwrap(), "T-1\nT-2\n");
     assert_eq!(the_ended(&world).ending(), "complete at 0/25", "{}", explained(&world));
@@ -295,10 +298,10 @@ fn a_cancel_while_four_work_ends_them_all() {
     let gate = Gate::new();
     let held = gate.clone();
     let workers = Script::new().answer_with(move |request| match request.tool_results().len() {
-        0 => Turn::bash("echo begun"),
-        1 => Turn::held(&held)
+        0 => ScriptedTurn::bash("echo begun"),
+        1 => ScriptedTurn::held(&held)
             .then_tool("Bash", json!({"command": "touch went-on", "description": "x"})),
-        _ => Turn::text("never said"),
+        _ => ScriptedTurn::text("never said"),
     });
     let stand_in = StandIn::start(orchestrator().subagent("Ralph task", workers)).unwrap();
     let terminal = world.terminal(&stand_in, &[]);
@@ -336,8 +339,8 @@ fn two_orchestrations_in_one_repository_merge_one_after_the_other() {
             let text = request.first_user_text();
             let name = text.split("Do: write ").nth(1).unwrap().lines().next().unwrap().to_owned();
             match request.tool_results().len() {
-                0 => Turn::bash(&format!("echo {name} > {name}")),
-                _ => Turn::text(&report("DONE", &name)),
+                0 => ScriptedTurn::bash(&format!("echo {name} > {name}")),
+                _ => ScriptedTurn::text(&report("DONE", &name)),
             }
         });
         orchestrator().subagent("Ralph task", workers)
@@ -361,7 +364,7 @@ fn a_document_becomes_tasks_and_the_tasks_are_carried_out() {
     world.git(&["add", "docs"]);
     world.git(&["commit", "-qm", "docs"]);
     let lines = "{\"id\":\"T-1\",\"name\":\"write T-1\",\"completion_condition\":\"it is there\",\"files\":[\"T-1\"]}";
-    let script = orchestrator().turn(Turn::bash(&format!("printf '%s\\n' '{lines}' > /tmp/$$.jsonl; ralph plan-sync < /tmp/$$.jsonl; rm /tmp/$$.jsonl")));
+    let script = orchestrator().turn(ScriptedTurn::bash(&format!("printf '%s\\n' '{lines}' > /tmp/$$.jsonl; ralph plan-sync < /tmp/$$.jsonl; rm /tmp/$$.jsonl")));
     let stand_in = StandIn::start(script.subagent("Ralph task", worker())).unwrap();
     world.client(&stand_in).prompt("/ralph-parallel docs/prd.md --ac 'there=test -s T-1'");
     let requests = stand_in.requests();

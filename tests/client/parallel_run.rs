@@ -1,6 +1,6 @@
 //! `ralph parallel run` with the real client: several at once, each in a worktree of its own.
 
-use ralph::standin::{Gate, Request, Script, StandIn, Turn};
+use ralph::standin::{ApiRequest, Gate, Script, ScriptedTurn, StandIn};
 use serde_json::Value;
 use std::thread;
 
@@ -12,7 +12,7 @@ pub(crate) const TESTS: &[Test] =
     tests![two_waves_are_done_two_at_a_time_and_end_complete, a_cancel_ends_four_that_are_at_work,];
 
 /// The task that a worker's session was told to do.
-fn task(request: &Request) -> String {
+fn task(request: &ApiRequest) -> String {
     let text = request.all_text();
     let (_, rest) = text.split_once("Your task: ").expect("a worker has a task");
     rest.split_whitespace().next().unwrap().to_owned()
@@ -45,16 +45,16 @@ fn two_waves_are_done_two_at_a_time_and_end_complete() {
              test -e {shared}/in-{other} && echo {id} > {id}"
         );
         match request.tool_results().len() {
-            0 => Turn::bash(&meets),
-            1 => Turn::bash(&format!("ralph task done {id} --result 'wrote {id}'")),
-            _ => Turn::text("It is done."),
+            0 => ScriptedTurn::bash(&meets),
+            1 => ScriptedTurn::bash(&format!("ralph task done {id} --result 'wrote {id}'")),
+            _ => ScriptedTurn::text("It is done."),
         }
     });
     let stand_in = StandIn::start(script).unwrap();
     let run = begin(&world, &stand_in).join().unwrap().exits(0);
     assert!(run.stdout.contains("ended complete at"), "{run:?}");
     let requests = stand_in.requests();
-    let begun: Vec<&Request> =
+    let begun: Vec<&ApiRequest> =
         requests.iter().filter(|one| one.tool_results().is_empty()).collect();
     assert_eq!(begun.len(), 4);
     for one in &begun {
@@ -87,8 +87,8 @@ fn a_cancel_ends_four_that_are_at_work() {
     let gate = Gate::new();
     let held = gate.clone();
     let script = Script::new().answer_with(move |request| match request.tool_results().len() {
-        0 => Turn::bash("echo half > half"),
-        _ => Turn::held(&held).then_text("never read"),
+        0 => ScriptedTurn::bash("echo half > half"),
+        _ => ScriptedTurn::held(&held).then_text("never read"),
     });
     let stand_in = StandIn::start(script).unwrap();
     let run = begin(&world, &stand_in);

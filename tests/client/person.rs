@@ -5,7 +5,7 @@
 pub(crate) mod interrupts;
 pub(crate) mod plans;
 
-use ralph::standin::{Gate, Script, StandIn, Turn};
+use ralph::standin::{Gate, Script, ScriptedTurn, StandIn};
 use serde_json::Value;
 
 use crate::Test;
@@ -83,13 +83,16 @@ fn assert_said_once(terminal: &Terminal, text: &str) {
 }
 
 /// One iteration: a file that was not there before, and a report.
-fn iteration(file: &str) -> [Turn; 2] {
-    [Turn::bash(&format!("echo work > {file}")), Turn::text(&format!("Wrote {file}."))]
+fn iteration(file: &str) -> [ScriptedTurn; 2] {
+    [
+        ScriptedTurn::bash(&format!("echo work > {file}")),
+        ScriptedTurn::text(&format!("Wrote {file}.")),
+    ]
 }
 
 fn a_typed_loop_is_announced_goes_on_and_says_how_it_ended() {
     let world = installed();
-    let done = Turn::text("Both files are there.\n\nRALPH_COMPLETE");
+    let done = ScriptedTurn::text("Both files are there.\n\nRALPH_COMPLETE");
     let script = Script::new().turns(iteration("one")).turns(iteration("two")).turn(done);
     let stand_in = StandIn::start(script).unwrap();
     let terminal = world.terminal(&stand_in, &[]);
@@ -108,11 +111,12 @@ fn a_typed_loop_is_announced_goes_on_and_says_how_it_ended() {
 fn cancel_in_plain_words_in_mid_turn_cuts_the_next_tool_call() {
     let world = installed();
     let gate = Gate::new();
-    let held = Turn::held(&gate).then_tool(
+    let held = ScriptedTurn::held(&gate).then_tool(
         "Bash",
         serde_json::json!({"command": "touch never", "description": "Too late"}),
     );
-    let script = Script::new().turns(iteration("one")).turn(held).turn(Turn::text("Served."));
+    let script =
+        Script::new().turns(iteration("one")).turn(held).turn(ScriptedTurn::text("Served."));
     let stand_in = StandIn::start(script).unwrap();
     let terminal = world.terminal(&stand_in, &[]);
     terminal.submit(START);
@@ -134,8 +138,8 @@ fn pause_in_plain_words_in_mid_turn_rests_at_the_next_stop_and_continues() {
     let gate = Gate::new();
     let script = Script::new()
         .turns(iteration("one"))
-        .turn(Turn::held(&gate).then_text("Wrote nothing yet."))
-        .turn(Turn::text("On with it.\n\nRALPH_COMPLETE"));
+        .turn(ScriptedTurn::held(&gate).then_text("Wrote nothing yet."))
+        .turn(ScriptedTurn::text("On with it.\n\nRALPH_COMPLETE"));
     let stand_in = StandIn::start(script).unwrap();
     let terminal = world.terminal(&stand_in, &[]);
     terminal.submit(START);
@@ -159,8 +163,8 @@ fn a_queued_cancel_command_runs_at_the_next_stop_without_the_model() {
     let gate = Gate::new();
     let script = Script::new()
         .turns(iteration("one"))
-        .turn(Turn::held(&gate).then_text("Wrote nothing yet."))
-        .turn(Turn::text("Served."));
+        .turn(ScriptedTurn::held(&gate).then_text("Wrote nothing yet."))
+        .turn(ScriptedTurn::text("Served."));
     let stand_in = StandIn::start(script).unwrap();
     let terminal = world.terminal(&stand_in, &[]);
     terminal.submit(START);
@@ -179,9 +183,9 @@ fn a_queued_ralph_command_continues_the_loop() {
     let gate = Gate::new();
     let script = Script::new()
         .turns(iteration("one"))
-        .turn(Turn::held(&gate).then_text("Wrote nothing yet."))
+        .turn(ScriptedTurn::held(&gate).then_text("Wrote nothing yet."))
         .turns(iteration("two"))
-        .turn(Turn::text("Both are there.\n\nRALPH_COMPLETE"));
+        .turn(ScriptedTurn::text("Both are there.\n\nRALPH_COMPLETE"));
     let stand_in = StandIn::start(script).unwrap();
     let terminal = world.terminal(&stand_in, &[]);
     terminal.submit(START);
@@ -212,8 +216,8 @@ fn a_second_loop_is_refused_while_one_is_live() {
     let gate = Gate::new();
     let script = Script::new()
         .turns(iteration("one"))
-        .turn(Turn::held(&gate).then_text("Wrote nothing yet."))
-        .turn(Turn::text("The first one goes on.\n\nRALPH_COMPLETE"));
+        .turn(ScriptedTurn::held(&gate).then_text("Wrote nothing yet."))
+        .turn(ScriptedTurn::text("The first one goes on.\n\nRALPH_COMPLETE"));
     let stand_in = StandIn::start(script).unwrap();
     let terminal = world.terminal(&stand_in, &[]);
     terminal.submit(START);

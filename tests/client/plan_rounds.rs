@@ -1,6 +1,6 @@
 //! `ralph plan` with the real client: exactly as many rounds as asked for, each with the graph as it is.
 
-use ralph::standin::{Request, Script, StandIn, Turn};
+use ralph::standin::{ApiRequest, Script, ScriptedTurn, StandIn};
 use serde_json::{Value, json};
 
 use crate::Test;
@@ -19,7 +19,7 @@ fn plan(world: &World, stand_in: &StandIn, args: &[&str]) -> Run {
     world.ralph_with_client(stand_in, &all)
 }
 
-fn sync(tasks: &[(&str, &[&str])]) -> Turn {
+fn sync(tasks: &[(&str, &[&str])]) -> ScriptedTurn {
     let lines: Vec<String> = tasks
         .iter()
         .map(|(id, deps)| {
@@ -28,11 +28,14 @@ fn sync(tasks: &[(&str, &[&str])]) -> Turn {
             .to_string()
         })
         .collect();
-    Turn::bash(&format!("ralph plan-sync <<'RALPH_TASKS'\n{}\nRALPH_TASKS", lines.join("\n")))
+    ScriptedTurn::bash(&format!(
+        "ralph plan-sync <<'RALPH_TASKS'\n{}\nRALPH_TASKS",
+        lines.join("\n")
+    ))
 }
 
 /// What the model reads between the tags.
-fn arguments(request: &Request) -> String {
+fn arguments(request: &ApiRequest) -> String {
     let text = request.all_text();
     let (_, rest) = text.split_once("<ralph-arguments>").expect("the skill shows its arguments");
     rest.split_once("</ralph-arguments>").unwrap().0.trim().to_owned()
@@ -48,16 +51,16 @@ fn three_rounds_grow_the_graph_and_each_is_given_it_as_it_is() {
     let world = installed();
     let script = Script::new()
         .turn(sync(&[("T-1", &[])]))
-        .turn(Turn::text("Planned. <promise>Tastes Like Burning.</promise>"))
-        .turn(Turn::text("It is right as it is."))
+        .turn(ScriptedTurn::text("Planned. <promise>Tastes Like Burning.</promise>"))
+        .turn(ScriptedTurn::text("It is right as it is."))
         .turn(sync(&[("T-1", &[]), ("T-2", &["T-1"])]))
-        .turn(Turn::text("Planned."));
+        .turn(ScriptedTurn::text("Planned."));
     let stand_in = StandIn::start(script).unwrap();
     assert_eq!(world.ralph(&["task", "list", "--all", "--markdown"]).exits(0).stdout, "");
     plan(&world, &stand_in, &["-n", "3"]).exits(0);
     let requests = stand_in.requests();
     assert_eq!((requests.len(), stand_in.unscripted()), (5, 0));
-    for result in requests.iter().flat_map(Request::tool_results) {
+    for result in requests.iter().flat_map(ApiRequest::tool_results) {
         assert!(!result.is_error, "{}", result.text);
     }
     assert!(requests[0].all_text().contains("Ralph plan round."));
@@ -78,7 +81,7 @@ fn a_graph_that_is_too_long_for_an_argument_goes_by_file() {
         })
         .collect();
     world.run(executables().join("ralph"), &["plan-sync"], &lines).exits(0);
-    let stand_in = StandIn::start(Script::new().turn(Turn::text("It is right."))).unwrap();
+    let stand_in = StandIn::start(Script::new().turn(ScriptedTurn::text("It is right."))).unwrap();
     plan(&world, &stand_in, &[]).exits(0);
     let given = arguments(&stand_in.requests()[0]);
     let (_, file) = given.split_once("Read it first: ").expect("the file is named");

@@ -1,6 +1,6 @@
 //! The agents of a consensus planning, as the real client reads their front matter.
 
-use ralph::standin::{Script, StandIn, Turn};
+use ralph::standin::{Script, ScriptedTurn, StandIn};
 use ralph_core::modes::ralplan::Role;
 use serde_json::{Value, json};
 
@@ -18,10 +18,10 @@ fn only_the_planner_is_offered_tools_that_write() {
     let script = Role::ALL.into_iter().fold(Script::new(), |script, role| {
         let marker = format!("Be the {}.", role.agent());
         script
-            .turn(Turn::tool("Agent", call(role)))
-            .subagent(&marker, Script::new().turn(Turn::text("I was.")))
+            .turn(ScriptedTurn::tool("Agent", call(role)))
+            .subagent(&marker, Script::new().turn(ScriptedTurn::text("I was.")))
     });
-    let stand_in = StandIn::start(script.turn(Turn::text("All were."))).unwrap();
+    let stand_in = StandIn::start(script.turn(ScriptedTurn::text("All were."))).unwrap();
     world.client(&stand_in).prompt("Call all four.");
     let requests = stand_in.subagent_requests();
     for role in Role::ALL {

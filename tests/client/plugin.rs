@@ -6,7 +6,7 @@
 use std::fs;
 use std::path::Path;
 
-use ralph::standin::{Gate, Request, Script, StandIn, Turn};
+use ralph::standin::{ApiRequest, Gate, Script, ScriptedTurn, StandIn};
 use serde_json::json;
 
 use crate::Test;
@@ -94,13 +94,15 @@ fn the_clients_own_validation_passes_strictly() {
 
 fn a_plugin_from_a_local_marketplace_holds_a_loop_from_start_to_end() {
     let world = installed();
-    let script = Script::new().answer_with(|request: &Request| {
+    let script = Script::new().answer_with(|request: &ApiRequest| {
         let news = request.news();
         match request.tool_results().len() {
-            0 => Turn::bash("command -v ralph; ralph verify; echo made > it"),
-            1 if !news.contains("iteration 1/9") => Turn::text(&format!("Done.\n\n{TOKEN}")),
-            1 => Turn::bash("echo more > it-is; ralph verify"),
-            _ => Turn::text(&format!("Now it is.\n\n{TOKEN}")),
+            0 => ScriptedTurn::bash("command -v ralph; ralph verify; echo made > it"),
+            1 if !news.contains("iteration 1/9") => {
+                ScriptedTurn::text(&format!("Done.\n\n{TOKEN}"))
+            }
+            1 => ScriptedTurn::bash("echo more > it-is; ralph verify"),
+            _ => ScriptedTurn::text(&format!("Now it is.\n\n{TOKEN}")),
         }
     });
     let text = "/ralph:ralph \"Make it\" --max-iterations 9 --ac 'it is there=test -f it-is'";
@@ -118,7 +120,8 @@ fn a_plugin_from_a_local_marketplace_holds_a_loop_from_start_to_end() {
 
     plugin(&world, &["uninstall", "ralph@ralph"]);
     plugin(&world, &["marketplace", "remove", "ralph"]);
-    let (stand_in, _) = typed(&world, Script::new().turn(Turn::text("?")), "/ralph:ralph \"x\"");
+    let (stand_in, _) =
+        typed(&world, Script::new().turn(ScriptedTurn::text("?")), "/ralph:ralph \"x\"");
     assert!(stand_in.requests().iter().all(|request| !request.news().contains("Ralph loop ")));
     let left = fs::read_to_string(world.settings_file()).unwrap();
     assert!(!left.contains("a plugin"), "{left}");
@@ -145,7 +148,7 @@ fn workers_of_the_plugin_are_started_by_their_long_name() {
     let (stand_in, run) = typed(&world, script, "/ralph:ralph-parallel");
     let kept = the_ended(&world);
     assert_eq!(kept.ending().split(' ').next(), Some("complete"), "{run:?}");
-    let calls: Vec<String> = stand_in.requests().iter().map(Request::all_text).collect();
+    let calls: Vec<String> = stand_in.requests().iter().map(ApiRequest::all_text).collect();
     assert!(calls.iter().any(|text| text.contains("ralph:ralph-worker")));
     assert_eq!(fs::read_to_string(world.project().join("T-1")).unwrap(), "T-1\n");
     assert!(trouble(&world, &run).is_empty(), "{:?}", trouble(&world, &run));
@@ -207,7 +210,7 @@ fn examined(world: &World, folder: &str) {
 fn without_executables_a_session_goes_on_and_a_command_says_what_is_missing() {
     let world = World::new();
     take(&world, &cloned(&world));
-    let work = [Turn::bash("echo worked"), Turn::text("Nothing stood in the way.")];
+    let work = [ScriptedTurn::bash("echo worked"), ScriptedTurn::text("Nothing stood in the way.")];
     let (stand_in, run) = typed(&world, Script::new().turns(work), "Work.");
     assert_eq!(run.result()["result"], "Nothing stood in the way.");
     assert_eq!(stand_in.requests()[1].tool_results()[0].text, "worked");
@@ -237,11 +240,11 @@ fn an_upgraded_plugin_goes_on_with_a_loop_of_before() {
     );
     let gate = Gate::new();
     let script = Script::new().turns([
-        Turn::bash("echo 1 > one"),
-        Turn::text("Step 1."),
-        Turn::bash("echo 2 > two"),
-        Turn::held(&gate).then_text("Step 2."),
-        Turn::text(&format!("Done.\n\n{TOKEN}")),
+        ScriptedTurn::bash("echo 1 > one"),
+        ScriptedTurn::text("Step 1."),
+        ScriptedTurn::bash("echo 2 > two"),
+        ScriptedTurn::held(&gate).then_text("Step 2."),
+        ScriptedTurn::text(&format!("Done.\n\n{TOKEN}")),
     ]);
     let stand_in = StandIn::start(script).unwrap();
     let run = std::thread::scope(|threads| {

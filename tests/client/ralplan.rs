@@ -11,7 +11,7 @@ pub(crate) mod wall;
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use ralph::standin::{Gate, Request, Script, Turn};
+use ralph::standin::{ApiRequest, Gate, Script, ScriptedTurn};
 use serde_json::{Value, json};
 
 use crate::kept::the_live;
@@ -65,10 +65,10 @@ impl Cast {
     }
 }
 
-fn say(gate: Option<&Gate>, text: &str) -> Turn {
+fn say(gate: Option<&Gate>, text: &str) -> ScriptedTurn {
     match gate {
-        Some(gate) => Turn::held(gate).then_text(text),
-        None => Turn::text(text),
+        Some(gate) => ScriptedTurn::held(gate).then_text(text),
+        None => ScriptedTurn::text(text),
     }
 }
 
@@ -80,10 +80,10 @@ fn planner(world: &World, gate: Option<Gate>, asks: bool, besides: String) -> Sc
         let is_to_ask = asks && !request.first_user_text().contains("The architect answered");
         match request.tool_results().len() {
             0 if is_to_ask => say(gate.as_ref(), ASKED),
-            0 => Turn::tool("Read", json!({"file_path": path})),
+            0 => ScriptedTurn::tool("Read", json!({"file_path": path})),
             1 => {
                 let n = n_plans.fetch_add(1, Ordering::SeqCst) + 1;
-                Turn::tool("Write", json!({"file_path": path, "content": plan_text(n)}))
+                ScriptedTurn::tool("Write", json!({"file_path": path, "content": plan_text(n)}))
             }
             _ => say(gate.as_ref(), &format!("{besides}\n\nPLAN_READY: {PLAN}")),
         }
@@ -124,15 +124,16 @@ fn plan_text(n: usize) -> String {
 }
 
 /// What a conversation that obeys does now; none where no hook has told it anything.
-fn obey(request: &Request) -> Option<Turn> {
+fn obey(request: &ApiRequest) -> Option<ScriptedTurn> {
     let news = request.news();
     let (_, next) = news.rsplit_once("Next: ")?;
     if next.starts_with("call the Agent tool with subagent_type `") {
-        return Some(Turn::tool("Agent", call(next)));
+        return Some(ScriptedTurn::tool("Agent", call(next)));
     }
     let can_ask = request.tools().contains(&"AskUserQuestion");
-    (next.starts_with("say in a few lines") && can_ask)
-        .then(|| Turn::text("It adds a line.").then_tool("AskUserQuestion", question(&news)))
+    (next.starts_with("say in a few lines") && can_ask).then(|| {
+        ScriptedTurn::text("It adds a line.").then_tool("AskUserQuestion", question(&news))
+    })
 }
 
 /// The call that a step names.
@@ -155,7 +156,8 @@ fn question(told: &str) -> Value {
 
 /// A conversation that obeys, and ends its turn where there is nothing to obey.
 fn obedient() -> Script {
-    Script::new().answer_with(|request| obey(request).unwrap_or_else(|| Turn::text("I wait.")))
+    Script::new()
+        .answer_with(|request| obey(request).unwrap_or_else(|| ScriptedTurn::text("I wait.")))
 }
 
 /// The live planning, from its state.

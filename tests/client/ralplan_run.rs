@@ -1,6 +1,6 @@
 //! `ralph ralplan run` with the real client: each agent is a session that was started as it.
 
-use ralph::standin::{Request, Script, StandIn, Turn};
+use ralph::standin::{ApiRequest, Script, ScriptedTurn, StandIn};
 use serde_json::{Value, json};
 use std::fs;
 use std::process::{Child, Output, Stdio};
@@ -27,7 +27,7 @@ fn plan_text(about: &str) -> String {
 }
 
 /// Who is asked, by what only that agent is told.
-fn agent(request: &Request) -> &'static str {
+fn agent(request: &ApiRequest) -> &'static str {
     let told = request.first_user_text();
     [("Find what this task", "metis"), ("Plan directly", "planner"), ("Review the plan", "critic")]
         .into_iter()
@@ -35,15 +35,15 @@ fn agent(request: &Request) -> &'static str {
         .unwrap_or("nobody")
 }
 
-fn verdict(request: &Request) -> String {
+fn verdict(request: &ApiRequest) -> String {
     let told = request.first_user_text();
     let (_, hash) = told.split_once("- Plan hash: ").unwrap();
     format!("CRITIC_FEEDBACK:\n- Verdict: OKAY\n- Plan hash: {}", &hash[..12])
 }
 
-fn writes(world: &World, path: &str, about: &str) -> Turn {
+fn writes(world: &World, path: &str, about: &str) -> ScriptedTurn {
     let path = world.project().join(path);
-    Turn::tool("Write", json!({"file_path": path, "content": plan_text(about)}))
+    ScriptedTurn::tool("Write", json!({"file_path": path, "content": plan_text(about)}))
 }
 
 fn begin(world: &World, stand_in: &StandIn, args: &[&str]) -> Child {
@@ -82,16 +82,16 @@ fn each_agent_is_a_session_and_the_person_agrees_in_another_terminal() {
     let write = writes(&world, PLAN, "");
     let script = Script::new().answer_with(move |request| {
         match (agent(request), request.tool_results().len()) {
-            ("metis", _) => Turn::text("Passwords are not mentioned."),
+            ("metis", _) => ScriptedTurn::text("Passwords are not mentioned."),
             ("planner", 0) => write.clone(),
-            ("planner", _) => Turn::text("Written.\n\nPLAN_READY: .omc/plans/login.md"),
-            ("critic", 0) => Turn::tool("Read", json!({"file_path": PLAN})),
+            ("planner", _) => ScriptedTurn::text("Written.\n\nPLAN_READY: .omc/plans/login.md"),
+            ("critic", 0) => ScriptedTurn::tool("Read", json!({"file_path": PLAN})),
             // Sent back once by the hook, since it has not its form.
             ("critic", 1) if !request.all_text().contains("Ralph sends this back once") => {
-                Turn::text("It is fine.")
+                ScriptedTurn::text("It is fine.")
             }
-            ("critic", _) => Turn::text(&verdict(request)),
-            _ => Turn::text("Who am I?"),
+            ("critic", _) => ScriptedTurn::text(&verdict(request)),
+            _ => ScriptedTurn::text("Who am I?"),
         }
     });
     let stand_in = StandIn::start(script).unwrap();
@@ -133,15 +133,15 @@ fn an_adjustment_goes_to_a_new_planner_and_what_is_no_plan_is_not_written() {
     let script = Script::new().answer_with(move |request| {
         let adjusted = request.first_user_text().contains("adjusted: less code");
         match (agent(request), request.tool_results().len(), adjusted) {
-            ("metis", ..) => Turn::text("Nothing is open."),
+            ("metis", ..) => ScriptedTurn::text("Nothing is open."),
             ("planner", 0, false) => first.clone(),
-            ("planner", 1, false) => Turn::bash("git checkout -b planned"),
+            ("planner", 1, false) => ScriptedTurn::bash("git checkout -b planned"),
             ("planner", 2, false) => plan.clone(),
-            ("planner", 0, true) => Turn::tool("Read", json!({"file_path": PLAN})),
+            ("planner", 0, true) => ScriptedTurn::tool("Read", json!({"file_path": PLAN})),
             ("planner", 1, true) => again.clone(),
-            ("planner", ..) => Turn::text("PLAN_READY: .omc/plans/login.md"),
-            ("critic", ..) => Turn::text(&verdict(request)),
-            _ => Turn::text("Who am I?"),
+            ("planner", ..) => ScriptedTurn::text("PLAN_READY: .omc/plans/login.md"),
+            ("critic", ..) => ScriptedTurn::text(&verdict(request)),
+            _ => ScriptedTurn::text("Who am I?"),
         }
     });
     let stand_in = StandIn::start(script).unwrap();
@@ -162,7 +162,7 @@ fn an_adjustment_goes_to_a_new_planner_and_what_is_no_plan_is_not_written() {
     let results: Vec<String> = stand_in
         .requests()
         .iter()
-        .flat_map(Request::tool_results)
+        .flat_map(ApiRequest::tool_results)
         .map(|result| result.text)
         .collect();
     let refused = |words: &str| results.iter().any(|text| text.contains(words));

@@ -4,7 +4,7 @@
 use crate::Test;
 use crate::kept::installed;
 use crate::support::{Run, World};
-use ralph::standin::{Request, Script, StandIn, Turn};
+use ralph::standin::{ApiRequest, Script, ScriptedTurn, StandIn};
 use serde_json::{Value, json};
 use std::fs;
 
@@ -41,18 +41,18 @@ pub(crate) fn plan(world: &World) -> String {
 }
 
 /// What stands between these in the prompt of the round.
-pub(crate) fn told(request: &Request, before: &str, after: &str) -> String {
+pub(crate) fn told(request: &ApiRequest, before: &str, after: &str) -> String {
     let text = request.all_text();
     let (_, rest) = text.split_once(before).expect("the prompt says it");
     rest.split_once(after).unwrap().0.to_owned()
 }
 
-pub(crate) fn round(request: &Request) -> usize {
+pub(crate) fn round(request: &ApiRequest) -> usize {
     told(request, "Round: ", " of").parse().unwrap()
 }
 
 /// A model that reads the plan, replaces so many of its lines, and says what it says.
-pub(crate) fn edits(request: &Request, root: &str, makes: usize, says: &str) -> Turn {
+pub(crate) fn edits(request: &ApiRequest, root: &str, makes: usize, says: &str) -> ScriptedTurn {
     let file = format!("{root}/{}", told(request, "\nPlan: `", "`\n"));
     let number = round(request);
     let lines = |word: &str| {
@@ -60,12 +60,12 @@ pub(crate) fn edits(request: &Request, root: &str, makes: usize, says: &str) -> 
         lines.collect::<String>()
     };
     match request.tool_results().len() {
-        0 => Turn::tool("Read", json!({"file_path": file})),
-        1 => Turn::tool(
+        0 => ScriptedTurn::tool("Read", json!({"file_path": file})),
+        1 => ScriptedTurn::tool(
             "Edit",
             json!({"file_path": file, "old_string": lines(""), "new_string": lines(&format!(" Better by {number}."))}),
         ),
-        _ => Turn::text(says),
+        _ => ScriptedTurn::text(says),
     }
 }
 
@@ -90,7 +90,7 @@ fn a_plan_settles_in_five_rounds_that_edit_it_with_the_clients_own_tools() {
         rounds.map(|round| round["measured"]["lines"].as_u64().unwrap()).collect();
     assert_eq!(measured, [5, 3, 2, 1, 1]);
     assert_eq!(plan(&world).matches("Better by").count(), 12);
-    for result in stand_in.requests().iter().flat_map(Request::tool_results) {
+    for result in stand_in.requests().iter().flat_map(ApiRequest::tool_results) {
         assert!(!result.is_error, "{}", result.text);
     }
     assert!(!world.project().join(".omc").exists());
@@ -99,9 +99,9 @@ fn a_plan_settles_in_five_rounds_that_edit_it_with_the_clients_own_tools() {
 fn a_model_that_forgets_the_lines_is_asked_in_the_same_conversation() {
     let world = world();
     let script = Script::new()
-        .turn(Turn::text("It is right."))
-        .turn(Turn::text("Forgive me.\n\nCHANGES: 0\nSUMMARY: nothing"))
-        .repeat(Turn::text(&ended(0)));
+        .turn(ScriptedTurn::text("It is right."))
+        .turn(ScriptedTurn::text("Forgive me.\n\nCHANGES: 0\nSUMMARY: nothing"))
+        .repeat(ScriptedTurn::text(&ended(0)));
     let stand_in = StandIn::start(script).unwrap();
     let run = refine(&world, &stand_in, &[]).exits(0);
     assert!(run.stdout.contains("came early (round 3)"), "{}", run.stdout);
@@ -119,9 +119,9 @@ fn a_client_that_is_killed_in_round_three_makes_that_round_once_more() {
     let script = Script::new().answer_with(move |request| {
         if round(request) == 3 && !killed.exists() {
             fs::write(&killed, "").unwrap();
-            return Turn::bash("kill -9 $CLAUDE_PID; sleep 60");
+            return ScriptedTurn::bash("kill -9 $CLAUDE_PID; sleep 60");
         }
-        Turn::text(&ended(0))
+        ScriptedTurn::text(&ended(0))
     });
     let stand_in = StandIn::start(script).unwrap();
     let args = ["refine", "loop", "--plan", "plan.md", "--permission-mode", "bypassPermissions"];
@@ -148,7 +148,11 @@ fn what_a_person_writes_in_the_middle_of_a_round_stands() {
             fs::write(&file, "mine\n").unwrap();
         }
         let makes = if round(request) == 1 { 2 } else { 0 };
-        if makes == 0 { Turn::text(&ended(0)) } else { edits(request, &root, makes, &ended(makes)) }
+        if makes == 0 {
+            ScriptedTurn::text(&ended(0))
+        } else {
+            edits(request, &root, makes, &ended(makes))
+        }
     });
     let stand_in = StandIn::start(script).unwrap();
     let run = refine(&world, &stand_in, &[]).exits(0);
@@ -162,7 +166,7 @@ fn ideas_become_tasks() {
     let world = world();
     let ideas = "Two ideas.\n\n```jsonl\n{\"id\":\"IDEA-1\",\"name\":\"Log in\"}\n\
                  {\"id\":\"IDEA-2\",\"name\":\"Log out\",\"deps\":[\"IDEA-1\"]}\n```\n\n```\nCHANGES: 2\nSUMMARY: a\n```";
-    let stand_in = StandIn::start(Script::new().turn(Turn::text(ideas))).unwrap();
+    let stand_in = StandIn::start(Script::new().turn(ScriptedTurn::text(ideas))).unwrap();
     let run = world.ralph_with_client(&stand_in, &["ideate", "doors | windows"]).exits(0);
     assert!(stand_in.requests()[0].all_text().contains("doors | windows"));
     world.run(crate::support::executables().join("ralph"), &["plan-sync"], &run.stdout).exits(0);
@@ -175,25 +179,25 @@ fn ideas_become_tasks() {
 
 /// The session's model plays the skill: it opens a round, calls the agent as it is told, hands the answer
 /// over, and goes on for as long as it is told to.
-fn orchestrates(request: &Request) -> Turn {
+fn orchestrates(request: &ApiRequest) -> ScriptedTurn {
     let results = request.tool_results();
     let Some(last) = results.last() else {
-        return Turn::bash("ralph refine begin --plan plan.md");
+        return ScriptedTurn::bash("ralph refine begin --plan plan.md");
     };
     if let Some((_, prompt)) = last.text.split_once("\n----\n") {
         let input = json!({"description": "One round", "subagent_type": "general-purpose",
             "model": "opus", "run_in_background": false, "prompt": prompt});
-        return Turn::tool("Agent", input);
+        return ScriptedTurn::tool("Agent", input);
     }
     if last.text.contains("ralph refine begin --session plan` opens") {
-        return Turn::bash("ralph refine begin --session plan");
+        return ScriptedTurn::bash("ralph refine begin --session plan");
     }
     if last.text.contains("Begin no other round") {
-        return Turn::text("It has settled.");
+        return ScriptedTurn::text("It has settled.");
     }
     let says =
         last.text.split("CHANGES: ").nth(1).and_then(|rest| rest.chars().next()).unwrap_or('?');
-    Turn::bash(&format!(
+    ScriptedTurn::bash(&format!(
         "ralph refine end --session plan <<'RALPH_ANSWER'\nDone.\n\nCHANGES: {says}\nSUMMARY: better\nRALPH_ANSWER"
     ))
 }
@@ -205,9 +209,11 @@ fn the_typed_command_has_agents_of_the_conversation_refine_the_plan() {
         match request.tool_results().len() {
             0 => {
                 let file = told(request, "\nPlan: `", "`\n");
-                Turn::bash(&format!("for line in $(seq {makes}); do echo better >> {file}; done"))
+                ScriptedTurn::bash(&format!(
+                    "for line in $(seq {makes}); do echo better >> {file}; done"
+                ))
             }
-            _ => Turn::text(&ended(makes)),
+            _ => ScriptedTurn::text(&ended(makes)),
         }
     });
     let script =

@@ -3,7 +3,7 @@
 use crate::Test;
 use crate::refining::{edits, ended, plan, refine, round, session, world};
 use crate::support::{PATIENCE, Run, World, wait_until};
-use ralph::standin::{Gate, Script, StandIn, Turn};
+use ralph::standin::{Gate, Script, ScriptedTurn, StandIn};
 use serde_json::{Value, json};
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -38,8 +38,8 @@ fn held() -> (StandIn, Gate) {
     let gate = Gate::new();
     let waits = gate.clone();
     let script = Script::new().answer_with(move |request| match round(request) {
-        1 => Turn::held(&waits).then_text(&ended(0)),
-        _ => Turn::text(&ended(0)),
+        1 => ScriptedTurn::held(&waits).then_text(&ended(0)),
+        _ => ScriptedTurn::text(&ended(0)),
     });
     (StandIn::start(script).unwrap(), gate)
 }
@@ -145,11 +145,11 @@ fn the_beads_of_bd_are_refined_by_its_own_commands() {
             (1, 0) => "bd list --json",
             (1, 1) => "bd dep add b-2 b-1 --json && bd update b-1 --append-notes='say how it is tested' --json",
             (2, 0) => "bd close b-3 --reason='the same as b-1' --json",
-            (1, _) => return Turn::text(&ended(2)),
-            (2, _) => return Turn::text(&ended(1)),
-            _ => return Turn::text(&ended(0)),
+            (1, _) => return ScriptedTurn::text(&ended(2)),
+            (2, _) => return ScriptedTurn::text(&ended(1)),
+            _ => return ScriptedTurn::text(&ended(0)),
         };
-        Turn::bash(does)
+        ScriptedTurn::bash(does)
     });
     let stand_in = StandIn::start(script).unwrap();
     let args = [
@@ -176,7 +176,7 @@ fn the_beads_of_bd_are_refined_by_its_own_commands() {
     );
     let told = stand_in.requests()[0].all_text();
     assert!(told.contains("The tasks are beads, kept by `bd`"), "{told}");
-    for result in stand_in.requests().iter().flat_map(ralph::standin::Request::tool_results) {
+    for result in stand_in.requests().iter().flat_map(ralph::standin::ApiRequest::tool_results) {
         assert!(!result.is_error, "{}", result.text);
     }
     let session = session(&world);

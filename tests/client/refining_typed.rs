@@ -4,7 +4,7 @@
 use crate::Test;
 use crate::refining::{plan, session, told, world};
 use crate::support::{World, executables};
-use ralph::standin::{Request, Script, StandIn, Turn};
+use ralph::standin::{ApiRequest, Script, ScriptedTurn, StandIn};
 use serde_json::{Value, json};
 use std::fs;
 
@@ -16,10 +16,10 @@ pub(crate) const TESTS: &[Test] = tests![
     a_typed_look_at_the_project_is_done_by_the_session_itself,
 ];
 
-fn agent(prompt: &str) -> Turn {
+fn agent(prompt: &str) -> ScriptedTurn {
     let input = json!({"description": "One round", "subagent_type": "general-purpose",
         "model": "opus", "run_in_background": false, "prompt": prompt});
-    Turn::tool("Agent", input)
+    ScriptedTurn::tool("Agent", input)
 }
 
 /// How the only loop of this world has ended.
@@ -36,19 +36,19 @@ fn the_sixth_agent_of_a_conversation_is_refused_by_the_guard() {
     let script = Script::new().answer_with(|request| {
         let results = request.tool_results();
         match results.len() {
-            0 => Turn::bash("ralph refine begin --plan plan.md"),
+            0 => ScriptedTurn::bash("ralph refine begin --plan plan.md"),
             1..=6 => {
                 let (_, prompt) =
                     results[0].text.split_once("\n----\n").expect("the round is open");
                 agent(prompt)
             }
-            7 => Turn::bash(
+            7 => ScriptedTurn::bash(
                 "printf 'CHANGES: 9\\nSUMMARY: a lot\\n' | ralph refine end --session plan",
             ),
-            _ => Turn::text("That is all."),
+            _ => ScriptedTurn::text("That is all."),
         }
     });
-    let agents = Script::new().repeat(Turn::text("CHANGES: 9\nSUMMARY: a lot"));
+    let agents = Script::new().repeat(ScriptedTurn::text("CHANGES: 9\nSUMMARY: a lot"));
     let stand_in = StandIn::start(script.subagent("# One round over the plan", agents)).unwrap();
     world.client(&stand_in).prompt("/refine plan.md").result();
     let last = stand_in.requests().into_iter().rev().find(|it| it.tool_results().len() == 8);
@@ -71,25 +71,27 @@ fn a_conversation_that_stops_too_early_is_sent_on_to_the_end() {
     let script = Script::new().answer_with(|request| {
         let results = request.tool_results();
         let Some(last) = results.last() else {
-            return Turn::bash("ralph refine begin --plan plan.md");
+            return ScriptedTurn::bash("ralph refine begin --plan plan.md");
         };
         if let Some((_, prompt)) = last.text.split_once("\n----\n") {
             return agent(prompt);
         }
         let is_told = |words: &str| request.news().contains(words);
         if last.text.contains("Begin no other round") {
-            return Turn::text("It has settled.");
+            return ScriptedTurn::text("It has settled.");
         }
         if last.text.contains("opens round") {
             // Said in the turn before, and heard at its end.
             return match is_told("Ralph refinement `plan`") {
-                true => Turn::bash("ralph refine begin --session plan"),
-                false => Turn::text("I think that this is good enough."),
+                true => ScriptedTurn::bash("ralph refine begin --session plan"),
+                false => ScriptedTurn::text("I think that this is good enough."),
             };
         }
-        Turn::bash("printf 'CHANGES: 0\\nSUMMARY: nothing\\n' | ralph refine end --session plan")
+        ScriptedTurn::bash(
+            "printf 'CHANGES: 0\\nSUMMARY: nothing\\n' | ralph refine end --session plan",
+        )
     });
-    let agents = Script::new().repeat(Turn::text("CHANGES: 0\nSUMMARY: nothing"));
+    let agents = Script::new().repeat(ScriptedTurn::text("CHANGES: 0\nSUMMARY: nothing"));
     let stand_in = StandIn::start(script.subagent("# One round over the plan", agents)).unwrap();
     let run = world.client(&stand_in).prompt("/refine plan.md");
     assert_eq!(run.result()["result"], "It has settled.");
@@ -107,20 +109,20 @@ fn typed_ideas_are_found_by_an_agent_and_join_the_tasks() {
     let script = Script::new().answer_with(|request| {
         let results = request.tool_results();
         match results.len() {
-            0 => Turn::bash("ralph refine prompt idea-wizard"),
+            0 => ScriptedTurn::bash("ralph refine prompt idea-wizard"),
             1 => {
                 let (before, rest) = results[0].text.split_once("<ralph-wish>").unwrap();
                 let (_, after) = rest.split_once("</ralph-wish>").unwrap();
                 agent(&format!("{before}<ralph-wish>\ndoors | & windows\n</ralph-wish>{after}"))
             }
-            2 => Turn::bash(&format!(
+            2 => ScriptedTurn::bash(&format!(
                 "ralph refine ideas <<'RALPH_IDEAS' | ralph plan-sync\n```jsonl\n{IDEA}\n```\nRALPH_IDEAS"
             )),
-            _ => Turn::text("It is among the tasks."),
+            _ => ScriptedTurn::text("It is among the tasks."),
         }
     });
     let answer = format!("One.\n\n```jsonl\n{IDEA}\n```\n\n```\nCHANGES: 1\nSUMMARY: doors\n```");
-    let agents = Script::new().repeat(Turn::text(&answer));
+    let agents = Script::new().repeat(ScriptedTurn::text(&answer));
     let stand_in =
         StandIn::start(script.subagent("doors | & windows\n</ralph-wish>", agents)).unwrap();
     world.client(&stand_in).prompt("/ideate doors | & windows").result();
@@ -140,16 +142,16 @@ fn a_typed_synthesis_makes_one_plan_of_two() {
     let script = Script::new().answer_with(|request| {
         let results = request.tool_results();
         match results.len() {
-            0 => Turn::bash(
+            0 => ScriptedTurn::bash(
                 "ralph refine prompt synthesizer --plan 'plan.md' --with 'it'\\''s another.md'",
             ),
             1 => agent(&results[0].text),
-            _ => Turn::text("The plan has what the other had."),
+            _ => ScriptedTurn::text("The plan has what the other had."),
         }
     });
     let agents = Script::new().answer_with(|request| match request.tool_results().len() {
-        0 => Turn::bash("cat \"it's another.md\" >> plan.md"),
-        _ => Turn::text("Done.\n\nCHANGES: 1\nSUMMARY: tests come first"),
+        0 => ScriptedTurn::bash("cat \"it's another.md\" >> plan.md"),
+        _ => ScriptedTurn::text("Done.\n\nCHANGES: 1\nSUMMARY: tests come first"),
     });
     let stand_in = StandIn::start(script.subagent("it's another.md\n", agents)).unwrap();
     world
@@ -168,9 +170,9 @@ fn a_typed_look_at_the_project_is_done_by_the_session_itself() {
     let script = Script::new().answer_with(|request| {
         let results = request.tool_results();
         match results.len() {
-            0 => Turn::bash("ralph refine prompt context-loader"),
-            1 => Turn::bash("ralph refine prompt post-context --plan 'plan.md'"),
-            _ => Turn::text("I know it now.\n\nCHANGES: 0\nSUMMARY: it is a list of lines"),
+            0 => ScriptedTurn::bash("ralph refine prompt context-loader"),
+            1 => ScriptedTurn::bash("ralph refine prompt post-context --plan 'plan.md'"),
+            _ => ScriptedTurn::text("I know it now.\n\nCHANGES: 0\nSUMMARY: it is a list of lines"),
         }
     });
     let stand_in = StandIn::start(script).unwrap();
@@ -182,5 +184,5 @@ fn a_typed_look_at_the_project_is_done_by_the_session_itself() {
 }
 
 fn no_errors(stand_in: &StandIn) -> bool {
-    stand_in.requests().iter().flat_map(Request::tool_results).all(|result| !result.is_error)
+    stand_in.requests().iter().flat_map(ApiRequest::tool_results).all(|result| !result.is_error)
 }

@@ -7,7 +7,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Command;
 
-use ralph::standin::{Request, Script, StandIn, Turn};
+use ralph::standin::{ApiRequest, Script, ScriptedTurn, StandIn};
 use ralph_core::protocol::registration::{SESSION_CONTEXT, USER_PROMPT, plugin_hooks_json};
 use serde_json::{Value, json};
 
@@ -58,7 +58,8 @@ fn plugin_and_front_matter_together_count_each_stop_once() {
 /// The model only talks, so that no tool call lies between two stops: they follow each other as closely as they can.
 #[track_caller]
 fn check_pair(world: &World, args: &[&str], origins: [&str; 2]) {
-    let stand_in = StandIn::start(Script::new().repeat(Turn::text("I am thinking."))).unwrap();
+    let stand_in =
+        StandIn::start(Script::new().repeat(ScriptedTurn::text("I am thinking."))).unwrap();
     let typed = format!("/ralph \"Tidy the attic\" --max-iterations {N_STOPS} --stall-limit 100");
     let client = world.client(&stand_in).args(args).env("CLAUDE_CODE_STOP_HOOK_BLOCK_CAP", "0");
     let run = client.prompt(&typed);
@@ -133,7 +134,7 @@ fn check_resumed(between: fn(&Path)) {
     let client = world.client(&stand_in).args(&["--plugin-dir", &plugin, "--max-turns", "1"]);
     let cut = client.prompt("/ralph \"Tidy the attic\"");
     between(&executables);
-    let script = Script::new().turns(["One.", "Two.", TOKEN].map(Turn::text));
+    let script = Script::new().turns(["One.", "Two.", TOKEN].map(ScriptedTurn::text));
     let stand_in = StandIn::start(script).unwrap();
     let client = world.client(&stand_in).args(&["--plugin-dir", &plugin]);
     client.args(&["--resume", cut.session_id()]).prompt("go on").result();
@@ -186,8 +187,8 @@ fn front_matter_alone_holds_a_loop_that_the_model_starts_as_the_skill_says() {
     copy_skills(&world);
     let script = Script::new().answer_with(|request| match request.tool_results().len() {
         0 => start_as_the_skill_says(request),
-        _ if request.news().contains("Ralph loop, iteration 2/7") => Turn::text(TOKEN),
-        _ => Turn::text("I am thinking."),
+        _ if request.news().contains("Ralph loop, iteration 2/7") => ScriptedTurn::text(TOKEN),
+        _ => ScriptedTurn::text("I am thinking."),
     });
     let stand_in = StandIn::start(script).unwrap();
     // The client's own rules about permissions hold here: the skill must allow what it asks for.
@@ -207,7 +208,7 @@ fn front_matter_alone_holds_a_loop_that_the_model_starts_as_the_skill_says() {
 }
 
 /// Copies the command of the skill's page, with the text between its tags, as a model would.
-fn start_as_the_skill_says(request: &Request) -> Turn {
+fn start_as_the_skill_says(request: &ApiRequest) -> ScriptedTurn {
     let page = request.news();
     let between = |from: &str, to: &str| {
         let (_, rest) = page.split_once(from).unwrap_or_else(|| panic!("no `{from}` in {page}"));
@@ -215,7 +216,7 @@ fn start_as_the_skill_says(request: &Request) -> Turn {
     };
     let typed = between("<ralph-arguments>\n", "\n</ralph-arguments>");
     let command = between("ralph start --session ", "\n");
-    Turn::bash(&format!("ralph start --session {command}\n{typed}\nRALPH_ARGUMENTS"))
+    ScriptedTurn::bash(&format!("ralph start --session {command}\n{typed}\nRALPH_ARGUMENTS"))
 }
 
 fn a_stowed_package_holds_a_loop_by_bare_names() {

@@ -1,6 +1,6 @@
 //! Proves the rig itself: the client hears the script, hooks are asked, keys arrive.
 
-use ralph::standin::{Gate, Script, StandIn, Turn};
+use ralph::standin::{Gate, Script, ScriptedTurn, StandIn};
 use serde_json::json;
 
 use crate::Test;
@@ -17,7 +17,8 @@ pub(crate) const TESTS: &[Test] = tests![
 
 fn the_client_answers_a_scripted_text() {
     let world = World::new();
-    let stand_in = StandIn::start(Script::new().turn(Turn::text("The scripted answer."))).unwrap();
+    let stand_in =
+        StandIn::start(Script::new().turn(ScriptedTurn::text("The scripted answer."))).unwrap();
     let run = world.client(&stand_in).prompt("Say something.");
     assert_eq!(run.code, Some(0), "{run:?}");
     assert_eq!(run.result()["result"], "The scripted answer.");
@@ -31,8 +32,12 @@ fn a_blocking_stop_hook_makes_the_model_go_on_with_its_reason() {
     let probe = world.probe("Stop", "");
     let block = |reason| json!({"decision": "block", "reason": reason});
     probe.answer(&[block("REASON ONE"), block("REASON TWO")]);
-    let work =
-        [Turn::text("one"), Turn::bash("echo worked"), Turn::text("two"), Turn::text("three")];
+    let work = [
+        ScriptedTurn::text("one"),
+        ScriptedTurn::bash("echo worked"),
+        ScriptedTurn::text("two"),
+        ScriptedTurn::text("three"),
+    ];
     let stand_in = StandIn::start(Script::new().turns(work)).unwrap();
     let run = world.client(&stand_in).prompt("Work.");
     assert_eq!(run.result()["result"], "three");
@@ -51,10 +56,11 @@ fn a_blocking_stop_hook_makes_the_model_go_on_with_its_reason() {
 fn a_subagent_plays_its_own_script() {
     let world = World::new();
     let call = json!({"description": "dig", "prompt": "DIGGER: dig", "subagent_type": "general-purpose", "run_in_background": false});
-    let digger = Script::new().turn(Turn::bash("echo dug")).turn(Turn::text("I have dug."));
+    let digger =
+        Script::new().turn(ScriptedTurn::bash("echo dug")).turn(ScriptedTurn::text("I have dug."));
     let script = Script::new()
-        .turn(Turn::tool("Agent", call))
-        .turn(Turn::text("Done."))
+        .turn(ScriptedTurn::tool("Agent", call))
+        .turn(ScriptedTurn::text("Done."))
         .subagent("DIGGER", digger);
     let stand_in = StandIn::start(script).unwrap();
     let run = world.client(&stand_in).prompt("Have it dug.");
@@ -66,7 +72,8 @@ fn a_subagent_plays_its_own_script() {
 
 fn a_session_in_a_terminal_shows_the_reply() {
     let world = World::new();
-    let stand_in = StandIn::start(Script::new().turn(Turn::text("Seen on the screen."))).unwrap();
+    let stand_in =
+        StandIn::start(Script::new().turn(ScriptedTurn::text("Seen on the screen."))).unwrap();
     world.terminal(&stand_in, &[]).submit("Say something.").wait_for("Seen on the screen.");
     assert_eq!(stand_in.requests().len(), 1);
 }
@@ -75,9 +82,9 @@ fn escape_interrupts_a_held_turn() {
     let world = World::new();
     let gate = Gate::new();
     let script = Script::new()
-        .turn(Turn::bash("echo first"))
-        .turn(Turn::held(&gate).then_text("never seen"));
-    let stand_in = StandIn::start(script.turn(Turn::text("Served."))).unwrap();
+        .turn(ScriptedTurn::bash("echo first"))
+        .turn(ScriptedTurn::held(&gate).then_text("never seen"));
+    let stand_in = StandIn::start(script.turn(ScriptedTurn::text("Served."))).unwrap();
     let terminal = world.terminal(&stand_in, &[]);
     terminal.submit("Work.");
     gate.wait_until_reached(PATIENCE).unwrap();
@@ -100,8 +107,8 @@ fn a_slash_command_typed_in_mid_turn_is_queued_in_the_transcript() {
     );
     let gate = Gate::new();
     let script = Script::new()
-        .turn(Turn::held(&gate).then_text("Worked."))
-        .turn(Turn::text("Hello to you."));
+        .turn(ScriptedTurn::held(&gate).then_text("Worked."))
+        .turn(ScriptedTurn::text("Hello to you."));
     let stand_in = StandIn::start(script).unwrap();
     let terminal = world.terminal(&stand_in, &[]);
     terminal.submit("Work.");

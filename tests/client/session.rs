@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
-use ralph::standin::{Gate, Request, Script, StandIn, Turn};
+use ralph::standin::{ApiRequest, Gate, Script, ScriptedTurn, StandIn};
 use serde_json::{Value, json};
 
 use crate::Test;
@@ -49,7 +49,7 @@ fn folder(world: &World) -> PathBuf {
     folders.find(|entry| entry.path().is_dir()).expect("there is a session").path()
 }
 
-fn called(request: &Request) -> Called {
+fn called(request: &ApiRequest) -> Called {
     let text = request.first_user_text();
     let (_, rest) = text.split_once("SESSION_PATH: ").expect("an agent has a prompt");
     let prompt = format!("SESSION_PATH: {}", rest.split("\n<").next().unwrap().trim_end());
@@ -58,7 +58,7 @@ fn called(request: &Request) -> Called {
 
 /// What an agent does, one tool after another. The client wants a file read before it is written again, and marks are
 /// set by the command that they are for.
-fn steps(cast: &Cast, folder: &std::path::Path, call: &Called) -> Vec<Turn> {
+fn steps(cast: &Cast, folder: &std::path::Path, call: &Called) -> Vec<ScriptedTurn> {
     let mut steps = Vec::new();
     let id = folder.file_name().unwrap().to_str().unwrap();
     let before = fs::read_to_string(folder.join("progress.md")).unwrap_or_default();
@@ -70,13 +70,15 @@ fn steps(cast: &Cast, folder: &std::path::Path, call: &Called) -> Vec<Turn> {
             let (new, _) = changed.expect("a line is marked");
             let (mark, task) = new.trim_start_matches("- ").split_once("] ").unwrap();
             let task = task.split([' ', '(']).next().unwrap();
-            steps.push(Turn::bash(&format!("ralph session mark {task} '{mark}]' --id {id}")));
+            steps.push(ScriptedTurn::bash(&format!(
+                "ralph session mark {task} '{mark}]' --id {id}"
+            )));
             continue;
         }
         if whole.exists() {
-            steps.push(Turn::tool("Read", json!({"file_path": whole})));
+            steps.push(ScriptedTurn::tool("Read", json!({"file_path": whole})));
         }
-        steps.push(Turn::tool("Write", json!({"file_path": whole, "content": text})));
+        steps.push(ScriptedTurn::tool("Write", json!({"file_path": whole, "content": text})));
     }
     steps
 }
@@ -84,7 +86,7 @@ fn steps(cast: &Cast, folder: &std::path::Path, call: &Called) -> Vec<Turn> {
 /// Gives the conversation its agents.
 fn join(conversation: Script, cast: Cast, world: &World) -> Script {
     let project = world.project();
-    let todo: Arc<Mutex<HashMap<String, Vec<Turn>>>> = Arc::default();
+    let todo: Arc<Mutex<HashMap<String, Vec<ScriptedTurn>>>> = Arc::default();
     let agent = Script::new().answer_with(move |request| {
         let call = called(request);
         let done = request.tool_results().len();
@@ -95,12 +97,12 @@ fn join(conversation: Script, cast: Cast, world: &World) -> Script {
             let held = [&cast.held, &cast.second].into_iter().flatten();
             let waits = held.into_iter().find(|(held, _)| call.short().starts_with(held));
             if let Some((_, gate)) = waits {
-                return Turn::held(gate).then_tool("Bash", json!({"command": "true"}));
+                return ScriptedTurn::held(gate).then_tool("Bash", json!({"command": "true"}));
             }
-            return Turn::bash("true");
+            return ScriptedTurn::bash("true");
         }
         let steps = &todo[&call.prompt];
-        steps.get(done - 1).cloned().unwrap_or_else(|| Turn::text("It is in the files."))
+        steps.get(done - 1).cloned().unwrap_or_else(|| ScriptedTurn::text("It is in the files."))
     });
     conversation.subagent("SESSION_PATH: ", agent)
 }
@@ -111,16 +113,19 @@ fn agent_call(call: &Called, in_background: bool) -> Value {
 }
 
 /// What a conversation that obeys does now; none where nothing is told.
-fn obey(request: &Request, in_background: bool) -> Option<Turn> {
+fn obey(request: &ApiRequest, in_background: bool) -> Option<ScriptedTurn> {
     let calls = calls_in(&request.news());
-    let nothing = || Turn::of(Vec::new());
-    let add = |turn: Turn, call: &Called| turn.then_tool("Agent", agent_call(call, in_background));
+    let nothing = || ScriptedTurn::of(Vec::new());
+    let add = |turn: ScriptedTurn, call: &Called| {
+        turn.then_tool("Agent", agent_call(call, in_background))
+    };
     (!calls.is_empty()).then(|| calls.iter().fold(nothing(), add))
 }
 
 fn obedient() -> Script {
-    Script::new()
-        .answer_with(|request| obey(request, false).unwrap_or_else(|| Turn::text("I wait.")))
+    Script::new().answer_with(|request| {
+        obey(request, false).unwrap_or_else(|| ScriptedTurn::text("I wait."))
+    })
 }
 
 /// How the loops of this world have ended, the oldest first.
@@ -144,7 +149,7 @@ fn progress(world: &World) -> String {
 
 /// Which agents were begun, in order.
 fn begun(stand_in: &StandIn) -> Vec<String> {
-    let first = |request: &&Request| request.tool_results().is_empty();
+    let first = |request: &&ApiRequest| request.tool_results().is_empty();
     let requests = stand_in.subagent_requests();
     requests.iter().filter(first).map(|request| called(request).short()).collect()
 }
@@ -220,8 +225,8 @@ fn a_steer_and_a_pause_in_the_middle_of_a_batch() {
     });
     let state = the_live(&world).state;
     assert_eq!((&state["phase"], &state["pause"]["cause"]), (&json!("paused"), &json!("person")));
-    let first: Vec<Request> = stand_in.subagent_requests();
-    let heard = |request: &&Request| {
+    let first: Vec<ApiRequest> = stand_in.subagent_requests();
+    let heard = |request: &&ApiRequest| {
         called(request).short() == "EXECUTE task-1" && request.news().contains("use oak")
     };
     assert_eq!(first.iter().filter(heard).count(), 1, "the executor at work has heard it once");
@@ -298,7 +303,7 @@ fn a_model_that_does_the_work_itself_or_calls_what_is_not_next_is_refused() {
         }
         let mut next = next.lock().unwrap();
         if next.is_empty() && calls.is_empty() {
-            return Turn::text("I wait.");
+            return ScriptedTurn::text("I wait.");
         }
         let turn = n.fetch_add(1, Ordering::SeqCst);
         if turn > 0 {
@@ -312,27 +317,28 @@ fn a_model_that_does_the_work_itself_or_calls_what_is_not_next_is_refused() {
         let call = next.first().expect("a call comes next").clone();
         let with = |prompt: String| Called { prompt, ..call.clone() };
         match turn {
-            0 => {
-                Turn::tool("Write", json!({"file_path": folder.join("plan.md"), "content": "mine"}))
-            }
-            1 => Turn::bash(&format!("echo mine > {}/tasks.md", folder.display())),
-            2 => Turn::bash("ralph session mark plan-brainstorm done"),
-            3 => Turn::tool(
+            0 => ScriptedTurn::tool(
+                "Write",
+                json!({"file_path": folder.join("plan.md"), "content": "mine"}),
+            ),
+            1 => ScriptedTurn::bash(&format!("echo mine > {}/tasks.md", folder.display())),
+            2 => ScriptedTurn::bash("ralph session mark plan-brainstorm done"),
+            3 => ScriptedTurn::tool(
                 "Agent",
                 agent_call(&with(format!("{}\nMODE: research", call.prompt)), false),
             ),
             4 => {
                 let other = Called { kind: "Ralph-v2-Executor".to_owned(), ..call.clone() };
-                Turn::tool("Agent", agent_call(&other, false))
+                ScriptedTurn::tool("Agent", agent_call(&other, false))
             }
-            5 => Turn::tool("Agent", agent_call(&with("Do it all".to_owned()), false)),
-            6 => Turn::tool(
+            5 => ScriptedTurn::tool("Agent", agent_call(&with("Do it all".to_owned()), false)),
+            6 => ScriptedTurn::tool(
                 "Write",
                 json!({"file_path": project.join("door.rs"), "content": "mine"}),
             ),
-            7 => Turn::bash("touch door.rs"),
-            8 => Turn::bash("cat README.md && ralph session status"),
-            _ => Turn::text("I give up."),
+            7 => ScriptedTurn::bash("touch door.rs"),
+            8 => ScriptedTurn::bash("cat README.md && ralph session status"),
+            _ => ScriptedTurn::text("I give up."),
         }
     });
     let cast = cast(six_tasks());
@@ -374,21 +380,21 @@ fn a_model_that_asks_first_makes_the_hooks_calls_and_a_stop_reaches_executors_at
         if std::mem::take(&mut *asked) {
             let printed = news.find('{').map(|at| &news[at..]).unwrap_or_default();
             let mut values = serde_json::Deserializer::from_str(printed).into_iter::<Value>();
-            let Some(Ok(said)) = values.next() else { return Turn::text("I wait.") };
+            let Some(Ok(said)) = values.next() else { return ScriptedTurn::text("I wait.") };
             let calls = said["invocations"].as_array().cloned().unwrap_or_default();
             if calls.is_empty() {
-                return Turn::text("I wait.");
+                return ScriptedTurn::text("I wait.");
             }
             let word = |value: &Value| value.as_str().unwrap().to_owned();
-            return calls.iter().fold(Turn::of(Vec::new()), |turn, call| {
+            return calls.iter().fold(ScriptedTurn::of(Vec::new()), |turn, call| {
                 let call = Called { kind: word(&call["agent"]), prompt: word(&call["prompt"]) };
                 turn.then_tool("Agent", agent_call(&call, false))
             });
         }
         *asked = news.contains("Next: ");
         match *asked {
-            true => Turn::bash("ralph session next --json"),
-            false => Turn::text("I wait."),
+            true => ScriptedTurn::bash("ralph session next --json"),
+            false => ScriptedTurn::text("I wait."),
         }
     });
     let script =
@@ -413,8 +419,8 @@ fn a_model_that_asks_first_makes_the_hooks_calls_and_a_stop_reaches_executors_at
     let requests = stand_in.subagent_requests();
     let research = requests.iter().map(called).find(|call| call.short() == "research").unwrap();
     assert!(research.prompt.contains("SIGNAL: STEER: use oak"), "{}", research.prompt);
-    let hears = |request: &&Request| request.news().contains("Stop and report");
-    let told: Vec<&Request> = requests.iter().filter(hears).collect();
+    let hears = |request: &&ApiRequest| request.news().contains("Stop and report");
+    let told: Vec<&ApiRequest> = requests.iter().filter(hears).collect();
     assert!(
         told.iter().any(|request| called(request).short() == "EXECUTE task-1"),
         "{}",
@@ -461,8 +467,9 @@ fn an_agent_in_the_background_is_known_by_its_transcript() {
     let world = installed();
     let script =
         orchestrated::Script { tasks: vec![("task-1", ""), ("task-2", "")], ..six_tasks() };
-    let conversation = Script::new()
-        .answer_with(|request| obey(request, true).unwrap_or_else(|| Turn::text("I wait.")));
+    let conversation = Script::new().answer_with(|request| {
+        obey(request, true).unwrap_or_else(|| ScriptedTurn::text("I wait."))
+    });
     let stand_in = StandIn::start(join(conversation, cast(script), &world)).unwrap();
     world.client(&stand_in).prompt(START).result();
     assert_eq!(endings(&world), ["complete"], "{}", progress(&world));

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
 use std::sync::{Arc, Mutex};
 
-use ralph::standin::{Gate, Request, Script, StandIn, Turn};
+use ralph::standin::{ApiRequest, Gate, Script, ScriptedTurn, StandIn};
 use serde_json::{Value, json};
 
 use crate::Test;
@@ -30,7 +30,7 @@ fn folder(world: &World) -> PathBuf {
     folders.next().expect("there is a session").path()
 }
 
-fn called(request: &Request) -> Called {
+fn called(request: &ApiRequest) -> Called {
     let text = request.first_user_text();
     let (_, rest) = text.split_once("SESSION_PATH: ").expect("an agent has a prompt");
     let prompt = format!("SESSION_PATH: {}", rest.split("\n<").next().unwrap().trim_end());
@@ -39,7 +39,7 @@ fn called(request: &Request) -> Called {
 
 /// What an agent does, one tool after another. The client wants a file read before it is written again, and marks
 /// are set by the command that they are for.
-fn steps(script: &orchestrated::Script, folder: &Path, call: &Called) -> Vec<Turn> {
+fn steps(script: &orchestrated::Script, folder: &Path, call: &Called) -> Vec<ScriptedTurn> {
     let mut steps = Vec::new();
     let id = folder.file_name().unwrap().to_str().unwrap();
     let before = fs::read_to_string(folder.join("progress.md")).unwrap_or_default();
@@ -50,13 +50,15 @@ fn steps(script: &orchestrated::Script, folder: &Path, call: &Called) -> Vec<Tur
             let Some((new, _)) = changed else { continue };
             let (mark, task) = new.trim_start_matches("- ").split_once("] ").unwrap();
             let task = task.split([' ', '(']).next().unwrap();
-            steps.push(Turn::bash(&format!("ralph session mark {task} '{mark}]' --id {id}")));
+            steps.push(ScriptedTurn::bash(&format!(
+                "ralph session mark {task} '{mark}]' --id {id}"
+            )));
             continue;
         }
         if whole.exists() {
-            steps.push(Turn::tool("Read", json!({"file_path": whole})));
+            steps.push(ScriptedTurn::tool("Read", json!({"file_path": whole})));
         }
-        steps.push(Turn::tool("Write", json!({"file_path": whole, "content": text})));
+        steps.push(ScriptedTurn::tool("Write", json!({"file_path": whole, "content": text})));
     }
     steps
 }
@@ -68,7 +70,7 @@ fn agents(
     held: Option<(&'static str, Gate)>,
 ) -> Script {
     let project = world.project();
-    let todo: Arc<Mutex<HashMap<String, Vec<Turn>>>> = Arc::default();
+    let todo: Arc<Mutex<HashMap<String, Vec<ScriptedTurn>>>> = Arc::default();
     Script::new().answer_with(move |request| {
         let call = called(request);
         let done = request.tool_results().len();
@@ -79,12 +81,12 @@ fn agents(
             if let Some((held, gate)) = &held
                 && call.short() == *held
             {
-                return Turn::held(gate).then_tool("Bash", json!({"command": "true"}));
+                return ScriptedTurn::held(gate).then_tool("Bash", json!({"command": "true"}));
             }
-            return Turn::bash("true");
+            return ScriptedTurn::bash("true");
         }
         let steps = &todo[&call.prompt];
-        steps.get(done - 1).cloned().unwrap_or_else(|| Turn::text("It is in the files."))
+        steps.get(done - 1).cloned().unwrap_or_else(|| ScriptedTurn::text("It is in the files."))
     })
 }
 
@@ -102,7 +104,7 @@ fn finish(child: Child) -> (Option<i32>, String) {
 
 /// Which agents were begun, in order.
 fn begun(stand_in: &StandIn) -> Vec<String> {
-    let first = |request: &&Request| request.tool_results().is_empty();
+    let first = |request: &&ApiRequest| request.tool_results().is_empty();
     let requests = stand_in.requests();
     requests.iter().filter(first).map(|request| called(request).short()).collect()
 }
@@ -211,7 +213,7 @@ fn an_agent_that_leaves_its_part_is_refused() {
     let project = world.project();
     let heard: Arc<Mutex<Vec<String>>> = Arc::default();
     let refused = Arc::clone(&heard);
-    let todo: Arc<Mutex<HashMap<String, Vec<Turn>>>> = Arc::default();
+    let todo: Arc<Mutex<HashMap<String, Vec<ScriptedTurn>>>> = Arc::default();
     let model = Script::new().answer_with(move |request| {
         let call = called(request);
         let done = request.tool_results().len();
@@ -225,16 +227,16 @@ fn an_agent_that_leaves_its_part_is_refused() {
             if call.mode() == "EXECUTE" {
                 let plan = folder.join("tasks/task-1.md");
                 let wrong = [
-                    Turn::tool("Write", json!({"file_path": plan, "content": "easier"})),
-                    Turn::bash("ralph session mark task-1 done"),
-                    Turn::bash("ralph session signal stop"),
+                    ScriptedTurn::tool("Write", json!({"file_path": plan, "content": "easier"})),
+                    ScriptedTurn::bash("ralph session mark task-1 done"),
+                    ScriptedTurn::bash("ralph session signal stop"),
                 ];
                 all.splice(0..0, wrong);
             }
             todo.insert(call.prompt.clone(), all);
         }
         let steps = &todo[&call.prompt];
-        steps.get(done).cloned().unwrap_or_else(|| Turn::text("It is in the files."))
+        steps.get(done).cloned().unwrap_or_else(|| ScriptedTurn::text("It is in the files."))
     });
     let stand_in = StandIn::start(model).unwrap();
     let (code, said) = finish(begin(&world, &stand_in, &TASK));

@@ -3,7 +3,7 @@
 
 use std::fs;
 
-use ralph::standin::{Gate, Request, Script, StandIn, Turn, Usage};
+use ralph::standin::{ApiRequest, Gate, Script, ScriptedTurn, StandIn, Usage};
 use serde_json::json;
 
 use crate::Test;
@@ -38,8 +38,8 @@ fn steer(world: &World) -> Run {
 }
 
 /// The requests whose news hold the words, by their place.
-fn heard(requests: &[Request], words: &str) -> Vec<usize> {
-    let news = requests.iter().map(Request::news).enumerate();
+fn heard(requests: &[ApiRequest], words: &str) -> Vec<usize> {
+    let news = requests.iter().map(ApiRequest::news).enumerate();
     news.filter(|(_, news)| news.contains(words)).map(|(at, _)| at).collect()
 }
 
@@ -47,11 +47,11 @@ fn a_steer_in_mid_loop_reaches_the_next_request_and_no_later_one() {
     let world = installed();
     let gate = Gate::new();
     let script = Script::new()
-        .turn(Turn::bash("touch begun"))
-        .turn(Turn::held(&gate).then_tool("Bash", json!({"command": "touch more"})))
-        .turn(Turn::bash("touch last"))
-        .turn(Turn::text("Done so far."))
-        .turn(Turn::text(TOKEN));
+        .turn(ScriptedTurn::bash("touch begun"))
+        .turn(ScriptedTurn::held(&gate).then_tool("Bash", json!({"command": "touch more"})))
+        .turn(ScriptedTurn::bash("touch last"))
+        .turn(ScriptedTurn::text("Done so far."))
+        .turn(ScriptedTurn::text(TOKEN));
     let stand_in = StandIn::start(script).unwrap();
     steered(&world, &stand_in, &gate, || steer(&world));
     let requests = stand_in.requests();
@@ -65,8 +65,8 @@ fn a_steer_is_heard_after_a_call_that_failed_or_was_denied() {
         let world = installed();
         let gate = Gate::new();
         let script = Script::new()
-            .turn(Turn::held(&gate).then_tool("Bash", json!({"command": command})))
-            .turn(Turn::text(TOKEN));
+            .turn(ScriptedTurn::held(&gate).then_tool("Bash", json!({"command": command})))
+            .turn(ScriptedTurn::text(TOKEN));
         let stand_in = StandIn::start(script).unwrap();
         steered(&world, &stand_in, &gate, || steer(&world));
         assert_eq!(heard(&stand_in.requests(), "): use tabs\n"), [1], "{command}");
@@ -78,9 +78,9 @@ fn a_steer_at_the_end_is_heard_before_the_loop_may_end() {
     let world = installed();
     let gate = Gate::new();
     let script = Script::new()
-        .turn(Turn::held(&gate).then_text(TOKEN))
-        .turn(Turn::bash("touch more"))
-        .turn(Turn::text(TOKEN));
+        .turn(ScriptedTurn::held(&gate).then_text(TOKEN))
+        .turn(ScriptedTurn::bash("touch more"))
+        .turn(ScriptedTurn::text(TOKEN));
     let stand_in = StandIn::start(script).unwrap();
     steered(&world, &stand_in, &gate, || steer(&world));
     assert_eq!(heard(&stand_in.requests(), "): use tabs\n"), [1]);
@@ -92,12 +92,12 @@ fn a_worker_hears_a_steer_as_the_conversation_does() {
     let gate = Gate::new();
     let call = json!({"description": "dig", "prompt": "DIGGER: dig", "subagent_type": "general-purpose", "run_in_background": false});
     let digger = Script::new()
-        .turn(Turn::held(&gate).then_tool("Bash", json!({"command": "touch dug"})))
-        .turn(Turn::bash("touch deeper"))
-        .turn(Turn::text("I have dug."));
+        .turn(ScriptedTurn::held(&gate).then_tool("Bash", json!({"command": "touch dug"})))
+        .turn(ScriptedTurn::bash("touch deeper"))
+        .turn(ScriptedTurn::text("I have dug."));
     let script = Script::new()
-        .turn(Turn::tool("Agent", call))
-        .turn(Turn::text(TOKEN))
+        .turn(ScriptedTurn::tool("Agent", call))
+        .turn(ScriptedTurn::text(TOKEN))
         .subagent("DIGGER", digger);
     let stand_in = StandIn::start(script).unwrap();
     steered(&world, &stand_in, &gate, || steer(&world));
@@ -111,9 +111,9 @@ fn a_stop_while_a_tool_runs_ends_the_loop_at_the_next_call() {
     let running = world.project().join("running");
     let go = world.project().join("go");
     let script = Script::new()
-        .turn(Turn::bash("touch running; until [ -e go ]; do sleep 0.05; done"))
-        .turn(Turn::bash("touch too-late"))
-        .turn(Turn::text("never asked"));
+        .turn(ScriptedTurn::bash("touch running; until [ -e go ]; do sleep 0.05; done"))
+        .turn(ScriptedTurn::bash("touch too-late"))
+        .turn(ScriptedTurn::text("never asked"));
     let stand_in = StandIn::start(script).unwrap();
     std::thread::scope(|scope| {
         let run = scope.spawn(|| world.client(&stand_in).prompt(START));
@@ -131,10 +131,10 @@ fn a_compaction_is_followed_by_the_whole_contract() {
     let world = installed();
     let full = Usage { input_tokens: 990_000, ..Usage::default() };
     let script = Script::new()
-        .turn(Turn::bash("touch begun").with_usage(full))
-        .turn(Turn::bash("touch more"))
-        .turn(Turn::text("Done so far."))
-        .turn(Turn::text(TOKEN));
+        .turn(ScriptedTurn::bash("touch begun").with_usage(full))
+        .turn(ScriptedTurn::bash("touch more"))
+        .turn(ScriptedTurn::text("Done so far."))
+        .turn(ScriptedTurn::text(TOKEN));
     let stand_in = StandIn::start(script).unwrap();
     world.client(&stand_in).prompt(START).result();
     let kept = the_ended(&world);

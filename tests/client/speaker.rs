@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use ralph::standin::{Gate, Script, StandIn, Turn};
+use ralph::standin::{Gate, Script, ScriptedTurn, StandIn};
 use serde_json::{Value, json};
 
 use crate::Test;
@@ -29,15 +29,15 @@ fn a_prompt_that_the_model_scheduled_cancels_nothing() {
     let cron =
         json!({"cron": "* * * * *", "prompt": "ralph cancel", "recurring": true, "durable": false});
     let wakeup = json!({"delaySeconds": 60, "reason": "later", "prompt": "ralph pause"});
-    let digger = Script::new().turn(Turn::held(&gate).then_text("I have dug."));
+    let digger = Script::new().turn(ScriptedTurn::held(&gate).then_text("I have dug."));
     let script = Script::new()
-        .turn(Turn::tool("CronCreate", cron))
-        .turn(Turn::tool("ScheduleWakeup", wakeup))
-        .turn(Turn::text("Both are scheduled."))
-        .turn(Turn::tool("Agent", dig))
-        .turn(Turn::text("I wait for the digger."))
+        .turn(ScriptedTurn::tool("CronCreate", cron))
+        .turn(ScriptedTurn::tool("ScheduleWakeup", wakeup))
+        .turn(ScriptedTurn::text("Both are scheduled."))
+        .turn(ScriptedTurn::tool("Agent", dig))
+        .turn(ScriptedTurn::text("I wait for the digger."))
         .subagent("DIGGER", digger)
-        .repeat(Turn::text("On with it."));
+        .repeat(ScriptedTurn::text("On with it."));
     let stand_in = StandIn::start(script).unwrap();
     let terminal = world.terminal(&stand_in, &[]);
     // Before the loop: within it the guard lets no person's command be scheduled.
@@ -57,7 +57,8 @@ fn a_prompt_that_the_model_scheduled_cancels_nothing() {
 fn tries(script: &str, expected: &str) {
     let world = installed();
     world.write("helper.sh", script);
-    let stand_in = StandIn::start(works(|_| Turn::bash("sh helper.sh"), token_after(2))).unwrap();
+    let stand_in =
+        StandIn::start(works(|_| ScriptedTurn::bash("sh helper.sh"), token_after(2))).unwrap();
     world.client(&stand_in).prompt("/ralph \"Tidy the attic\"").result();
     assert_eq!(the_ended(&world).ending(), "complete_unverified at 2/25");
     let said = fs::read_to_string(world.project().join("said")).unwrap();

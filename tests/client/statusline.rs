@@ -1,6 +1,6 @@
 //! The client's status line, as `ralph install --statusline` registers it, in a real session.
 
-use ralph::standin::{Gate, Script, StandIn, Turn};
+use ralph::standin::{Gate, Script, ScriptedTurn, StandIn};
 use serde_json::json;
 
 use crate::Test;
@@ -16,10 +16,10 @@ fn the_clients_status_line_says_where_the_loop_stands() {
     world.ralph(&["install", "--statusline"]).exits(0);
     let gate = Gate::new();
     let script = Script::new()
-        .turn(Turn::bash("echo work > one"))
-        .turn(Turn::text("Wrote one."))
-        .turn(Turn::held(&gate).then_text("Wrote nothing yet."))
-        .repeat(Turn::text("An ordinary answer."));
+        .turn(ScriptedTurn::bash("echo work > one"))
+        .turn(ScriptedTurn::text("Wrote one."))
+        .turn(ScriptedTurn::held(&gate).then_text("Wrote nothing yet."))
+        .repeat(ScriptedTurn::text("An ordinary answer."));
     let stand_in = StandIn::start(script).unwrap();
     let terminal = world.terminal(&stand_in, &[]);
     // Before there is a loop, what was there is shown alone.

@@ -6,7 +6,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use ralph::standin::{Gate, Script, StandIn, Turn};
+use ralph::standin::{Gate, Script, ScriptedTurn, StandIn};
 use serde_json::json;
 
 use crate::Test;
@@ -52,12 +52,12 @@ fn a_state_that_the_models_script_opens_to_others_binds_the_session_until_it_is_
     let world = installed();
     world.write("helper.sh", "chmod -R go+w \"$RALPH_HOME\"\n");
     let script = Script::new()
-        .turn(Turn::bash("sh helper.sh"))
-        .turn(Turn::bash("echo no > forbidden"))
-        .turn(Turn::bash("cat README.md"))
-        .turn(Turn::text("I can only read."))
-        .turn(Turn::bash("echo yes > allowed"))
-        .turn(Turn::text(TOKEN));
+        .turn(ScriptedTurn::bash("sh helper.sh"))
+        .turn(ScriptedTurn::bash("echo no > forbidden"))
+        .turn(ScriptedTurn::bash("cat README.md"))
+        .turn(ScriptedTurn::text("I can only read."))
+        .turn(ScriptedTurn::bash("echo yes > allowed"))
+        .turn(ScriptedTurn::text(TOKEN));
     let stand_in = StandIn::start(script).unwrap();
     let terminal = world.terminal(&stand_in, &[]);
     terminal.submit("/ralph \"Tidy the attic\"");
@@ -90,11 +90,11 @@ fn under_the_wall_a_state_that_another_process_removes_refuses_writes_until_it_i
     let file = world.project().join("src.rs");
     let write = || json!({"file_path": file, "content": "x"});
     let script = Script::new()
-        .turn(Turn::held(&before).then_tool("Write", write()))
-        .turn(Turn::bash("touch src.rs"))
-        .turn(Turn::text("I wait."))
-        .turn(Turn::held(&after).then_tool("Write", write()))
-        .repeat(Turn::text("I wait again."));
+        .turn(ScriptedTurn::held(&before).then_tool("Write", write()))
+        .turn(ScriptedTurn::bash("touch src.rs"))
+        .turn(ScriptedTurn::text("I wait."))
+        .turn(ScriptedTurn::held(&after).then_tool("Write", write()))
+        .repeat(ScriptedTurn::text("I wait again."));
     let stand_in = StandIn::start(script).unwrap();
     let terminal = world.terminal(&stand_in, &[]);
     terminal.submit("/ralplan \"Add a login\"");
@@ -155,8 +155,8 @@ fn a_full_or_read_only_disk_is_reported_on_the_screen_and_ends_nothing() {
         fs::write(&marker, disk).unwrap();
         let script = Script::new()
             .turn(new_file(1))
-            .turn(Turn::text("One step is done."))
-            .repeat(Turn::text(TOKEN));
+            .turn(ScriptedTurn::text("One step is done."))
+            .repeat(ScriptedTurn::text(TOKEN));
         let stand_in = StandIn::start(script).unwrap();
         let terminal = world.terminal(&stand_in, &[]);
         terminal.submit("/ralph \"Tidy the attic\"");
@@ -186,9 +186,9 @@ fn the_models_shell_ends_no_loop_whose_state_is_gone_and_a_typed_cancel_does() {
     }
     world.write("helper.sh", &(lines.join("\n") + "\n"));
     let script = Script::new()
-        .turn(Turn::bash("sh helper.sh"))
-        .turn(Turn::bash("echo no > forbidden"))
-        .repeat(Turn::text("I can only read."));
+        .turn(ScriptedTurn::bash("sh helper.sh"))
+        .turn(ScriptedTurn::bash("echo no > forbidden"))
+        .repeat(ScriptedTurn::text("I can only read."));
     let stand_in = StandIn::start(script).unwrap();
     let terminal = world.terminal(&stand_in, &[]);
     terminal.submit("/ralph \"Tidy the attic\"");
@@ -206,7 +206,7 @@ fn a_manifest_entry_that_the_models_script_removes_is_back_at_the_stop() {
     let world = installed();
     world.write("helper.sh", "rm -f \"$RALPH_HOME\"/manifest/*\n");
     let work = |turn| match turn {
-        1 => Turn::bash("sh helper.sh; touch work-1"),
+        1 => ScriptedTurn::bash("sh helper.sh; touch work-1"),
         turn => new_file(turn),
     };
     let stand_in = StandIn::start(works(work, token_after(3))).unwrap();

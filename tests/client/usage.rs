@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
-use ralph::standin::{Script, StandIn, Turn, Usage as Reported};
+use ralph::standin::{Script, ScriptedTurn, StandIn, Usage as Reported};
 use ralph_core::transcript::usage::{Tokens, Usage};
 use ralph_io::client::transcript;
 use serde_json::json;
@@ -23,13 +23,13 @@ fn each_message_of_the_conversation_and_of_its_workers_is_counted_once() {
     let world = World::new();
     let call = json!({"description": "dig", "prompt": "DIGGER: dig", "subagent_type": "general-purpose", "run_in_background": false});
     let digger = Script::new()
-        .turn(Turn::bash("echo dug").with_usage(reported(1_000, 100, 10)))
-        .turn(Turn::text("I have dug.").with_usage(reported(2_000, 200, 20)));
+        .turn(ScriptedTurn::bash("echo dug").with_usage(reported(1_000, 100, 10)))
+        .turn(ScriptedTurn::text("I have dug.").with_usage(reported(2_000, 200, 20)));
     // Two blocks make two rows, each with the usage of the whole message.
-    let two_blocks = Turn::text("I have it dug.").then_tool("Agent", call);
+    let two_blocks = ScriptedTurn::text("I have it dug.").then_tool("Agent", call);
     let script = Script::new()
         .turn(two_blocks.with_usage(reported(1, 2, 3)))
-        .turn(Turn::text("Done.").with_usage(reported(10, 20, 30)))
+        .turn(ScriptedTurn::text("Done.").with_usage(reported(10, 20, 30)))
         .subagent("DIGGER", digger);
     let stand_in = StandIn::start(script).unwrap();
     let run = world.client(&stand_in).prompt("Have it dug.");

@@ -4,7 +4,7 @@
 
 use std::fs;
 
-use ralph::standin::{Gate, Script, StandIn, Turn};
+use ralph::standin::{Gate, Script, ScriptedTurn, StandIn};
 use serde_json::json;
 
 use crate::Test;
@@ -37,13 +37,14 @@ impl Story {
     fn new(is_woken: bool) -> Story {
         let (worker, woken) = (Gate::new(), Gate::new());
         let call = json!({"description": "dig the cellar", "prompt": "DIGGER: dig", "subagent_type": "general-purpose"});
-        let digger = Script::new().turn(Turn::held(&worker).then_text("I have dug."));
-        let mut script =
-            Script::new().turn(Turn::tool("Agent", call)).turn(Turn::text("Launched."));
+        let digger = Script::new().turn(ScriptedTurn::held(&worker).then_text("I have dug."));
+        let mut script = Script::new()
+            .turn(ScriptedTurn::tool("Agent", call))
+            .turn(ScriptedTurn::text("Launched."));
         if is_woken {
-            script = script.turn(Turn::held(&woken).then_text("I wait for the rest."));
+            script = script.turn(ScriptedTurn::held(&woken).then_text("I wait for the rest."));
         }
-        let script = script.repeat(Turn::text(TOKEN)).subagent("DIGGER", digger);
+        let script = script.repeat(ScriptedTurn::text(TOKEN)).subagent("DIGGER", digger);
         let stand_in = StandIn::start(script).unwrap();
         Story { worker, woken, stand_in }
     }

@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use ralph::standin::{Script, StandIn, Turn};
+use ralph::standin::{Script, ScriptedTurn, StandIn};
 use ralph_io::git::worktrees;
 use serde_json::json;
 
@@ -37,10 +37,10 @@ fn ahead_of_its_remote(branch: &str) -> World {
 /// What a shell command prints for a worker.
 fn worker_runs(world: &World, folder: &Path, command: &str) -> String {
     let call = json!({"description": "look", "prompt": "LOOKER: look", "subagent_type": "ralph-worker", "run_in_background": false});
-    let looker = Script::new().turn(Turn::bash(command)).turn(Turn::text("Seen."));
+    let looker = Script::new().turn(ScriptedTurn::bash(command)).turn(ScriptedTurn::text("Seen."));
     let script = Script::new()
-        .turn(Turn::tool("Agent", call))
-        .turn(Turn::text("Done."))
+        .turn(ScriptedTurn::tool("Agent", call))
+        .turn(ScriptedTurn::text("Done."))
         .subagent("LOOKER", looker);
     let stand_in = StandIn::start(script).unwrap();
     let run = world.client(&stand_in).in_folder(folder).prompt("Have it looked at.");

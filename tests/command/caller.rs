@@ -1,6 +1,6 @@
 //! The process that runs commands: a test that does nothing unless a `World` started it.
 
-use ralph_io::process::command::{self, Order, Run};
+use ralph_io::process::command::{self, CommandOrder, CommandRun};
 use serde_json::{Value, json};
 use std::path::Path;
 use std::time::Duration;
@@ -25,7 +25,7 @@ fn in_a_process_of_its_own() {
 
 fn run(order: &Value) -> Value {
     let text = |name: &str| order[name].as_str().unwrap();
-    let order = Order {
+    let order = CommandOrder {
         ralph: Path::new(text("ralph")),
         command: text("command"),
         folder: Path::new(text("folder")),
@@ -38,7 +38,7 @@ fn run(order: &Value) -> Value {
     }
 }
 
-fn described(run: &Run) -> Value {
+fn described(run: &CommandRun) -> Value {
     json!({
         "ended": format!("{:?}", run.ended),
         "duration_ms": run.duration.as_millis() as u64,

@@ -67,7 +67,7 @@ fn rounds(seed: u64, restless: bool) {
 /// The loop between two rounds.
 struct Stand {
     state: Value,
-    lines: Vec<ralph_io::store::journal::Entry>,
+    lines: Vec<ralph_io::store::journal::JournalEntry>,
 }
 
 impl Stand {

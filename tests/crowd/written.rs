@@ -7,20 +7,20 @@ use std::path::Path;
 
 /// The lines of a loop's journal; none of them is torn.
 #[track_caller]
-pub(crate) fn lines(folder: &Path) -> Vec<journal::Entry> {
+pub(crate) fn lines(folder: &Path) -> Vec<journal::JournalEntry> {
     let journal = journal::load(folder).unwrap();
     assert_eq!(journal.n_unreadable, 0, "torn lines in {}", folder.display());
     journal.entries
 }
 
 /// How many lines there are of an event with this decision.
-pub(crate) fn count(lines: &[journal::Entry], event: &str, decision: &str) -> usize {
+pub(crate) fn count(lines: &[journal::JournalEntry], event: &str, decision: &str) -> usize {
     lines.iter().filter(|line| line.event == event && line.decision == decision).count()
 }
 
 /// Each answer has exactly one line, which says what was answered; one that gave up has none.
 #[track_caller]
-pub(crate) fn check_each(lines: &[journal::Entry], answers: &[&Answer]) {
+pub(crate) fn check_each(lines: &[journal::JournalEntry], answers: &[&Answer]) {
     for answer in answers {
         let input = digest::of_bytes(&answer.payload);
         let found: Vec<&str> = lines

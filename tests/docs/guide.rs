@@ -3,25 +3,25 @@
 
 use super::{check_contains, read, root};
 use jiff::Timestamp;
-use ralph_core::evidence::receipt::Standing;
-use ralph_core::project::check::choice::{Choice, Own};
-use ralph_core::project::check::forms::Form;
+use ralph_core::evidence::receipt::ReceiptStatus;
+use ralph_core::project::check::choice::{CheckSettings, Own};
+use ralph_core::project::check::forms::OutputFormat;
 use ralph_core::project::settings::Settings;
 use ralph_core::state::{Criterion, EndingKind, LoopState, PauseCause, Signal};
 use ralph_core::{evidence::refusal, project::facts, transcript::waiting, views::say};
 use serde_json::{Map, Value};
 
 /// All of them; a match below notices a new one.
-pub(crate) const STANDINGS: [Standing; 9] = [
-    Standing::NeverRun,
-    Standing::Stale,
-    Standing::Failed,
-    Standing::Vacuous,
-    Standing::RewroteTree,
-    Standing::FewerTests,
-    Standing::ProvesLess,
-    Standing::Flaky,
-    Standing::Holds,
+pub(crate) const STANDINGS: [ReceiptStatus; 9] = [
+    ReceiptStatus::NeverRun,
+    ReceiptStatus::Stale,
+    ReceiptStatus::Failed,
+    ReceiptStatus::Vacuous,
+    ReceiptStatus::RewroteTree,
+    ReceiptStatus::FewerTests,
+    ReceiptStatus::ProvesLess,
+    ReceiptStatus::Flaky,
+    ReceiptStatus::Holds,
 ];
 
 fn guide() -> String {
@@ -36,7 +36,7 @@ fn check_rows(words: &[&str]) {
 
 #[test]
 fn each_state_of_a_criterion_has_its_row() {
-    use Standing::{Failed, FewerTests, Flaky, Holds, NeverRun, RewroteTree, Stale, Vacuous};
+    use ReceiptStatus::{Failed, FewerTests, Flaky, Holds, NeverRun, RewroteTree, Stale, Vacuous};
     let known = STANDINGS.map(|one| match one {
         NeverRun
         | Stale
@@ -44,7 +44,7 @@ fn each_state_of_a_criterion_has_its_row() {
         | Vacuous
         | RewroteTree
         | FewerTests
-        | Standing::ProvesLess
+        | ReceiptStatus::ProvesLess
         | Flaky
         | Holds => one.as_str(),
     });
@@ -156,11 +156,18 @@ fn the_settings_of_checks_are_shown_whole_and_can_be_used() {
     let settings: Settings = toml::from_str(shown.expect("they stand in a block").0).unwrap();
     assert_eq!(settings.refused(), None);
     let choice = settings.checks();
-    let plain = Choice::default();
+    let plain = CheckSettings::default();
     assert_eq!(choice.budget(None), plain.budget(None));
     assert!(!choice.off.is_empty() && choice.always == Some(false));
     let [own] = &choice.checks[..] else { panic!("one check is shown: {choice:?}") };
-    let Own { name, files, command, fix: false, timeout: Some(_), parse: Some(Form::Sarif) } = own
+    let Own {
+        name,
+        files,
+        command,
+        fix: false,
+        timeout: Some(_),
+        parse: Some(OutputFormat::Sarif),
+    } = own
     else {
         panic!("a setting is not shown: {own:?}");
     };
@@ -178,8 +185,12 @@ fn the_settings_of_facts_are_shown_whole_and_with_their_defaults() {
     let shown = guide.split_once("```toml\n").and_then(|(_, rest)| rest.split_once("```"));
     let settings: Settings = toml::from_str(shown.expect("they stand in a block").0).unwrap();
     assert_eq!(settings.refused(), None);
-    let facts::choice::Choice { enabled: Some(true), off, also, size: Some(facts::page::TARGET) } =
-        settings.facts()
+    let facts::choice::ContextSettings {
+        enabled: Some(true),
+        off,
+        also,
+        size: Some(facts::page::TARGET),
+    } = settings.facts()
     else {
         panic!("a setting is not shown: {:?}", settings.facts());
     };
@@ -199,8 +210,8 @@ fn each_fact_has_its_row_and_those_on_request_are_told_from_the_others() {
 }
 
 /// All of them; the match notices a new one.
-const FORMS: [Form; 13] = {
-    use Form::*;
+const FORMS: [OutputFormat; 13] = {
+    use OutputFormat::*;
     match Eslint {
         Eslint | Ruff | Tsc | Shellcheck | Cargo | Pyright | Vitest | Pytest | Deno | Sarif
         | Supabase | Plain | Whole => {}
@@ -216,7 +227,7 @@ fn the_refusal_that_is_shown_is_one() {
     let mut criterion = Criterion { id: "AC-2".to_owned(), ..Criterion::default() };
     criterion.receipt =
         Some(ralph_core::evidence::receipt::Receipt { exit_code: Some(1), ..Default::default() });
-    let why = refusal::why(&criterion, Standing::Failed, &[]);
+    let why = refusal::why(&criterion, ReceiptStatus::Failed, &[]);
     let text = refusal::refusal(&LoopState::default(), None);
     check_contains(&guide(), &[text.trim_end(), &format!("\n- AC-2 {why}: `")]);
 }

@@ -25,13 +25,13 @@ mod tasks;
 mod watch;
 
 use front_matter::FrontMatter;
-use ralph_core::evidence::receipt::Standing;
-use ralph_core::project::check::answer::{self, Report};
+use ralph_core::evidence::receipt::ReceiptStatus;
+use ralph_core::project::check::answer::{self, CheckReport};
 use ralph_core::protocol::registration::COMMANDS;
 use ralph_core::shell::vacuous;
 use ralph_core::state::COMPLETION_TOKEN;
-use ralph_core::state::signals::{self, Kind};
-use ralph_core::text::token::{self, Request};
+use ralph_core::state::signals::{self, SignalKind};
+use ralph_core::text::token::{self, CompletionRequest};
 
 const EXECUTABLES: [&str; 5] = [
     "ralph-user-prompt",
@@ -199,7 +199,7 @@ fn what_the_person_typed_is_pasted_once_between_tags_and_never_into_a_command() 
 #[test]
 fn the_loop_skill_says_what_to_do_in_each_state_of_a_criterion() {
     let text = skill("ralph");
-    for standing in guide::STANDINGS.into_iter().filter(|one| *one != Standing::Holds) {
+    for standing in guide::STANDINGS.into_iter().filter(|one| *one != ReceiptStatus::Holds) {
         check_contains(&text, &[&format!("`{}`", standing.as_str())]);
     }
 }
@@ -207,7 +207,12 @@ fn the_loop_skill_says_what_to_do_in_each_state_of_a_criterion() {
 #[test]
 fn the_loop_skill_and_the_worker_know_the_words_of_a_check() {
     let pair = || vec![("src/a.ts".to_owned(), "eslint".to_owned())];
-    let report = Report { fixed: pair(), unfinished: pair(), not_run: pair(), ..Report::default() };
+    let report = CheckReport {
+        fixed: pair(),
+        unfinished: pair(),
+        not_run: pair(),
+        ..CheckReport::default()
+    };
     let said = answer::text(&report).unwrap();
     let texts = [skill("ralph"), read(&root().join("agents/ralph-worker.md"))];
     for words in ["Ralph checked", "was changed by", "did not finish", "did not run"] {
@@ -221,7 +226,7 @@ fn the_loop_skill_and_the_worker_know_the_words_of_a_check() {
 #[test]
 fn the_loop_skill_and_the_worker_know_the_words_of_a_person() {
     let signal = |kind| signals::read("", &signals::file(kind, "x"));
-    let said = signals::told(&[signal(Kind::Steer), signal(Kind::Info)]);
+    let said = signals::told(&[signal(SignalKind::Steer), signal(SignalKind::Info)]);
     let texts = [skill("ralph"), read(&root().join("agents/ralph-worker.md"))];
     for words in ["The person who started the loop says", "STEER", "INFO"] {
         assert!(said.contains(words), "{words}: {said}");
@@ -235,7 +240,7 @@ fn the_loop_skill_and_the_worker_know_the_words_of_a_person() {
 fn what_the_skill_shows_as_a_request_is_one() {
     let text = skill("ralph");
     let shown = text.split("```").map(str::trim).find(|block| *block == COMPLETION_TOKEN);
-    assert_eq!(token::request(shown.unwrap(), COMPLETION_TOKEN), Request::Made);
+    assert_eq!(token::request(shown.unwrap(), COMPLETION_TOKEN), CompletionRequest::Made);
 }
 
 #[test]

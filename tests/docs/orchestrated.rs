@@ -6,24 +6,24 @@
 use super::front_matter::FrontMatter;
 use super::{agent, check_contains, skill};
 use jiff::Timestamp;
-use ralph_core::modes::session::agents::{Agent, Mode};
-use ralph_core::modes::session::change::{Change, apply};
+use ralph_core::modes::session::agents::{AgentRole, Mode};
+use ralph_core::modes::session::change::{RouterWrite, apply};
 use ralph_core::modes::session::conversation;
 use ralph_core::modes::session::id::SessionId;
-use ralph_core::modes::session::invocation::{Invocation, Key};
+use ralph_core::modes::session::invocation::{CallKey, Invocation};
 use ralph_core::modes::session::machine::{self, Act, met};
 use ralph_core::modes::session::metadata::IterationMetadata;
-use ralph_core::modes::session::place::Place;
-use ralph_core::modes::session::progress::Status;
-use ralph_core::modes::session::report::{Report, Verdict, is_complete};
-use ralph_core::modes::session::rules::{Target, Writer, may_mark, may_write};
+use ralph_core::modes::session::place::SessionFile;
+use ralph_core::modes::session::progress::TaskMark;
+use ralph_core::modes::session::report::{ReviewVerdict, TaskReport, is_complete};
+use ralph_core::modes::session::rules::{WriteTarget, Writer, may_mark, may_write};
 use ralph_core::modes::session::snapshot::Snapshot;
 use ralph_core::modes::session::task::TaskFile;
 use ralph_core::modes::session::validate::validate;
 use ralph_core::state::{LoopState, Orchestrated, SessionCall};
 
 /// What stands in the fence of this name.
-fn example(of: Agent, name: &str) -> String {
+fn example(of: AgentRole, name: &str) -> String {
     let text = agent(of.name());
     let fence = format!(" {name}\n");
     let (before, rest) =
@@ -40,10 +40,10 @@ fn now() -> Timestamp {
 fn laid_out() -> Snapshot {
     let mut seen = Snapshot::new(SessionId::parse("260131-120000").unwrap(), "Limit attempts");
     for (place, text) in [
-        (Place::Plan, "Goal\n".to_owned()),
-        (Place::Metadata, example(Agent::Planner, "metadata")),
-        (Place::IterationMetadata(1), example(Agent::Planner, "iteration")),
-        (Place::Progress, example(Agent::Planner, "progress")),
+        (SessionFile::Plan, "Goal\n".to_owned()),
+        (SessionFile::Metadata, example(AgentRole::Planner, "metadata")),
+        (SessionFile::IterationMetadata(1), example(AgentRole::Planner, "iteration")),
+        (SessionFile::Progress, example(AgentRole::Planner, "progress")),
     ] {
         seen.files.insert(place.to_string(), Some(text));
     }
@@ -54,7 +54,7 @@ fn laid_out() -> Snapshot {
 fn what_the_planner_is_shown_is_a_session_that_goes_on() {
     let seen = laid_out();
     assert_eq!(validate(&seen), []);
-    let text = example(Agent::Planner, "iteration");
+    let text = example(AgentRole::Planner, "iteration");
     let (metadata, found) = IterationMetadata::parse(&text, 1);
     assert!(metadata.started_at.is_some() && found.is_empty(), "{found:?}");
     let call = Invocation::new(Mode::Initialize, "p/", 1);
@@ -65,34 +65,34 @@ fn what_the_planner_is_shown_is_a_session_that_goes_on() {
 
 #[test]
 fn the_task_that_the_planner_is_shown_is_read_whole() {
-    let (task, found) = TaskFile::parse("task-2", &example(Agent::Planner, "task-2"));
+    let (task, found) = TaskFile::parse("task-2", &example(AgentRole::Planner, "task-2"));
     assert!(found.is_empty(), "{found:?}");
     assert_eq!(
         (task.depends_on, task.parallel, task.is_sound),
         (vec!["task-1".to_owned()], true, true)
     );
     assert_eq!(task.title, "Answer 429 at login");
-    let sequential = example(Agent::Planner, "task-2").replace("Parallelizable", "Sequential");
+    let sequential = example(AgentRole::Planner, "task-2").replace("Parallelizable", "Sequential");
     assert!(!TaskFile::parse("task-2", &sequential).0.parallel);
     check_contains(&agent("Ralph-v2-Planner"), &["`type: Sequential`"]);
 }
 
 #[test]
 fn a_report_waits_for_its_review_and_the_review_says_its_verdict() {
-    let report = example(Agent::Executor, "report");
-    let read = Report::parse(1, Some(&report));
+    let report = example(AgentRole::Executor, "report");
+    let read = TaskReport::parse(1, Some(&report));
     assert_eq!((read.iteration, read.verdict), (1, None), "nobody has judged it");
     let (part_1, _) = report.split_once("## PART 2").unwrap();
-    let review = example(Agent::Reviewer, "review-of-a-task");
-    let judged = |review: &str| Report::parse(1, Some(&format!("{part_1}{review}"))).verdict;
-    assert_eq!(judged(&review), Some(Verdict::Qualified));
-    assert_eq!(judged(&review.replace("Qualified", "Failed")), Some(Verdict::Failed));
+    let review = example(AgentRole::Reviewer, "review-of-a-task");
+    let judged = |review: &str| TaskReport::parse(1, Some(&format!("{part_1}{review}"))).verdict;
+    assert_eq!(judged(&review), Some(ReviewVerdict::Qualified));
+    assert_eq!(judged(&review.replace("Qualified", "Failed")), Some(ReviewVerdict::Failed));
     check_contains(&agent("Ralph-v2-Reviewer"), &["`Qualified`: ", "`Failed`: "]);
 }
 
 #[test]
 fn the_review_of_an_iteration_is_complete_by_one_word_only() {
-    let review = example(Agent::Reviewer, "review");
+    let review = example(AgentRole::Reviewer, "review");
     assert!(is_complete(&review));
     for word in ["Gaps Identified", "Incomplete"] {
         assert!(!is_complete(
@@ -110,7 +110,7 @@ fn each_agent_is_told_every_mode_that_it_is_called_for() {
             Some(word) => check_contains(&text, &[&format!("\n## {word}\n")]),
             None => check_contains(&text, &["`TASK_ID`"]),
         }
-        for other in Agent::ALL.into_iter().filter(|other| *other != mode.agent()) {
+        for other in AgentRole::ALL.into_iter().filter(|other| *other != mode.agent()) {
             let heading = format!("\n## {}\n", mode.word());
             assert!(!agent(other.name()).contains(&heading), "{other} is no one for {mode}");
         }
@@ -119,7 +119,7 @@ fn each_agent_is_told_every_mode_that_it_is_called_for() {
 
 #[test]
 fn each_agent_has_the_tools_that_it_needs_and_calls_nobody() {
-    for of in Agent::ALL {
+    for of in AgentRole::ALL {
         let text = agent(of.name());
         let head = FrontMatter::of(&text);
         assert_eq!(head.value("name"), of.name());
@@ -131,7 +131,7 @@ fn each_agent_has_the_tools_that_it_needs_and_calls_nobody() {
             assert!(!tools.contains(&tool), "{of} has no use for {tool}");
         }
         let goes_out = tools.contains(&"WebFetch");
-        assert_eq!(goes_out, matches!(of, Agent::Questioner | Agent::Executor), "{of}");
+        assert_eq!(goes_out, matches!(of, AgentRole::Questioner | AgentRole::Executor), "{of}");
     }
 }
 
@@ -142,39 +142,40 @@ fn what_an_agent_is_told_to_mark_it_may_mark() {
     for id in ["task-1", "task-2"] {
         seen.files.insert(format!("tasks/{id}.md"), Some("x".to_owned()));
     }
-    let add = Change::Add { iteration: 1, tasks: vec!["task-1".to_owned(), "task-2".to_owned()] };
+    let add =
+        RouterWrite::Add { iteration: 1, tasks: vec!["task-1".to_owned(), "task-2".to_owned()] };
     let seen = apply(&seen, &[add], now().into()).unwrap();
-    let before = seen.text(Place::Progress).unwrap().to_owned();
-    let marked = |line: &str, mark: Status| {
+    let before = seen.text(SessionFile::Progress).unwrap().to_owned();
+    let marked = |line: &str, mark: TaskMark| {
         assert!(before.contains(&format!("[ ] {line}")), "{before}");
         before.replace(&format!("[ ] {line}"), &format!("{} {line}", mark.mark()))
     };
     for (mode, line, mark) in [
-        (Mode::Brainstorm, "plan-brainstorm", Status::Done),
-        (Mode::Research, "plan-research", Status::Done),
-        (Mode::TaskBreakdown, "plan-breakdown", Status::Done),
-        (Mode::Execute, "task-1", Status::InProgress),
-        (Mode::Execute, "task-1", Status::ReviewPending),
-        (Mode::Execute, "task-1", Status::Failed),
-        (Mode::TaskReview, "task-1", Status::Done),
-        (Mode::TaskReview, "task-1", Status::Failed),
-        (Mode::TimeoutFail, "task-1", Status::Failed),
-        (Mode::RebreakdownTask, "task-1", Status::Cancelled),
-        (Mode::Rebreakdown, "task-2", Status::Cancelled),
+        (Mode::Brainstorm, "plan-brainstorm", TaskMark::Done),
+        (Mode::Research, "plan-research", TaskMark::Done),
+        (Mode::TaskBreakdown, "plan-breakdown", TaskMark::Done),
+        (Mode::Execute, "task-1", TaskMark::InProgress),
+        (Mode::Execute, "task-1", TaskMark::ReviewPending),
+        (Mode::Execute, "task-1", TaskMark::Failed),
+        (Mode::TaskReview, "task-1", TaskMark::Done),
+        (Mode::TaskReview, "task-1", TaskMark::Failed),
+        (Mode::TimeoutFail, "task-1", TaskMark::Failed),
+        (Mode::RebreakdownTask, "task-1", TaskMark::Cancelled),
+        (Mode::Rebreakdown, "task-2", TaskMark::Cancelled),
     ] {
         let result = may_mark(mode, "task-1", &before, &marked(line, mark));
         assert_eq!(result, Ok(()), "{mode} {line} {mark:?}");
     }
     let more =
         "- [ ] plan-brainstorm (Cycle 2)\n- [ ] plan-research (Cycle 2)\n- [ ] plan-breakdown";
-    let cycle = marked("plan-brainstorm", Status::Done).replace("- [ ] plan-breakdown", more);
+    let cycle = marked("plan-brainstorm", TaskMark::Done).replace("- [ ] plan-breakdown", more);
     assert_eq!(may_mark(Mode::Brainstorm, "", &before, &cycle), Ok(()), "a further cycle");
     check_contains(&agent("Ralph-v2-Questioner"), &["`- [ ] plan-brainstorm (Cycle 2)`"]);
 }
 
 #[test]
 fn what_an_agent_is_told_to_write_it_may_write() {
-    let nothing = Target::default();
+    let nothing = WriteTarget::default();
     for (mode, path) in [
         (Mode::Initialize, "plan.md"),
         (Mode::Initialize, "progress.md"),
@@ -193,14 +194,14 @@ fn what_an_agent_is_told_to_write_it_may_write() {
         (Mode::SessionReview, "iterations/1/review.md"),
     ] {
         let writer = Writer::Agent { mode, task: "task-1" };
-        assert_eq!(may_write(writer, Place::of(path), nothing), Ok(()), "{mode} {path}");
+        assert_eq!(may_write(writer, SessionFile::of(path), nothing), Ok(()), "{mode} {path}");
     }
 }
 
 #[test]
 fn the_skill_knows_the_words_of_the_program() {
     let text = skill("ralph-v2");
-    let key = Key { mode: Mode::Execute, task: "task-1".to_owned(), iteration: 1, cycle: 0 };
+    let key = CallKey { mode: Mode::Execute, task: "task-1".to_owned(), iteration: 1, cycle: 0 };
     let session = Orchestrated {
         id: "ID".to_owned(),
         given: vec![SessionCall::given(&key, "p".to_owned())],
@@ -222,7 +223,7 @@ fn the_skill_knows_the_words_of_the_program() {
     check_contains(&text, &["ralph session status", "`.ralph-sessions/`"]);
     let head = FrontMatter::of(&text);
     assert_eq!(head.value("disable-model-invocation"), "true");
-    Agent::ALL.iter().for_each(|of| check_contains(&text, &[of.name()]));
+    AgentRole::ALL.iter().for_each(|of| check_contains(&text, &[of.name()]));
 }
 
 #[test]
@@ -248,7 +249,7 @@ fn every_input_that_an_agent_is_told_of_is_one_that_the_router_gives() {
         "PLAN_SNAPSHOT",
     ];
     let modes = Mode::ALL.map(Mode::word);
-    for of in Agent::ALL {
+    for of in AgentRole::ALL {
         let text = agent(of.name());
         let words = text.split('`').skip(1).step_by(2).filter(|word| {
             word.contains('_')

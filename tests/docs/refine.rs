@@ -27,9 +27,9 @@ fn the_settings_are_shown_whole_and_with_their_defaults() {
     let (_, rest) = guide.split_once("<!-- refine settings -->\n```toml\n").unwrap();
     let settings: Settings = toml::from_str(rest.split_once("```").unwrap().0).unwrap();
     assert_eq!(settings.refused(), None);
-    assert_eq!(settings.refine().bounds(), refine::Settings::default());
+    assert_eq!(settings.refine().bounds(), refine::RefineSettings::default());
     let shown = settings.refine.unwrap();
-    let all = serde_json::to_value(refine::Settings::default()).unwrap();
+    let all = serde_json::to_value(refine::RefineSettings::default()).unwrap();
     let names = |value: &serde_json::Value| -> BTreeSet<String> {
         value.as_object().unwrap().keys().cloned().collect()
     };

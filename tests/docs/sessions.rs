@@ -1,9 +1,9 @@
 //! `docs/sessions.md` holds what `ralph session` does.
 
 use super::{check_contains, read, root};
-use ralph_core::modes::session::agents::Agent;
+use ralph_core::modes::session::agents::AgentRole;
 use ralph_core::modes::session::guardrails::Guardrails;
-use ralph_core::modes::session::progress::Status;
+use ralph_core::modes::session::progress::TaskMark;
 use ralph_core::modes::session::state::State;
 
 fn text() -> String {
@@ -25,9 +25,9 @@ fn every_command_of_a_session_is_in_its_document() {
 #[test]
 fn its_words_are_those_of_the_code() {
     let text = text();
-    Agent::ALL.iter().for_each(|agent| check_contains(&text, &[agent.name()]));
+    AgentRole::ALL.iter().for_each(|agent| check_contains(&text, &[agent.name()]));
     State::ALL.iter().for_each(|state| check_contains(&text, &[&format!("`{}`", state.word())]));
-    Status::ALL.iter().for_each(|status| check_contains(&text, &[&format!("| `{status}` |")]));
+    TaskMark::ALL.iter().for_each(|status| check_contains(&text, &[&format!("| `{status}` |")]));
     let rails = Guardrails::default();
     for (name, default) in [
         ("planning.max_cycles", rails.max_cycles),

@@ -4,18 +4,18 @@
 use crate::place::Place;
 use crate::story::{ID, Story};
 use jiff::{SignedDuration, Timestamp};
-use ralph_core::modes::refine::measure::{BeadChange, Measured, PlanChange};
-use ralph_core::modes::refine::state::{Document, Session};
-use ralph_core::modes::refine::{Event, Mode, PlanAfter, Settings, step};
+use ralph_core::modes::refine::measure::{ArtefactChange, BeadChange, PlanChange};
+use ralph_core::modes::refine::state::{RefineDocument, RefineSession};
+use ralph_core::modes::refine::{Mode, PlanAfter, RefineEvent, RefineSettings, step};
 use ralph_core::state::{EndingKind, Mode as LoopMode, Refining};
 use ralph_io::store::home::Home;
-use ralph_io::store::refine::{Kept, Place as Refinements, What};
+use ralph_io::store::refine::{NewVersion, RefineStore as Refinements, What};
 use std::fs;
 
 pub(crate) const NAME: &str = "limits";
 
 pub(crate) struct Refined {
-    pub(crate) session: Session,
+    pub(crate) session: RefineSession,
     /// Round, where it comes from, and when.
     versions: Vec<(u32, What, Timestamp)>,
     now: Timestamp,
@@ -62,7 +62,7 @@ impl Refined {
 
     fn begun(mode: Mode, plan_file: &str) -> Refined {
         let now = "2026-03-09T20:00:00Z".parse().unwrap();
-        let session = Session::new(mode, plan_file, Settings::default(), now);
+        let session = RefineSession::new(mode, plan_file, RefineSettings::default(), now);
         let mut told = Refined { session, versions: Vec::new(), now, text: 1 };
         told.keep(1, What::Found);
         told
@@ -78,13 +78,13 @@ impl Refined {
         }
     }
 
-    fn step(&mut self, event: Event<'_>) {
+    fn step(&mut self, event: RefineEvent<'_>) {
         step(&mut self.session, event, self.now).unwrap();
     }
 
     fn begin(&mut self) -> u32 {
         let artefact = self.text.to_string();
-        self.step(Event::Begun { artefact: &artefact });
+        self.step(RefineEvent::Begun { artefact: &artefact });
         self.session.round.as_ref().unwrap().iteration
     }
 
@@ -101,15 +101,17 @@ impl Refined {
             self.keep(round, what);
         }
         let measured = Some(match self.session.mode {
-            Mode::Plan => Measured::Plan(PlanChange { lines, sections, ..PlanChange::default() }),
-            _ => Measured::Beads(BeadChange { changed: lines, ..BeadChange::default() }),
+            Mode::Plan => {
+                ArtefactChange::Plan(PlanChange { lines, sections, ..PlanChange::default() })
+            }
+            _ => ArtefactChange::Beads(BeadChange { changed: lines, ..BeadChange::default() }),
         });
         let artefact = self.text.to_string();
         // What it does not say it is asked for once more, and does not say then either.
         for _ in 0..2 {
             if self.session.round.is_some() {
                 let (measured, plan) = (measured.clone(), plan.clone());
-                self.step(Event::Ended { message, measured, plan, artefact: &artefact });
+                self.step(RefineEvent::Ended { message, measured, plan, artefact: &artefact });
             }
         }
     }
@@ -118,19 +120,19 @@ impl Refined {
         self.begin();
         self.after(2);
         let artefact = self.text.to_string();
-        self.step(Event::Cut { why, measured: None, artefact: &artefact });
+        self.step(RefineEvent::Cut { why, measured: None, artefact: &artefact });
     }
 
     /// Puts it where a project's refinements are kept.
     pub(crate) fn keep_in(&self, place: &Place) {
-        let mut document = Document::default();
+        let mut document = RefineDocument::default();
         document.put(NAME, self.session.clone()).unwrap();
         fs::create_dir_all(place.at("project/.claude")).unwrap();
         fs::write(place.at("project/.claude/refine-sessions.json"), document.render()).unwrap();
         let kept = Refinements::of(&Home::at(place.at("ralph")), &place.at("project"));
         for (at, (round, what, when)) in self.versions.iter().enumerate() {
             let text = format!("text {at}\n");
-            let version = Kept { text: &text, round: *round, what: *what, at: *when };
+            let version = NewVersion { text: &text, round: *round, what: *what, at: *when };
             kept.versions(NAME).keep(&version).unwrap();
         }
     }
@@ -203,7 +205,7 @@ fn what_is_over_has_the_same_report_whatever_is_restored_later() {
     let kept = Refinements::of(&Home::at(place.at("ralph")), &place.at("project"));
     let at = refined.session.ended_at.unwrap() + SignedDuration::from_hours(1);
     let text = "what stood there before\n";
-    kept.versions(NAME).keep(&Kept { text, round: 0, what: What::Replaced, at }).unwrap();
+    kept.versions(NAME).keep(&NewVersion { text, round: 0, what: What::Replaced, at }).unwrap();
     assert_eq!(place.done(&["report", "--refine", NAME, "--html", "-"]), before);
 }
 

@@ -7,11 +7,11 @@ use ralph_core::evidence::receipt::{self, By, Proof, Receipt};
 use ralph_core::state::{
     Criterion, EndingKind, Green, LoopError, LoopState, Mode, Phase, Task, TaskStatus,
 };
-use ralph_core::stop::{self, Seen, Verdict};
-use ralph_core::tasks::graph::{self, Lease, Which};
+use ralph_core::stop::{self, StopInputs, StopVerdict};
+use ralph_core::tasks::graph::{self, ClaimTarget, Lease};
 use ralph_core::text::token;
 use ralph_core::transcript::usage::{Tokens, Usage};
-use ralph_io::store::journal::{self, Entry};
+use ralph_io::store::journal::{self, JournalEntry};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 
@@ -45,7 +45,7 @@ type Found = Option<[bool; 4]>;
 
 pub(crate) struct Story {
     pub(crate) state: LoopState,
-    pub(crate) entries: Vec<Entry>,
+    pub(crate) entries: Vec<JournalEntry>,
     now: Timestamp,
     tree: u32,
 }
@@ -215,7 +215,7 @@ impl Story {
 
     fn claim(&mut self, id: &str) {
         let lease = Lease { owner: "ralph-worker", length: None };
-        graph::claim(&mut self.state.task_graph, Which::Id(id), lease, self.now).unwrap();
+        graph::claim(&mut self.state.task_graph, ClaimTarget::Id(id), lease, self.now).unwrap();
     }
 
     fn done(&mut self, ids: &[&str]) {
@@ -293,7 +293,7 @@ impl Story {
             let trees = CRITERIA.iter().map(|(id, ..)| ((*id).to_owned(), self.tree())).collect();
             Proof { trees, ran: true, ..Proof::default() }
         });
-        let seen = Seen {
+        let seen = StopInputs {
             now: self.now,
             prompt_id: "prompt-1".to_owned(),
             request: token::request(message, &self.state.completion_token),
@@ -310,11 +310,11 @@ impl Story {
         };
         let decided = stop::decide(&mut self.state, &seen);
         let (decision, why) = match &decided.verdict {
-            Verdict::LetGo(why) => ("let go", why.describe().to_owned()),
-            Verdict::Ended(kind) => {
+            StopVerdict::LetGo(why) => ("let go", why.describe().to_owned()),
+            StopVerdict::Ended(kind) => {
                 ("ended", format!("{kind}: {}", self.state.ending.as_ref().unwrap().detail))
             }
-            Verdict::GoOn => ("go on", decided.says.clone()),
+            StopVerdict::GoOn => ("go on", decided.says.clone()),
         };
         let record = serde_json::to_value(&decided.record).unwrap();
         self.note("Stop", decision, &why, json!({"message": message}), Some(record));
@@ -344,7 +344,7 @@ impl Story {
     }
 
     fn note(&mut self, event: &str, decision: &str, why: &str, seen: Value, record: Option<Value>) {
-        self.entries.push(Entry {
+        self.entries.push(JournalEntry {
             at: self.now,
             event: event.to_owned(),
             decision: decision.to_owned(),

@@ -56,9 +56,7 @@ impl Player {
         self.n_scripts += 1;
         let path = self.folder.join(format!("script-{}", self.n_scripts));
         let done = path.with_extension("done");
-        // A socket of its own: the server of the last script may still be ending.
-        let given = format!("DONE={}\nSOCKET=$PWD/.t{}\n", done.display(), self.n_scripts);
-        fs::write(&path, given + script + "\n").unwrap();
+        fs::write(&path, format!("DONE={}\n{script}\n", done.display())).unwrap();
         writeln!(self.scripts, "{}", path.display()).unwrap();
         let mut line = String::new();
         self.ends.read_line(&mut line).unwrap();
@@ -201,7 +199,7 @@ while os.getppid() != 1: pass
 os.system(\"{E}ralph {C}; touch \" + sys.argv[1])' $DONE >/dev/null 2>&1",
         true,
     ),
-    ("{E}tmux -S $SOCKET -f /dev/null new-session -d 'ralph {C}; touch '$DONE", true),
+    ("{E}tmux -S $PWD/.t -f /dev/null new-session -d 'ralph {C}; touch '$DONE", true),
 ];
 
 const COMMANDS: [&str; 6] =
@@ -284,6 +282,8 @@ fn no_command_below_a_client_ends_a_loop_that_cannot_be_read() {
                     _ => ON_UNREADABLE[(n + at) % ON_UNREADABLE.len()],
                 };
                 let line = wrapper.replace("{E}", environment).replace("{C}", command);
+                // The server of the last try may still be ending.
+                let line = line.replace("$PWD/.t ", &format!("$PWD/.t{turn} "));
                 let said = player.runs(&line, leaves);
                 assert_eq!(binding(&world), before, "{name}: {line}: {said}");
                 let refused = ["person", "cannot see", "another terminal"];

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use ralph::driver::{self, Came, Outcome, Policy, Round};
+use ralph::driver::{self, ClientRound, Policy, RoundOutcome, RoundResult};
 use ralph_io::process::interrupts::Interrupts;
 use rustix::process::{Pid, Signal, kill_process_group};
 use serde_json::{Value, json};
@@ -75,7 +75,7 @@ impl Order {
 /// What came of a round, and what a person saw.
 #[derive(Debug)]
 pub struct Answer {
-    /// The members of `Came`.
+    /// The members of `RoundResult`.
     pub came: Value,
     /// Standard error.
     pub shown: String,
@@ -120,10 +120,10 @@ pub fn carried_out() -> bool {
     true
 }
 
-fn round(order: &Value) -> Round {
+fn round(order: &Value) -> ClientRound {
     let text = |name: &str| order[name].as_str().map(str::to_owned);
     let pair = |pair: &Value| Some((pair[0].as_str()?.to_owned(), pair[1].as_str()?.to_owned()));
-    Round {
+    ClientRound {
         prompt: text("prompt").unwrap(),
         session_id: text("session_id"),
         resume: text("resume"),
@@ -153,13 +153,15 @@ fn policy(order: &Value) -> Policy {
     }
 }
 
-fn described(came: &Came) -> Value {
+fn described(came: &RoundResult) -> Value {
     let outcome = match &came.outcome {
-        Outcome::Finished { result, is_error } => json!({"finished": result, "is_error": is_error}),
-        Outcome::RateLimited { until } => json!({"rate_limited": until}),
-        Outcome::Overloaded { attempts } => json!({"overloaded": attempts}),
-        Outcome::Crashed { why } => json!({"crashed": why}),
-        Outcome::Ended => json!("ended"),
+        RoundOutcome::Finished { result, is_error } => {
+            json!({"finished": result, "is_error": is_error})
+        }
+        RoundOutcome::RateLimited { until } => json!({"rate_limited": until}),
+        RoundOutcome::Overloaded { attempts } => json!({"overloaded": attempts}),
+        RoundOutcome::Crashed { why } => json!({"crashed": why}),
+        RoundOutcome::Ended => json!("ended"),
     };
     let denials: Vec<Value> = came
         .denials

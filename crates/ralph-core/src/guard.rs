@@ -30,11 +30,11 @@ use tools::Does;
 
 pub use brought::{Brought, may_matter, patched, run_by};
 pub use elsewhere::git_folders;
-pub use places::{Places, Skill};
-pub use record::{Gate, Record, SessionSeen};
+pub use places::{ProtectedPaths, Skill};
+pub use record::{DenialRecord, Gate, SessionSeen};
 pub use session::{SessionGate, is_own_work};
 pub use tools::{is_known, knows_field, listed};
-pub use wall::{PlanGate, Reader};
+pub use wall::{PlanGate, ReadCheck};
 
 /// What the guard knows about the session.
 #[derive(Debug, Clone, Copy)]
@@ -42,13 +42,13 @@ pub struct Situation<'a> {
     /// Which rules drive the loop.
     pub mode: &'a Mode,
     /// Whether it runs or rests.
-    pub standing: Standing,
+    pub standing: LoopActivity,
     /// Who calls the tool.
-    pub agent: Agent<'a>,
+    pub agent: Caller<'a>,
     /// Claude Code's id of the session.
     pub session_id: &'a str,
     /// What is protected.
-    pub places: &'a Places,
+    pub places: &'a ProtectedPaths,
     /// How far consensus planning is, in the mode that plans. Without it that mode counts as one of
     /// the others, so whoever reads the state and finds none must refuse by itself.
     pub ralplan: Option<PlanGate<'a>>,
@@ -60,7 +60,7 @@ pub struct Situation<'a> {
 /// How a live loop stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Standing {
+pub enum LoopActivity {
     /// It drives the conversation.
     Running,
     /// It does, and the criteria are to be run once before anything changes.
@@ -71,7 +71,7 @@ pub enum Standing {
 
 /// Who calls a tool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Agent<'a> {
+pub enum Caller<'a> {
     /// The main conversation.
     Main,
     /// A subagent of this type.
@@ -80,7 +80,7 @@ pub enum Agent<'a> {
 
 /// A tool call.
 #[derive(Debug, Clone, Copy)]
-pub struct Call<'a> {
+pub struct ToolCall<'a> {
     /// The tool's name.
     pub tool: &'a str,
     /// Its input.
@@ -224,7 +224,7 @@ pub fn only_reads(line: &str) -> Result<(), String> {
 }
 
 /// May this tool run now?
-pub fn decide(situation: &Situation<'_>, call: &Call<'_>) -> Ruling {
+pub fn decide(situation: &Situation<'_>, call: &ToolCall<'_>) -> Ruling {
     let Some((rule, reason)) = touched(situation, call) else { return Ruling::Allow };
     match denied(situation, call, rule, reason) {
         Some(reason) => Ruling::Deny { rule, reason },
@@ -260,9 +260,9 @@ fn is_judged_by_fields(tool: &str) -> bool {
         || tools::find(tool).does == Does::Runs && tool != "Bash"
 }
 
-/// What whoever can see the disk should look at for [`Places::links`] and [`Places::brought`].
+/// What whoever can see the disk should look at for [`ProtectedPaths::links`] and [`ProtectedPaths::brought`].
 #[derive(Debug, Default)]
-pub struct Wanted {
+pub struct PathsToResolve {
     /// Absolute paths, of which it is to be found out where they lead.
     pub paths: Vec<String>,
     /// Absolute paths of what the call would put somewhere as a whole.
@@ -272,18 +272,20 @@ pub struct Wanted {
 }
 
 /// What has to be known of the disk before this call is decided.
-pub fn wanted(call: &Call<'_>, places: &Places) -> Wanted {
+pub fn wanted(call: &ToolCall<'_>, places: &ProtectedPaths) -> PathsToResolve {
     match tools::find(call.tool).does {
         Does::Runs => call
             .input
             .command
             .as_deref()
-            .map_or_else(Wanted::default, |line| bash::wanted(line, places, call.cwd)),
+            .map_or_else(PathsToResolve::default, |line| bash::wanted(line, places, call.cwd)),
         Does::Acts => {
             let paths = fields::paths(call, places);
             let absolute = |path: &String| places.absolute(path, call.cwd);
-            let mut wanted =
-                Wanted { paths: paths.iter().map(absolute).collect(), ..Wanted::default() };
+            let mut wanted = PathsToResolve {
+                paths: paths.iter().map(absolute).collect(),
+                ..PathsToResolve::default()
+            };
             for line in fields::lines(call) {
                 let more = bash::wanted(&line, places, call.cwd);
                 wanted.paths.extend(more.paths);
@@ -293,7 +295,7 @@ pub fn wanted(call: &Call<'_>, places: &Places) -> Wanted {
             wanted.paths.truncate(MOST_PATHS);
             wanted
         }
-        _ => Wanted::default(),
+        _ => PathsToResolve::default(),
     }
 }
 
@@ -301,14 +303,14 @@ pub fn wanted(call: &Call<'_>, places: &Places) -> Wanted {
 const MOST_PATHS: usize = 64;
 
 /// True for a call that could change the tree before the criteria were run on it.
-fn must_wait(situation: &Situation<'_>, call: &Call<'_>) -> bool {
-    situation.standing == Standing::AwaitingBaseline && !bash::only_asks_ralph(call)
+fn must_wait(situation: &Situation<'_>, call: &ToolCall<'_>) -> bool {
+    situation.standing == LoopActivity::AwaitingBaseline && !bash::only_asks_ralph(call)
 }
 
 /// What the cell of this row says to the model; none when it lets the call through.
 fn denied(
     situation: &Situation<'_>,
-    call: &Call<'_>,
+    call: &ToolCall<'_>,
     rule: Rule,
     reason: String,
 ) -> Option<String> {
@@ -316,8 +318,8 @@ fn denied(
         (Some(PlanGate { awaiting_person: true, .. }), ..) => Column::AwaitingPerson,
         (Some(_), ..) => Column::UntilVerdict,
         (None, Some(_), _) => match situation.agent {
-            Agent::Main => Column::SessionMain,
-            Agent::Subagent(_) => Column::SessionAgent,
+            Caller::Main => Column::SessionMain,
+            Caller::Subagent(_) => Column::SessionAgent,
         },
         (None, None, Mode::Loop | Mode::Refine) => Column::Loop,
         (None, None, _) => Column::Other,
@@ -325,7 +327,7 @@ fn denied(
     let (_, cells) = TABLE.iter().find(|(row, _)| *row == rule)?;
     let cell = cells[column as usize];
     // Whoever rests is there for the person: what they want of an agent or a file then is theirs to say.
-    let rests = situation.standing == Standing::Paused;
+    let rests = situation.standing == LoopActivity::Paused;
     match (cell, situation.ralplan, situation.session) {
         (Allowed, ..) => None,
         (DeniedWhileRunning | OnlyNext, ..) if rests => None,
@@ -353,7 +355,7 @@ fn is_everywheres(rule: Rule) -> bool {
 }
 
 /// The row that a call falls into, with what its denial would say.
-fn touched(situation: &Situation<'_>, call: &Call<'_>) -> Option<(Rule, String)> {
+fn touched(situation: &Situation<'_>, call: &ToolCall<'_>) -> Option<(Rule, String)> {
     let carried = || fields::row(situation, call);
     match tools::find(call.tool).does {
         Does::Looks => None,
@@ -381,7 +383,7 @@ fn touched(situation: &Situation<'_>, call: &Call<'_>) -> Option<(Rule, String)>
     }
 }
 
-fn edited(situation: &Situation<'_>, call: &Call<'_>) -> (Rule, String) {
+fn edited(situation: &Situation<'_>, call: &ToolCall<'_>) -> (Rule, String) {
     if let Some(judged) = situation.session.and_then(|gate| gate.artefact) {
         return (Rule::Artefact, judged.err().unwrap_or_default().to_owned());
     }

@@ -86,7 +86,7 @@ impl ProjectFiles {
 
 /// What one ecosystem's files state.
 #[derive(Debug, Clone, Default, PartialEq)]
-struct Found {
+struct EcosystemCommands {
     /// The command that runs all tests.
     tests: Option<String>,
     /// The command that checks types, or else the one that lints.
@@ -94,7 +94,7 @@ struct Found {
 }
 
 /// Ecosystems, in the order in which their criteria are named.
-const ECOSYSTEMS: [fn(&ProjectFiles) -> Found; 11] = [
+const ECOSYSTEMS: [fn(&ProjectFiles) -> EcosystemCommands; 11] = [
     node::find,
     deno::find,
     rust::find,
@@ -111,7 +111,7 @@ const ECOSYSTEMS: [fn(&ProjectFiles) -> Found; 11] = [
 /// The criteria that the project itself states: `AC-T`, `AC-T2` … for tests, `AC-L`, `AC-L2` …
 /// for type checks. None at all where the files state none.
 pub fn criteria(files: &ProjectFiles) -> Vec<Criterion> {
-    let found: Vec<Found> = ECOSYSTEMS.iter().map(|find| find(files)).collect();
+    let found: Vec<EcosystemCommands> = ECOSYSTEMS.iter().map(|find| find(files)).collect();
     let recipe = recipes::find(files);
     let tests = or_else(found.iter().filter_map(|one| one.tests.clone()).collect(), recipe.tests);
     let checks = or_else(found.into_iter().filter_map(|one| one.check).collect(), recipe.check);

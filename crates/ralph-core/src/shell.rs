@@ -17,7 +17,7 @@ use rable::{ListOperator, Node, NodeKind};
 use std::collections::HashMap;
 
 pub(crate) use backticks::{BACKTICK, restored};
-pub use word::{ONE, STAR, UNKNOWN, Word};
+pub use word::{ONE, STAR, ShellWord, UNKNOWN};
 
 /// Longer texts are not read at all.
 pub const LONGEST: usize = 64 * 1024;
@@ -63,11 +63,11 @@ pub enum Opaque {
 #[derive(Debug, Clone, Default)]
 pub struct Simple {
     /// Variables set for this command, or in the shell when there are no words.
-    pub assignments: Vec<(String, Word)>,
+    pub assignments: Vec<(String, ShellWord)>,
     /// Variables taken away for this command: `env -u NAME`; `*` for `env -i`.
     pub removed: Vec<String>,
     /// The name and its arguments.
-    pub words: Vec<Word>,
+    pub words: Vec<ShellWord>,
     /// Files it is connected to.
     pub redirects: Vec<Redirect>,
     /// Commands of one pipeline share a number.
@@ -94,7 +94,7 @@ impl Simple {
     }
 
     /// The words after the name.
-    pub fn arguments(&self) -> &[Word] {
+    pub fn arguments(&self) -> &[ShellWord] {
         self.words.get(1..).unwrap_or_default()
     }
 }
@@ -105,15 +105,15 @@ pub struct Redirect {
     /// True when it may change the file.
     pub writes: bool,
     /// The file.
-    pub target: Word,
+    pub target: ShellWord,
 }
 
 /// Reads a command line. `known` holds the variables whose values are known beforehand; what the
 /// command line itself assigns as literal text is known from there on.
 pub fn read(command: &str, known: &[(&str, &str)]) -> Reading {
-    let mut reader = Reader::default();
+    let mut reader = ShellReader::default();
     for (name, value) in known {
-        reader.variables.insert((*name).to_owned(), Word::plain(&word::without_marks(value)));
+        reader.variables.insert((*name).to_owned(), ShellWord::plain(&word::without_marks(value)));
     }
     reader.script(&word::without_marks(command));
     reader.reading
@@ -133,9 +133,9 @@ pub(crate) fn parsed(text: &str) -> Result<Vec<Node>, Opaque> {
 }
 
 #[derive(Default)]
-struct Reader {
+struct ShellReader {
     reading: Reading,
-    variables: HashMap<String, Word>,
+    variables: HashMap<String, ShellWord>,
     aliases: HashMap<String, String>,
 
     depth: usize,
@@ -154,7 +154,7 @@ enum Stdin {
     Computed,
 }
 
-impl Reader {
+impl ShellReader {
     fn script(&mut self, text: &str) {
         if self.depth >= DEEPEST {
             return self.opaque(Opaque::TooDeep);
@@ -220,11 +220,11 @@ impl Reader {
             }
             K::For { var, words, body, redirects } | K::Select { var, words, body, redirects } => {
                 let stdin = &self.redirected(redirects, stdin);
-                let values: Vec<Word> =
+                let values: Vec<ShellWord> =
                     words.iter().flatten().flat_map(|word| self.expand(word)).collect();
                 let each = 1..=MOST_ROUNDS;
                 let values =
-                    if each.contains(&values.len()) { values } else { vec![Word::unknown()] };
+                    if each.contains(&values.len()) { values } else { vec![ShellWord::unknown()] };
                 for value in values {
                     self.variables.insert(var.clone(), value);
                     self.node(body, stdin);
@@ -319,7 +319,7 @@ impl Reader {
     ) {
         let mut simple = Simple { pipeline, ..Simple::default() };
         let inside = self.reading.commands.len();
-        let words: Vec<Word> = words.iter().flat_map(|word| self.expand(word)).collect();
+        let words: Vec<ShellWord> = words.iter().flat_map(|word| self.expand(word)).collect();
         for node in assignments {
             self.assignment(node, words.is_empty(), &mut simple);
         }
@@ -352,12 +352,12 @@ impl Reader {
             .chars()
             .take_while(|letter| letter.is_ascii_alphanumeric() || *letter == '_')
             .collect();
-        let whole = Word::one_of(&self.expand(node));
+        let whole = ShellWord::one_of(&self.expand(node));
         let text = whole.text.split_once('=').map_or("", |(_, text)| text);
         let value = if value[name.len()..].starts_with('=') {
-            Word { text: text.to_owned() }
+            ShellWord { text: text.to_owned() }
         } else {
-            Word::unknown()
+            ShellWord::unknown()
         };
         if in_shell {
             self.variables.insert(name.clone(), value.clone());
@@ -384,7 +384,7 @@ impl Reader {
                 }
                 NodeKind::Redirect { op, target, .. } => {
                     let words = self.expand(target);
-                    let target = Word::one_of(&words);
+                    let target = ShellWord::one_of(&words);
                     if op == "<<<" {
                         stdin = target
                             .literal()

@@ -16,8 +16,8 @@ mod words;
 mod worker;
 
 pub use brief::{Brief, BriefBlocked, BriefPause, BriefPlan, BriefUsage, Claimed, Criteria, Tasks};
-pub use glance::{Document, Glance, GlanceEnding, GlancePlan, GlanceSession, GlanceTurn};
-pub use ralplan::{Decision, MAX_REJECTIONS, PlanVerdict, Ralplan};
+pub use glance::{Glance, GlanceEnding, GlancePlan, GlanceSession, GlanceTurn, StateView};
+pub use ralplan::{MAX_REJECTIONS, PlanDecision, PlanVerdict, Ralplan};
 pub use refine::Refining;
 pub use session::{Orchestrated, SessionCall};
 pub(crate) use words::words;
@@ -142,10 +142,10 @@ pub struct LoopState {
     pub started_by: StartedBy,
     /// The turn that the loop drives at present; none when nothing is outstanding.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub turn: Option<Turn>,
+    pub turn: Option<DrivenTurn>,
     /// The client process that the loop was last seen in.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub client: Option<Client>,
+    pub client: Option<ClientProcess>,
     /// True once the loop had an event after its start; until then a new `/ralph` may replace it.
     pub touched: bool,
     /// The prompt by which a person cancelled in the session: whoever typed it has been answered.
@@ -162,7 +162,7 @@ pub struct LoopState {
     pub context_lost: bool,
     /// The round of `ralph build` that this session is; none in a session that a person began.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub round: Option<Round>,
+    pub round: Option<BuildRound>,
     /// True where the tasks are for workers, each in a worktree of its own, and the session only
     /// starts them and merges what they bring.
     #[serde(skip_serializing_if = "is_false")]
@@ -271,7 +271,7 @@ impl LoopState {
 
     /// How many times the loop went on, of how many, for people: `3/25`.
     pub fn position(&self) -> String {
-        Document::position(self)
+        StateView::position(self)
     }
 
     /// Notes that a registration was seen, and that the loop had an event.
@@ -475,7 +475,7 @@ from_json!(Bound { session_id, until, why });
 /// A person's prompt with another id reveals that the turn was cut.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(try_from = "serde_json::Value")]
-pub struct Turn {
+pub struct DrivenTurn {
     /// The client's id of the prompt that began the turn; empty when it is not known.
     pub prompt_id: String,
     /// When the answer was given.
@@ -485,43 +485,43 @@ pub struct Turn {
     pub worked: bool,
 }
 
-from_json!(Turn { prompt_id, at, worked });
+from_json!(DrivenTurn { prompt_id, at, worked });
 
-impl Turn {
+impl DrivenTurn {
     /// A turn in which nothing was done yet.
-    pub fn new(prompt_id: impl Into<String>, at: Timestamp) -> Turn {
-        Turn { prompt_id: prompt_id.into(), at, worked: false }
+    pub fn new(prompt_id: impl Into<String>, at: Timestamp) -> DrivenTurn {
+        DrivenTurn { prompt_id: prompt_id.into(), at, worked: false }
     }
 }
 
 /// A session that `ralph build` has begun for one task.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(try_from = "serde_json::Value")]
-pub struct Round {
+pub struct BuildRound {
     /// The task's id; empty where all tasks are closed and criteria are still to be met.
     pub task: String,
     /// Which round it is, counted from 1.
     pub number: u32,
 }
 
-from_json!(Round { task, number });
+from_json!(BuildRound { task, number });
 
 /// A client process. The start time tells a reused process id from the same process.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(try_from = "serde_json::Value")]
-pub struct Client {
+pub struct ClientProcess {
     /// Process id.
     pub pid: u32,
     /// Start time of the process as the system counts it; empty where it cannot be had.
     pub started: String,
 }
 
-from_json!(Client { pid, started });
+from_json!(ClientProcess { pid, started });
 
-impl Client {
+impl ClientProcess {
     /// Stands for a client whose session has ended: no process has this id.
-    pub fn gone() -> Client {
-        Client { pid: 0, started: String::new() }
+    pub fn gone() -> ClientProcess {
+        ClientProcess { pid: 0, started: String::new() }
     }
 }
 
@@ -819,7 +819,7 @@ mod tests {
             serde_json::to_value(task).unwrap().get("attempts").cloned()
         };
         let turn = |worked| {
-            let turn = Turn { worked, ..Turn::default() };
+            let turn = DrivenTurn { worked, ..DrivenTurn::default() };
             serde_json::to_value(turn).unwrap().get("worked").cloned()
         };
         assert_eq!((task(0), task(2)), (None, Some(json!(2))));

@@ -9,7 +9,7 @@ pub mod rounds;
 
 mod record;
 
-pub use record::{Outcome, Record};
+pub use record::{RecordedOutcome, StopRecord};
 
 use crate::evidence::frozen;
 use crate::evidence::receipt::Proof;
@@ -17,26 +17,27 @@ use crate::modes::contract;
 use crate::modes::ralplan;
 use crate::modes::refine::foreground;
 use crate::modes::session::conversation::{self, Routed};
-use crate::state::progress::{self, Shown};
+use crate::state::progress::{self, ProgressSample};
 use crate::state::{
-    Completion, EndingKind, LoopError, LoopState, Mode, PauseCause, Phase, Signal, TaskStatus, Turn,
+    Completion, DrivenTurn, EndingKind, LoopError, LoopState, Mode, PauseCause, Phase, Signal,
+    TaskStatus,
 };
 use crate::tasks::graph;
 use crate::text::counted::noun;
-use crate::text::token::Request;
+use crate::text::token::CompletionRequest;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
 /// What the hook saw when the turn wanted to end.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Seen {
+pub struct StopInputs {
     /// The time.
     pub now: Timestamp,
     /// The client's id of the turn.
     pub prompt_id: String,
     /// What the last text block of the turn says about completion.
-    pub request: Request,
+    pub request: CompletionRequest,
     /// Subagents that still run, as the client describes them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub workers: Vec<String>,
@@ -72,7 +73,7 @@ pub struct Seen {
 /// What of the tasks a stop is decided from. Kept apart from the state, so that the record of a
 /// decision does not hold thousands of tasks.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-pub struct Work {
+pub struct TaskProgress {
     /// True if there are tasks and all are done.
     pub all_done: bool,
     /// True if a task could be begun now.
@@ -114,9 +115,9 @@ impl Withheld {
 
 /// The answer to a turn that wants to end.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Verdict {
+pub enum StopVerdict {
     /// The turn may end; the loop stays as it is.
-    LetGo(Why),
+    LetGo(AllowReason),
     /// The loop is over, and the state says how.
     Ended(EndingKind),
     /// The turn goes on.
@@ -125,7 +126,7 @@ pub enum Verdict {
 
 /// Why a turn may end although the loop has not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Why {
+pub enum AllowReason {
     /// The loop was never started, or is over.
     NotLive,
     /// The loop is paused.
@@ -142,41 +143,41 @@ pub enum Why {
     AwaitsPerson,
 }
 
-impl Why {
+impl AllowReason {
     /// The reason in words, for the journal.
     pub fn describe(self) -> &'static str {
         match self {
-            Why::NotLive => "the loop is not live",
-            Why::Paused => "the loop is paused",
-            Why::WorkersRun => "background subagents are still at work",
-            Why::CommandWaits => "a command that the person typed is waiting",
-            Why::Blocked => "a person must do something first",
-            Why::RoundIsOver => "the task of this round is closed",
-            Why::AwaitsPerson => "a person must decide about the plan",
+            AllowReason::NotLive => "the loop is not live",
+            AllowReason::Paused => "the loop is paused",
+            AllowReason::WorkersRun => "background subagents are still at work",
+            AllowReason::CommandWaits => "a command that the person typed is waiting",
+            AllowReason::Blocked => "a person must do something first",
+            AllowReason::RoundIsOver => "the task of this round is closed",
+            AllowReason::AwaitsPerson => "a person must decide about the plan",
         }
     }
 }
 
-impl Verdict {
+impl StopVerdict {
     /// The verdict in a few words, for the journal and for comparing.
     pub fn describe(&self) -> String {
         match self {
-            Verdict::LetGo(why) => format!("let go: {}", why.describe()),
-            Verdict::Ended(kind) => format!("ended: {kind}"),
-            Verdict::GoOn => "go on".to_owned(),
+            StopVerdict::LetGo(why) => format!("let go: {}", why.describe()),
+            StopVerdict::Ended(kind) => format!("ended: {kind}"),
+            StopVerdict::GoOn => "go on".to_owned(),
         }
     }
 }
 
 /// What was decided, what the model is told, and from what it was decided.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Decision {
+pub struct StopDecision {
     /// The verdict.
-    pub verdict: Verdict,
+    pub verdict: StopVerdict,
     /// The reason to go on; empty for other verdicts.
     pub says: String,
     /// What it was decided from.
-    pub record: Record,
+    pub record: StopRecord,
 }
 
 /// True when the decision will need the fingerprint of the tree: it costs a child process, so it
@@ -191,50 +192,52 @@ fn has_own_rules(state: &LoopState) -> bool {
 }
 
 /// True when the decision will need proof: the checks are run before it.
-pub fn wants_proof(state: &LoopState, seen: &Seen) -> bool {
+pub fn wants_proof(state: &LoopState, seen: &StopInputs) -> bool {
     if has_own_rules(state) || Withheld::of(state).is_some() {
         return false;
     }
     if let (Mode::Session, Some(routed)) = (&state.mode, &seen.session) {
         return may_rest(state, seen).is_none() && conversation::wants_proof(state, routed);
     }
-    let asks = state.is_running() && seen.request == Request::Made && needs_proof(state);
+    let asks = state.is_running() && seen.request == CompletionRequest::Made && needs_proof(state);
     asks && !seen.steer_waits && may_rest(state, seen).is_none() && state.blocked.is_none()
 }
 
 /// Decides, and writes into the state what the decision changes.
-pub fn decide(state: &mut LoopState, seen: &Seen) -> Decision {
+pub fn decide(state: &mut LoopState, seen: &StopInputs) -> StopDecision {
     let work = work(state, seen.now);
     let before = record::slim(state, asks_criteria(state, seen));
     let verdict = rule(state, &work, seen);
-    let outcome = Outcome::of(&verdict, state);
-    let record = Record { before, work, seen: seen.clone(), outcome };
+    let outcome = RecordedOutcome::of(&verdict, state);
+    let record = StopRecord { before, work, seen: seen.clone(), outcome };
     let says = match verdict {
-        Verdict::GoOn if state.mode == Mode::Ralplan => ralplan::told(state),
-        Verdict::GoOn if state.mode == Mode::Session && state.context_lost => {
+        StopVerdict::GoOn if state.mode == Mode::Ralplan => ralplan::told(state),
+        StopVerdict::GoOn if state.mode == Mode::Session && state.context_lost => {
             conversation::contract(&conversation::continues_line(state), state, &[])
         }
-        Verdict::GoOn if state.mode == Mode::Session => conversation::told(state),
-        Verdict::GoOn if state.mode == Mode::Refine => foreground::told(state),
-        Verdict::GoOn => contract::next_step(state, seen.request, seen.proof.as_ref(), seen.now),
+        StopVerdict::GoOn if state.mode == Mode::Session => conversation::told(state),
+        StopVerdict::GoOn if state.mode == Mode::Refine => foreground::told(state),
+        StopVerdict::GoOn => {
+            contract::next_step(state, seen.request, seen.proof.as_ref(), seen.now)
+        }
         _ => String::new(),
     };
-    if verdict == Verdict::GoOn {
+    if verdict == StopVerdict::GoOn {
         state.context_lost = false;
     }
-    Decision { verdict, says, record }
+    StopDecision { verdict, says, record }
 }
 
 /// True where the criteria have a part in the decision.
-fn asks_criteria(state: &LoopState, seen: &Seen) -> bool {
+fn asks_criteria(state: &LoopState, seen: &StopInputs) -> bool {
     let router = seen.session.as_ref();
-    seen.request == Request::Made
+    seen.request == CompletionRequest::Made
         || router.is_some_and(|routed| conversation::wants_proof(state, routed))
 }
 
-fn work(state: &LoopState, now: Timestamp) -> Work {
+fn work(state: &LoopState, now: Timestamp) -> TaskProgress {
     let summary = graph::summary(&state.task_graph, now);
-    Work {
+    TaskProgress {
         all_done: summary.all_done(),
         is_ready: summary.ready > 0,
         round_is_over: round_is_over(state),
@@ -253,14 +256,14 @@ fn round_is_over(state: &LoopState) -> bool {
 }
 
 /// The rules, in their order.
-fn rule(state: &mut LoopState, work: &Work, seen: &Seen) -> Verdict {
+fn rule(state: &mut LoopState, work: &TaskProgress, seen: &StopInputs) -> StopVerdict {
     if let Some(why) = may_rest(state, seen) {
-        if why == Why::WorkersRun {
+        if why == AllowReason::WorkersRun {
             state.progress.signal = Signal::Waiting;
         }
         // Nothing is outstanding now: the person's next prompt reveals no interruption.
         state.turn = None;
-        return Verdict::LetGo(why);
+        return StopVerdict::LetGo(why);
     }
     if state.mode == Mode::Ralplan {
         return ralplan::at_stop(state, seen);
@@ -276,7 +279,7 @@ fn rule(state: &mut LoopState, work: &Work, seen: &Seen) -> Verdict {
     if let Some(blocked) = state.blocked.take_if(|_| !work.is_ready && !seen.steer_waits) {
         state.pause(PauseCause::BlockedOnHuman, blocked.what, seen.now);
         state.progress.signal = Signal::Blocked;
-        return Verdict::LetGo(Why::Blocked);
+        return StopVerdict::LetGo(AllowReason::Blocked);
     }
     // Said too early: there is other work to do, and the loop was told so.
     state.blocked = None;
@@ -297,15 +300,15 @@ fn rule(state: &mut LoopState, work: &Work, seen: &Seen) -> Verdict {
     }
     if work.round_is_over && !seen.steer_waits {
         state.turn = None;
-        return Verdict::LetGo(Why::RoundIsOver);
+        return StopVerdict::LetGo(AllowReason::RoundIsOver);
     }
-    let shown = Shown {
+    let shown = ProgressSample {
         work: seen.work_before_checks.as_deref().unwrap_or(&work.print),
         work_after_checks: &work.print,
         tree: seen.tree.as_deref(),
         tree_after_checks: seen.tree_after_checks.as_deref(),
         worked: seen.worked,
-        refused: seen.request == Request::Made,
+        refused: seen.request == CompletionRequest::Made,
     };
     if seen.steer_waits {
         // From here on it is other work: what counted as standing still does not any more.
@@ -320,21 +323,21 @@ fn rule(state: &mut LoopState, work: &Work, seen: &Seen) -> Verdict {
     // Counted before the answer is sent: if the reply is lost, a repeated hook must not get a
     // free iteration.
     state.iteration += 1;
-    state.turn = Some(Turn::new(seen.prompt_id.clone(), seen.now));
-    Verdict::GoOn
+    state.turn = Some(DrivenTurn::new(seen.prompt_id.clone(), seen.now));
+    StopVerdict::GoOn
 }
 
 /// Steps 1 to 4: reasons to let the turn end without a word about the work.
-fn may_rest(state: &LoopState, seen: &Seen) -> Option<Why> {
+fn may_rest(state: &LoopState, seen: &StopInputs) -> Option<AllowReason> {
     if !state.is_live() {
-        Some(Why::NotLive)
+        Some(AllowReason::NotLive)
     } else if !state.is_running() {
-        Some(Why::Paused)
+        Some(AllowReason::Paused)
     } else if seen.command_waits {
-        Some(Why::CommandWaits)
+        Some(AllowReason::CommandWaits)
     } else if !seen.workers.is_empty() && time_used_up(state, seen.now).is_none() {
         // A worker that hangs must not outlast the loop's time.
-        Some(Why::WorkersRun)
+        Some(AllowReason::WorkersRun)
     } else {
         None
     }
@@ -346,8 +349,8 @@ fn needs_proof(state: &LoopState) -> bool {
 }
 
 /// Step 6: the ending that was requested, if it is granted.
-fn completed(state: &mut LoopState, seen: &Seen) -> Option<(EndingKind, String)> {
-    if seen.request != Request::Made {
+fn completed(state: &mut LoopState, seen: &StopInputs) -> Option<(EndingKind, String)> {
+    if seen.request != CompletionRequest::Made {
         return None;
     }
     if !needs_proof(state) {
@@ -428,12 +431,12 @@ pub(crate) fn end(
     kind: EndingKind,
     detail: String,
     now: Timestamp,
-) -> Verdict {
+) -> StopVerdict {
     if !matches!(kind, EndingKind::Complete | EndingKind::CompleteUnverified) {
         state.errors.push(LoopError { at: now, message: format!("{kind}: {detail}") });
     }
     state.end(kind.clone(), detail, now);
-    Verdict::Ended(kind)
+    StopVerdict::Ended(kind)
 }
 
 fn is_false(flag: &bool) -> bool {

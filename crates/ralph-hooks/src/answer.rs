@@ -5,28 +5,28 @@
 
 #[cfg(feature = "session-files")]
 use crate::bound::Bound;
-use crate::door::Call;
+use crate::door::HookCall;
 #[cfg(feature = "session-files")]
 use crate::session;
 use crate::{pre_tool_use, ralplan, typed};
 use anyhow::Result;
-use ralph_core::protocol::event::Event;
+use ralph_core::protocol::event::HookEvent;
 use ralph_core::protocol::reply::Reply;
 #[cfg(feature = "session-files")]
 use ralph_core::state::{Glance, Mode};
 
 /// Answers an event that a hook has handed over.
-pub fn answer(call: &Call) -> Result<Reply> {
+pub fn answer(call: &HookCall) -> Result<Reply> {
     #[cfg(feature = "session-files")]
     if let Some(reply) = of_a_session(call)? {
         return Ok(reply);
     }
     match call.input.hook_event_name {
-        Event::UserPromptExpansion => typed::answer(call),
-        Event::UserPromptSubmit => ralplan::woken(call),
-        Event::PreToolUse | Event::PermissionRequest => pre_tool_use::handed_over(call),
-        Event::PostToolUse | Event::PostToolUseFailure => ralplan::after_a_tool(call),
-        Event::SubagentStop | Event::Stop => ralplan::reported(call),
+        HookEvent::UserPromptExpansion => typed::answer(call),
+        HookEvent::UserPromptSubmit => ralplan::woken(call),
+        HookEvent::PreToolUse | HookEvent::PermissionRequest => pre_tool_use::handed_over(call),
+        HookEvent::PostToolUse | HookEvent::PostToolUseFailure => ralplan::after_a_tool(call),
+        HookEvent::SubagentStop | HookEvent::Stop => ralplan::reported(call),
         _ => Ok(Reply::silent()),
     }
 }
@@ -34,16 +34,16 @@ pub fn answer(call: &Call) -> Result<Reply> {
 /// The answer of an orchestrated session; none where none is live here, or the event is answered alike in all
 /// modes.
 #[cfg(feature = "session-files")]
-fn of_a_session(call: &Call) -> Result<Option<Reply>> {
+fn of_a_session(call: &HookCall) -> Result<Option<Reply>> {
     if let Some(reply) = typed::continued(call)? {
         return Ok(Some(reply));
     }
-    let hook: fn(&Call) -> Result<Reply> = match call.input.hook_event_name {
-        Event::UserPromptSubmit => session::woken,
-        Event::PreToolUse => session::before_a_tool,
-        Event::PostToolUse | Event::PostToolUseFailure => session::after_a_tool,
-        Event::SubagentStop => session::reported,
-        Event::Stop => session::stopped,
+    let hook: fn(&HookCall) -> Result<Reply> = match call.input.hook_event_name {
+        HookEvent::UserPromptSubmit => session::woken,
+        HookEvent::PreToolUse => session::before_a_tool,
+        HookEvent::PostToolUse | HookEvent::PostToolUseFailure => session::after_a_tool,
+        HookEvent::SubagentStop => session::reported,
+        HookEvent::Stop => session::stopped,
         _ => return Ok(None),
     };
     let bound = Bound::<Glance>::find(call)?;

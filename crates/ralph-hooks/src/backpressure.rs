@@ -3,14 +3,14 @@
 //! First what the person has sent meanwhile. What a call has written is checked by `ralph`, which stands beside this executable; the answer is
 //! handed on in the one field that the client reads.
 
-use crate::bound::{self, Bound, Said};
-use crate::door::Call;
+use crate::bound::{self, Bound, JournalLine};
+use crate::door::HookCall;
 use crate::neighbour::{self, Press};
 use crate::{ralplan, signals, workers};
 use anyhow::Result;
-use ralph_core::protocol::event::Event;
+use ralph_core::protocol::event::HookEvent;
 use ralph_core::protocol::reply::Reply;
-use ralph_core::state::{Document, Glance, Mode, Turn};
+use ralph_core::state::{DrivenTurn, Glance, Mode, StateView};
 use ralph_core::{protocol::edited, views::say};
 use ralph_io::{process::clock, project::settings};
 use serde_json::json;
@@ -19,9 +19,9 @@ use serde_json::json;
 pub(crate) const EVERY_SESSION: &str = "always";
 
 /// Answers PostToolUse and PostToolUseFailure.
-pub fn answer(call: &Call) -> Result<Reply> {
+pub fn answer(call: &HookCall) -> Result<Reply> {
     let event = call.input.hook_event_name;
-    if !matches!(event, Event::PostToolUse | Event::PostToolUseFailure) {
+    if !matches!(event, HookEvent::PostToolUse | HookEvent::PostToolUseFailure) {
         return Ok(Reply::silent());
     }
     let bound = Bound::<Glance>::find(call)?;
@@ -30,7 +30,7 @@ pub fn answer(call: &Call) -> Result<Reply> {
         catch_up(call, bound)?;
     }
     let files = match event {
-        Event::PostToolUse => edited::files(&call.input, &call.raw),
+        HookEvent::PostToolUse => edited::files(&call.input, &call.raw),
         // What a tool has written before it failed is looked at with the next edit.
         _ => Vec::new(),
     };
@@ -63,7 +63,7 @@ pub fn answer(call: &Call) -> Result<Reply> {
     }
 }
 
-fn in_loop(call: &Call, bound: &Bound<Glance>, files: &[String]) -> Reply {
+fn in_loop(call: &HookCall, bound: &Bound<Glance>, files: &[String]) -> Reply {
     if files.is_empty() {
         return Reply::silent();
     }
@@ -76,7 +76,7 @@ fn in_loop(call: &Call, bound: &Bound<Glance>, files: &[String]) -> Reply {
     let why = say::tail(text.lines().next().unwrap_or_default(), 300);
     let position = bound.state.position();
     let seen = json!({"tool": call.input.tool_name, "files": files});
-    let told = Said { position: &position, decision: "told", why: &why, seen };
+    let told = JournalLine { position: &position, decision: "told", why: &why, seen };
     bound::keep(&bound.file, call, told, None::<()>);
     said(&text)
 }
@@ -84,26 +84,26 @@ fn in_loop(call: &Call, bound: &Bound<Glance>, files: &[String]) -> Reply {
 fn said(text: &str) -> Reply {
     match text.trim() {
         "" => Reply::silent(),
-        text => Reply::context(Event::PostToolUse, text),
+        text => Reply::context(HookEvent::PostToolUse, text),
     }
 }
 
 /// True when this call shows what only a hook can see: a registration of higher rank, which turn
 /// the loop drives where no prompt has said it, or that the turn is at work. All of it is news once
 /// in a turn; the calls that follow write nothing.
-fn is_news(call: &Call, state: &Glance) -> bool {
+fn is_news(call: &HookCall, state: &Glance) -> bool {
     let works = !call.input.from_subagent() && !state.turn.as_ref().is_some_and(|turn| turn.worked);
     state.phase.is_running() && (state.via < Some(call.via) || works)
 }
 
-fn catch_up(call: &Call, bound: &Bound<Glance>) -> Result<()> {
+fn catch_up(call: &HookCall, bound: &Bound<Glance>) -> Result<()> {
     bound.file.update(|state| {
         // A loop may have been paused since it was looked at: nothing is outstanding then.
         if state.is_running() && !call.input.from_subagent() {
             // Without one, the session was started without a hook, or woken without a prompt.
-            let turn = state
-                .turn
-                .get_or_insert_with(|| Turn::new(call.input.prompt_id.as_str(), clock::now()));
+            let turn = state.turn.get_or_insert_with(|| {
+                DrivenTurn::new(call.input.prompt_id.as_str(), clock::now())
+            });
             turn.worked = true;
         }
         state.note_event(call.via);

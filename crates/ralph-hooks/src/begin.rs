@@ -3,17 +3,17 @@
 use crate::ralplan;
 use anyhow::{Context, Result, bail};
 use jiff::Timestamp;
-use ralph_core::modes::arguments::{Options, Request};
-use ralph_core::modes::start::{self, Facts, Seen, Start};
-use ralph_core::protocol::event::Event;
+use ralph_core::modes::arguments::{LoopRequest, Options};
+use ralph_core::modes::start::{self, Facts, StartDecision, StartInputs};
+use ralph_core::protocol::event::HookEvent;
 use ralph_core::state::{
-    Criterion, Document as _, Ending, EndingKind, LoopError, LoopState, Mode, Phase, StartedBy,
-    Turn, Via,
+    Criterion, DrivenTurn, Ending, EndingKind, LoopError, LoopState, Mode, Phase, StartedBy,
+    StateView as _, Via,
 };
 use ralph_core::tasks::plan::Plan;
 use ralph_core::{evidence::frozen, guard::unreadable, project};
 use ralph_io::store::home::Home;
-use ralph_io::store::lifecycle::{self, Entry};
+use ralph_io::store::lifecycle::{self, ManifestFate};
 use ralph_io::store::store::LoopFile;
 use ralph_io::{
     client, git::tree, git::tree_id, process::clock, process::programs, project::environment,
@@ -25,11 +25,11 @@ use std::path::{Path, PathBuf};
 
 /// A request to start, and from where it came.
 #[derive(Debug)]
-pub struct Asked<'a> {
+pub struct StartRequest<'a> {
     /// Where Ralph keeps its state.
     pub home: &'a Home,
     /// What was asked for.
-    pub request: &'a Request,
+    pub request: &'a LoopRequest,
     /// The session to bind the loop to; empty plans it only.
     pub session_id: &'a str,
     /// The client's id of the prompt; empty outside a hook.
@@ -44,7 +44,7 @@ pub struct Asked<'a> {
 
 /// What came of it.
 #[derive(Debug)]
-pub enum Begun {
+pub enum StartOutcome {
     /// Another copy of the hook has answered.
     Answered,
     /// A loop was started.
@@ -61,14 +61,14 @@ pub enum Begun {
 ///
 /// One request at a time: two registrations start two copies of the prompt hook for one prompt,
 /// often at the same moment, and the second must find what the first has started.
-pub fn begin(asked: &Asked<'_>) -> Result<Begun> {
+pub fn begin(asked: &StartRequest<'_>) -> Result<StartOutcome> {
     lifecycle::check_session_id(asked.session_id)?;
     let lacking = cannot_start(&options_of(asked)?.criteria, &asked.project_root);
     if !lacking.is_empty() {
-        return Ok(Begun::Refused(format!("{}; nothing was started", lacking.join("; "))));
+        return Ok(StartOutcome::Refused(format!("{}; nothing was started", lacking.join("; "))));
     }
     if let Some(why) = unusable(asked.home, asked.session_id) {
-        return Ok(Begun::Refused(why));
+        return Ok(StartOutcome::Refused(why));
     }
     let _starting = lifecycle::lock_starts(asked.home)?;
     let bound_file = match lifecycle::of_session(asked.home, asked.session_id)? {
@@ -77,7 +77,7 @@ pub fn begin(asked: &Asked<'_>) -> Result<Begun> {
     };
     let found = read(bound_file.as_ref())?;
     if let Some(other) = found.as_ref().filter(|state| is_anothers(state, asked)) {
-        return Ok(Begun::Refused(format!(
+        return Ok(StartOutcome::Refused(format!(
             "the manifest file already names a live loop of another session, at {}: end that one \
              first, or unset RALPH_MANIFEST so that each session has an entry of its own",
             other.position()
@@ -90,27 +90,30 @@ pub fn begin(asked: &Asked<'_>) -> Result<Begun> {
         // Whoever took the person's consent died before the loop was planned.
         if let Err(why) = ralplan::plan_the_loop(asked.home, planning) {
             let why = format!("the plan that was agreed to cannot be carried out: {why:#}");
-            return Ok(Begun::Refused(why));
+            return Ok(StartOutcome::Refused(why));
         }
         project_file = lifecycle::of_project(asked.home, &asked.project_root)?;
         project = read(project_file.as_ref())?;
     }
-    let seen =
-        Seen { bound: bound.as_ref(), project: project.as_ref(), prompt_id: asked.prompt_id };
+    let seen = StartInputs {
+        bound: bound.as_ref(),
+        project: project.as_ref(),
+        prompt_id: asked.prompt_id,
+    };
     match start::decide(asked.request, seen) {
-        Start::Answered => answered(asked, bound_file.as_ref()),
-        Start::Refuse(why) => Ok(Begun::Refused(why)),
-        Start::New(task) => create(asked, &task),
-        Start::Replace(task) => match replace(asked, bound_file.as_ref())? {
+        StartDecision::Answered => answered(asked, bound_file.as_ref()),
+        StartDecision::Refuse(why) => Ok(StartOutcome::Refused(why)),
+        StartDecision::New(task) => create(asked, &task),
+        StartDecision::Replace(task) => match replace(asked, bound_file.as_ref())? {
             true => create(asked, &task),
-            false => Ok(Begun::Refused(
+            false => Ok(StartOutcome::Refused(
                 "the loop of this session has just begun; end it with /ralph-cancel before you \
                  start another"
                     .to_owned(),
             )),
         },
-        Start::Planned => take_up(asked, project_file.as_ref(), true),
-        Start::Continue => take_up(asked, bound_file.as_ref(), false),
+        StartDecision::Planned => take_up(asked, project_file.as_ref(), true),
+        StartDecision::Continue => take_up(asked, bound_file.as_ref(), false),
     }
 }
 
@@ -175,7 +178,7 @@ pub fn cannot_start(criteria: &[Criterion], project_root: &Path) -> Vec<String> 
 }
 
 /// True where a plan was agreed to, nothing came after it, and no other task is asked for.
-fn is_agreed(state: &LoopState, asked: &Asked<'_>) -> bool {
+fn is_agreed(state: &LoopState, asked: &StartRequest<'_>) -> bool {
     let is_approved = |ending: &Ending| ending.kind == EndingKind::Approved;
     asked.request.task.is_none()
         && state.mode == Mode::Ralplan
@@ -183,7 +186,7 @@ fn is_agreed(state: &LoopState, asked: &Asked<'_>) -> bool {
 }
 
 /// True where one manifest file serves all sessions and a loop of another one would lose it.
-fn is_anothers(state: &LoopState, asked: &Asked<'_>) -> bool {
+fn is_anothers(state: &LoopState, asked: &StartRequest<'_>) -> bool {
     !asked.session_id.is_empty() && state.is_live() && state.session_id != asked.session_id
 }
 
@@ -191,16 +194,16 @@ fn read(file: Option<&LoopFile>) -> Result<Option<LoopState>> {
     Ok(file.map(LoopFile::read).transpose()?.flatten().map(|loaded| loaded.state))
 }
 
-fn answered(asked: &Asked<'_>, file: Option<&LoopFile>) -> Result<Begun> {
+fn answered(asked: &StartRequest<'_>, file: Option<&LoopFile>) -> Result<StartOutcome> {
     if let (Some(file), Some(via)) = (file, asked.via) {
         file.update(|state| state.via = state.via.max(Some(via)))?;
     }
-    Ok(Begun::Answered)
+    Ok(StartOutcome::Answered)
 }
 
 /// Ends a loop that had no event since its start, in favour of another task. False if it has begun
 /// since it was looked at.
-fn replace(asked: &Asked<'_>, file: Option<&LoopFile>) -> Result<bool> {
+fn replace(asked: &StartRequest<'_>, file: Option<&LoopFile>) -> Result<bool> {
     let Some(file) = file else { return Ok(true) };
     let now = clock::now();
     let outcome = file.update(|state| {
@@ -213,7 +216,7 @@ fn replace(asked: &Asked<'_>, file: Option<&LoopFile>) -> Result<bool> {
     })?;
     let (ended, is_over) = outcome.unwrap_or((None, true));
     if let Some(state) = ended {
-        let away = lifecycle::put_away(asked.home, file, &state, Entry::Remove)?;
+        let away = lifecycle::put_away(asked.home, file, &state, ManifestFate::Remove)?;
         note_replaced(asked, &away.file, &state, now);
     }
     Ok(is_over)
@@ -223,10 +226,11 @@ const REPLACED: &str = "replaced before it had begun";
 
 /// The new loop's journal says nothing of the one before it. One that cannot be written stops
 /// nothing.
-fn note_replaced(asked: &Asked<'_>, file: &LoopFile, state: &LoopState, began: Timestamp) {
-    let event = if asked.via.is_some() { Event::UserPromptExpansion.name() } else { "ralph start" };
+fn note_replaced(asked: &StartRequest<'_>, file: &LoopFile, state: &LoopState, began: Timestamp) {
+    let event =
+        if asked.via.is_some() { HookEvent::UserPromptExpansion.name() } else { "ralph start" };
     let task = asked.request.task.as_deref().unwrap_or_default();
-    let entry: journal::Entry = journal::Entry {
+    let entry: journal::JournalEntry = journal::JournalEntry {
         at: clock::now(),
         event: event.to_owned(),
         decision: "ended".to_owned(),
@@ -241,7 +245,7 @@ fn note_replaced(asked: &Asked<'_>, file: &LoopFile, state: &LoopState, began: T
     let _ = journal::append(file.folder(), &entry);
 }
 
-fn create(asked: &Asked<'_>, task: &str) -> Result<Begun> {
+fn create(asked: &StartRequest<'_>, task: &str) -> Result<StartOutcome> {
     let (mut state, problems) = plan(asked, task)?;
     for problem in problems {
         note_problem(&mut state, problem);
@@ -260,11 +264,11 @@ fn create(asked: &Asked<'_>, task: &str) -> Result<Begun> {
     if is_bound {
         note_start(&file, asked);
     }
-    Ok(if is_bound { Begun::Started(state) } else { Begun::Planned(state) })
+    Ok(if is_bound { StartOutcome::Started(state) } else { StartOutcome::Planned(state) })
 }
 
 /// Writes down what the checks after an edit compare with. Without it they compare with `HEAD`.
-pub(crate) fn note_start(file: &LoopFile, asked: &Asked<'_>) {
+pub(crate) fn note_start(file: &LoopFile, asked: &StartRequest<'_>) {
     let _ = checks::note_start(file.folder(), &asked.project_root);
     // Outside of a repository a folder may hold anything, and a prompt does not wait for that. The first
     // run of a criterion notes the tree where it was not noted here.
@@ -280,7 +284,7 @@ fn note_problem(state: &mut LoopState, message: String) {
 }
 
 /// The new loop, and what could not be used of its settings or of the project's commands.
-fn plan(asked: &Asked<'_>, task: &str) -> Result<(LoopState, Vec<String>)> {
+fn plan(asked: &StartRequest<'_>, task: &str) -> Result<(LoopState, Vec<String>)> {
     let (settings, mut problems) = settings::read(asked.home, &asked.project_root);
     let options = options_of(asked)?;
     let discovered = discovered(asked, options);
@@ -292,7 +296,7 @@ fn plan(asked: &Asked<'_>, task: &str) -> Result<(LoopState, Vec<String>)> {
 }
 
 /// Criteria are a person's: what the model passes on cannot carry any.
-pub(crate) fn options_of<'a>(asked: &'a Asked<'_>) -> Result<&'a Options> {
+pub(crate) fn options_of<'a>(asked: &'a StartRequest<'_>) -> Result<&'a Options> {
     let options = &asked.request.options;
     if asked.started_by == StartedBy::Model && !options.criteria.is_empty() {
         bail!(
@@ -344,7 +348,7 @@ pub fn planned_from(from: &PlannedFrom<'_>, mut plan: Plan) -> Result<LoopState>
     Ok(state)
 }
 
-fn discovered(asked: &Asked<'_>, options: &Options) -> Vec<Criterion> {
+fn discovered(asked: &StartRequest<'_>, options: &Options) -> Vec<Criterion> {
     match options.criteria.is_empty() {
         true => project::criteria(&project_files::gather(&asked.project_root)),
         false => Vec::new(),
@@ -382,16 +386,20 @@ pub(crate) fn run(
     }
     state.turn = match prompt_id {
         "" => None,
-        id => Some(Turn::new(id, now)),
+        id => Some(DrivenTurn::new(id, now)),
     };
 }
 
 /// Runs the project's planned loop in this session, or goes on with the session's own.
-fn take_up(asked: &Asked<'_>, file: Option<&LoopFile>, is_planned: bool) -> Result<Begun> {
+fn take_up(
+    asked: &StartRequest<'_>,
+    file: Option<&LoopFile>,
+    is_planned: bool,
+) -> Result<StartOutcome> {
     let Some(file) = file else { bail!("the loop is gone") };
     if is_planned && asked.session_id.is_empty() {
         let Some(state) = read(Some(file))? else { bail!("the loop is gone") };
-        return Ok(Begun::Planned(state));
+        return Ok(StartOutcome::Planned(state));
     }
     let options = options_of(asked)?;
     let now = clock::now();
@@ -418,13 +426,13 @@ fn take_up(asked: &Asked<'_>, file: Option<&LoopFile>, is_planned: bool) -> Resu
             true => "the planned loop was started in another session, or cancelled",
             false => "the loop has just ended",
         };
-        return Ok(Begun::Refused(why.to_owned()));
+        return Ok(StartOutcome::Refused(why.to_owned()));
     };
     lifecycle::bind(asked.home, file, asked.session_id)?;
     if !was_begun {
         note_start(file, asked);
     }
-    Ok(if was_begun { Begun::Continues(state) } else { Begun::Started(state) })
+    Ok(if was_begun { StartOutcome::Continues(state) } else { StartOutcome::Started(state) })
 }
 
 #[cfg(test)]
@@ -437,8 +445,8 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let home = Home::at(folder.path().join("home"));
         let begin = |task: Option<&str>, prompt_id: &str| {
-            let request = Request { task: task.map(str::to_owned), ..Request::default() };
-            begin(&Asked {
+            let request = LoopRequest { task: task.map(str::to_owned), ..LoopRequest::default() };
+            begin(&StartRequest {
                 home: &home,
                 request: &request,
                 session_id: "s",
@@ -453,7 +461,7 @@ mod tests {
         let file = lifecycle::of_session(&home, "s").unwrap().unwrap();
         file.update(|state| state.pause(PauseCause::Cleared, "", clock::now())).unwrap();
         lifecycle::release(&home, &file, "s").unwrap();
-        assert!(matches!(begin(None, "q"), Begun::Continues(_)));
+        assert!(matches!(begin(None, "q"), StartOutcome::Continues(_)));
         assert_eq!(lifecycle::of_session(&home, "s").unwrap(), Some(file));
     }
 
@@ -461,9 +469,9 @@ mod tests {
     fn copies_that_are_asked_at_once_start_one_loop_of_the_highest_rank() {
         let folder = tempfile::tempdir().unwrap();
         let home = Home::at(folder.path().join("home"));
-        let request = Request { task: Some("t".to_owned()), ..Request::default() };
+        let request = LoopRequest { task: Some("t".to_owned()), ..LoopRequest::default() };
         let ask = |via| {
-            begin(&Asked {
+            begin(&StartRequest {
                 home: &home,
                 request: &request,
                 session_id: "s",
@@ -475,13 +483,15 @@ mod tests {
             .unwrap()
         };
         let ask = &ask;
-        let begun: Vec<Begun> = std::thread::scope(|scope| {
+        let begun: Vec<StartOutcome> = std::thread::scope(|scope| {
             let copies = [Via::Plugin, Via::Settings, Via::Plugin, Via::Settings]
                 .map(|via| scope.spawn(move || ask(via)));
             copies.map(|copy| copy.join().unwrap()).into()
         });
-        let n_started = begun.iter().filter(|begun| matches!(begun, Begun::Started(_))).count();
-        let n_answered = begun.iter().filter(|begun| matches!(begun, Begun::Answered)).count();
+        let n_started =
+            begun.iter().filter(|begun| matches!(begun, StartOutcome::Started(_))).count();
+        let n_answered =
+            begun.iter().filter(|begun| matches!(begun, StartOutcome::Answered)).count();
         assert_eq!((n_started, n_answered), (1, 3));
         let loops = lifecycle::all(&home);
         assert_eq!(loops.len(), 1);

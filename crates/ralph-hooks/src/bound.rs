@@ -1,10 +1,10 @@
 //! The loop that a call belongs to, if any.
 
-use crate::door::Call;
+use crate::door::HookCall;
 use anyhow::{Error, Result, bail};
-use ralph_core::state::{Document, Glance, LoopState, Phase, Via};
+use ralph_core::state::{Glance, LoopState, Phase, StateView, Via};
 use ralph_core::text::redact;
-use ralph_io::store::journal::Entry;
+use ralph_io::store::journal::JournalEntry;
 use ralph_io::store::store::{Loaded, LoopFile};
 use ralph_io::{client, process::ancestry, process::clock, store::digest, store::lifecycle};
 use serde::Serialize;
@@ -13,17 +13,17 @@ use std::fmt;
 
 /// The state that an entry names is not there.
 #[derive(Debug)]
-struct Gone {
+struct MissingState {
     path: String,
 }
 
-impl std::fmt::Display for Gone {
+impl std::fmt::Display for MissingState {
     fn fmt(&self, to: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(to, "the state file `{}` is gone", self.path)
     }
 }
 
-impl std::error::Error for Gone {}
+impl std::error::Error for MissingState {}
 
 /// A loop bound to the session that called.
 #[derive(Debug)]
@@ -56,7 +56,7 @@ impl std::error::Error for NotFromClient {}
 ///
 /// # Errors
 /// When the event does not come from the client of the session's live loop.
-pub fn check_sender(call: &Call) -> Result<()> {
+pub fn check_sender(call: &HookCall) -> Result<()> {
     match Bound::<Glance>::find(call) {
         Err(error) if error.is::<NotFromClient>() => Err(error),
         _ => Ok(()),
@@ -64,7 +64,7 @@ pub fn check_sender(call: &Call) -> Result<()> {
 }
 
 /// Looks at the process that sent the event: a program that the model starts can write any event to any hook.
-fn is_believed<S: Document>(call: &Call, state: &S) -> bool {
+fn is_believed<S: StateView>(call: &HookCall, state: &S) -> bool {
     let Some(client) = state.live_client() else { return true };
     let drives = || state.orchestrated().is_some() && client::session_call().is_some();
     *call.believed.get_or_init(|| ancestry::is_from(client, drives()))
@@ -93,13 +93,13 @@ impl std::fmt::Display for Unreadable {
 
 impl std::error::Error for Unreadable {}
 
-impl<S: Document> Bound<S> {
+impl<S: StateView> Bound<S> {
     /// Finds the loop. None if the session has none: then the call is none of our business.
     ///
     /// # Errors
     /// When there is an entry for this session, but it or the state cannot be trusted or read: an
     /// [`Unreadable`] where the session is certainly ours.
-    pub fn find(call: &Call) -> Result<Option<Bound<S>>> {
+    pub fn find(call: &HookCall) -> Result<Option<Bound<S>>> {
         Bound::look(call).or_else(|error| {
             if error.is::<NotFromClient>() {
                 return Err(error);
@@ -112,13 +112,13 @@ impl<S: Document> Bound<S> {
             let why = format!("{error:#}");
             match lifecycle::is_bound(&call.home, session_id) {
                 true => Err(Error::new(Unreadable { why })),
-                false if error.is::<Gone>() => Ok(None),
+                false if error.is::<MissingState>() => Ok(None),
                 false => Err(error),
             }
         })
     }
 
-    fn look(call: &Call) -> Result<Option<Bound<S>>> {
+    fn look(call: &HookCall) -> Result<Option<Bound<S>>> {
         let session_id = &call.input.session_id;
         let Some(first) = lifecycle::of_session(&call.home, session_id)? else { return Ok(None) };
         // A state in place may be older than Ralph's own folder.
@@ -137,7 +137,7 @@ impl<S: Document> Bound<S> {
             return match file.path().starts_with(call.home.archive()) {
                 // It had ended; a person has thrown the record away since.
                 true => Ok(None),
-                false => Err(Error::new(Gone { path: file.path().display().to_string() })),
+                false => Err(Error::new(MissingState { path: file.path().display().to_string() })),
             };
         };
         let loaded = Bound::<S>::taken_in(call, &file, loaded)?;
@@ -170,7 +170,7 @@ impl<S: Document> Bound<S> {
     }
 
     /// A state that another tool wrote and a single manifest names has no id: it gets what it lacks.
-    fn taken_in(call: &Call, file: &LoopFile, loaded: Loaded<S>) -> Result<Loaded<S>> {
+    fn taken_in(call: &HookCall, file: &LoopFile, loaded: Loaded<S>) -> Result<Loaded<S>> {
         let is_named = !loaded.state.loop_id().is_empty();
         if is_named
             || !loaded.state.is_of(&call.input.session_id)
@@ -183,7 +183,7 @@ impl<S: Document> Bound<S> {
         Ok(file.view()?.unwrap_or(loaded))
     }
 
-    fn by_its_state(call: &Call) -> Result<Option<Bound<S>>> {
+    fn by_its_state(call: &HookCall) -> Result<Option<Bound<S>>> {
         let found = lifecycle::by_its_state(&call.home, &call.input.session_id);
         let Some(file) = found else { return Ok(None) };
         let Ok(Some(loaded)) = file.view::<S>() else { return Ok(None) };
@@ -207,20 +207,27 @@ impl<S: Document> Bound<S> {
     }
 
     /// Writes one line of the journal. A journal that cannot be written stops nothing.
-    pub fn note(&self, call: &Call, decision: &str, why: &str, seen: Value) {
+    pub fn note(&self, call: &HookCall, decision: &str, why: &str, seen: Value) {
         note(&self.file, call, &self.state.position(), decision, why, seen);
     }
 }
 
 /// Writes one line of the journal of a loop.
-pub fn note(file: &LoopFile, call: &Call, position: &str, decision: &str, why: &str, seen: Value) {
-    let said = Said { position, decision, why, seen };
+pub fn note(
+    file: &LoopFile,
+    call: &HookCall,
+    position: &str,
+    decision: &str,
+    why: &str,
+    seen: Value,
+) {
+    let said = JournalLine { position, decision, why, seen };
     keep(file, call, said, None::<()>);
 }
 
 /// What a line of the journal says.
 #[derive(Debug)]
-pub struct Said<'a> {
+pub struct JournalLine<'a> {
     /// Where the loop stood after it.
     pub position: &'a str,
     /// What was decided.
@@ -232,11 +239,16 @@ pub struct Said<'a> {
 }
 
 /// As `note`, with all that the decision was made from.
-pub fn keep<R: Serialize>(file: &LoopFile, call: &Call, said: Said<'_>, record: Option<R>) {
-    let Said { position, decision, why, mut seen } = said;
+pub fn keep<R: Serialize>(
+    file: &LoopFile,
+    call: &HookCall,
+    said: JournalLine<'_>,
+    record: Option<R>,
+) {
+    let JournalLine { position, decision, why, mut seen } = said;
     // What a model says or calls may quote an output.
     without_secrets(&mut seen);
-    let entry = Entry {
+    let entry = JournalEntry {
         at: clock::now(),
         event: call.input.hook_event_name.name().to_owned(),
         decision: decision.to_owned(),
@@ -261,6 +273,6 @@ fn without_secrets(seen: &mut Value) {
 }
 
 /// The fields of a call that explain a decision about a tool.
-pub fn tool(call: &Call) -> Value {
+pub fn tool(call: &HookCall) -> Value {
     json!({"tool": call.input.tool_name, "agent": call.input.agent_type})
 }

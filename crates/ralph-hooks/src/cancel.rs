@@ -2,14 +2,14 @@
 //! hook, and the turn that the loop drove is cut there.
 
 use crate::bound::Bound;
-use crate::door::Call;
+use crate::door::HookCall;
 use crate::workers;
 use anyhow::Result;
 use ralph_core::protocol::reply::Reply;
-use ralph_core::state::{Document, EndingKind, Glance, LoopState};
+use ralph_core::state::{EndingKind, Glance, LoopState, StateView};
 use ralph_core::views::say;
 use ralph_io::store::home::Home;
-use ralph_io::store::lifecycle::{self, Entry};
+use ralph_io::store::lifecycle::{self, ManifestFate};
 use ralph_io::store::store::LoopFile;
 use ralph_io::{process::clock, store::planning};
 use serde_json::Value;
@@ -55,13 +55,13 @@ fn end(
     let Some(state) = ended.flatten() else { return Ok(None) };
     // The end is written, and what only shows it must not keep it from being put away.
     let _ = planning::show_change(&state);
-    let away = lifecycle::put_away(home, file, &state, Entry::KeepAsTombstone)?;
+    let away = lifecycle::put_away(home, file, &state, ManifestFate::KeepAsTombstone)?;
     Ok(Some((state, away.file)))
 }
 
 /// At a tool call of a session whose loop has ended: cuts the turn that the loop drove, and only
 /// that turn. The main conversation hears it once; every subagent hears it for itself.
-pub fn cut_turn(call: &Call, bound: &Bound<Glance>) -> Result<Reply> {
+pub fn cut_turn(call: &HookCall, bound: &Bound<Glance>) -> Result<Reply> {
     let subagent = call.input.from_subagent();
     let cuts = is_cancelled_turn(call, bound);
     if cuts {
@@ -89,7 +89,7 @@ pub fn cut_turn(call: &Call, bound: &Bound<Glance>) -> Result<Reply> {
     ))))
 }
 
-fn is_cancelled_turn(call: &Call, bound: &Bound<Glance>) -> bool {
+fn is_cancelled_turn(call: &HookCall, bound: &Bound<Glance>) -> bool {
     let state = &bound.state;
     let cancelled = state.ending.as_ref().is_some_and(|end| end.kind == EndingKind::Cancelled);
     let same_turn = state.turn.as_ref().is_some_and(|turn| turn.prompt_id == call.input.prompt_id);
@@ -98,7 +98,7 @@ fn is_cancelled_turn(call: &Call, bound: &Bound<Glance>) -> bool {
 }
 
 /// At the end of a turn, or of the session, whose loop has ended: the tombstone has served.
-pub fn acknowledge<S: Document>(call: &Call, bound: &Bound<S>) -> Result<Reply> {
+pub fn acknowledge<S: StateView>(call: &HookCall, bound: &Bound<S>) -> Result<Reply> {
     let Some(state) = bound.file.read()?.map(|loaded| loaded.state) else {
         return Ok(Reply::silent());
     };

@@ -31,7 +31,7 @@ const IN_ALL: usize = 16 << 20;
 
 /// One call of a hook.
 #[derive(Debug)]
-pub struct Call {
+pub struct HookCall {
     /// What the client said.
     pub input: Input,
     /// The payload as it was read, its long strings cut.
@@ -50,7 +50,7 @@ pub struct Call {
     pub believed: OnceCell<bool>,
 }
 
-impl Call {
+impl HookCall {
     /// The project that the event is about, where the loop names none: the conversation's shell may have moved
     /// elsewhere.
     pub fn project(&self) -> PathBuf {
@@ -59,10 +59,10 @@ impl Call {
 }
 
 /// What a hook does with a call.
-pub type Hook = fn(&Call) -> Result<Reply>;
+pub type Hook = fn(&HookCall) -> Result<Reply>;
 
 /// What the one entry does that the client starts beside the session.
-pub type Waiter = fn(&Call) -> Result<Waited>;
+pub type Waiter = fn(&HookCall) -> Result<Waited>;
 
 /// Wakes a session that was left alone with a hook of `asyncRewake`.
 const WAKES: i32 = 2;
@@ -136,7 +136,7 @@ pub fn enter_for_a_hook(hook: Hook, cut: bool) -> bool {
     const NAME: &str = "ralph";
     on_a_mistake(NAME.to_owned(), 1);
     let answered = call(NAME).and_then(|call| {
-        let call = Call { cut: cut || call.cut, ..call };
+        let call = HookCall { cut: cut || call.cut, ..call };
         hook(&call).or_else(|error| unreadable::answer_for_a_hook(&call, error))
     });
     match answered {
@@ -161,7 +161,7 @@ fn on_a_mistake(name: String, code: i32) {
     }));
 }
 
-fn call(name: &str) -> Result<Call> {
+fn call(name: &str) -> Result<HookCall> {
     let began = Instant::now();
     let per_string = match name {
         "ralph-pre-tool-use" | "ralph-backpressure" => PER_STRING_OF_A_TOOL,
@@ -170,7 +170,7 @@ fn call(name: &str) -> Result<Call> {
     let payload = stdin::read(Appetite { per_string, in_all: IN_ALL })?;
     let via = Via::from_argument(std::env::args().next_back().as_deref());
     let home = Home::from_env()?;
-    Ok(Call {
+    Ok(HookCall {
         input: payload.input,
         raw: payload.raw,
         cut: payload.cut,

@@ -1,9 +1,9 @@
 //! Asks the `ralph` executable that stands beside this one for what would make a hook large.
 
-use crate::door::Call;
+use crate::door::HookCall;
 use anyhow::{Context, Result, bail};
 use ralph_core::evidence::receipt::Proof;
-use ralph_core::protocol::event::Event;
+use ralph_core::protocol::event::HookEvent;
 use ralph_core::protocol::reply::Reply;
 use ralph_io::process::{self, Ask, Finished};
 use ralph_io::store::store::LoopFile;
@@ -27,14 +27,14 @@ const LONGEST_ANSWER: usize = 1 << 20;
 /// # Errors
 /// When it is not there, fails or takes too long. Then nothing was decided, and the caller says what
 /// that means.
-pub fn answer(call: &Call) -> Result<Reply> {
+pub fn answer(call: &HookCall) -> Result<Reply> {
     let ralph = ralph()?;
     let arguments = ["answer", "--cut", call.via.as_str()];
     let arguments = if call.cut { &arguments[..] } else { &["answer", call.via.as_str()] };
     let deadline = match call.input.hook_event_name {
-        Event::PreToolUse | Event::PermissionRequest => BEFORE_A_TOOL,
+        HookEvent::PreToolUse | HookEvent::PermissionRequest => BEFORE_A_TOOL,
         // The end of an orchestrated session runs its criteria.
-        Event::Stop => TO_PROVE,
+        HookEvent::Stop => TO_PROVE,
         _ => TO_ANSWER,
     };
     let ask = Ask { program: &ralph, arguments, input: &call.raw };

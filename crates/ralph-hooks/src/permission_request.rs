@@ -3,7 +3,7 @@
 //! the exception: whoever started the planning has agreed to that.
 
 use crate::bound::{self, Bound};
-use crate::door::Call;
+use crate::door::HookCall;
 use crate::ralplan;
 use anyhow::Result;
 use ralph_core::project::settings::Settings;
@@ -12,7 +12,7 @@ use ralph_core::protocol::reply::Reply;
 use ralph_core::state::LoopState;
 use ralph_io::client;
 
-pub(crate) fn answer(call: &Call) -> Result<Reply> {
+pub(crate) fn answer(call: &HookCall) -> Result<Reply> {
     let Some(bound) = Bound::<LoopState>::find(call)? else { return Ok(Reply::silent()) };
     if !bound.state.is_running() {
         return Ok(Reply::silent());

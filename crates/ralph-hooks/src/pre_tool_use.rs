@@ -6,22 +6,24 @@
 //! everything that a consensus planning does not simply let through.
 //! A denial is written down with all that it was made from; an allowed call pays nothing for that.
 
-use crate::bound::{self, Bound, Said};
-use crate::door::Call;
+use crate::bound::{self, Bound, JournalLine};
+use crate::door::HookCall;
 use crate::{cancel, neighbour, permission_request, ralplan, refine, signals, workers};
 use anyhow::Result;
 use ralph_core::guard::scheduled;
-use ralph_core::guard::{self, Agent, Places, Record, Ruling, Situation, Standing};
-use ralph_core::protocol::event::Event;
+use ralph_core::guard::{
+    self, Caller, DenialRecord, LoopActivity, ProtectedPaths, Ruling, Situation,
+};
+use ralph_core::protocol::event::HookEvent;
 use ralph_core::protocol::reply::Reply;
-use ralph_core::state::{Document, Glance, Mode, Phase};
+use ralph_core::state::{Glance, Mode, Phase, StateView};
 use ralph_io::store::places;
 
 /// Answers a PreToolUse or a PermissionRequest event.
-pub fn answer(call: &Call) -> Result<Reply> {
+pub fn answer(call: &HookCall) -> Result<Reply> {
     match call.input.hook_event_name {
-        Event::PreToolUse => before_the_tool(call),
-        Event::PermissionRequest => match Bound::<Glance>::find(call)? {
+        HookEvent::PreToolUse => before_the_tool(call),
+        HookEvent::PermissionRequest => match Bound::<Glance>::find(call)? {
             Some(bound) if bound.state.phase.is_running() => neighbour::answer(call),
             _ => Ok(Reply::silent()),
         },
@@ -29,16 +31,16 @@ pub fn answer(call: &Call) -> Result<Reply> {
     }
 }
 
-fn before_the_tool(call: &Call) -> Result<Reply> {
+fn before_the_tool(call: &HookCall) -> Result<Reply> {
     let Some(bound) = Bound::<Glance>::find(call)? else { return Ok(Reply::silent()) };
     remember_prompt(call, &bound)?;
     let standing = match bound.state.phase {
         Phase::Ended => return neighbour::answer(call),
         Phase::Implementation | Phase::Verification if bound.state.baseline_pending => {
-            Standing::AwaitingBaseline
+            LoopActivity::AwaitingBaseline
         }
-        Phase::Implementation | Phase::Verification => Standing::Running,
-        Phase::Paused => Standing::Paused,
+        Phase::Implementation | Phase::Verification => LoopActivity::Running,
+        Phase::Paused => LoopActivity::Paused,
         Phase::Planned | Phase::Other(_) => return Ok(Reply::silent()),
     };
     match bound.state.mode {
@@ -48,7 +50,7 @@ fn before_the_tool(call: &Call) -> Result<Reply> {
         _ => {}
     }
     Ok(match ruling(call, &bound.state, standing) {
-        None if standing == Standing::Running && workers::starts_one(call) => {
+        None if standing == LoopActivity::Running && workers::starts_one(call) => {
             neighbour::answer(call)?
         }
         None => Reply::silent(),
@@ -69,7 +71,7 @@ fn before_the_tool(call: &Call) -> Result<Reply> {
 }
 
 /// A prompt that the model schedules will look as if a person had typed it.
-fn remember_prompt(call: &Call, bound: &Bound<Glance>) -> Result<()> {
+fn remember_prompt(call: &HookCall, bound: &Bound<Glance>) -> Result<()> {
     let Some(prompt) = call.input.tool_input.prompt.as_deref() else { return Ok(()) };
     if !scheduled::schedules(&call.input.tool_name) || bound.state.phase == Phase::Ended {
         return Ok(());
@@ -80,7 +82,7 @@ fn remember_prompt(call: &Call, bound: &Bound<Glance>) -> Result<()> {
 
 /// The one place where no answer is a refusal: a person's consent must not depend on whether this
 /// process found another one.
-fn while_planning(call: &Call) -> Reply {
+fn while_planning(call: &HookCall) -> Reply {
     if guard::only_looks(&call.input.tool_name) {
         return Reply::silent();
     }
@@ -93,8 +95,8 @@ fn while_planning(call: &Call) -> Reply {
 }
 
 /// What the hook has handed over.
-pub(crate) fn handed_over(call: &Call) -> Result<Reply> {
-    if call.input.hook_event_name == Event::PermissionRequest {
+pub(crate) fn handed_over(call: &HookCall) -> Result<Reply> {
+    if call.input.hook_event_name == HookEvent::PermissionRequest {
         return permission_request::answer(call);
     }
     let Some(bound) = Bound::<Glance>::find(call)? else { return Ok(Reply::silent()) };
@@ -119,30 +121,30 @@ pub(crate) fn handed_over(call: &Call) -> Result<Reply> {
 /// A tool call that may not be made.
 struct Denial {
     reason: String,
-    record: Record,
+    record: DenialRecord,
 }
 
-fn note(call: &Call, bound: &Bound<Glance>, denial: &Denial) {
+fn note(call: &HookCall, bound: &Bound<Glance>, denial: &Denial) {
     let why = format!("{}: {}", denial.record.rule, denial.reason);
     let position = bound.state.position();
     let seen = bound::tool(call);
-    let said = Said { position: &position, decision: "denied", why: &why, seen };
+    let said = JournalLine { position: &position, decision: "denied", why: &why, seen };
     bound::keep(&bound.file, call, said, Some(&denial.record));
 }
 
-fn ruling(call: &Call, state: &Glance, standing: Standing) -> Option<Denial> {
+fn ruling(call: &HookCall, state: &Glance, standing: LoopActivity) -> Option<Denial> {
     let agent = match call.input.from_subagent() {
-        true => Agent::Subagent(&call.input.agent_type),
-        false => Agent::Main,
+        true => Caller::Subagent(&call.input.agent_type),
+        false => Caller::Main,
     };
     let tool = &call.input.tool_name;
     let mut places = match guard::looks_at_places(tool) {
         true => places::gather(&call.home),
-        false => Places::default(),
+        false => ProtectedPaths::default(),
     };
     let path = call.input.tool_input.path().filter(|_| guard::is_edit(tool));
     let resolved = path.and_then(places::resolve);
-    let tool_call = guard::Call {
+    let tool_call = guard::ToolCall {
         tool,
         input: &call.input.tool_input,
         cwd: &call.input.cwd,
@@ -162,7 +164,7 @@ fn ruling(call: &Call, state: &Glance, standing: Standing) -> Option<Denial> {
     match guard::decide(&situation, &tool_call) {
         Ruling::Allow => None,
         Ruling::Deny { rule, reason } => {
-            Some(Denial { reason, record: Record::of(&situation, &tool_call, rule) })
+            Some(Denial { reason, record: DenialRecord::of(&situation, &tool_call, rule) })
         }
     }
 }

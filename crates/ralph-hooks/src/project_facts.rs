@@ -4,21 +4,21 @@
 //! takes too long, the session begins without.
 
 use crate::bound::Bound;
-use crate::door::Call;
+use crate::door::HookCall;
 use crate::neighbour;
-use ralph_core::protocol::event::Event;
+use ralph_core::protocol::event::HookEvent;
 use ralph_core::protocol::registration::SESSION_CONTEXT;
 use ralph_core::protocol::reply::Reply;
 use ralph_core::state::{Glance, Via};
 use ralph_io::project::settings;
 
 /// The reply with the facts behind what it says already, for a conversation that has not heard them.
-pub(crate) fn add(call: &Call, reply: Reply) -> Reply {
+pub(crate) fn add(call: &HookCall, reply: Reply) -> Reply {
     if !is_new(&call.input.source) || !is_ours_to_tell(call) {
         return reply;
     }
     match neighbour::facts(reply.room_for_context()) {
-        Ok(facts) => reply.add_context(Event::SessionStart, facts.trim()),
+        Ok(facts) => reply.add_context(HookEvent::SessionStart, facts.trim()),
         Err(_) => reply,
     }
 }
@@ -31,7 +31,7 @@ fn is_new(source: &str) -> bool {
 /// Each registration starts a copy of this hook. In a running loop the one tells that gives it its
 /// contract; without a loop none knows of another but by the settings. A skill's front matter outlives
 /// its loop, and is not the place to ask for facts.
-fn is_ours_to_tell(call: &Call) -> bool {
+fn is_ours_to_tell(call: &HookCall) -> bool {
     match (call.via, Bound::<Glance>::find(call)) {
         (Via::Skill, _) => false,
         (via, Ok(Some(bound))) if bound.state.phase.is_running() => !bound.is_outranked(via),

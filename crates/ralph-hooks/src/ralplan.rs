@@ -13,16 +13,16 @@ mod heard;
 mod report;
 mod tool;
 
-pub use begin::{Asked, Begun, begin};
+pub use begin::{PlanningRequest, PlanningStart, begin};
 pub(crate) use decide::plan_the_loop;
-pub use decide::{Decided, Said, decide};
-pub use drive::{Round, Step, drive};
+pub use decide::{Decided, DecisionRequest, decide};
+pub use drive::{DriverStep, RoundSession, drive};
 pub use heard::{after_a_tool, woken};
 pub use report::reported;
 pub use tool::before_a_tool;
 pub(crate) use tool::is_granted;
 
-use crate::door::Call;
+use crate::door::HookCall;
 use anyhow::Result;
 use ralph_core::modes::ralplan::{self, PlanSeen, Role};
 use ralph_core::protocol::reply::Reply;
@@ -33,7 +33,7 @@ use ralph_io::{client, store::planning};
 use std::path::Path;
 
 /// True for a call whose result the planning has something to say about.
-pub(crate) fn wants_to_hear(call: &Call) -> bool {
+pub(crate) fn wants_to_hear(call: &HookCall) -> bool {
     !call.input.from_subagent()
         && matches!(call.input.tool_name.as_str(), "Agent" | "Task" | "AskUserQuestion")
 }
@@ -48,7 +48,7 @@ pub(crate) struct Who {
 }
 
 impl Who {
-    pub(crate) fn of(call: &Call) -> Who {
+    pub(crate) fn of(call: &HookCall) -> Who {
         let input = &call.input;
         match input.from_subagent() {
             true => Who { kind: Some(input.agent_type.clone()), id: input.agent_id.clone() },
@@ -78,7 +78,7 @@ fn look(root: &Path, path: &str) -> Option<PlanSeen> {
 }
 
 /// What a change has done.
-struct Changed<T> {
+struct PlanningChange<T> {
     outcome: T,
     state: LoopState,
     /// What the log says of it.
@@ -89,7 +89,7 @@ struct Changed<T> {
 fn change<T>(
     file: &LoopFile,
     change: impl FnOnce(&mut LoopState) -> T,
-) -> Result<Option<Changed<T>>> {
+) -> Result<Option<PlanningChange<T>>> {
     let changed = file.update(|state| {
         if !state.is_live() || state.ralplan.is_none() {
             return None;
@@ -104,7 +104,7 @@ fn change<T>(
                 ralplan::keep_to_tell(plan, &lines);
             }
         }
-        Some(Changed { outcome, state: state.clone(), lines })
+        Some(PlanningChange { outcome, state: state.clone(), lines })
     })?;
     let Some(changed) = changed.flatten() else { return Ok(None) };
     planning::show_change(&changed.state)?;

@@ -5,23 +5,23 @@
 
 use crate::begin::{facts, find_lost, run, unusable};
 use crate::bound::{self, Bound};
-use crate::door::Call;
+use crate::door::HookCall;
 use anyhow::Result;
 use ralph_core::modes::arguments::Options;
 use ralph_core::modes::parallel::Grant;
 use ralph_core::modes::refine::{MOST_IN_FOREGROUND, foreground};
 use ralph_core::protocol::reply::Reply;
-use ralph_core::state::{EndingKind, Glance, LoopState, Mode, Refining, StartedBy, Turn};
+use ralph_core::state::{DrivenTurn, EndingKind, Glance, LoopState, Mode, Refining, StartedBy};
 use ralph_core::{modes::start, views::say};
 use ralph_io::store::home::Home;
-use ralph_io::store::lifecycle::{self, Entry};
+use ralph_io::store::lifecycle::{self, ManifestFate};
 use ralph_io::store::store::LoopFile;
 use ralph_io::{process::clock, project::settings};
 use std::path::Path;
 
 /// A refinement that a conversation is to carry out.
 #[derive(Debug, Clone, Copy)]
-pub struct Asked<'a> {
+pub struct RefineRequest<'a> {
     /// Where Ralph keeps its state.
     pub home: &'a Home,
     /// The project's folder.
@@ -42,7 +42,7 @@ pub struct Asked<'a> {
 
 /// The conversation's loop.
 #[derive(Debug)]
-pub enum Begun {
+pub enum RefineStart {
     /// It was made.
     Made(LoopFile, Box<LoopState>),
     /// It is there already.
@@ -55,24 +55,24 @@ pub enum Begun {
 ///
 /// # Errors
 /// When the state cannot be read or written. Nothing was begun then.
-pub fn begin(asked: &Asked<'_>) -> Result<Begun> {
+pub fn begin(asked: &RefineRequest<'_>) -> Result<RefineStart> {
     lifecycle::check_session_id(asked.session_id)?;
     if let Some(why) = unusable(asked.home, asked.session_id) {
-        return Ok(Begun::Refused(why));
+        return Ok(RefineStart::Refused(why));
     }
     // One at a time: a session has one live mode.
     let _starting = lifecycle::lock_starts(asked.home)?;
     match own(asked)? {
         Some((file, state)) => Ok(match not_its(&state, asked.name) {
-            None => Begun::Own(file, Box::new(state)),
-            Some(why) => Begun::Refused(why),
+            None => RefineStart::Own(file, Box::new(state)),
+            Some(why) => RefineStart::Refused(why),
         }),
         None => create(asked),
     }
 }
 
 /// The live loop of this session.
-fn own(asked: &Asked<'_>) -> Result<Option<(LoopFile, LoopState)>> {
+fn own(asked: &RefineRequest<'_>) -> Result<Option<(LoopFile, LoopState)>> {
     let file = match lifecycle::of_session(asked.home, asked.session_id)? {
         None => find_lost(asked.home, asked.session_id)?,
         found => found,
@@ -109,7 +109,7 @@ pub fn made_before(home: &Home, session_id: &str) -> u32 {
     own.map(|state| foreground::made(&state)).max().unwrap_or_default()
 }
 
-fn create(asked: &Asked<'_>) -> Result<Begun> {
+fn create(asked: &RefineRequest<'_>) -> Result<RefineStart> {
     let (settings, _) = settings::read(asked.home, asked.root);
     let facts = facts(asked.root, Vec::new(), StartedBy::Model, clock::now())?;
     let now = facts.now;
@@ -128,7 +128,7 @@ fn create(asked: &Asked<'_>) -> Result<Begun> {
     // Which turn it is, the first agent's call will tell.
     run(&mut state, (asked.session_id, ""), None, now);
     let file = lifecycle::create(asked.home, &mut state)?;
-    Ok(Begun::Made(file, Box::new(state)))
+    Ok(RefineStart::Made(file, Box::new(state)))
 }
 
 /// Brings the loop to what has become of its rounds; none if it is not live any more.
@@ -170,13 +170,13 @@ pub fn end(
         Some(state.clone())
     })?;
     let Some(state) = ended.flatten() else { return Ok(None) };
-    let away = lifecycle::put_away(home, file, &state, Entry::Remove)?;
+    let away = lifecycle::put_away(home, file, &state, ManifestFate::Remove)?;
     Ok(Some((state, away.file)))
 }
 
 /// May this agent be called? Decided under the state's lock, so that of calls that are made at once no more
 /// than the limit get through.
-pub(crate) fn may_call(call: &Call, bound: &Bound<Glance>) -> Result<Reply> {
+pub(crate) fn may_call(call: &HookCall, bound: &Bound<Glance>) -> Result<Reply> {
     // The copy that answers keeps the account.
     if bound.is_outranked(call.via) {
         return Ok(Reply::silent());
@@ -192,7 +192,7 @@ pub(crate) fn may_call(call: &Call, bound: &Bound<Glance>) -> Result<Reply> {
         let granted = foreground::grant(state, id, from_agent);
         if granted == Grant::Granted && state.turn.is_none() {
             // No prompt has begun this loop, so this is the first that is known of its turn.
-            state.turn = Some(Turn::new(call.input.prompt_id.clone(), now));
+            state.turn = Some(DrivenTurn::new(call.input.prompt_id.clone(), now));
         }
         granted
     })?;

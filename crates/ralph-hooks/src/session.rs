@@ -17,7 +17,7 @@ mod who;
 pub(crate) use after::first_look;
 pub use after::{after_a_tool, reported, woken};
 pub use begin::begin;
-pub use ends::{Ended, ends};
+pub use ends::{StepResult, ends};
 pub use look::{as_driven, driving, use_up};
 pub use stop::stopped;
 pub use tool::before_a_tool;

@@ -3,11 +3,11 @@
 
 use crate::backpressure::EVERY_SESSION;
 use crate::bound::{self, Bound};
-use crate::door::Call;
+use crate::door::HookCall;
 use crate::project_facts;
 use crate::signals;
 use anyhow::Result;
-use ralph_core::protocol::event::Event;
+use ralph_core::protocol::event::HookEvent;
 use ralph_core::protocol::reply::Reply;
 use ralph_core::state::{Bound as Former, LoopState, Pause, PauseCause};
 use ralph_core::{modes::contract, modes::ralplan, views::say};
@@ -24,18 +24,18 @@ use std::time::Duration;
 const CLEARED_JUST_NOW: Duration = Duration::from_secs(60);
 
 /// Answers SessionStart and PreCompact.
-pub fn answer(call: &Call) -> Result<Reply> {
+pub fn answer(call: &HookCall) -> Result<Reply> {
     if call.input.from_subagent() {
         return Ok(Reply::silent());
     }
     match call.input.hook_event_name {
-        Event::SessionStart => at_start(call),
-        Event::PreCompact => before_compaction(call),
+        HookEvent::SessionStart => at_start(call),
+        HookEvent::PreCompact => before_compaction(call),
         _ => Ok(Reply::silent()),
     }
 }
 
-fn at_start(call: &Call) -> Result<Reply> {
+fn at_start(call: &HookCall) -> Result<Reply> {
     note_wanted_checks(call)?;
     let reply = match call.input.source.as_str() {
         "compact" => after_compaction(call)?,
@@ -48,19 +48,19 @@ fn at_start(call: &Call) -> Result<Reply> {
 
 /// Leaves word for the hook after tool calls, which has no time to read settings, whether some may want
 /// checks in every session. Where none ever did, nothing is written.
-fn note_wanted_checks(call: &Call) -> Result<()> {
+fn note_wanted_checks(call: &HookCall) -> Result<()> {
     settings::note_wanted(&call.home, settings::mention(EVERY_SESSION))
 }
 
 /// The running loop of this session, where this copy of the hook is the one that counts.
-fn running(call: &Call) -> Result<Option<Bound>> {
+fn running(call: &HookCall) -> Result<Option<Bound>> {
     let bound = Bound::<LoopState>::find(call)?;
     Ok(bound.filter(|bound| bound.state.is_running() && !bound.is_outranked(call.via)))
 }
 
 /// Whatever becomes of the summary, the model is given the whole contract at the next stop: the start
 /// that follows may not come, or may come without this hook.
-fn before_compaction(call: &Call) -> Result<Reply> {
+fn before_compaction(call: &HookCall) -> Result<Reply> {
     let Some(bound) = running(call)? else { return Ok(Reply::silent()) };
     bound.file.update(|state| {
         state.note_event(call.via);
@@ -70,13 +70,13 @@ fn before_compaction(call: &Call) -> Result<Reply> {
     Ok(Reply::silent())
 }
 
-fn after_compaction(call: &Call) -> Result<Reply> {
+fn after_compaction(call: &HookCall) -> Result<Reply> {
     let Some(bound) = running(call)? else { return Ok(Reply::silent()) };
     bound.note(call, "reminded", "the conversation was compacted", Value::Null);
     Ok(contract(call, &bound.file, &bound.state))
 }
 
-fn contract(call: &Call, file: &LoopFile, state: &LoopState) -> Reply {
+fn contract(call: &HookCall, file: &LoopFile, state: &LoopState) -> Reply {
     if state.session.is_some() && client::session_call().is_some() {
         return signals::lead(call, file, state, Reply::silent());
     }
@@ -85,21 +85,23 @@ fn contract(call: &Call, file: &LoopFile, state: &LoopState) -> Reply {
         Some(_) => of_the_agent(state),
         None => signals::contract(&contract::continues_line(state), file, state),
     };
-    signals::lead(call, file, state, Reply::context(Event::SessionStart, &text))
+    signals::lead(call, file, state, Reply::context(HookEvent::SessionStart, &text))
 }
 
 /// What a session that is an agent of a planning was started with.
 fn of_the_agent(state: &LoopState) -> String {
     let next = state.ralplan.as_ref().map(|plan| ralplan::next(plan, ""));
     match next {
-        Some(ralplan::Next::Call(next)) => format!("What you are here for:\n{}", next.prompt),
+        Some(ralplan::NextPlanStep::Call(next)) => {
+            format!("What you are here for:\n{}", next.prompt)
+        }
         _ => "Your report is taken; end your turn.".to_owned(),
     }
 }
 
 /// A resumed session is a new process: which hooks are registered there is seen afresh. What no
 /// person stopped goes on by itself.
-fn after_resume(call: &Call) -> Result<Reply> {
+fn after_resume(call: &HookCall) -> Result<Reply> {
     let Some(bound) = Bound::<LoopState>::find(call)?.filter(|bound| bound.state.is_live()) else {
         return Ok(Reply::silent());
     };
@@ -154,7 +156,7 @@ fn after_resume(call: &Call) -> Result<Reply> {
 /// The conversation was cleared in the same process: the loop follows into the new session,
 /// paused. It is told by the process, the project, and the mark that the old session's end has just
 /// left; a loop that lacks any of them is nobody's to take, and neither is one of two.
-fn after_clear(call: &Call) -> Result<Reply> {
+fn after_clear(call: &HookCall) -> Result<Reply> {
     let Some(process) = client::process() else { return Ok(Reply::silent()) };
     let now = clock::now();
     let just_now = |pause: &Pause| {
@@ -202,7 +204,7 @@ fn after_clear(call: &Call) -> Result<Reply> {
     Ok(Reply::silent().tell(say::line(&text)))
 }
 
-fn is_of_project(call: &Call, state: &LoopState) -> bool {
+fn is_of_project(call: &HookCall, state: &LoopState) -> bool {
     let here = project::root(client::project_dir(), Path::new(&call.input.cwd));
     project::identity(&here) == project::identity(Path::new(&state.project_root))
 }

@@ -3,12 +3,12 @@
 //! What is taken from the mailbox is noted as delivered by the door, once the answer is printed: a
 //! hook that is killed before that has delivered nothing.
 
-use crate::bound::{self, Said};
-use crate::door::Call;
+use crate::bound::{self, JournalLine};
+use crate::door::HookCall;
 use ralph_core::protocol::reply::Reply;
-use ralph_core::state::{Document, LoopState};
+use ralph_core::state::{LoopState, StateView};
 use ralph_core::{modes::contract, state::signals, views::say};
-use ralph_io::store::mailbox::{Mailbox, Recipient, Taken};
+use ralph_io::store::mailbox::{Delivery, Mailbox, Recipient};
 use ralph_io::store::store::LoopFile;
 use ralph_io::{client, process::clock};
 use serde_json::json;
@@ -28,14 +28,14 @@ pub(crate) fn contract(heading: &str, file: &LoopFile, state: &LoopState) -> Str
 /// Signals that an answer carries.
 #[derive(Debug)]
 pub struct Outgoing {
-    taken: Taken,
+    taken: Delivery,
     file: LoopFile,
     position: String,
 }
 
 /// The answer of a running loop, led by what waits for whoever made this call. Not for a copy that is
 /// outranked: it answers nothing. A mailbox that cannot be read now is looked at by the next hook.
-pub fn lead<S: Document>(call: &Call, file: &LoopFile, state: &S, reply: Reply) -> Reply {
+pub fn lead<S: StateView>(call: &HookCall, file: &LoopFile, state: &S, reply: Reply) -> Reply {
     if state.orchestrated().is_some() {
         return lead_agent(call, file, state, reply);
     }
@@ -44,7 +44,7 @@ pub fn lead<S: Document>(call: &Call, file: &LoopFile, state: &S, reply: Reply) 
 
 /// In an orchestrated session its agents hear a person while they work. Its conversation does not: the router
 /// listens for it, and says what it heard with the next calls.
-fn lead_agent<S: Document>(call: &Call, file: &LoopFile, state: &S, reply: Reply) -> Reply {
+fn lead_agent<S: StateView>(call: &HookCall, file: &LoopFile, state: &S, reply: Reply) -> Reply {
     let recipient = match call.input.from_subagent() {
         true => &call.input.agent_id,
         false if client::session_call().is_some() => &call.input.session_id,
@@ -55,7 +55,7 @@ fn lead_agent<S: Document>(call: &Call, file: &LoopFile, state: &S, reply: Reply
 }
 
 /// As [`lead`], where the state has been written and is not at hand any more.
-pub fn lead_from(call: &Call, mailbox: &Mailbox, position: String, reply: Reply) -> Reply {
+pub fn lead_from(call: &HookCall, mailbox: &Mailbox, position: String, reply: Reply) -> Reply {
     let recipient = match call.input.from_subagent() {
         true => Recipient::Worker(&call.input.agent_id),
         false => Recipient::Main,
@@ -64,7 +64,7 @@ pub fn lead_from(call: &Call, mailbox: &Mailbox, position: String, reply: Reply)
 }
 
 fn deliver(
-    call: &Call,
+    call: &HookCall,
     mailbox: &Mailbox,
     recipient: Recipient<'_>,
     position: String,
@@ -78,7 +78,7 @@ fn deliver(
 }
 
 /// Notes that what the printed answer carried was delivered.
-pub(crate) fn delivered(call: &Call) {
+pub(crate) fn delivered(call: &HookCall) {
     for Outgoing { taken, file, position } in call.outgoing.take() {
         let told: Vec<String> = taken
             .signals
@@ -89,7 +89,7 @@ pub(crate) fn delivered(call: &Call) {
         // What cannot be noted is delivered once more, which is better than not at all.
         if taken.delivered().is_ok() {
             let seen = json!({"agent": call.input.agent_id});
-            let said = Said { position: &position, decision: "delivered", why: &why, seen };
+            let said = JournalLine { position: &position, decision: "delivered", why: &why, seen };
             bound::keep(&file, call, said, None::<()>);
         }
     }

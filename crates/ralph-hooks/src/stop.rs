@@ -3,24 +3,24 @@
 //! Gathers what the rules need (the tree's fingerprint only when they will ask for it), lets
 //! `ralph_core::stop` decide under the state's lock, and carries out the verdict.
 
-use crate::bound::{self, Bound, Said};
+use crate::bound::{self, Bound, JournalLine};
 use crate::cancel;
-use crate::door::Call;
+use crate::door::HookCall;
 use crate::neighbour::{self, Press};
 use crate::signals;
 use crate::workers;
 use anyhow::Result;
 use ralph_core::evidence::receipt::Proof;
 use ralph_core::modes::session::conversation::Routed;
-use ralph_core::protocol::event::Event;
+use ralph_core::protocol::event::HookEvent;
 use ralph_core::protocol::reply::{GoOnForm, Reply};
-use ralph_core::state::{AWAITS_DECISION, Client, LoopState, Mode, PauseCause, Phase};
-use ralph_core::stop::{self, Decision, Seen, Verdict};
-use ralph_core::text::token::{self, Request};
+use ralph_core::state::{AWAITS_DECISION, ClientProcess, LoopState, Mode, PauseCause, Phase};
+use ralph_core::stop::{self, StopDecision, StopInputs, StopVerdict};
+use ralph_core::text::token::{self, CompletionRequest};
 use ralph_core::{
     guard::scheduled, modes::ralplan, state::progress, transcript::ending_marks, views::say,
 };
-use ralph_io::store::lifecycle::{self, Entry};
+use ralph_io::store::lifecycle::{self, ManifestFate};
 use ralph_io::store::mailbox::Mailbox;
 use ralph_io::store::store::LoopFile;
 use ralph_io::{
@@ -37,11 +37,13 @@ const AT_THE_END: Duration = Duration::from_secs(1);
 
 /// Answers Stop, StopFailure and SessionEnd, and SubagentStop, which belongs to a worker and not to the
 /// loop.
-pub fn answer(call: &Call) -> Result<Reply> {
+pub fn answer(call: &HookCall) -> Result<Reply> {
     let event = call.input.hook_event_name;
     let interesting = match event {
-        Event::Stop | Event::StopFailure | Event::SessionEnd => !call.input.from_subagent(),
-        Event::SubagentStop => call.input.from_subagent(),
+        HookEvent::Stop | HookEvent::StopFailure | HookEvent::SessionEnd => {
+            !call.input.from_subagent()
+        }
+        HookEvent::SubagentStop => call.input.from_subagent(),
         _ => false,
     };
     if !interesting {
@@ -58,7 +60,7 @@ pub fn answer(call: &Call) -> Result<Reply> {
     if bound.is_outranked(call.via) {
         return Ok(Reply::silent());
     }
-    if event == Event::SubagentStop {
+    if event == HookEvent::SubagentStop {
         return match bound.state.mode {
             Mode::Ralplan | Mode::Session if bound.state.is_live() => neighbour::answer(call),
             _ => workers::stopped(call, bound),
@@ -72,21 +74,23 @@ pub fn answer(call: &Call) -> Result<Reply> {
     }
     match event {
         // The end of a session that a driver has started as an agent is that agent's report.
-        Event::Stop if bound.state.mode == Mode::Ralplan && client::planning_agent().is_some() => {
+        HookEvent::Stop
+            if bound.state.mode == Mode::Ralplan && client::planning_agent().is_some() =>
+        {
             neighbour::answer(call)
         }
         // What comes next in an orchestrated session is told from its files, which no hook reads.
-        Event::Stop if bound.state.mode == Mode::Session && bound.state.is_running() => {
+        HookEvent::Stop if bound.state.mode == Mode::Session && bound.state.is_running() => {
             neighbour::answer(call)
         }
-        Event::Stop => at_stop(call, bound, None),
-        Event::StopFailure => at_failure(call, &bound),
+        HookEvent::Stop => at_stop(call, bound, None),
+        HookEvent::StopFailure => at_failure(call, &bound),
         _ => at_session_end(call, &bound),
     }
 }
 
 /// The decision about a turn that wants to end. `routed` is what the router of an orchestrated session says.
-pub(crate) fn at_stop(call: &Call, bound: Bound, routed: Option<Routed>) -> Result<Reply> {
+pub(crate) fn at_stop(call: &HookCall, bound: Bound, routed: Option<Routed>) -> Result<Reply> {
     let (seen, changed_tests) = gather(call, &bound, routed);
     let (file, warning) = (bound.file.clone(), bound.warning.clone());
     let mailbox = Mailbox::of(&file, &bound.state);
@@ -121,7 +125,7 @@ pub(crate) fn at_stop(call: &Call, bound: Bound, routed: Option<Routed>) -> Resu
     note(call, &file, &decided);
     let reply = carry_out(call, &file, &decided)?;
     // The model hears of it where it goes on; otherwise the person does.
-    let untold = decided.decision.verdict != Verdict::GoOn && !decided.gone.is_empty();
+    let untold = decided.decision.verdict != StopVerdict::GoOn && !decided.gone.is_empty();
     let of_workers = untold.then(|| decided.gone.join("\n"));
     let reply = match decided.untold.or(warning).or(of_workers) {
         Some(message) => reply.tell(say::line(&message)),
@@ -133,7 +137,7 @@ pub(crate) fn at_stop(call: &Call, bound: Bound, routed: Option<Routed>) -> Resu
 /// What was decided at a stop, and what of the state is needed to carry it out. The state itself
 /// may be large, and is copied only when the loop is over.
 struct Decided {
-    decision: Decision,
+    decision: StopDecision,
     /// What became of the tasks whose workers are gone.
     gone: Vec<String>,
     position: String,
@@ -147,7 +151,11 @@ struct Decided {
 }
 
 /// What the rules decide from, and the test files that changed where any were recorded.
-fn gather(call: &Call, bound: &Bound, routed: Option<Routed>) -> (Seen, Option<Vec<String>>) {
+fn gather(
+    call: &HookCall,
+    bound: &Bound,
+    routed: Option<Routed>,
+) -> (StopInputs, Option<Vec<String>>) {
     let state = &bound.state;
     let root = project_root(call, state);
     // Git is the longest part of a stop: it runs while the rest is gathered.
@@ -156,10 +164,11 @@ fn gather(call: &Call, bound: &Bound, routed: Option<Routed>) -> (Seen, Option<V
     let message = call.input.last_assistant_message.as_deref();
     let mut of_the_model = state.scheduled.clone();
     remember(&mut of_the_model, call);
-    let mut seen = Seen {
+    let mut seen = StopInputs {
         now: clock::now(),
         prompt_id: call.input.prompt_id.clone(),
-        request: message.map_or(Request::None, |m| token::request(m, &state.completion_token)),
+        request: message
+            .map_or(CompletionRequest::None, |m| token::request(m, &state.completion_token)),
         workers: workers(call),
         command_waits: state.is_running() && transcript::command_waits(transcript, &of_the_model),
         steer_waits: state.is_running() && Mailbox::of(&bound.file, state).steer_waits(),
@@ -181,7 +190,7 @@ fn gather(call: &Call, bound: &Bound, routed: Option<Routed>) -> (Seen, Option<V
 }
 
 /// Has the checks run, which may take minutes and may change the tree.
-fn prove(bound: &Bound, root: &Path, seen: &mut Seen) {
+fn prove(bound: &Bound, root: &Path, seen: &mut StopInputs) {
     let proof = neighbour::prove(&bound.file, neighbour::TO_PROVE)
         .unwrap_or_else(|error| Proof { problem: format!("{error:#}"), ..Proof::default() });
     if proof.ran {
@@ -193,11 +202,11 @@ fn prove(bound: &Bound, root: &Path, seen: &mut Seen) {
 }
 
 /// Keeps the prompts that the client lists as scheduled.
-fn remember(known: &mut Vec<String>, call: &Call) {
+fn remember(known: &mut Vec<String>, call: &HookCall) {
     scheduled::remember(known, call.input.session_crons.iter().map(String::as_str));
 }
 
-fn workers(call: &Call) -> Vec<String> {
+fn workers(call: &HookCall) -> Vec<String> {
     let running = call.input.background_tasks.iter().filter(|task| task.is_subagent());
     running.map(|task| format!("{} ({})", task.description, task.agent_type)).collect()
 }
@@ -219,7 +228,7 @@ pub(crate) fn count(state: &mut LoopState, transcript: &str) {
 }
 
 /// The conversation's shell may have moved elsewhere; the project is what the loop was started in.
-fn project_root(call: &Call, state: &LoopState) -> PathBuf {
+fn project_root(call: &HookCall, state: &LoopState) -> PathBuf {
     match state.project_root.as_str() {
         "" => call.project(),
         root => root.into(),
@@ -244,15 +253,15 @@ fn tell_of_pause(state: &mut LoopState) -> Option<String> {
     Some(text)
 }
 
-fn note(call: &Call, file: &LoopFile, decided: &Decided) {
+fn note(call: &HookCall, file: &LoopFile, decided: &Decided) {
     let verdict = decided.decision.verdict.describe();
     let (decision, why) = match &decided.decision.verdict {
-        Verdict::LetGo(why) => ("let go", why.describe().to_owned()),
-        Verdict::Ended(kind) => ("ended", format!("{kind}: {}", detail(decided))),
-        Verdict::GoOn => (verdict.as_str(), decided.decision.says.clone()),
+        StopVerdict::LetGo(why) => ("let go", why.describe().to_owned()),
+        StopVerdict::Ended(kind) => ("ended", format!("{kind}: {}", detail(decided))),
+        StopVerdict::GoOn => (verdict.as_str(), decided.decision.says.clone()),
     };
     let seen = call.input.last_assistant_message.as_deref().map_or(Value::Null, message);
-    let said = Said { position: &decided.position, decision, why: &why, seen };
+    let said = JournalLine { position: &decided.position, decision, why: &why, seen };
     bound::keep(file, call, said, Some(&decided.decision.record));
 }
 
@@ -270,26 +279,26 @@ fn detail(decided: &Decided) -> &str {
     ending.map_or("", |ending| &ending.detail)
 }
 
-fn carry_out(call: &Call, file: &LoopFile, decided: &Decided) -> Result<Reply> {
+fn carry_out(call: &HookCall, file: &LoopFile, decided: &Decided) -> Result<Reply> {
     match (&decided.decision.verdict, &decided.ended) {
-        (Verdict::GoOn, _) => {
+        (StopVerdict::GoOn, _) => {
             let form = GoOnForm::for_client(&client::ai_agent());
             let says = with_late_checks(file, &decided.decision.says);
             let says = workers::before(&decided.gone, says);
-            let reply = Reply::go_on(Event::Stop, form, &says);
+            let reply = Reply::go_on(HookEvent::Stop, form, &says);
             let position = decided.position.clone();
             if decided.is_session {
                 return Ok(reply);
             }
             Ok(signals::lead_from(call, &decided.mailbox, position, reply))
         }
-        (Verdict::Ended(_), Some(state)) => {
-            let away = lifecycle::put_away(&call.home, file, state, Entry::Remove)?;
+        (StopVerdict::Ended(_), Some(state)) => {
+            let away = lifecycle::put_away(&call.home, file, state, ManifestFate::Remove)?;
             let undelivered = Mailbox::of(&away.file, state.as_ref()).undelivered();
             let told = || say::ended(state) + &say::undelivered(undelivered);
             Ok(if away.freed { Reply::silent().tell(told()) } else { Reply::silent() })
         }
-        (Verdict::LetGo(_) | Verdict::Ended(_), _) => Ok(Reply::silent()),
+        (StopVerdict::LetGo(_) | StopVerdict::Ended(_), _) => Ok(Reply::silent()),
     }
 }
 
@@ -304,7 +313,7 @@ fn with_late_checks(file: &LoopFile, says: &str) -> String {
 }
 
 /// An API error ended the turn. It is never fought; the loop rests until someone goes on.
-fn at_failure(call: &Call, bound: &Bound) -> Result<Reply> {
+fn at_failure(call: &HookCall, bound: &Bound) -> Result<Reply> {
     let cause = ending_marks::api_error(&call.input.error);
     let detail = format!(
         "the turn ended by an API error ({}): {}",
@@ -315,7 +324,7 @@ fn at_failure(call: &Call, bound: &Bound) -> Result<Reply> {
 }
 
 /// The session is over. A loop that still runs was cut, in whatever way the transcript tells.
-fn at_session_end(call: &Call, bound: &Bound) -> Result<Reply> {
+fn at_session_end(call: &HookCall, bound: &Bound) -> Result<Reply> {
     if bound.state.round.is_some() {
         // Each round is a session; what its end means, `ralph build` sees and says.
         return Ok(Reply::silent());
@@ -330,10 +339,10 @@ fn at_session_end(call: &Call, bound: &Bound) -> Result<Reply> {
     rest(call, bound, cause, &detail)
 }
 
-fn rest(call: &Call, bound: &Bound, cause: PauseCause, detail: &str) -> Result<Reply> {
+fn rest(call: &HookCall, bound: &Bound, cause: PauseCause, detail: &str) -> Result<Reply> {
     let now = clock::now();
     let patience = match call.input.hook_event_name {
-        Event::SessionEnd => AT_THE_END,
+        HookEvent::SessionEnd => AT_THE_END,
         _ => lock::DEADLINE,
     };
     let rested = bound.file.update_within(patience, |state| {
@@ -344,8 +353,8 @@ fn rest(call: &Call, bound: &Bound, cause: PauseCause, detail: &str) -> Result<R
             pause.cause = PauseCause::Cleared;
             pause.at = now;
             state.client = client::process();
-        } else if call.input.hook_event_name == Event::SessionEnd {
-            state.client = Some(Client::gone());
+        } else if call.input.hook_event_name == HookEvent::SessionEnd {
+            state.client = Some(ClientProcess::gone());
         }
         let why = match state.awaits_decision() {
             true => AWAITS_DECISION.to_owned(),

@@ -1,14 +1,14 @@
 //! A typed `/ralph` or `/ralplan`, as `ralph` itself answers it for `ralph-user-prompt`.
 
-use crate::begin::{self, Asked, Begun};
+use crate::begin::{self, StartOutcome, StartRequest};
 use crate::bound::{self, Bound};
-use crate::door::Call;
+use crate::door::HookCall;
 use crate::{ralplan, signals};
 use anyhow::Result;
-use ralph_core::modes::arguments::Request;
+use ralph_core::modes::arguments::LoopRequest;
 #[cfg(feature = "session-files")]
 use ralph_core::modes::session::{conversation, which};
-use ralph_core::protocol::event::Event;
+use ralph_core::protocol::event::HookEvent;
 use ralph_core::protocol::reply::Reply;
 #[cfg(feature = "session-files")]
 use ralph_core::state::{EndingKind, Mode};
@@ -22,7 +22,7 @@ use serde_json::json;
 use std::path::{Path, PathBuf};
 
 /// Answers the expansion of a typed command that begins or continues something.
-pub fn answer(call: &Call) -> Result<Reply> {
+pub fn answer(call: &HookCall) -> Result<Reply> {
     bound::check_sender(call)?;
     let name = call.input.command_name.as_str();
     let answered = match name.strip_prefix("ralph:").unwrap_or(name) {
@@ -35,7 +35,7 @@ pub fn answer(call: &Call) -> Result<Reply> {
     answered.or_else(|error| Ok(Reply::block(&say::line(&format!("{error:#}")))))
 }
 
-fn start_command(call: &Call) -> Result<Reply> {
+fn start_command(call: &HookCall) -> Result<Reply> {
     let request = match request(call) {
         Ok(request) => request,
         Err(refusal) => return Ok(Reply::block(&say::line(&refusal))),
@@ -43,7 +43,7 @@ fn start_command(call: &Call) -> Result<Reply> {
     if call.input.session_id.is_empty() {
         return Ok(Reply::block(&say::line(NO_SESSION)));
     }
-    let begun = begin::begin(&Asked {
+    let begun = begin::begin(&StartRequest {
         home: &call.home,
         request: &request,
         session_id: &call.input.session_id,
@@ -53,19 +53,19 @@ fn start_command(call: &Call) -> Result<Reply> {
         via: Some(call.via),
     })?;
     Ok(match begun {
-        Begun::Answered => Reply::silent(),
-        Begun::Refused(why) => {
+        StartOutcome::Answered => Reply::silent(),
+        StartOutcome::Refused(why) => {
             // The loop that stands in the way may be one that cannot be read.
             let _ = journal(call, "refused", &why);
             Reply::block(&say::line(&why))
         }
-        Begun::Planned(_) => Reply::block(&say::line(NO_SESSION)),
-        Begun::Started(state) => {
+        StartOutcome::Planned(_) => Reply::block(&say::line(NO_SESSION)),
+        StartOutcome::Started(state) => {
             journal(call, "started", TYPED)?;
             contract(call, &contract::started_line(&state), &state)
                 .tell(say::line(&start::announcement(&state)))
         }
-        Begun::Continues(state) => {
+        StartOutcome::Continues(state) => {
             journal(call, "continued", TYPED)?;
             contract(call, &contract::continues_line(&state), &state).tell(say::line(&format!(
                 "loop {} continues at {}",
@@ -76,7 +76,7 @@ fn start_command(call: &Call) -> Result<Reply> {
     })
 }
 
-fn plan_command(call: &Call) -> Result<Reply> {
+fn plan_command(call: &HookCall) -> Result<Reply> {
     let request = match arguments::parse(&call.input.command_args) {
         Ok(request) => request,
         Err(refusal) => return Ok(Reply::block(&say::line(&refusal.to_string()))),
@@ -84,7 +84,7 @@ fn plan_command(call: &Call) -> Result<Reply> {
     if call.input.session_id.is_empty() {
         return Ok(Reply::block(&say::line(NO_SESSION)));
     }
-    let begun = ralplan::begin(&ralplan::Asked {
+    let begun = ralplan::begin(&ralplan::PlanningRequest {
         home: &call.home,
         request: &request,
         session_id: &call.input.session_id,
@@ -93,12 +93,12 @@ fn plan_command(call: &Call) -> Result<Reply> {
         via: Some(call.via),
     })?;
     Ok(match begun {
-        ralplan::Begun::Answered => Reply::silent(),
-        ralplan::Begun::Refused(why) => {
+        ralplan::PlanningStart::Answered => Reply::silent(),
+        ralplan::PlanningStart::Refused(why) => {
             let _ = journal(call, "refused", &why);
             Reply::block(&say::line(&why))
         }
-        ralplan::Begun::Started(state, told) => {
+        ralplan::PlanningStart::Started(state, told) => {
             journal(call, "started", TYPED)?;
             let announced = rules::announcement(&state);
             let announced = [vec![announced], told].concat().join("\n  ");
@@ -107,7 +107,7 @@ fn plan_command(call: &Call) -> Result<Reply> {
                 .tell(say::line(&announced))
                 .tell_also(&log)
         }
-        ralplan::Begun::Continues(state) => {
+        ralplan::PlanningStart::Continues(state) => {
             journal(call, "continued", TYPED)?;
             let line = rules::continues_line(&state);
             let reply =
@@ -123,21 +123,21 @@ fn plan_command(call: &Call) -> Result<Reply> {
 /// A plain prompt that says that there is feedback for a session: in a conversation that has orchestrated one it means
 /// what `/ralph-v2` with these words does. None for every other prompt and every other conversation.
 #[cfg(feature = "session-files")]
-pub(crate) fn continued(call: &Call) -> Result<Option<Reply>> {
+pub(crate) fn continued(call: &HookCall) -> Result<Option<Reply>> {
     let prompt = call.input.prompt.trim();
-    let is_plain = call.input.hook_event_name == Event::UserPromptSubmit;
+    let is_plain = call.input.hook_event_name == HookEvent::UserPromptSubmit;
     let said = is_plain.then(|| which::continued(prompt)).flatten();
     if !said.is_some_and(|said| said.feedback && !said.more) || !orchestrates(call)? {
         return Ok(None);
     }
-    let request = Request { task: Some(prompt.to_owned()), ..Request::default() };
+    let request = LoopRequest { task: Some(prompt.to_owned()), ..LoopRequest::default() };
     let begun = session_begun(call, &request);
     begun.or_else(|error| Ok(Reply::block(&say::line(&format!("{error:#}"))))).map(Some)
 }
 
 /// True where this conversation orchestrates a session, or the last that it did waits for feedback.
 #[cfg(feature = "session-files")]
-fn orchestrates(call: &Call) -> Result<bool> {
+fn orchestrates(call: &HookCall) -> Result<bool> {
     if let Some(bound) = Bound::<LoopState>::find(call)? {
         return Ok(bound.state.mode == Mode::Session && bound.state.is_live());
     }
@@ -153,7 +153,7 @@ fn orchestrates(call: &Call) -> Result<bool> {
 }
 
 #[cfg(feature = "session-files")]
-fn session_command(call: &Call) -> Result<Reply> {
+fn session_command(call: &HookCall) -> Result<Reply> {
     match arguments::parse(&call.input.command_args) {
         Ok(request) => session_begun(call, &request),
         Err(refusal) => Ok(Reply::block(&say::line(&refusal.to_string()))),
@@ -161,11 +161,11 @@ fn session_command(call: &Call) -> Result<Reply> {
 }
 
 #[cfg(feature = "session-files")]
-fn session_begun(call: &Call, request: &Request) -> Result<Reply> {
+fn session_begun(call: &HookCall, request: &LoopRequest) -> Result<Reply> {
     if call.input.session_id.is_empty() {
         return Ok(Reply::block(&say::line(NO_SESSION)));
     }
-    let begun = crate::session::begin(&Asked {
+    let begun = crate::session::begin(&StartRequest {
         home: &call.home,
         request,
         session_id: &call.input.session_id,
@@ -175,19 +175,19 @@ fn session_begun(call: &Call, request: &Request) -> Result<Reply> {
         via: Some(call.via),
     })?;
     Ok(match begun {
-        Begun::Answered => Reply::silent(),
-        Begun::Refused(why) => {
+        StartOutcome::Answered => Reply::silent(),
+        StartOutcome::Refused(why) => {
             let _ = journal(call, "refused", &why);
             Reply::block(&say::line(&why))
         }
-        Begun::Planned(_) => Reply::block(&say::line(NO_SESSION)),
-        Begun::Started(_) => {
+        StartOutcome::Planned(_) => Reply::block(&say::line(NO_SESSION)),
+        StartOutcome::Started(_) => {
             journal(call, "started", TYPED)?;
             let state = crate::session::first_look(call)?;
             contract(call, &conversation::started_line(&state), &state)
                 .tell(say::line(&conversation::announcement(&state)))
         }
-        Begun::Continues(_) => {
+        StartOutcome::Continues(_) => {
             journal(call, "continued", TYPED)?;
             let state = crate::session::first_look(call)?;
             let line = conversation::continues_line(&state);
@@ -197,7 +197,7 @@ fn session_begun(call: &Call, request: &Request) -> Result<Reply> {
 }
 
 /// What was typed, in words where it cannot be done.
-fn request(call: &Call) -> Result<Request, String> {
+fn request(call: &HookCall) -> Result<LoopRequest, String> {
     let mut request =
         arguments::parse(&call.input.command_args).map_err(|refusal| refusal.to_string())?;
     if call.input.command_name.ends_with("ralph-parallel") {
@@ -209,13 +209,13 @@ fn request(call: &Call) -> Result<Request, String> {
     Ok(request)
 }
 
-fn root(call: &Call) -> PathBuf {
+fn root(call: &HookCall) -> PathBuf {
     project::root(client::project_dir(), Path::new(&call.input.cwd))
 }
 
 /// What a person said before to a loop that goes on is still to be heard; one that has just begun has
 /// an empty mailbox.
-fn contract(call: &Call, heading: &str, state: &LoopState) -> Reply {
+fn contract(call: &HookCall, heading: &str, state: &LoopState) -> Reply {
     let text = match lifecycle::by_id(&call.home, &state.loop_id) {
         Some(file) => signals::contract(heading, &file, state),
         None => contract::contract(heading, state, &[], clock::now()),
@@ -228,7 +228,7 @@ const NO_SESSION: &str = "the client named no session; nothing was started";
 const TYPED: &str = "the person typed it";
 
 /// In the journal of the loop that the session has now; a start that was refused may leave none.
-fn journal(call: &Call, decision: &str, why: &str) -> Result<()> {
+fn journal(call: &HookCall, decision: &str, why: &str) -> Result<()> {
     let bound = Bound::<LoopState>::find(call)?.filter(|bound| !bound.is_outranked(call.via));
     if let Some(bound) = bound {
         bound.note(call, decision, why, json!({"via": bound.state.via}));

@@ -3,11 +3,11 @@
 //! For a session that is not certainly ours nothing is answered.
 
 use crate::bound::{self, Unreadable};
-use crate::door::Call;
+use crate::door::HookCall;
 use crate::neighbour;
 use anyhow::{Error, Result};
-use ralph_core::guard::{self, Reader};
-use ralph_core::protocol::event::Event;
+use ralph_core::guard::{self, ReadCheck};
+use ralph_core::protocol::event::HookEvent;
 use ralph_core::protocol::registration::STOP_HOOK;
 use ralph_core::protocol::reply::Reply;
 use ralph_core::{guard::unreadable, views::say};
@@ -20,7 +20,7 @@ use serde_json::Value;
 ///
 /// # Errors
 /// The failure itself, where there is nothing to answer.
-pub(crate) fn answer(call: &Call, error: Error) -> Result<Reply> {
+pub(crate) fn answer(call: &HookCall, error: Error) -> Result<Reply> {
     answer_with(call, error, |call, why| {
         let input = &call.input;
         match (input.tool_name.as_str(), why) {
@@ -29,7 +29,7 @@ pub(crate) fn answer(call: &Call, error: Error) -> Result<Reply> {
                 Reply::deny(&unreadable::refusal("`ralph` gave no answer", why))
             }),
             (tool, Failure::Unreadable(why)) => {
-                let call = unreadable::Call { tool, command: None, cut: call.cut };
+                let call = unreadable::UnreadableCall { tool, command: None, cut: call.cut };
                 ruling(call, why, |_| Err(String::new()))
             }
             (_, Failure::Other(why)) => Reply::deny(&undecided(why)),
@@ -38,11 +38,11 @@ pub(crate) fn answer(call: &Call, error: Error) -> Result<Reply> {
 }
 
 /// As [`answer`], in `ralph` itself, which can read command lines.
-pub(crate) fn answer_for_a_hook(call: &Call, error: Error) -> Result<Reply> {
+pub(crate) fn answer_for_a_hook(call: &HookCall, error: Error) -> Result<Reply> {
     answer_with(call, error, |call, why| {
         let input = &call.input;
         let command = input.tool_input.command.as_deref();
-        let asked = unreadable::Call { tool: &input.tool_name, command, cut: call.cut };
+        let asked = unreadable::UnreadableCall { tool: &input.tool_name, command, cut: call.cut };
         match why {
             Failure::Unreadable(why) => ruling(asked, why, guard::only_reads),
             Failure::Other(why) => match unreadable::judge(asked, why, guard::only_reads) {
@@ -61,9 +61,9 @@ enum Failure<'a> {
 }
 
 fn answer_with(
-    call: &Call,
+    call: &HookCall,
     error: Error,
-    before_a_tool: impl FnOnce(&Call, Failure<'_>) -> Reply,
+    before_a_tool: impl FnOnce(&HookCall, Failure<'_>) -> Reply,
 ) -> Result<Reply> {
     let text = format!("{error:#}");
     let is_unreadable = error.is::<Unreadable>();
@@ -72,17 +72,17 @@ fn answer_with(
     }
     let failure = if is_unreadable { Failure::Unreadable(&text) } else { Failure::Other(&text) };
     Ok(match call.input.hook_event_name {
-        Event::PreToolUse => before_a_tool(call, failure),
-        Event::Stop | Event::UserPromptSubmit if !call.input.from_subagent() => {
+        HookEvent::PreToolUse => before_a_tool(call, failure),
+        HookEvent::Stop | HookEvent::UserPromptSubmit if !call.input.from_subagent() => {
             tell(call, &failure)
         }
-        Event::SessionStart if is_unreadable => tell(call, &failure),
+        HookEvent::SessionStart if is_unreadable => tell(call, &failure),
         _ => return Err(error),
     })
 }
 
 /// One line, although each registration of the hooks starts a copy of this one.
-fn tell(call: &Call, failure: &Failure<'_>) -> Reply {
+fn tell(call: &HookCall, failure: &Failure<'_>) -> Reply {
     let is_in_settings = || settings::of_client_mention(STOP_HOOK);
     if !unreadable::speaks(call.via, client::plugin_root().is_some(), is_in_settings) {
         return Reply::silent();
@@ -93,7 +93,7 @@ fn tell(call: &Call, failure: &Failure<'_>) -> Reply {
     })
 }
 
-fn ruling(call: unreadable::Call<'_>, why: &str, only_reads: Reader) -> Reply {
+fn ruling(call: unreadable::UnreadableCall<'_>, why: &str, only_reads: ReadCheck) -> Reply {
     unreadable::judge(call, why, only_reads)
         .map_or_else(|reason| Reply::deny(&reason), |()| Reply::silent())
 }
@@ -109,7 +109,7 @@ fn undecided(why: &str) -> String {
 ///
 /// # Errors
 /// The failure itself, where it is another one or nothing could be ended.
-pub(crate) fn cancel(call: &Call, error: Error) -> Result<Reply> {
+pub(crate) fn cancel(call: &HookCall, error: Error) -> Result<Reply> {
     if !error.is::<Unreadable>() {
         return Err(error);
     }

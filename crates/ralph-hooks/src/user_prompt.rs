@@ -7,30 +7,30 @@
 
 use crate::bound::{self, Bound, NotFromClient};
 use crate::cancel;
-use crate::door::Call;
+use crate::door::HookCall;
 use crate::{neighbour, signals, unreadable};
 use anyhow::Result;
 use ralph_core::modes::session::place::SESSIONS;
 use ralph_core::modes::session::which;
-use ralph_core::protocol::event::Event;
+use ralph_core::protocol::event::HookEvent;
 use ralph_core::protocol::reply::Reply;
-use ralph_core::state::{LoopState, Mode, PauseCause, Phase, Turn, Via};
+use ralph_core::state::{DrivenTurn, LoopState, Mode, PauseCause, Phase, Via};
 use ralph_core::{guard::scheduled, modes::build, transcript::ending_marks, views::say};
 use ralph_io::{client, client::transcript, process::clock, project};
 use serde_json::Value;
 use std::path::Path;
 
 /// Answers UserPromptSubmit and UserPromptExpansion.
-pub fn answer(call: &Call) -> Result<Reply> {
+pub fn answer(call: &HookCall) -> Result<Reply> {
     match call.input.hook_event_name {
-        Event::UserPromptSubmit => prompt(call),
-        Event::UserPromptExpansion => command(call),
+        HookEvent::UserPromptSubmit => prompt(call),
+        HookEvent::UserPromptExpansion => command(call),
         _ => Ok(Reply::silent()),
     }
 }
 
 /// A typed slash command, by its name without a plugin's prefix.
-fn command(call: &Call) -> Result<Reply> {
+fn command(call: &HookCall) -> Result<Reply> {
     let name = call.input.command_name.as_str();
     let is_ours = ending_marks::is_our_command(&format!("/{name}"));
     if is_ours && name.strip_prefix("ralph:").unwrap_or(name) != "ralph-build" {
@@ -60,7 +60,7 @@ fn command(call: &Call) -> Result<Reply> {
 
 /// Whether a person typed this prompt, as far as can be known: the client says so, or neither the model has scheduled
 /// it nor the client has just told that it was due.
-fn is_typed(call: &Call, state: Option<&LoopState>) -> bool {
+fn is_typed(call: &HookCall, state: Option<&LoopState>) -> bool {
     if let Some(typed) = call.input.says_typed() {
         return typed;
     }
@@ -70,7 +70,7 @@ fn is_typed(call: &Call, state: Option<&LoopState>) -> bool {
 }
 
 /// A prompt that the model has scheduled does nothing here, and the person sees why.
-fn refuse(call: &Call, bound: Option<&Bound>) -> Result<Reply> {
+fn refuse(call: &HookCall, bound: Option<&Bound>) -> Result<Reply> {
     let why = scheduled::refusal(&call.input.prompt);
     if let Some(bound) = bound.filter(|bound| !bound.is_outranked(call.via)) {
         bound.note(call, "refused", &why, Value::Null);
@@ -80,7 +80,7 @@ fn refuse(call: &Call, bound: Option<&Bound>) -> Result<Reply> {
 
 /// Starting needs what only `ralph` has (settings, the project's files, a shell parser), so this
 /// executable stays small and hands the event over to its neighbour, whose answer it passes on.
-fn start_command(call: &Call) -> Result<Reply> {
+fn start_command(call: &HookCall) -> Result<Reply> {
     if call.cut {
         anyhow::bail!("what was typed is too long; put it into a file and name the file");
     }
@@ -91,7 +91,7 @@ fn start_command(call: &Call) -> Result<Reply> {
 
 /// Cancels and answers without a model call. The second copy of a hook that is registered twice
 /// finds the tombstone of this very prompt and has nothing to add.
-fn cancel_command(call: &Call) -> Result<Reply> {
+fn cancel_command(call: &HookCall) -> Result<Reply> {
     let found = match Bound::<LoopState>::find(call) {
         // It ends all the same. Where only rights were wrong, they are not any more.
         Err(error) => match unreadable::cancel(call, error) {
@@ -120,7 +120,7 @@ fn cancelled_by(state: &LoopState, prompt_id: &str) -> bool {
 
 /// Ends the loop; returns what to tell the person, or none if another copy of this hook, started by
 /// the same prompt at the same moment, was first and tells them.
-fn cancel(call: &Call, bound: &Bound) -> Result<Option<String>> {
+fn cancel(call: &HookCall, bound: &Bound) -> Result<Option<String>> {
     match cancel::end_typed(&call.home, &bound.file, &call.input.prompt_id)? {
         Some((state, archived)) => {
             bound::note(
@@ -141,7 +141,7 @@ fn cancel(call: &Call, bound: &Bound) -> Result<Option<String>> {
 }
 
 /// The session of a round is told its task; a person has no use for this command.
-fn build_command(call: &Call) -> Result<Reply> {
+fn build_command(call: &HookCall) -> Result<Reply> {
     let bound = Bound::<LoopState>::find(call)?;
     let Some(bound) = bound.filter(|one| one.state.is_running() && one.state.round.is_some())
     else {
@@ -152,7 +152,7 @@ fn build_command(call: &Call) -> Result<Reply> {
     if bound.is_outranked(call.via) {
         return Ok(Reply::silent());
     }
-    let turn = Turn::new(call.input.prompt_id.clone(), clock::now());
+    let turn = DrivenTurn::new(call.input.prompt_id.clone(), clock::now());
     bound.file.update(|state| {
         state.note_event(call.via);
         state.turn = Some(turn);
@@ -162,7 +162,7 @@ fn build_command(call: &Call) -> Result<Reply> {
     // A fresh session knows nothing of what was said to those before it.
     let contract = signals::contract(&heading, &bound.file, &bound.state);
     let text = format!("{contract}\n\n{}", build::task(&bound.state));
-    Ok(Reply::context(Event::UserPromptExpansion, &text))
+    Ok(Reply::context(HookEvent::UserPromptExpansion, &text))
 }
 
 /// By its first words the skill tells a round from a dialogue, also where what was typed is empty.
@@ -171,9 +171,9 @@ round\" and no other. What stands between the tags is the task graph as it is no
 nothing is planned yet.";
 
 /// Planning is a dialogue that ends by an import, and an import is refused while a loop is live.
-fn plan_command(call: &Call) -> Result<Reply> {
+fn plan_command(call: &HookCall) -> Result<Reply> {
     if client::is_plan_round() {
-        return Ok(Reply::context(Event::UserPromptExpansion, PLAN_ROUND));
+        return Ok(Reply::context(HookEvent::UserPromptExpansion, PLAN_ROUND));
     }
     let live = Bound::<LoopState>::find(call)?.filter(|bound| bound.state.is_live());
     Ok(live.map_or(Reply::silent(), |bound| {
@@ -188,7 +188,7 @@ fn plan_command(call: &Call) -> Result<Reply> {
     }))
 }
 
-fn prompt(call: &Call) -> Result<Reply> {
+fn prompt(call: &HookCall) -> Result<Reply> {
     let found = match Bound::<LoopState>::find(call) {
         Err(_) if call.input.prompt.trim() == "ralph cancel" => return cancel_command(call),
         found => found?,
@@ -227,7 +227,7 @@ fn continues(prompt: &str) -> bool {
 
 /// A session that waits for feedback has no loop any more. The sentence that takes it up again is all that is looked
 /// for, and only where the project has sessions.
-fn without_a_loop(call: &Call) -> Result<Reply> {
+fn without_a_loop(call: &HookCall) -> Result<Reply> {
     if call.input.from_subagent() || !continues(&call.input.prompt) || !is_typed(call, None) {
         return Ok(Reply::silent());
     }
@@ -240,7 +240,7 @@ fn without_a_loop(call: &Call) -> Result<Reply> {
 
 /// The tombstone is kept for the turn that the loop drove, and for the copy of the hook that was
 /// started by the same prompt; a new prompt has nothing more to do with the loop.
-fn after_the_end(call: &Call, bound: &Bound) -> Result<Reply> {
+fn after_the_end(call: &HookCall, bound: &Bound) -> Result<Reply> {
     let same_turn = drives(&bound.state, &call.input.prompt_id);
     if same_turn || cancelled_by(&bound.state, &call.input.prompt_id) {
         return Ok(Reply::silent());
@@ -254,20 +254,20 @@ fn drives(state: &LoopState, prompt_id: &str) -> bool {
 
 /// In mid-turn, where the turn is cut at its next tool call and the person reads the answer then,
 /// or at once: in neither case does the model hear the words.
-fn typed_cancel(call: &Call, bound: &Bound) -> Result<Reply> {
+fn typed_cancel(call: &HookCall, bound: &Bound) -> Result<Reply> {
     let mid_turn = drives(&bound.state, &call.input.prompt_id);
     let Some(message) = cancel(call, bound)? else { return Ok(Reply::silent()) };
     Ok(if mid_turn { Reply::keep_from_model(&message) } else { Reply::block(&message) })
 }
 
-fn typed_pause(call: &Call, bound: &Bound) -> Result<Reply> {
+fn typed_pause(call: &HookCall, bound: &Bound) -> Result<Reply> {
     let mid_turn = drives(&bound.state, &call.input.prompt_id);
     let message = pause(call, bound, PauseCause::Person, "typed in the session")?;
     Ok(if mid_turn { Reply::keep_from_model(&message) } else { Reply::block(&message) })
 }
 
 /// Pauses the loop; returns what the person is told, and notes that they were.
-fn pause(call: &Call, bound: &Bound, cause: PauseCause, detail: &str) -> Result<String> {
+fn pause(call: &HookCall, bound: &Bound, cause: PauseCause, detail: &str) -> Result<String> {
     let now = clock::now();
     let text = bound.file.update(|state| {
         let (touched, turn) = (state.touched, state.turn.take());
@@ -289,7 +289,7 @@ fn pause(call: &Call, bound: &Bound, cause: PauseCause, detail: &str) -> Result<
 
 /// Any other prompt: of the running turn, of a background worker, or a new one that reveals that
 /// the loop's turn was cut.
-fn other_prompt(call: &Call, bound: &Bound) -> Result<Reply> {
+fn other_prompt(call: &HookCall, bound: &Bound) -> Result<Reply> {
     let state = &bound.state;
     let prompt_id = &call.input.prompt_id;
     if state.phase == Phase::Paused {
@@ -323,7 +323,7 @@ fn other_prompt(call: &Call, bound: &Bound) -> Result<Reply> {
         _ if ending_marks::is_our_command(&call.input.prompt) => Ok(Reply::silent()),
         _ => {
             // Nothing was outstanding: the loop goes on in this turn.
-            let turn = Turn::new(prompt_id.clone(), clock::now());
+            let turn = DrivenTurn::new(prompt_id.clone(), clock::now());
             bound.file.update(|state| {
                 state.note_event(call.via);
                 state.turn = Some(turn);
@@ -335,12 +335,12 @@ fn other_prompt(call: &Call, bound: &Bound) -> Result<Reply> {
 
 /// True when a prompt shows that the turn it does not belong to was cut. A worker's report shows
 /// nothing by itself, but it must not take up what a person had cut before it came.
-fn reveals_a_cut(call: &Call, state: &LoopState, turn: &Turn) -> bool {
+fn reveals_a_cut(call: &HookCall, state: &LoopState, turn: &DrivenTurn) -> bool {
     (!call.input.is_task_notification() && is_typed(call, Some(state)))
         || cut_by(call, turn).is_some_and(|cause| !cause.resumes_by_itself())
 }
 
-fn cut_by(call: &Call, turn: &Turn) -> Option<PauseCause> {
+fn cut_by(call: &HookCall, turn: &DrivenTurn) -> Option<PauseCause> {
     transcript::cut_by(Path::new(&call.input.transcript_path), Some(turn.at))
 }
 
@@ -354,7 +354,7 @@ fn unmarked(state: &LoopState) -> PauseCause {
 }
 
 /// A pause that was revealed by an event that cannot speak is told at the next prompt.
-fn tell_of_pause(call: &Call, bound: &Bound) -> Result<Reply> {
+fn tell_of_pause(call: &HookCall, bound: &Bound) -> Result<Reply> {
     let untold = bound.state.pause.as_ref().is_some_and(|pause| !pause.told);
     if !untold || ending_marks::is_our_command(&call.input.prompt) {
         return Ok(Reply::silent());

@@ -6,9 +6,9 @@
 //! So the reports that wait in the client's queue end the waiting too.
 
 use crate::bound::{self, Bound};
-use crate::door::Call;
+use crate::door::HookCall;
 use anyhow::Result;
-use ralph_core::protocol::event::{BackgroundTask, Event};
+use ralph_core::protocol::event::{BackgroundTask, HookEvent};
 use ralph_core::state::LoopState;
 use ralph_core::stop::time_left;
 use ralph_core::transcript::waiting::{self, MovedOn};
@@ -29,10 +29,10 @@ pub enum Waited {
 }
 
 /// Waits at a Stop of the main conversation for the workers that it has left behind.
-pub fn answer(call: &Call) -> Result<Waited> {
+pub fn answer(call: &HookCall) -> Result<Waited> {
     let workers: Vec<BackgroundTask> =
         call.input.background_tasks.iter().filter(|task| task.is_subagent()).cloned().collect();
-    let is_stop = call.input.hook_event_name == Event::Stop && !call.input.from_subagent();
+    let is_stop = call.input.hook_event_name == HookEvent::Stop && !call.input.from_subagent();
     if !is_stop || workers.is_empty() {
         return Ok(Waited::Silently);
     }
@@ -87,7 +87,7 @@ struct Stop<'a> {
 }
 
 impl<'a> Stop<'a> {
-    fn begin(call: &'a Call, file: &'a LoopFile) -> Result<Stop<'a>> {
+    fn begin(call: &'a HookCall, file: &'a LoopFile) -> Result<Stop<'a>> {
         let transcript = Path::new(&call.input.transcript_path);
         // Watched before anything is looked at, so that no change falls between.
         let watch = Watch::begin(&[file.folder(), transcript])?;

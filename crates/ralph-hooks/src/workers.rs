@@ -5,12 +5,12 @@
 //! them may be missing, and the last is what everything else is set right by.
 
 use crate::bound::{self, Bound};
-use crate::door::Call;
+use crate::door::HookCall;
 use crate::stop;
 use anyhow::Result;
-use ralph_core::modes::parallel::report::{self, Verdict};
-use ralph_core::modes::parallel::{self, Asked, Grant};
-use ralph_core::protocol::event::{BackgroundTask, Event};
+use ralph_core::modes::parallel::report::{self, WorkerVerdict};
+use ralph_core::modes::parallel::{self, AgentCall, Grant};
+use ralph_core::protocol::event::{BackgroundTask, HookEvent};
 use ralph_core::protocol::reply::{GoOnForm, Reply};
 use ralph_core::state::{Glance, LoopState, Worker, WorkerStanding};
 use ralph_io::git::worker_tree::{self, WorkerTree};
@@ -20,19 +20,19 @@ use serde_json::{Value, json};
 use std::path::Path;
 
 /// True for a call that starts a worker.
-pub(crate) fn starts_one(call: &Call) -> bool {
+pub(crate) fn starts_one(call: &HookCall) -> bool {
     matches!(call.input.tool_name.as_str(), "Agent" | "Task")
 }
 
 /// May this worker be started? Granted under the state's lock, so that of calls that are made at once
 /// no more than the limit get through.
-pub(crate) fn may_start(call: &Call, bound: &Bound<Glance>) -> Result<Reply> {
+pub(crate) fn may_start(call: &HookCall, bound: &Bound<Glance>) -> Result<Reply> {
     // The copy that answers keeps the account; another would count the same call twice.
     if bound.is_outranked(call.via) {
         return Ok(Reply::silent());
     }
     let (input, client) = (&call.input.tool_input, client::process());
-    let asked = Asked {
+    let asked = AgentCall {
         call: &call.input.tool_use_id,
         kind: input.subagent_type.as_deref().unwrap_or("general-purpose"),
         prompt: input.prompt.as_deref().unwrap_or_default(),
@@ -60,13 +60,13 @@ pub(crate) fn may_start(call: &Call, bound: &Bound<Glance>) -> Result<Reply> {
 }
 
 /// The client has started the worker of a call, or has not, or its work in the foreground is over.
-pub(crate) fn started(call: &Call, bound: &Bound<Glance>) -> Result<()> {
+pub(crate) fn started(call: &HookCall, bound: &Bound<Glance>) -> Result<()> {
     let id = &call.input.tool_use_id;
     let answer: Value = serde_json::from_slice(&call.raw).unwrap_or_default();
     let answer = &answer["tool_response"];
     let agent = answer["agentId"].as_str().unwrap_or_default();
-    let runs =
-        call.input.hook_event_name == Event::PostToolUse && answer["status"] == "async_launched";
+    let runs = call.input.hook_event_name == HookEvent::PostToolUse
+        && answer["status"] == "async_launched";
     bound.file.update(|state| {
         parallel::launched(state, id, agent);
         if !runs {
@@ -77,7 +77,7 @@ pub(crate) fn started(call: &Call, bound: &Bound<Glance>) -> Result<()> {
 }
 
 /// A worker wants to end. Its tokens are the loop's; the report of one of ours is judged.
-pub(crate) fn stopped(call: &Call, bound: Bound) -> Result<Reply> {
+pub(crate) fn stopped(call: &HookCall, bound: Bound) -> Result<Reply> {
     if !bound.state.is_live() {
         is_gone(call, &bound.file)?;
         return Ok(Reply::silent());
@@ -102,11 +102,11 @@ pub(crate) fn stopped(call: &Call, bound: Bound) -> Result<Reply> {
     })?;
     let Some(verdict) = verdict.flatten() else { return Ok(Reply::silent()) };
     let (decision, why, reply) = match verdict {
-        Verdict::SendBack(why) => {
+        WorkerVerdict::SendBack(why) => {
             let form = GoOnForm::Block;
-            ("report sent back", why.clone(), Reply::go_on(Event::SubagentStop, form, &why))
+            ("report sent back", why.clone(), Reply::go_on(HookEvent::SubagentStop, form, &why))
         }
-        Verdict::Taken(what) => ("report taken", what, Reply::silent()),
+        WorkerVerdict::Taken(what) => ("report taken", what, Reply::silent()),
     };
     let seen = json!({"agent": call.input.agent_id, "kind": call.input.agent_type});
     bound::note(&file, call, &position, decision, &why, seen);
@@ -125,17 +125,22 @@ fn place(state: &LoopState, agent: &str, task: Option<&str>) -> Option<usize> {
 }
 
 /// The task in the prompt that a worker was started with.
-fn told_task(call: &Call) -> Option<String> {
+fn told_task(call: &HookCall) -> Option<String> {
     let prompt = transcript::first_prompt(Path::new(&call.input.agent_transcript_path))?;
     parallel::task_of(&prompt).map(str::to_owned)
 }
 
 /// Where the worker works; none where git cannot tell, and then its word must do.
-fn worktree(call: &Call, state: &LoopState) -> Option<WorkerTree> {
+fn worktree(call: &HookCall, state: &LoopState) -> Option<WorkerTree> {
     worker_tree::look(Path::new(&call.input.cwd), Path::new(&state.project_root)).ok().flatten()
 }
 
-fn judge(state: &mut LoopState, at: usize, call: &Call, tree: Option<&WorkerTree>) -> Verdict {
+fn judge(
+    state: &mut LoopState,
+    at: usize,
+    call: &HookCall,
+    tree: Option<&WorkerTree>,
+) -> WorkerVerdict {
     let worker = &mut state.workers[at];
     worker.agent.clone_from(&call.input.agent_id);
     let top = tree.map(|tree| tree.top.to_string_lossy().into_owned()).unwrap_or_default();
@@ -149,7 +154,7 @@ fn judge(state: &mut LoopState, at: usize, call: &Call, tree: Option<&WorkerTree
 }
 
 /// Closes the workers that the client does not know any more at a stop of the session.
-pub(crate) fn lost(call: &Call, state: &mut LoopState) -> Vec<String> {
+pub(crate) fn lost(call: &HookCall, state: &mut LoopState) -> Vec<String> {
     if state.workers.is_empty() {
         return Vec::new();
     }
@@ -163,7 +168,7 @@ pub(crate) fn lost(call: &Call, state: &mut LoopState) -> Vec<String> {
 
 /// True for a subagent that was started by the loop, as far as its account goes: one that a person has
 /// started after the loop was over is none of its business.
-pub(crate) fn is_of_loop(call: &Call, file: &LoopFile) -> bool {
+pub(crate) fn is_of_loop(call: &HookCall, file: &LoopFile) -> bool {
     let Ok(Some(loaded)) = file.read() else { return true };
     let workers = &loaded.state.workers;
     let is_it = |worker: &Worker| worker.agent.is_empty() || worker.agent == call.input.agent_id;
@@ -171,7 +176,7 @@ pub(crate) fn is_of_loop(call: &Call, file: &LoopFile) -> bool {
 }
 
 /// Notes that a worker has ended, or was ended, in a loop that is over.
-pub(crate) fn is_gone(call: &Call, file: &LoopFile) -> Result<()> {
+pub(crate) fn is_gone(call: &HookCall, file: &LoopFile) -> Result<()> {
     let Some(loaded) = file.read()? else { return Ok(()) };
     if place(&loaded.state, &call.input.agent_id, None).is_some() {
         file.update(|state| {
@@ -184,13 +189,13 @@ pub(crate) fn is_gone(call: &Call, file: &LoopFile) -> Result<()> {
 }
 
 /// True where workers of a loop that has ended may still be at work, and have to hear of it.
-pub(crate) fn may_be_there(call: &Call, file: &LoopFile) -> bool {
+pub(crate) fn may_be_there(call: &HookCall, file: &LoopFile) -> bool {
     match call.input.hook_event_name {
         // What is there stands in the event itself.
-        Event::Stop => call.input.background_tasks.iter().any(BackgroundTask::is_subagent),
-        Event::SessionEnd => false,
+        HookEvent::Stop => call.input.background_tasks.iter().any(BackgroundTask::is_subagent),
+        HookEvent::SessionEnd => false,
         // A stop follows, which will know.
-        Event::UserPromptSubmit if call.input.is_task_notification() => true,
+        HookEvent::UserPromptSubmit if call.input.is_task_notification() => true,
         _ => file.read().is_ok_and(|loaded| {
             loaded.is_some_and(|loaded| loaded.state.workers.iter().any(Worker::is_running))
         }),

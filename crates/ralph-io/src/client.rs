@@ -6,7 +6,7 @@ pub mod status_line;
 pub mod stdin;
 pub mod transcript;
 
-use ralph_core::state::Client;
+use ralph_core::state::ClientProcess;
 use std::path::{Path, PathBuf};
 
 /// The session named by the environment. Measured to equal the payload's `session_id`; it lets an
@@ -75,19 +75,19 @@ pub fn transcript(folder: &Path, session_id: &str) -> Option<PathBuf> {
 }
 
 /// The client process that started this hook.
-pub fn process() -> Option<Client> {
+pub fn process() -> Option<ClientProcess> {
     let pid = variable("CLAUDE_PID")?.parse().ok()?;
-    Some(Client { pid, started: start_time(pid) })
+    Some(ClientProcess { pid, started: start_time(pid) })
 }
 
 /// This process, as one that holds clients.
-pub fn this_process() -> Client {
+pub fn this_process() -> ClientProcess {
     let pid = std::process::id();
-    Client { pid, started: start_time(pid) }
+    ClientProcess { pid, started: start_time(pid) }
 }
 
 /// True if that very process still runs; a reused process id is another process.
-pub fn is_alive(client: &Client) -> bool {
+pub fn is_alive(client: &ClientProcess) -> bool {
     let started = start_time(client.pid);
     !started.is_empty() && started == client.started
 }
@@ -113,9 +113,9 @@ mod tests {
     #[test]
     fn a_process_is_told_from_another_with_the_same_id() {
         let pid = std::process::id();
-        let us = Client { pid, started: start_time(pid) };
+        let us = ClientProcess { pid, started: start_time(pid) };
         assert!(is_alive(&us));
-        assert!(!is_alive(&Client { started: "1".to_owned(), ..us.clone() }));
-        assert!(!is_alive(&Client { started: String::new(), ..us }));
+        assert!(!is_alive(&ClientProcess { started: "1".to_owned(), ..us.clone() }));
+        assert!(!is_alive(&ClientProcess { started: String::new(), ..us }));
     }
 }

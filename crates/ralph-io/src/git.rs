@@ -165,9 +165,9 @@ pub(crate) fn line(command: &mut Command) -> Result<String> {
 
 /// The error that there is no git.
 #[derive(Debug)]
-struct Missing;
+struct GitMissing;
 
-impl fmt::Display for Missing {
+impl fmt::Display for GitMissing {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str("could not find `git`; install it")
     }
@@ -175,7 +175,7 @@ impl fmt::Display for Missing {
 
 /// True if the error is that there is no git.
 pub(crate) fn is_missing(error: &anyhow::Error) -> bool {
-    error.downcast_ref::<Missing>().is_some()
+    error.downcast_ref::<GitMissing>().is_some()
 }
 
 fn finish(command: &mut Command) -> Result<(Finished, String)> {
@@ -190,7 +190,7 @@ fn finish_within(command: &mut Command, deadline: Duration) -> Result<(Finished,
     let running = process::start_as_given(command).map_err(|error| {
         let cause = error.root_cause().downcast_ref::<std::io::Error>();
         match cause.is_some_and(|cause| cause.kind() == ErrorKind::NotFound) {
-            true => error.context(Missing),
+            true => error.context(GitMissing),
             false => error,
         }
     })?;

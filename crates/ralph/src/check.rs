@@ -18,8 +18,8 @@ pub(crate) use item::targets;
 
 use anyhow::Result;
 use engine::Engine;
-use ralph_core::project::check::answer::Report;
-use ralph_core::project::check::choice::Choice;
+use ralph_core::project::check::answer::CheckReport;
+use ralph_core::project::check::choice::CheckSettings;
 use ralph_core::project::check::finding::Finding;
 use ralph_io::process::programs;
 use ralph_io::store::home::Home;
@@ -28,13 +28,13 @@ use std::time::{Duration, Instant};
 
 /// What is to be checked, and how.
 #[derive(Debug)]
-pub(crate) struct Order<'a> {
+pub(crate) struct CheckOrder<'a> {
     /// Where Ralph keeps what it knows.
     pub(crate) home: &'a Home,
     /// The edited files; those that are gone by now are left out.
     pub(crate) files: &'a [PathBuf],
     /// What the settings say.
-    pub(crate) choice: &'a Choice,
+    pub(crate) choice: &'a CheckSettings,
     /// The folder of the loop whose model edited them; none where a person asks.
     pub(crate) of_loop: Option<&'a Path>,
     /// When and how long.
@@ -54,7 +54,7 @@ pub(crate) enum Pace {
 
 /// What came of one check.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Came {
+pub(crate) enum CheckResult {
     /// It looked.
     Found {
         /// What is news.
@@ -82,7 +82,7 @@ pub(crate) struct Checked {
     /// Its file, as it is named to people.
     pub(crate) file: String,
     /// What came of it.
-    pub(crate) came: Came,
+    pub(crate) came: CheckResult,
     /// How long it took.
     pub(crate) took: Duration,
     /// True if it rewrote the file.
@@ -91,17 +91,17 @@ pub(crate) struct Checked {
 
 /// What came of all of it.
 #[derive(Debug)]
-pub(crate) struct Outcome {
+pub(crate) struct CheckOutcome {
     /// For the model.
-    pub(crate) report: Report,
+    pub(crate) report: CheckReport,
     /// For a person, in the order in which they ended.
     pub(crate) checked: Vec<Checked>,
 }
 
-impl Outcome {
+impl CheckOutcome {
     /// True when every check ran and none found something new.
     pub(crate) fn is_clean(&self) -> bool {
-        let is_fine = |one: &Checked| matches!(&one.came, Came::Found { new, told_before: 0, .. } if new.is_empty());
+        let is_fine = |one: &Checked| matches!(&one.came, CheckResult::Found { new, told_before: 0, .. } if new.is_empty());
         self.checked.iter().all(is_fine) && self.report.not_run.is_empty()
     }
 }
@@ -110,7 +110,7 @@ impl Outcome {
 ///
 /// # Errors
 /// When nothing can be run at all. A tool that fails is no error.
-pub(crate) fn run(order: &Order<'_>) -> Result<Outcome> {
+pub(crate) fn run(order: &CheckOrder<'_>) -> Result<CheckOutcome> {
     let until = match order.pace {
         Pace::AfterEdit(budget) | Pace::Late(budget) => Some(Instant::now() + budget),
         Pace::ByHand => None,

@@ -6,19 +6,19 @@ mod gather;
 mod ignored;
 pub(crate) mod yaml;
 
-pub(crate) use gather::{Gathered, Why};
+pub(crate) use gather::{GatherFailure, Gathered};
 
 #[cfg(fuzzing)]
 pub(crate) use disk::document;
 
 use disk::Disk;
-use ralph_core::project::facts::choice::Choice;
+use ralph_core::project::facts::choice::ContextSettings;
 use ralph_core::project::facts::{BUDGET, Project};
 use std::path::Path;
 use std::sync::Arc;
 
 /// The facts about the project in this folder.
-pub(crate) fn of(root: &Path, choice: &Choice) -> Gathered {
+pub(crate) fn of(root: &Path, choice: &ContextSettings) -> Gathered {
     let project: Arc<dyn Project> = Arc::new(Disk::at(root));
     gather::gather(&project, &choice.kinds(), BUDGET)
 }

@@ -26,7 +26,7 @@ use std::path::Path;
 
 /// Who plays the agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Agent {
+pub enum DemoPlayer {
     /// A script that calls the hooks as the client does.
     Scripted,
     /// The real client, whose model is a script.
@@ -35,7 +35,7 @@ pub enum Agent {
 
 /// How the demo went.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Shown {
+pub enum DemoResult {
     /// The loop behaved as a loop must.
     AsItShould,
     /// An answer was not what the story needs; the account says which.
@@ -44,27 +44,27 @@ pub enum Shown {
 
 /// A program that the demo cannot do without.
 #[derive(Debug)]
-pub struct Missing(String);
+pub struct ProgramMissing(String);
 
-impl fmt::Display for Missing {
+impl fmt::Display for ProgramMissing {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(&self.0)
     }
 }
 
-impl std::error::Error for Missing {}
+impl std::error::Error for ProgramMissing {}
 
 /// Plays the story with the executables of this folder and prints the account.
 ///
 /// # Errors
-/// [`Missing`] when a program is not there; anything else when the scratch place cannot be had.
-pub fn show(executables: &Path, agent: Agent, style: Style, keep: bool) -> Result<Shown> {
+/// [`ProgramMissing`] when a program is not there; anything else when the scratch place cannot be had.
+pub fn show(executables: &Path, agent: DemoPlayer, style: Style, keep: bool) -> Result<DemoResult> {
     all_there(executables)?;
     let mut stage = Stage::set(executables)?;
     let play = Play::new(&stage, Account::begin(style, agent, keep));
     let played = match agent {
-        Agent::Scripted => scripted::play(&stage, play),
-        Agent::Client => client::play(&stage, play),
+        DemoPlayer::Scripted => scripted::play(&stage, play),
+        DemoPlayer::Client => client::play(&stage, play),
     };
     if keep {
         println!("Kept in {}", stage.keep().display());
@@ -82,7 +82,7 @@ fn all_there(executables: &Path) -> Result<()> {
         return Ok(());
     }
     let folder = executables.display();
-    Err(Missing(format!(
+    Err(ProgramMissing(format!(
         "could not find {} in `{folder}`, beside this `ralph`; install all of them with ./install.sh",
         missing.join(", ")
     ))

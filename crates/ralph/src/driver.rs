@@ -23,15 +23,15 @@ pub use preflight::{Preflight, preflight};
 use anyhow::{Context, Result};
 use attempt::{Attempt, Tried};
 use jiff::Timestamp;
-use one::One;
-use ralph_core::stop::rounds::{self, Busy, Next, Showed};
+use one::RoundBar;
+use ralph_core::stop::rounds::{self, Busy, NextRound, Showed};
 use ralph_core::transcript::stream::Denial;
 use ralph_core::transcript::usage::Tokens;
 use ralph_io::process::headless::without_secrets;
-use ralph_io::process::interrupts::{Asked, Interrupts};
+use ralph_io::process::interrupts::{InterruptRequest, Interrupts};
 use ralph_io::{process::chance, process::clock};
 use serde::{Deserialize, Serialize};
-use shown::{Place, Shown};
+use shown::{DisplayedRound, RoundDisplay};
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -43,7 +43,7 @@ const GO_ON: &str = "The connection to the model was lost. Go on where you were.
 
 /// One prompt and how it is put to the client.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
-pub struct Round {
+pub struct ClientRound {
     /// At most [`LONGEST_PROMPT`] bytes: see [`fit`].
     pub prompt: String,
     /// The id that the session is to have, a UUID that no session has yet; the client's own if none.
@@ -67,7 +67,7 @@ pub struct Round {
 
 /// How a round ended.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub enum Outcome {
+pub enum RoundOutcome {
     /// The client's turn is over.
     Finished {
         /// The model's last words, or the error's.
@@ -94,25 +94,27 @@ pub enum Outcome {
     Ended,
 }
 
-impl Outcome {
+impl RoundOutcome {
     /// Why a round came to nothing, in words. `undone` says what one that ended by itself has left undone.
     pub(crate) fn why(&self, undone: &str) -> String {
         match self {
-            Outcome::Finished { is_error: true, result } => format!("its client failed: {result}"),
-            Outcome::Finished { .. } => undone.to_owned(),
-            Outcome::RateLimited { .. } => "the usage limit was reached".to_owned(),
-            Outcome::Overloaded { .. } => "the API did not answer".to_owned(),
-            Outcome::Crashed { why } => why.clone(),
-            Outcome::Ended => "a person ended it".to_owned(),
+            RoundOutcome::Finished { is_error: true, result } => {
+                format!("its client failed: {result}")
+            }
+            RoundOutcome::Finished { .. } => undone.to_owned(),
+            RoundOutcome::RateLimited { .. } => "the usage limit was reached".to_owned(),
+            RoundOutcome::Overloaded { .. } => "the API did not answer".to_owned(),
+            RoundOutcome::Crashed { why } => why.clone(),
+            RoundOutcome::Ended => "a person ended it".to_owned(),
         }
     }
 }
 
 /// What came of a round.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Came {
+pub struct RoundResult {
     /// How it ended.
-    pub outcome: Outcome,
+    pub outcome: RoundOutcome,
     /// The session's id, where it came to have one.
     pub session_id: Option<String>,
     /// All tokens of the session.
@@ -129,11 +131,11 @@ pub struct Came {
     pub log_problem: Option<String>,
 }
 
-impl Came {
+impl RoundResult {
     /// A round of which nothing is known but how its client was lost.
-    pub(crate) fn crashed(why: String) -> Came {
-        Came {
-            outcome: Outcome::Crashed { why },
+    pub(crate) fn crashed(why: String) -> RoundResult {
+        RoundResult {
+            outcome: RoundOutcome::Crashed { why },
             session_id: None,
             tokens: Tokens::default(),
             cost: 0.0,
@@ -150,19 +152,19 @@ impl Came {
 ///
 /// # Errors
 /// When the client is missing or cannot be started, or the log cannot be made.
-pub fn run(round: &Round, interrupts: &Interrupts, policy: &Policy) -> Result<Came> {
-    run_at(round, interrupts, policy, &One::begin(&round.label))
+pub fn run(round: &ClientRound, interrupts: &Interrupts, policy: &Policy) -> Result<RoundResult> {
+    run_at(round, interrupts, policy, &RoundBar::begin(&round.label))
 }
 
 /// As [`run`], shown somewhere else than on a line of its own.
 pub(crate) fn run_at(
-    round: &Round,
+    round: &ClientRound,
     interrupts: &Interrupts,
     policy: &Policy,
-    place: &dyn Place,
-) -> Result<Came> {
+    place: &dyn RoundDisplay,
+) -> Result<RoundResult> {
     let client = client()?;
-    let shown = Shown::begin(place);
+    let shown = DisplayedRound::begin(place);
     let began = Instant::now();
     let mut sum = Sum::default();
     for number in 1.. {
@@ -216,8 +218,8 @@ impl Sum {
         tried.showed
     }
 
-    fn came(self, outcome: Outcome, duration: Duration) -> Came {
-        Came {
+    fn came(self, outcome: RoundOutcome, duration: Duration) -> RoundResult {
+        RoundResult {
             outcome,
             session_id: self.session_id,
             tokens: self.tokens,
@@ -232,18 +234,18 @@ impl Sum {
 
 /// Waits for the next attempt; false if there is none, or a person does not want it.
 fn rest(
-    next: &Next,
+    next: &NextRound,
     now: Timestamp,
     interrupts: &Interrupts,
-    shown: &Shown<'_>,
+    shown: &DisplayedRound<'_>,
     showed: &Showed,
 ) -> bool {
     let at = match next {
-        Next::Over => return false,
-        Next::AgainAfter(pause) => now.checked_add(*pause).unwrap_or(now),
-        Next::AgainAt(at) => *at,
+        NextRound::Over => return false,
+        NextRound::AgainAfter(pause) => now.checked_add(*pause).unwrap_or(now),
+        NextRound::AgainAt(at) => *at,
     };
-    if interrupts.asked() != Asked::Nothing {
+    if interrupts.asked() != InterruptRequest::Nothing {
         return false;
     }
     shown.waits(showed, at);
@@ -259,21 +261,21 @@ fn rest(
     }
 }
 
-fn outcome(showed: Showed, attempts: u32, sum: &Sum, env: &[(String, String)]) -> Outcome {
+fn outcome(showed: Showed, attempts: u32, sum: &Sum, env: &[(String, String)]) -> RoundOutcome {
     match showed {
         Showed::Finished => {
             let result = without_secrets(&sum.result, env);
-            Outcome::Finished { result, is_error: sum.is_error }
+            RoundOutcome::Finished { result, is_error: sum.is_error }
         }
-        Showed::Limited(until) => Outcome::RateLimited { until },
-        Showed::Busy(Busy::RateLimited) => Outcome::RateLimited { until: None },
-        Showed::Busy(Busy::Overloaded) => Outcome::Overloaded { attempts },
-        Showed::Crashed(why) => Outcome::Crashed { why: without_secrets(&why, env) },
-        Showed::Interrupted => Outcome::Ended,
+        Showed::Limited(until) => RoundOutcome::RateLimited { until },
+        Showed::Busy(Busy::RateLimited) => RoundOutcome::RateLimited { until: None },
+        Showed::Busy(Busy::Overloaded) => RoundOutcome::Overloaded { attempts },
+        Showed::Crashed(why) => RoundOutcome::Crashed { why: without_secrets(&why, env) },
+        Showed::Interrupted => RoundOutcome::Ended,
     }
 }
 
-impl Round {
+impl ClientRound {
     /// The session that a later attempt takes up, and what it is told there.
     fn again(&self, so_far: &Sum) -> Option<(String, &str)> {
         let known = so_far.session_id.clone().filter(|_| so_far.n_attempts > 0);

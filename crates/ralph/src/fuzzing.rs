@@ -6,7 +6,7 @@ use crate::cli::install::extras::{Extras, WorkerBase};
 use crate::cli::install::merge::{self, Merged};
 use crate::cli::screen;
 use crate::context;
-use ralph_core::project::facts::Form;
+use ralph_core::project::facts::FileFormat;
 use ralph_core::protocol::registration::{Location, settings_hooks};
 use serde_json::Value;
 
@@ -41,6 +41,6 @@ pub fn visible_lines(text: &str) -> String {
 }
 
 /// A document of a project, as facts are made from it.
-pub fn document(text: &str, form: Form) -> Option<Value> {
+pub fn document(text: &str, form: FileFormat) -> Option<Value> {
     context::document(text, form)
 }

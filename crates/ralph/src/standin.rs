@@ -19,8 +19,8 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, bail};
 
 pub use gate::Gate;
-pub use request::{Kind, Request, ToolResult};
-pub use script::{Block, Script, Turn, Usage};
+pub use request::{ApiRequest, RequestKind, ToolResult};
+pub use script::{ContentBlock, Script, ScriptedTurn, Usage};
 
 /// The API key to hand to the client: it looks like one and opens nothing.
 pub const DUMMY_API_KEY: &str = "sk-ant-ralph-stand-in-0000000000000000000000";
@@ -52,18 +52,18 @@ impl StandIn {
     }
 
     /// Every request so far, side requests included, in the order of arrival.
-    pub fn all_requests(&self) -> Vec<Request> {
+    pub fn all_requests(&self) -> Vec<ApiRequest> {
         self.shared.lock().requests.clone()
     }
 
     /// The requests of the main conversation, in the order of arrival.
-    pub fn requests(&self) -> Vec<Request> {
-        self.requests_where(|kind| *kind == Kind::Main)
+    pub fn requests(&self) -> Vec<ApiRequest> {
+        self.requests_where(|kind| *kind == RequestKind::Main)
     }
 
     /// The requests of subagents, in the order of arrival.
-    pub fn subagent_requests(&self) -> Vec<Request> {
-        self.requests_where(|kind| matches!(kind, Kind::Subagent(_)))
+    pub fn subagent_requests(&self) -> Vec<ApiRequest> {
+        self.requests_where(|kind| matches!(kind, RequestKind::Subagent(_)))
     }
 
     /// Requests for which the script had no turn left. They were answered by a plain text that says so.
@@ -72,12 +72,12 @@ impl StandIn {
     }
 
     /// Waits until the main conversation has made `n` requests, and gives them back.
-    pub fn wait_for_requests(&self, n: usize, patience: Duration) -> Result<Vec<Request>> {
+    pub fn wait_for_requests(&self, n: usize, patience: Duration) -> Result<Vec<ApiRequest>> {
         let deadline = Instant::now() + patience;
         let mut talk = self.shared.lock();
         loop {
             let seen: Vec<_> =
-                talk.requests.iter().filter(|request| request.kind == Kind::Main).collect();
+                talk.requests.iter().filter(|request| request.kind == RequestKind::Main).collect();
             if seen.len() >= n {
                 return Ok(seen.into_iter().cloned().collect());
             }
@@ -94,7 +94,7 @@ impl StandIn {
         }
     }
 
-    fn requests_where(&self, wanted: impl Fn(&Kind) -> bool) -> Vec<Request> {
+    fn requests_where(&self, wanted: impl Fn(&RequestKind) -> bool) -> Vec<ApiRequest> {
         self.shared
             .lock()
             .requests
@@ -127,7 +127,7 @@ struct Talk {
     script: Script,
     /// Which subagent plays which script: its later requests need not repeat the marker.
     roles: HashMap<String, usize>,
-    requests: Vec<Request>,
+    requests: Vec<ApiRequest>,
     gates: Vec<Gate>,
     n_unscripted: usize,
 }
@@ -150,7 +150,7 @@ impl Shared {
     }
 
     /// Records the request and takes its answer from the script, as one step.
-    fn take_turn(&self, request: Request) -> Turn {
+    fn take_turn(&self, request: ApiRequest) -> ScriptedTurn {
         let mut talk = self.lock();
         let turn = talk.turn_for(&request);
         talk.gates.extend(turn.gates().cloned());
@@ -162,26 +162,32 @@ impl Shared {
 }
 
 impl Talk {
-    fn turn_for(&mut self, request: &Request) -> Turn {
+    fn turn_for(&mut self, request: &ApiRequest) -> ScriptedTurn {
         let scripted = match &request.kind {
-            Kind::Main => self.script.next_turn(request),
-            Kind::Subagent(id) => match self.role_of(id, request) {
+            RequestKind::Main => self.script.next_turn(request),
+            RequestKind::Subagent(id) => match self.role_of(id, request) {
                 Some(role) => self.script.subagents[role].1.next_turn(request),
                 None => None,
             },
-            Kind::Summary => return Turn::text("<summary>The work so far, in short.</summary>"),
-            Kind::Side => return Turn::text("{\"title\": \"A scripted session\"}"),
-            Kind::Other => {
-                return Turn::error(404, "not_found_error", "the stand-in serves messages only");
+            RequestKind::Summary => {
+                return ScriptedTurn::text("<summary>The work so far, in short.</summary>");
+            }
+            RequestKind::Side => return ScriptedTurn::text("{\"title\": \"A scripted session\"}"),
+            RequestKind::Other => {
+                return ScriptedTurn::error(
+                    404,
+                    "not_found_error",
+                    "the stand-in serves messages only",
+                );
             }
         };
         scripted.unwrap_or_else(|| {
             self.n_unscripted += 1;
-            Turn::text("The script has no more turns.")
+            ScriptedTurn::text("The script has no more turns.")
         })
     }
 
-    fn role_of(&mut self, agent_id: &str, request: &Request) -> Option<usize> {
+    fn role_of(&mut self, agent_id: &str, request: &ApiRequest) -> Option<usize> {
         if let Some(role) = self.roles.get(agent_id) {
             return Some(*role);
         }
@@ -223,7 +229,7 @@ fn serve(mut connection: TcpStream, shared: &Shared) -> Result<()> {
             true,
         );
     }
-    let request = Request::from_call(call)?;
+    let request = ApiRequest::from_call(call)?;
     let streams = request.streams();
     let model = request.model().to_owned();
     let turn = shared.take_turn(request);

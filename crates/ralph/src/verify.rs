@@ -15,7 +15,9 @@ pub(crate) use watcher::{Silent, Watcher};
 
 use anyhow::{Context, Result, bail};
 use ralph_core::evidence::frozen;
-use ralph_core::evidence::receipt::{By, Proof, Standing, is_of_proof, standing, take_baseline};
+use ralph_core::evidence::receipt::{
+    By, Proof, ReceiptStatus, is_of_proof, standing, take_baseline,
+};
 use ralph_core::project::settings::Settings;
 use ralph_core::state::{Criterion, LoopState};
 use ralph_io::project::environment::Surroundings;
@@ -24,7 +26,7 @@ use ralph_io::store::store::LoopFile;
 use ralph_io::{
     process::clock, process::programs, project::meaning, project::test_files, store::receipts,
 };
-use round::Round;
+use round::VerifyRound;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use trees::Trees;
@@ -38,13 +40,13 @@ const OTHERS_TURN: Duration = Duration::from_secs(900);
 
 /// What is to be run.
 #[derive(Debug)]
-pub(crate) struct Order<'a> {
+pub(crate) struct VerifyOrder<'a> {
     /// The loop.
     pub(crate) file: &'a LoopFile,
     /// The criteria, by id; none means all.
     pub(crate) ids: &'a [String],
     /// Which of them.
-    pub(crate) which: Which,
+    pub(crate) which: CriteriaChoice,
     /// One after another, or side by side.
     pub(crate) pace: Pace,
     /// Who runs them.
@@ -57,7 +59,7 @@ pub(crate) struct Order<'a> {
 
 /// Which of the criteria are run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Which {
+pub(crate) enum CriteriaChoice {
     /// Each that was named.
     Named,
     /// Those that no receipt proves or disproves on the tree as it is.
@@ -75,16 +77,16 @@ pub(crate) enum Pace {
 
 /// What came of it.
 #[derive(Debug)]
-pub(crate) struct Outcome {
+pub(crate) struct VerifyOutcome {
     /// The loop, with its new receipts.
     pub(crate) state: LoopState,
     /// What they are worth on the tree as it is now.
     pub(crate) proof: Proof,
 }
 
-impl Outcome {
+impl VerifyOutcome {
     /// The criteria that were named, with what each is worth.
-    pub(crate) fn named(&self, ids: &[String]) -> Vec<(&Criterion, Standing)> {
+    pub(crate) fn named(&self, ids: &[String]) -> Vec<(&Criterion, ReceiptStatus)> {
         let is_named = |one: &&Criterion| ids.is_empty() || ids.contains(&one.id);
         let criteria = self.state.acceptance_criteria.iter().filter(is_named);
         criteria.map(|one| (one, self.proof.standing(one))).collect()
@@ -96,18 +98,18 @@ impl Outcome {
 /// # Errors
 /// When there is no such criterion, when they are not those that a person agreed to, or when the
 /// tree cannot be looked at. Commands that fail are no error.
-pub(crate) fn run(order: &Order<'_>, watcher: &dyn Watcher) -> Result<Outcome> {
+pub(crate) fn run(order: &VerifyOrder<'_>, watcher: &dyn Watcher) -> Result<VerifyOutcome> {
     let deadline = order.within.map(|within| Instant::now() + within);
     let place = order.file.folder().join("verify");
     let _turn = lock::take(&place, order.within.unwrap_or(OTHERS_TURN))
         .context("the criteria of this loop are being run already")?;
-    let mut work = Work::begin(order, deadline)?;
+    let mut work = VerifyWork::begin(order, deadline)?;
     for number in 0..MOST_ROUNDS {
         let todo = work.todo(order, number)?;
         if todo.is_empty() {
             break;
         }
-        Round { work: &mut work, watcher, pace: order.pace }.run(&todo)?;
+        VerifyRound { work: &mut work, watcher, pace: order.pace }.run(&todo)?;
         if work.is_out_of_time() {
             break;
         }
@@ -139,7 +141,7 @@ fn proof(trees: &Trees, state: &LoopState) -> Proof {
 }
 
 /// A run of criteria under way.
-struct Work<'a> {
+struct VerifyWork<'a> {
     file: &'a LoopFile,
     state: LoopState,
     settings: Settings,
@@ -155,8 +157,8 @@ struct Work<'a> {
     problem: String,
 }
 
-impl<'a> Work<'a> {
-    fn begin(order: &Order<'a>, deadline: Option<Instant>) -> Result<Work<'a>> {
+impl<'a> VerifyWork<'a> {
+    fn begin(order: &VerifyOrder<'a>, deadline: Option<Instant>) -> Result<VerifyWork<'a>> {
         let state = agreed(order.file)?;
         for id in order.ids {
             if state.acceptance_criteria.iter().all(|one| one.id != *id) {
@@ -172,7 +174,7 @@ impl<'a> Work<'a> {
         let ralph = programs::running()?;
         let outputs = receipts::outputs(order.file.folder())?;
         let (by, surroundings) = (order.by, order.surroundings.clone());
-        Ok(Work {
+        Ok(VerifyWork {
             file: order.file,
             state,
             settings,
@@ -189,18 +191,18 @@ impl<'a> Work<'a> {
     }
 
     /// The criteria to be run in this round.
-    fn todo(&mut self, order: &Order<'_>, round: usize) -> Result<Vec<Criterion>> {
+    fn todo(&mut self, order: &VerifyOrder<'_>, round: usize) -> Result<Vec<Criterion>> {
         if round > 0 {
             self.trees.look_again()?;
         }
         let runs_all =
-            round == 0 && order.which == Which::WithoutProof && self.trees.rules_changed();
+            round == 0 && order.which == CriteriaChoice::WithoutProof && self.trees.rules_changed();
         let named = |one: &&Criterion| order.ids.is_empty() || order.ids.contains(&one.id);
         let is_due = |one: &&Criterion| {
-            (round == 0 && order.which == Which::Named)
+            (round == 0 && order.which == CriteriaChoice::Named)
                 || runs_all
                 || self.standing(one).wants_a_run()
-                || (order.which == Which::WithoutProof && !is_of_proof(one))
+                || (order.which == CriteriaChoice::WithoutProof && !is_of_proof(one))
         };
         // A state that another tool wrote may hold a criterion without a command.
         let has_command = |one: &&Criterion| !one.verification_command.trim().is_empty();
@@ -208,7 +210,7 @@ impl<'a> Work<'a> {
         Ok(due.filter(has_command).cloned().collect())
     }
 
-    fn standing(&self, criterion: &Criterion) -> Standing {
+    fn standing(&self, criterion: &Criterion) -> ReceiptStatus {
         let tree = self.trees.id_for(&criterion.paths);
         standing(criterion, Some(&tree))
     }
@@ -223,7 +225,7 @@ impl<'a> Work<'a> {
         self.deadline.map_or(one, |at| one.min(at.saturating_duration_since(Instant::now())))
     }
 
-    fn finish(mut self) -> Result<Outcome> {
+    fn finish(mut self) -> Result<VerifyOutcome> {
         // What decides is read from the disk: a remembered digest can be older than a file that was
         // written through a mapping of memory.
         self.trees.read_again()?;
@@ -231,7 +233,7 @@ impl<'a> Work<'a> {
         let proof = Proof { ran, problem, ..proof(&self.trees, &self.state) };
         meaning::note(&mut self.state);
         let criteria = &self.state.acceptance_criteria;
-        let all_hold = criteria.iter().all(|one| proof.standing(one) == Standing::Holds);
+        let all_hold = criteria.iter().all(|one| proof.standing(one) == ReceiptStatus::Holds);
         let may_prove = |one: &Criterion| proof.proves(one) || self.state.ending.is_some();
         let green = (all_hold && !criteria.is_empty())
             .then(|| self.trees.checkpoint(&self.state))
@@ -240,7 +242,7 @@ impl<'a> Work<'a> {
         let updated = self.file.update(|state| {
             meaning::note(state);
             for criterion in &mut state.acceptance_criteria {
-                let holds = proof.standing(criterion) == Standing::Holds;
+                let holds = proof.standing(criterion) == ReceiptStatus::Holds;
                 criterion.verified = holds && may_prove(criterion);
             }
             state.checkpoint = green.or_else(|| state.checkpoint.take());
@@ -251,7 +253,7 @@ impl<'a> Work<'a> {
         let state = updated.context("the loop is gone")?;
         self.trees.forget_what_no_receipt_names(&state);
         receipts::forget_outputs(&self.outputs);
-        Ok(Outcome { state, proof })
+        Ok(VerifyOutcome { state, proof })
     }
 }
 

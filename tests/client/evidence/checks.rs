@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use ralph::standin::{Script, StandIn, Turn};
+use ralph::standin::{Script, ScriptedTurn, StandIn};
 use serde_json::json;
 
 use super::{Runs, START, refusals, told_the_person, write};
@@ -31,15 +31,15 @@ fn an_edit_after_green_makes_the_receipt_stale() {
     let runs = Runs::of(&world);
     let edit = |old, new| {
         let file = world.project().join("done");
-        Turn::tool("Edit", json!({"file_path": file, "old_string": old, "new_string": new}))
+        ScriptedTurn::tool("Edit", json!({"file_path": file, "old_string": old, "new_string": new}))
     };
     let script = Script::new()
         .turn(write(&world, "done", "yes\n"))
-        .turn(Turn::bash("ralph verify"))
+        .turn(ScriptedTurn::bash("ralph verify"))
         .turn(edit("yes", "no"))
-        .turn(Turn::text(TOKEN))
+        .turn(ScriptedTurn::text(TOKEN))
         .turn(edit("no", "yes, again"))
-        .turn(Turn::text(TOKEN));
+        .turn(ScriptedTurn::text(TOKEN));
     let stand_in = StandIn::start(script).unwrap();
     world.client(&stand_in).prompt(&counted(&runs)).result();
     let requests = stand_in.requests();
@@ -58,9 +58,9 @@ fn a_commit_after_green_leaves_the_receipt_good() {
     let runs = Runs::of(&world);
     let script = Script::new()
         .turn(write(&world, "done", "yes\n"))
-        .turn(Turn::bash("ralph verify"))
-        .turn(Turn::bash("git add -A && git commit -q -m 'Say yes'"))
-        .turn(Turn::text(TOKEN));
+        .turn(ScriptedTurn::bash("ralph verify"))
+        .turn(ScriptedTurn::bash("git add -A && git commit -q -m 'Say yes'"))
+        .turn(ScriptedTurn::text(TOKEN));
     let stand_in = StandIn::start(script).unwrap();
     world.client(&stand_in).prompt(&counted(&runs)).result();
     assert_eq!(the_ended(&world).ending(), "complete at 0/25");
@@ -76,7 +76,7 @@ fn a_run_of_no_tests_does_not_pass() {
         format!("--ac \"{runner} passes=cat {runner}\"")
     };
     let criteria = [print("cargo-test", "none.txt"), print("pytest", "none.txt")].join(" ");
-    let script = Script::new().turn(Turn::text(TOKEN)).turn(Turn::text(TOKEN));
+    let script = Script::new().turn(ScriptedTurn::text(TOKEN)).turn(ScriptedTurn::text(TOKEN));
     let stand_in = StandIn::start(script).unwrap();
     let start = format!("/ralph \"Pass\" --max-iterations 1 {criteria}");
     world.client(&stand_in).prompt(&start).result();
@@ -97,9 +97,9 @@ fn before_the_baseline_nothing_changes_and_what_held_is_named_at_the_end() {
     let world = installed();
     let script = Script::new()
         .turn(write(&world, "done", "too early\n"))
-        .turn(Turn::bash("ralph verify"))
+        .turn(ScriptedTurn::bash("ralph verify"))
         .turn(write(&world, "done", "yes\n"))
-        .turn(Turn::text(TOKEN));
+        .turn(ScriptedTurn::text(TOKEN));
     let stand_in = StandIn::start(script).unwrap();
     let start = format!("{START} --ac \"there is a readme=test -f README.md\" --baseline");
     let run = world.client(&stand_in).prompt(&start);
@@ -125,9 +125,12 @@ fn the_secrets_of_the_client_are_not_in_the_environment_of_a_criterion() {
     let world = installed();
     let given = |name: &str| world.root().join(name);
     let script = Script::new()
-        .turn(Turn::bash(&format!("env > {}; ralph verify", given("of-the-model").display())))
+        .turn(ScriptedTurn::bash(&format!(
+            "env > {}; ralph verify",
+            given("of-the-model").display()
+        )))
         .turn(write(&world, "done", "yes\n"))
-        .turn(Turn::text(TOKEN));
+        .turn(ScriptedTurn::text(TOKEN));
     let stand_in = StandIn::start(script).unwrap();
     let record =
         format!("env > {}-$(test -f done && echo hook || echo verify)", given("of").display());

@@ -1,6 +1,6 @@
 //! Endings that are not completion: a model that stands still or goes round, a spent budget, a person who is needed.
 
-use ralph::standin::{Script, StandIn, Turn, Usage};
+use ralph::standin::{Script, ScriptedTurn, StandIn, Usage};
 
 use super::{START, told_the_person};
 use crate::Test;
@@ -26,7 +26,7 @@ fn turns_of_words_alone_end_as_idle_before_the_client_cuts_them() {
             file.is_ok_and(|file| file.path().extension().is_some_and(|it| it == "jsonl"))
         })
     };
-    let thinks = || Turn::text("I am thinking.");
+    let thinks = || ScriptedTurn::text("I am thinking.");
     let script = Script::new().turn(thinks()).answer_with(move |_| {
         assert!(wait_until(PATIENCE, &is_written), "the client wrote no transcript");
         thinks()
@@ -46,7 +46,7 @@ fn turns_of_words_alone_end_as_idle_before_the_client_cuts_them() {
 
 fn work_that_goes_back_and_forth_ends_as_a_cycle() {
     let world = installed();
-    let back_and_forth = |turn: usize| Turn::bash(&format!("echo {} > file", turn % 2));
+    let back_and_forth = |turn: usize| ScriptedTurn::bash(&format!("echo {} > file", turn % 2));
     let stand_in = StandIn::start(works(back_and_forth, |turn| format!("Try {turn}."))).unwrap();
     world.client(&stand_in).prompt(START).result();
     let kept = the_ended(&world);
@@ -57,7 +57,8 @@ fn work_that_goes_back_and_forth_ends_as_a_cycle() {
 fn a_loop_ends_when_its_tokens_are_used_up() {
     let world = installed();
     let used = Usage { input_tokens: 400, output_tokens: 100, cache_read_input_tokens: 0 };
-    let work = move |turn| Turn::bash(&format!("echo {turn} > work-{turn}")).with_usage(used);
+    let work =
+        move |turn| ScriptedTurn::bash(&format!("echo {turn} > work-{turn}")).with_usage(used);
     let script = works(work, |turn| format!("Step {turn}."));
     let stand_in = StandIn::start(script).unwrap();
     let run = world.client(&stand_in).prompt(&format!("{START} --max-tokens 1500"));
@@ -70,10 +71,10 @@ fn a_loop_ends_when_its_tokens_are_used_up() {
 fn a_model_that_needs_a_person_says_so_and_the_loop_waits() {
     let world = installed();
     let script = Script::new()
-        .turn(Turn::bash("ralph blocked 'Create the account at example.invalid'"))
-        .turn(Turn::text("I cannot go on without the account."))
-        .turn(Turn::bash("echo yes > done"))
-        .turn(Turn::text(TOKEN));
+        .turn(ScriptedTurn::bash("ralph blocked 'Create the account at example.invalid'"))
+        .turn(ScriptedTurn::text("I cannot go on without the account."))
+        .turn(ScriptedTurn::bash("echo yes > done"))
+        .turn(ScriptedTurn::text(TOKEN));
     let stand_in = StandIn::start(script).unwrap();
     let terminal = world.terminal(&stand_in, &[]);
     terminal.submit(START).wait_for("Create the account at example.invalid\n");

@@ -6,7 +6,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use ralph::standin::{Script, StandIn, Turn};
+use ralph::standin::{Script, ScriptedTurn, StandIn};
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::Test;
@@ -76,10 +76,10 @@ fn escape_ends_the_checks_of_a_request_with_all_that_they_started() {
     let watched = Watched::new(&world);
     world.write("check.sh", LONG);
     let script = Script::new()
-        .turn(Turn::text(TOKEN))
-        .turn(Turn::text("Served."))
-        .turn(Turn::bash("echo yes > quick"))
-        .turn(Turn::text(TOKEN));
+        .turn(ScriptedTurn::text(TOKEN))
+        .turn(ScriptedTurn::text("Served."))
+        .turn(ScriptedTurn::bash("echo yes > quick"))
+        .turn(ScriptedTurn::text(TOKEN));
     let stand_in = StandIn::start(script).unwrap();
     let terminal = world.terminal(&stand_in, &[]);
     terminal

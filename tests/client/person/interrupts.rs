@@ -2,7 +2,7 @@
 //!
 //! Esc fires no hook: the next event has to find out, and to speak.
 
-use ralph::standin::{Gate, Script, StandIn, Turn};
+use ralph::standin::{Gate, Script, ScriptedTurn, StandIn};
 use serde_json::{Value, json};
 
 use super::{START, ask, confirm, installed, iteration, newest_loop, wait_for_phase};
@@ -41,9 +41,9 @@ fn a_question_after_escape_is_answered_and_not_captured() {
     let gate = Gate::new();
     let script = Script::new()
         .turns(iteration("one"))
-        .turn(Turn::held(&gate).then_text("never seen"))
-        .turn(Turn::text("Served."))
-        .turn(Turn::text("On with it.\n\nRALPH_COMPLETE"));
+        .turn(ScriptedTurn::held(&gate).then_text("never seen"))
+        .turn(ScriptedTurn::text("Served."))
+        .turn(ScriptedTurn::text("On with it.\n\nRALPH_COMPLETE"));
     let stand_in = StandIn::start(script).unwrap();
     let terminal = world.terminal(&stand_in, &[]);
     terminal.submit(START);
@@ -69,8 +69,9 @@ fn a_question_after_escape_is_answered_and_not_captured() {
 fn escape_before_the_first_words_pauses_too() {
     let world = installed();
     let gate = Gate::new();
-    let script =
-        Script::new().turn(Turn::held(&gate).then_text("never seen")).turn(Turn::text("Served."));
+    let script = Script::new()
+        .turn(ScriptedTurn::held(&gate).then_text("never seen"))
+        .turn(ScriptedTurn::text("Served."));
     let stand_in = StandIn::start(script).unwrap();
     let terminal = world.terminal(&stand_in, &[]);
     terminal.submit(START);
@@ -91,8 +92,8 @@ fn a_cleared_loop_follows_paused_and_continues_with_its_contract() {
     let gate = Gate::new();
     let script = Script::new()
         .turns(iteration("one"))
-        .turn(Turn::held(&gate).then_text("never seen"))
-        .turn(Turn::text("On with it.\n\nRALPH_COMPLETE"));
+        .turn(ScriptedTurn::held(&gate).then_text("never seen"))
+        .turn(ScriptedTurn::text("On with it.\n\nRALPH_COMPLETE"));
     let stand_in = StandIn::start(script).unwrap();
     let terminal = world.terminal(&stand_in, &[]);
     terminal.submit(START);
@@ -117,11 +118,11 @@ fn questions_and_plan_mode_are_refused_until_the_loop_is_paused() {
     let world = installed();
     let gate = Gate::new();
     let script = Script::new()
-        .turn(Turn::tool("AskUserQuestion", question()))
-        .turn(Turn::tool("EnterPlanMode", json!({})))
-        .turn(Turn::held(&gate).then_text("never seen"))
-        .turn(Turn::tool("AskUserQuestion", question()))
-        .turn(Turn::text("Blue it is."));
+        .turn(ScriptedTurn::tool("AskUserQuestion", question()))
+        .turn(ScriptedTurn::tool("EnterPlanMode", json!({})))
+        .turn(ScriptedTurn::held(&gate).then_text("never seen"))
+        .turn(ScriptedTurn::tool("AskUserQuestion", question()))
+        .turn(ScriptedTurn::text("Blue it is."));
     let stand_in = StandIn::start(script).unwrap();
     let terminal = world.terminal(&stand_in, &[]);
     terminal.submit(START);

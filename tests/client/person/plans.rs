@@ -1,6 +1,6 @@
 //! Planning in a dialogue, and the loop that comes of it.
 
-use ralph::standin::{Gate, Script, StandIn, Turn};
+use ralph::standin::{Gate, Script, ScriptedTurn, StandIn};
 use serde_json::json;
 
 use super::{confirm, installed, newest_loop, wait_for_phase};
@@ -35,20 +35,20 @@ fn a_plan_made_in_a_dialogue_becomes_a_loop_that_runs_to_its_end() {
     let gate = Gate::new();
     let task = |id: &str, file: &str| {
         [
-            Turn::bash("ralph task claim"),
-            Turn::bash(&format!("echo words > {file}")),
-            Turn::bash(&format!("ralph task done {id} --result 'wrote {file}'")),
-            Turn::text(&format!("{id} is done.")),
+            ScriptedTurn::bash("ralph task claim"),
+            ScriptedTurn::bash(&format!("echo words > {file}")),
+            ScriptedTurn::bash(&format!("ralph task done {id} --result 'wrote {file}'")),
+            ScriptedTurn::text(&format!("{id} is done.")),
         ]
     };
     let script = Script::new()
-        .turn(Turn::tool("AskUserQuestion", question))
-        .turn(Turn::bash(&import))
-        .turn(Turn::text("The plan is stored. Type /ralph."))
-        .turn(Turn::held(&gate).then_text("Now to work.").then_tool("Bash", look))
+        .turn(ScriptedTurn::tool("AskUserQuestion", question))
+        .turn(ScriptedTurn::bash(&import))
+        .turn(ScriptedTurn::text("The plan is stored. Type /ralph."))
+        .turn(ScriptedTurn::held(&gate).then_text("Now to work.").then_tool("Bash", look))
         .turns(task("T-1", "greeting"))
         .turns(task("T-2", "farewell"))
-        .turn(Turn::text("All is done and seen.\n\nRALPH_COMPLETE"));
+        .turn(ScriptedTurn::text("All is done and seen.\n\nRALPH_COMPLETE"));
     let stand_in = StandIn::start(script).unwrap();
     let terminal = world.terminal(&stand_in, &[]);
     terminal.submit("/ralph-plan \"greet people\"").wait_for("Shall this plan be stored?");

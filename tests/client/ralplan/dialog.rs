@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use ralph::standin::{Gate, Request, Script, StandIn, Turn};
+use ralph::standin::{ApiRequest, Gate, Script, ScriptedTurn, StandIn};
 use serde_json::json;
 
 use super::{
@@ -80,7 +80,7 @@ fn dismiss(terminal: &Terminal) {
 
 /// The prompts of all planners, in order.
 fn planners(stand_in: &StandIn) -> Vec<String> {
-    let begins = |request: &Request| request.tool_results().is_empty();
+    let begins = |request: &ApiRequest| request.tool_results().is_empty();
     let requests = stand_in.subagent_requests().into_iter().filter(begins);
     requests
         .map(|request| request.first_user_text())
@@ -91,11 +91,11 @@ fn planners(stand_in: &StandIn) -> Vec<String> {
 fn proceed_ends_it_and_a_typed_ralph_carries_the_plan_out() {
     let world = installed();
     let conversation = Script::new().answer_with(|request| match request.news() {
-        news if news.contains("Goal: Add a login") => Turn::bash("echo Login >> README.md"),
+        news if news.contains("Goal: Add a login") => ScriptedTurn::bash("echo Login >> README.md"),
         news if news.contains("completed with no output") => {
-            Turn::text(&format!("The line is there.\n\n{TOKEN}"))
+            ScriptedTurn::text(&format!("The line is there.\n\n{TOKEN}"))
         }
-        _ => obey(request).unwrap_or_else(|| Turn::text("I wait.")),
+        _ => obey(request).unwrap_or_else(|| ScriptedTurn::text("I wait.")),
     });
     let stand_in = StandIn::start(Cast::default().join(conversation, &world)).unwrap();
     let terminal = world.terminal_in(&stand_in, "acceptEdits", "accept edits on");
@@ -110,9 +110,9 @@ fn proceed_ends_it_and_a_typed_ralph_carries_the_plan_out() {
     eprintln!(
         "REQUESTS {} woken {}",
         requests.len(),
-        requests.iter().map(Request::news).filter(woken).count()
+        requests.iter().map(ApiRequest::news).filter(woken).count()
     );
-    assert!(requests.iter().map(Request::news).any(|news| woken(&news)));
+    assert!(requests.iter().map(ApiRequest::news).any(|news| woken(&news)));
     terminal.submit("/ralph").wait_for("AC-1: grep -q Login README.md");
     terminal.wait_for("ended complete at");
     assert_eq!(endings(&world), ["approved", "complete"]);
@@ -122,11 +122,11 @@ fn proceed_ends_it_and_a_typed_ralph_carries_the_plan_out() {
 fn proceed_and_start_carries_the_plan_out_at_once() {
     let world = installed();
     let conversation = Script::new().answer_with(|request| match request.news() {
-        news if news.contains("Goal: Add a login") => Turn::bash("echo Login >> README.md"),
+        news if news.contains("Goal: Add a login") => ScriptedTurn::bash("echo Login >> README.md"),
         news if news.contains("completed with no output") => {
-            Turn::text(&format!("The line is there.\n\n{TOKEN}"))
+            ScriptedTurn::text(&format!("The line is there.\n\n{TOKEN}"))
         }
-        _ => obey(request).unwrap_or_else(|| Turn::text("I wait.")),
+        _ => obey(request).unwrap_or_else(|| ScriptedTurn::text("I wait.")),
     });
     let stand_in = StandIn::start(Cast::default().join(conversation, &world)).unwrap();
     let terminal = world.terminal_in(&stand_in, "acceptEdits", "accept edits on");
@@ -171,12 +171,14 @@ fn a_dismissed_question_is_silence_and_other_words_adjust_and_discard_ends() {
     let readme = world.project().join("README.md");
     let conversation = Script::new().answer_with(move |request| match request.news() {
         news if news.contains("Just do it.") => {
-            Turn::tool("Write", json!({"file_path": readme, "content": "Login"}))
+            ScriptedTurn::tool("Write", json!({"file_path": readme, "content": "Login"}))
                 .then_tool("Bash", json!({"command": "git checkout -b login"}))
         }
-        news if news.contains("The user wants to clarify") => Turn::text("What is unclear?"),
-        news if news.contains("PreToolUse:Bash hook error") => Turn::text("I may not."),
-        _ => obey(request).unwrap_or_else(|| Turn::text("I wait.")),
+        news if news.contains("The user wants to clarify") => {
+            ScriptedTurn::text("What is unclear?")
+        }
+        news if news.contains("PreToolUse:Bash hook error") => ScriptedTurn::text("I may not."),
+        _ => obey(request).unwrap_or_else(|| ScriptedTurn::text("I wait.")),
     });
     let stand_in = StandIn::start(Cast::default().join(conversation, &world)).unwrap();
     let terminal = world.terminal(&stand_in, &[]);
@@ -186,7 +188,7 @@ fn a_dismissed_question_is_silence_and_other_words_adjust_and_discard_ends() {
     assert_eq!(phase(&world), "awaiting_user_approval");
     assert!(plan(&world)["decision"].is_null(), "{:#}", plan(&world));
     let requests = stand_in.requests();
-    let denied = requests.iter().flat_map(Request::tool_results);
+    let denied = requests.iter().flat_map(ApiRequest::tool_results);
     let denied = denied.filter(|one| one.text.contains("waits for the person")).count();
     assert!(denied >= 2, "{denied}");
     assert_untouched(&world);
@@ -218,18 +220,18 @@ fn in_plan_mode_the_critic_is_not_left_out_and_no_dialog_of_the_clients_is_conse
         let ask = json!({"questions": [{"question": "Is it good?", "header": "Plan", "multiSelect": false,
             "options": [{"label": "Proceed", "description": "a"}, {"label": "Discard", "description": "b"}]}]});
         match n_refused {
-            0 if news.contains("subagent_type `ralplan-critic`") => Turn::tool("Agent", again)
+            0 if news.contains("subagent_type `ralplan-critic`") => ScriptedTurn::tool("Agent", again)
                 .then_tool("AskUserQuestion", ask)
                 .then_tool("ExitPlanMode", json!({"plan": "Add a login"})),
             3 if news.contains("say in a few lines") => {
-                Turn::tool("ExitPlanMode", json!({"plan": "Add a login"}))
+                ScriptedTurn::tool("ExitPlanMode", json!({"plan": "Add a login"}))
                     .then_tool("Write", json!({"file_path": readme, "content": "Login"}))
             }
             // Refused, it does what the refusal says.
             _ if news.contains("waits for the person: ask with AskUserQuestion") => {
-                Turn::tool("AskUserQuestion", question(&request.all_text()))
+                ScriptedTurn::tool("AskUserQuestion", question(&request.all_text()))
             }
-            _ => obey(request).unwrap_or_else(|| Turn::text("I wait.")),
+            _ => obey(request).unwrap_or_else(|| ScriptedTurn::text("I wait.")),
         }
     });
     let stand_in = StandIn::start(Cast::default().join(conversation, &world)).unwrap();

@@ -3,7 +3,7 @@
 use std::fs;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use ralph::standin::{Gate, Script, StandIn, Turn, Usage};
+use ralph::standin::{Gate, Script, ScriptedTurn, StandIn, Usage};
 use serde_json::Value;
 
 use super::{
@@ -38,9 +38,9 @@ fn waiting_at(world: &World, place: &'static str, gate: &Gate) -> StandIn {
     let own = gate.clone();
     let conversation = Script::new().answer_with(move |request| match request.news() {
         news if place == CONVERSATION && news.contains(CONVERSATION) => {
-            Turn::held(&own).then_text("Decide.")
+            ScriptedTurn::held(&own).then_text("Decide.")
         }
-        _ => obey(request).unwrap_or_else(|| Turn::text("I wait.")),
+        _ => obey(request).unwrap_or_else(|| ScriptedTurn::text("I wait.")),
     });
     let held = Some((place, gate.clone()));
     let cast = Cast { asks_architect: place == ARCHITECT, held, ..Cast::default() };
@@ -137,7 +137,7 @@ fn a_compaction_in_the_middle_is_followed_by_the_next_step() {
     let full = Usage { input_tokens: 990_000, ..Usage::default() };
     let is_full = AtomicBool::new(false);
     let conversation = Script::new().answer_with(move |request| {
-        let turn = obey(request).unwrap_or_else(|| Turn::text("I wait."));
+        let turn = obey(request).unwrap_or_else(|| ScriptedTurn::text("I wait."));
         match request.news().contains("subagent_type `ralplan-planner`") {
             true if !is_full.swap(true, Ordering::SeqCst) => turn.with_usage(full),
             _ => turn,

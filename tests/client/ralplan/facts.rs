@@ -16,7 +16,7 @@
 
 use std::time::Duration;
 
-use ralph::standin::{Script, StandIn, Turn};
+use ralph::standin::{Script, ScriptedTurn, StandIn};
 use serde_json::{Value, json};
 
 use crate::Test;
@@ -37,16 +37,16 @@ fn with_scribe(world: &World, script: Script) -> Script {
     world.agent("scribe", agent);
     let write = |name: &str| {
         let path = world.project().join(".omc/plans").join(name);
-        Turn::tool("Write", json!({"file_path": path, "content": "x"}))
+        ScriptedTurn::tool("Write", json!({"file_path": path, "content": "x"}))
     };
-    let scribe = [write("first.md"), write("second.md"), Turn::text("I have written.")];
+    let scribe = [write("first.md"), write("second.md"), ScriptedTurn::text("I have written.")];
     script.subagent("SCRIBE", Script::new().turns(scribe))
 }
 
-fn call_of_scribe() -> Turn {
+fn call_of_scribe() -> ScriptedTurn {
     let call = json!({"description": "write", "prompt": "SCRIBE: write", "subagent_type": "scribe",
         "run_in_background": false});
-    Turn::tool("Agent", call)
+    ScriptedTurn::tool("Agent", call)
 }
 
 fn allow() -> Value {
@@ -65,7 +65,7 @@ fn in_plan_mode_a_subagent_writes_only_by_a_request_for_permission() {
     let asked = world.probe("PermissionRequest", "");
     let permit = json!({"hookEventName": "PermissionRequest", "decision": {"behavior": "allow"}});
     asked.answer(&[json!({})]).answer_rest(&json!({"hookSpecificOutput": permit}));
-    let script = Script::new().turn(call_of_scribe()).turn(Turn::text("Done."));
+    let script = Script::new().turn(call_of_scribe()).turn(ScriptedTurn::text("Done."));
     let stand_in = StandIn::start(with_scribe(&world, script)).unwrap();
     world
         .client(&stand_in)
@@ -84,7 +84,7 @@ fn where_a_person_is_asked_the_word_of_a_hook_before_the_tool_is_enough() {
     for mode in ["default", "dontAsk"] {
         let world = World::new();
         world.probe("PreToolUse", "Write").answer(&[json!({})]).answer_rest(&allow());
-        let script = Script::new().turn(call_of_scribe()).turn(Turn::text("Done."));
+        let script = Script::new().turn(call_of_scribe()).turn(ScriptedTurn::text("Done."));
         let stand_in = StandIn::start(with_scribe(&world, script)).unwrap();
         // Its own mode would let the agent write in both.
         world.agent("scribe", "---\nname: scribe\ndescription: Writes\n---\nWrite.\n");
@@ -101,7 +101,7 @@ fn in_plan_mode_and_in_auto_mode_an_agent_is_called_by_the_word_of_a_hook() {
     for mode in ["plan", "auto"] {
         let world = World::new();
         world.probe("PreToolUse", "Agent").answer(&[json!({})]).answer_rest(&allow());
-        let calls = [call_of_scribe(), call_of_scribe(), Turn::text("Done.")];
+        let calls = [call_of_scribe(), call_of_scribe(), ScriptedTurn::text("Done.")];
         let script = with_scribe(&world, Script::new().turns(calls));
         let stand_in = StandIn::start(script).unwrap();
         world
@@ -115,11 +115,11 @@ fn in_plan_mode_and_in_auto_mode_an_agent_is_called_by_the_word_of_a_hook() {
     }
 }
 
-fn question(words: &str) -> Turn {
+fn question(words: &str) -> ScriptedTurn {
     let option = |label: &str| json!({"label": label, "description": "As it says"});
     let question = json!({"questions": [{"question": words, "header": "Q", "multiSelect": false,
         "options": [option("One"), option("Two"), option("Three")]}]});
-    Turn::tool("AskUserQuestion", question)
+    ScriptedTurn::tool("AskUserQuestion", question)
 }
 
 /// Words of one's own stand in `answers` like any option. "Chat about this" fires nothing, and the model goes on
@@ -134,7 +134,7 @@ fn a_question_is_answered_by_a_response_and_a_dismissed_one_by_no_event() {
     let after = world.probe("PostToolUse", "");
     let others = ["PostToolUseFailure", "Stop"].map(|event| world.probe(event, ""));
     let script = Script::new()
-        .turn(Turn::tool("ExitPlanMode", json!({"plan": "Write it"})))
+        .turn(ScriptedTurn::tool("ExitPlanMode", json!({"plan": "Write it"})))
         .turn(question("Which one?"))
         .turn(question("Which of these?"))
         .turn(question("And which now?"));
@@ -183,9 +183,9 @@ fn in_a_terminal_agents_are_in_the_background_and_have_no_plan_mode_of_their_own
     let after = world.probe("PostToolUse", "Agent");
     let turns = ["EnterPlanMode", "ExitPlanMode", "AskUserQuestion"];
     let scribe = Script::new()
-        .turns(turns.map(|tool| Turn::tool(tool, json!({}))))
-        .turn(Turn::text("I have tried."));
-    let script = Script::new().turn(call_of_scribe()).repeat(Turn::text("Waited."));
+        .turns(turns.map(|tool| ScriptedTurn::tool(tool, json!({}))))
+        .turn(ScriptedTurn::text("I have tried."));
+    let script = Script::new().turn(call_of_scribe()).repeat(ScriptedTurn::text("Waited."));
     let stand_in = StandIn::start(script.subagent("SCRIBE", scribe)).unwrap();
     let terminal = world.terminal(&stand_in, &[]);
     terminal.submit("Have it written.").wait_for("Agent \"write\" finished");

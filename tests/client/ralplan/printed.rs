@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use ralph::standin::{Gate, Request, Script, StandIn, Turn};
+use ralph::standin::{ApiRequest, Gate, Script, ScriptedTurn, StandIn};
 
 use super::{
     CRITIC, Cast, PLAN, START, assert_untouched, digits, endings, obedient, obey, phase, plan,
@@ -28,7 +28,7 @@ fn digest(world: &World, text: &str) -> String {
 /// The prompts of the critics that were called.
 fn critics(stand_in: &StandIn) -> Vec<String> {
     let requests = stand_in.subagent_requests();
-    requests.iter().map(Request::first_user_text).filter(|text| text.contains(CRITIC)).collect()
+    requests.iter().map(ApiRequest::first_user_text).filter(|text| text.contains(CRITIC)).collect()
 }
 
 fn log(world: &World) -> String {
@@ -73,8 +73,8 @@ fn a_planner_that_poses_as_a_critic_and_a_conversation_that_does_count_for_nothi
     let cast = Cast { planner_says: posing.clone(), ..Cast::default() };
     // A conversation that passes on what it should have had judged, for as long as it is let.
     let conversation = Script::new().answer_with(move |request| match request.news() {
-        news if news.contains("subagent_type `ralplan-critic`") => Turn::text(&posing),
-        _ => obey(request).unwrap_or_else(|| Turn::text("I wait.")),
+        news if news.contains("subagent_type `ralplan-critic`") => ScriptedTurn::text(&posing),
+        _ => obey(request).unwrap_or_else(|| ScriptedTurn::text("I wait.")),
     });
     let stand_in = StandIn::start(cast.join(conversation, &world)).unwrap();
     world.client(&stand_in).prompt(START).result();
@@ -113,9 +113,9 @@ fn a_report_without_its_form_goes_back_to_its_own_agent() {
     let world = installed();
     let hasty = Script::new().answer_with(|request| match request.news() {
         news if news.contains("Ralph sends this back once") => {
-            Turn::text(&verdict("OKAY", &digits(&request.first_user_text())))
+            ScriptedTurn::text(&verdict("OKAY", &digits(&request.first_user_text())))
         }
-        _ => Turn::text("It looks good to me."),
+        _ => ScriptedTurn::text("It looks good to me."),
     });
     let conversation = obedient().subagent(CRITIC, hasty);
     let stand_in = StandIn::start(Cast::default().join(conversation, &world)).unwrap();

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use ralph::standin::{Script, StandIn, Turn};
+use ralph::standin::{Script, ScriptedTurn, StandIn};
 use serde_json::json;
 
 use super::{Cast, START, assert_untouched, obey, phase};
@@ -85,10 +85,10 @@ fn check(mode: &str) {
         match n_stops.load(Ordering::SeqCst) {
             0 if news.contains("Next: say in a few lines") => {
                 n_stops.store(1, Ordering::SeqCst);
-                let bash = |turn: Turn, command: &&str| {
+                let bash = |turn: ScriptedTurn, command: &&str| {
                     turn.then_tool("Bash", json!({"command": command}))
                 };
-                let all = READS.iter().chain(&CHANGES).fold(Turn::of(Vec::new()), bash);
+                let all = READS.iter().chain(&CHANGES).fold(ScriptedTurn::of(Vec::new()), bash);
                 all.then_tool("Write", json!({"file_path": readme, "content": "Login"}))
                     .then_tool(
                         "Agent",
@@ -97,7 +97,7 @@ fn check(mode: &str) {
                     )
                     .then_tool("Skill", json!({"skill": "ralplan-x"}))
             }
-            _ => obey(request).unwrap_or_else(|| Turn::text("I wait.")),
+            _ => obey(request).unwrap_or_else(|| ScriptedTurn::text("I wait.")),
         }
     });
     let stand_in = StandIn::start(Cast::default().join(conversation, &world)).unwrap();

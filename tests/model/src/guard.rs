@@ -7,7 +7,7 @@
 mod looping;
 
 use crate::explore::Explored;
-use ralph_core::guard::{self, Agent, Call, Places, Ruling, Situation, Standing};
+use ralph_core::guard::{self, Caller, LoopActivity, ProtectedPaths, Ruling, Situation, ToolCall};
 use ralph_core::protocol::event::ToolInput;
 use ralph_core::state::Mode;
 
@@ -48,26 +48,27 @@ pub(super) struct Sample {
 }
 
 const MODES: [Mode; 4] = [Mode::Loop, Mode::Refine, Mode::Ralplan, Mode::Session];
-const STANDINGS: [Standing; 3] = [Standing::Running, Standing::AwaitingBaseline, Standing::Paused];
-const AGENTS: [Agent<'_>; 4] = [
-    Agent::Main,
-    Agent::Subagent(""),
-    Agent::Subagent("ralph-worker"),
-    Agent::Subagent("ralph:ralplan-planner"),
+const STANDINGS: [LoopActivity; 3] =
+    [LoopActivity::Running, LoopActivity::AwaitingBaseline, LoopActivity::Paused];
+const AGENTS: [Caller<'_>; 4] = [
+    Caller::Main,
+    Caller::Subagent(""),
+    Caller::Subagent("ralph-worker"),
+    Caller::Subagent("ralph:ralplan-planner"),
 ];
 const EDITORS: [&str; 4] = ["Write", "Edit", "MultiEdit", "NotebookEdit"];
 const SESSION: &str = "s-1";
 
 /// The table of a mode; a mode without rules of its own has those of the loop.
-fn table_of(mode: &Mode) -> fn(Standing, &str, Touches) -> Cell {
+fn table_of(mode: &Mode) -> fn(LoopActivity, &str, Touches) -> Cell {
     match mode {
         Mode::Loop | Mode::Refine => looping::cell,
         Mode::Ralplan | Mode::Session | Mode::Other(_) => looping::cell,
     }
 }
 
-fn places() -> Places {
-    Places {
+fn places() -> ProtectedPaths {
+    ProtectedPaths {
         ralph_home: "/home/u/.local/state/ralph".into(),
         config_dirs: vec!["/home/u/.claude".into()],
         user_config: "/home/u/.config/ralph".into(),
@@ -75,7 +76,7 @@ fn places() -> Places {
         plugin_root: Some("/opt/ralph".into()),
         home: "/home/u".into(),
         sessions: Vec::new(),
-        ..Places::default()
+        ..ProtectedPaths::default()
     }
 }
 
@@ -210,7 +211,7 @@ fn samples(wrappings: &[&str]) -> Vec<Sample> {
     all
 }
 
-fn rule(mode: &Mode, standing: Standing, agent: Agent<'_>, sample: &Sample) -> Ruling {
+fn rule(mode: &Mode, standing: LoopActivity, agent: Caller<'_>, sample: &Sample) -> Ruling {
     let text = Some(sample.text.clone());
     let input = match sample.tool {
         "Bash" | "Monitor" => ToolInput { command: text, ..ToolInput::default() },
@@ -231,7 +232,7 @@ fn rule(mode: &Mode, standing: Standing, agent: Agent<'_>, sample: &Sample) -> R
         session: None,
     };
     let cut = sample.touches == Touches::Cut;
-    let call = Call { tool: sample.tool, input: &input, cwd: sample.cwd, resolved: None, cut };
+    let call = ToolCall { tool: sample.tool, input: &input, cwd: sample.cwd, resolved: None, cut };
     guard::decide(&situation, &call)
 }
 

@@ -16,7 +16,7 @@ mod reach;
 use crate::explore::{Broken, Remembers, broken_by, properties};
 pub use act::Act;
 use jiff::Timestamp;
-use ralph_core::modes::ralplan::{self, Outcome};
+use ralph_core::modes::ralplan::{self, PlanOutcome};
 use ralph_core::state::Ralplan;
 use stateright::{Model, Property};
 
@@ -106,7 +106,7 @@ pub struct Step<'a> {
     /// Whether the hook let a tool through.
     pub let_through: bool,
     /// What came of an event.
-    pub outcome: Option<Outcome>,
+    pub outcome: Option<PlanOutcome>,
     /// After.
     pub after: &'a World,
 }

@@ -4,7 +4,7 @@
 //! history and reads the promise from it, so that nothing the rule forgot can be forgotten twice.
 
 use crate::explore::{Broken, Promise, Remembers, broken_by, properties};
-use ralph_core::evidence::receipt::{self, By, Receipt, Standing};
+use ralph_core::evidence::receipt::{self, By, Receipt, ReceiptStatus};
 use ralph_core::state::Criterion;
 use stateright::{Model, Property};
 use std::hash::{Hash, Hasher};
@@ -212,25 +212,27 @@ const PROMISES: &[Promise<State>] = &[
     Promise {
         name: "a receipt holds exactly when the whole history proves its criterion",
         kept: |state| {
-            (standing(state) == Standing::Holds) == truth(&state.history).proves(state.tree)
+            (standing(state) == ReceiptStatus::Holds) == truth(&state.history).proves(state.tree)
         },
     },
     Promise {
         name: "a tree that changed makes a receipt stale, whatever it said",
         kept: |state| {
             let moved = truth(&state.history).last.is_some_and(|(.., after)| after != state.tree);
-            !moved || standing(state) == Standing::Stale
+            !moved || standing(state) == ReceiptStatus::Stale
         },
     },
     Promise {
         name: "a command that was not run has no receipt",
-        kept: |state| truth(&state.history).last.is_some() || standing(state) == Standing::NeverRun,
+        kept: |state| {
+            truth(&state.history).last.is_some() || standing(state) == ReceiptStatus::NeverRun
+        },
     },
     Promise {
         name: "the mark for people follows the last run",
         kept: |state| match state.history.last() {
             Some(Happens::Run(_)) => {
-                state.criterion.verified == (standing(state) == Standing::Holds)
+                state.criterion.verified == (standing(state) == ReceiptStatus::Holds)
             }
             _ => true,
         },
@@ -241,7 +243,7 @@ const PROMISES: &[Promise<State>] = &[
     },
 ];
 
-fn standing(state: &State) -> Standing {
+fn standing(state: &State) -> ReceiptStatus {
     receipt::standing(&state.criterion, Some(&name_of(state.tree)))
 }
 

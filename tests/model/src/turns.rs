@@ -15,7 +15,7 @@ pub use act::Act;
 use jiff::{SignedDuration, Timestamp};
 use ralph_core::evidence::frozen;
 use ralph_core::state::{Completion, Criterion, LoopState, Phase, Task};
-use ralph_core::stop::Decision;
+use ralph_core::stop::StopDecision;
 use stateright::{Model, Property};
 
 /// The model and its bounds.
@@ -122,7 +122,7 @@ pub struct Step<'a> {
     /// After.
     pub after: &'a State,
     /// What was decided.
-    pub decision: Option<&'a Decision>,
+    pub decision: Option<&'a StopDecision>,
 }
 
 /// When every loop begins.

@@ -5,7 +5,7 @@
 //! be given the same. A value that may be a secret is recorded as a digest only: it can be compared
 //! and not restored.
 
-use crate::state::Client;
+use crate::state::ClientProcess;
 use crate::text::from_json::from_json;
 use crate::text::secrets;
 use serde::{Deserialize, Serialize};
@@ -187,7 +187,7 @@ pub fn decides(name: &str) -> bool {
 pub struct Environment {
     /// The client that gave this environment to the hook.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub client: Option<Client>,
+    pub client: Option<ClientProcess>,
     /// Names and values.
     pub values: BTreeMap<String, String>,
     /// Names and digests of values that may be secrets.
@@ -220,7 +220,7 @@ impl Environment {
     /// Records what decides, out of all variables.
     pub fn record<'a>(
         all: impl Iterator<Item = (&'a str, &'a [u8])>,
-        client: Option<Client>,
+        client: Option<ClientProcess>,
     ) -> Environment {
         let mut recorded = Environment { client, ..Environment::default() };
         for (name, value) in all.filter(|(name, _)| decides(name)) {

@@ -4,7 +4,7 @@
 //! nothing until a person accepts it. The test files that a command names may change, since that
 //! is often the work itself, but never silently.
 
-use crate::evidence::meaning::Part;
+use crate::evidence::meaning::PinnedPart;
 use crate::state::{Criterion, LoopState};
 use crate::text::from_json::from_json;
 use jiff::Timestamp;
@@ -25,7 +25,7 @@ pub struct Frozen {
     pub test_files: Vec<TestFile>,
     /// What the commands mean; none where a version that did not look has frozen them.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub meaning: Option<Vec<Part>>,
+    pub meaning: Option<Vec<PinnedPart>>,
 }
 
 from_json!(Frozen { at, criteria, test_files, meaning });
@@ -50,7 +50,7 @@ pub fn freeze(state: &mut LoopState, test_files: Vec<TestFile>, now: Timestamp) 
 }
 
 /// Freezes what the commands mean, beside the criteria that were frozen before.
-pub fn freeze_meaning(state: &mut LoopState, meaning: Vec<Part>) {
+pub fn freeze_meaning(state: &mut LoopState, meaning: Vec<PinnedPart>) {
     if let Some(frozen) = &mut state.frozen {
         frozen.meaning = Some(meaning);
     }

@@ -95,7 +95,7 @@ pub fn of(command: &str, files: &dyn Files) -> Meaning {
 /// One piece as it was when a person agreed to it.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(try_from = "serde_json::Value")]
-pub struct Part {
+pub struct PinnedPart {
     /// The criterion's id.
     pub criterion: String,
     /// What it is, in words.
@@ -107,15 +107,15 @@ pub struct Part {
     pub weight: String,
 }
 
-from_json!(Part { criterion, what, sha256, weight });
+from_json!(PinnedPart { criterion, what, sha256, weight });
 
 /// More pieces of one command are not kept: the state is read at every stop.
 const MOST_PARTS: usize = 256;
 
 impl Meaning {
     /// The pieces, to be kept with what a person agreed to.
-    pub fn parts(&self, criterion: &str) -> Vec<Part> {
-        let part = |(what, piece): (&String, &Piece)| Part {
+    pub fn parts(&self, criterion: &str) -> Vec<PinnedPart> {
+        let part = |(what, piece): (&String, &Piece)| PinnedPart {
             criterion: criterion.to_owned(),
             what: what.clone(),
             sha256: piece.digest(),
@@ -150,7 +150,7 @@ impl Piece {
 
 /// A difference from what a person agreed to.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Change {
+pub struct MeaningChange {
     /// What it is and what became of it: "script `test` of package.json changed".
     pub what: String,
     /// True if the command may prove less by it.
@@ -158,14 +158,14 @@ pub struct Change {
 }
 
 /// What differs between the pieces that were recorded of a command and those of today.
-pub fn changes(recorded: &[&Part], today: &Meaning) -> Vec<Change> {
-    let known: BTreeMap<&str, &Part> =
+pub fn changes(recorded: &[&PinnedPart], today: &Meaning) -> Vec<MeaningChange> {
+    let known: BTreeMap<&str, &PinnedPart> =
         recorded.iter().map(|part| (part.what.as_str(), *part)).collect();
     // What was not there at the start is the work, with all that belongs to it.
     let unfinished = recorded.iter().any(|part| part.sha256.is_empty());
     let mut found = Vec::new();
     let mut note = |what: &str, became: &str, proves_less: bool| {
-        found.push(Change { what: format!("{what} {became}"), proves_less });
+        found.push(MeaningChange { what: format!("{what} {became}"), proves_less });
     };
     for (what, piece) in &today.pieces {
         let digest = piece.digest();
@@ -212,7 +212,7 @@ pub fn note(state: &mut LoopState, mut today: impl FnMut(&str) -> Meaning) {
     };
     let mut noted = Vec::new();
     for criterion in &mut state.acceptance_criteria {
-        let of_it: Vec<&Part> =
+        let of_it: Vec<&PinnedPart> =
             recorded.iter().filter(|part| part.criterion == criterion.id).collect();
         let found = changes(&of_it, &today(&criterion.verification_command));
         criterion.meaning_changed.clear();

@@ -187,17 +187,17 @@ from_json!(Proof { trees, changed, ran, problem });
 
 impl Proof {
     /// What a criterion's receipt is worth. A tree that could not be looked at proves nothing.
-    pub fn standing(&self, criterion: &Criterion) -> Standing {
+    pub fn standing(&self, criterion: &Criterion) -> ReceiptStatus {
         match self.trees.get(&criterion.id) {
             Some(tree) => standing(criterion, Some(tree)),
-            None if criterion.receipt.is_none() => Standing::NeverRun,
-            None => Standing::Stale,
+            None if criterion.receipt.is_none() => ReceiptStatus::NeverRun,
+            None => ReceiptStatus::Stale,
         }
     }
 
     /// True if the criterion is proven: its receipt holds, and Ralph took it by itself.
     pub fn proves(&self, criterion: &Criterion) -> bool {
-        is_of_proof(criterion) && self.standing(criterion) == Standing::Holds
+        is_of_proof(criterion) && self.standing(criterion) == ReceiptStatus::Holds
     }
 }
 
@@ -208,7 +208,7 @@ pub fn is_of_proof(criterion: &Criterion) -> bool {
 
 /// What a receipt is worth now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Standing {
+pub enum ReceiptStatus {
     /// There is no receipt of this command.
     NeverRun,
     /// The tree has changed since.
@@ -229,59 +229,59 @@ pub enum Standing {
     Holds,
 }
 
-impl Standing {
+impl ReceiptStatus {
     /// The word for documents.
     pub fn as_str(self) -> &'static str {
         match self {
-            Standing::NeverRun => "never_run",
-            Standing::Stale => "stale",
-            Standing::Failed => "failed",
-            Standing::Vacuous => "vacuous",
-            Standing::RewroteTree => "rewrote_tree",
-            Standing::FewerTests => "fewer_tests",
-            Standing::ProvesLess => "proves_less",
-            Standing::Flaky => "flaky",
-            Standing::Holds => "holds",
+            ReceiptStatus::NeverRun => "never_run",
+            ReceiptStatus::Stale => "stale",
+            ReceiptStatus::Failed => "failed",
+            ReceiptStatus::Vacuous => "vacuous",
+            ReceiptStatus::RewroteTree => "rewrote_tree",
+            ReceiptStatus::FewerTests => "fewer_tests",
+            ReceiptStatus::ProvesLess => "proves_less",
+            ReceiptStatus::Flaky => "flaky",
+            ReceiptStatus::Holds => "holds",
         }
     }
 
     /// True when the command ran and its criterion does not hold.
     pub fn is_a_failure(self) -> bool {
-        use Standing::{Failed, FewerTests, ProvesLess, RewroteTree, Vacuous};
+        use ReceiptStatus::{Failed, FewerTests, ProvesLess, RewroteTree, Vacuous};
         matches!(self, Failed | Vacuous | RewroteTree | FewerTests | ProvesLess)
     }
 
     /// True when another run may tell more than the receipt does.
     pub fn wants_a_run(self) -> bool {
-        matches!(self, Standing::NeverRun | Standing::Stale | Standing::Flaky)
+        matches!(self, ReceiptStatus::NeverRun | ReceiptStatus::Stale | ReceiptStatus::Flaky)
     }
 }
 
 /// What the receipt of a criterion is worth on a tree. Without a tree (it costs a walk over all
 /// files) the receipt is judged as if nothing had changed since.
-pub fn standing(criterion: &Criterion, tree: Option<&str>) -> Standing {
-    let Some(receipt) = &criterion.receipt else { return Standing::NeverRun };
+pub fn standing(criterion: &Criterion, tree: Option<&str>) -> ReceiptStatus {
+    let Some(receipt) = &criterion.receipt else { return ReceiptStatus::NeverRun };
     if receipt.command != criterion.verification_command {
-        Standing::NeverRun
+        ReceiptStatus::NeverRun
     } else if tree.is_some_and(|tree| tree != receipt.tree_after) {
-        Standing::Stale
+        ReceiptStatus::Stale
     } else if criterion.meaning_changed.is_empty() && !receipt.meaning_changed.is_empty() {
         // The meaning is again what a person agreed to, in files that are no part of the tree.
-        Standing::Stale
+        ReceiptStatus::Stale
     } else if !receipt.passed {
-        Standing::Failed
+        ReceiptStatus::Failed
     } else if proves_less(criterion, receipt) {
-        Standing::ProvesLess
+        ReceiptStatus::ProvesLess
     } else if !receipt.vacuous.is_empty() {
-        Standing::Vacuous
+        ReceiptStatus::Vacuous
     } else if receipt.tree_before != receipt.tree_after || !receipt.rewrote.is_empty() {
-        Standing::RewroteTree
+        ReceiptStatus::RewroteTree
     } else if has_fewer_tests(criterion, receipt) {
-        Standing::FewerTests
+        ReceiptStatus::FewerTests
     } else if receipt.after_failure && receipt.passes < 2 {
-        Standing::Flaky
+        ReceiptStatus::Flaky
     } else {
-        Standing::Holds
+        ReceiptStatus::Holds
     }
 }
 
@@ -325,7 +325,7 @@ impl Accepted {
 /// Keeps a new receipt with its criterion, and what the receipts before it say about it.
 pub fn record(criterion: &mut Criterion, mut receipt: Receipt) {
     let was_of_proof = is_of_proof(criterion);
-    let was_proven = was_of_proof && standing(criterion, None) == Standing::Holds;
+    let was_proven = was_of_proof && standing(criterion, None) == ReceiptStatus::Holds;
     let before = criterion.receipt.take().filter(|before| {
         before.command == receipt.command && before.tree_after == receipt.tree_after
     });
@@ -356,11 +356,11 @@ pub fn record(criterion: &mut Criterion, mut receipt: Receipt) {
     // Judged without what came before: a run that proves nothing is no pass in a row either.
     let by_itself = standing(criterion, None);
     if let Some(receipt) = &mut criterion.receipt {
-        let is_pass = matches!(by_itself, Standing::Holds | Standing::Flaky);
+        let is_pass = matches!(by_itself, ReceiptStatus::Holds | ReceiptStatus::Flaky);
         receipt.passes = if is_pass { passes.saturating_add(1) } else { 0 };
     }
     let standing = standing(criterion, None);
-    criterion.verified = standing == Standing::Holds && is_of_proof(criterion);
+    criterion.verified = standing == ReceiptStatus::Holds && is_of_proof(criterion);
     if let Some(receipt) = criterion.receipt.as_mut().filter(|_| standing.is_a_failure()) {
         receipt.signature = sign(receipt, standing);
     }
@@ -371,7 +371,7 @@ pub fn record(criterion: &mut Criterion, mut receipt: Receipt) {
 pub fn note_turn(criterion: &mut Criterion, since: impl FnOnce(&str) -> Regression) {
     let tree = criterion.receipt.as_ref().map(|receipt| receipt.tree_after.clone());
     match standing(criterion, None) {
-        Standing::Holds => {
+        ReceiptStatus::Holds => {
             criterion.held_on = tree;
             criterion.turned_red = None;
         }
@@ -389,7 +389,7 @@ pub fn take_baseline(state: &mut LoopState) {
     if state.baseline_pending && all_ran {
         state.baseline_pending = false;
         for criterion in &mut state.acceptance_criteria {
-            criterion.held_before = standing(criterion, None) == Standing::Holds;
+            criterion.held_before = standing(criterion, None) == ReceiptStatus::Holds;
         }
     }
 }
@@ -456,7 +456,7 @@ pub fn failure_signature(criterion: &Criterion) -> Option<&str> {
 }
 
 /// Numbers, times, addresses and names of temporary files are left out.
-fn sign(receipt: &Receipt, standing: Standing) -> String {
+fn sign(receipt: &Receipt, standing: ReceiptStatus) -> String {
     let mut text = format!("{} {:?} {}\n", standing.as_str(), receipt.exit_code, receipt.ended);
     for token in receipt.tail.split_whitespace().filter(|token| !looks_random(token)) {
         text.extend(token.chars().filter(|c| !c.is_ascii_digit()));

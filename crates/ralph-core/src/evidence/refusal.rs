@@ -2,7 +2,7 @@
 //! wrong with it, and the end of what the first failing command printed.
 
 use crate::evidence::frozen;
-use crate::evidence::receipt::{self, Proof, Receipt, Standing};
+use crate::evidence::receipt::{self, Proof, Receipt, ReceiptStatus};
 use crate::protocol::reply::bounded;
 use crate::state::{Criterion, LoopState};
 use crate::stop::Withheld;
@@ -34,7 +34,7 @@ pub fn refusal(state: &LoopState, proof: Option<&Proof>) -> String {
     }
     let nothing = Proof::default();
     let proof = proof.unwrap_or(&nothing);
-    let open: Vec<(&Criterion, Standing)> = state
+    let open: Vec<(&Criterion, ReceiptStatus)> = state
         .acceptance_criteria
         .iter()
         .filter(|criterion| !proof.proves(criterion))
@@ -57,7 +57,7 @@ pub fn refusal(state: &LoopState, proof: Option<&Proof>) -> String {
     if !environments.is_empty() {
         let _ = writeln!(text, "{environments}");
     }
-    let failed = open.iter().find(|(_, standing)| *standing == Standing::Failed);
+    let failed = open.iter().find(|(_, standing)| *standing == ReceiptStatus::Failed);
     text.push_str(&failed.map_or(String::new(), |(criterion, _)| tail(criterion)));
     // The rest of the reason to go on must find its place behind it.
     let mut text = bounded(text.trim_end(), LIMIT);
@@ -66,35 +66,35 @@ pub fn refusal(state: &LoopState, proof: Option<&Proof>) -> String {
 }
 
 /// A criterion in one line: its id, what is wrong, its command.
-fn line(criterion: &Criterion, standing: Standing, changed: &[String]) -> String {
+fn line(criterion: &Criterion, standing: ReceiptStatus, changed: &[String]) -> String {
     let command = bounded(&criterion.verification_command, 80);
     format!("{} {}: `{command}`", criterion.id, why(criterion, standing, changed))
 }
 
 /// What is wrong with a criterion, or that nothing is.
-pub fn why(criterion: &Criterion, standing: Standing, changed: &[String]) -> String {
+pub fn why(criterion: &Criterion, standing: ReceiptStatus, changed: &[String]) -> String {
     let nothing = crate::evidence::receipt::Receipt::default();
     let receipt = criterion.receipt.as_ref().unwrap_or(&nothing);
     match standing {
-        Standing::NeverRun if criterion.verification_command.trim().is_empty() => {
+        ReceiptStatus::NeverRun if criterion.verification_command.trim().is_empty() => {
             "has no command, so nothing can prove it".to_owned()
         }
-        Standing::NeverRun => "was never run".to_owned(),
-        Standing::Stale if changed.is_empty() => {
+        ReceiptStatus::NeverRun => "was never run".to_owned(),
+        ReceiptStatus::Stale if changed.is_empty() => {
             "is stale: files changed after its last run".to_owned()
         }
-        Standing::Stale => format!("is stale: {} changed after its last run", names(changed)),
-        Standing::Failed => match receipt.exit_code {
+        ReceiptStatus::Stale => format!("is stale: {} changed after its last run", names(changed)),
+        ReceiptStatus::Failed => match receipt.exit_code {
             Some(code) => format!("failed (exit code {code})"),
             None => format!("failed ({})", receipt.ended),
         },
-        Standing::Vacuous => format!("passed and proves nothing ({})", receipt.vacuous),
-        Standing::RewroteTree => format!(
+        ReceiptStatus::Vacuous => format!("passed and proves nothing ({})", receipt.vacuous),
+        ReceiptStatus::RewroteTree => format!(
             "changes {} each time it runs; make it leave them alone, or have a person list them \
              under `receipt_ignore` in ralph.toml",
             if receipt.rewrote.is_empty() { "files".to_owned() } else { names(&receipt.rewrote) }
         ),
-        Standing::FewerTests => format!(
+        ReceiptStatus::FewerTests => format!(
             "{}, and {} at the start; bring the others back, or have a person take it \
              with `ralph criteria accept`",
             match receipt.tests_run {
@@ -103,21 +103,21 @@ pub fn why(criterion: &Criterion, standing: Standing, changed: &[String]) -> Str
             },
             criterion.tests_expected.map_or("some".to_owned(), |expected| expected.to_string())
         ),
-        Standing::ProvesLess if criterion.meaning_changed.is_empty() => format!(
+        ReceiptStatus::ProvesLess if criterion.meaning_changed.is_empty() => format!(
             "exited with 0 although its own summary reports failures ({}); make the command fail \
              with them, or have a person take it with `ralph criteria accept`",
             receipt.tests_failed
         ),
-        Standing::ProvesLess => format!(
+        ReceiptStatus::ProvesLess => format!(
             "passed and may prove less than at the start: {}; undo that, or have a person take it \
              with `ralph criteria accept`",
             names(&criterion.meaning_changed)
         ),
-        Standing::Flaky => {
+        ReceiptStatus::Flaky => {
             "failed and passed on the same tree, so it must pass twice in a row".to_owned()
         }
-        Standing::Holds if receipt::is_of_proof(criterion) => "holds".to_owned(),
-        Standing::Holds => {
+        ReceiptStatus::Holds if receipt::is_of_proof(criterion) => "holds".to_owned(),
+        ReceiptStatus::Holds => {
             "passed in `ralph verify`; the proof is made at the request for completion".to_owned()
         }
     }
@@ -358,7 +358,7 @@ mod tests {
     }
 
     #[track_caller]
-    fn check_why(standing: Standing, changed: &[&str], expected: &str) {
+    fn check_why(standing: ReceiptStatus, changed: &[&str], expected: &str) {
         let mut criterion = criterion("AC-1", None);
         criterion.tests_expected = Some(9);
         criterion.receipt = Some(Receipt {
@@ -372,37 +372,37 @@ mod tests {
 
     #[test]
     fn what_is_wrong_is_said_in_the_words_of_its_kind() {
-        check_why(Standing::Stale, &[], "is stale: files changed after its last run");
+        check_why(ReceiptStatus::Stale, &[], "is stale: files changed after its last run");
         check_why(
-            Standing::Stale,
+            ReceiptStatus::Stale,
             &["a", "b", "c", "d"],
             "is stale: a, b, c, d changed after its last run",
         );
         check_why(
-            Standing::Stale,
+            ReceiptStatus::Stale,
             &["a", "b", "c", "d", "e", "f"],
             "is stale: a, b, c, d and 2 more changed after its last run",
         );
-        check_why(Standing::Failed, &[], "failed (timed out)");
+        check_why(ReceiptStatus::Failed, &[], "failed (timed out)");
         check_why(
-            Standing::RewroteTree,
+            ReceiptStatus::RewroteTree,
             &[],
             "changes files each time it runs; make it leave them alone, or have a person list \
              them under `receipt_ignore` in ralph.toml",
         );
         check_why(
-            Standing::FewerTests,
+            ReceiptStatus::FewerTests,
             &[],
             "ran 7 tests, and 9 at the start; bring the others back, or have a person take it \
              with `ralph criteria accept`",
         );
         check_why(
-            Standing::Flaky,
+            ReceiptStatus::Flaky,
             &[],
             "failed and passed on the same tree, so it must pass twice in a row",
         );
         let no_proof = "passed in `ralph verify`; the proof is made at the request for completion";
-        check_why(Standing::Holds, &[], no_proof);
+        check_why(ReceiptStatus::Holds, &[], no_proof);
     }
 
     #[test]

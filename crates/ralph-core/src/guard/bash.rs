@@ -4,13 +4,13 @@
 //! readers is short and stays true, a list of everything that writes never ends.
 
 use super::brought::{patched, stripped};
-use super::places::{self, HOOKS, Place, Places, could_be};
-use super::{Call, Rule, Situation, Wanted, ralph_command};
-use crate::shell::{self, ONE, Opaque, Reading, STAR, Simple, UNKNOWN, Word};
+use super::places::{self, HOOKS, ProtectedPaths, ProtectedPlace, could_be};
+use super::{PathsToResolve, Rule, Situation, ToolCall, ralph_command};
+use crate::shell::{self, ONE, Opaque, Reading, STAR, ShellWord, Simple, UNKNOWN};
 
-type Row = (Rule, String);
+type RuleHit = (Rule, String);
 
-pub(super) fn row(situation: &Situation<'_>, call: &Call<'_>) -> Row {
+pub(super) fn row(situation: &Situation<'_>, call: &ToolCall<'_>) -> RuleHit {
     if call.cut {
         return (Rule::CutCommand, CUT.to_owned());
     }
@@ -26,14 +26,18 @@ pub(super) fn row(situation: &Situation<'_>, call: &Call<'_>) -> Row {
 }
 
 /// Why this text would be refused as a command line of Bash; none where it would not.
-pub(super) fn refused(situation: &Situation<'_>, call: &Call<'_>, line: &str) -> Option<Row> {
+pub(super) fn refused(
+    situation: &Situation<'_>,
+    call: &ToolCall<'_>,
+    line: &str,
+) -> Option<RuleHit> {
     let reading = read(situation.places, call.cwd, line);
     commands_row(&reading, situation)
         .or_else(|| places_row(&reading, situation.places, call.cwd))
         .or_else(|| opaque_row(&reading, line, situation.places))
 }
 
-fn read(places: &Places, cwd: &str, line: &str) -> Reading {
+fn read(places: &ProtectedPaths, cwd: &str, line: &str) -> Reading {
     shell::read(line, &known_variables(places, cwd))
 }
 
@@ -50,9 +54,9 @@ pub(super) fn begins_like_a_command(line: &str) -> bool {
 }
 
 /// The paths of a command line that may be links, and what it would bring along.
-pub(super) fn wanted(line: &str, places: &Places, cwd: &str) -> Wanted {
+pub(super) fn wanted(line: &str, places: &ProtectedPaths, cwd: &str) -> PathsToResolve {
     let reading = read(places, cwd, line);
-    let mut wanted = Wanted::default();
+    let mut wanted = PathsToResolve::default();
     let mut folders = vec![cwd.to_owned()];
     for simple in &reading.commands {
         let own = own_folder(simple).map(str::to_owned);
@@ -64,7 +68,7 @@ pub(super) fn wanted(line: &str, places: &Places, cwd: &str) -> Wanted {
         if let Some(brings) = bringers(simple) {
             let sources = absolute(brings.sources.iter().map(String::as_str), places, &all);
             match brings.kind {
-                Kind::Patch => wanted.patches.extend(sources),
+                SourceKind::Patch => wanted.patches.extend(sources),
                 _ => wanted.folders.extend(sources),
             }
         }
@@ -82,7 +86,7 @@ const MOST_SOURCES: usize = 8;
 
 fn absolute<'a>(
     words: impl Iterator<Item = &'a str>,
-    places: &Places,
+    places: &ProtectedPaths,
     folders: &[&str],
 ) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();
@@ -106,7 +110,7 @@ fn absolute<'a>(
 }
 
 /// True for a command line that does nothing but run `ralph`, and by it no other program.
-pub(super) fn only_asks_ralph(call: &Call<'_>) -> bool {
+pub(super) fn only_asks_ralph(call: &ToolCall<'_>) -> bool {
     let command = call.input.command.as_deref().unwrap_or_default();
     let reading = shell::read(command, &[]);
     let asks = |simple: &Simple| {
@@ -120,7 +124,7 @@ pub(super) fn only_asks_ralph(call: &Call<'_>) -> bool {
         && reading.commands.iter().all(asks)
 }
 
-fn known_variables<'a>(places: &'a Places, cwd: &'a str) -> Vec<(&'a str, &'a str)> {
+fn known_variables<'a>(places: &'a ProtectedPaths, cwd: &'a str) -> Vec<(&'a str, &'a str)> {
     let mut known =
         vec![("HOME", places.home.as_str()), ("RALPH_HOME", &places.ralph_home), ("PWD", cwd)];
 
@@ -134,21 +138,21 @@ fn known_variables<'a>(places: &'a Places, cwd: &'a str) -> Vec<(&'a str, &'a st
 }
 
 /// What whoever asks has judged already, of a session's artefacts.
-fn judged(situation: &Situation<'_>) -> Option<Row> {
+fn judged(situation: &Situation<'_>) -> Option<RuleHit> {
     let refused = situation.session?.artefact?.err()?;
     Some((Rule::Artefact, refused.to_owned()))
 }
 
-fn refuse((command, typed): (String, &str)) -> Row {
+fn refuse((command, typed): (String, &str)) -> RuleHit {
     (Rule::RefusedCommand, ralph_command::refusal(&command, typed))
 }
 
-fn protect(place: Place) -> Row {
+fn protect(place: ProtectedPlace) -> RuleHit {
     places::row(place)
 }
 
 /// Refused commands of Ralph, also inside the scripts of other interpreters.
-fn commands_row(reading: &Reading, situation: &Situation<'_>) -> Option<Row> {
+fn commands_row(reading: &Reading, situation: &Situation<'_>) -> Option<RuleHit> {
     let commands = &reading.commands;
     if commands.iter().any(ralph_command::is_ralph)
         && let Some(name) = commands.iter().find_map(ralph_command::changed_identity)
@@ -175,7 +179,7 @@ fn commands_row(reading: &Reading, situation: &Situation<'_>) -> Option<Row> {
 }
 
 /// Protected places that a command names, redirects into, or removes with a folder above.
-fn places_row(reading: &Reading, places: &Places, cwd: &str) -> Option<Row> {
+fn places_row(reading: &Reading, places: &ProtectedPaths, cwd: &str) -> Option<RuleHit> {
     let mut folders = vec![cwd.to_owned()];
     for (at, simple) in reading.commands.iter().enumerate() {
         let earlier = &reading.commands[..at];
@@ -205,9 +209,9 @@ fn enter_folder(simple: &Simple, folders: &mut Vec<String>) {
 fn touches(
     simple: &Simple,
     earlier: &[Simple],
-    places: &Places,
+    places: &ProtectedPaths,
     folders: &[String],
-) -> Option<Place> {
+) -> Option<ProtectedPlace> {
     let own = own_folder(simple);
     let folders: Vec<&str> = folders.iter().map(String::as_str).chain(own).collect();
     let in_any = |path: &str| folders.iter().find_map(|cwd| places.protected(path, cwd));
@@ -232,7 +236,7 @@ fn touches(
     let linked = linked(simple)
         .into_iter()
         .filter_map(|path| folders.iter().find_map(|cwd| places.holds_protected(path, cwd)))
-        .find(|place| *place != Place::HookSettings);
+        .find(|place| *place != ProtectedPlace::HookSettings);
     if linked.is_some() {
         return linked;
     }
@@ -244,7 +248,7 @@ fn touches(
         folders.iter().find_map(|cwd| {
             let place = places.holds_protected(path, cwd)?;
             // The rights of the project's own files are the work's; its settings stay readable or all is lost.
-            let is_project = place == Place::HookSettings
+            let is_project = place == ProtectedPlace::HookSettings
                 && places.absolute(path, cwd) == places.absolute(".", cwd);
             (!is_project).then_some(place)
         })
@@ -272,11 +276,11 @@ fn touches(
         .or_else(|| {
             let finds = fed.into_iter().chain([simple]).filter(|from| from.base() == "find");
             finds.flat_map(found).find_map(|found| match found {
-                Found::Path(path) => in_any(&path),
-                Found::All(start) => {
+                FoundPaths::Path(path) => in_any(&path),
+                FoundPaths::All(start) => {
                     folders.iter().find_map(|cwd| places.holds_protected(&start, cwd))
                 }
-                Found::Named(start, name) => {
+                FoundPaths::Named(start, name) => {
                     folders.iter().find_map(|cwd| places.holds_named(&start, &name, cwd))
                 }
             })
@@ -285,7 +289,7 @@ fn touches(
 
 /// A word as a path, and what follows the `=` in `--flag=path` or `of=path`, or the letter in
 /// `-opath`.
-fn named_paths(word: &Word) -> impl Iterator<Item = &str> {
+fn named_paths(word: &ShellWord) -> impl Iterator<Item = &str> {
     let value = word.text.split_once('=').map(|(_, value)| value);
     let is_short = word.text.starts_with('-') && !word.text.starts_with("--");
     let joined = word.text.get(2..).filter(|_| is_short);
@@ -300,7 +304,7 @@ fn own_folder(simple: &Simple) -> Option<&str> {
 }
 
 /// What a `find` may hand on.
-enum Found {
+enum FoundPaths {
     /// Files of this name.
     Path(String),
     /// Everything below here.
@@ -309,7 +313,7 @@ enum Found {
     Named(String, String),
 }
 
-fn found(simple: &Simple) -> Vec<Found> {
+fn found(simple: &Simple) -> Vec<FoundPaths> {
     let arguments = simple.arguments();
     let plain = arguments.iter().take_while(|word| !word.text.starts_with(['-', '(', '!']));
     let mut starts: Vec<&str> = plain.map(|word| word.text.as_str()).collect();
@@ -326,15 +330,16 @@ fn found(simple: &Simple) -> Vec<Found> {
         })
         .map(|pair| pair[1].text.replace('*', &STAR.to_string()).replace('?', &ONE.to_string()))
         .collect();
-    let of_start = |start: &str| -> Vec<Found> {
+    let of_start = |start: &str| -> Vec<FoundPaths> {
         let below = |name: &String| {
             let name = name.trim_start_matches("./");
-            [format!("{start}/{name}"), format!("{start}/.claude/{name}")].map(Found::Path)
+            [format!("{start}/{name}"), format!("{start}/.claude/{name}")].map(FoundPaths::Path)
         };
         match names.is_empty() {
-            true => vec![Found::All(start.to_owned())],
+            true => vec![FoundPaths::All(start.to_owned())],
             false => {
-                let named = names.iter().map(|name| Found::Named(start.to_owned(), name.clone()));
+                let named =
+                    names.iter().map(|name| FoundPaths::Named(start.to_owned(), name.clone()));
                 names.iter().flat_map(below).chain(named).collect()
             }
         }
@@ -352,7 +357,7 @@ fn carried(simple: &Simple) -> Vec<String> {
     let everything = CARRIERS.contains(&name);
     // What `awk` names is read, unless its program writes or starts something.
     let awk = AWKS.contains(&name);
-    let writes = |word: &Word| {
+    let writes = |word: &ShellWord| {
         awk && (word.text.contains(['>', '|']) || word.text.contains("system"))
             || name == "sed" && word.text.contains("w ")
     };
@@ -380,12 +385,12 @@ fn removed(simple: &Simple) -> Vec<&str> {
         Some("mount") => arguments,
         // Taking away the rights is as good; but not of any folder above.
         Some("chmod" | "chown" | "chgrp" | "chattr" | "setfacl" | "ln") => {
-            let client = |word: &&Word| word.text.trim_end_matches('/').ends_with(".claude");
+            let client = |word: &&ShellWord| word.text.trim_end_matches('/').ends_with(".claude");
             return arguments.iter().filter(client).map(|word| word.text.as_str()).collect();
         }
         // `git checkout main -- .claude`
         Some("git") if !git_reads(simple) => {
-            let client = |word: &&Word| {
+            let client = |word: &&ShellWord| {
                 let text = word
                     .text
                     .trim_end_matches('/')
@@ -450,12 +455,12 @@ fn shut(simple: &Simple) -> Vec<&str> {
 fn listed_before(
     simple: &Simple,
     earlier: &[Simple],
-    places: &Places,
+    places: &ProtectedPaths,
     folders: &[&str],
-) -> Option<Place> {
+) -> Option<ProtectedPlace> {
     let changes = CHANGERS.contains(&simple.base()) || REMOVERS.contains(&simple.base());
-    let is_program = |word: &Word| word.text == "ralph" || HOOKS.contains(&word.text.as_str());
-    let is_unknown = |word: &Word| word.text.contains(UNKNOWN) || is_program(word);
+    let is_program = |word: &ShellWord| word.text == "ralph" || HOOKS.contains(&word.text.as_str());
+    let is_unknown = |word: &ShellWord| word.text.contains(UNKNOWN) || is_program(word);
     if !changes || !simple.arguments().iter().any(is_unknown) && !simple.fed {
         return None;
     }
@@ -470,7 +475,7 @@ fn listed_before(
                 };
                 places.protected(&word.text, cwd).or_else(above)
             });
-            named.or_else(|| is_program(word).then_some(Place::Executable))
+            named.or_else(|| is_program(word).then_some(ProtectedPlace::Executable))
         },
     )
 }
@@ -481,13 +486,13 @@ struct Brings {
     sources: Vec<String>,
     /// Where it goes.
     target: String,
-    kind: Kind,
+    kind: SourceKind,
     /// A patch that stands in the line itself.
     text: Option<String>,
 }
 
 #[derive(Clone, Copy, PartialEq)]
-enum Kind {
+enum SourceKind {
     Folder,
     Patch,
     Archive,
@@ -513,7 +518,7 @@ fn bringers(simple: &Simple) -> Option<Brings> {
                 .map(|word| (*word).to_owned())
                 .collect(),
             target: target.to_owned(),
-            kind: Kind::Folder,
+            kind: SourceKind::Folder,
             text: None,
         })
     };
@@ -570,7 +575,7 @@ fn bringers(simple: &Simple) -> Option<Brings> {
 
 fn archive(simple: &Simple) -> Brings {
     let target = own_folder(simple).unwrap_or(".").to_owned();
-    Brings { sources: Vec::new(), target, kind: Kind::Archive, text: None }
+    Brings { sources: Vec::new(), target, kind: SourceKind::Archive, text: None }
 }
 
 fn patch_of<'a>(simple: &Simple, files: impl Iterator<Item = &'a str>) -> Brings {
@@ -581,27 +586,44 @@ fn patch_of<'a>(simple: &Simple, files: impl Iterator<Item = &'a str>) -> Brings
     }
     let text = simple.input.clone().filter(|_| sources.is_empty());
     let target = own_folder(simple).unwrap_or(".").to_owned();
-    Brings { sources, target, kind: Kind::Patch, text }
+    Brings { sources, target, kind: SourceKind::Patch, text }
 }
 
 impl Brings {
-    fn touches(&self, earlier: &[Simple], places: &Places, folders: &[&str]) -> Option<Place> {
+    fn touches(
+        &self,
+        earlier: &[Simple],
+        places: &ProtectedPaths,
+        folders: &[&str],
+    ) -> Option<ProtectedPlace> {
         match self.kind {
-            Kind::Folder => self.folder(earlier, places, folders),
-            Kind::Patch => self.patch(earlier, places, folders),
+            SourceKind::Folder => self.folder(earlier, places, folders),
+            SourceKind::Patch => self.patch(earlier, places, folders),
             // What is in it is not known; into one of these folders nothing is unpacked.
-            Kind::Archive => self.puts_into_client(places, folders).or_else(|| {
+            SourceKind::Archive => self.puts_into_client(places, folders).or_else(|| {
                 let target = (self.target != ".").then_some(self.target.as_str())?;
                 folders.iter().find_map(|cwd| places.protected(target, cwd))
             }),
         }
     }
 
-    fn puts_into_client(&self, places: &Places, folders: &[&str]) -> Option<Place> {
-        folders.iter().any(|cwd| places.is_client(&self.target, cwd)).then_some(Place::HookSettings)
+    fn puts_into_client(
+        &self,
+        places: &ProtectedPaths,
+        folders: &[&str],
+    ) -> Option<ProtectedPlace> {
+        folders
+            .iter()
+            .any(|cwd| places.is_client(&self.target, cwd))
+            .then_some(ProtectedPlace::HookSettings)
     }
 
-    fn folder(&self, earlier: &[Simple], places: &Places, folders: &[&str]) -> Option<Place> {
+    fn folder(
+        &self,
+        earlier: &[Simple],
+        places: &ProtectedPaths,
+        folders: &[&str],
+    ) -> Option<ProtectedPlace> {
         for source in &self.sources {
             // What the line puts into it beforehand is not there yet.
             let name = source.trim_end_matches(['/', '.']);
@@ -642,7 +664,12 @@ impl Brings {
         None
     }
 
-    fn patch(&self, earlier: &[Simple], places: &Places, folders: &[&str]) -> Option<Place> {
+    fn patch(
+        &self,
+        earlier: &[Simple],
+        places: &ProtectedPaths,
+        folders: &[&str],
+    ) -> Option<ProtectedPlace> {
         let mut paths: Vec<String> = Vec::new();
         for source in &self.sources {
             // A patch that the line itself writes is the text that it writes.
@@ -662,12 +689,12 @@ impl Brings {
                 Some(from) => from.input.as_deref().map(patched),
                 None => on_disk(),
             };
-            let Some(held) = held else { return Some(Place::Patched) };
+            let Some(held) = held else { return Some(ProtectedPlace::Patched) };
             paths.extend(held);
         }
         match &self.text {
             Some(text) => paths.extend(patched(text)),
-            None if self.sources.is_empty() => return Some(Place::Patched),
+            None if self.sources.is_empty() => return Some(ProtectedPlace::Patched),
             None => {}
         }
         let below: Vec<String> =
@@ -684,7 +711,7 @@ impl Brings {
 }
 
 /// The words of a command that could name what it changes.
-fn written_words(simple: &Simple) -> &[Word] {
+fn written_words(simple: &Simple) -> &[ShellWord] {
     let arguments = simple.arguments();
     let into = arguments.iter().any(|word| word.text.starts_with("-t"));
     match simple.name() {
@@ -705,7 +732,7 @@ fn into_folder(simple: &Simple) -> Vec<String> {
     let puts = matches!(simple.name(), Some("cp" | "mv" | "ln" | "install" | "rsync" | "scp"));
     if let (Some("wget" | "curl"), Some(folder)) = (simple.name(), own_folder(simple)) {
         let last =
-            |word: &Word| word.text.rsplit('/').next().map(|name| format!("{folder}/{name}"));
+            |word: &ShellWord| word.text.rsplit('/').next().map(|name| format!("{folder}/{name}"));
         return simple.arguments().iter().filter_map(last).collect();
     }
     match simple.arguments().split_last() {
@@ -728,8 +755,9 @@ fn only_reads(simple: &Simple) -> bool {
         "ralph" => true,
 
         "find" => {
-            let runs =
-                |word: &Word| matches!(word.text.as_str(), "-exec" | "-execdir" | "-ok" | "-okdir");
+            let runs = |word: &ShellWord| {
+                matches!(word.text.as_str(), "-exec" | "-execdir" | "-ok" | "-okdir")
+            };
             let changes = simple.arguments().split(runs).skip(1).any(|words| {
                 let inner = Simple { words: words.to_vec(), ..Simple::default() };
                 !only_reads(&inner)
@@ -768,7 +796,7 @@ fn git_reads(simple: &Simple) -> bool {
 }
 
 /// A command line that is not wholly known is let through unless its bare text gives it away.
-fn opaque_row(reading: &Reading, command: &str, places: &Places) -> Option<Row> {
+fn opaque_row(reading: &Reading, command: &str, places: &ProtectedPaths) -> Option<RuleHit> {
     if reading.opaque.is_empty() {
         return None;
     }
@@ -777,7 +805,7 @@ fn opaque_row(reading: &Reading, command: &str, places: &Places) -> Option<Row> 
 }
 
 /// A command line that a shell may read otherwise than Ralph does: what it runs is not known at all.
-fn unreadable_row(reading: &Reading) -> Option<Row> {
+fn unreadable_row(reading: &Reading) -> Option<RuleHit> {
     let why = reading.opaque.iter().find_map(|why| match why {
         Opaque::Backticks => Some("the text between its backticks: write `$(…)` instead"),
         Opaque::Syntax(_) => Some("its syntax: close every quote and bracket, or write a script"),

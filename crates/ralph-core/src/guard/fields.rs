@@ -4,14 +4,14 @@
 //! text counts, also the words of a list as one command line. A text for people may mention anything: of those
 //! only a text counts that is a command as a whole.
 
-use super::places::{self, Places};
-use super::tools::{self, Carries, Does, Tool};
-use super::{Call, Rule, Situation, bash, ralph_command};
+use super::places::{self, ProtectedPaths};
+use super::tools::{self, Carries, Does, GuardedTool};
+use super::{Rule, Situation, ToolCall, bash, ralph_command};
 use crate::protocol::registration::COMMANDS;
 use crate::shell::LONGEST;
 use serde_json::Value;
 
-type Row = (Rule, String);
+type RuleHit = (Rule, String);
 
 /// Texts of one call that are judged; more cannot be known to be harmless.
 const MOST: usize = 4096;
@@ -30,7 +30,7 @@ pub(super) struct Field {
 }
 
 /// Every text of a call, and every list of texts as one line; `None` where there are too many.
-pub(super) fn of(call: &Call<'_>) -> Option<Vec<Field>> {
+pub(super) fn of(call: &ToolCall<'_>) -> Option<Vec<Field>> {
     let tool = tools::find(call.tool);
     let mut fields = Fields { tool, found: Vec::new(), n_bytes: 0, full: false };
     match &call.input.whole {
@@ -59,7 +59,7 @@ pub(super) fn of(call: &Call<'_>) -> Option<Vec<Field>> {
 }
 
 struct Fields {
-    tool: &'static Tool,
+    tool: &'static GuardedTool,
     found: Vec<Field>,
     n_bytes: usize,
     full: bool,
@@ -177,17 +177,17 @@ fn line(words: &[&str]) -> String {
 }
 
 /// The row that some field brings the call into; none where all of them are harmless.
-pub(super) fn row(situation: &Situation<'_>, call: &Call<'_>) -> Option<Row> {
+pub(super) fn row(situation: &Situation<'_>, call: &ToolCall<'_>) -> Option<RuleHit> {
     let Some(fields) = of(call) else { return Some((Rule::CutCommand, MANY.to_owned())) };
     fields.iter().find_map(|field| of_field(situation, call, field, &fields))
 }
 
 fn of_field(
     situation: &Situation<'_>,
-    call: &Call<'_>,
+    call: &ToolCall<'_>,
     field: &Field,
     all: &[Field],
-) -> Option<Row> {
+) -> Option<RuleHit> {
     let (places, text) = (situation.places, field.text.as_str());
     let unknown = tools::find(call.tool).fields.is_empty();
     // The rest of a text that was cut is anywhere.
@@ -221,7 +221,12 @@ fn is_elsewhere(text: &str) -> bool {
 
 /// A text for people or for an agent: refused if it is a person's command as a whole, and in a tool that is not
 /// known also if it is a command line.
-fn message(situation: &Situation<'_>, call: &Call<'_>, text: &str, unknown: bool) -> Option<Row> {
+fn message(
+    situation: &Situation<'_>,
+    call: &ToolCall<'_>,
+    text: &str,
+    unknown: bool,
+) -> Option<RuleHit> {
     let text = text.trim();
     if text.len() > LONGEST_PATH {
         return None;
@@ -241,7 +246,7 @@ fn message(situation: &Situation<'_>, call: &Call<'_>, text: &str, unknown: bool
 }
 
 /// A script of any language: only what it names can be looked at.
-fn script(places: &Places, text: &str) -> Option<Row> {
+fn script(places: &ProtectedPaths, text: &str) -> Option<RuleHit> {
     // A plain line of words is a command line, which has been read.
     let is_plain = !text.contains(['(', '{', '"', '\'', '`', ';', '=', '\n']);
     let named = (!is_plain).then(|| ralph_command::named_in(text)).flatten();
@@ -251,7 +256,7 @@ fn script(places: &Places, text: &str) -> Option<Row> {
 }
 
 /// A prompt that the client will submit: nobody can tell it from one that a person has typed.
-fn prompt(text: &str) -> Option<Row> {
+fn prompt(text: &str) -> Option<RuleHit> {
     let named = || ralph_command::named_in(text).map(|(command, _)| format!("ralph {command}"));
     slashed(text).or_else(named).map(refuse_prompt)
 }
@@ -271,7 +276,7 @@ fn slash(text: &str) -> Option<String> {
     COMMANDS.contains(&own).then(|| format!("/{name}"))
 }
 
-fn refuse_prompt(command: String) -> Row {
+fn refuse_prompt(command: String) -> RuleHit {
     let reason = format!(
         "This would have the client submit `{command}`, which only a person gives while a loop is live: what you \
          schedule or send is not a person's word. They can type it themselves. Schedule a prompt that says what \
@@ -281,7 +286,12 @@ fn refuse_prompt(command: String) -> Row {
 }
 
 /// A text that may be a path, of a tool that may do anything with it.
-fn path(places: &Places, call: &Call<'_>, text: &str, all: &[Field]) -> Option<Row> {
+fn path(
+    places: &ProtectedPaths,
+    call: &ToolCall<'_>,
+    text: &str,
+    all: &[Field],
+) -> Option<RuleHit> {
     let text = text.trim();
     if text.len() > LONGEST_PATH || text.contains('\n') {
         return None;
@@ -299,7 +309,7 @@ fn path(places: &Places, call: &Call<'_>, text: &str, all: &[Field]) -> Option<R
 }
 
 /// Whether the tool, or a word that it is given, says that something is taken away or moved.
-fn takes_away(call: &Call<'_>, all: &[Field]) -> bool {
+fn takes_away(call: &ToolCall<'_>, all: &[Field]) -> bool {
     const VERBS: [&str; 16] = [
         "delete", "remove", "rm", "rmdir", "rmtree", "unlink", "erase", "wipe", "trash", "move",
         "mv", "rename", "clean", "purge", "chmod", "chown",
@@ -339,7 +349,7 @@ fn takes_away(call: &Call<'_>, all: &[Field]) -> bool {
 }
 
 /// The texts of a call that may be paths, for whoever can tell where they lead.
-pub(super) fn paths(call: &Call<'_>, places: &Places) -> Vec<String> {
+pub(super) fn paths(call: &ToolCall<'_>, places: &ProtectedPaths) -> Vec<String> {
     let fields = of(call).unwrap_or_default();
     let is_path = |field: &&Field| {
         matches!(field.carries, Carries::Path | Carries::Anything)
@@ -350,7 +360,7 @@ pub(super) fn paths(call: &Call<'_>, places: &Places) -> Vec<String> {
 }
 
 /// The texts of a call that may be command lines; a few, since each is read.
-pub(super) fn lines(call: &Call<'_>) -> Vec<String> {
+pub(super) fn lines(call: &ToolCall<'_>) -> Vec<String> {
     let fields = of(call).unwrap_or_default();
     let is_line = |field: &Field| {
         matches!(field.carries, Carries::Command | Carries::Anything)
@@ -361,7 +371,7 @@ pub(super) fn lines(call: &Call<'_>) -> Vec<String> {
 }
 
 /// What the text of a skill runs when it is loaded.
-pub(super) fn skill(situation: &Situation<'_>, call: &Call<'_>) -> Option<Row> {
+pub(super) fn skill(situation: &Situation<'_>, call: &ToolCall<'_>) -> Option<RuleHit> {
     let commands = situation.places.skill.iter().flat_map(|skill| &skill.commands);
     commands.into_iter().find_map(|line| bash::refused(situation, call, line)).or_else(|| {
         let name = call.input.skill.as_deref().unwrap_or_default().trim_start_matches('/');
@@ -371,7 +381,7 @@ pub(super) fn skill(situation: &Situation<'_>, call: &Call<'_>) -> Option<Row> {
 }
 
 /// True for a skill that has the name of one that plans, and perhaps not its text.
-pub(super) fn is_borrowed(situation: &Situation<'_>, call: &Call<'_>) -> bool {
+pub(super) fn is_borrowed(situation: &Situation<'_>, call: &ToolCall<'_>) -> bool {
     let name = call.input.skill.as_deref().unwrap_or_default();
     is_planning(name.strip_prefix("ralph:").unwrap_or(name))
         && !situation.places.skill.as_ref().is_some_and(|skill| skill.is_shipped)

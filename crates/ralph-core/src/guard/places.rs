@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 
 /// Where things are on this machine; all absolute.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct Places {
+pub struct ProtectedPaths {
     /// `$RALPH_HOME`, or where it is by default.
     pub ralph_home: String,
     /// Claude Code's configuration folders.
@@ -53,7 +53,7 @@ pub struct Skill {
 
 /// What a protected place is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum ProtectedPlace {
     State,
     UserSettings,
     ProjectSettings,
@@ -87,25 +87,25 @@ const CLIENT_SETTINGS: [&str; 3] =
     ["settings.json", "settings.local.json", "managed-settings.json"];
 
 /// The row that a change of the place falls into, with what its denial says.
-pub(super) fn row(place: Place) -> (Rule, String) {
+pub(super) fn row(place: ProtectedPlace) -> (Rule, String) {
     match place {
-        Place::Session => (Rule::Artefact, BY_COMMAND.to_owned()),
-        Place::Patched => (Rule::ProtectedPlace, PATCHED.to_owned()),
+        ProtectedPlace::Session => (Rule::Artefact, BY_COMMAND.to_owned()),
+        ProtectedPlace::Patched => (Rule::ProtectedPlace, PATCHED.to_owned()),
         place => (Rule::ProtectedPlace, refusal(place)),
     }
 }
 
 /// The text of a denial.
-pub(super) fn refusal(place: Place) -> String {
+pub(super) fn refusal(place: ProtectedPlace) -> String {
     let what = match place {
-        Place::State => "Ralph's own state",
-        Place::UserSettings | Place::ProjectSettings => "Ralph's settings",
-        Place::HookSettings | Place::PluginHooks => "the registration of hooks",
-        Place::Executable => "an installed executable of Ralph",
-        Place::Skill => "one of Ralph's skills",
-        Place::Transcript => "the client's record of a conversation",
-        Place::Session => "the folder of a session",
-        Place::Patched => "places that nobody can see beforehand",
+        ProtectedPlace::State => "Ralph's own state",
+        ProtectedPlace::UserSettings | ProtectedPlace::ProjectSettings => "Ralph's settings",
+        ProtectedPlace::HookSettings | ProtectedPlace::PluginHooks => "the registration of hooks",
+        ProtectedPlace::Executable => "an installed executable of Ralph",
+        ProtectedPlace::Skill => "one of Ralph's skills",
+        ProtectedPlace::Transcript => "the client's record of a conversation",
+        ProtectedPlace::Session => "the folder of a session",
+        ProtectedPlace::Patched => "places that nobody can see beforehand",
     };
     format!(
         "This would change {what}, and while a loop is live only a person may do that: they can \
@@ -115,53 +115,53 @@ pub(super) fn refusal(place: Place) -> String {
     )
 }
 
-impl Places {
+impl ProtectedPaths {
     /// Whether an edit of this path is an edit of a protected place, by its name or where that leads.
-    pub(super) fn protected(&self, path: &str, cwd: &str) -> Option<Place> {
+    pub(super) fn protected(&self, path: &str, cwd: &str) -> Option<ProtectedPlace> {
         let said = self.segments(path, cwd);
         let led = self.led(&said);
         self.protects(said).or_else(|| led.into_iter().find_map(|path| self.protects(path)))
     }
 
-    fn protects(&self, path: Vec<String>) -> Option<Place> {
+    fn protects(&self, path: Vec<String>) -> Option<ProtectedPlace> {
         let (last, folder) = path.split_last()?;
         if is_under(&path, &self.ralph_home) || self.is_within_state(&path) {
-            return Some(Place::State);
+            return Some(ProtectedPlace::State);
         }
         if is_under(&path, &self.user_config) {
-            return Some(Place::UserSettings);
+            return Some(ProtectedPlace::UserSettings);
         }
         let of_client = self.is_client_folder(folder);
         if of_client && could_be(last, "ralph.toml") {
-            return Some(Place::ProjectSettings);
+            return Some(ProtectedPlace::ProjectSettings);
         }
         let is_settings = CLIENT_SETTINGS.iter().any(|name| could_be(last, name));
         if of_client && is_settings || last == "managed-settings.json" {
-            return Some(Place::HookSettings);
+            return Some(ProtectedPlace::HookSettings);
         }
         if could_be(last, "hooks.json") && self.is_plugins_hooks(folder) {
-            return Some(Place::PluginHooks);
+            return Some(ProtectedPlace::PluginHooks);
         }
         if self.executables.iter().any(|place| is_exactly(folder, place)) && is_executable(last) {
-            return Some(Place::Executable);
+            return Some(ProtectedPlace::Executable);
         }
         if self.is_skill(&path) {
-            return Some(Place::Skill);
+            return Some(ProtectedPlace::Skill);
         }
         if self.is_transcript(&path) {
-            return Some(Place::Transcript);
+            return Some(ProtectedPlace::Transcript);
         }
-        self.sessions.iter().any(|place| is_under(&path, place)).then_some(Place::Session)
+        self.sessions.iter().any(|place| is_under(&path, place)).then_some(ProtectedPlace::Session)
     }
 
     /// Whether removing this path would take a protected place with it.
-    pub(super) fn holds_protected(&self, path: &str, cwd: &str) -> Option<Place> {
+    pub(super) fn holds_protected(&self, path: &str, cwd: &str) -> Option<ProtectedPlace> {
         let said = self.segments(path, cwd);
         let led = self.led(&said);
         self.holds(said, cwd).or_else(|| led.into_iter().find_map(|path| self.holds(path, cwd)))
     }
 
-    fn holds(&self, path: Vec<String>, cwd: &str) -> Option<Place> {
+    fn holds(&self, path: Vec<String>, cwd: &str) -> Option<ProtectedPlace> {
         if let Some(rest) = path.strip_prefix(&[UNKNOWN.to_string()][..]) {
             return self.ends_like(rest);
         }
@@ -175,43 +175,43 @@ impl Places {
                 && path.iter().zip(&place).all(|(pattern, name)| could_be(pattern, name))
         };
         if holds(&self.ralph_home) {
-            return Some(Place::State);
+            return Some(ProtectedPlace::State);
         }
         if holds(&self.user_config) {
-            return Some(Place::UserSettings);
+            return Some(ProtectedPlace::UserSettings);
         }
         let project = format!("{cwd}/.claude");
         let client = self.config_dirs.iter().any(|place| holds(place)) || holds(&project);
         if client || path.last().is_some_and(|last| could_be(last, ".claude")) {
-            return Some(Place::HookSettings);
+            return Some(ProtectedPlace::HookSettings);
         }
         if self.plugin_root.as_deref().is_some_and(holds) {
-            return Some(Place::PluginHooks);
+            return Some(ProtectedPlace::PluginHooks);
         }
         if self.executables.iter().any(|place| holds(place)) {
-            return Some(Place::Executable);
+            return Some(ProtectedPlace::Executable);
         }
         if self.sessions.iter().any(|place| holds(place)) {
-            return Some(Place::Session);
+            return Some(ProtectedPlace::Session);
         }
         match path.as_slice() {
             [folder @ .., plugins] if plugins == "plugins" && self.is_client_folder(folder) => {
-                Some(Place::PluginHooks)
+                Some(ProtectedPlace::PluginHooks)
             }
             [folder @ .., skills] if skills == "skills" && self.is_client_folder(folder) => {
-                Some(Place::Skill)
+                Some(ProtectedPlace::Skill)
             }
             [folder @ .., skills, name]
                 if skills == "skills" && is_ours(name) && self.is_client_folder(folder) =>
             {
-                Some(Place::Skill)
+                Some(ProtectedPlace::Skill)
             }
             _ => None,
         }
     }
 
     /// Whether below this folder protected files of this name or path can be found.
-    pub(super) fn holds_named(&self, start: &str, name: &str, cwd: &str) -> Option<Place> {
+    pub(super) fn holds_named(&self, start: &str, name: &str, cwd: &str) -> Option<ProtectedPlace> {
         let start = self.segments(start, cwd);
         let is_below = |file: &str| {
             let file: Vec<&str> = file.split('/').filter(|part| !part.is_empty()).collect();
@@ -238,24 +238,27 @@ impl Places {
                     || files.iter().any(|file| is_below(&format!("{place}/{file}"))))
         };
         if any(&self.ralph_home, &of_state) {
-            return Some(Place::State);
+            return Some(ProtectedPlace::State);
         }
         if any(&self.user_config, &["config.toml"]) {
-            return Some(Place::UserSettings);
+            return Some(ProtectedPlace::UserSettings);
         }
         let project = format!("{cwd}/.claude");
         if self.config_dirs.iter().chain([&project]).any(|place| any(place, &of_client)) {
-            return Some(Place::HookSettings);
+            return Some(ProtectedPlace::HookSettings);
         }
         if self.config_dirs.iter().any(|place| any(place, &["skills/ralph/SKILL.md"])) {
-            return Some(Place::Skill);
+            return Some(ProtectedPlace::Skill);
         }
         let programs = [&["ralph"][..], &HOOKS].concat();
-        self.executables.iter().any(|place| any(place, &programs)).then_some(Place::Executable)
+        self.executables
+            .iter()
+            .any(|place| any(place, &programs))
+            .then_some(ProtectedPlace::Executable)
     }
 
     /// Whether a text that nobody can take apart names a protected place.
-    pub(super) fn named_in(&self, text: &str) -> Option<Place> {
+    pub(super) fn named_in(&self, text: &str) -> Option<ProtectedPlace> {
         let below_home = |place: &str| {
             let rest = place.strip_prefix(self.home.trim_end_matches('/'));
             rest.map(|rest| rest.trim_start_matches('/').to_owned())
@@ -268,27 +271,28 @@ impl Places {
                 || below_home(place).is_some_and(|rest| text.contains(&rest))
         };
         if names(&self.ralph_home) || text.contains("RALPH_HOME") {
-            return Some(Place::State);
+            return Some(ProtectedPlace::State);
         }
         if names(&self.user_config) || text.contains("ralph.toml") {
-            return Some(Place::UserSettings);
+            return Some(ProtectedPlace::UserSettings);
         }
         if !self.sessions.is_empty() && text.contains(SESSIONS) {
-            return Some(Place::Session);
+            return Some(ProtectedPlace::Session);
         }
         let settings = [".claude/settings", "managed-settings.json"];
         let is_record =
             |place: &str| text.contains(&format!("{place}/projects/")) && text.contains(".jsonl");
         if self.config_dirs.iter().any(|place| is_record(place)) || is_record(".claude") {
-            return Some(Place::Transcript);
+            return Some(ProtectedPlace::Transcript);
         }
         let custom =
             self.config_dirs.iter().any(|place| text.contains(&format!("{place}/settings")));
-        (custom || settings.iter().any(|name| text.contains(name))).then_some(Place::HookSettings)
+        (custom || settings.iter().any(|name| text.contains(name)))
+            .then_some(ProtectedPlace::HookSettings)
     }
 
     /// Whether a script names one of Ralph's executables or skills.
-    pub(super) fn program_in(&self, text: &str) -> Option<Place> {
+    pub(super) fn program_in(&self, text: &str) -> Option<ProtectedPlace> {
         let below_home = |place: &str| {
             let rest = place
                 .strip_prefix(self.home.trim_end_matches('/'))
@@ -305,8 +309,8 @@ impl Places {
                 .any(|place| named(&format!("{}/skills/ralph", below_home(place))))
         };
         match program {
-            true => Some(Place::Executable),
-            false => skill().then_some(Place::Skill),
+            true => Some(ProtectedPlace::Executable),
+            false => skill().then_some(ProtectedPlace::Skill),
         }
     }
 
@@ -339,7 +343,7 @@ impl Places {
     }
 
     /// A path whose beginning is not known, and whose end is that of a protected folder.
-    fn ends_like(&self, rest: &[String]) -> Option<Place> {
+    fn ends_like(&self, rest: &[String]) -> Option<ProtectedPlace> {
         let ends = |place: &str| {
             let place: Vec<&str> = place.split('/').filter(|part| !part.is_empty()).collect();
             let n = rest.len();
@@ -353,13 +357,14 @@ impl Places {
             is_end || n > 1 && place.windows(n).any(like)
         };
         if ends(&self.ralph_home) {
-            return Some(Place::State);
+            return Some(ProtectedPlace::State);
         }
         if ends(&self.user_config) {
-            return Some(Place::UserSettings);
+            return Some(ProtectedPlace::UserSettings);
         }
         let client = rest.len() == 1 && rest[0] == ".claude";
-        (client || self.config_dirs.iter().any(|place| ends(place))).then_some(Place::HookSettings)
+        (client || self.config_dirs.iter().any(|place| ends(place)))
+            .then_some(ProtectedPlace::HookSettings)
     }
 
     /// The path from the root, as the guard compares it.

@@ -2,15 +2,15 @@
 
 use super::places::could_be;
 use crate::guard::who_may::{self, PERSONS_ONLY};
-use crate::shell::{ONE, STAR, Simple, UNKNOWN, Word};
+use crate::shell::{ONE, STAR, ShellWord, Simple, UNKNOWN};
 
 /// A refused command: its name, its second word where only some are refused, and what a person
 /// types instead.
-type Refused = (&'static str, &'static str, &'static str);
+type RefusedCommand = (&'static str, &'static str, &'static str);
 
 /// What only a person may say; the command by which a typed `/ralph` is answered: given by hand it
 /// would be a start that nobody typed; and the one that hands a text to a shell, for the client alone.
-fn refused_commands() -> impl Iterator<Item = Refused> {
+fn refused_commands() -> impl Iterator<Item = RefusedCommand> {
     let persons = PERSONS_ONLY.into_iter().map(|(command, typed)| {
         let (command, only) = command.split_once(' ').unwrap_or((command, ""));
         (command, only, typed)
@@ -121,7 +121,7 @@ pub(super) fn changed_identity(simple: &Simple) -> Option<&'static str> {
         }
         _ => &[],
     };
-    let names = |word: &Word| {
+    let names = |word: &ShellWord| {
         let name = word.text.split('=').next().unwrap_or_default();
         IDENTITY.into_iter().find(|known| *known == name)
     };

@@ -20,13 +20,13 @@ mod wrappers;
 use crate::shell::{self, Opaque};
 use rable::{ListItem, ListOperator, Node, NodeKind};
 
-pub(super) use why::Why;
+pub(super) use why::WriteReason;
 
 /// How often a script may contain a script (`bash -c "bash -c …"`).
 const DEEPEST: usize = 4;
 
 /// Ok when the command line changes nothing, whatever its variables, files and commands hold.
-pub(super) fn only_reads(command: &str) -> Result<(), Why> {
+pub(super) fn only_reads(command: &str) -> Result<(), WriteReason> {
     script(command, At::default())
 }
 
@@ -61,18 +61,18 @@ impl At<'_> {
     }
 }
 
-fn script(text: &str, at: At<'_>) -> Result<(), Why> {
+fn script(text: &str, at: At<'_>) -> Result<(), WriteReason> {
     // Parsers do not agree on whether these part words; no command needs them.
     let is_strange = |letter: &char| {
         letter.is_control() && !matches!(letter, '\n' | '\t')
             || letter.is_whitespace() && !letter.is_ascii()
     };
     if at.depth == DEEPEST || text.chars().any(|letter| is_strange(&letter)) {
-        return Err(Why::Unreadable);
+        return Err(WriteReason::Unreadable);
     }
     let nodes = shell::parsed(text).map_err(|why| match why {
-        Opaque::Backticks => Why::Construct("this use of backticks (write `$(…)`)"),
-        _ => Why::Unreadable,
+        Opaque::Backticks => WriteReason::Construct("this use of backticks (write `$(…)`)"),
+        _ => WriteReason::Unreadable,
     })?;
     self::nodes(&nodes, at).or_else(|why| match known::may_help(text) {
         true => self::nodes(&nodes, At { known: known::Known::followed(text, at.depth), ..at })
@@ -81,11 +81,11 @@ fn script(text: &str, at: At<'_>) -> Result<(), Why> {
     })
 }
 
-fn nodes<'a>(all: impl IntoIterator<Item = &'a Node>, at: At<'_>) -> Result<(), Why> {
+fn nodes<'a>(all: impl IntoIterator<Item = &'a Node>, at: At<'_>) -> Result<(), WriteReason> {
     all.into_iter().try_for_each(|one| node(one, at))
 }
 
-fn node(node: &Node, at: At<'_>) -> Result<(), Why> {
+fn node(node: &Node, at: At<'_>) -> Result<(), WriteReason> {
     use NodeKind as K;
     match &node.kind {
         K::Command { assignments, words, redirects } => command(assignments, words, redirects, at),
@@ -103,13 +103,13 @@ fn node(node: &Node, at: At<'_>) -> Result<(), Why> {
             redirections(redirects, at)
         }
         K::ForArith { init, cond, incr, body, redirects } => {
-            let name = known::counted(init, cond, incr).ok_or(Why::Construct("`((…))`"))?;
+            let name = known::counted(init, cond, incr).ok_or(WriteReason::Construct("`((…))`"))?;
             at.known.is_set(name)?;
             variables::may_be_set(name)?;
-            at.known.each(name, &[words::Said::number()], |known| match known.get(name) {
+            at.known.each(name, &[words::WordText::number()], |known| match known.get(name) {
                 Some(_) => self::node(body, At { known, ..at }),
                 // Where the body may set it, what it holds is evaluated.
-                None => Err(Why::Construct("`((…))`")),
+                None => Err(WriteReason::Construct("`((…))`")),
             })?;
             redirections(redirects, at)
         }
@@ -147,7 +147,7 @@ fn node(node: &Node, at: At<'_>) -> Result<(), Why> {
             redirections(redirects, at)
         }
         K::Comment { .. } | K::Empty => Ok(()),
-        kind => Err(Why::Construct(construct(kind))),
+        kind => Err(WriteReason::Construct(construct(kind))),
     }
 }
 
@@ -180,11 +180,11 @@ fn flat(items: &[ListItem]) -> Vec<(&Node, Option<ListOperator>)> {
 }
 
 /// Each with what the assignments before it have set for certain.
-fn list(items: &[(&Node, Option<ListOperator>)], at: At<'_>) -> Result<(), Why> {
+fn list(items: &[(&Node, Option<ListOperator>)], at: At<'_>) -> Result<(), WriteReason> {
     let mut runs = true;
     for (index, (command, operator)) in items.iter().enumerate() {
         if *operator == Some(ListOperator::Background) {
-            return Err(Why::Construct("a command in the background (`&`)"));
+            return Err(WriteReason::Construct("a command in the background (`&`)"));
         }
         node(command, at)?;
         let assigned =
@@ -205,11 +205,11 @@ fn command(
     words: &[Node],
     redirects: &[Node],
     at: At<'_>,
-) -> Result<(), Why> {
+) -> Result<(), WriteReason> {
     let mut at = at;
     for node in assignments {
         let NodeKind::Word { value, .. } = &node.kind else {
-            return Err(Why::Construct("this assignment"));
+            return Err(WriteReason::Construct("this assignment"));
         };
         let name = value.split('=').next().unwrap_or_default().trim_end_matches('+');
         at.known.is_set(name)?;
@@ -217,11 +217,11 @@ fn command(
         at.sets |= !words.is_empty() && !variables::is_harmless(name);
         // Text that would run once it is read again.
         if words::read(node, at)?.text.contains(['$', '`']) {
-            return Err(Why::Construct("this assignment"));
+            return Err(WriteReason::Construct("this assignment"));
         }
     }
     redirections(redirects, at)?;
-    let words: Vec<words::Said> =
+    let words: Vec<words::WordText> =
         words.iter().map(|word| words::read(word, at)).collect::<Result<_, _>>()?;
     match words.is_empty() {
         true => Ok(()),
@@ -229,13 +229,13 @@ fn command(
     }
 }
 
-fn redirections(redirects: &[Node], at: At<'_>) -> Result<(), Why> {
+fn redirections(redirects: &[Node], at: At<'_>) -> Result<(), WriteReason> {
     redirects.iter().try_for_each(|one| redirection(one, at))
 }
 
-fn redirection(redirect: &Node, at: At<'_>) -> Result<(), Why> {
+fn redirection(redirect: &Node, at: At<'_>) -> Result<(), WriteReason> {
     match &redirect.kind {
-        NodeKind::HereDoc { complete: false, .. } => Err(Why::Unreadable),
+        NodeKind::HereDoc { complete: false, .. } => Err(WriteReason::Unreadable),
         NodeKind::HereDoc { quoted: true, .. } => Ok(()),
         NodeKind::HereDoc { content, .. } => words::is_plain(content),
         NodeKind::Redirect { op, target, varfd: None, .. } => {
@@ -248,7 +248,7 @@ fn redirection(redirect: &Node, at: At<'_>) -> Result<(), Why> {
                 })
             };
             if op == "<" && may_connect(&target) {
-                return Err(Why::Construct(
+                return Err(WriteReason::Construct(
                     "a redirection from a name that is computed (write `< ./…`, or give the name to `cat`)",
                 ));
             }
@@ -258,14 +258,18 @@ fn redirection(redirect: &Node, at: At<'_>) -> Result<(), Why> {
                 ">" | ">>" | ">|" | "&>" | "&>>" => text == Some("/dev/null"),
                 _ => false,
             };
-            if is_fine { Ok(()) } else { Err(Why::Redirection(format!("{op} {}", target.shown()))) }
+            if is_fine {
+                Ok(())
+            } else {
+                Err(WriteReason::Redirection(format!("{op} {}", target.shown())))
+            }
         }
-        _ => Err(Why::Redirection("{name}>".to_owned())),
+        _ => Err(WriteReason::Redirection("{name}>".to_owned())),
     }
 }
 
 /// True for a file that may be `/dev/tcp/…` or `/dev/udp/…`, by which a shell opens a connection.
-fn may_connect(target: &words::Said) -> bool {
+fn may_connect(target: &words::WordText) -> bool {
     let known = target.text.split(crate::shell::UNKNOWN).next().unwrap_or_default();
     ["/dev/tcp/", "/dev/udp/"].iter().any(|device| {
         known.starts_with(device) || target.literal().is_none() && device.starts_with(known)

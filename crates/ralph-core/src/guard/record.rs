@@ -3,7 +3,9 @@
 //! By it a denial can be explained, and made again by the rules of another day. Where things stood
 //! is part of it: a terminal does not know which plugin a hook was started from.
 
-use super::{Agent, Call, Places, PlanGate, Rule, Ruling, SessionGate, Situation, Standing};
+use super::{
+    Caller, LoopActivity, PlanGate, ProtectedPaths, Rule, Ruling, SessionGate, Situation, ToolCall,
+};
 use crate::protocol::event::ToolInput;
 use crate::state::Mode;
 use serde::{Deserialize, Serialize};
@@ -13,7 +15,7 @@ const KEPT: usize = 4 << 10;
 
 /// A denial and all that it was made from.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Record {
+pub struct DenialRecord {
     /// The name of the rule that refused.
     pub rule: String,
     /// The tool.
@@ -36,14 +38,14 @@ pub struct Record {
     /// Which rules drive the loop.
     pub mode: Mode,
     /// Whether it ran or rested.
-    pub standing: Standing,
+    pub standing: LoopActivity,
     /// The subagent that called, by its type; none for the main conversation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub subagent: Option<String>,
     /// The session.
     pub session_id: String,
     /// What was protected.
-    pub places: Places,
+    pub places: ProtectedPaths,
     /// How far consensus planning was, in a session that plans.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ralplan: Option<Gate>,
@@ -147,9 +149,9 @@ impl Gate {
     }
 }
 
-impl Record {
+impl DenialRecord {
     /// Notes what a denial was made from.
-    pub fn of(situation: &Situation<'_>, call: &Call<'_>, rule: Rule) -> Record {
+    pub fn of(situation: &Situation<'_>, call: &ToolCall<'_>, rule: Rule) -> DenialRecord {
         let mut shortened = false;
         let mut keep = |text: Option<&str>| {
             let text = text?;
@@ -167,7 +169,7 @@ impl Record {
         let whole =
             (!call.input.whole.is_null() && by_fields).then(|| call.input.whole.to_string());
         let input = keep(whole.as_deref());
-        Record {
+        DenialRecord {
             rule: rule.name().to_owned(),
             tool: call.tool.to_owned(),
             command,
@@ -179,8 +181,8 @@ impl Record {
             mode: situation.mode.clone(),
             standing: situation.standing,
             subagent: match situation.agent {
-                Agent::Main => None,
-                Agent::Subagent(kind) => Some(kind.to_owned()),
+                Caller::Main => None,
+                Caller::Subagent(kind) => Some(kind.to_owned()),
             },
             session_id: situation.session_id.to_owned(),
             places: situation.places.clone(),
@@ -213,13 +215,13 @@ impl Record {
         let situation = Situation {
             mode: &self.mode,
             standing: self.standing,
-            agent: self.subagent.as_deref().map_or(Agent::Main, Agent::Subagent),
+            agent: self.subagent.as_deref().map_or(Caller::Main, Caller::Subagent),
             session_id: &self.session_id,
             places: &self.places,
             ralplan: self.ralplan.as_ref().map(Gate::again),
             session: self.session.as_ref().map(SessionSeen::again),
         };
-        let call = Call {
+        let call = ToolCall {
             tool: &self.tool,
             input: &input,
             cwd: &self.cwd,
@@ -235,28 +237,28 @@ mod tests {
     use super::*;
 
     #[track_caller]
-    fn recorded(tool: &str, input: &ToolInput, cut: bool) -> Record {
-        let places = Places { ralph_home: "/r".to_owned(), ..Places::default() };
+    fn recorded(tool: &str, input: &ToolInput, cut: bool) -> DenialRecord {
+        let places = ProtectedPaths { ralph_home: "/r".to_owned(), ..ProtectedPaths::default() };
         let situation = Situation {
             mode: &Mode::Loop,
-            standing: Standing::Running,
-            agent: Agent::Subagent("worker"),
+            standing: LoopActivity::Running,
+            agent: Caller::Subagent("worker"),
             session_id: "s",
             places: &places,
             ralplan: None,
             session: None,
         };
-        let call = Call { tool, input, cwd: "/p", resolved: None, cut };
+        let call = ToolCall { tool, input, cwd: "/p", resolved: None, cut };
         let Ruling::Deny { rule, .. } = super::super::decide(&situation, &call) else {
             panic!("{tool} is allowed")
         };
-        let text = serde_json::to_string(&Record::of(&situation, &call, rule)).unwrap();
+        let text = serde_json::to_string(&DenialRecord::of(&situation, &call, rule)).unwrap();
         assert!(text.len() < 3 * KEPT, "the line stays bounded");
         serde_json::from_str(&text).unwrap()
     }
 
     #[track_caller]
-    fn check(record: &Record, expected: Option<&str>) {
+    fn check(record: &DenialRecord, expected: Option<&str>) {
         let again = record.decide_again().map(|ruling| match ruling {
             Ruling::Allow => "allow",
             Ruling::Deny { rule, .. } => rule.name(),
@@ -281,7 +283,7 @@ mod tests {
     #[test]
     fn a_denial_of_the_wall_is_made_again_with_what_it_was_made_from() {
         let shipped = crate::guard::Skill { is_shipped: true, commands: Vec::new() };
-        let places = Places { skill: Some(shipped), ..Places::default() };
+        let places = ProtectedPaths { skill: Some(shipped), ..ProtectedPaths::default() };
         let again = |awaiting_person, question: Result<(), &str>, tool: &str, input: &ToolInput| {
             let gate = PlanGate {
                 awaiting_person,
@@ -295,18 +297,18 @@ mod tests {
             };
             let situation = Situation {
                 mode: &Mode::Ralplan,
-                standing: Standing::Running,
-                agent: Agent::Main,
+                standing: LoopActivity::Running,
+                agent: Caller::Main,
                 session_id: "s",
                 places: &places,
                 ralplan: Some(gate),
                 session: None,
             };
-            let call = Call { tool, input, cwd: "/p", resolved: None, cut: false };
+            let call = ToolCall { tool, input, cwd: "/p", resolved: None, cut: false };
             let before = super::super::decide(&situation, &call);
             let Ruling::Deny { rule, .. } = before else { panic!("{tool} is allowed") };
-            let text = serde_json::to_string(&Record::of(&situation, &call, rule)).unwrap();
-            let record: Record = serde_json::from_str(&text).unwrap();
+            let text = serde_json::to_string(&DenialRecord::of(&situation, &call, rule)).unwrap();
+            let record: DenialRecord = serde_json::from_str(&text).unwrap();
             assert_eq!(record.decide_again(), Some(before), "{tool}");
             record
         };

@@ -4,7 +4,7 @@
 //! event too, that differ in nothing from typed ones. So what was scheduled is remembered for the life of the loop. A
 //! prompt may leave the client's list before it arrives, so the list alone is not enough.
 
-use crate::transcript::row::Row;
+use crate::transcript::row::TranscriptRow;
 use jiff::Timestamp;
 
 /// More different prompts than this are not kept: then every prompt counts as scheduled.
@@ -51,9 +51,13 @@ fn normal(prompt: &str) -> String {
 }
 
 /// Whether the client says in the transcript that this prompt was due lately.
-pub fn was_due(rows: impl DoubleEndedIterator<Item = Row>, prompt: &str, since: Timestamp) -> bool {
-    let fires = |row: &Row| row.text(&["subtype"]) == "scheduled_task_fire";
-    let lately = |row: &Row| row.time().is_none_or(|at| at >= since);
+pub fn was_due(
+    rows: impl DoubleEndedIterator<Item = TranscriptRow>,
+    prompt: &str,
+    since: Timestamp,
+) -> bool {
+    let fires = |row: &TranscriptRow| row.text(&["subtype"]) == "scheduled_task_fire";
+    let lately = |row: &TranscriptRow| row.time().is_none_or(|at| at >= since);
     rows.rev()
         .filter(|row| fires(row) && lately(row))
         .any(|row| is_one(&[normal(row.text(&["prompt"]))], prompt))
@@ -124,7 +128,11 @@ mod tests {
     fn the_client_says_itself_what_was_due() {
         let row = br#"{"type":"system","subtype":"scheduled_task_fire","timestamp":"2026-01-01T00:00:05Z","prompt":"ralph cancel"}"#;
         let was = |prompt: &str, since: &str| {
-            was_due([Row::parse(row).unwrap()].into_iter(), prompt, since.parse().unwrap())
+            was_due(
+                [TranscriptRow::parse(row).unwrap()].into_iter(),
+                prompt,
+                since.parse().unwrap(),
+            )
         };
         assert!(was("ralph cancel", "2026-01-01T00:00:00Z"));
         assert!(!was("ralph pause", "2026-01-01T00:00:00Z"));

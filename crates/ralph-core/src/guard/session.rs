@@ -1,8 +1,8 @@
 //! What an orchestrated session lets through: its conversation routes and does no work of its own, its agents
 //! write what is theirs, and who is called is who comes next.
 
-use super::wall::Reader;
-use super::{Agent, Call, Cell, Rule, ralph_command};
+use super::wall::ReadCheck;
+use super::{Caller, Cell, Rule, ToolCall, ralph_command};
 use crate::shell::{self, Simple};
 
 /// What is known of a call in an orchestrated session.
@@ -16,7 +16,7 @@ pub struct SessionGate<'a> {
     /// What the conversation does instead of work of its own: who is called next.
     pub next: &'a str,
     /// What tells whether a command line only reads; see [`super::PlanGate`].
-    pub only_reads: Reader,
+    pub only_reads: ReadCheck,
 }
 
 /// True for a row in which the conversation would do work of its own.
@@ -28,13 +28,13 @@ pub fn is_own_work(rule: Rule) -> bool {
 pub(super) fn check(
     cell: Cell,
     gate: &SessionGate<'_>,
-    agent: Agent<'_>,
-    call: &Call<'_>,
+    agent: Caller<'_>,
+    call: &ToolCall<'_>,
     reason: String,
 ) -> Result<(), String> {
     match (cell, agent) {
         (Cell::OnlyReading, _) => reads(gate, call),
-        (Cell::DeniedWhileRunning, Agent::Main) if call.tool == "Skill" => {
+        (Cell::DeniedWhileRunning, Caller::Main) if call.tool == "Skill" => {
             Err(routes(gate, "a skill is loaded by the agent that needs it"))
         }
         (Cell::OnlyOwner, _) => match gate.artefact {
@@ -42,15 +42,15 @@ pub(super) fn check(
             // By a command line, in which nobody can see what would be written.
             None => Err(reason),
         },
-        (Cell::OnlyNext, Agent::Main) => gate.next_call.map_err(str::to_owned),
-        (Cell::OnlyNext, Agent::Subagent(_)) => Err(NO_AGENTS.to_owned()),
+        (Cell::OnlyNext, Caller::Main) => gate.next_call.map_err(str::to_owned),
+        (Cell::OnlyNext, Caller::Subagent(_)) => Err(NO_AGENTS.to_owned()),
         _ if matches!(call.tool, "Agent" | "Task") => Err(NO_AGENTS.to_owned()),
         _ => Err(reason),
     }
 }
 
 /// The conversation routes. It may look at everything, wait, and ask Ralph; what changes something is an agent's.
-fn reads(gate: &SessionGate<'_>, call: &Call<'_>) -> Result<(), String> {
+fn reads(gate: &SessionGate<'_>, call: &ToolCall<'_>) -> Result<(), String> {
     let refused = |what: &str| Err(routes(gate, what));
     match call.tool {
         "Bash" | "Monitor" => {

@@ -4,7 +4,7 @@
 //! are the kernel's: the model's shells are below the client. A process that has left its ancestors (a
 //! daemon, a job of another server, a namespace of its own) shows nothing, and counts as the model's.
 
-use crate::state::Client;
+use crate::state::ClientProcess;
 
 /// A process as the system shows it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -44,7 +44,7 @@ pub enum Top {
 
 /// A process and its ancestors, the process first. The first process of the system is not among them.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Line {
+pub struct ProcessLine {
     /// The process and its ancestors.
     pub processes: Vec<Process>,
     /// Where the line ends.
@@ -111,9 +111,9 @@ const WINDOWS: [&str; 16] = [
 
 const SHELLS: [&str; 9] = ["sh", "bash", "dash", "zsh", "ksh", "mksh", "busybox", "ash", "fish"];
 
-impl Line {
+impl ProcessLine {
     /// Where the client stands in the line; none if it is no ancestor.
-    fn position(&self, client: &Client) -> Option<usize> {
+    fn position(&self, client: &ClientProcess) -> Option<usize> {
         self.processes.iter().position(|one| is(one, client))
     }
 
@@ -122,7 +122,7 @@ impl Line {
     }
 }
 
-fn is(process: &Process, client: &Client) -> bool {
+fn is(process: &Process, client: &ClientProcess) -> bool {
     process.pid == client.pid && process.started.to_string() == client.started
 }
 
@@ -135,7 +135,7 @@ fn is_multiplexer(process: &Process) -> bool {
 }
 
 /// Who gave a command, as one live client sees it. `session_id` is the session of the loop.
-pub fn of_command(line: &Line, client: &Client, session_id: &str) -> Speaker {
+pub fn of_command(line: &ProcessLine, client: &ClientProcess, session_id: &str) -> Speaker {
     if line.position(client).is_some() || is_marked(line, client, session_id) {
         return Speaker::Model;
     }
@@ -146,7 +146,7 @@ pub fn of_command(line: &Line, client: &Client, session_id: &str) -> Speaker {
 }
 
 /// Whether the environment of a process in the line names a client, whichever it is.
-pub fn is_below_any_client(line: &Line) -> bool {
+pub fn is_below_any_client(line: &ProcessLine) -> bool {
     line.processes.iter().any(|one| one.client.is_some() || !one.client_session.is_empty())
 }
 
@@ -163,7 +163,7 @@ pub fn is_client(executable: &str, arguments: &str) -> bool {
 
 /// Whether the environment of a process in the line names this client, its session, or a client that is
 /// not above it: a process that has left its client keeps the variables unless someone removes them.
-fn is_marked(line: &Line, client: &Client, session_id: &str) -> bool {
+fn is_marked(line: &ProcessLine, client: &ClientProcess, session_id: &str) -> bool {
     line.processes.iter().any(|one| match one.client {
         Some(0) => !line.processes.iter().any(is_runtime) || names(one, session_id),
         Some(pid) => pid == client.pid || !line.has(pid) || names(one, session_id),
@@ -182,7 +182,7 @@ fn names(process: &Process, session_id: &str) -> bool {
     !session_id.is_empty() && process.client_session == session_id
 }
 
-fn is_of_a_person(line: &Line, client: &Client) -> bool {
+fn is_of_a_person(line: &ProcessLine, client: &ClientProcess) -> bool {
     // A command that a driver of ours runs for a criterion, or that came to it as an orphan.
     if line.processes.iter().skip(1).any(|one| one.name == "ralph") {
         return false;
@@ -216,14 +216,14 @@ fn is_of_a_person(line: &Line, client: &Client) -> bool {
 }
 
 /// Position of the process that leads the session of the first one.
-fn leader(line: &Line) -> Option<usize> {
+fn leader(line: &ProcessLine) -> Option<usize> {
     let session = line.processes.first()?.session;
     line.processes.iter().position(|one| one.pid == session)
 }
 
 /// Whether the command stands in a shell that reads what is typed, with a terminal: not the command of a
 /// window that someone had opened for it.
-fn has_a_shell_of_its_own(line: &Line) -> bool {
+fn has_a_shell_of_its_own(line: &ProcessLine) -> bool {
     let Some(at) = leader(line).filter(|at| *at > 0) else { return false };
     let leader = &line.processes[at];
     leader.has_terminal && !leader.has_script
@@ -245,7 +245,12 @@ pub enum Input {
 /// standard input, whichever way it was registered, and no command of the model has one).
 ///
 /// An event of a person's process is believed as well: a person may do anything.
-pub fn is_from_client(line: &Line, client: &Client, input: Input, answers_by_socket: bool) -> bool {
+pub fn is_from_client(
+    line: &ProcessLine,
+    client: &ClientProcess,
+    input: Input,
+    answers_by_socket: bool,
+) -> bool {
     if input == Input::Hook {
         return true;
     }
@@ -266,7 +271,7 @@ pub fn is_from_client(line: &Line, client: &Client, input: Input, answers_by_soc
 
 /// The client that the first process names, where that can be seen above it: one that has the same session
 /// open, or whose model forges an event of another session.
-fn below_another(line: &Line) -> Option<u32> {
+fn below_another(line: &ProcessLine) -> Option<u32> {
     line.processes.first()?.client.filter(|pid| line.has(*pid))
 }
 

@@ -5,10 +5,10 @@ mod session;
 mod wall;
 
 use super::*;
-use crate::guard::places::Places;
+use crate::guard::places::ProtectedPaths;
 
-fn places() -> Places {
-    Places {
+fn places() -> ProtectedPaths {
+    ProtectedPaths {
         ralph_home: "/home/u/.local/state/ralph".into(),
         config_dirs: vec!["/home/u/.claude".into()],
         user_config: "/home/u/.config/ralph".into(),
@@ -16,7 +16,7 @@ fn places() -> Places {
         plugin_root: Some("/opt/plugins/ralph".into()),
         home: "/home/u".into(),
         skill: Some(Skill { is_shipped: true, commands: Vec::new() }),
-        ..Places::default()
+        ..ProtectedPaths::default()
     }
 }
 
@@ -30,18 +30,18 @@ fn summary(ruling: Ruling) -> &'static str {
     }
 }
 
-fn ruling(mode: Mode, standing: Standing, tool: &str, input: &ToolInput) -> Ruling {
+fn ruling(mode: Mode, standing: LoopActivity, tool: &str, input: &ToolInput) -> Ruling {
     let places = places();
     let situation = Situation {
         mode: &mode,
         standing,
-        agent: Agent::Main,
+        agent: Caller::Main,
         session_id: "s-1",
         places: &places,
         ralplan: None,
         session: None,
     };
-    decide(&situation, &Call { tool, input, cwd: "/project", resolved: None, cut: false })
+    decide(&situation, &ToolCall { tool, input, cwd: "/project", resolved: None, cut: false })
 }
 
 fn bash(command: &str) -> ToolInput {
@@ -60,7 +60,7 @@ fn prompt(text: &str) -> ToolInput {
 #[track_caller]
 fn check_all(commands: &[&str], expected: &str) {
     let found =
-        |command: &str| summary(ruling(Mode::Loop, Standing::Running, "Bash", &bash(command)));
+        |command: &str| summary(ruling(Mode::Loop, LoopActivity::Running, "Bash", &bash(command)));
     let wrong: Vec<(&str, &str)> = commands
         .iter()
         .map(|command| (*command, found(command)))
@@ -70,7 +70,7 @@ fn check_all(commands: &[&str], expected: &str) {
 }
 
 #[track_caller]
-fn check(mode: Mode, standing: Standing, tool: &str, input: &ToolInput, expected: &str) {
+fn check(mode: Mode, standing: LoopActivity, tool: &str, input: &ToolInput, expected: &str) {
     let what = format!("{tool} in {mode}, {standing:?}");
     assert_eq!(summary(ruling(mode, standing, tool, input)), expected, "{what}");
 }
@@ -120,8 +120,8 @@ fn cells() -> Vec<(&'static str, ToolInput, &'static str, &'static str)> {
 fn every_cell_of_the_loop_and_of_refinement() {
     for (tool, input, running, paused) in cells() {
         for mode in [Mode::Loop, Mode::Refine, Mode::Ralplan, Mode::Other("later".into())] {
-            check(mode.clone(), Standing::Running, tool, &input, running);
-            check(mode, Standing::Paused, tool, &input, paused);
+            check(mode.clone(), LoopActivity::Running, tool, &input, running);
+            check(mode, LoopActivity::Paused, tool, &input, paused);
         }
     }
 }
@@ -141,11 +141,11 @@ fn the_places_are_looked_up_for_the_tools_that_they_matter_to() {
     }
 }
 
-fn running(places: &Places) -> Situation<'_> {
+fn running(places: &ProtectedPaths) -> Situation<'_> {
     Situation {
         mode: &Mode::Loop,
-        standing: Standing::Running,
-        agent: Agent::Main,
+        standing: LoopActivity::Running,
+        agent: Caller::Main,
         session_id: "s-1",
         places,
         ralplan: None,
@@ -159,7 +159,7 @@ fn each_tool_falls_into_its_row() {
     let situation = running(&places);
     let row = |tool| {
         let input = ToolInput::default();
-        let call = Call { tool, input: &input, cwd: "/project", resolved: None, cut: false };
+        let call = ToolCall { tool, input: &input, cwd: "/project", resolved: None, cut: false };
         touched(&situation, &call).map(|(rule, _)| rule)
     };
     for (tool, rule) in [
@@ -870,7 +870,7 @@ fn a_folder_and_a_patch_that_are_known_are_judged_by_what_they_hold() {
         let paths = paths.iter().map(|path| (*path).to_owned()).collect();
         Brought { from: format!("/project/{from}"), paths }
     };
-    let places = Places {
+    let places = ProtectedPaths {
         brought: vec![
             brought("notes.md", &[]),
             brought("c", &["settings.json"]),
@@ -900,14 +900,14 @@ fn a_folder_and_a_patch_that_are_known_are_judged_by_what_they_hold() {
     ] {
         let input = bash(line);
         let call =
-            Call { tool: "Bash", input: &input, cwd: "/project", resolved: None, cut: false };
+            ToolCall { tool: "Bash", input: &input, cwd: "/project", resolved: None, cut: false };
         assert_eq!(summary(decide(&running(&places), &call)), expected, "{line}");
     }
 }
 
 /// An input as the client hands it over.
 fn judged(tool: &str, input: serde_json::Value) -> &'static str {
-    summary(ruling(Mode::Loop, Standing::Running, tool, &ToolInput::from(input)))
+    summary(ruling(Mode::Loop, LoopActivity::Running, tool, &ToolInput::from(input)))
 }
 
 #[test]
@@ -1004,10 +1004,11 @@ fn a_prompt_that_the_client_submits_later_is_no_persons_command() {
 #[test]
 fn a_skill_is_judged_by_the_commands_that_it_runs_when_it_loads() {
     let input = ToolInput { skill: Some("tidy".into()), ..ToolInput::default() };
-    let call = Call { tool: "Skill", input: &input, cwd: "/project", resolved: None, cut: false };
+    let call =
+        ToolCall { tool: "Skill", input: &input, cwd: "/project", resolved: None, cut: false };
     let ruling = |text: &str| {
         let skill = Skill { is_shipped: false, commands: run_by(text, "cancel") };
-        let places = Places { skill: Some(skill), ..places() };
+        let places = ProtectedPaths { skill: Some(skill), ..places() };
         summary(decide(&running(&places), &call))
     };
     assert_eq!(ruling("---\nname: tidy\n---\nState: !`git status`\n"), "allow");
@@ -1050,14 +1051,14 @@ fn check_edit(path: &str, resolved: Option<&str>, expected: &str) {
     let places = places();
     let situation = Situation {
         mode: &Mode::Loop,
-        standing: Standing::Paused,
-        agent: Agent::Subagent("ralph-worker"),
+        standing: LoopActivity::Paused,
+        agent: Caller::Subagent("ralph-worker"),
         session_id: "s-1",
         places: &places,
         ralplan: None,
         session: None,
     };
-    let call = Call { tool: "Edit", input: &file(path), cwd: "/project", resolved, cut: false };
+    let call = ToolCall { tool: "Edit", input: &file(path), cwd: "/project", resolved, cut: false };
     assert_eq!(summary(decide(&situation, &call)), expected, "{path}");
 }
 
@@ -1096,10 +1097,10 @@ fn a_command_that_was_cut_is_refused_with_the_way_out() {
     let places = places();
     let situation = running(&places);
     let input = bash("echo a");
-    let cut = Call { tool: "Bash", input: &input, cwd: "/project", resolved: None, cut: true };
+    let cut = ToolCall { tool: "Bash", input: &input, cwd: "/project", resolved: None, cut: true };
     assert_eq!(summary(decide(&situation, &cut)), "cut_command");
     let file = file("/project/big.txt");
-    let edit = Call { tool: "Write", input: &file, ..cut };
+    let edit = ToolCall { tool: "Write", input: &file, ..cut };
     assert_eq!(summary(decide(&situation, &edit)), "allow", "a file's content is not read");
 }
 
@@ -1107,7 +1108,7 @@ fn a_command_that_was_cut_is_refused_with_the_way_out() {
 fn until_the_baseline_is_taken_nothing_may_change() {
     let check_all = |calls: &[(&str, ToolInput)], expected: &str| {
         for (tool, input) in calls {
-            check(Mode::Loop, Standing::AwaitingBaseline, tool, input, expected);
+            check(Mode::Loop, LoopActivity::AwaitingBaseline, tool, input, expected);
         }
     };
     check_all(
@@ -1144,8 +1145,8 @@ fn a_line_that_cannot_be_read_exactly_is_refused_with_what_to_write_instead() {
     for mode in [Mode::Loop, Mode::Refine] {
         let situation = Situation {
             mode: &mode,
-            standing: Standing::Running,
-            agent: Agent::Main,
+            standing: LoopActivity::Running,
+            agent: Caller::Main,
             session_id: "s-1",
             places: &places,
             ralplan: None,
@@ -1158,8 +1159,13 @@ fn a_line_that_cannot_be_read_exactly_is_refused_with_what_to_write_instead() {
             (&"( ".repeat(40), "one after the other"),
         ] {
             let input = ToolInput { command: Some(line.to_owned()), ..ToolInput::default() };
-            let call =
-                Call { tool: "Bash", input: &input, cwd: "/project", resolved: None, cut: false };
+            let call = ToolCall {
+                tool: "Bash",
+                input: &input,
+                cwd: "/project",
+                resolved: None,
+                cut: false,
+            };
             let Ruling::Deny { rule, reason } = decide(&situation, &call) else {
                 panic!("{line} is let through")
             };

@@ -47,7 +47,7 @@ pub(super) enum Carries {
 }
 
 /// A tool, what it does, and its fields.
-pub(super) struct Tool {
+pub(super) struct GuardedTool {
     pub(super) name: &'static str,
     pub(super) does: Does,
     pub(super) fields: &'static [(&'static str, Carries)],
@@ -55,12 +55,16 @@ pub(super) struct Tool {
 
 use Carries::{Anything, Command, Content, Message, Nothing, Path, Prompt};
 
-const fn tool(name: &'static str, does: Does, fields: &'static [(&'static str, Carries)]) -> Tool {
-    Tool { name, does, fields }
+const fn tool(
+    name: &'static str,
+    does: Does,
+    fields: &'static [(&'static str, Carries)],
+) -> GuardedTool {
+    GuardedTool { name, does, fields }
 }
 
 /// What is known of a tool that is not in the table.
-const UNKNOWN_TOOL: Tool = tool("", Does::Acts, &[]);
+const UNKNOWN_TOOL: GuardedTool = tool("", Does::Acts, &[]);
 
 const AGENT: &[(&str, Carries)] = &[
     ("description", Message),
@@ -93,7 +97,7 @@ const EDIT: &[(&str, Carries)] = &[
 
 /// Sorted by name. Names that the client has given up, or keeps as another name of a tool, are here as well.
 #[rustfmt::skip]
-pub(super) const TOOLS: &[Tool] = &[
+pub(super) const TOOLS: &[GuardedTool] = &[
     tool("Agent", Does::Calls, AGENT),
     tool("Artifact", Does::Acts, &[
         ("action", Nothing), ("file_path", Path), ("favicon", Nothing), ("icon", Nothing), ("limit", Nothing),
@@ -208,11 +212,11 @@ pub(super) const TOOLS: &[Tool] = &[
 ];
 
 /// What is known of a tool.
-pub(super) fn find(name: &str) -> &'static Tool {
+pub(super) fn find(name: &str) -> &'static GuardedTool {
     TOOLS.iter().find(|tool| tool.name == name).unwrap_or(&UNKNOWN_TOOL)
 }
 
-impl Tool {
+impl GuardedTool {
     /// What a field of the tool's input carries. An unknown tool's field is told by its name, where that is
     /// the usual one for a text that nothing runs.
     pub(super) fn carries(&self, field: &str) -> Carries {

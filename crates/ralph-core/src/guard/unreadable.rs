@@ -3,13 +3,13 @@
 //!
 //! The loop's mode is in the state as well, so the strictest rule of all modes holds, whatever it was.
 
-use crate::guard::{self, Reader};
+use crate::guard::{self, ReadCheck};
 use crate::state::Via;
 use crate::views::say;
 
 /// A call of a tool in such a session.
 #[derive(Debug, Clone, Copy)]
-pub struct Call<'a> {
+pub struct UnreadableCall<'a> {
     /// The tool's name.
     pub tool: &'a str,
     /// Its command line, if it is a shell.
@@ -22,7 +22,7 @@ pub struct Call<'a> {
 ///
 /// # Errors
 /// When the call may change something, or it is not known what it does.
-pub fn judge(call: Call<'_>, why: &str, only_reads: Reader) -> Result<(), String> {
+pub fn judge(call: UnreadableCall<'_>, why: &str, only_reads: ReadCheck) -> Result<(), String> {
     let what = match (call.tool, call.command) {
         (tool, _) if guard::only_looks(tool) => return Ok(()),
         ("Bash", _) if call.cut => "this command line is not whole".to_owned(),
@@ -118,7 +118,7 @@ mod tests {
 
     #[track_caller]
     fn check(tool: &str, command: Option<&str>, expected: bool) {
-        let call = Call { tool, command, cut: false };
+        let call = UnreadableCall { tool, command, cut: false };
         assert_eq!(judge(call, "it is gone", reads).is_ok(), expected, "{tool} {command:?}");
     }
 
@@ -153,7 +153,7 @@ mod tests {
         }
         for line in ["ls", "git status", "cat a | grep b"] {
             check("Bash", Some(line), true);
-            let cut = Call { tool: "Bash", command: Some(line), cut: true };
+            let cut = UnreadableCall { tool: "Bash", command: Some(line), cut: true };
             assert!(judge(cut, "", reads).is_err());
         }
         for line in

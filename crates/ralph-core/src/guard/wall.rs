@@ -4,7 +4,7 @@
 //! gate's question or on the command line, takes it away. What is not known to read is refused until
 //! the verdict as well as after it: a tool of another vendor may do anything, and a plan needs none.
 
-use super::{Agent, Call, Cell};
+use super::{Caller, Cell, ToolCall};
 use crate::protocol::event::ToolInput;
 use crate::shell::LONGEST;
 
@@ -29,11 +29,11 @@ pub struct PlanGate<'a> {
     pub git_elsewhere: Option<&'a str>,
     /// What tells whether a command line only reads: [`super::only_reads`]. Handed in, since it would be
     /// a tenth of a hook that is asked at every call of every session.
-    pub only_reads: Reader,
+    pub only_reads: ReadCheck,
 }
 
 /// Ok for a command line that only reads; else why it may not, in words.
-pub type Reader = fn(&str) -> Result<(), String>;
+pub type ReadCheck = fn(&str) -> Result<(), String>;
 
 /// The agents that plan.
 const PLANNERS: [&str; 4] =
@@ -43,8 +43,8 @@ const PLANNERS: [&str; 4] =
 pub(super) fn check(
     cell: Cell,
     gate: &PlanGate<'_>,
-    agent: Agent<'_>,
-    call: &Call<'_>,
+    agent: Caller<'_>,
+    call: &ToolCall<'_>,
 ) -> Result<(), String> {
     let refuse = |what: &str| Err(format!("{what} {}", gate.next()));
     match cell {
@@ -55,8 +55,8 @@ pub(super) fn check(
             refuse("The plan is being read, and nobody writes until a planner is called again.")
         }
         Cell::OnlyPlanner => match (agent, in_plans(gate, call)) {
-            (Agent::Subagent(kind), true) if own_name(kind) == "ralplan-planner" => Ok(()),
-            (Agent::Subagent(kind), false) if own_name(kind) == "ralplan-planner" => {
+            (Caller::Subagent(kind), true) if own_name(kind) == "ralplan-planner" => Ok(()),
+            (Caller::Subagent(kind), false) if own_name(kind) == "ralplan-planner" => {
                 refuse("The planner writes below `.omc/plans/` of the project and nowhere else.")
             }
             _ => refuse(
@@ -111,13 +111,13 @@ impl PlanGate<'_> {
     }
 }
 
-fn question(gate: &PlanGate<'_>, agent: Agent<'_>) -> Result<(), String> {
+fn question(gate: &PlanGate<'_>, agent: Caller<'_>) -> Result<(), String> {
     match (agent, gate.gates_own_question) {
-        (Agent::Main, Ok(())) => Ok(()),
-        (Agent::Main, Err(why)) => {
+        (Caller::Main, Ok(())) => Ok(()),
+        (Caller::Main, Err(why)) => {
             Err(format!("This is not the question of the gate: {why}. {}", gate.next()))
         }
-        (Agent::Subagent(_), _) => {
+        (Caller::Subagent(_), _) => {
             Err(format!("The person is asked by the main conversation only. {}", gate.next()))
         }
     }
@@ -146,7 +146,7 @@ fn own_name(name: &str) -> &str {
 }
 
 /// True for a file below the folder of plans, by its path and by what that resolves to.
-fn in_plans(gate: &PlanGate<'_>, call: &Call<'_>) -> bool {
+fn in_plans(gate: &PlanGate<'_>, call: &ToolCall<'_>) -> bool {
     let root = gate.project_root.trim_end_matches('/');
     let plans = format!("{root}/.omc/plans/");
     let is_below = |path: &str| {

@@ -7,12 +7,12 @@
 mod refusal;
 mod words;
 
-pub use refusal::Refusal;
+pub use refusal::ArgumentError;
 
-use crate::modes::parallel::Work;
+use crate::modes::parallel::TaskSource;
 use crate::shell::vacuous;
 use crate::state::{Completion, Criterion, LoopState};
-use words::Word;
+use words::ArgumentWord;
 
 /// The flags of `ralph start`, spelled as they are typed.
 pub const FLAGS: [&str; 9] = [
@@ -29,13 +29,13 @@ pub const FLAGS: [&str; 9] = [
 
 /// What was asked for.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Request {
+pub struct LoopRequest {
     /// The task, as it was typed; none continues or starts what was planned.
     pub task: Option<String>,
     /// The flags.
     pub options: Options,
     /// Where its tasks come from, for a loop whose tasks are for workers.
-    pub parallel: Option<Work>,
+    pub parallel: Option<TaskSource>,
 }
 
 /// The flags that were given; what was not given is left to the defaults of the loop's state.
@@ -130,8 +130,8 @@ impl Number {
 
 /// A number in plain decimal digits and in range. Everything else is refused: `08` may be meant
 /// as eight or as octal, and a guess would be found out only when the loop ends too early.
-pub fn parse_number(number: Number, text: &str) -> Result<u64, Refusal> {
-    let refused = || Refusal::Number { number, given: text.to_owned() };
+pub fn parse_number(number: Number, text: &str) -> Result<u64, ArgumentError> {
+    let refused = || ArgumentError::Number { number, given: text.to_owned() };
     let plain = !text.is_empty()
         && !text.starts_with('0')
         && text.bytes().all(|byte| byte.is_ascii_digit());
@@ -141,22 +141,22 @@ pub fn parse_number(number: Number, text: &str) -> Result<u64, Refusal> {
 }
 
 /// The value of `--completion`.
-pub fn parse_completion(text: &str) -> Result<Completion, Refusal> {
+pub fn parse_completion(text: &str) -> Result<Completion, ArgumentError> {
     match Completion::from(text.to_owned()) {
-        Completion::Other(given) => Err(Refusal::Completion { given }),
+        Completion::Other(given) => Err(ArgumentError::Completion { given }),
         known => Ok(known),
     }
 }
 
 /// The value of `--ac`: a description, `=`, and the command that shows it. The first `=` parts
 /// them, since commands contain more of them than descriptions do.
-pub fn parse_criterion(text: &str) -> Result<Criterion, Refusal> {
+pub fn parse_criterion(text: &str) -> Result<Criterion, ArgumentError> {
     let Some((description, command)) = text.split_once('=') else {
-        return Err(Refusal::CriterionWithoutCommand { given: text.to_owned() });
+        return Err(ArgumentError::CriterionWithoutCommand { given: text.to_owned() });
     };
     let (description, command) = (description.trim(), command.trim());
     if let Some(why) = vacuous::refuse(command) {
-        return Err(Refusal::Criterion { given: text.to_owned(), why });
+        return Err(ArgumentError::Criterion { given: text.to_owned(), why });
     }
     Ok(Criterion {
         description: if description.is_empty() { command } else { description }.to_owned(),
@@ -173,8 +173,9 @@ pub fn number_criteria(criteria: &mut [Criterion]) {
 }
 
 /// Reads everything that was typed after the command's name.
-pub fn parse(text: &str) -> Result<Request, Refusal> {
-    let mut reader = Reader { words: words::split(text), at: 0, options: Options::default() };
+pub fn parse(text: &str) -> Result<LoopRequest, ArgumentError> {
+    let mut reader =
+        ArgumentReader { words: words::split(text), at: 0, options: Options::default() };
     let mut pieces = Vec::new();
     while let Some(word) = reader.next() {
         if word.is("--") {
@@ -188,23 +189,23 @@ pub fn parse(text: &str) -> Result<Request, Refusal> {
         }
     }
     number_criteria(&mut reader.options.criteria);
-    Ok(Request { task: task(text, &pieces)?, options: reader.options, parallel: None })
+    Ok(LoopRequest { task: task(text, &pieces)?, options: reader.options, parallel: None })
 }
 
 /// The words that are not flags, as they were typed. Only a task that is one quoted word loses
 /// its quotes: any others belong to the text.
-fn task(text: &str, pieces: &[Word]) -> Result<Option<String>, Refusal> {
+fn task(text: &str, pieces: &[ArgumentWord]) -> Result<Option<String>, ArgumentError> {
     let typed = match pieces {
         [] => return Ok(None),
         [only] => only.value.to_owned(),
         several => words::join(text, several),
     };
-    if typed.trim().is_empty() { Err(Refusal::EmptyTask) } else { Ok(Some(typed)) }
+    if typed.trim().is_empty() { Err(ArgumentError::EmptyTask) } else { Ok(Some(typed)) }
 }
 
 /// Which flag a word is, if it is one. A flag that was spelled with one hyphen, or with the dash
 /// that word processors make of two, is refused: as part of a task it would do nothing, silently.
-fn flag_name(word: &Word) -> Result<Option<&'static str>, Refusal> {
+fn flag_name(word: &ArgumentWord) -> Result<Option<&'static str>, ArgumentError> {
     let typed = word.name;
     if word.quoted || !typed.starts_with(DASHES) {
         return Ok(None);
@@ -213,8 +214,8 @@ fn flag_name(word: &Word) -> Result<Option<&'static str>, Refusal> {
         FLAGS.iter().find(|flag| flag.trim_start_matches('-') == typed.trim_start_matches(DASHES));
     match known {
         Some(flag) if *flag == typed => Ok(Some(flag)),
-        Some(flag) => Err(Refusal::Misspelled { typed: typed.to_owned(), flag }),
-        None if typed.starts_with("--") => Err(Refusal::Unknown { flag: typed.to_owned() }),
+        Some(flag) => Err(ArgumentError::Misspelled { typed: typed.to_owned(), flag }),
+        None if typed.starts_with("--") => Err(ArgumentError::Unknown { flag: typed.to_owned() }),
         None => Ok(None),
     }
 }
@@ -222,20 +223,20 @@ fn flag_name(word: &Word) -> Result<Option<&'static str>, Refusal> {
 /// Hyphen, en dash, em dash.
 const DASHES: [char; 3] = ['-', '\u{2013}', '\u{2014}'];
 
-struct Reader<'a> {
-    words: Vec<Word<'a>>,
+struct ArgumentReader<'a> {
+    words: Vec<ArgumentWord<'a>>,
     at: usize,
     options: Options,
 }
 
-impl<'a> Reader<'a> {
-    fn next(&mut self) -> Option<Word<'a>> {
+impl<'a> ArgumentReader<'a> {
+    fn next(&mut self) -> Option<ArgumentWord<'a>> {
         let word = self.words.get(self.at).copied();
         self.at += usize::from(word.is_some());
         word
     }
 
-    fn flag(&mut self, name: &'static str, word: &Word<'a>) -> Result<(), Refusal> {
+    fn flag(&mut self, name: &'static str, word: &ArgumentWord<'a>) -> Result<(), ArgumentError> {
         match name {
             "--max-iterations" => {
                 let value = self.number(Number::MaxIterations, word)?;
@@ -280,12 +281,16 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn number(&mut self, number: Number, word: &Word<'a>) -> Result<u64, Refusal> {
+    fn number(&mut self, number: Number, word: &ArgumentWord<'a>) -> Result<u64, ArgumentError> {
         parse_number(number, self.value(number.flag(), word)?)
     }
 
     /// The text after `=`, or else the next word, which must not be a flag.
-    fn value(&mut self, flag: &'static str, word: &Word<'a>) -> Result<&'a str, Refusal> {
+    fn value(
+        &mut self,
+        flag: &'static str,
+        word: &ArgumentWord<'a>,
+    ) -> Result<&'a str, ArgumentError> {
         let given = match word.attached {
             Some(value) => Some(value),
             None => self
@@ -293,24 +298,28 @@ impl<'a> Reader<'a> {
                 .filter(|next| next.quoted || !next.value.starts_with("--"))
                 .map(|next| next.value),
         };
-        given.filter(|value| !value.trim().is_empty()).ok_or(Refusal::NoValue { flag })
+        given.filter(|value| !value.trim().is_empty()).ok_or(ArgumentError::NoValue { flag })
     }
 
-    fn baseline(&mut self, flag: &'static str, word: &Word<'a>) -> Result<(), Refusal> {
+    fn baseline(
+        &mut self,
+        flag: &'static str,
+        word: &ArgumentWord<'a>,
+    ) -> Result<(), ArgumentError> {
         if let Some(value) = word.attached {
-            return Err(Refusal::UnwantedValue { flag, value: value.to_owned() });
+            return Err(ArgumentError::UnwantedValue { flag, value: value.to_owned() });
         }
         if std::mem::replace(&mut self.options.baseline, true) {
-            return Err(Refusal::Repeated { flag });
+            return Err(ArgumentError::Repeated { flag });
         }
         Ok(())
     }
 }
 
-fn once<T>(flag: &'static str, place: &mut Option<T>, value: T) -> Result<(), Refusal> {
+fn once<T>(flag: &'static str, place: &mut Option<T>, value: T) -> Result<(), ArgumentError> {
     match place.replace(value) {
         None => Ok(()),
-        Some(_) => Err(Refusal::Repeated { flag }),
+        Some(_) => Err(ArgumentError::Repeated { flag }),
     }
 }
 

@@ -6,9 +6,9 @@
 
 use crate::evidence::receipt::Proof;
 use crate::protocol::reply::bounded;
-use crate::state::{EndingKind, LoopState, PauseCause, Phase, Round, TaskStatus};
+use crate::state::{BuildRound, EndingKind, LoopState, PauseCause, Phase, TaskStatus};
 use crate::stop::{self, Withheld};
-use crate::tasks::graph::{self, Claim, Lease, Refused, Summary};
+use crate::tasks::graph::{self, Claim, Lease, Summary, TaskError};
 use crate::text::counted::noun;
 use jiff::Timestamp;
 use std::fmt::Write;
@@ -21,7 +21,7 @@ const MOST_ATTEMPTS: u32 = 3;
 
 /// What comes next.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Next {
+pub enum NextBuildStep {
     /// A round for this task, which is claimed for it.
     Task(Box<Claim>),
     /// No task is open: the criteria decide.
@@ -35,22 +35,29 @@ pub enum Next {
 }
 
 /// Begins a round in this session, if there is one to begin. The loop ends where a bound is reached.
-pub fn begin(state: &mut LoopState, session_id: &str, number: u32, now: Timestamp) -> Next {
+pub fn begin(
+    state: &mut LoopState,
+    session_id: &str,
+    number: u32,
+    now: Timestamp,
+) -> NextBuildStep {
     if state.phase == Phase::Ended || !stop::may_go_on(state, now) {
-        return Next::Over;
+        return NextBuildStep::Over;
     }
     go_on(state, now);
     if let Some(withheld) = Withheld::of(state) {
-        return Next::Withheld(withheld);
+        return NextBuildStep::Withheld(withheld);
     }
     let lease = Lease { owner: OWNER, length: None };
-    match graph::claim(&mut state.task_graph, graph::Which::Next, lease, now) {
+    match graph::claim(&mut state.task_graph, graph::ClaimTarget::Next, lease, now) {
         Ok(claim) => {
-            bind(state, session_id, Round { task: claim.task.id.clone(), number });
-            Next::Task(Box::new(claim))
+            bind(state, session_id, BuildRound { task: claim.task.id.clone(), number });
+            NextBuildStep::Task(Box::new(claim))
         }
-        Err(Refused::NothingReady(summary)) if summary.done < summary.total => Next::Stuck(summary),
-        Err(_) => Next::Criteria,
+        Err(TaskError::NothingReady(summary)) if summary.done < summary.total => {
+            NextBuildStep::Stuck(summary)
+        }
+        Err(_) => NextBuildStep::Criteria,
     }
 }
 
@@ -65,10 +72,10 @@ pub fn go_on(state: &mut LoopState, now: Timestamp) {
 
 /// Begins a round for the criteria, which no task is left to meet.
 pub fn begin_for_criteria(state: &mut LoopState, session_id: &str, number: u32) {
-    bind(state, session_id, Round { task: String::new(), number });
+    bind(state, session_id, BuildRound { task: String::new(), number });
 }
 
-fn bind(state: &mut LoopState, session_id: &str, round: Round) {
+fn bind(state: &mut LoopState, session_id: &str, round: BuildRound) {
     state.session_id = session_id.to_owned();
     state.round = Some(round);
     // Another process, which has shown nothing yet.
@@ -198,7 +205,7 @@ mod tests {
 
     fn begun(state: &mut LoopState, number: u32) -> String {
         match begin(state, "s", number, NOW) {
-            Next::Task(claim) => claim.task.id,
+            NextBuildStep::Task(claim) => claim.task.id,
             other => format!("{other:?}"),
         }
     }
@@ -215,7 +222,7 @@ mod tests {
         assert!(task(&state).ends_with("After T-1: wrote it"), "{}", task(&state));
         close(&mut state, "");
         end(&mut state, "x");
-        assert_eq!(begin(&mut state, "s", 3, NOW), Next::Criteria);
+        assert_eq!(begin(&mut state, "s", 3, NOW), NextBuildStep::Criteria);
         begin_for_criteria(&mut state, "s", 3);
         assert!(task(&state).starts_with("All tasks are closed"));
     }
@@ -262,7 +269,7 @@ mod tests {
         begun(&mut state, 3);
         assert!(task(&state).contains("Before: round 2 left it open"), "{}", task(&state));
         assert!(end(&mut state, "it crashed").starts_with("T-1 is given up after 3 rounds"));
-        let Next::Stuck(summary) = begin(&mut state, "s", 4, NOW) else {
+        let NextBuildStep::Stuck(summary) = begin(&mut state, "s", 4, NOW) else {
             panic!("it is not stuck")
         };
         assert_eq!((summary.failed, summary.waiting), (1, 1));
@@ -291,8 +298,8 @@ mod tests {
         assert!(state.pause.is_none());
         end(&mut state, "x");
         state.iteration = state.max_iterations;
-        assert_eq!(begin(&mut state, "s", 3, NOW), Next::Over);
+        assert_eq!(begin(&mut state, "s", 3, NOW), NextBuildStep::Over);
         assert_eq!(state.ending.as_ref().unwrap().kind, EndingKind::MaxIterations);
-        assert_eq!(begin(&mut state, "s", 4, NOW), Next::Over);
+        assert_eq!(begin(&mut state, "s", 4, NOW), NextBuildStep::Over);
     }
 }

@@ -3,7 +3,7 @@
 //! The contract is repeated whole whenever the model may have lost it (start, continue, resume,
 //! compaction, `/clear`), so it is bounded: the goal is cut before the rules are.
 
-use crate::evidence::receipt::{self, Proof, Standing};
+use crate::evidence::receipt::{self, Proof, ReceiptStatus};
 use crate::evidence::refusal;
 use crate::modes::ralplan;
 use crate::modes::refine::foreground;
@@ -13,7 +13,7 @@ use crate::state::progress::{Progress, in_a_row};
 use crate::state::{Completion, Criterion, LoopState, Mode, Signal, Task, Worker};
 use crate::tasks::graph::Graph;
 use crate::text::counted::{counted, noun};
-use crate::text::token::Request;
+use crate::text::token::CompletionRequest;
 use crate::views::say;
 use jiff::Timestamp;
 use std::fmt::Write;
@@ -117,8 +117,8 @@ fn criteria(state: &LoopState) -> String {
 /// completion is.
 fn last_run(criterion: &Criterion) -> String {
     match receipt::standing(criterion, None) {
-        Standing::NeverRun => String::new(),
-        Standing::Holds => ": held when it was last run".to_owned(),
+        ReceiptStatus::NeverRun => String::new(),
+        ReceiptStatus::Holds => ": held when it was last run".to_owned(),
         standing => format!(": {}", bounded(&refusal::why(criterion, standing, &[]), 60)),
     }
 }
@@ -204,18 +204,18 @@ fn rules(state: &LoopState) -> String {
 /// found, if they could be run.
 pub fn next_step(
     state: &LoopState,
-    request: Request,
+    request: CompletionRequest,
     proof: Option<&Proof>,
     now: Timestamp,
 ) -> String {
     let graph = Graph::new(&state.task_graph, now);
     let mut text = match request {
-        Request::Made => refusal::refusal(state, proof),
-        Request::OnlyMentioned | Request::None => String::new(),
+        CompletionRequest::Made => refusal::refusal(state, proof),
+        CompletionRequest::OnlyMentioned | CompletionRequest::None => String::new(),
     };
     text.push_str(&refusal::regressions(state));
     text.push_str(&warning(state));
-    if request == Request::OnlyMentioned {
+    if request == CompletionRequest::OnlyMentioned {
         let _ = writeln!(
             text,
             "{token} was in your message, but not alone on its last line, so it asked for nothing.",
@@ -375,7 +375,7 @@ mod tests {
         let text = contract(&started_line(&state), &state, &[], NOW);
         assert!(text.contains("1 of 3 tasks done. Next: run `ralph parallel next`"), "{text}");
         assert!(text.contains("do no task yourself") && !text.contains("T-2 lexer"), "{text}");
-        let step = |state: &LoopState| next_step(state, Request::None, None, NOW);
+        let step = |state: &LoopState| next_step(state, CompletionRequest::None, None, NOW);
         assert!(step(&state).contains("Next: run `ralph parallel next`"), "{}", step(&state));
         state.task_graph.iter_mut().for_each(|task| task.status = TaskStatus::Done);
         assert!(step(&state).contains("Next: make this hold: AC-1"), "{}", step(&state));
@@ -445,7 +445,7 @@ mod tests {
         state.acceptance_criteria[0].verified = true;
         state.acceptance_criteria.push(open);
         let next = |state: &LoopState| {
-            let text = next_step(state, Request::None, None, NOW);
+            let text = next_step(state, CompletionRequest::None, None, NOW);
             text.lines().find(|line| line.starts_with("Next: ")).map(str::to_owned)
         };
         let criterion = "Next: make this hold: AC-2 tests pass: `cargo test`";
@@ -460,7 +460,7 @@ mod tests {
             let mut state = state();
             state.progress =
                 Progress { signal, standing: 1, same_failure: 2, ..Progress::default() };
-            next_step(&state, Request::None, None, NOW).lines().next().unwrap().to_owned()
+            next_step(&state, CompletionRequest::None, None, NOW).lines().next().unwrap().to_owned()
         };
         for (signal, begins) in [
             (Signal::SameFailure, "This is the same failure as before, 2 times in a row; at 3 the"),
@@ -483,7 +483,7 @@ mod tests {
         for criterion in &mut long.acceptance_criteria {
             criterion.turned_red = Some(crate::evidence::receipt::Regression::default());
         }
-        let text = next_step(&long, Request::Made, None, NOW);
+        let text = next_step(&long, CompletionRequest::Made, None, NOW);
         assert_eq!(text.encode_utf16().count(), STEP_LIMIT);
         assert!(text.ends_with(&format!("\n{}", how_to_end(&long))));
     }
@@ -502,13 +502,14 @@ mod tests {
         assert!(text.len() <= CONTRACT_LIMIT);
         assert!(text.contains("RALPH_COMPLETE alone on its last line"), "{text}");
         assert!(
-            next_step(&long, Request::OnlyMentioned, None, NOW).contains("RALPH_COMPLETE alone")
+            next_step(&long, CompletionRequest::OnlyMentioned, None, NOW)
+                .contains("RALPH_COMPLETE alone")
         );
     }
 
     #[test]
     fn the_next_step_says_where_the_loop_stands() {
-        let text = next_step(&state(), Request::None, None, NOW);
+        let text = next_step(&state(), CompletionRequest::None, None, NOW);
         assert!(text.starts_with(
             "Ralph loop, iteration 3/25. 1 of 3 tasks done, 0 of 1 criterion verified."
         ));
@@ -517,14 +518,14 @@ mod tests {
 
     #[test]
     fn a_loop_with_nothing_to_count_has_no_space_at_the_end_of_a_line() {
-        let text = next_step(&LoopState::default(), Request::None, None, NOW);
+        let text = next_step(&LoopState::default(), CompletionRequest::None, None, NOW);
         assert!(text.starts_with("Ralph loop, iteration 0/25.\n"), "{text}");
     }
 
     #[test]
     fn a_token_in_the_wrong_place_is_explained() {
         assert!(
-            next_step(&state(), Request::OnlyMentioned, None, NOW)
+            next_step(&state(), CompletionRequest::OnlyMentioned, None, NOW)
                 .starts_with("RALPH_COMPLETE was in your message")
         );
     }
@@ -569,7 +570,7 @@ mod tests {
         for lost in [false, true] {
             state.context_lost = lost;
             let text = match lost {
-                true => next_step(&state, Request::Made, None, NOW),
+                true => next_step(&state, CompletionRequest::Made, None, NOW),
                 false => contract("", &state, &["目".repeat(900)], NOW),
             };
             assert!(text.len() <= CONTRACT_LIMIT, "{}", text.len());
@@ -608,20 +609,20 @@ mod tests {
         for criterion in &mut state.acceptance_criteria {
             criterion.description = "d".repeat(500);
         }
-        let text = next_step(&state, Request::Made, None, NOW);
+        let text = next_step(&state, CompletionRequest::Made, None, NOW);
         assert_eq!(text.len(), STEP_LIMIT, "{text}");
     }
 
     #[test]
     fn after_a_compaction_the_next_step_is_the_contract_under_what_must_be_said_first() {
         let lost = LoopState { context_lost: true, ..ran(false, "x") };
-        let text = next_step(&lost, Request::Made, None, NOW);
+        let text = next_step(&lost, CompletionRequest::Made, None, NOW);
         assert!(text.starts_with("Completion was requested and is refused"), "{text}");
         assert!(
             text.contains("\nRalph loop L continues at 3/25\nGoal: Fix the parser\n"),
             "{text}"
         );
-        let quiet = next_step(&lost, Request::None, None, NOW);
+        let quiet = next_step(&lost, CompletionRequest::None, None, NOW);
         assert!(quiet.starts_with("Ralph loop L continues at 3/25\n"), "{quiet}");
     }
 }

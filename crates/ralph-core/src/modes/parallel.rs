@@ -14,15 +14,15 @@ mod prompt;
 pub mod report;
 mod work;
 
-pub use grant::{Asked, Grant, grant, launched, lost};
-pub use next::{Call, Next, next};
-pub use plan::{Clash, Plan, plan};
+pub use grant::{AgentCall, Grant, grant, launched, lost};
+pub use next::{AgentInput, NextParallelStep, next};
+pub use plan::{Clash, WavePlan, plan};
 pub use prompt::{prompt, task_of};
-pub use work::{Work, work};
+pub use work::{TaskSource, work};
 
 use crate::state::{LoopState, Task, TaskStatus, Worker};
 use crate::tasks::graph::Graph;
-use crate::tasks::graph::overlap::Taken;
+use crate::tasks::graph::overlap::ClaimedFiles;
 use crate::text::counted::noun;
 use jiff::Timestamp;
 
@@ -50,8 +50,8 @@ fn unmerged_dep<'a>(state: &'a LoopState, task: &Task) -> Option<&'a Worker> {
 }
 
 /// The files of the tasks that are at work or wait to be merged.
-fn taken(state: &LoopState) -> Taken<'_> {
-    let mut taken = Taken::default();
+fn taken(state: &LoopState) -> ClaimedFiles<'_> {
+    let mut taken = ClaimedFiles::default();
     for worker in state.workers.iter().filter(|worker| worker.is_running() || worker.awaits_merge())
     {
         if let Some(task) = state.task_graph.iter().find(|task| task.id == worker.task) {
@@ -116,7 +116,7 @@ pub(crate) mod tests {
 
     /// Has a worker of the task at work, or with a report.
     pub(crate) fn work(state: &mut LoopState, task: &str, standing: WorkerStanding) {
-        let asked = Asked {
+        let asked = AgentCall {
             call: &format!("call-{task}"),
             kind: WORKER,
             prompt: &format!("Ralph task {task}\n"),

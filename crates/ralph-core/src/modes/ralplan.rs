@@ -14,12 +14,12 @@ mod rest;
 mod step;
 
 pub use call::may_call;
-pub use next::{Call, Next, next};
+pub use next::{AgentInput, NextPlanStep, next};
 pub(crate) use rest::at_stop;
 pub use rest::{
     announcement, asked, continues_line, contract, is_told, prefix, started_line, take_up, told,
 };
-pub use step::{Event, Outcome, PlanSeen, Refusal, begin, step};
+pub use step::{PlanEvent, PlanOutcome, PlanRefusal, PlanSeen, begin, step};
 
 use crate::state::{LoopState, Ralplan};
 use crate::text::plain;

@@ -22,8 +22,8 @@ mod words;
 pub use difference::unified;
 pub use meanwhile::{Meanwhile, meanwhile};
 pub use plateau::{Look, Plateau, look};
-pub use settings::{MOST_IN_FOREGROUND, Settings};
-pub use step::{Event, Outcome, Refusal, step};
+pub use settings::{MOST_IN_FOREGROUND, RefineSettings};
+pub use step::{RefineEvent, RefineOutcome, RefineRefusal, step};
 pub use words::{Mode, PlanAfter, RoundEnd, Status};
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! What a typed `/ralph` means: a new loop, the planned one, the paused one, or a refusal.
 
-use crate::modes::arguments::{Options, Request};
+use crate::modes::arguments::{LoopRequest, Options};
 use crate::project::settings::Settings;
 use crate::state::{Completion, Criterion, LoopState, Mode, Phase, StartedBy};
 use crate::text::counted::noun;
@@ -9,7 +9,7 @@ use jiff::Timestamp;
 
 /// What to do about a request to start.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Start {
+pub enum StartDecision {
     /// Another registration of the same hook has answered this very prompt.
     Answered,
     /// A new loop for this task.
@@ -26,7 +26,7 @@ pub enum Start {
 
 /// What is known when a start is asked for.
 #[derive(Debug, Clone, Copy)]
-pub struct Seen<'a> {
+pub struct StartInputs<'a> {
     /// The live loop of this session.
     pub bound: Option<&'a LoopState>,
     /// The project's planned or most recent loop.
@@ -36,21 +36,21 @@ pub struct Seen<'a> {
 }
 
 /// Decides what a request starts.
-pub fn decide(request: &Request, seen: Seen<'_>) -> Start {
+pub fn decide(request: &LoopRequest, seen: StartInputs<'_>) -> StartDecision {
     let bound = seen.bound.filter(|state| state.is_live());
     if let Some(state) = bound
         && answered(state, seen.prompt_id)
     {
-        return Start::Answered;
+        return StartDecision::Answered;
     }
     if let Some(state) = bound.filter(|state| state.mode == Mode::Ralplan) {
-        return Start::Refuse(format!(
+        return StartDecision::Refuse(format!(
             "a planning is live in this session ({}): type /ralplan to go on with it, or /ralph-cancel to end it",
             state.ralplan.as_ref().map_or("its state is broken", |plan| plan.phase.as_str())
         ));
     }
     if let Some(state) = bound.filter(|state| state.mode == Mode::Session) {
-        return Start::Refuse(format!(
+        return StartDecision::Refuse(format!(
             "the orchestrated session {} is live in this session: type /ralph-v2 to go on with it, or /ralph-cancel to \
              end it",
             state.session.as_ref().map_or("", |session| session.id.as_str())
@@ -58,15 +58,15 @@ pub fn decide(request: &Request, seen: Seen<'_>) -> Start {
     }
     let is_refining = |state: &LoopState| state.mode == Mode::Refine;
     match (&request.task, bound) {
-        (None, Some(_)) => Start::Continue,
-        (Some(_), Some(state)) if is_refining(state) => Start::Refuse(format!(
+        (None, Some(_)) => StartDecision::Continue,
+        (Some(_), Some(state)) if is_refining(state) => StartDecision::Refuse(format!(
             "a refinement is live in this session at {}: type /ralph to go on with it, or /ralph-cancel to end it",
             state.position()
         )),
         (None, None) => planned(seen.project),
-        (Some(task), None) => Start::New(task.clone()),
-        (Some(task), Some(state)) if !state.touched => Start::Replace(task.clone()),
-        (Some(_), Some(state)) => Start::Refuse(format!(
+        (Some(task), None) => StartDecision::New(task.clone()),
+        (Some(task), Some(state)) if !state.touched => StartDecision::Replace(task.clone()),
+        (Some(_), Some(state)) => StartDecision::Refuse(format!(
             "a loop is {} in this session at {}: type /ralph to continue it, or /ralph-cancel to \
              end it before you start another",
             if state.is_running() { "running" } else { "paused" },
@@ -80,10 +80,10 @@ pub fn answered(state: &LoopState, prompt_id: &str) -> bool {
     !prompt_id.is_empty() && state.turn.as_ref().is_some_and(|turn| turn.prompt_id == prompt_id)
 }
 
-fn planned(project: Option<&LoopState>) -> Start {
+fn planned(project: Option<&LoopState>) -> StartDecision {
     match project {
-        Some(state) if state.phase == Phase::Planned => Start::Planned,
-        _ => Start::Refuse(
+        Some(state) if state.phase == Phase::Planned => StartDecision::Planned,
+        _ => StartDecision::Refuse(
             "nothing is planned here: type /ralph \"what to do\", or plan first with /ralph-plan"
                 .to_owned(),
         ),
@@ -160,7 +160,7 @@ pub fn announcement(state: &LoopState) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::state::{LoopError, PauseCause, Turn};
+    use crate::state::{DrivenTurn, LoopError, PauseCause};
 
     fn state(description: &str) -> LoopState {
         let mut state =
@@ -172,7 +172,7 @@ mod tests {
             "paused" => state.pause(PauseCause::Person, "", Timestamp::UNIX_EPOCH),
             "answered" => {
                 let at = Timestamp::UNIX_EPOCH;
-                state.turn = Some(Turn::new("p", at));
+                state.turn = Some(DrivenTurn::new("p", at));
             }
             _ => {}
         }
@@ -181,9 +181,9 @@ mod tests {
 
     #[track_caller]
     fn check(task: Option<&str>, bound: &str, project: &str, expected: &str) {
-        let request = Request { task: task.map(str::to_owned), ..Request::default() };
+        let request = LoopRequest { task: task.map(str::to_owned), ..LoopRequest::default() };
         let (bound, project) = (state(bound), state(project));
-        let seen = Seen { bound: Some(&bound), project: Some(&project), prompt_id: "p" };
+        let seen = StartInputs { bound: Some(&bound), project: Some(&project), prompt_id: "p" };
         let start = format!("{:?}", decide(&request, seen));
         assert!(start.starts_with(expected), "{start}");
     }

@@ -23,15 +23,15 @@ pub struct Check {
     /// The tool's own name: `eslint`, `tsc`. Settings switch a check off by it.
     pub name: String,
     /// What the run is for, which is also when it happens.
-    pub kind: Kind,
+    pub kind: CheckKind,
     /// What does the work.
     pub by: By,
     /// Where it runs.
     pub folder: PathBuf,
     /// What its findings depend on.
-    pub scope: Scope,
+    pub scope: FindingScope,
     /// How its output is read.
-    pub form: forms::Form,
+    pub form: forms::OutputFormat,
     /// Why it applies to this file, for a person: "`packages/app/tsconfig.json` includes it".
     pub why: String,
     /// The most it may take, where less than what is left of the budget.
@@ -76,7 +76,7 @@ pub enum Parser {
 
 /// What a check is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Kind {
+pub enum CheckKind {
     /// Rewrites the edited file, and may say what it could not put right. Fixers run first and one
     /// after the other.
     Fix,
@@ -88,7 +88,7 @@ pub enum Kind {
 
 /// What the findings of a check depend on.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Scope {
+pub enum FindingScope {
     /// The edited file and the tool's configuration.
     File,
     /// Everything that this file or folder stands for: a `tsconfig.json`, a package. One run answers
@@ -98,7 +98,7 @@ pub enum Scope {
 
 /// What the languages say of a file.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Plan {
+pub struct CheckPlan {
     /// The checks that apply, fixers in the order in which they run.
     pub checks: Vec<Check>,
     /// The checks that the project wants and that cannot be run.

@@ -1,11 +1,11 @@
 //! Deno projects: the tasks of `deno.json`, else Deno's own commands.
 
-use super::{Found, ProjectFiles};
+use super::{EcosystemCommands, ProjectFiles};
 use serde_json::Value;
 
-pub(super) fn find(files: &ProjectFiles) -> Found {
+pub(super) fn find(files: &ProjectFiles) -> EcosystemCommands {
     if !files.has_any(&["deno.json", "deno.jsonc"]) {
-        return Found::default();
+        return EcosystemCommands::default();
     }
     let manifest: Value = ["deno.json", "deno.jsonc"]
         .iter()
@@ -15,7 +15,7 @@ pub(super) fn find(files: &ProjectFiles) -> Found {
         |name: &str| (!manifest["tasks"][name].is_null()).then(|| format!("deno task {name}"));
     let has_tests = files.has_any(&["tests", "test"])
         || files.has_ending(&["_test.ts", "_test.js", ".test.ts", ".test.js"]);
-    Found {
+    EcosystemCommands {
         tests: task("test").or_else(|| has_tests.then(|| "deno test".to_owned())),
         check: task("check").or_else(|| task("lint")),
     }

@@ -1,8 +1,8 @@
 //! .NET solutions and projects.
 
-use super::{Found, ProjectFiles};
+use super::{EcosystemCommands, ProjectFiles};
 
-pub(super) fn find(files: &ProjectFiles) -> Found {
+pub(super) fn find(files: &ProjectFiles) -> EcosystemCommands {
     let any = files.has_ending(&[".sln", ".slnx", ".csproj", ".fsproj", ".vbproj"]);
-    Found { tests: any.then(|| "dotnet test".to_owned()), check: None }
+    EcosystemCommands { tests: any.then(|| "dotnet test".to_owned()), check: None }
 }

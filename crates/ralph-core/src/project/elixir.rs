@@ -1,11 +1,11 @@
 //! Elixir projects: Mix, and Credo where it is configured.
 
-use super::{Found, ProjectFiles};
+use super::{EcosystemCommands, ProjectFiles};
 
-pub(super) fn find(files: &ProjectFiles) -> Found {
+pub(super) fn find(files: &ProjectFiles) -> EcosystemCommands {
     let mix = files.has("mix.exs");
     let credo = mix && (files.has(".credo.exs") || files.says("mix.exs", ":credo"));
-    Found {
+    EcosystemCommands {
         tests: mix.then(|| "mix test".to_owned()),
         check: credo.then(|| "mix credo".to_owned()),
     }

@@ -41,7 +41,7 @@ pub trait Project: Send + Sync {
     fn text(&self, path: &str) -> Option<String>;
 
     /// The document that a file holds; none if it has no text or another form.
-    fn document(&self, path: &str, form: Form) -> Option<Value>;
+    fn document(&self, path: &str, form: FileFormat) -> Option<Value>;
 
     /// What is in a folder, by name; none if there is no such folder or it cannot be read.
     fn folder(&self, path: &str) -> Option<Folder>;
@@ -60,7 +60,7 @@ pub trait Project: Send + Sync {
 
 /// How a document is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Form {
+pub enum FileFormat {
     /// JSON; comments and trailing commas are read over.
     Json,
     /// TOML.
@@ -73,14 +73,14 @@ pub enum Form {
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Folder {
     /// Sorted by name.
-    pub entries: Vec<Entry>,
+    pub entries: Vec<FolderEntry>,
     /// True if there is more than could be looked at.
     pub is_cut: bool,
 }
 
 /// Something in a folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Entry {
+pub struct FolderEntry {
     /// Its name; bytes that are no UTF-8 are replaced.
     pub name: String,
     /// What it is. A link is what it is itself, and is never followed.
@@ -116,7 +116,7 @@ impl Fact {
 
 /// A kind of fact.
 #[derive(Debug, Clone, Copy)]
-pub struct Kind {
+pub struct FactKind {
     /// Its name in the settings.
     pub name: &'static str,
     /// How long it may take.
@@ -129,8 +129,12 @@ pub struct Kind {
     pub gather: fn(&dyn Project) -> Option<Fact>,
 }
 
-const fn kind(name: &'static str, units: usize, gather: fn(&dyn Project) -> Option<Fact>) -> Kind {
-    Kind { name, limit: Duration::from_secs(2), units, on_request: false, gather }
+const fn kind(
+    name: &'static str,
+    units: usize,
+    gather: fn(&dyn Project) -> Option<Fact>,
+) -> FactKind {
+    FactKind { name, limit: Duration::from_secs(2), units, on_request: false, gather }
 }
 
 /// One that asks git, whose own deadline is [`GIT`]: what can be had without it is still told.
@@ -138,12 +142,12 @@ const fn by_git(
     name: &'static str,
     units: usize,
     gather: fn(&dyn Project) -> Option<Fact>,
-) -> Kind {
-    Kind { limit: Duration::from_millis(2_500), ..kind(name, units, gather) }
+) -> FactKind {
+    FactKind { limit: Duration::from_millis(2_500), ..kind(name, units, gather) }
 }
 
-const fn on_request(kind: Kind) -> Kind {
-    Kind { on_request: true, ..kind }
+const fn on_request(kind: FactKind) -> FactKind {
+    FactKind { on_request: true, ..kind }
 }
 
 /// How long git may take for an answer.
@@ -154,7 +158,7 @@ pub const BUDGET: Duration = Duration::from_secs(7);
 
 /// All kinds, the most useful first: that is the order on the page, and what comes last is cut
 /// first.
-pub const KINDS: [Kind; 15] = [
+pub const KINDS: [FactKind; 15] = [
     by_git("git", 700, git::fact),
     on_request(by_git("branch", 150, git::branch)),
     on_request(by_git("commits", 700, git::commits)),

@@ -1,10 +1,13 @@
 //! Go modules: the toolchain's own tests and `vet`.
 
-use super::{Found, ProjectFiles};
+use super::{EcosystemCommands, ProjectFiles};
 
-pub(super) fn find(files: &ProjectFiles) -> Found {
+pub(super) fn find(files: &ProjectFiles) -> EcosystemCommands {
     if !files.has("go.mod") {
-        return Found::default();
+        return EcosystemCommands::default();
     }
-    Found { tests: Some("go test ./...".to_owned()), check: Some("go vet ./...".to_owned()) }
+    EcosystemCommands {
+        tests: Some("go test ./...".to_owned()),
+        check: Some("go vet ./...".to_owned()),
+    }
 }

@@ -1,9 +1,9 @@
 //! Maven and Gradle, by the project's wrapper where it has one. Tests compile first, so there is
 //! no check of its own.
 
-use super::{Found, ProjectFiles};
+use super::{EcosystemCommands, ProjectFiles};
 
-pub(super) fn find(files: &ProjectFiles) -> Found {
+pub(super) fn find(files: &ProjectFiles) -> EcosystemCommands {
     let gradle = ["build.gradle", "build.gradle.kts", "settings.gradle", "settings.gradle.kts"];
     let tests = if files.has("pom.xml") {
         Some(if files.has("mvnw") { "./mvnw -B test" } else { "mvn -B test" })
@@ -12,5 +12,5 @@ pub(super) fn find(files: &ProjectFiles) -> Found {
     } else {
         None
     };
-    Found { tests: tests.map(str::to_owned), check: None }
+    EcosystemCommands { tests: tests.map(str::to_owned), check: None }
 }

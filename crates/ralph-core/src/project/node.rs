@@ -1,6 +1,6 @@
 //! Node projects: the scripts of `package.json`, and `tsc` where there is a `tsconfig.json`.
 
-use super::{Found, ProjectFiles};
+use super::{EcosystemCommands, ProjectFiles};
 use crate::shell::vacuous;
 use serde_json::Value;
 
@@ -11,16 +11,16 @@ const TESTS: [&str; 4] = ["test", "test:ci", "test:run", "test:unit"];
 const TYPE_CHECKS: [&str; 5] = ["typecheck", "type-check", "check-types", "check:types", "tsc"];
 const LINTS: [&str; 2] = ["lint", "lint:check"];
 
-pub(super) fn find(files: &ProjectFiles) -> Found {
+pub(super) fn find(files: &ProjectFiles) -> EcosystemCommands {
     let manifest: Value = serde_json::from_str(files.text("package.json")).unwrap_or_default();
     if !manifest.is_object() {
-        return Found::default();
+        return EcosystemCommands::default();
     }
     let manager = Manager::of(files, &manifest);
     let scripted = |names: &[&str]| {
         names.iter().find(|name| usable(script(&manifest, name))).map(|name| manager.run(name))
     };
-    Found {
+    EcosystemCommands {
         tests: TESTS
             .iter()
             .find(|name| usable(script(&manifest, name)))

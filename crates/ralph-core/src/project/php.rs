@@ -1,12 +1,12 @@
 //! PHP projects: Composer's scripts, else PHPUnit, Pest and PHPStan where they are configured.
 
-use super::{Found, ProjectFiles};
+use super::{EcosystemCommands, ProjectFiles};
 use crate::shell::vacuous;
 use serde_json::Value;
 
 const CHECKS: [&str; 4] = ["phpstan", "stan", "analyse", "lint"];
 
-pub(super) fn find(files: &ProjectFiles) -> Found {
+pub(super) fn find(files: &ProjectFiles) -> EcosystemCommands {
     let manifest: Value = serde_json::from_str(files.text("composer.json")).unwrap_or_default();
     let script = |name: &str| {
         stated(&manifest["scripts"][name]).then(|| format!("composer run-script {name}"))
@@ -15,7 +15,7 @@ pub(super) fn find(files: &ProjectFiles) -> Found {
     let runner =
         if manifest["require-dev"]["pestphp/pest"].is_string() { "pest" } else { "phpunit" };
     let phpstan = files.has_any(&["phpstan.neon", "phpstan.neon.dist", "phpstan.dist.neon"]);
-    Found {
+    EcosystemCommands {
         tests: script("test").or_else(|| phpunit.then(|| format!("vendor/bin/{runner}"))),
         check: CHECKS
             .iter()

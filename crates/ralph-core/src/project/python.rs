@@ -1,6 +1,6 @@
 //! Python projects: pytest, and the type checker or linter that the project configures.
 
-use super::{Found, ProjectFiles};
+use super::{EcosystemCommands, ProjectFiles};
 
 const MANIFESTS: [&str; 8] = [
     "pyproject.toml",
@@ -13,12 +13,12 @@ const MANIFESTS: [&str; 8] = [
     "requirements-dev.txt",
 ];
 
-pub(super) fn find(files: &ProjectFiles) -> Found {
+pub(super) fn find(files: &ProjectFiles) -> EcosystemCommands {
     if !files.has_any(&MANIFESTS) {
-        return Found::default();
+        return EcosystemCommands::default();
     }
     let run = runner(files);
-    Found {
+    EcosystemCommands {
         tests: has_tests(files).then(|| format!("{run}pytest")),
         check: checker(files).map(|tool| format!("{run}{tool}")),
     }

@@ -1,6 +1,6 @@
 //! Recipes that a project wrote for itself, in a justfile or a Makefile.
 
-use super::{Found, ProjectFiles};
+use super::{EcosystemCommands, ProjectFiles};
 
 const TESTS: [&str; 2] = ["test", "tests"];
 const CHECKS: [&str; 4] = ["typecheck", "type-check", "lint", "check"];
@@ -21,7 +21,7 @@ pub(crate) struct Recipe<'a> {
     pub(crate) help: Option<&'a str>,
 }
 
-pub(super) fn find(files: &ProjectFiles) -> Found {
+pub(super) fn find(files: &ProjectFiles) -> EcosystemCommands {
     let text = |names: &[&str]| {
         names.iter().map(|name| files.text(name)).find(|text| !text.is_empty()).unwrap_or_default()
     };
@@ -29,7 +29,7 @@ pub(super) fn find(files: &ProjectFiles) -> Found {
     let make = of_make(text(&MAKEFILES));
     let first =
         |wanted: &[&str]| named(&just, wanted, "just").or_else(|| named(&make, wanted, "make"));
-    Found { tests: first(&TESTS), check: first(&CHECKS) }
+    EcosystemCommands { tests: first(&TESTS), check: first(&CHECKS) }
 }
 
 /// A recipe that must be given an argument cannot be run by its name alone.

@@ -1,8 +1,8 @@
 //! Ruby projects: RSpec or Rails' own tests, RuboCop where it is configured.
 
-use super::{Found, ProjectFiles};
+use super::{EcosystemCommands, ProjectFiles};
 
-pub(super) fn find(files: &ProjectFiles) -> Found {
+pub(super) fn find(files: &ProjectFiles) -> EcosystemCommands {
     let bundle = files.has("Gemfile");
     let run = if bundle { "bundle exec " } else { "" };
     let rspec = files.has(".rspec") || bundle && files.says("Gemfile", "rspec");
@@ -16,5 +16,5 @@ pub(super) fn find(files: &ProjectFiles) -> Found {
         rake.then(|| format!("{run}rake test"))
     };
     let rubocop = bundle && files.has(".rubocop.yml");
-    Found { tests, check: rubocop.then(|| format!("{run}rubocop")) }
+    EcosystemCommands { tests, check: rubocop.then(|| format!("{run}rubocop")) }
 }

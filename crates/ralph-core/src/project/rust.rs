@@ -1,16 +1,16 @@
 //! Rust projects: cargo, and clippy where the project configures it.
 
-use super::{Found, ProjectFiles};
+use super::{EcosystemCommands, ProjectFiles};
 
-pub(super) fn find(files: &ProjectFiles) -> Found {
+pub(super) fn find(files: &ProjectFiles) -> EcosystemCommands {
     if !files.has("Cargo.toml") {
-        return Found::default();
+        return EcosystemCommands::default();
     }
     let members = if files.says("Cargo.toml", "[workspace]") { " --workspace" } else { "" };
     let clippy = files.has_any(&["clippy.toml", ".clippy.toml"])
         || files.says("Cargo.toml", "lints.clippy]");
     let check = if clippy { "clippy" } else { "check" };
-    Found {
+    EcosystemCommands {
         tests: Some(format!("cargo test{members}")),
         check: Some(format!("cargo {check}{members} --all-targets")),
     }

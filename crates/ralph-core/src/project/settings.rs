@@ -8,10 +8,10 @@ mod client;
 mod refine;
 
 use crate::modes::arguments::Number;
-use crate::project::check::choice::Choice;
+use crate::project::check::choice::CheckSettings;
 use crate::project::facts;
 use crate::state::{Completion, LoopState};
-pub use client::Client;
+pub use client::ClientSettings;
 pub use refine::Refine;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -101,20 +101,20 @@ impl Settings {
     }
 
     /// What is said of the checks after an edit; nothing where it cannot be read.
-    pub fn checks(&self) -> Choice {
+    pub fn checks(&self) -> CheckSettings {
         let section = self.backpressure.clone().unwrap_or_default();
-        Choice::deserialize(section).unwrap_or_default()
+        CheckSettings::deserialize(section).unwrap_or_default()
     }
 
     /// What is said of the facts that a session is told; nothing where it cannot be read.
-    pub fn facts(&self) -> facts::choice::Choice {
+    pub fn facts(&self) -> facts::choice::ContextSettings {
         let section = self.context.clone().unwrap_or_default();
-        facts::choice::Choice::deserialize(section).unwrap_or_default()
+        facts::choice::ContextSettings::deserialize(section).unwrap_or_default()
     }
 
     /// What is said of the client in headless loops; nothing where it cannot be read.
-    pub fn client(&self) -> Client {
-        Client::deserialize(self.client.clone().unwrap_or_default()).unwrap_or_default()
+    pub fn client(&self) -> ClientSettings {
+        ClientSettings::deserialize(self.client.clone().unwrap_or_default()).unwrap_or_default()
     }
 
     /// What is said of refinement; nothing where it cannot be read.
@@ -153,16 +153,17 @@ impl Settings {
         if let Some(Completion::Other(word)) = &self.completion {
             return Some(format!("`completion` is `verified` or `token`, not `{word}`"));
         }
-        let checks = match self.backpressure.as_ref().map(Choice::deserialize) {
+        let checks = match self.backpressure.as_ref().map(CheckSettings::deserialize) {
             Some(Ok(choice)) => choice.refused(),
             Some(Err(error)) => Some(format!("`[backpressure]`: {error}")),
             None => None,
         };
-        let context = || match self.context.as_ref().map(facts::choice::Choice::deserialize)? {
-            Ok(choice) => choice.refused(),
-            Err(error) => Some(format!("`[context]`: {error}")),
-        };
-        let client = || match self.client.as_ref().map(Client::deserialize)? {
+        let context =
+            || match self.context.as_ref().map(facts::choice::ContextSettings::deserialize)? {
+                Ok(choice) => choice.refused(),
+                Err(error) => Some(format!("`[context]`: {error}")),
+            };
+        let client = || match self.client.as_ref().map(ClientSettings::deserialize)? {
             Ok(client) => client.refused(),
             Err(error) => Some(format!("`[client]`: {error}")),
         };

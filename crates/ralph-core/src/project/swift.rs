@@ -1,7 +1,10 @@
 //! Swift packages.
 
-use super::{Found, ProjectFiles};
+use super::{EcosystemCommands, ProjectFiles};
 
-pub(super) fn find(files: &ProjectFiles) -> Found {
-    Found { tests: files.has("Package.swift").then(|| "swift test".to_owned()), check: None }
+pub(super) fn find(files: &ProjectFiles) -> EcosystemCommands {
+    EcosystemCommands {
+        tests: files.has("Package.swift").then(|| "swift test".to_owned()),
+        check: None,
+    }
 }

@@ -27,12 +27,12 @@ struct Payload {
 #[serde(default)]
 struct Response {
     #[serde(rename = "bashEditDiff")]
-    listed: Listed,
+    listed: ChangedFiles,
 }
 
 #[derive(Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
-struct Listed {
+struct ChangedFiles {
     changed_files: Vec<String>,
 }
 

@@ -26,7 +26,7 @@ pub struct Input {
     #[serde(deserialize_with = "text")]
     pub cwd: String,
     /// Which event this is.
-    pub hook_event_name: Event,
+    pub hook_event_name: HookEvent,
     /// Id of the prompt whose turn is running; absent before the first prompt.
     #[serde(deserialize_with = "text")]
     pub prompt_id: String,
@@ -75,7 +75,7 @@ pub struct Input {
 
 /// Hook events that have a rule; everything else is `Other`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Event {
+pub enum HookEvent {
     /// A session begins, resumes, is cleared, forked or was compacted.
     SessionStart,
     /// The person sent a prompt, or a background task reported.
@@ -105,35 +105,35 @@ pub enum Event {
     Other,
 }
 
-impl Event {
-    const NAMED: [(&'static str, Event); 12] = [
-        ("SessionStart", Event::SessionStart),
-        ("UserPromptSubmit", Event::UserPromptSubmit),
-        ("UserPromptExpansion", Event::UserPromptExpansion),
-        ("PreToolUse", Event::PreToolUse),
-        ("PermissionRequest", Event::PermissionRequest),
-        ("PostToolUse", Event::PostToolUse),
-        ("PostToolUseFailure", Event::PostToolUseFailure),
-        ("Stop", Event::Stop),
-        ("SubagentStop", Event::SubagentStop),
-        ("StopFailure", Event::StopFailure),
-        ("SessionEnd", Event::SessionEnd),
-        ("PreCompact", Event::PreCompact),
+impl HookEvent {
+    const NAMED: [(&'static str, HookEvent); 12] = [
+        ("SessionStart", HookEvent::SessionStart),
+        ("UserPromptSubmit", HookEvent::UserPromptSubmit),
+        ("UserPromptExpansion", HookEvent::UserPromptExpansion),
+        ("PreToolUse", HookEvent::PreToolUse),
+        ("PermissionRequest", HookEvent::PermissionRequest),
+        ("PostToolUse", HookEvent::PostToolUse),
+        ("PostToolUseFailure", HookEvent::PostToolUseFailure),
+        ("Stop", HookEvent::Stop),
+        ("SubagentStop", HookEvent::SubagentStop),
+        ("StopFailure", HookEvent::StopFailure),
+        ("SessionEnd", HookEvent::SessionEnd),
+        ("PreCompact", HookEvent::PreCompact),
     ];
 
     /// The client's own name of the event; empty for `Other`.
     pub fn name(self) -> &'static str {
-        Event::NAMED.iter().find(|(_, event)| *event == self).map_or("", |(name, _)| name)
+        HookEvent::NAMED.iter().find(|(_, event)| *event == self).map_or("", |(name, _)| name)
     }
 }
 
-impl<'de> Deserialize<'de> for Event {
+impl<'de> Deserialize<'de> for HookEvent {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let name = text(deserializer)?;
-        Ok(Event::NAMED
+        Ok(HookEvent::NAMED
             .iter()
             .find(|(known, _)| *known == name)
-            .map_or(Event::Other, |(_, event)| *event))
+            .map_or(HookEvent::Other, |(_, event)| *event))
     }
 }
 
@@ -309,7 +309,7 @@ mod tests {
     #[test]
     fn an_unknown_event_with_unknown_fields_is_accepted() {
         let input = parse(r#"{"hook_event_name":"Dawn","colour":[1,{"a":null}]}"#);
-        assert_eq!(input.hook_event_name, Event::Other);
+        assert_eq!(input.hook_event_name, HookEvent::Other);
     }
 
     #[test]
@@ -333,7 +333,7 @@ mod tests {
 
     #[test]
     fn every_named_event_reads_back() {
-        for (name, event) in Event::NAMED {
+        for (name, event) in HookEvent::NAMED {
             let input = parse(&format!(r#"{{"hook_event_name":"{name}"}}"#));
             assert_eq!((input.hook_event_name, event.name()), (event, name));
         }

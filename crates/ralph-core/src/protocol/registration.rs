@@ -184,7 +184,7 @@ impl Location<'_> {
 
 /// A hook as the client reads it: `{"type":"command","command":…,"args":[…],"timeout":…}`.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Entry {
+pub struct HookEntry {
     /// Always `command`.
     #[serde(rename = "type")]
     pub kind: &'static str,
@@ -209,7 +209,7 @@ pub struct Group {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub matcher: Option<String>,
     /// The hooks; ours stand alone in their group.
-    pub hooks: Vec<Entry>,
+    pub hooks: Vec<HookEntry>,
 }
 
 /// The value of `hooks` in a settings file: events in the order of the table.
@@ -268,10 +268,10 @@ pub fn plugin_hooks_json() -> String {
 /// The whole of `settings.example.json`: what `ralph install` registers, with bare names.
 pub fn settings_example_json() -> String {
     #[derive(Serialize)]
-    struct Settings {
+    struct HookSettings {
         hooks: Registered,
     }
-    pretty(&Settings { hooks: settings_hooks(Location::Path) })
+    pretty(&HookSettings { hooks: settings_hooks(Location::Path) })
 }
 
 /// The `hooks:` part of a skill's front matter, one line per line, with a final newline.
@@ -321,8 +321,8 @@ fn registered(hooks: &[Hook], location: Location<'_>, origin: Origin) -> Registe
     Registered(events)
 }
 
-fn entry(hook: &Hook, location: Location<'_>, origin: Origin) -> Entry {
-    Entry {
+fn entry(hook: &Hook, location: Location<'_>, origin: Origin) -> HookEntry {
+    HookEntry {
         kind: "command",
         command: location.command(hook.executable),
         args: hook.args.iter().copied().chain([origin.word()]).collect(),

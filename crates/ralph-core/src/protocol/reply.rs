@@ -5,7 +5,7 @@
 //! file names and output, which a repository or a model has chosen: what would act on the terminal
 //! that shows them, or say to the model what no person sees, is written out.
 
-use crate::protocol::event::Event;
+use crate::protocol::event::HookEvent;
 use crate::text::plain;
 use serde_json::{Map, Value, json};
 
@@ -30,7 +30,7 @@ pub struct Reply {
 enum Action {
     #[default]
     Nothing,
-    Context(Event, String),
+    Context(HookEvent, String),
     Block(String),
     KeepFromModel(String),
     Deny {
@@ -82,7 +82,7 @@ impl Reply {
     }
 
     /// Gives the model a text and lets the event take its course.
-    pub fn context(event: Event, text: &str) -> Reply {
+    pub fn context(event: HookEvent, text: &str) -> Reply {
         Reply { action: Action::Context(event, words(text, CONTEXT_LIMIT)), message: None }
     }
 
@@ -99,7 +99,7 @@ impl Reply {
 
     /// Gives the model a text behind the one it is given already; none that is empty, and none beside
     /// a block or a refusal.
-    pub fn add_context(self, event: Event, text: &str) -> Reply {
+    pub fn add_context(self, event: HookEvent, text: &str) -> Reply {
         let action = match self.action {
             Action::Nothing if !text.is_empty() => {
                 Action::Context(event, words(text, CONTEXT_LIMIT))
@@ -113,7 +113,7 @@ impl Reply {
     }
 
     /// Keeps the turn going with a reason for the model.
-    pub fn go_on(event: Event, form: GoOnForm, reason: &str) -> Reply {
+    pub fn go_on(event: HookEvent, form: GoOnForm, reason: &str) -> Reply {
         let reason = words(reason, REASON_LIMIT);
         let action = match form {
             GoOnForm::Context => Action::Context(event, reason),
@@ -175,7 +175,7 @@ impl Reply {
 
     /// Has the model read a text before whatever else the reply tells it. A reply by which the model
     /// hears nothing stays as it is.
-    pub fn led_by(mut self, event: Event, text: &str) -> Reply {
+    pub fn led_by(mut self, event: HookEvent, text: &str) -> Reply {
         match &mut self.action {
             Action::Nothing => self.action = Action::Context(event, words(text, CONTEXT_LIMIT)),
             Action::Context(_, said) | Action::Block(said) => {
@@ -221,7 +221,7 @@ impl Reply {
             }
             Action::Allow(reason) => {
                 let output = json!({
-                    "hookEventName": Event::PreToolUse.name(),
+                    "hookEventName": HookEvent::PreToolUse.name(),
                     "permissionDecision": "allow",
                     "permissionDecisionReason": reason,
                 });
@@ -237,21 +237,21 @@ impl Reply {
             }
             Action::Permit => {
                 let output = json!({
-                    "hookEventName": Event::PermissionRequest.name(),
+                    "hookEventName": HookEvent::PermissionRequest.name(),
                     "decision": {"behavior": "allow"},
                 });
                 reply.insert("hookSpecificOutput".to_owned(), output);
             }
             Action::Withhold(reason) => {
                 let output = json!({
-                    "hookEventName": Event::PermissionRequest.name(),
+                    "hookEventName": HookEvent::PermissionRequest.name(),
                     "decision": {"behavior": "deny", "message": reason},
                 });
                 reply.insert("hookSpecificOutput".to_owned(), output);
             }
             Action::Deny { reason, cut_turn, context } => {
                 let mut output = json!({
-                    "hookEventName": Event::PreToolUse.name(),
+                    "hookEventName": HookEvent::PreToolUse.name(),
                     "permissionDecision": "deny",
                     "permissionDecisionReason": reason,
                 });
@@ -296,7 +296,7 @@ pub fn bounded(text: &str, limit: usize) -> String {
 }
 
 /// An answer that another executable rendered, with a text before what it tells the model.
-fn lead_passed_on(rendered: &str, event: Event, text: &str) -> Action {
+fn lead_passed_on(rendered: &str, event: HookEvent, text: &str) -> Action {
     if rendered.trim().is_empty() {
         return Action::Context(event, words(text, CONTEXT_LIMIT));
     }
@@ -328,7 +328,7 @@ mod tests {
 
     #[test]
     fn context_names_its_event() {
-        let reply = Reply::context(Event::SessionStart, "hello").render().unwrap();
+        let reply = Reply::context(HookEvent::SessionStart, "hello").render().unwrap();
         let reply: Value = serde_json::from_str(&reply).unwrap();
         let output = json!({"additionalContext": "hello", "hookEventName": "SessionStart"});
         assert_eq!(reply, json!({"hookSpecificOutput": output}));
@@ -362,8 +362,8 @@ mod tests {
     fn what_acts_on_a_terminal_is_written_out_in_every_text() {
         let bad = "a\u{1b}]0;x\u{7}\u{202e}\nb";
         for reply in [
-            Reply::context(Event::Stop, bad),
-            Reply::go_on(Event::Stop, GoOnForm::Block, bad),
+            Reply::context(HookEvent::Stop, bad),
+            Reply::go_on(HookEvent::Stop, GoOnForm::Block, bad),
             Reply::block(bad),
             Reply::keep_from_model(bad),
             Reply::deny(bad),
@@ -397,9 +397,9 @@ mod tests {
         let context = r#"{"hookSpecificOutput":{"additionalContext":"x","hookEventName":"Stop"}}"#;
         let deny = r#""hookEventName":"PreToolUse","permissionDecision":"deny""#;
         let deny = format!(r#""hookSpecificOutput":{{{deny},"permissionDecisionReason":"x"}}"#);
-        check(&Reply::go_on(Event::Stop, GoOnForm::Context, "x"), Some(context));
+        check(&Reply::go_on(HookEvent::Stop, GoOnForm::Context, "x"), Some(context));
         check(
-            &Reply::go_on(Event::Stop, GoOnForm::Block, "x"),
+            &Reply::go_on(HookEvent::Stop, GoOnForm::Block, "x"),
             Some(r#"{"decision":"block","reason":"x"}"#),
         );
         check(&Reply::keep_from_model("x"), Some(r#"{"continue":false,"stopReason":"x"}"#));
@@ -410,11 +410,11 @@ mod tests {
 
     #[test]
     fn what_a_person_says_comes_before_everything_else_that_the_model_reads() {
-        let led = |reply: Reply| reply.led_by(Event::Stop, "w");
+        let led = |reply: Reply| reply.led_by(HookEvent::Stop, "w");
         let context = r#"{"hookSpecificOutput":{"additionalContext":"#;
         check(&led(Reply::silent()), Some(&format!(r#"{context}"w","hookEventName":"Stop"}}}}"#)));
         check(
-            &led(Reply::context(Event::PostToolUse, "x")),
+            &led(Reply::context(HookEvent::PostToolUse, "x")),
             Some(&format!(r#"{context}"w\n\nx","hookEventName":"PostToolUse"}}}}"#)),
         );
         check(&led(Reply::block("x")), Some(r#"{"decision":"block","reason":"w\n\nx"}"#));
@@ -429,8 +429,8 @@ mod tests {
 
     #[test]
     fn a_context_is_added_behind_another_and_beside_nothing_else() {
-        let context = |text: &str| Reply::context(Event::SessionStart, text);
-        let add = |reply: Reply, text| reply.add_context(Event::SessionStart, text);
+        let context = |text: &str| Reply::context(HookEvent::SessionStart, text);
+        let add = |reply: Reply, text| reply.add_context(HookEvent::SessionStart, text);
         assert_eq!(add(Reply::silent(), "x"), context("x"));
         assert_eq!(add(Reply::silent().tell("m"), "x"), context("x").tell("m"));
         assert_eq!(add(context("a"), "x"), context("a\n\nx"));

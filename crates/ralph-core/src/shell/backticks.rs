@@ -34,7 +34,7 @@ fn rewrite(text: &str, depth: usize) -> Option<String> {
     if depth > DEEPEST || text.contains(BACKTICK) {
         return None;
     }
-    let mut scan = Scan {
+    let mut scan = BacktickScan {
         letters: text.chars().collect(),
         at: 0,
         out: String::with_capacity(text.len() + 8),
@@ -50,7 +50,7 @@ fn rewrite(text: &str, depth: usize) -> Option<String> {
 }
 
 #[derive(Clone, Copy, PartialEq)]
-enum Open {
+enum OpenQuote {
     Double,
     Paren,
     /// A parenthesis of arithmetic, in which quotes mean something else.
@@ -63,18 +63,18 @@ struct HereDoc {
     strips_tabs: bool,
 }
 
-struct Scan {
+struct BacktickScan {
     letters: Vec<char>,
     at: usize,
     out: String,
-    open: Vec<Open>,
+    open: Vec<OpenQuote>,
     heredocs: Vec<HereDoc>,
     /// The letter before this one; `x` after one that was quoted or escaped.
     before: char,
     depth: usize,
 }
 
-impl Scan {
+impl BacktickScan {
     fn peek(&self, ahead: usize) -> Option<char> {
         self.letters.get(self.at + ahead).copied()
     }
@@ -107,31 +107,31 @@ impl Scan {
             }
             ('`', _) => self.substitution()?,
             ('$', _) => self.dollar()?,
-            ('"', Some(Open::Double)) => {
+            ('"', Some(OpenQuote::Double)) => {
                 self.open.pop();
                 self.pass(1, 'x');
             }
-            (_, Some(Open::Double)) => {
+            (_, Some(OpenQuote::Double)) => {
                 // The body of a here-document begins after a newline outside of quotes.
                 if letter == '\n' && !self.heredocs.is_empty() {
                     return None;
                 }
                 self.pass(1, 'x');
             }
-            ('"' | '\'', Some(Open::Sum)) => return None,
+            ('"' | '\'', Some(OpenQuote::Sum)) => return None,
             ('"', _) => {
-                self.open.push(Open::Double);
+                self.open.push(OpenQuote::Double);
                 self.pass(1, 'x');
             }
             ('\'', _) => self.single()?,
             ('#', _) if " \t\n;&|(".contains(self.before) => self.comment()?,
             ('#', _) if ")<>".contains(self.before) => return None,
             ('(', _) if self.peek(1) == Some('(') => {
-                self.open.extend([Open::Sum, Open::Sum]);
+                self.open.extend([OpenQuote::Sum, OpenQuote::Sum]);
                 self.pass(2, '(');
             }
             ('(', _) => {
-                self.open.push(Open::Paren);
+                self.open.push(OpenQuote::Paren);
                 self.pass(1, '(');
             }
             (')', top) => {
@@ -158,7 +158,7 @@ impl Scan {
     }
 
     fn comment(&mut self) -> Option<()> {
-        if self.open.contains(&Open::Sum) {
+        if self.open.contains(&OpenQuote::Sum) {
             return None;
         }
         let rest = &self.letters[self.at..];
@@ -178,14 +178,14 @@ impl Scan {
     }
 
     fn dollar(&mut self) -> Option<()> {
-        let is_double = self.open.last() == Some(&Open::Double);
+        let is_double = self.open.last() == Some(&OpenQuote::Double);
         match self.peek(1) {
             Some('(') if self.peek(2) == Some('(') => {
-                self.open.extend([Open::Sum, Open::Sum]);
+                self.open.extend([OpenQuote::Sum, OpenQuote::Sum]);
                 self.pass(3, '(');
             }
             Some('(') => {
-                self.open.push(Open::Paren);
+                self.open.push(OpenQuote::Paren);
                 self.pass(2, '(');
             }
             Some('{') => self.parameter()?,
@@ -215,15 +215,15 @@ impl Scan {
 
     fn substitution(&mut self) -> Option<()> {
         let inner = self.inner()?;
-        let is_double = self.open.last() == Some(&Open::Double);
+        let is_double = self.open.last() == Some(&OpenQuote::Double);
         let text: String = self.letters[inner.clone()].iter().collect();
         let is_plain = |c: &char| !c.is_alphanumeric() && !"$_'\"{[".contains(*c);
         let comments = text
             .match_indices('#')
             .any(|(at, _)| text[..at].chars().next_back().is_none_or(|before| is_plain(&before)));
         let has_lines = text.contains('\n') && !self.heredocs.is_empty();
-        let is_doubtful = self.open.contains(&Open::Sum)
-            || self.open.contains(&Open::Double) && !is_double && text.contains("\\\"");
+        let is_doubtful = self.open.contains(&OpenQuote::Sum)
+            || self.open.contains(&OpenQuote::Double) && !is_double && text.contains("\\\"");
         if comments || has_lines || is_doubtful || text.contains("<<") || text.contains("\\\n") {
             return None;
         }
@@ -251,7 +251,7 @@ impl Scan {
     }
 
     fn heredoc(&mut self) -> Option<()> {
-        if self.open.contains(&Open::Sum) {
+        if self.open.contains(&OpenQuote::Sum) {
             return None;
         }
         self.pass(2, '<');

@@ -12,7 +12,7 @@ const MOST_OPEN_WORDS: usize = 200;
 const LONGEST_CHAIN: usize = 1000;
 
 #[derive(Clone, Copy, PartialEq)]
-enum Open {
+enum OpenBound {
     Paren,
     Brace,
     Double,
@@ -21,7 +21,7 @@ enum Open {
 
 /// True when the parser may be given this text.
 pub(super) fn is_shallow(script: &str) -> bool {
-    let mut scan = Scan {
+    let mut scan = BoundsScan {
         bytes: script.as_bytes(),
         at: 0,
         open: Vec::new(),
@@ -32,10 +32,10 @@ pub(super) fn is_shallow(script: &str) -> bool {
     scan.run()
 }
 
-struct Scan<'a> {
+struct BoundsScan<'a> {
     bytes: &'a [u8],
     at: usize,
-    open: Vec<Open>,
+    open: Vec<OpenBound>,
 
     words: usize,
     /// Separators since the last line that began with nothing open.
@@ -44,7 +44,7 @@ struct Scan<'a> {
     heredocs: Vec<&'a [u8]>,
 }
 
-impl Scan<'_> {
+impl BoundsScan<'_> {
     fn run(&mut self) -> bool {
         while let Some(&byte) = self.bytes.get(self.at) {
             if self.open.len() > DEEPEST
@@ -53,7 +53,7 @@ impl Scan<'_> {
             {
                 return false;
             }
-            if self.open.last() == Some(&Open::Double) {
+            if self.open.last() == Some(&OpenBound::Double) {
                 self.in_double(byte);
             } else {
                 self.in_plain(byte);
@@ -66,12 +66,12 @@ impl Scan<'_> {
         self.bytes.get(self.at + 1) == Some(&byte)
     }
 
-    fn enter(&mut self, open: Open, width: usize) {
+    fn enter(&mut self, open: OpenBound, width: usize) {
         self.open.push(open);
         self.at += width;
     }
 
-    fn leave(&mut self, open: Open) {
+    fn leave(&mut self, open: OpenBound) {
         if self.open.last() == Some(&open) {
             self.open.pop();
         }
@@ -81,9 +81,9 @@ impl Scan<'_> {
     fn in_double(&mut self, byte: u8) {
         match byte {
             b'\\' => self.at += 2,
-            b'"' => self.leave(Open::Double),
-            b'$' if self.next_is(b'(') => self.enter(Open::Paren, 2),
-            b'$' if self.next_is(b'{') => self.enter(Open::Brace, 2),
+            b'"' => self.leave(OpenBound::Double),
+            b'$' if self.next_is(b'(') => self.enter(OpenBound::Paren, 2),
+            b'$' if self.next_is(b'{') => self.enter(OpenBound::Brace, 2),
             b'`' => self.backquote(),
             _ => self.at += 1,
         }
@@ -93,7 +93,7 @@ impl Scan<'_> {
         match byte {
             b'\\' => self.at += 2,
             b'\'' => self.skip_past(b'\''),
-            b'"' => self.enter(Open::Double, 1),
+            b'"' => self.enter(OpenBound::Double, 1),
             b'`' => self.backquote(),
 
             // `f() f() f() …` recurses as well.
@@ -101,10 +101,10 @@ impl Scan<'_> {
                 self.words += 1;
                 self.at += 2;
             }
-            b'(' => self.enter(Open::Paren, 1),
-            b'{' => self.enter(Open::Brace, 1),
-            b')' => self.leave(Open::Paren),
-            b'}' => self.leave(Open::Brace),
+            b'(' => self.enter(OpenBound::Paren, 1),
+            b'{' => self.enter(OpenBound::Brace, 1),
+            b')' => self.leave(OpenBound::Paren),
+            b'}' => self.leave(OpenBound::Brace),
             b'#' if self.at_word_start() => self.skip_past_line(),
 
             b';' | b'&' | b'|' => {
@@ -120,12 +120,12 @@ impl Scan<'_> {
     }
 
     fn backquote(&mut self) {
-        match self.open.iter().rposition(|open| *open == Open::Backquote) {
+        match self.open.iter().rposition(|open| *open == OpenBound::Backquote) {
             Some(level) => {
                 self.open.truncate(level);
                 self.at += 1;
             }
-            None => self.enter(Open::Backquote, 1),
+            None => self.enter(OpenBound::Backquote, 1),
         }
     }
 

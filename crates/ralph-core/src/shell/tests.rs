@@ -76,7 +76,7 @@ fn what_cannot_be_known_says_why() {
 #[track_caller]
 fn check_whole(script: &str, expected: &[&str]) {
     let reading = read(script, &[("HOME", "/home/u")]);
-    let plain = |word: &Word| word.text.replace([UNKNOWN, STAR, ONE], "?");
+    let plain = |word: &ShellWord| word.text.replace([UNKNOWN, STAR, ONE], "?");
     let found: Vec<String> = reading
         .commands
         .iter()

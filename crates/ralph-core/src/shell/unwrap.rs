@@ -4,7 +4,7 @@
 //! A wrapper that is not known here is simply a command with arguments; the rules that look at
 //! all words of a command still see those.
 
-use super::{Opaque, Reader, Simple, Stdin, Word};
+use super::{Opaque, ShellReader, ShellWord, Simple, Stdin};
 
 /// Wrappers whose command is the first word that is no option. The options listed take a value
 /// as a word of its own; the number says how many plain words come before the command.
@@ -46,7 +46,7 @@ const SHELLS: [&str; 7] = ["ash", "bash", "dash", "ksh", "mksh", "sh", "zsh"];
 /// How many aliases one command may be made of.
 const MOST_ALIASES: usize = 8;
 
-impl Reader {
+impl ShellReader {
     /// Records a command as what it finally runs, and reads the scripts that it is given.
     pub(super) fn unwrapped(&mut self, mut simple: Simple, stdin: &Stdin) {
         // Each turn takes words off, except an alias, which stands for itself inside its own text.
@@ -65,7 +65,7 @@ impl Reader {
                 && !used.contains(&name)
                 && let Some(text) = self.aliases.get(&name)
             {
-                let words: Vec<Word> = text.split_whitespace().map(Word::plain).collect();
+                let words: Vec<ShellWord> = text.split_whitespace().map(ShellWord::plain).collect();
                 if !self.spend(16 * words.len()) {
                     return self.opaque(Opaque::TooLong);
                 }
@@ -123,14 +123,14 @@ impl Reader {
         self.reading.commands.push(simple);
     }
 
-    fn joined_script(&mut self, words: &[Word], simple: Simple) {
+    fn joined_script(&mut self, words: &[ShellWord], simple: Simple) {
         let text: Vec<&str> = words.iter().map(|word| word.text.as_str()).collect();
         self.reading.commands.push(Simple { words: Vec::new(), ..simple });
-        self.script_word(&Word { text: text.join(" ") });
+        self.script_word(&ShellWord { text: text.join(" ") });
     }
 
     /// A script whose globs mean nothing yet, since it is a text until a shell reads it.
-    fn script_word(&mut self, word: &Word) {
+    fn script_word(&mut self, word: &ShellWord) {
         let text = word.text.replace(super::STAR, "*").replace(super::ONE, "?");
         if text.contains(super::UNKNOWN) {
             self.opaque(Opaque::DynamicScript);
@@ -156,7 +156,7 @@ impl Reader {
         }
 
         // `bash <(…)`
-        if arguments.contains(&Word::unknown()) {
+        if arguments.contains(&ShellWord::unknown()) {
             self.opaque(Opaque::PipedScript);
         }
         let reads_stdin = !arguments.iter().any(|word| !is_option(word))
@@ -171,7 +171,7 @@ impl Reader {
 
     fn sourced(&mut self, simple: &Simple, stdin: &Stdin) {
         match (simple.arguments().first(), stdin) {
-            (Some(word), _) if *word == Word::unknown() => self.opaque(Opaque::PipedScript),
+            (Some(word), _) if *word == ShellWord::unknown() => self.opaque(Opaque::PipedScript),
             (Some(word), Stdin::Literal(text)) if word.text == "/dev/stdin" => {
                 self.script(&text.clone());
             }
@@ -190,7 +190,7 @@ impl Reader {
     fn declare(&mut self, simple: &Simple) {
         for word in simple.arguments() {
             if let Some((name, text)) = word.text.split_once('=') {
-                self.variables.insert(name.to_owned(), Word { text: text.to_owned() });
+                self.variables.insert(name.to_owned(), ShellWord { text: text.to_owned() });
             }
         }
     }
@@ -219,8 +219,8 @@ impl Reader {
 
 /// What a command writes to its output, when that stands in the text.
 pub(super) fn written(simple: &Simple, input_is_literal: bool) -> Stdin {
-    let literal = |words: &[Word]| {
-        let words: Option<Vec<&str>> = words.iter().map(Word::literal).collect();
+    let literal = |words: &[ShellWord]| {
+        let words: Option<Vec<&str>> = words.iter().map(ShellWord::literal).collect();
         words.map_or(Stdin::Computed, |words| Stdin::Literal(words.join(" ")))
     };
     match (simple.name(), simple.arguments()) {
@@ -232,7 +232,7 @@ pub(super) fn written(simple: &Simple, input_is_literal: bool) -> Stdin {
                 let place = if text.contains("%b") { "%b" } else { "%s" };
                 text.replacen(place, &word.text, 1)
             });
-            literal(&[Word { text }])
+            literal(&[ShellWord { text }])
         }
 
         (Some("cat"), []) if input_is_literal => {
@@ -254,7 +254,7 @@ fn env(simple: &mut Simple) -> bool {
             "-C" | "--chdir" => drop(words.next()),
             "-S" | "--split-string" => {
                 let script = words.next().map(|word| word.text).unwrap_or_default();
-                simple.words.extend(script.split_whitespace().map(Word::plain));
+                simple.words.extend(script.split_whitespace().map(ShellWord::plain));
                 break;
             }
             _ if text.starts_with("--unset=") => {
@@ -264,7 +264,9 @@ fn env(simple: &mut Simple) -> bool {
             _ if text.starts_with('-') => {}
             _ => match text.split_once('=') {
                 Some((name, value)) => {
-                    simple.assignments.push((name.to_owned(), Word { text: value.to_owned() }));
+                    simple
+                        .assignments
+                        .push((name.to_owned(), ShellWord { text: value.to_owned() }));
                 }
                 None => {
                     simple.words.push(word);
@@ -275,18 +277,18 @@ fn env(simple: &mut Simple) -> bool {
     }
     simple.words.extend(words);
     if simple.words.is_empty() {
-        simple.words.push(Word::plain("env"));
+        simple.words.push(ShellWord::plain("env"));
         return false;
     }
     true
 }
 
-fn is_option(word: &Word) -> bool {
+fn is_option(word: &ShellWord) -> bool {
     word.text.starts_with(['-', '+']) && word.text.len() > 1
 }
 
 /// The letters of all options that are not spelled out.
-fn option_letters(arguments: &[Word]) -> String {
+fn option_letters(arguments: &[ShellWord]) -> String {
     arguments
         .iter()
         .take_while(|word| is_option(word))
@@ -296,7 +298,7 @@ fn option_letters(arguments: &[Word]) -> String {
 }
 
 /// How many words at the beginning are options or the values of options.
-fn past_options(arguments: &[Word], valued: &str) -> usize {
+fn past_options(arguments: &[ShellWord], valued: &str) -> usize {
     let mut at = 0;
     while let Some(word) = arguments.get(at).filter(|word| is_option(word)) {
         at += 1;

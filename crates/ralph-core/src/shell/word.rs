@@ -3,7 +3,7 @@
 //! A word is kept as one text in which three characters that no path contains stand for what is
 //! not literal, so that a rule can compare it with a path from either end.
 
-use super::{BACKTICK, Reader, restored};
+use super::{BACKTICK, ShellReader, restored};
 use rable::{Node, NodeKind};
 use std::borrow::Cow;
 
@@ -33,20 +33,20 @@ const MOST_ALTERNATIVES: usize = 64;
 
 /// One word after quote removal.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct Word {
+pub struct ShellWord {
     /// Literal text, with [`UNKNOWN`], [`STAR`] and [`ONE`] where it is not literal.
     pub text: String,
 }
 
-impl Word {
+impl ShellWord {
     /// A word without anything dynamic.
-    pub fn plain(text: &str) -> Word {
-        Word { text: text.to_owned() }
+    pub fn plain(text: &str) -> ShellWord {
+        ShellWord { text: text.to_owned() }
     }
 
     /// A word of which nothing is known.
-    pub fn unknown() -> Word {
-        Word { text: UNKNOWN.to_string() }
+    pub fn unknown() -> ShellWord {
+        ShellWord { text: UNKNOWN.to_string() }
     }
 
     /// The text, when all of it is literal.
@@ -55,20 +55,20 @@ impl Word {
     }
 
     /// The only one of several words, else unknown.
-    pub(super) fn one_of(words: &[Word]) -> Word {
+    pub(super) fn one_of(words: &[ShellWord]) -> ShellWord {
         match words {
             [only] => only.clone(),
-            _ => Word::unknown(),
+            _ => ShellWord::unknown(),
         }
     }
 }
 
-impl Reader {
+impl ShellReader {
     /// The words that a word of the text becomes; scripts inside it are read.
-    pub(super) fn expand(&mut self, node: &Node) -> Vec<Word> {
+    pub(super) fn expand(&mut self, node: &Node) -> Vec<ShellWord> {
         let NodeKind::Word { value, parts, .. } = &node.kind else {
             self.node(node, &super::Stdin::Inherited);
-            return vec![Word::unknown()];
+            return vec![ShellWord::unknown()];
         };
         let mut words = vec![String::new()];
         let mut quotes = Quotes::Plain;
@@ -79,13 +79,13 @@ impl Reader {
             // Each step copies what there is so far.
             if !self.spend(words.iter().map(String::len).sum::<usize>() / 16) {
                 self.opaque(super::Opaque::TooLong);
-                return vec![Word::unknown()];
+                return vec![ShellWord::unknown()];
             }
         }
         words
             .iter()
             .flat_map(|text| text.split(SPLIT))
-            .map(|text| Word::plain(&restored(text)))
+            .map(|text| ShellWord::plain(&restored(text)))
             .collect()
     }
 

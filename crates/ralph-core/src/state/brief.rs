@@ -5,8 +5,8 @@
 //! every session, and there may be thousands of tasks.
 
 use super::{
-    Client, EndingKind, GlanceEnding, GlanceSession, Limits, Mode, PauseCause, Phase, PlanPhase,
-    SCHEMA_VERSION, TaskStatus, Via,
+    ClientProcess, EndingKind, GlanceEnding, GlanceSession, Limits, Mode, PauseCause, Phase,
+    PlanPhase, SCHEMA_VERSION, TaskStatus, Via,
 };
 use crate::transcript::usage::Tokens;
 use jiff::Timestamp;
@@ -42,7 +42,7 @@ pub struct Brief {
     pub document: String,
     pub ralplan: Option<BriefPlan>,
     pub session: Option<GlanceSession>,
-    pub client: Option<Client>,
+    pub client: Option<ClientProcess>,
 }
 
 /// What is absent is as in the whole document.
@@ -230,7 +230,7 @@ impl<'de> Deserialize<'de> for Tasks {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Document, LoopState};
+    use super::super::{LoopState, StateView};
     use super::*;
     use serde_json::json;
 

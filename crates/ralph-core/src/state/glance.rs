@@ -1,7 +1,9 @@
 //! A glance at the state document: what a tool call needs, whose cost does not grow with what the
 //! document holds besides.
 
-use super::{Brief, Client, EndingKind, LoopState, Mode, Phase, PlanPhase, SCHEMA_VERSION, Via};
+use super::{
+    Brief, ClientProcess, EndingKind, LoopState, Mode, Phase, PlanPhase, SCHEMA_VERSION, Via,
+};
 use serde::Deserialize;
 use std::path::{Component, Path, PathBuf};
 
@@ -44,7 +46,7 @@ pub struct Glance {
     /// As in [`LoopState`].
     pub session: Option<GlanceSession>,
     /// As in [`LoopState`].
-    pub client: Option<Client>,
+    pub client: Option<ClientProcess>,
 }
 
 /// An orchestrated session, at a glance.
@@ -97,9 +99,9 @@ pub struct GlancePlan {
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default)]
 pub struct GlanceTurn {
-    /// As in [`super::Turn`].
+    /// As in [`super::DrivenTurn`].
     pub prompt_id: String,
-    /// As in [`super::Turn`].
+    /// As in [`super::DrivenTurn`].
     pub worked: bool,
 }
 
@@ -112,7 +114,7 @@ pub struct GlanceEnding {
 }
 
 /// A view of the state document: the whole of it, or a glance.
-pub trait Document: serde::de::DeserializeOwned {
+pub trait StateView: serde::de::DeserializeOwned {
     /// Version of the document's schema.
     fn schema_version(&self) -> u32;
     /// The session that the loop is bound to.
@@ -131,7 +133,7 @@ pub trait Document: serde::de::DeserializeOwned {
     /// project.
     fn document(&self) -> Option<PathBuf>;
     /// The client process that the loop was last seen in, while the loop is live.
-    fn live_client(&self) -> Option<&Client>;
+    fn live_client(&self) -> Option<&ClientProcess>;
     /// The name of the orchestrated session that the loop drives.
     fn orchestrated(&self) -> Option<&str>;
 
@@ -168,7 +170,7 @@ pub trait Document: serde::de::DeserializeOwned {
 
 macro_rules! document {
     ($view:ty) => {
-        impl Document for $view {
+        impl StateView for $view {
             fn schema_version(&self) -> u32 {
                 self.schema_version
             }
@@ -197,7 +199,7 @@ macro_rules! document {
                 self.via
             }
 
-            fn live_client(&self) -> Option<&Client> {
+            fn live_client(&self) -> Option<&ClientProcess> {
                 let is_live = self.phase.is_running() || self.phase == Phase::Paused;
                 self.client.as_ref().filter(|_| is_live)
             }
@@ -231,7 +233,7 @@ mod tests {
             let glance: Glance = serde_json::from_str(text).unwrap();
             assert_eq!(glance.schema_version, whole.schema_version, "{text}");
             assert_eq!((&glance.mode, &glance.phase), (&whole.mode, &whole.phase), "{text}");
-            assert_eq!(Document::position(&glance), whole.position(), "{text}");
+            assert_eq!(StateView::position(&glance), whole.position(), "{text}");
             let ending = whole.ending.map(|ending| ending.kind);
             assert_eq!(glance.ending.map(|ending| ending.kind), ending, "{text}");
         }

@@ -40,7 +40,7 @@ from_json!(Progress { signal, left_at, standing, idle, failure, same_failure });
 
 /// What a stop shows about progress.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub struct Shown<'a> {
+pub struct ProgressSample<'a> {
     /// The work outside the tree, as `print_of_work` puts it, when the turn wanted to end.
     pub work: &'a str,
     /// The same after the checks that Ralph ran at this stop.
@@ -68,7 +68,7 @@ pub struct Stall {
 ///
 /// A stop counts towards the stall when it finds everything as the stop before had left it; the
 /// first stop has none before it. Without a fingerprint it counts if the turn did nothing.
-pub fn stalled(state: &mut LoopState, shown: &Shown<'_>) -> Option<Stall> {
+pub fn stalled(state: &mut LoopState, shown: &ProgressSample<'_>) -> Option<Stall> {
     let arrival = shown.tree.map(|tree| fingerprint(shown.work, tree));
     let left_at = shown.tree_after_checks.or(shown.tree);
     let left_at = left_at.map(|tree| fingerprint(shown.work_after_checks, tree));
@@ -219,9 +219,9 @@ mod tests {
     use crate::evidence::receipt::Receipt;
     use crate::state::{Criterion, Task, TaskStatus};
 
-    fn stop<'a>(tree: &'a str, work: &'a str) -> Shown<'a> {
+    fn stop<'a>(tree: &'a str, work: &'a str) -> ProgressSample<'a> {
         let tree = Some(tree).filter(|tree| *tree != "-");
-        Shown { work, work_after_checks: work, tree, ..Shown::default() }
+        ProgressSample { work, work_after_checks: work, tree, ..ProgressSample::default() }
     }
 
     /// Feeds the trees in turn; says at which stop the loop stalled, and by which sign.
@@ -276,7 +276,7 @@ mod tests {
     fn turns_that_are_text_only_are_a_stall_even_without_a_fingerprint() {
         for (tree, at) in [("-", 2), ("a", 3)] {
             let mut state = LoopState::default();
-            let idle = Shown { worked: Some(false), ..stop(tree, "") };
+            let idle = ProgressSample { worked: Some(false), ..stop(tree, "") };
             let found = (0..5).find_map(|n| Some((n, stalled(&mut state, &idle)?.cause)));
             assert_eq!(found, Some((at, Signal::Idle)), "{tree}");
         }
@@ -286,7 +286,7 @@ mod tests {
     fn a_turn_with_tools_breaks_the_run_of_idle_ones_and_a_changed_tree_is_work() {
         let mut state = LoopState::default();
         let mut feed = |tree, worked| {
-            let shown = Shown { worked: Some(worked), ..stop(tree, "") };
+            let shown = ProgressSample { worked: Some(worked), ..stop(tree, "") };
             stalled(&mut state, &shown).map(|stall| stall.cause)
         };
         assert_eq!([feed("-", false), feed("-", false), feed("-", true)], [None, None, None]);
@@ -302,7 +302,7 @@ mod tests {
         for n in 0..4 {
             // The check that Ralph ran at the stop before has left this tree.
             let (before, after) = (format!("tree {n}"), format!("tree {}", n + 1));
-            let shown = Shown { tree_after_checks: Some(&after), ..stop(&before, "") };
+            let shown = ProgressSample { tree_after_checks: Some(&after), ..stop(&before, "") };
             causes.push(stalled(&mut state, &shown).map(|stall| stall.cause));
         }
         assert_eq!(causes, [None, None, None, Some(Signal::NoChange)]);
@@ -339,7 +339,8 @@ mod tests {
         let mut state =
             LoopState { acceptance_criteria: vec![failing("test a")], ..LoopState::default() };
         let request = |state: &mut LoopState, tree| {
-            stalled(state, &Shown { refused: true, ..stop(tree, "") }).map(|stall| stall.cause)
+            stalled(state, &ProgressSample { refused: true, ..stop(tree, "") })
+                .map(|stall| stall.cause)
         };
         assert_eq!(request(&mut state, "a"), None);
         assert_eq!(request(&mut state, "b"), None);
@@ -353,7 +354,7 @@ mod tests {
 
     #[test]
     fn each_stop_has_its_signal() {
-        let signals = |shown: &[Shown<'_>]| {
+        let signals = |shown: &[ProgressSample<'_>]| {
             let mut state = LoopState { stall_limit: 9, ..LoopState::default() };
             state.acceptance_criteria = vec![failing("test a")];
             let mut signal = |shown| {
@@ -363,9 +364,9 @@ mod tests {
             shown.iter().map(&mut signal).collect::<Vec<_>>()
         };
         use Signal::{Cycle, Idle, NoChange, SameFailure, Working};
-        let idle = Shown { worked: Some(false), ..stop("a", "") };
+        let idle = ProgressSample { worked: Some(false), ..stop("a", "") };
         let (a, b, c) = (stop("a", ""), stop("b", ""), stop("c", ""));
-        let refused = |shown| Shown { refused: true, ..shown };
+        let refused = |shown| ProgressSample { refused: true, ..shown };
         assert_eq!(signals(&[idle, idle, a]), [Working, Idle, NoChange]);
         assert_eq!(signals(&[refused(a), refused(b), c]), [Working, SameFailure, SameFailure]);
         let back_and_forth = [a, b, a, b, a, b, a, b, a, b];
@@ -375,7 +376,7 @@ mod tests {
     #[test]
     fn one_state_to_which_the_work_always_comes_back_is_no_circle() {
         let mut state = LoopState::default();
-        let shown = Shown { tree_after_checks: Some("b"), ..stop("a", "") };
+        let shown = ProgressSample { tree_after_checks: Some("b"), ..stop("a", "") };
         assert!((0..9).all(|_| stalled(&mut state, &shown).is_none()));
     }
 

@@ -72,7 +72,7 @@ pub struct Ralplan {
     pub concerns: Vec<String>,
     /// What the person decided last.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub decision: Option<Decision>,
+    pub decision: Option<PlanDecision>,
     /// How things stood when the session was last told at a stop what comes next; one value.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub told_at: String,
@@ -159,7 +159,7 @@ from_json!(PlanVerdict { agent, plan_hash, okay, issues });
 /// What a person decided about a plan.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(try_from = "serde_json::Value")]
-pub struct Decision {
+pub struct PlanDecision {
     /// Which way.
     pub kind: DecisionKind,
     /// In the person's words; empty where there were none.
@@ -173,4 +173,4 @@ pub struct Decision {
     pub at: Timestamp,
 }
 
-from_json!(Decision { kind, text, plan_hash, by, at });
+from_json!(PlanDecision { kind, text, plan_hash, by, at });

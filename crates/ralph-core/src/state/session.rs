@@ -3,9 +3,9 @@
 //! The session itself is its folder in the project. Here stands which one it is, and what a conversation has to
 //! know of the calls that it makes: who was called for what, and what comes next in which words.
 
-use super::{Client, Extra};
-use crate::modes::session::agents::{Agent, Mode};
-use crate::modes::session::invocation::{Key, Running};
+use super::{ClientProcess, Extra};
+use crate::modes::session::agents::{AgentRole, Mode};
+use crate::modes::session::invocation::{CallKey, Running};
 use crate::text::from_json::from_json;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -65,7 +65,7 @@ pub struct SessionCall {
     pub since: Timestamp,
     /// The client process that it lives in. What a dead one had started is gone with it.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub client: Option<Client>,
+    pub client: Option<ClientProcess>,
     /// Members that this version does not know.
     #[serde(flatten)]
     pub extra: Extra,
@@ -77,7 +77,7 @@ from_json!(SessionCall {
 
 impl SessionCall {
     /// A call that is given: not made yet.
-    pub fn given(key: &Key, prompt: String) -> SessionCall {
+    pub fn given(key: &CallKey, prompt: String) -> SessionCall {
         SessionCall {
             mode: key.mode.word().to_owned(),
             task: key.task.clone(),
@@ -89,18 +89,23 @@ impl SessionCall {
     }
 
     /// What makes it the same call as another; none for a mode of another version.
-    pub fn key(&self) -> Option<Key> {
+    pub fn key(&self) -> Option<CallKey> {
         let mode = Mode::of(&self.mode)?;
-        Some(Key { mode, task: self.task.clone(), iteration: self.iteration, cycle: self.cycle })
+        Some(CallKey {
+            mode,
+            task: self.task.clone(),
+            iteration: self.iteration,
+            cycle: self.cycle,
+        })
     }
 
     /// Who is called.
-    pub fn agent(&self) -> Option<Agent> {
+    pub fn agent(&self) -> Option<AgentRole> {
         Mode::of(&self.mode).map(Mode::agent)
     }
 
     /// True where it is the call of this key.
-    pub fn is(&self, key: &Key) -> bool {
+    pub fn is(&self, key: &CallKey) -> bool {
         self.mode == key.mode.word()
             && self.task == key.task
             && (self.iteration, self.cycle) == (key.iteration, key.cycle)

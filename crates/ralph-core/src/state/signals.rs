@@ -12,7 +12,7 @@ pub const LONGEST: usize = 1_000;
 
 /// The kind of a signal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum SignalKind {
     /// It changes how the work is done from now on.
     Steer,
     /// It is for the model to know.
@@ -21,18 +21,18 @@ pub enum Kind {
     Stop,
 }
 
-impl Kind {
+impl SignalKind {
     /// The word for it, in files and to the model.
     pub fn as_str(self) -> &'static str {
         match self {
-            Kind::Steer => "STEER",
-            Kind::Info => "INFO",
-            Kind::Stop => "STOP",
+            SignalKind::Steer => "STEER",
+            SignalKind::Info => "INFO",
+            SignalKind::Stop => "STOP",
         }
     }
 }
 
-impl fmt::Display for Kind {
+impl fmt::Display for SignalKind {
     fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
         to.write_str(self.as_str())
     }
@@ -40,9 +40,9 @@ impl fmt::Display for Kind {
 
 /// A signal as it was sent.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Signal {
+pub struct SentSignal {
     /// Its kind.
-    pub kind: Kind,
+    pub kind: SignalKind,
     /// What was said.
     pub text: String,
     /// The time of day, `23:59` in UTC; none for a file that was written by hand.
@@ -64,22 +64,23 @@ pub fn refused(text: &str) -> Option<String> {
 }
 
 /// What the file of a signal holds.
-pub fn file(kind: Kind, text: &str) -> String {
+pub fn file(kind: SignalKind, text: &str) -> String {
     format!("{kind}: {}\n", text.trim())
 }
 
 /// The signal in a file. A text that does not say its kind is an INFO: nothing that somebody wrote
 /// there is lost.
-pub fn read(name: &str, content: &str) -> Signal {
+pub fn read(name: &str, content: &str) -> SentSignal {
     let content = content.trim();
-    let of_kind = |kind: Kind| {
+    let of_kind = |kind: SignalKind| {
         let word = content.get(..kind.as_str().len())?;
         let rest = content[word.len()..].strip_prefix(':')?;
         word.eq_ignore_ascii_case(kind.as_str()).then_some((kind, rest))
     };
-    let (kind, text) =
-        of_kind(Kind::Steer).or_else(|| of_kind(Kind::Info)).unwrap_or((Kind::Info, content));
-    Signal { kind, text: bounded(text.trim(), LONGEST), at: time_of_day(name) }
+    let (kind, text) = of_kind(SignalKind::Steer)
+        .or_else(|| of_kind(SignalKind::Info))
+        .unwrap_or((SignalKind::Info, content));
+    SentSignal { kind, text: bounded(text.trim(), LONGEST), at: time_of_day(name) }
 }
 
 /// Read off the name, `20260131T235959…`: every hook holds this code, and to parse a time stamp would
@@ -94,14 +95,14 @@ fn time_of_day(name: &str) -> Option<String> {
 
 /// What the model reads. It follows a STEER and not what a file of the project may say, so it is
 /// told where this comes from.
-pub fn told(signals: &[Signal]) -> String {
+pub fn told(signals: &[SentSignal]) -> String {
     let mut text = "The person who started the loop says:\n".to_owned();
     for signal in signals {
         let at = signal.at.as_ref().map(|at| format!(" (sent {at} UTC)"));
         let _ = writeln!(text, "{}{}: {}", signal.kind, at.unwrap_or_default(), signal.text);
     }
-    let says = |kind: Kind| signals.iter().any(|signal| signal.kind == kind);
-    text.push_str(match (says(Kind::Stop), says(Kind::Steer)) {
+    let says = |kind: SignalKind| signals.iter().any(|signal| signal.kind == kind);
+    text.push_str(match (says(SignalKind::Stop), says(SignalKind::Steer)) {
         (true, _) => {
             "Stop and report: begin nothing more, leave no file half written, write what is done and what is left \
              open into the file that is yours to write, set no mark for what is not done, and end."
@@ -120,7 +121,7 @@ mod tests {
 
     #[test]
     fn what_is_sent_is_read_back_with_its_time() {
-        for kind in [Kind::Steer, Kind::Info] {
+        for kind in [SignalKind::Steer, SignalKind::Info] {
             let signal = read(NAME, &file(kind, " use tabs\nand no spaces: "));
             assert_eq!((signal.kind, signal.text.as_str()), (kind, "use tabs\nand no spaces:"));
             assert_eq!(signal.at.as_deref(), Some("23:59"));
@@ -135,10 +136,13 @@ mod tests {
         };
         assert_eq!(super::read("2026013xT235959", "x").at, None);
         assert_eq!(super::read("20260131T2", "x").at, None);
-        assert_eq!(read("steer:x\n"), (Kind::Steer, "x".to_owned(), None));
-        assert_eq!(read("look at ä.rs"), (Kind::Info, "look at ä.rs".to_owned(), None));
-        assert_eq!(read("STEERING is hard"), (Kind::Info, "STEERING is hard".to_owned(), None));
-        assert_eq!(read("ä"), (Kind::Info, "ä".to_owned(), None));
+        assert_eq!(read("steer:x\n"), (SignalKind::Steer, "x".to_owned(), None));
+        assert_eq!(read("look at ä.rs"), (SignalKind::Info, "look at ä.rs".to_owned(), None));
+        assert_eq!(
+            read("STEERING is hard"),
+            (SignalKind::Info, "STEERING is hard".to_owned(), None)
+        );
+        assert_eq!(read("ä"), (SignalKind::Info, "ä".to_owned(), None));
         assert_eq!(read(&"x".repeat(5_000)).1.chars().count(), LONGEST);
     }
 
@@ -158,7 +162,7 @@ mod tests {
             "The person who started the loop says:\nSTEER (sent 23:59 UTC): use tabs\n\
              INFO: CI is down\nWork by it from now on. What counts as done is as it was."
         );
-        let stop = Signal { kind: Kind::Stop, text: "enough".to_owned(), at: None };
+        let stop = SentSignal { kind: SignalKind::Stop, text: "enough".to_owned(), at: None };
         let text = told(&[info.clone(), stop]);
         assert!(
             text.contains("\nSTOP: enough\nStop and report: ") && !text.contains("go on"),

@@ -1,6 +1,6 @@
 //! A worker of a loop, as the state keeps it.
 
-use super::{Client, Extra, WorkerStanding};
+use super::{ClientProcess, Extra, WorkerStanding};
 use crate::text::from_json::from_json;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -26,7 +26,7 @@ pub struct Worker {
     pub at: Timestamp,
     /// The client process that it lives in. What a dead one had started is gone with it.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub client: Option<Client>,
+    pub client: Option<ClientProcess>,
     /// Where it stands.
     pub standing: WorkerStanding,
     /// True once its report was sent back; it is taken as it is the second time.

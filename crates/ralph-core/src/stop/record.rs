@@ -3,28 +3,28 @@
 //! By it a decision can be explained, and made again by the rules of another day. So it holds all
 //! that the rules read, and nothing of what they do not: a state may hold thousands of tasks.
 
-use super::{Seen, Verdict, Work, rule};
+use super::{StopInputs, StopVerdict, TaskProgress, rule};
 use crate::state::{LoopState, Phase, Signal};
 use serde::{Deserialize, Serialize};
 
 /// A decision and all that it was made from.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Record {
+pub struct StopRecord {
     /// The state before, without what the decision does not read.
     pub before: LoopState,
     /// The tasks.
-    pub work: Work,
+    pub work: TaskProgress,
     /// What the hook saw.
-    pub seen: Seen,
+    pub seen: StopInputs,
     /// What came of it.
-    pub outcome: Outcome,
+    pub outcome: RecordedOutcome,
 }
 
 /// What came of a decision, as far as two of them are compared. Texts are not: a better wording
 /// is no other decision.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Outcome {
-    /// The verdict, as [`Verdict::describe`] puts it.
+pub struct RecordedOutcome {
+    /// The verdict, as [`StopVerdict::describe`] puts it.
     pub verdict: String,
     /// The phase of the loop after it.
     pub phase: Phase,
@@ -37,10 +37,10 @@ pub struct Outcome {
     pub cause: Option<Signal>,
 }
 
-impl Outcome {
+impl RecordedOutcome {
     /// What came of a verdict that left the state like this.
-    pub fn of(verdict: &Verdict, after: &LoopState) -> Outcome {
-        Outcome {
+    pub fn of(verdict: &StopVerdict, after: &LoopState) -> RecordedOutcome {
+        RecordedOutcome {
             verdict: verdict.describe(),
             phase: after.phase.clone(),
             iteration: after.iteration,
@@ -50,12 +50,12 @@ impl Outcome {
     }
 }
 
-impl Record {
+impl StopRecord {
     /// Decides again, by the rules of today.
-    pub fn decide_again(&self) -> Outcome {
+    pub fn decide_again(&self) -> RecordedOutcome {
         let mut state = self.before.clone();
         let verdict = rule(&mut state, &self.work, &self.seen);
-        Outcome::of(&verdict, &state)
+        RecordedOutcome::of(&verdict, &state)
     }
 }
 

@@ -4,8 +4,8 @@
 //! a record of another version that cannot be read is an answer like the others, not a failure.
 
 use crate::guard::{self, Ruling};
-use crate::stop::{self, Outcome};
-use crate::text::token::{self, Request};
+use crate::stop::{self, RecordedOutcome};
+use crate::text::token::{self, CompletionRequest};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -35,7 +35,7 @@ pub struct Difference {
 /// What of a stop's message the journal keeps beside the record.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-struct Kept {
+struct KeptMessage {
     message: Option<String>,
     cut: bool,
 }
@@ -59,18 +59,18 @@ fn read<R: DeserializeOwned>(record: &Value) -> Result<R, String> {
     R::deserialize(record).map_err(|error| format!("a record of another version: {error}"))
 }
 
-fn of_stop(mut record: stop::Record, seen: &Value) -> Vec<Difference> {
+fn of_stop(mut record: stop::StopRecord, seen: &Value) -> Vec<Difference> {
     let mut found = Vec::new();
     let recorded = record.seen.request;
     if let Some(today) = request_today(&record, seen) {
         compare(&mut found, "request", word(recorded), word(today));
         // Proof was gathered only where completion was requested, so a request that only today's
         // rules see cannot be decided to its end.
-        if today != Request::Made {
+        if today != CompletionRequest::Made {
             record.seen.request = today;
         }
     }
-    let Outcome { verdict, phase, iteration, signal, cause } = record.decide_again();
+    let RecordedOutcome { verdict, phase, iteration, signal, cause } = record.decide_again();
     let before = &record.outcome;
     compare(&mut found, "verdict", &before.verdict, &verdict);
     compare(&mut found, "phase", before.phase.as_str(), phase.as_str());
@@ -84,21 +84,21 @@ fn of_stop(mut record: stop::Record, seen: &Value) -> Vec<Difference> {
 }
 
 /// The request, read again from the message; none where the journal does not hold it whole.
-fn request_today(record: &stop::Record, seen: &Value) -> Option<Request> {
-    let kept = Kept::deserialize(seen).ok()?;
+fn request_today(record: &stop::StopRecord, seen: &Value) -> Option<CompletionRequest> {
+    let kept = KeptMessage::deserialize(seen).ok()?;
     let message = kept.message.filter(|_| !kept.cut)?;
     Some(token::request(&message, &record.before.completion_token))
 }
 
-fn word(request: Request) -> &'static str {
+fn word(request: CompletionRequest) -> &'static str {
     match request {
-        Request::Made => "made",
-        Request::OnlyMentioned => "only mentioned",
-        Request::None => "none",
+        CompletionRequest::Made => "made",
+        CompletionRequest::OnlyMentioned => "only mentioned",
+        CompletionRequest::None => "none",
     }
 }
 
-fn of_denial(record: &guard::Record) -> Option<Vec<Difference>> {
+fn of_denial(record: &guard::DenialRecord) -> Option<Vec<Difference>> {
     let today = match record.decide_again()? {
         Ruling::Allow => "allowed".to_owned(),
         Ruling::Deny { rule, .. } => format!("denied: {}", rule.name()),
@@ -119,7 +119,7 @@ fn compare(found: &mut Vec<Difference>, what: &'static str, recorded: &str, toda
 mod tests {
     use super::*;
     use crate::state::{LoopState, Phase, Signal};
-    use crate::stop::Seen;
+    use crate::stop::StopInputs;
     use serde_json::json;
 
     /// The record of a stop of a loop that has criteria of no kind.
@@ -128,7 +128,7 @@ mod tests {
         let phase = Phase::Implementation;
         let mut state =
             LoopState { phase, started_at: Some(now), created_at: now, ..LoopState::default() };
-        let seen = Seen {
+        let seen = StopInputs {
             now,
             prompt_id: "p".to_owned(),
             request: token::request(message, &state.completion_token),

@@ -80,7 +80,7 @@ pub enum Busy {
 
 /// What is to be done next.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Next {
+pub enum NextRound {
     /// Nothing: the round is over.
     Over,
     /// Another attempt, after this long.
@@ -113,11 +113,17 @@ fn why_crashed(exit: &Exit, last_words: &str) -> String {
 
 /// What follows on attempt number `attempt` (from 1). `chance` is from 0 to 1: builders that were
 /// refused together must not come back together.
-pub fn next(showed: &Showed, attempt: u32, now: Timestamp, policy: &Policy, chance: f64) -> Next {
+pub fn next(
+    showed: &Showed,
+    attempt: u32,
+    now: Timestamp,
+    policy: &Policy,
+    chance: f64,
+) -> NextRound {
     match showed {
-        Showed::Finished | Showed::Crashed(_) | Showed::Interrupted => Next::Over,
-        Showed::Busy(_) if attempt >= policy.attempts => Next::Over,
-        Showed::Busy(_) => Next::AgainAfter(pause(attempt, policy, chance)),
+        Showed::Finished | Showed::Crashed(_) | Showed::Interrupted => NextRound::Over,
+        Showed::Busy(_) if attempt >= policy.attempts => NextRound::Over,
+        Showed::Busy(_) => NextRound::AgainAfter(pause(attempt, policy, chance)),
         // How often it is waited for is not counted: each time costs hours, and the loop has a clock.
         Showed::Limited(Some(until)) if policy.waits_for_limits => {
             let wait = until.duration_since(now).max(SignedDuration::ZERO);
@@ -125,11 +131,11 @@ pub fn next(showed: &Showed, attempt: u32, now: Timestamp, policy: &Policy, chan
             // Twice the margin at most, by chance.
             let late = policy.margin.mul_f64(1.0 + chance.clamp(0.0, 1.0));
             match until.checked_add(late) {
-                Ok(at) if wait <= far => Next::AgainAt(at.max(now)),
-                _ => Next::Over,
+                Ok(at) if wait <= far => NextRound::AgainAt(at.max(now)),
+                _ => NextRound::Over,
             }
         }
-        Showed::Limited(_) => Next::Over,
+        Showed::Limited(_) => NextRound::Over,
     }
 }
 
@@ -151,7 +157,7 @@ mod tests {
     }
 
     #[track_caller]
-    fn check(showed: Showed, attempt: u32, chance: f64, expected: Next) {
+    fn check(showed: Showed, attempt: u32, chance: f64, expected: NextRound) {
         let now = NOW.parse().unwrap();
         assert_eq!(next(&showed, attempt, now, &policy(), chance), expected, "{showed:?}");
     }
@@ -159,18 +165,18 @@ mod tests {
     #[test]
     fn what_is_over_is_not_tried_again() {
         for showed in [Showed::Finished, Showed::Crashed("x".to_owned()), Showed::Interrupted] {
-            check(showed, 1, 0.5, Next::Over);
+            check(showed, 1, 0.5, NextRound::Over);
         }
     }
 
     #[test]
     fn pauses_double_up_to_a_bound_and_chance_moves_each_within_its_half() {
-        let again = |seconds| Next::AgainAfter(Duration::from_secs(seconds));
+        let again = |seconds| NextRound::AgainAfter(Duration::from_secs(seconds));
         for busy in [Busy::Overloaded, Busy::RateLimited] {
             check(Showed::Busy(busy), 1, 0.0, again(10));
             check(Showed::Busy(busy), 1, 1.0, again(20));
             check(Showed::Busy(busy), 3, 1.0, again(80));
-            check(Showed::Busy(busy), 5, 1.0, Next::Over);
+            check(Showed::Busy(busy), 5, 1.0, NextRound::Over);
         }
         let many = Policy { attempts: u32::MAX, ..policy() };
         let now = NOW.parse().unwrap();
@@ -181,16 +187,16 @@ mod tests {
     #[test]
     fn a_limit_is_waited_out_to_a_little_after_its_reset() {
         let limited = |until: &str| Showed::Limited(Some(until.parse().unwrap()));
-        let at = |time: &str| Next::AgainAt(time.parse().unwrap());
+        let at = |time: &str| NextRound::AgainAt(time.parse().unwrap());
         check(limited("2026-01-01T14:00:00Z"), 1, 0.0, at("2026-01-01T14:00:30Z"));
         check(limited("2026-01-01T14:00:00Z"), 99, 1.0, at("2026-01-01T14:01:00Z"));
         // It was reset before we heard of it.
         check(limited("2026-01-01T11:00:00Z"), 1, 0.0, at(NOW));
-        check(limited("2026-01-10T12:00:00Z"), 1, 0.0, Next::Over);
-        check(Showed::Limited(None), 1, 0.0, Next::Over);
+        check(limited("2026-01-10T12:00:00Z"), 1, 0.0, NextRound::Over);
+        check(Showed::Limited(None), 1, 0.0, NextRound::Over);
         let impatient = Policy { waits_for_limits: false, ..policy() };
         let limited = limited("2026-01-01T12:00:01Z");
-        assert_eq!(next(&limited, 1, NOW.parse().unwrap(), &impatient, 0.0), Next::Over);
+        assert_eq!(next(&limited, 1, NOW.parse().unwrap(), &impatient, 0.0), NextRound::Over);
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::evidence::receipt::{self, Receipt};
-use crate::state::{Blocked, Bound, Criterion, Pause, Round, Task, TaskStatus};
+use crate::state::{Blocked, Bound, BuildRound, Criterion, Pause, Task, TaskStatus};
 use crate::text::token;
 use crate::transcript::usage::{Source, Usage};
 
@@ -29,8 +29,8 @@ fn loop_state(description: &str) -> LoopState {
     state
 }
 
-fn seen(message: &str) -> Seen {
-    Seen {
+fn seen(message: &str) -> StopInputs {
+    StopInputs {
         now: now(),
         prompt_id: "p".to_owned(),
         request: token::request(message, "RALPH_COMPLETE"),
@@ -47,7 +47,7 @@ fn seen(message: &str) -> Seen {
     }
 }
 
-fn decide(state: &mut LoopState, seen: &Seen) -> String {
+fn decide(state: &mut LoopState, seen: &StopInputs) -> String {
     let decision = super::decide(state, seen);
     let again = decision.record.decide_again();
     assert_eq!(again, decision.record.outcome, "what was recorded is decided alike");
@@ -92,7 +92,7 @@ fn completion_wins_over_the_iteration_limit() {
 fn the_loop_goes_on_exactly_as_often_as_it_may() {
     let mut state = loop_state("implementation 0/5");
     for n in 1..=5 {
-        let seen = Seen { tree: Some(format!("tree {n}")), ..seen("x") };
+        let seen = StopInputs { tree: Some(format!("tree {n}")), ..seen("x") };
         assert_eq!(decide(&mut state, &seen), "go on");
         assert_eq!(state.iteration, n);
     }
@@ -104,7 +104,7 @@ fn the_loop_goes_on_exactly_as_often_as_it_may() {
 #[test]
 fn waiting_for_workers_costs_no_iteration() {
     let mut state = loop_state("implementation 3/5");
-    let seen = Seen { workers: vec!["w".to_owned()], ..seen("RALPH_COMPLETE") };
+    let seen = StopInputs { workers: vec!["w".to_owned()], ..seen("RALPH_COMPLETE") };
     let verdict = decide(&mut state, &seen);
     assert_eq!(verdict, "let go: background subagents are still at work");
     assert_eq!((state.iteration, state.stall_hashes.len()), (3, 0));
@@ -114,7 +114,7 @@ fn waiting_for_workers_costs_no_iteration() {
 #[test]
 fn a_waiting_command_of_the_person_comes_first() {
     let mut state = loop_state("implementation 3/5");
-    let seen = Seen { command_waits: true, workers: vec!["w".to_owned()], ..seen("x") };
+    let seen = StopInputs { command_waits: true, workers: vec!["w".to_owned()], ..seen("x") };
     assert_eq!((decide(&mut state, &seen)), "let go: a command that the person typed is waiting");
     assert_eq!(state.iteration, 3);
 }
@@ -123,7 +123,7 @@ fn a_waiting_command_of_the_person_comes_first() {
 fn time_that_is_used_up_ends_the_loop_and_a_clock_set_back_does_not() {
     let mut state = loop_state("implementation 3/5");
     state.limits.max_minutes = 10;
-    let at = |time: &str| Seen { now: time.parse().unwrap(), ..seen("x") };
+    let at = |time: &str| StopInputs { now: time.parse().unwrap(), ..seen("x") };
     assert_eq!(decide(&mut state.clone(), &at("2026-01-01T00:09:59Z")), "go on");
     assert_eq!(decide(&mut state.clone(), &at("2020-01-01T00:00:00Z")), "go on");
     assert_eq!(decide(&mut state, &at("2026-01-01T00:10:00Z")), "ended: budget");
@@ -172,10 +172,10 @@ fn proven(receipt: Receipt) -> LoopState {
     LoopState { acceptance_criteria: vec![criterion], ..loop_state("implementation 3/5") }
 }
 
-fn request_on(tree: &str) -> Seen {
+fn request_on(tree: &str) -> StopInputs {
     let trees = [("AC-1".to_owned(), tree.to_owned())].into();
     let proof = Some(Proof { trees, ran: false, ..Proof::default() });
-    Seen { proof, ..seen("RALPH_COMPLETE") }
+    StopInputs { proof, ..seen("RALPH_COMPLETE") }
 }
 
 fn green() -> Receipt {
@@ -187,13 +187,13 @@ fn a_request_is_granted_when_every_criterion_holds_on_this_tree() {
     assert_eq!(decide(&mut proven(green()), &request_on("t")), "ended: complete");
     assert_eq!(decide(&mut proven(green()), &request_on("edited")), "go on");
     assert_eq!(decide(&mut proven(Receipt::default()), &request_on("t")), "go on");
-    let unchecked = Seen { proof: None, ..request_on("t") };
+    let unchecked = StopInputs { proof: None, ..request_on("t") };
     assert_eq!(decide(&mut proven(green()), &unchecked), "go on", "nothing was looked at");
 }
 
 #[test]
 fn a_green_check_without_a_request_never_ends_a_loop() {
-    let silent = Seen { request: Request::None, ..request_on("t") };
+    let silent = StopInputs { request: CompletionRequest::None, ..request_on("t") };
     assert_eq!(decide(&mut proven(green()), &silent), "go on");
 }
 
@@ -232,12 +232,12 @@ fn the_rule_of_the_token_and_a_loop_without_criteria_end_unverified() {
 
 #[test]
 fn proof_is_asked_for_only_where_it_can_decide() {
-    let asks = |state: &LoopState, seen: &Seen| wants_proof(state, seen);
+    let asks = |state: &LoopState, seen: &StopInputs| wants_proof(state, seen);
     assert!(asks(&proven(green()), &seen("RALPH_COMPLETE")));
     assert!(!asks(&proven(green()), &seen("working")));
     assert!(!asks(&loop_state("implementation 3/5"), &seen("RALPH_COMPLETE")));
     assert!(!asks(&loop_state("paused 3/5"), &seen("RALPH_COMPLETE")));
-    let waiting = Seen { workers: vec!["w".to_owned()], ..seen("RALPH_COMPLETE") };
+    let waiting = StopInputs { workers: vec!["w".to_owned()], ..seen("RALPH_COMPLETE") };
     assert!(!asks(&proven(green()), &waiting));
 }
 
@@ -280,8 +280,8 @@ fn while_another_task_is_ready_nothing_is_blocked() {
 fn waiting_does_not_outlast_the_loops_time() {
     let mut state = loop_state("implementation 3/5");
     state.limits.max_minutes = 10;
-    let late = Seen { now: "2026-01-01T00:10:00Z".parse().unwrap(), ..seen("x") };
-    let waiting = Seen { workers: vec!["w".to_owned()], ..late };
+    let late = StopInputs { now: "2026-01-01T00:10:00Z".parse().unwrap(), ..seen("x") };
+    let waiting = StopInputs { workers: vec!["w".to_owned()], ..late };
     assert_eq!(decide(&mut state, &waiting), "ended: budget");
 }
 
@@ -308,19 +308,19 @@ fn a_stall_names_its_cause() {
 fn only_refused_requests_count_as_the_same_failure() {
     let mut state = LoopState { iteration: 0, ..proven(Receipt::default()) };
     let mut stop = |request, tree: &str| {
-        let seen = Seen { request, tree: Some(tree.to_owned()), ..request_on("t") };
+        let seen = StopInputs { request, tree: Some(tree.to_owned()), ..request_on("t") };
         (decide(&mut state, &seen), state.progress.same_failure)
     };
-    assert_eq!(stop(Request::Made, "1"), ("go on".to_owned(), 1));
-    assert_eq!(stop(Request::None, "2"), ("go on".to_owned(), 1));
-    assert_eq!(stop(Request::OnlyMentioned, "3"), ("go on".to_owned(), 1));
-    assert_eq!(stop(Request::Made, "4"), ("go on".to_owned(), 2));
+    assert_eq!(stop(CompletionRequest::Made, "1"), ("go on".to_owned(), 1));
+    assert_eq!(stop(CompletionRequest::None, "2"), ("go on".to_owned(), 1));
+    assert_eq!(stop(CompletionRequest::OnlyMentioned, "3"), ("go on".to_owned(), 1));
+    assert_eq!(stop(CompletionRequest::Made, "4"), ("go on".to_owned(), 2));
 }
 
 #[test]
 fn a_record_of_a_quiet_stop_does_not_mention_commands_and_one_of_a_typed_command_does() {
     let stored = |command_waits| {
-        let seen = Seen { command_waits, ..seen("x") };
+        let seen = StopInputs { command_waits, ..seen("x") };
         let record = super::decide(&mut loop_state("implementation 3/5"), &seen).record;
         serde_json::to_value(&record).unwrap()["seen"].get("command_waits").cloned()
     };
@@ -386,7 +386,7 @@ fn what_a_record_takes_out_of_the_state_it_gives_back() {
 
 #[test]
 fn what_the_person_has_just_said_comes_before_completion_a_block_and_a_stall() {
-    let steered = |message: &str| Seen { steer_waits: true, ..seen(message) };
+    let steered = |message: &str| StopInputs { steer_waits: true, ..seen(message) };
     let mut state = loop_state("implementation 3/5");
     assert_eq!(decide(&mut state, &steered("RALPH_COMPLETE")), "go on");
     assert_eq!(state.iteration, 4);
@@ -395,7 +395,7 @@ fn what_the_person_has_just_said_comes_before_completion_a_block_and_a_stall() {
     state.stall_hashes = vec!["tree".to_owned(); 3];
     assert_eq!(decide(&mut state, &steered("I cannot")), "go on");
     assert_eq!((state.blocked.clone(), state.stall_hashes.len()), (None, 0));
-    assert!(!wants_proof(&proven(green()), &Seen { steer_waits: true, ..request_on("t") }));
+    assert!(!wants_proof(&proven(green()), &StopInputs { steer_waits: true, ..request_on("t") }));
     assert_eq!(decide(&mut state, &steered("RALPH_COMPLETE")), "ended: max_iterations");
 }
 
@@ -417,18 +417,21 @@ fn a_round_ends_with_its_task_and_with_no_other() {
     let mut state = loop_state("implementation 3/5");
     let task = |id: &str, status| Task { id: id.to_owned(), status, ..Task::default() };
     state.task_graph = vec![task("T-1", TaskStatus::InProgress), task("T-2", TaskStatus::Pending)];
-    state.round = Some(Round { task: "T-1".to_owned(), number: 1 });
+    state.round = Some(BuildRound { task: "T-1".to_owned(), number: 1 });
     assert_eq!(decide(&mut state, &seen("x")), "go on");
     for closed in [TaskStatus::Done, TaskStatus::Failed, TaskStatus::Blocked, TaskStatus::Pending] {
         state.task_graph[0].status = closed;
         let mut state = state.clone();
         assert_eq!(decide(&mut state, &seen("x")), "let go: the task of this round is closed");
         assert_eq!((state.iteration, state.turn.clone()), (4, None));
-        assert_eq!(decide(&mut state, &Seen { steer_waits: true, ..seen("x") }), "go on");
+        assert_eq!(decide(&mut state, &StopInputs { steer_waits: true, ..seen("x") }), "go on");
     }
     state.task_graph.remove(0);
     assert_eq!(decide(&mut state.clone(), &seen("x")), "let go: the task of this round is closed");
-    state.round = Some(Round { task: String::new(), number: 2 });
-    assert_eq!(decide(&mut state, &Seen { tree: Some("t".to_owned()), ..seen("x") }), "go on");
+    state.round = Some(BuildRound { task: String::new(), number: 2 });
+    assert_eq!(
+        decide(&mut state, &StopInputs { tree: Some("t".to_owned()), ..seen("x") }),
+        "go on"
+    );
     assert_eq!(decide(&mut state, &seen("x")), "ended: max_iterations", "bounds come first");
 }

@@ -9,11 +9,11 @@ mod refused;
 mod version;
 
 pub use read::{Unreadable, read, said};
-pub use refused::Refused;
-pub use version::{OLDEST, Unusable, Version, usable};
+pub use refused::BeadError;
+pub use version::{BdVersion, OLDEST, Unusable, usable};
 
 use crate::state::{Task, TaskStatus};
-use crate::tasks::graph::{Claim, Finding};
+use crate::tasks::graph::{Claim, DependencyResult};
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -148,7 +148,7 @@ impl Bead {
 
     /// The task with what came of those that it depends on, for whoever has claimed it.
     pub fn claim(&self) -> Claim {
-        let finding = |dependency: &Dependency| Finding {
+        let finding = |dependency: &Dependency| DependencyResult {
             id: dependency.on().to_owned(),
             name: dependency.title.clone().unwrap_or_default(),
             result: said_in(&dependency.close_reason),
@@ -162,7 +162,7 @@ impl Bead {
     }
 
     /// Why it cannot be claimed as it stands; none where nothing speaks against it.
-    pub fn not_for(&self, actor: &str) -> Option<Refused> {
+    pub fn not_for(&self, actor: &str) -> Option<BeadError> {
         if let Some(refused) = self.held_by_other(actor) {
             return Some(refused);
         }
@@ -177,7 +177,7 @@ impl Bead {
     ///
     /// # Errors
     /// When it is closed already, or under way in other hands.
-    pub fn may_end(&self, by: Option<&str>) -> Result<(), Refused> {
+    pub fn may_end(&self, by: Option<&str>) -> Result<(), BeadError> {
         match self.status() {
             "closed" => Err(self.stands()),
             "in_progress" | "hooked" => match by.and_then(|by| self.held_by_other(by)) {
@@ -192,7 +192,7 @@ impl Bead {
     ///
     /// # Errors
     /// When it may not be called done.
-    pub fn may_be_done(&self, by: Option<&str>) -> Result<(), Refused> {
+    pub fn may_be_done(&self, by: Option<&str>) -> Result<(), BeadError> {
         self.may_end(by)?;
         self.waits().map_or(Ok(()), Err)
     }
@@ -207,18 +207,18 @@ impl Bead {
         self.status.as_deref().filter(|word| !word.is_empty()).unwrap_or("open")
     }
 
-    fn held_by_other(&self, actor: &str) -> Option<Refused> {
+    fn held_by_other(&self, actor: &str) -> Option<BeadError> {
         let by = said_in(&self.assignee).filter(|by| by != actor && !self.is("closed"))?;
-        Some(Refused::Held { id: self.id.clone(), by })
+        Some(BeadError::Held { id: self.id.clone(), by })
     }
 
-    fn waits(&self) -> Option<Refused> {
+    fn waits(&self) -> Option<BeadError> {
         let open = self.blockers().find(|dependency| !dependency.is_closed())?;
-        Some(Refused::Waits { id: self.id.clone(), on: open.on().to_owned() })
+        Some(BeadError::Waits { id: self.id.clone(), on: open.on().to_owned() })
     }
 
-    fn stands(&self) -> Refused {
-        Refused::Closed { id: self.id.clone(), status: self.status().to_owned() }
+    fn stands(&self) -> BeadError {
+        BeadError::Closed { id: self.id.clone(), status: self.status().to_owned() }
     }
 }
 

@@ -15,11 +15,12 @@ mod waves;
 
 pub use advice::{Advice, advice};
 pub use change::{
-    Claim, Finding, Lease, NewTask, Which, add, block, claim, depend, done, fail, release, renew,
+    Claim, ClaimTarget, DependencyResult, Lease, NewTask, add, block, claim, depend, done, fail,
+    release, renew,
 };
-pub use lint::{Flaw, lint, lint_with_places};
-pub use refused::Refused;
-pub use sync::{Changed, Diff, Line, LineFlaw, Stays, Synced, sync};
+pub use lint::{GraphFlaw, lint, lint_with_places};
+pub use refused::TaskError;
+pub use sync::{ChangedTask, GraphDiff, LineFlaw, Stays, Synced, TaskLine, sync};
 pub use waves::{places as wave_places, waves};
 
 use crate::state::{Task, TaskStatus};
@@ -65,7 +66,7 @@ impl Summary {
 /// Where a task stands, once its lease and its dependencies are looked at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Standing {
+pub enum TaskReadiness {
     /// Free, and everything it depends on is done.
     Ready,
     /// Free, but something it depends on is not done.
@@ -82,17 +83,17 @@ pub enum Standing {
     Unknown,
 }
 
-impl Standing {
+impl TaskReadiness {
     /// In one word, for a list.
     pub fn word(self) -> &'static str {
         match self {
-            Standing::Ready => "ready",
-            Standing::Waiting => "waiting",
-            Standing::InProgress => "in progress",
-            Standing::Done => "done",
-            Standing::Failed => "failed",
-            Standing::Blocked => "blocked",
-            Standing::Unknown => "unknown",
+            TaskReadiness::Ready => "ready",
+            TaskReadiness::Waiting => "waiting",
+            TaskReadiness::InProgress => "in progress",
+            TaskReadiness::Done => "done",
+            TaskReadiness::Failed => "failed",
+            TaskReadiness::Blocked => "blocked",
+            TaskReadiness::Unknown => "unknown",
         }
     }
 }
@@ -127,17 +128,17 @@ impl<'a> Graph<'a> {
     }
 
     /// Where a task stands.
-    pub fn standing(&self, task: &Task) -> Standing {
+    pub fn standing(&self, task: &Task) -> TaskReadiness {
         match &task.status {
-            TaskStatus::InProgress if !lease_ran_out(task, self.now) => Standing::InProgress,
+            TaskStatus::InProgress if !lease_ran_out(task, self.now) => TaskReadiness::InProgress,
             TaskStatus::Pending | TaskStatus::InProgress => match self.waits_for(task) {
-                None => Standing::Ready,
-                Some(_) => Standing::Waiting,
+                None => TaskReadiness::Ready,
+                Some(_) => TaskReadiness::Waiting,
             },
-            TaskStatus::Done => Standing::Done,
-            TaskStatus::Failed => Standing::Failed,
-            TaskStatus::Blocked => Standing::Blocked,
-            TaskStatus::Other(_) => Standing::Unknown,
+            TaskStatus::Done => TaskReadiness::Done,
+            TaskStatus::Failed => TaskReadiness::Failed,
+            TaskStatus::Blocked => TaskReadiness::Blocked,
+            TaskStatus::Other(_) => TaskReadiness::Unknown,
         }
     }
 
@@ -151,12 +152,12 @@ impl<'a> Graph<'a> {
 
     /// The tasks that can be worked on now, in the order of the list.
     pub fn ready(&self) -> impl Iterator<Item = &'a Task> {
-        self.tasks.iter().filter(|task| self.standing(task) == Standing::Ready)
+        self.tasks.iter().filter(|task| self.standing(task) == TaskReadiness::Ready)
     }
 
     /// The task to work on: one that is under way, else the first that can be begun.
     pub fn current(&self) -> Option<&'a Task> {
-        let under_way = |task: &&Task| self.standing(task) == Standing::InProgress;
+        let under_way = |task: &&Task| self.standing(task) == TaskReadiness::InProgress;
         self.tasks.iter().find(under_way).or_else(|| self.ready().next())
     }
 
@@ -165,13 +166,13 @@ impl<'a> Graph<'a> {
         let mut summary = Summary { total: self.tasks.len(), ..Summary::default() };
         for task in self.tasks {
             match self.standing(task) {
-                Standing::Ready => summary.ready += 1,
-                Standing::Waiting => summary.waiting += 1,
-                Standing::InProgress => summary.in_progress += 1,
-                Standing::Done => summary.done += 1,
-                Standing::Failed => summary.failed += 1,
-                Standing::Blocked => summary.blocked += 1,
-                Standing::Unknown => {}
+                TaskReadiness::Ready => summary.ready += 1,
+                TaskReadiness::Waiting => summary.waiting += 1,
+                TaskReadiness::InProgress => summary.in_progress += 1,
+                TaskReadiness::Done => summary.done += 1,
+                TaskReadiness::Failed => summary.failed += 1,
+                TaskReadiness::Blocked => summary.blocked += 1,
+                TaskReadiness::Unknown => {}
             }
         }
         summary

@@ -9,12 +9,12 @@ pub mod lines;
 mod read;
 
 pub use adopted::{adopted, taken_in};
-pub use read::{Block, block};
+pub use read::{JsonBlock, block};
 pub(crate) use read::{closes, opening};
 
 use crate::shell::vacuous;
 use crate::state::{Criterion, Extra, LoopState, Task, TaskStatus};
-use crate::tasks::graph::{self, Flaw};
+use crate::tasks::graph::{self, GraphFlaw};
 use std::collections::HashSet;
 use std::fmt;
 
@@ -192,12 +192,14 @@ fn unknown_statuses(tasks: &[Task]) -> impl Iterator<Item = (usize, String)> {
 }
 
 /// What is wrong with the tasks, each with the place of its task in the list and the member.
-fn flaws(tasks: &[Task]) -> impl Iterator<Item = (usize, &'static str, Flaw)> {
+fn flaws(tasks: &[Task]) -> impl Iterator<Item = (usize, &'static str, GraphFlaw)> {
     graph::lint_with_places(tasks).into_iter().map(|(at, flaw)| {
         let field = match flaw {
-            Flaw::EmptyId { .. } | Flaw::DuplicateId { .. } => "id",
-            Flaw::EmptyName { .. } => "name",
-            Flaw::UnknownDependency { .. } | Flaw::OnItself { .. } | Flaw::Cycle { .. } => "deps",
+            GraphFlaw::EmptyId { .. } | GraphFlaw::DuplicateId { .. } => "id",
+            GraphFlaw::EmptyName { .. } => "name",
+            GraphFlaw::UnknownDependency { .. }
+            | GraphFlaw::OnItself { .. }
+            | GraphFlaw::Cycle { .. } => "deps",
         };
         (at, field, flaw)
     })

@@ -12,7 +12,7 @@ pub struct Squeezer {
     limit: usize,
     bound: usize,
     kept: Vec<u8>,
-    place: Place,
+    place: JsonPosition,
     /// Bytes of the current string already kept.
     length: usize,
     cut: bool,
@@ -21,7 +21,7 @@ pub struct Squeezer {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
-enum Place {
+enum JsonPosition {
     Outside,
     Text,
     Escape,
@@ -47,7 +47,7 @@ impl Squeezer {
             bound,
             // Most payloads fit: to grow step by step costs more than to read them.
             kept: Vec::with_capacity(4096),
-            place: Place::Outside,
+            place: JsonPosition::Outside,
             length: 0,
             cut: false,
             high: None,
@@ -61,10 +61,10 @@ impl Squeezer {
                 return;
             }
             let used = match self.place {
-                Place::Outside => self.outside(piece),
-                Place::Text => self.text(piece),
-                Place::Escape => self.escape(piece[0]),
-                Place::Hex { digits, seen } => self.hex(piece[0], digits, seen),
+                JsonPosition::Outside => self.outside(piece),
+                JsonPosition::Text => self.text(piece),
+                JsonPosition::Escape => self.escape(piece[0]),
+                JsonPosition::Hex { digits, seen } => self.hex(piece[0], digits, seen),
             };
             piece = &piece[used..];
         }
@@ -81,7 +81,7 @@ impl Squeezer {
         let used = end.map_or(piece.len(), |at| at + 1);
         self.kept.extend_from_slice(&piece[..used]);
         if end.is_some() {
-            self.place = Place::Text;
+            self.place = JsonPosition::Text;
             self.length = 0;
         }
         used
@@ -98,11 +98,11 @@ impl Squeezer {
             Some(b'"') => {
                 self.flush_high();
                 self.kept.push(b'"');
-                self.place = Place::Outside;
+                self.place = JsonPosition::Outside;
                 end + 1
             }
             Some(_) => {
-                self.place = Place::Escape;
+                self.place = JsonPosition::Escape;
                 end + 1
             }
         }
@@ -110,22 +110,22 @@ impl Squeezer {
 
     fn escape(&mut self, letter: u8) -> usize {
         if letter == b'u' {
-            self.place = Place::Hex { digits: [0; 4], seen: 0 };
+            self.place = JsonPosition::Hex { digits: [0; 4], seen: 0 };
             return 1;
         }
         self.flush_high();
         self.keep(&[b'\\', letter]);
-        self.place = Place::Text;
+        self.place = JsonPosition::Text;
         1
     }
 
     fn hex(&mut self, digit: u8, mut digits: [u8; 4], seen: usize) -> usize {
         digits[seen] = digit;
         if seen < 3 {
-            self.place = Place::Hex { digits, seen: seen + 1 };
+            self.place = JsonPosition::Hex { digits, seen: seen + 1 };
             return 1;
         }
-        self.place = Place::Text;
+        self.place = JsonPosition::Text;
         match (Half::of(digits), self.high.take()) {
             (Half::High, before) => {
                 if before.is_some() {

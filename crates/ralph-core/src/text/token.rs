@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 /// What the last message says about completion.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Request {
+pub enum CompletionRequest {
     /// The token stands alone on the last line.
     Made,
     /// The token is in the message, but not as a request.
@@ -20,13 +20,13 @@ pub enum Request {
 }
 
 /// Reads the last message of the main conversation.
-pub fn request(message: &str, token: &str) -> Request {
+pub fn request(message: &str, token: &str) -> CompletionRequest {
     if token.is_empty() || memmem::find(message.as_bytes(), token.as_bytes()).is_none() {
-        return Request::None;
+        return CompletionRequest::None;
     }
     match last_line(message) {
-        Some(line) if bare(line, token) == token => Request::Made,
-        _ => Request::OnlyMentioned,
+        Some(line) if bare(line, token) == token => CompletionRequest::Made,
+        _ => CompletionRequest::OnlyMentioned,
     }
 }
 
@@ -88,7 +88,7 @@ mod tests {
     use super::*;
 
     #[track_caller]
-    fn check(message: &str, expected: Request) {
+    fn check(message: &str, expected: CompletionRequest) {
         assert_eq!(request(message, "RALPH_COMPLETE"), expected, "{message:?}");
     }
 
@@ -111,7 +111,7 @@ mod tests {
             "<promise>RALPH_COMPLETE</promise>",
             "**<promise> RALPH_COMPLETE </promise>**",
         ] {
-            check(message, Request::Made);
+            check(message, CompletionRequest::Made);
         }
     }
 
@@ -138,20 +138,24 @@ mod tests {
             "**RALPH_COMPLETE",
             "RALPH_COMPLETE RALPH_COMPLETE",
         ] {
-            check(message, Request::OnlyMentioned);
+            check(message, CompletionRequest::OnlyMentioned);
         }
     }
 
     #[test]
     fn without_the_token_there_is_no_request() {
-        check("", Request::None);
-        check("ralph_complete", Request::None);
-        assert_eq!(request("anything", ""), Request::None, "an empty token never matches");
+        check("", CompletionRequest::None);
+        check("ralph_complete", CompletionRequest::None);
+        assert_eq!(
+            request("anything", ""),
+            CompletionRequest::None,
+            "an empty token never matches"
+        );
     }
 
     #[test]
     fn a_token_of_its_own_marks_still_counts() {
-        assert_eq!(request("**__DONE__**", "__DONE__"), Request::Made);
-        assert_eq!(request("_X_Y", "_X_Y"), Request::Made);
+        assert_eq!(request("**__DONE__**", "__DONE__"), CompletionRequest::Made);
+        assert_eq!(request("_X_Y", "_X_Y"), CompletionRequest::Made);
     }
 }

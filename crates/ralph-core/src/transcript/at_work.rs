@@ -1,6 +1,6 @@
 //! Whether the rows of a transcript show the main conversation at work: a call of a tool; and which.
 
-use crate::transcript::row::Row;
+use crate::transcript::row::TranscriptRow;
 use crate::transcript::stream;
 use jiff::Timestamp;
 use memchr::memmem;
@@ -31,7 +31,9 @@ pub fn doing<'a>(lines: impl DoubleEndedIterator<Item = &'a [u8]>) -> Option<Doi
         if memmem::find(line, b"\"tool_use").is_none() {
             continue;
         }
-        let Some(row) = Row::parse(line).filter(|row| !row.is("isSidechain")) else { continue };
+        let Some(row) = TranscriptRow::parse(line).filter(|row| !row.is("isSidechain")) else {
+            continue;
+        };
         let blocks: Vec<_> = row.items(&["message", "content"]).collect();
         let text = |block: &serde_json::Value, name: &str| {
             block[name].as_str().unwrap_or_default().to_owned()
@@ -61,7 +63,7 @@ pub fn doing<'a>(lines: impl DoubleEndedIterator<Item = &'a [u8]>) -> Option<Doi
 fn calls_a_tool(at: Timestamp, line: &[u8]) -> Option<bool> {
     // Unescaped quotes: what a text or a result quotes is no block of its own.
     memmem::find(line, b"\"tool_use\"")?;
-    let row = Row::parse(line)?;
+    let row = TranscriptRow::parse(line)?;
     let of_the_conversation = row.kind() == "assistant" && !row.is("isSidechain");
     let calls = row.items(&["message", "content"]).any(|block| block["type"] == "tool_use");
     Some(of_the_conversation && calls && row.time()? >= at)

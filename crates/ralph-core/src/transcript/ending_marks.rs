@@ -3,12 +3,12 @@
 use crate::guard::scheduled;
 use crate::protocol::registration::COMMANDS;
 use crate::state::PauseCause;
-use crate::transcript::row::Row;
+use crate::transcript::row::TranscriptRow;
 use jiff::Timestamp;
 use serde_json::Value;
 
 /// Reads one line. Most rows are large and say nothing to us: only those that may are parsed.
-pub fn telling(line: &[u8]) -> Option<Row> {
+pub fn telling(line: &[u8]) -> Option<TranscriptRow> {
     const TELLING: [&[u8]; 5] = [
         b"queue-operation",
         b"[Request interrupted by user",
@@ -17,12 +17,12 @@ pub fn telling(line: &[u8]) -> Option<Row> {
         b"isApiErrorMessage",
     ];
     let tells = TELLING.iter().any(|word| memchr::memmem::find(line, word).is_some());
-    tells.then(|| Row::parse(line)).flatten()
+    tells.then(|| TranscriptRow::parse(line)).flatten()
 }
 
 /// The texts of a message that the client wrote in the person's name. A tool's result, which may
 /// quote anything, is no text of it.
-fn texts(row: &Row) -> impl Iterator<Item = &str> {
+fn texts(row: &TranscriptRow) -> impl Iterator<Item = &str> {
     const CONTENT: [&str; 2] = ["message", "content"];
     let plain = row.at(&CONTENT).and_then(Value::as_str);
     let blocks = row.items(&CONTENT).filter_map(|block| block.get("text")?.as_str());
@@ -42,19 +42,19 @@ pub fn may_hold_queue_rows(text: &[u8]) -> bool {
 
 /// True when the queue of typed input holds a `/ralph…` command, by whatever prefix, that the model has not
 /// scheduled.
-pub fn command_waits(rows: impl Iterator<Item = Row>, scheduled: &[String]) -> bool {
+pub fn command_waits(rows: impl Iterator<Item = TranscriptRow>, scheduled: &[String]) -> bool {
     queue(rows)
         .iter()
         .any(|waiting| is_our_command(waiting) && !scheduled::is_one(scheduled, waiting))
 }
 
 /// True when the queue holds anything: what a person typed, or a background worker's report.
-pub fn anything_waits(rows: impl Iterator<Item = Row>) -> bool {
+pub fn anything_waits(rows: impl Iterator<Item = TranscriptRow>) -> bool {
     !queue(rows).is_empty()
 }
 
 /// What was put into the queue and not taken out of it.
-fn queue(rows: impl Iterator<Item = Row>) -> Vec<String> {
+fn queue(rows: impl Iterator<Item = TranscriptRow>) -> Vec<String> {
     let mut queue: Vec<String> = Vec::new();
     for row in rows.filter(|row| row.kind() == "queue-operation") {
         match row.text(&["operation"]) {
@@ -84,12 +84,13 @@ pub fn is_our_command(prompt: &str) -> bool {
 /// How the turn was cut, by the latest mark between `since` and now. A mark without a time is not the client's. A
 /// turn that the client has ended was not interrupted as well.
 pub fn cut_by(
-    rows: impl DoubleEndedIterator<Item = Row>,
+    rows: impl DoubleEndedIterator<Item = TranscriptRow>,
     since: Option<Timestamp>,
     now: Timestamp,
 ) -> Option<PauseCause> {
-    let in_time =
-        |row: &Row| row.time().is_some_and(|at| at <= now && since.is_none_or(|since| at >= since));
+    let in_time = |row: &TranscriptRow| {
+        row.time().is_some_and(|at| at <= now && since.is_none_or(|since| at >= since))
+    };
     let marks: Vec<PauseCause> = rows.rev().filter(in_time).filter_map(|row| mark(&row)).collect();
     marks.iter().find(|cause| **cause == PauseCause::HostCapped).or(marks.first()).cloned()
 }
@@ -100,7 +101,7 @@ const INTERRUPTIONS: [&str; 2] =
 
 /// Whether a row has all that the client writes of an interruption. The transcript is a file that the model can
 /// write: this keeps off what is merely echoed into it, and no rule rests on such a row alone.
-fn is_interruption(row: &Row) -> bool {
+fn is_interruption(row: &TranscriptRow) -> bool {
     let named = |name: &str| !row.text(&[name]).is_empty();
     let texts: Vec<&str> = texts(row).collect();
     let blocks = row.items(&["message", "content"]).count();
@@ -115,7 +116,7 @@ fn is_interruption(row: &Row) -> bool {
 }
 
 /// What a row that the client itself writes says of the end of a turn.
-fn mark(row: &Row) -> Option<PauseCause> {
+fn mark(row: &TranscriptRow) -> Option<PauseCause> {
     match row.kind() {
         "user" => is_interruption(row).then_some(PauseCause::Interrupted),
         "system" => row
@@ -141,7 +142,7 @@ pub fn api_error(kind: &str) -> PauseCause {
 mod tests {
     use super::*;
 
-    fn rows(text: &str) -> Vec<Row> {
+    fn rows(text: &str) -> Vec<TranscriptRow> {
         text.lines().filter_map(|line| telling(line.as_bytes())).collect()
     }
 

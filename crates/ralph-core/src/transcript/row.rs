@@ -6,12 +6,12 @@ use serde_json::Value;
 
 /// A row as it was read.
 #[derive(Debug, Clone, Default)]
-pub struct Row(Value);
+pub struct TranscriptRow(Value);
 
-impl Row {
+impl TranscriptRow {
     /// Reads one line; none if it is not a whole row (the first line of a tail seldom is).
-    pub fn parse(line: &[u8]) -> Option<Row> {
-        serde_json::from_slice(line).ok().filter(Value::is_object).map(Row)
+    pub fn parse(line: &[u8]) -> Option<TranscriptRow> {
+        serde_json::from_slice(line).ok().filter(Value::is_object).map(TranscriptRow)
     }
 
     /// What kind of row it is.

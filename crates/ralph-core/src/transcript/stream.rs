@@ -1,7 +1,7 @@
 //! What the client prints line by line while it works without a terminal (`--output-format stream-json`).
 //!
 //! Measured with 2.1.328; a line that says nothing to us, or that a newer client has invented, is
-//! [`Said::Other`] and never an error. Every turn ends with a result of its own: where workers are
+//! [`StreamEvent::Other`] and never an error. Every turn ends with a result of its own: where workers are
 //! still busy in the background, more lines and another result follow the first.
 
 mod account;
@@ -9,10 +9,10 @@ mod ended;
 mod lines;
 
 pub use account::{Account, Denial};
-pub use ended::{Ended, Reason};
+pub use ended::{Reason, TurnResult};
 pub use lines::{LONGEST, Lines};
 
-use crate::transcript::row::Row;
+use crate::transcript::row::TranscriptRow;
 use crate::transcript::usage::Tokens;
 use jiff::Timestamp;
 use serde_json::Value;
@@ -20,7 +20,7 @@ use std::time::Duration;
 
 /// What a line says.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Said {
+pub enum StreamEvent {
     /// The session began.
     Began {
         /// The session's id.
@@ -50,7 +50,7 @@ pub enum Said {
     /// Something that the client would have a person read.
     Warning(String),
     /// A turn is over.
-    Ended(Box<Ended>),
+    Ended(Box<TurnResult>),
     /// Nothing that we need.
     Other,
 }
@@ -102,51 +102,51 @@ pub struct Background {
 }
 
 /// Reads a line; none if it is no document at all.
-pub fn read(line: &[u8]) -> Option<Said> {
-    let row = Row::parse(line)?;
+pub fn read(line: &[u8]) -> Option<StreamEvent> {
+    let row = TranscriptRow::parse(line)?;
     Some(match (row.kind(), row.text(&["subtype"])) {
-        ("system", "init") => Said::Began {
+        ("system", "init") => StreamEvent::Began {
             session_id: row.text(&["session_id"]).to_owned(),
             permission_mode: row.text(&["permissionMode"]).to_owned(),
         },
-        ("system", "api_retry") => Said::Retry(retry(&row)),
-        ("system", "permission_denied") => Said::Denied {
+        ("system", "api_retry") => StreamEvent::Retry(retry(&row)),
+        ("system", "permission_denied") => StreamEvent::Denied {
             tool: row.text(&["tool_name"]).to_owned(),
             call: row.text(&["tool_use_id"]).to_owned(),
             why: row.text(&["message"]).to_owned(),
         },
         ("system", "background_tasks_changed") => {
-            Said::Background(row.items(&["tasks"]).map(background).collect())
+            StreamEvent::Background(row.items(&["tasks"]).map(background).collect())
         }
         ("system", "informational" | "hook_no_verdict") => warning(&row),
-        ("assistant", _) => Said::Model(model(&row)),
+        ("assistant", _) => StreamEvent::Model(model(&row)),
         ("user", _) => user(&row),
-        ("rate_limit_event", _) => {
-            row.at(&["rate_limit_info"]).map_or(Said::Other, |info| Said::Limit(limit(info)))
-        }
-        ("result", _) => Said::Ended(Box::new(ended::read(&row))),
-        _ => Said::Other,
+        ("rate_limit_event", _) => row
+            .at(&["rate_limit_info"])
+            .map_or(StreamEvent::Other, |info| StreamEvent::Limit(limit(info))),
+        ("result", _) => StreamEvent::Ended(Box::new(ended::read(&row))),
+        _ => StreamEvent::Other,
     })
 }
 
-fn user(row: &Row) -> Said {
+fn user(row: &TranscriptRow) -> StreamEvent {
     let is_result = |block: &Value| block.get("type").is_some_and(|kind| kind == "tool_result");
     let own = text_of(row.at(&["parent_tool_use_id"])).is_empty();
     match own && row.items(&["message", "content"]).any(is_result) {
-        true => Said::ToolEnded,
-        false => Said::Other,
+        true => StreamEvent::ToolEnded,
+        false => StreamEvent::Other,
     }
 }
 
-fn warning(row: &Row) -> Said {
+fn warning(row: &TranscriptRow) -> StreamEvent {
     let text = ["content", "message"].map(|name| row.text(&[name]));
     match text.into_iter().find(|text| !text.is_empty()) {
-        Some(text) => Said::Warning(text.to_owned()),
-        None => Said::Other,
+        Some(text) => StreamEvent::Warning(text.to_owned()),
+        None => StreamEvent::Other,
     }
 }
 
-fn retry(row: &Row) -> Retry {
+fn retry(row: &TranscriptRow) -> Retry {
     Retry {
         attempt: row.number(&["attempt"]),
         most: row.number(&["max_retries"]),
@@ -171,7 +171,7 @@ fn limit(info: &Value) -> Limit {
     }
 }
 
-fn model(row: &Row) -> Model {
+fn model(row: &TranscriptRow) -> Model {
     let error = row.text(&["error"]);
     let number = |name| row.number(&["message", "usage", name]);
     Model {

@@ -5,7 +5,7 @@
 //! for a number of its own.
 
 use crate::text::from_json::from_json;
-use crate::transcript::row::Row;
+use crate::transcript::row::TranscriptRow;
 use jiff::Timestamp;
 use memchr::{memchr, memmem};
 use serde::{Deserialize, Serialize};
@@ -179,22 +179,22 @@ impl<'a> Counter<'a> {
 
 /// Time of a row, wherever it stands in a transcript; none if it is not a whole row or has none.
 pub fn time_of(line: &[u8]) -> Option<Timestamp> {
-    Row::parse(line)?.time()
+    TranscriptRow::parse(line)?.time()
 }
 
 /// A row that reports what a message has used. Most rows are large and report nothing: only those
 /// that may are parsed.
-fn reporting(line: &[u8]) -> Option<Row> {
+fn reporting(line: &[u8]) -> Option<TranscriptRow> {
     let holds = |words: &[u8]| memmem::find(line, words).is_some();
     if !holds(b"\"usage\":") || !holds(b"\"assistant\"") {
         return None;
     }
-    let row = Row::parse(line).filter(|row| row.kind() == "assistant")?;
+    let row = TranscriptRow::parse(line).filter(|row| row.kind() == "assistant")?;
     row.at(&["message", "usage"])?.is_object().then_some(row)
 }
 
 /// As the client reports it. A kind that is absent, or no number, is none.
-fn tokens(row: &Row) -> Tokens {
+fn tokens(row: &TranscriptRow) -> Tokens {
     let number = |name| row.number(&["message", "usage", name]);
     Tokens {
         input: number("input_tokens"),

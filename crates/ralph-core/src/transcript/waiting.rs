@@ -79,13 +79,13 @@ fn name(worker: &BackgroundTask) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::state::{Phase, Turn};
+    use crate::state::{DrivenTurn, Phase};
     use jiff::Timestamp;
     use serde_json::json;
 
     #[track_caller]
     fn check(phase: Phase, turn: Option<&str>, expected: Option<MovedOn>) {
-        let turn = turn.map(|id| Turn::new(id, Timestamp::UNIX_EPOCH));
+        let turn = turn.map(|id| DrivenTurn::new(id, Timestamp::UNIX_EPOCH));
         let state = LoopState { phase, turn, ..LoopState::default() };
         assert_eq!(moved_on(&state, "p1"), expected);
     }

@@ -22,9 +22,9 @@ mod words;
 pub use of_loop::{LoopSeen, of_loop};
 pub use of_refinement::{Activity, RefinementSeen, of_refinement};
 pub use of_session::{SessionSeen, of_session};
-pub use rounds::{Amount, Round, Rounds, VersionSeen};
+pub use rounds::{Amount, ReportRound, Rounds, VersionSeen};
 
-use crate::tasks::graph::Standing as TaskStanding;
+use crate::tasks::graph::TaskReadiness as TaskStanding;
 use history::History;
 use jiff::Timestamp;
 use spent::Spent;
@@ -39,7 +39,7 @@ pub struct Report {
     /// What was asked for, with its lines.
     pub goal: String,
     /// How it ended, or where it stands.
-    pub outcome: Outcome,
+    pub outcome: ReportOutcome,
     /// What else is said in its head, each with a label.
     pub facts: Vec<(&'static str, String)>,
     /// How far it came, in numbers.
@@ -63,7 +63,7 @@ pub struct Report {
     /// Tokens of the four kinds, each with its label; nothing where none were counted.
     pub tokens: Vec<(&'static str, u64)>,
     /// What happened, by iterations.
-    pub timeline: Vec<Turn>,
+    pub timeline: Vec<ReportTurn>,
     /// Decisions that are counted and not shown.
     pub n_left_out: usize,
     /// What was in the way, by kinds.
@@ -102,7 +102,7 @@ impl Tone {
 
 /// How it ended, or where it stands.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Outcome {
+pub struct ReportOutcome {
     /// In a word or two: `complete`, `max iterations`, `implementation`.
     pub word: String,
     /// How that is to be taken.
@@ -164,7 +164,7 @@ pub struct TaskShown {
 
 /// One iteration: from the stop before to the stop that ended it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Turn {
+pub struct ReportTurn {
     /// `Iteration 2`, `Last turn`.
     pub title: String,
     /// When it ended; none where that is not known.
@@ -172,12 +172,12 @@ pub struct Turn {
     /// How long it took and what it used.
     pub sum: String,
     /// What happened in it.
-    pub steps: Vec<Step>,
+    pub steps: Vec<ReportStep>,
 }
 
 /// One thing that happened.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Step {
+pub struct ReportStep {
     /// When; none where that is not known.
     pub at: Option<Timestamp>,
     /// In a few words.

@@ -1,6 +1,6 @@
 //! What people are told, in one line each.
 
-use crate::evidence::receipt::{self, Standing};
+use crate::evidence::receipt::{self, ReceiptStatus};
 use crate::modes::ralplan;
 use crate::state::{Criterion, EndingKind, LoopState, Mode, PauseCause};
 use crate::{evidence::refusal, tasks::graph};
@@ -113,10 +113,10 @@ pub fn achieved(state: &LoopState) -> String {
 fn unproven(criterion: &Criterion) -> String {
     match receipt::standing(criterion, None) {
         // It held when it was last run; nobody has asked since.
-        Standing::Holds if receipt::is_of_proof(criterion) => {
+        ReceiptStatus::Holds if receipt::is_of_proof(criterion) => {
             format!("{} held when it was last run", criterion.id)
         }
-        Standing::Holds => format!("{} passed in `ralph verify` only", criterion.id),
+        ReceiptStatus::Holds => format!("{} passed in `ralph verify` only", criterion.id),
         standing => format!("{} {}", criterion.id, refusal::why(criterion, standing, &[])),
     }
 }

@@ -11,7 +11,7 @@ const LONGEST: usize = 40;
 
 /// A piece of the line.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Part {
+pub struct StatuslinePart {
     /// What it says; nothing in it acts on a terminal.
     pub text: String,
     /// How it is meant.
@@ -32,11 +32,11 @@ pub enum Tone {
 }
 
 /// The line's pieces; the first says whose they are.
-pub fn parts(state: &Brief, now: Timestamp) -> Vec<Part> {
+pub fn parts(state: &Brief, now: Timestamp) -> Vec<StatuslinePart> {
     let mut parts = vec![head(state)];
     let mut add = |text: String, tone| {
         if !text.is_empty() {
-            parts.push(Part { text: plain::visible(&text).into_owned(), tone });
+            parts.push(StatuslinePart { text: plain::visible(&text).into_owned(), tone });
         }
     };
     if let Some(blocked) = &state.blocked {
@@ -64,7 +64,7 @@ pub fn parts(state: &Brief, now: Timestamp) -> Vec<Part> {
 }
 
 /// Its name and where it stands.
-fn head(state: &Brief) -> Part {
+fn head(state: &Brief) -> StatuslinePart {
     // A planning counts rejections; the others count how often they went on.
     let (what, position) = match &state.ralplan {
         Some(plan) => (
@@ -97,7 +97,7 @@ fn head(state: &Brief) -> Part {
         (Phase::Implementation, None) => (format!("Ralph{what} {position}"), Tone::Good),
         (phase, None) => (format!("Ralph{what} {phase} {position}"), Tone::Good),
     };
-    Part { text: plain::visible(&text).into_owned(), tone }
+    StatuslinePart { text: plain::visible(&text).into_owned(), tone }
 }
 
 /// The mode as it is called, and which session it is about.

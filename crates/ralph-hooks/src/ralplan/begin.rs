@@ -4,7 +4,7 @@ use super::look;
 use crate::begin::{facts, find_lost, run, unusable};
 use anyhow::Result;
 use jiff::Timestamp;
-use ralph_core::modes::arguments::Request;
+use ralph_core::modes::arguments::LoopRequest;
 use ralph_core::modes::ralplan::{self, mirror};
 use ralph_core::modes::start;
 use ralph_core::state::{LoopState, Mode, Ralplan, StartedBy, Via};
@@ -16,11 +16,11 @@ use std::path::{Path, PathBuf};
 
 /// A request to plan, and from where it came.
 #[derive(Debug)]
-pub struct Asked<'a> {
+pub struct PlanningRequest<'a> {
     /// Where Ralph keeps its state.
     pub home: &'a Home,
     /// What is to be planned, and the bounds.
-    pub request: &'a Request,
+    pub request: &'a LoopRequest,
     /// The session to bind the planning to.
     pub session_id: &'a str,
     /// The client's id of the prompt; empty outside a hook.
@@ -33,7 +33,7 @@ pub struct Asked<'a> {
 
 /// What came of it.
 #[derive(Debug)]
-pub enum Begun {
+pub enum PlanningStart {
     /// Another copy of the hook has answered.
     Answered,
     /// A planning was started; with what the person has to know besides.
@@ -48,16 +48,16 @@ pub enum Begun {
 ///
 /// # Errors
 /// When the state or the project's document cannot be written. Nothing was started then.
-pub fn begin(asked: &Asked<'_>) -> Result<Begun> {
+pub fn begin(asked: &PlanningRequest<'_>) -> Result<PlanningStart> {
     lifecycle::check_session_id(asked.session_id)?;
     let options = &asked.request.options;
     if !options.criteria.is_empty() || options.baseline {
-        return Ok(Begun::Refused(
+        return Ok(PlanningStart::Refused(
             "a plan brings its own criteria: leave out --ac and --baseline".to_owned(),
         ));
     }
     if let Some(why) = unusable(asked.home, asked.session_id) {
-        return Ok(Begun::Refused(why));
+        return Ok(PlanningStart::Refused(why));
     }
     // One request at a time: a prompt may start two copies of the hook.
     let _starting = lifecycle::lock_starts(asked.home)?;
@@ -73,7 +73,7 @@ pub fn begin(asked: &Asked<'_>) -> Result<Begun> {
                 ("and has no session".to_owned(), "Go on with `ralph ralplan run` in a terminal")
             }
         };
-        return Ok(Begun::Refused(format!(
+        return Ok(PlanningStart::Refused(format!(
             "planning {id} is live in this project, {place}: a project has one planning at a time. {go_on}, or end \
              it with `ralph cancel --loop {id}`"
         )));
@@ -82,7 +82,7 @@ pub fn begin(asked: &Asked<'_>) -> Result<Begun> {
 }
 
 /// The live loop of this session.
-fn own(asked: &Asked<'_>) -> Result<Option<(LoopFile, LoopState)>> {
+fn own(asked: &PlanningRequest<'_>) -> Result<Option<(LoopFile, LoopState)>> {
     let found = match lifecycle::of_session(asked.home, asked.session_id)? {
         None => find_lost(asked.home, asked.session_id)?,
         found => found,
@@ -94,7 +94,7 @@ fn own(asked: &Asked<'_>) -> Result<Option<(LoopFile, LoopState)>> {
 }
 
 /// Another live planning of this project: they would have one document.
-fn of_project(asked: &Asked<'_>) -> Option<LoopState> {
+fn of_project(asked: &PlanningRequest<'_>) -> Option<LoopState> {
     let identity = project::identity(&asked.project_root);
     let is_it = |state: &LoopState| {
         let is_planning = state.mode == Mode::Ralplan && state.is_live();
@@ -103,26 +103,31 @@ fn of_project(asked: &Asked<'_>) -> Option<LoopState> {
     lifecycle::all(asked.home).into_iter().filter_map(|(_, state)| state.ok()).find(is_it)
 }
 
-fn go_on(asked: &Asked<'_>, file: &LoopFile, state: &LoopState, now: Timestamp) -> Result<Begun> {
+fn go_on(
+    asked: &PlanningRequest<'_>,
+    file: &LoopFile,
+    state: &LoopState,
+    now: Timestamp,
+) -> Result<PlanningStart> {
     if start::answered(state, asked.prompt_id) {
         file.update(|state| state.via = state.via.max(asked.via))?;
-        return Ok(Begun::Answered);
+        return Ok(PlanningStart::Answered);
     }
     if state.mode != Mode::Ralplan {
-        return Ok(Begun::Refused(format!(
+        return Ok(PlanningStart::Refused(format!(
             "a loop is live in this session at {}: end it with /ralph-cancel before you plan",
             state.position()
         )));
     }
     if asked.request.task.is_some() {
-        return Ok(Begun::Refused(
+        return Ok(PlanningStart::Refused(
             "a planning is live in this session: type /ralplan to go on with it, or /ralph-cancel to end it \
              before you plan something else"
                 .to_owned(),
         ));
     }
     if planning::is_gone(state) {
-        return Ok(Begun::Refused(
+        return Ok(PlanningStart::Refused(
             "the document of this planning was removed, which cancels it: /ralph-cancel ends it"
                 .to_owned(),
         ));
@@ -136,30 +141,30 @@ fn go_on(asked: &Asked<'_>, file: &LoopFile, state: &LoopState, now: Timestamp) 
         Some(state.clone())
     })?;
     Ok(match updated.flatten() {
-        Some(state) => Begun::Continues(Box::new(state)),
-        None => Begun::Refused("the planning has just ended".to_owned()),
+        Some(state) => PlanningStart::Continues(Box::new(state)),
+        None => PlanningStart::Refused("the planning has just ended".to_owned()),
     })
 }
 
-fn create(asked: &Asked<'_>, now: Timestamp) -> Result<Begun> {
+fn create(asked: &PlanningRequest<'_>, now: Timestamp) -> Result<PlanningStart> {
     let root = &asked.project_root;
     let (mut told, left) = (Vec::new(), planning::found(root)?);
     let left = left.map(|text| mirror::read(&text, now));
     let plan = match (&asked.request.task, left) {
-        (None, Some(Ok(mirror::Found::UnderWay(plan)))) => looked_at(*plan, root),
+        (None, Some(Ok(mirror::ImportedState::UnderWay(plan)))) => looked_at(*plan, root),
         (None, Some(Err(why))) => {
-            return Ok(Begun::Refused(format!(
+            return Ok(PlanningStart::Refused(format!(
                 "`{}` cannot be taken up: {why}; type /ralplan \"what to plan\"",
                 ralplan::MIRROR
             )));
         }
         (None, _) => {
-            return Ok(Begun::Refused(
+            return Ok(PlanningStart::Refused(
                 "nothing is being planned here: type /ralplan \"what to plan\"".to_owned(),
             ));
         }
         (Some(task), left) => {
-            if matches!(left, Some(Ok(mirror::Found::UnderWay(_)) | Err(_))) {
+            if matches!(left, Some(Ok(mirror::ImportedState::UnderWay(_)) | Err(_))) {
                 let aside = planning::put_aside(root, now)?;
                 told.push(format!(
                     "the document of another planning is kept in {}",
@@ -176,7 +181,7 @@ fn create(asked: &Asked<'_>, now: Timestamp) -> Result<Begun> {
     planning::show(&state)?;
     lifecycle::create(asked.home, &mut state)?;
     planning::show(&state)?;
-    Ok(Begun::Started(Box::new(state), told))
+    Ok(PlanningStart::Started(Box::new(state), told))
 }
 
 /// A plan that another tool has written is read at once, so that its planner is asked for what it lacks.
@@ -189,7 +194,11 @@ fn looked_at(mut plan: Ralplan, root: &Path) -> Ralplan {
     plan
 }
 
-fn new(asked: &Asked<'_>, plan: Ralplan, now: Timestamp) -> Result<(LoopState, Vec<String>)> {
+fn new(
+    asked: &PlanningRequest<'_>,
+    plan: Ralplan,
+    now: Timestamp,
+) -> Result<(LoopState, Vec<String>)> {
     let (settings, problems) = settings::read(asked.home, &asked.project_root);
     let facts = facts(&asked.project_root, Vec::new(), StartedBy::Person, now)?;
     let mut state = start::new_loop(&plan.task, &asked.request.options, &settings, facts);

@@ -1,7 +1,7 @@
 //! An agent of a planning is about to be called: by the session with its tool, or by a driver as a session
 //! of its own.
 
-use ralph_core::modes::ralplan::{self, Event, Outcome, Refusal, Role};
+use ralph_core::modes::ralplan::{self, PlanEvent, PlanOutcome, PlanRefusal, Role};
 use ralph_core::state::Ralplan;
 use ralph_io::store::planning;
 use std::path::Path;
@@ -16,9 +16,11 @@ pub(super) fn may_call(
     let hash = planning::plan_hash(root, &plan.plan_path);
     let refused = ralplan::may_call(plan, role, prompt, &hash);
     let is_critic = role == Role::Critic;
-    if is_critic && matches!(refused, Ok(()) | Err(Refusal::ChangedSinceReady { .. })) {
+    if is_critic && matches!(refused, Ok(()) | Err(PlanRefusal::ChangedSinceReady { .. })) {
         // Freezes the text; or, where that is another one by now, goes back to the planner.
-        if let Outcome::Refused(why) = ralplan::step(plan, &Event::CriticCalled { hash: &hash }) {
+        if let PlanOutcome::Refused(why) =
+            ralplan::step(plan, &PlanEvent::CriticCalled { hash: &hash })
+        {
             return Some(why.to_string());
         }
     }

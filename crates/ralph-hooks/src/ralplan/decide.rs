@@ -3,21 +3,21 @@
 use super::change;
 use crate::begin::{self, PlannedFrom};
 use anyhow::{Context, Result, bail};
-use ralph_core::modes::ralplan::{self, Event, Outcome, short, step};
+use ralph_core::modes::ralplan::{self, PlanEvent, PlanOutcome, short, step};
 use ralph_core::state::{
-    DecidedBy, Decision, DecisionKind, EndingKind, LoopState, PlanPhase, StartedBy, Via,
+    DecidedBy, DecisionKind, EndingKind, LoopState, PlanDecision, PlanPhase, StartedBy, Via,
 };
 use ralph_core::tasks::plan;
 use ralph_core::text::counted::counted;
 use ralph_io::store::home::Home;
-use ralph_io::store::lifecycle::{self, Entry};
+use ralph_io::store::lifecycle::{self, ManifestFate};
 use ralph_io::store::store::LoopFile;
 use ralph_io::{process::clock, store::planning};
 use std::path::Path;
 
 /// A decision, and from where it came.
 #[derive(Debug)]
-pub struct Said {
+pub struct DecisionRequest {
     /// Which way.
     pub kind: DecisionKind,
     /// In the person's words; empty where there are none.
@@ -106,7 +106,12 @@ fn approved(state: &LoopState, planned: &Result<Box<LoopState>>) -> String {
 ///
 /// # Errors
 /// When the state cannot be written. Nothing was decided then.
-pub fn decide(home: &Home, file: &LoopFile, said: Said, entry: Entry) -> Result<Decided> {
+pub fn decide(
+    home: &Home,
+    file: &LoopFile,
+    said: DecisionRequest,
+    entry: ManifestFate,
+) -> Result<Decided> {
     let now = clock::now();
     let Some(loaded) = file.read()? else {
         return Ok(Decided::Refused("the planning is gone".into()));
@@ -117,7 +122,7 @@ pub fn decide(home: &Home, file: &LoopFile, said: Said, entry: Entry) -> Result<
     }
     let root = loaded.state.project_root.clone();
     let path = loaded.state.ralplan.as_ref().map(|plan| plan.plan_path.clone()).unwrap_or_default();
-    let decision = Decision {
+    let decision = PlanDecision {
         kind: said.kind,
         text: said.text,
         plan_hash: planning::plan_hash(Path::new(&root), &path),
@@ -129,9 +134,9 @@ pub fn decide(home: &Home, file: &LoopFile, said: Said, entry: Entry) -> Result<
             state.note_event(via);
         }
         let plan = state.ralplan.as_mut()?;
-        let outcome = step(plan, &Event::Answered(decision));
+        let outcome = step(plan, &PlanEvent::Answered(decision));
         match (&outcome, &plan.phase) {
-            (Outcome::Refused(_), _) => {}
+            (PlanOutcome::Refused(_), _) => {}
             (_, PlanPhase::Complete) => {
                 state.end(EndingKind::Approved, "the person agreed to the plan", now);
             }
@@ -147,7 +152,7 @@ pub fn decide(home: &Home, file: &LoopFile, said: Said, entry: Entry) -> Result<
     };
     let state = Box::new(changed.state);
     Ok(match (changed.outcome, &state.ending) {
-        (Some(Outcome::Refused(why)), _) => Decided::Refused(why.to_string()),
+        (Some(PlanOutcome::Refused(why)), _) => Decided::Refused(why.to_string()),
         (None, _) => Decided::Refused("the state does not say how far the planning is".to_owned()),
         (_, None) => Decided::Adjusted(state),
         (_, Some(ending)) => {

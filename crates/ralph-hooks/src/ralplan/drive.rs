@@ -15,7 +15,7 @@ use std::path::Path;
 
 /// The session that a round is to have.
 #[derive(Debug, Clone, Copy)]
-pub struct Round<'a> {
+pub struct RoundSession<'a> {
     /// Its id, which no session has yet.
     pub session_id: &'a str,
     /// Which round it is, from 1.
@@ -25,13 +25,13 @@ pub struct Round<'a> {
 }
 
 /// What a driver does next, and the planning as it stands then; none where it is over.
-pub type Step = Option<(Due, LoopState)>;
+pub type DriverStep = Option<(Due, LoopState)>;
 
 /// Takes the next step. Where that is a round, the planning is bound to its session.
 ///
 /// # Errors
 /// When the state cannot be read or written. No round begins then.
-pub fn drive(home: &Home, file: &LoopFile, round: Round<'_>) -> Result<Step> {
+pub fn drive(home: &Home, file: &LoopFile, round: RoundSession<'_>) -> Result<DriverStep> {
     let Some(loaded) = file.read()? else { return Ok(None) };
     let gone = planning::is_gone(&loaded.state);
     let now = clock::now();

@@ -1,23 +1,23 @@
 //! After a tool or an agent that moved a planning: the session is told what comes next.
 
-use super::decide::{Decided, Said, decide};
+use super::decide::{Decided, DecisionRequest, decide};
 use super::tell_log;
 use crate::bound::Bound;
-use crate::door::Call;
+use crate::door::HookCall;
 use crate::{begin, signals};
 use anyhow::Result;
-use ralph_core::modes::arguments::Request;
+use ralph_core::modes::arguments::LoopRequest;
 use ralph_core::modes::ralplan::{self, question};
-use ralph_core::protocol::event::Event;
+use ralph_core::protocol::event::HookEvent;
 use ralph_core::protocol::reply::Reply;
 use ralph_core::state::{DecidedBy, LoopState, PauseCause, StartedBy, Via};
 use ralph_core::{modes::contract, modes::start, views::say};
-use ralph_io::store::lifecycle::{self, Entry};
+use ralph_io::store::lifecycle::{self, ManifestFate};
 use ralph_io::{process::clock, store::planning};
 use serde_json::{Value, json};
 
 /// Answers the result of an agent, or of the question to the person.
-pub fn after_a_tool(call: &Call) -> Result<Reply> {
+pub fn after_a_tool(call: &HookCall) -> Result<Reply> {
     let Some(bound) = Bound::<LoopState>::find(call)? else { return Ok(Reply::silent()) };
     if bound.is_outranked(call.via) || !bound.state.is_live() || planning::is_gone(&bound.state) {
         return Ok(Reply::silent());
@@ -38,7 +38,7 @@ pub fn after_a_tool(call: &Call) -> Result<Reply> {
 }
 
 /// The events of a skill's own hooks do not tell what an agent reports.
-fn deaf(call: &Call, bound: &Bound) -> Result<Reply> {
+fn deaf(call: &HookCall, bound: &Bound) -> Result<Reply> {
     let why = "Ralph's hooks stand only in the skill, and those do not hear what an agent reports: a person runs \
                `ralph install`, and restarts Claude Code";
     bound.file.update(|state| state.pause(PauseCause::BlockedOnHuman, why, clock::now()))?;
@@ -49,7 +49,7 @@ fn deaf(call: &Call, bound: &Bound) -> Result<Reply> {
 
 /// Answers the end of an agent in the background, where a session in a terminal has every agent, whatever the
 /// call says. Else it would learn what comes next only at its next stop, a whole request later.
-pub fn woken(call: &Call) -> Result<Reply> {
+pub fn woken(call: &HookCall) -> Result<Reply> {
     let Some(bound) = Bound::<LoopState>::find(call)? else { return Ok(Reply::silent()) };
     let is_ours = !bound.is_outranked(call.via) && bound.state.is_running();
     let is_news = bound.state.ralplan.as_ref().is_some_and(|plan| !ralplan::is_told(plan));
@@ -64,19 +64,23 @@ pub fn woken(call: &Call) -> Result<Reply> {
 }
 
 /// The person's answer, from the tool's own response.
-fn answered(call: &Call, bound: &Bound) -> Result<Reply> {
+fn answered(call: &HookCall, bound: &Bound) -> Result<Reply> {
     let event: Value = serde_json::from_slice(&call.raw).unwrap_or_default();
     let Some(plan) = &bound.state.ralplan else { return Ok(Reply::silent()) };
-    let is_answer = call.input.hook_event_name == Event::PostToolUse;
+    let is_answer = call.input.hook_event_name == HookEvent::PostToolUse;
     let said = question::answer(plan, &event["tool_response"]).filter(|_| is_answer);
     let Some(said) = said else {
         bound.note(call, "no answer", "silence is no consent", Value::Null);
         return Ok(Reply::silent());
     };
     let start = said.start;
-    let said =
-        Said { kind: said.kind, text: said.text, by: DecidedBy::Answer, via: Some(call.via) };
-    let mut decided = decide(&call.home, &bound.file, said, Entry::Remove)?;
+    let said = DecisionRequest {
+        kind: said.kind,
+        text: said.text,
+        by: DecidedBy::Answer,
+        via: Some(call.via),
+    };
+    let mut decided = decide(&call.home, &bound.file, said, ManifestFate::Remove)?;
     let (decision, why) = decided.describe();
     let file = decided.file().unwrap_or(&bound.file).clone();
     crate::bound::note(
@@ -92,7 +96,7 @@ fn answered(call: &Call, bound: &Bound) -> Result<Reply> {
         Decided::Refused(_) => format!("Ralph: {why}."),
         _ => format!("Ralph: {why} Carry out nothing of it now: say so, and end your turn."),
     };
-    let reply = Reply::context(Event::PostToolUse, &told);
+    let reply = Reply::context(HookEvent::PostToolUse, &told);
     match &mut decided {
         Decided::Adjusted(state) => tell_log(&file, state, reply),
         Decided::Refused(_) => Ok(reply),
@@ -108,7 +112,7 @@ fn answered(call: &Call, bound: &Bound) -> Result<Reply> {
 }
 
 /// The person chose to have the plan carried out in this session: its loop starts as by a typed `/ralph`.
-fn start_now(call: &Call, planned: &LoopState, is_plan_mode: bool) -> Result<Reply> {
+fn start_now(call: &HookCall, planned: &LoopState, is_plan_mode: bool) -> Result<Reply> {
     let refused = |why: &str| {
         let told = format!(
             "the plan is accepted as loop {}, and it was not started: {why}",
@@ -116,14 +120,14 @@ fn start_now(call: &Call, planned: &LoopState, is_plan_mode: bool) -> Result<Rep
         );
         let model =
             format!("Ralph: {told}. Carry out nothing of it now: say so, and end your turn.");
-        Reply::context(Event::PostToolUse, &model).tell(say::line(&told))
+        Reply::context(HookEvent::PostToolUse, &model).tell(say::line(&told))
     };
     if is_plan_mode {
         return Ok(refused("plan mode changes nothing; leave it, then type /ralph"));
     }
-    let begun = begin::begin(&begin::Asked {
+    let begun = begin::begin(&begin::StartRequest {
         home: &call.home,
-        request: &Request::default(),
+        request: &LoopRequest::default(),
         session_id: &call.input.session_id,
         prompt_id: &call.input.prompt_id,
         project_root: planned.project_root.clone().into(),
@@ -131,8 +135,10 @@ fn start_now(call: &Call, planned: &LoopState, is_plan_mode: bool) -> Result<Rep
         via: Some(call.via),
     });
     let state = match begun {
-        Ok(begin::Begun::Started(state)) if state.loop_id == planned.loop_id => state,
-        Ok(begin::Begun::Refused(why)) => return Ok(refused(&format!("{why}; then type /ralph"))),
+        Ok(begin::StartOutcome::Started(state)) if state.loop_id == planned.loop_id => state,
+        Ok(begin::StartOutcome::Refused(why)) => {
+            return Ok(refused(&format!("{why}; then type /ralph")));
+        }
         Ok(_) => return Ok(refused("another loop came first; type /ralph when that is over")),
         // The plan is accepted all the same, and nothing may look as if it had been lost.
         Err(error) => return Ok(refused(&format!("{error:#}; then type /ralph"))),
@@ -146,5 +152,5 @@ fn start_now(call: &Call, planned: &LoopState, is_plan_mode: bool) -> Result<Rep
         None => contract::contract(&heading, &state, &[], clock::now()),
     };
     let text = format!("The person agreed to the plan and has it carried out now.\n{text}");
-    Ok(Reply::context(Event::PostToolUse, &text).tell(say::line(&start::announcement(&state))))
+    Ok(Reply::context(HookEvent::PostToolUse, &text).tell(say::line(&start::announcement(&state))))
 }

@@ -3,11 +3,11 @@
 use super::tool::said_or;
 use super::{Who, change, look};
 use crate::bound::{self, Bound};
-use crate::door::Call;
+use crate::door::HookCall;
 use crate::stop;
 use anyhow::Result;
-use ralph_core::modes::ralplan::{Event, Outcome, PlanSeen, Role, formats, step};
-use ralph_core::protocol::event::Event as Hook;
+use ralph_core::modes::ralplan::{PlanEvent, PlanOutcome, PlanSeen, Role, formats, step};
+use ralph_core::protocol::event::HookEvent as Hook;
 use ralph_core::protocol::reply::{GoOnForm, Reply};
 use ralph_core::state::{LoopState, Ralplan};
 use ralph_io::{client, store::planning};
@@ -15,7 +15,7 @@ use serde_json::json;
 use std::path::Path;
 
 /// Takes the report of a subagent, or of a session that a driver has started as one.
-pub fn reported(call: &Call) -> Result<Reply> {
+pub fn reported(call: &HookCall) -> Result<Reply> {
     let Some(bound) = Bound::<LoopState>::find(call)? else { return Ok(Reply::silent()) };
     let who = Who::of(call);
     if bound.is_outranked(call.via) || !bound.state.is_live() || planning::is_gone(&bound.state) {
@@ -46,7 +46,7 @@ pub fn reported(call: &Call) -> Result<Reply> {
     let about = json!({"agent": who.id, "kind": who.kind});
     bound::note(&bound.file, call, &changed.state.position(), decision, &why, about);
     Ok(match outcome {
-        Outcome::SentBack(_) => {
+        PlanOutcome::SentBack(_) => {
             let form = match call.input.hook_event_name {
                 Hook::Stop => GoOnForm::for_client(&client::ai_agent()),
                 _ => GoOnForm::Block,
@@ -68,15 +68,15 @@ fn take(
     message: &str,
     seen: Option<PlanSeen>,
     root: &Path,
-) -> Outcome {
+) -> PlanOutcome {
     let hash_now;
     let event = match role {
-        Role::Planner => Event::PlannerReported { agent, message, plan: seen },
-        Role::Architect => Event::ArchitectReported { agent, message },
-        Role::GapFinder => Event::GapFinderReported { message },
+        Role::Planner => PlanEvent::PlannerReported { agent, message, plan: seen },
+        Role::Architect => PlanEvent::ArchitectReported { agent, message },
+        Role::GapFinder => PlanEvent::GapFinderReported { message },
         Role::Critic => {
             hash_now = planning::plan_hash(root, &plan.plan_path);
-            Event::CriticReported { agent, message, hash_now: &hash_now }
+            PlanEvent::CriticReported { agent, message, hash_now: &hash_now }
         }
     };
     step(plan, &event)
@@ -95,15 +95,15 @@ fn ready(root: &Path, message: &str) -> Option<PlanSeen> {
 }
 
 /// The decision in a word or two, and why.
-fn told(outcome: &Outcome, lines: &[String]) -> (&'static str, String) {
+fn told(outcome: &PlanOutcome, lines: &[String]) -> (&'static str, String) {
     match outcome {
-        Outcome::Moved(phases) => {
+        PlanOutcome::Moved(phases) => {
             let to = phases.last().map(ToString::to_string).unwrap_or_default();
             ("report taken", said_or(lines, &format!("now {to}")))
         }
-        Outcome::Noted => ("report taken", said_or(lines, "noted")),
-        Outcome::SentBack(wrong) => ("report sent back", wrong.join("\n")),
-        Outcome::Dropped(wrong) => ("report dropped", wrong.join("\n")),
-        Outcome::Refused(why) => ("report refused", why.to_string()),
+        PlanOutcome::Noted => ("report taken", said_or(lines, "noted")),
+        PlanOutcome::SentBack(wrong) => ("report sent back", wrong.join("\n")),
+        PlanOutcome::Dropped(wrong) => ("report dropped", wrong.join("\n")),
+        PlanOutcome::Refused(why) => ("report refused", why.to_string()),
     }
 }

@@ -2,11 +2,11 @@
 
 use super::call::may_call;
 use super::{Who, change, tell_log};
-use crate::bound::{self, Bound, Said};
+use crate::bound::{self, Bound, JournalLine};
 use crate::cancel;
-use crate::door::Call;
+use crate::door::HookCall;
 use anyhow::{Result, bail};
-use ralph_core::guard::{self, Agent, PlanGate, Record, Ruling, Situation, Standing};
+use ralph_core::guard::{self, Caller, DenialRecord, LoopActivity, PlanGate, Ruling, Situation};
 use ralph_core::modes::ralplan::{self, Role, question};
 use ralph_core::protocol::reply::Reply;
 use ralph_core::state::{LoopState, PlanPhase, Ralplan};
@@ -28,7 +28,7 @@ const SHIPPED: [(&str, &str); 3] = [
 ];
 
 /// May this tool run now? An error is a refusal, too: the hook that asks makes it one.
-pub fn before_a_tool(call: &Call) -> Result<Reply> {
+pub fn before_a_tool(call: &HookCall) -> Result<Reply> {
     let Some(bound) = Bound::<LoopState>::find(call)? else { return Ok(Reply::silent()) };
     if planning::is_gone(&bound.state) {
         return removed(call, &bound);
@@ -42,7 +42,7 @@ pub fn before_a_tool(call: &Call) -> Result<Reply> {
         if !bound.is_outranked(call.via) {
             let why = format!("{}: {reason}", record.rule);
             let position = bound.state.position();
-            let said = Said {
+            let said = JournalLine {
                 position: &position,
                 decision: "denied",
                 why: &why,
@@ -70,7 +70,7 @@ pub fn before_a_tool(call: &Call) -> Result<Reply> {
 
 /// Whether a person is asked for what they have agreed to by starting a planning: that its planner writes
 /// the plan. Plan mode refuses every edit that no person permits, whatever was said before the tool.
-pub(crate) fn is_granted(call: &Call, state: &LoopState) -> Result<bool> {
+pub(crate) fn is_granted(call: &HookCall, state: &LoopState) -> Result<bool> {
     let Some(plan) = &state.ralplan else { return Ok(false) };
     if !is_edit(call) || planning::is_gone(state) {
         return Ok(false);
@@ -78,12 +78,12 @@ pub(crate) fn is_granted(call: &Call, state: &LoopState) -> Result<bool> {
     Ok(ruling(call, state, plan, &Who::of(call))?.is_none())
 }
 
-fn is_edit(call: &Call) -> bool {
+fn is_edit(call: &HookCall) -> bool {
     matches!(call.input.tool_name.as_str(), "Write" | "Edit" | "MultiEdit")
 }
 
 /// The person has removed the document. The turn is cut as by any other cancel.
-fn removed(call: &Call, bound: &Bound) -> Result<Reply> {
+fn removed(call: &HookCall, bound: &Bound) -> Result<Reply> {
     cancel::end_loop(&call.home, &bound.file, "a person removed the planning's document", false)?;
     match Bound::find(call)? {
         Some(bound) => cancel::cut_turn(call, &bound),
@@ -93,15 +93,15 @@ fn removed(call: &Call, bound: &Bound) -> Result<Reply> {
 
 /// What the guard says, with all that it was made from; none where it lets the call through.
 fn ruling(
-    call: &Call,
+    call: &HookCall,
     state: &LoopState,
     plan: &Ralplan,
     who: &Who,
-) -> Result<Option<(String, Record)>> {
+) -> Result<Option<(String, DenialRecord)>> {
     let root = Path::new(&state.project_root).canonicalize()?;
     let mut places = places::gather(&call.home);
     let resolved = call.input.tool_input.path().and_then(places::resolve);
-    let tool_call = guard::Call {
+    let tool_call = guard::ToolCall {
         tool: &call.input.tool_name,
         input: &call.input.tool_input,
         cwd: &call.input.cwd,
@@ -123,8 +123,8 @@ fn ruling(
     };
     let situation = Situation {
         mode: &state.mode,
-        standing: if state.is_running() { Standing::Running } else { Standing::Paused },
-        agent: who.kind.as_deref().map_or(Agent::Main, Agent::Subagent),
+        standing: if state.is_running() { LoopActivity::Running } else { LoopActivity::Paused },
+        agent: who.kind.as_deref().map_or(Caller::Main, Caller::Subagent),
         session_id: &call.input.session_id,
         places: &places,
         ralplan: Some(gate),
@@ -132,12 +132,14 @@ fn ruling(
     };
     Ok(match guard::decide(&situation, &tool_call) {
         Ruling::Allow => None,
-        Ruling::Deny { rule, reason } => Some((reason, Record::of(&situation, &tool_call, rule))),
+        Ruling::Deny { rule, reason } => {
+            Some((reason, DenialRecord::of(&situation, &tool_call, rule)))
+        }
     })
 }
 
 /// The folder in which a command line would run git and that is not the project's own repository.
-fn git_elsewhere(call: &Call, root: &Path) -> Option<String> {
+fn git_elsewhere(call: &HookCall, root: &Path) -> Option<String> {
     let line =
         call.input.tool_input.command.as_deref().filter(|_| call.input.tool_name == "Bash")?;
     let Some(folders) = guard::git_folders(line, &call.input.cwd) else {
@@ -147,7 +149,7 @@ fn git_elsewhere(call: &Call, root: &Path) -> Option<String> {
 }
 
 /// Why this is not the question of the gate; none where it is, or is no question at all.
-fn not_its_question(call: &Call, plan: &Ralplan) -> Option<String> {
+fn not_its_question(call: &HookCall, plan: &Ralplan) -> Option<String> {
     if call.input.tool_name != "AskUserQuestion" {
         return None;
     }
@@ -158,7 +160,7 @@ fn not_its_question(call: &Call, plan: &Ralplan) -> Option<String> {
 }
 
 /// An agent of ours is called: each in its turn, and the critic on the text that it will judge.
-fn called(call: &Call, bound: &Bound, role: Role) -> Result<Reply> {
+fn called(call: &HookCall, bound: &Bound, role: Role) -> Result<Reply> {
     // In plan mode and in auto mode the client asks someone whether an agent may be called at all: whoever
     // started the planning has said so. The copy that answers keeps the account.
     if bound.is_outranked(call.via) {

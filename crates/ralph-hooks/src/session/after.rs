@@ -3,21 +3,21 @@
 use super::look::{self, Writes, look};
 use super::who;
 use crate::bound::Bound;
-use crate::door::Call;
+use crate::door::HookCall;
 use crate::stop;
 use anyhow::Result;
 use jiff::Timestamp;
 use ralph_core::modes::session::conversation::{Due, told};
-use ralph_core::modes::session::invocation::Key;
-use ralph_core::modes::session::recovery::Ended;
-use ralph_core::protocol::event::Event;
+use ralph_core::modes::session::invocation::CallKey;
+use ralph_core::modes::session::recovery::CallEnd;
+use ralph_core::protocol::event::HookEvent;
 use ralph_core::protocol::reply::Reply;
 use ralph_core::state::{LoopState, SessionCall};
 use ralph_io::{process::clock, store::planning};
 use serde_json::{Value, json};
 
 /// Answers the end of a tool call: of interest are those of agents.
-pub fn after_a_tool(call: &Call) -> Result<Reply> {
+pub fn after_a_tool(call: &HookCall) -> Result<Reply> {
     let Some(bound) = ours(call)? else { return Ok(Reply::silent()) };
     let is_call = matches!(call.input.tool_name.as_str(), "Agent" | "Task");
     if !is_call || call.input.from_subagent() || bound.is_driven() {
@@ -27,7 +27,8 @@ pub fn after_a_tool(call: &Call) -> Result<Reply> {
     let answer = &event["tool_response"];
     let id = &call.input.tool_use_id;
     // Still at work, and what it writes decides what comes next.
-    if call.input.hook_event_name == Event::PostToolUse && answer["status"] == "async_launched" {
+    if call.input.hook_event_name == HookEvent::PostToolUse && answer["status"] == "async_launched"
+    {
         let agent = answer["agentId"].as_str().unwrap_or_default().to_owned();
         bound.file.update(|state| {
             let calls = state.session.as_mut().map(|session| &mut session.calls);
@@ -46,7 +47,7 @@ pub fn after_a_tool(call: &Call) -> Result<Reply> {
 ///
 /// # Errors
 /// When the state or the session's files cannot be read or written.
-pub(crate) fn first_look(call: &Call) -> Result<LoopState> {
+pub(crate) fn first_look(call: &HookCall) -> Result<LoopState> {
     let Some(bound) = Bound::<LoopState>::find(call)? else { anyhow::bail!("the session is gone") };
     let now = clock::now();
     let looked = bound.file.update(|state| -> Result<LoopState> {
@@ -63,7 +64,7 @@ pub(crate) fn first_look(call: &Call) -> Result<LoopState> {
 }
 
 /// Answers the end of an agent in the background: the conversation is woken, and hears what comes next.
-pub fn woken(call: &Call) -> Result<Reply> {
+pub fn woken(call: &HookCall) -> Result<Reply> {
     match ours(call)? {
         Some(bound) => next(call, &bound),
         None => Ok(Reply::silent()),
@@ -71,7 +72,7 @@ pub fn woken(call: &Call) -> Result<Reply> {
 }
 
 /// An agent of the session wants to end. Its files are asked what came of it.
-pub fn reported(call: &Call) -> Result<Reply> {
+pub fn reported(call: &HookCall) -> Result<Reply> {
     let Some(bound) = Bound::<LoopState>::find(call)? else { return Ok(Reply::silent()) };
     if bound.is_outranked(call.via) || !bound.state.is_live() || planning::is_gone(&bound.state) {
         return Ok(Reply::silent());
@@ -92,7 +93,7 @@ pub fn reported(call: &Call) -> Result<Reply> {
 }
 
 /// The running session, where this copy of the hook is the one that counts.
-fn ours(call: &Call) -> Result<Option<Bound>> {
+fn ours(call: &HookCall) -> Result<Option<Bound>> {
     let bound = Bound::<LoopState>::find(call)?;
     Ok(bound.filter(|bound| {
         bound.state.is_running()
@@ -102,18 +103,18 @@ fn ours(call: &Call) -> Result<Option<Bound>> {
 }
 
 /// Closes calls, and writes down what they came to.
-fn over(call: &Call, bound: &Bound, which: impl Fn(&SessionCall) -> bool) -> Result<()> {
+fn over(call: &HookCall, bound: &Bound, which: impl Fn(&SessionCall) -> bool) -> Result<()> {
     let now = clock::now();
     let ends = bound.file.update(|state| look::ended(&call.home, state, &which, now))?;
     note_ends(call, bound, &ends.transpose()?.unwrap_or_default());
     Ok(())
 }
 
-pub(super) fn note_ends(call: &Call, bound: &Bound, ends: &[(Key, Ended)]) {
+pub(super) fn note_ends(call: &HookCall, bound: &Bound, ends: &[(CallKey, CallEnd)]) {
     for (key, how) in ends {
         let what = match how {
-            Ended::Met => "did what it was called for",
-            Ended::Failed => "ended without what it was called for",
+            CallEnd::Met => "did what it was called for",
+            CallEnd::Failed => "ended without what it was called for",
         };
         let about = if key.task.is_empty() { String::new() } else { format!(" {}", key.task) };
         let why = format!("{} {}{about} {what}", key.mode.agent(), key.mode);
@@ -122,7 +123,7 @@ pub(super) fn note_ends(call: &Call, bound: &Bound, ends: &[(Key, Ended)]) {
 }
 
 /// The next calls, where there are any: what ends or rests the session is said at its stop.
-fn next(call: &Call, bound: &Bound) -> Result<Reply> {
+fn next(call: &HookCall, bound: &Bound) -> Result<Reply> {
     let now: Timestamp = clock::now();
     let said = bound.file.update(|state| -> Result<String> {
         let Some(looked) = look(&call.home, state, now, Writes::ForCalls)? else {

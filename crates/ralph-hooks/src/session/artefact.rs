@@ -2,12 +2,12 @@
 
 use super::look;
 use super::who::Who;
-use crate::door::Call;
+use crate::door::HookCall;
 use anyhow::Result;
 use ralph_core::modes::session::id::SessionId;
-use ralph_core::modes::session::place::{Place, SESSIONS};
-use ralph_core::modes::session::progress::{Progress, Status};
-use ralph_core::modes::session::rules::{Refusal, Target, Writer, may_mark, may_write};
+use ralph_core::modes::session::place::{SESSIONS, SessionFile};
+use ralph_core::modes::session::progress::{Progress, TaskMark};
+use ralph_core::modes::session::rules::{RuleRefusal, WriteTarget, Writer, may_mark, may_write};
 use ralph_core::modes::session::snapshot::{Picture, Snapshot};
 use ralph_core::shell::{self, Simple};
 use ralph_core::state::LoopState;
@@ -32,7 +32,7 @@ pub(super) fn folder(state: &LoopState) -> PathBuf {
 
 /// Judges a call that edits a file; none if the file is no artefact.
 pub(super) fn edited(
-    call: &Call,
+    call: &HookCall,
     home: &Home,
     state: &LoopState,
     who: &Who,
@@ -61,7 +61,8 @@ pub(super) fn edited(
         ))));
     };
     // Who may not write at all need not wait for the folder to be read.
-    if let Err(Refusal(why)) = may_write(who.writer(), Place::of(&inside), Target::default())
+    if let Err(RuleRefusal(why)) =
+        may_write(who.writer(), SessionFile::of(&inside), WriteTarget::default())
         && !matches!(who, Who::Agent(_))
     {
         return Ok(Some(refused(&why)));
@@ -83,47 +84,49 @@ fn refused(why: &str) -> Written {
     Written { judged: Err(why.to_owned()), replaces: None }
 }
 
-fn judge(call: &Call, seen: &Snapshot, who: &Who, inside: &str) -> Written {
+fn judge(call: &HookCall, seen: &Snapshot, who: &Who, inside: &str) -> Written {
     let place = match inside.starts_with("../") {
-        true => Some(Place::Instructions),
-        false => Place::of(inside),
+        true => Some(SessionFile::Instructions),
+        false => SessionFile::of(inside),
     };
     let picture = Picture::of(seen);
     let progress = picture.progress.clone().unwrap_or_default();
     let status = |task: &str| progress.task(task).map(|entry| entry.status);
     let exists = seen.files.contains_key(inside);
     let target = match place {
-        Some(Place::Task(task)) => Target { exists, status: status(task), latest_attempt: 0 },
-        Some(Place::Report { task, .. }) => {
+        Some(SessionFile::Task(task)) => {
+            WriteTarget { exists, status: status(task), latest_attempt: 0 }
+        }
+        Some(SessionFile::Report { task, .. }) => {
             let attempts = picture.reports_of(task).iter().map(|report| report.attempt);
             let latest_attempt = attempts.max().unwrap_or_default();
-            Target { exists, status: status(task), latest_attempt }
+            WriteTarget { exists, status: status(task), latest_attempt }
         }
-        _ => Target { exists, ..Target::default() },
+        _ => WriteTarget { exists, ..WriteTarget::default() },
     };
-    if let Err(Refusal(why)) = may_write(who.writer(), place, target) {
+    if let Err(RuleRefusal(why)) = may_write(who.writer(), place, target) {
         return refused(&why);
     }
-    if let (Some(Place::Progress), Writer::Agent { mode, task }) = (place, who.writer()) {
-        let before = seen.text(Place::Progress).unwrap_or_default();
+    if let (Some(SessionFile::Progress), Writer::Agent { mode, task }) = (place, who.writer()) {
+        let before = seen.text(SessionFile::Progress).unwrap_or_default();
         let Some(after) = text_after(call, before) else {
             return refused(
                 "it cannot be told what `progress.md` would hold then; change it with Edit, a line at a time",
             );
         };
-        if let Err(Refusal(why)) = may_mark(mode, task, before, &after) {
+        if let Err(RuleRefusal(why)) = may_mark(mode, task, before, &after) {
             return refused(&why);
         }
     }
     let replaces = match place {
-        Some(Place::Task(task)) if exists => Some(task.to_owned()),
+        Some(SessionFile::Task(task)) if exists => Some(task.to_owned()),
         _ => None,
     };
     Written { judged: Ok(()), replaces }
 }
 
 /// The text as it is after an edit; none where that cannot be told.
-fn text_after(call: &Call, before: &str) -> Option<String> {
+fn text_after(call: &HookCall, before: &str) -> Option<String> {
     if call.cut {
         return None;
     }
@@ -166,15 +169,15 @@ pub(super) fn marked(
     let (mode, own) = match who.writer() {
         Writer::Agent { mode, task } => (mode, task),
         writer => {
-            let why = may_write(writer, Some(Place::Progress), Target::default());
-            return Ok(why.err().map(|Refusal(why)| refused(&why)));
+            let why = may_write(writer, Some(SessionFile::Progress), WriteTarget::default());
+            return Ok(why.err().map(|RuleRefusal(why)| refused(&why)));
         }
     };
     let (sessions, id) = look::sessions(home, state)?;
     let Some(seen) = sessions.read(&id)? else { return Ok(None) };
-    let before = seen.text(Place::Progress).unwrap_or_default();
+    let before = seen.text(SessionFile::Progress).unwrap_or_default();
     let progress = Progress::parse(before);
-    for Mark { task, status, of } in marks {
+    for ArtefactMark { task, status, of } in marks {
         if of.as_deref().is_some_and(|of| of != id.as_str()) {
             return Ok(Some(refused(&format!("this is another session's; mark in session {id}"))));
         }
@@ -190,7 +193,7 @@ pub(super) fn marked(
         let Some(entry) = entry else { continue };
         let after = ralph_core::modes::session::progress::mark(before, &entry, status, None);
         let after = after.unwrap_or_else(|_| before.to_owned());
-        if let Err(Refusal(why)) = may_mark(mode, own, before, &after) {
+        if let Err(RuleRefusal(why)) = may_mark(mode, own, before, &after) {
             return Ok(Some(refused(&why)));
         }
     }
@@ -203,14 +206,14 @@ fn repairs(simple: &Simple) -> bool {
     simple.base() == "ralph" && said("session") && said("repair")
 }
 
-struct Mark {
+struct ArtefactMark {
     task: String,
     status: Option<String>,
     of: Option<String>,
 }
 
 /// `ralph session mark TASK STATUS`, wherever its options stand.
-fn mark(simple: &Simple) -> Option<Mark> {
+fn mark(simple: &Simple) -> Option<ArtefactMark> {
     if simple.base() != "ralph" {
         return None;
     }
@@ -229,20 +232,20 @@ fn mark(simple: &Simple) -> Option<Mark> {
     }
     match plain.as_slice() {
         [session, mark, task, rest @ ..] if session == "session" && mark == "mark" => {
-            Some(Mark { task: task.clone(), status: rest.first().cloned(), of })
+            Some(ArtefactMark { task: task.clone(), status: rest.first().cloned(), of })
         }
         _ => None,
     }
 }
 
 /// As `ralph session mark` reads it.
-fn status_of(said: &str) -> Option<Status> {
+fn status_of(said: &str) -> Option<TaskMark> {
     let words = ["open", "started", "review", "done", "failed", "cancelled"];
     let of_word = || {
         let at = words.iter().position(|word| word.eq_ignore_ascii_case(said))?;
-        Status::ALL.get(at).copied()
+        TaskMark::ALL.get(at).copied()
     };
-    Status::of(said).or_else(of_word)
+    TaskMark::of(said).or_else(of_word)
 }
 
 /// Paths on a command line that lead into the folder of sessions without saying so.

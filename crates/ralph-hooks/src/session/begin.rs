@@ -5,14 +5,14 @@
 
 use super::look::{as_driven, driving};
 use crate::begin::{
-    Asked, Begun, cannot_start, facts, find_lost, freeze, note_start, options_of, run, unusable,
-    wants_baseline,
+    StartOutcome, StartRequest, cannot_start, facts, find_lost, freeze, note_start, options_of,
+    run, unusable, wants_baseline,
 };
 use anyhow::Result;
 use jiff::Timestamp;
 use ralph_core::modes::session::conversation;
 use ralph_core::modes::session::id::{REFUSED, SessionId};
-use ralph_core::modes::session::machine::{self, Act, Step};
+use ralph_core::modes::session::machine::{self, Act, MachineStep};
 use ralph_core::modes::session::place::{SESSIONS, folder};
 use ralph_core::modes::session::which;
 use ralph_core::modes::start::{self, answered};
@@ -25,7 +25,7 @@ use ralph_io::{
 };
 
 /// What was asked for.
-enum Wanted {
+enum SessionChoice {
     /// A session for this task.
     New(String),
     /// The session of this name.
@@ -41,18 +41,18 @@ enum Wanted {
 ///
 /// # Errors
 /// When the state or the session's folder cannot be written. Nothing was started then.
-pub fn begin(asked: &Asked<'_>) -> Result<Begun> {
+pub fn begin(asked: &StartRequest<'_>) -> Result<StartOutcome> {
     lifecycle::check_session_id(asked.session_id)?;
     let lacking = cannot_start(&options_of(asked)?.criteria, &asked.project_root);
     if !lacking.is_empty() {
-        return Ok(Begun::Refused(format!("{}; nothing was started", lacking.join("; "))));
+        return Ok(StartOutcome::Refused(format!("{}; nothing was started", lacking.join("; "))));
     }
     let wanted = match wanted(asked.request.task.as_deref()) {
         Ok(wanted) => wanted,
-        Err(why) => return Ok(Begun::Refused(why)),
+        Err(why) => return Ok(StartOutcome::Refused(why)),
     };
     if let Some(why) = unusable(asked.home, asked.session_id) {
-        return Ok(Begun::Refused(why));
+        return Ok(StartOutcome::Refused(why));
     }
     // One request at a time: a prompt may start two copies of the hook.
     let _starting = lifecycle::lock_starts(asked.home)?;
@@ -63,12 +63,12 @@ pub fn begin(asked: &Asked<'_>) -> Result<Begun> {
     }
     let (id, task) = match choose(asked, &sessions, wanted, now)? {
         Ok(found) => found,
-        Err(why) => return Ok(Begun::Refused(why)),
+        Err(why) => return Ok(StartOutcome::Refused(why)),
     };
     if let Some((file, state)) = driving(asked.home, &asked.project_root, &id) {
         let driver_lives = state.client.as_ref().is_some_and(client::is_alive);
         return match driver_lives {
-            true => Ok(Begun::Refused(format!(
+            true => Ok(StartOutcome::Refused(format!(
                 "session {id} is driven by another conversation or program already (loop {}): go on there, or end \
                  that with `ralph cancel --loop {}`",
                 state.loop_id, state.loop_id
@@ -80,9 +80,9 @@ pub fn begin(asked: &Asked<'_>) -> Result<Begun> {
 }
 
 /// One word of digits and dashes is a name, or would be one; all else is a task.
-fn wanted(task: Option<&str>) -> Result<Wanted, String> {
+fn wanted(task: Option<&str>) -> Result<SessionChoice, String> {
     let Some(task) = task.map(str::trim).filter(|task| !task.is_empty()) else {
-        return Ok(Wanted::Any);
+        return Ok(SessionChoice::Any);
     };
     if let Some(said) = which::continued(task) {
         return match (said.id, said.more) {
@@ -91,32 +91,32 @@ fn wanted(task: Option<&str>) -> Result<Wanted, String> {
                 "this continues session {id}, whose feedback stands in a file: write it there with `ralph session \
                  feedback new --id {id}`, then type /ralph-v2 {id}"
             )),
-            (Some(id), false) if said.feedback => Ok(Wanted::Feedback(id)),
-            (Some(id), false) => Ok(Wanted::Named(id)),
+            (Some(id), false) if said.feedback => Ok(SessionChoice::Feedback(id)),
+            (Some(id), false) => Ok(SessionChoice::Named(id)),
         };
     }
     let of_name = |letter: char| letter.is_ascii_digit() || "-_./:".contains(letter);
     let name = task.trim_start_matches(SESSIONS);
     let is_name = name.chars().all(of_name) && name.contains(|one: char| one.is_ascii_digit());
     match (is_name, SessionId::parse(name.trim_end_matches('/'))) {
-        (true, Ok(id)) => Ok(Wanted::Named(id)),
+        (true, Ok(id)) => Ok(SessionChoice::Named(id)),
         (true, Err(_)) => Err(REFUSED.to_owned()),
-        (false, _) => Ok(Wanted::New(task.to_owned())),
+        (false, _) => Ok(SessionChoice::New(task.to_owned())),
     }
 }
 
 /// The session that is meant, begun where it is a new one, with what it was asked for; or why there is none.
 fn choose(
-    asked: &Asked<'_>,
+    asked: &StartRequest<'_>,
     sessions: &Sessions,
-    wanted: Wanted,
+    wanted: SessionChoice,
     now: Timestamp,
 ) -> Result<Result<(SessionId, String), String>> {
-    let wants_feedback = matches!(wanted, Wanted::Feedback(_));
+    let wants_feedback = matches!(wanted, SessionChoice::Feedback(_));
     let id = match wanted {
-        Wanted::New(task) => return Ok(Ok((sessions.begin_now(&task, now)?, task))),
-        Wanted::Named(id) | Wanted::Feedback(id) => id,
-        Wanted::Any => match sessions.meant()?.one(NONE, |id| format!("/ralph-v2 {id}")) {
+        SessionChoice::New(task) => return Ok(Ok((sessions.begin_now(&task, now)?, task))),
+        SessionChoice::Named(id) | SessionChoice::Feedback(id) => id,
+        SessionChoice::Any => match sessions.meant()?.one(NONE, |id| format!("/ralph-v2 {id}")) {
             Ok(id) => id,
             Err(why) => return Ok(Err(why)),
         },
@@ -132,7 +132,7 @@ fn choose(
 }
 
 /// Why a session that is over has no feedback to go on with; none where it goes on.
-fn no_feedback(id: &SessionId, step: &Step) -> Option<String> {
+fn no_feedback(id: &SessionId, step: &MachineStep) -> Option<String> {
     if !matches!(step.act, Act::Complete | Act::AwaitingFeedback(_)) {
         return None;
     }
@@ -163,7 +163,7 @@ fn no_such(sessions: &Sessions, id: &SessionId) -> String {
 }
 
 /// The live loop of this session of the client.
-fn own(asked: &Asked<'_>) -> Result<Option<(LoopFile, LoopState)>> {
+fn own(asked: &StartRequest<'_>) -> Result<Option<(LoopFile, LoopState)>> {
     if asked.session_id.is_empty() {
         return Ok(None);
     }
@@ -178,29 +178,29 @@ fn own(asked: &Asked<'_>) -> Result<Option<(LoopFile, LoopState)>> {
 }
 
 fn go_on_with_own(
-    asked: &Asked<'_>,
-    wanted: &Wanted,
+    asked: &StartRequest<'_>,
+    wanted: &SessionChoice,
     (file, state): (&LoopFile, &LoopState),
     now: Timestamp,
-) -> Result<Begun> {
+) -> Result<StartOutcome> {
     if answered(state, asked.prompt_id) {
         file.update(|state| state.via = state.via.max(asked.via))?;
-        return Ok(Begun::Answered);
+        return Ok(StartOutcome::Answered);
     }
     if state.mode != Mode::Session {
-        return Ok(Begun::Refused(format!(
+        return Ok(StartOutcome::Refused(format!(
             "a loop is live in this session at {}: end it with /ralph-cancel before you begin a session",
             state.position()
         )));
     }
     let id = conversation::id(state);
     let is_other = match wanted {
-        Wanted::New(_) => true,
-        Wanted::Named(other) | Wanted::Feedback(other) => other.as_str() != id,
-        Wanted::Any => false,
+        SessionChoice::New(_) => true,
+        SessionChoice::Named(other) | SessionChoice::Feedback(other) => other.as_str() != id,
+        SessionChoice::Any => false,
     };
     if is_other {
-        return Ok(Begun::Refused(format!(
+        return Ok(StartOutcome::Refused(format!(
             "session {id} is live here: type /ralph-v2 to go on with it, or /ralph-cancel to end it before you begin \
              another"
         )));
@@ -210,11 +210,11 @@ fn go_on_with_own(
 
 /// A loop that is there goes on: here, wherever it was before.
 fn take_up(
-    asked: &Asked<'_>,
+    asked: &StartRequest<'_>,
     file: &LoopFile,
     before: &LoopState,
     now: Timestamp,
-) -> Result<Begun> {
+) -> Result<StartOutcome> {
     let options = options_of(asked)?;
     let process = client::process();
     let updated = file.update(|state| {
@@ -239,16 +239,21 @@ fn take_up(
         Some(state.clone())
     })?;
     let Some(state) = updated.flatten() else {
-        return Ok(Begun::Refused("the session's loop has just ended".to_owned()));
+        return Ok(StartOutcome::Refused("the session's loop has just ended".to_owned()));
     };
     lifecycle::bind(asked.home, file, asked.session_id)?;
     if before.session_id != asked.session_id {
         lifecycle::release(asked.home, file, &before.session_id)?;
     }
-    Ok(Begun::Continues(state))
+    Ok(StartOutcome::Continues(state))
 }
 
-fn create(asked: &Asked<'_>, id: &SessionId, task: &str, now: Timestamp) -> Result<Begun> {
+fn create(
+    asked: &StartRequest<'_>,
+    id: &SessionId,
+    task: &str,
+    now: Timestamp,
+) -> Result<StartOutcome> {
     let options = options_of(asked)?;
     let (settings, mut problems) = settings::read(asked.home, &asked.project_root);
     let earlier = if options.criteria.is_empty() { agreed_before(asked, id) } else { Vec::new() };
@@ -269,12 +274,12 @@ fn create(asked: &Asked<'_>, id: &SessionId, task: &str, now: Timestamp) -> Resu
     run(&mut state, (asked.session_id, asked.prompt_id), asked.via, now);
     let file = lifecycle::create(asked.home, &mut state)?;
     note_start(&file, asked);
-    Ok(Begun::Started(state))
+    Ok(StartOutcome::Started(state))
 }
 
 /// What the person agreed to when the session was driven before: another loop that goes on with it is measured
 /// by the same.
-fn agreed_before(asked: &Asked<'_>, id: &SessionId) -> Vec<Criterion> {
+fn agreed_before(asked: &StartRequest<'_>, id: &SessionId) -> Vec<Criterion> {
     let root = asked.project_root.to_string_lossy();
     let is_it =
         |state: &LoopState| conversation::id(state) == id.as_str() && state.project_root == root;
@@ -288,7 +293,7 @@ fn agreed_before(asked: &Asked<'_>, id: &SessionId) -> Vec<Criterion> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::session::{Ended, ends};
+    use crate::session::{StepResult, ends};
     use ralph_core::modes::arguments;
     use ralph_core::state::{EndingKind, Phase, StartedBy, Via};
     use ralph_io::store::home::Home;
@@ -311,9 +316,9 @@ mod tests {
             self.folder.path().join("project").canonicalize().unwrap()
         }
 
-        fn begin(&self, typed: &str, session_id: &str, prompt_id: &str) -> Begun {
+        fn begin(&self, typed: &str, session_id: &str, prompt_id: &str) -> StartOutcome {
             let request = arguments::parse(typed).unwrap();
-            begin(&Asked {
+            begin(&StartRequest {
                 home: &self.home,
                 request: &request,
                 session_id,
@@ -328,7 +333,7 @@ mod tests {
         #[track_caller]
         fn refused(&self, typed: &str, session_id: &str, prompt_id: &str, words: &str) {
             match self.begin(typed, session_id, prompt_id) {
-                Begun::Refused(why) => assert!(why.contains(words), "{why}"),
+                StartOutcome::Refused(why) => assert!(why.contains(words), "{why}"),
                 other => panic!("{typed}: {other:?}"),
             }
         }
@@ -337,7 +342,8 @@ mod tests {
     #[test]
     fn a_task_begins_a_folder_and_a_loop_that_points_to_it() {
         let world = world();
-        let Begun::Started(state) = world.begin("\"Build a door\" --max-iterations 9", "s", "p")
+        let StartOutcome::Started(state) =
+            world.begin("\"Build a door\" --max-iterations 9", "s", "p")
         else {
             panic!("not started")
         };
@@ -349,12 +355,12 @@ mod tests {
         let sessions = Sessions::of(&world.root(), &world.home).unwrap();
         let seen = sessions.read(&SessionId::parse(&id).unwrap()).unwrap().unwrap();
         assert_eq!(seen.request, "Build a door");
-        assert!(matches!(world.begin("\"Build a door\"", "s", "p"), Begun::Answered));
+        assert!(matches!(world.begin("\"Build a door\"", "s", "p"), StartOutcome::Answered));
         assert_eq!(sessions.list().len(), 1, "a second copy of the hook begins nothing");
         world.refused("\"Build a house\"", "s", "p2", "is live here");
         world.refused("260131-120000", "s", "p2", "is live here");
-        assert!(matches!(world.begin("", "s", "p2"), Begun::Continues(_)));
-        assert!(matches!(world.begin(&id, "s", "p3"), Begun::Continues(_)));
+        assert!(matches!(world.begin("", "s", "p2"), StartOutcome::Continues(_)));
+        assert!(matches!(world.begin(&id, "s", "p3"), StartOutcome::Continues(_)));
     }
 
     #[test]
@@ -384,20 +390,24 @@ mod tests {
         let both = "there are 2 sessions; say which is meant: /ralph-v2 260131-120000 or /ralph-v2 260131-120002";
         world.refused("", "s", "p", both);
         complete(2);
-        let Begun::Started(state) = world.begin("", "s", "p") else { panic!("not started") };
+        let StartOutcome::Started(state) = world.begin("", "s", "p") else { panic!("not started") };
         assert_eq!((conversation::id(&state), state.prompt.as_str()), ("260131-120000", "Build 0"));
     }
 
     #[test]
     fn a_session_whose_driver_lives_is_left_to_it_and_else_taken_up() {
         let world = world();
-        let Begun::Started(state) = world.begin("\"Build\"", "", "") else { panic!("not started") };
+        let StartOutcome::Started(state) = world.begin("\"Build\"", "", "") else {
+            panic!("not started")
+        };
         assert!(state.session_id.is_empty() && state.is_running());
         let file = lifecycle::by_id(&world.home, &state.loop_id).unwrap();
         file.update(|state| state.client = Some(client::this_process())).unwrap();
         world.refused("", "s", "p", "driven by another conversation");
         file.update(|state| state.client = None).unwrap();
-        let Begun::Continues(taken) = world.begin("", "s", "p") else { panic!("not taken up") };
+        let StartOutcome::Continues(taken) = world.begin("", "s", "p") else {
+            panic!("not taken up")
+        };
         assert_eq!((taken.loop_id, taken.session_id.as_str()), (state.loop_id, "s"));
         assert_eq!(lifecycle::of_session(&world.home, "s").unwrap(), Some(file));
     }
@@ -406,7 +416,7 @@ mod tests {
     fn another_loop_has_to_end_before_a_session_begins() {
         let world = world();
         let request = arguments::parse("task").unwrap();
-        let asked = Asked {
+        let asked = StartRequest {
             home: &world.home,
             request: &request,
             session_id: "s",
@@ -422,7 +432,7 @@ mod tests {
     #[test]
     fn a_loop_that_goes_on_with_a_session_is_measured_by_what_was_agreed_to() {
         let world = world();
-        let Begun::Started(state) =
+        let StartOutcome::Started(state) =
             world.begin("\"Build\" --ac 'it is there=test -e door'", "s", "p")
         else {
             panic!("not started")
@@ -432,15 +442,17 @@ mod tests {
         let sessions = Sessions::of(&world.root(), &world.home).unwrap();
         let seen = sessions.read(&SessionId::parse(&id).unwrap()).unwrap().unwrap();
         let mut step = machine::next(&seen, clock::now());
-        assert!(matches!(ends(&world.home, &file, &step, &seen).unwrap(), Ended::GoesOn));
+        assert!(matches!(ends(&world.home, &file, &step, &seen).unwrap(), StepResult::GoesOn));
         step.act = machine::Act::AwaitingFeedback(vec!["task-1 failed".to_owned()]);
-        let Ended::Over(over, away) = ends(&world.home, &file, &step, &seen).unwrap() else {
+        let StepResult::Over(over, away) = ends(&world.home, &file, &step, &seen).unwrap() else {
             panic!("it goes on")
         };
         assert_eq!(over.ending.unwrap().kind, EndingKind::AwaitingFeedback);
         assert!(lifecycle::is_put_away(&world.home, &away));
         assert!(lifecycle::of_session(&world.home, "s").unwrap().is_none());
-        let Begun::Started(again) = world.begin(&id, "s", "p2") else { panic!("not started") };
+        let StartOutcome::Started(again) = world.begin(&id, "s", "p2") else {
+            panic!("not started")
+        };
         assert_eq!(again.acceptance_criteria[0].verification_command, "test -e door");
         assert_eq!(again.prompt, "Build");
     }

@@ -5,18 +5,18 @@ use crate::neighbour;
 use anyhow::Result;
 use ralph_core::evidence::receipt::Proof;
 use ralph_core::modes::session::conversation::{self, Ends};
-use ralph_core::modes::session::machine::Step;
+use ralph_core::modes::session::machine::MachineStep;
 use ralph_core::modes::session::snapshot::Snapshot;
 use ralph_core::state::LoopState;
 use ralph_core::stop;
 use ralph_io::process::clock;
 use ralph_io::store::home::Home;
-use ralph_io::store::lifecycle::{self, Entry};
+use ralph_io::store::lifecycle::{self, ManifestFate};
 use ralph_io::store::store::LoopFile;
 
 /// What a step came to.
 #[derive(Debug)]
-pub enum Ended {
+pub enum StepResult {
     /// The session goes on with the step.
     GoesOn,
     /// It rests now, or rested already.
@@ -30,7 +30,12 @@ pub enum Ended {
 ///
 /// # Errors
 /// When the state cannot be read or written.
-pub fn ends(home: &Home, file: &LoopFile, step: &Step, after: &Snapshot) -> Result<Ended> {
+pub fn ends(
+    home: &Home,
+    file: &LoopFile,
+    step: &MachineStep,
+    after: &Snapshot,
+) -> Result<StepResult> {
     let routed = step.routed(after);
     let Some(loaded) = file.read()? else { anyhow::bail!("the loop of the session is gone") };
     let wants = loaded.state.is_running() && conversation::wants_proof(&loaded.state, &routed);
@@ -51,8 +56,8 @@ pub fn ends(home: &Home, file: &LoopFile, step: &Step, after: &Snapshot) -> Resu
     })?;
     let Some(state) = updated else { anyhow::bail!("the loop of the session is gone") };
     if state.ending.is_some() {
-        let away = lifecycle::put_away(home, file, &state, Entry::Remove)?;
-        return Ok(Ended::Over(Box::new(state), away.file));
+        let away = lifecycle::put_away(home, file, &state, ManifestFate::Remove)?;
+        return Ok(StepResult::Over(Box::new(state), away.file));
     }
-    Ok(if state.is_running() { Ended::GoesOn } else { Ended::Rests(Box::new(state)) })
+    Ok(if state.is_running() { StepResult::GoesOn } else { StepResult::Rests(Box::new(state)) })
 }

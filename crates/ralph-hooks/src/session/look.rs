@@ -9,9 +9,9 @@ use ralph_core::modes::session::attempts;
 use ralph_core::modes::session::change::apply;
 use ralph_core::modes::session::conversation::{self, Due, Routed};
 use ralph_core::modes::session::id::SessionId;
-use ralph_core::modes::session::invocation::{Invocation, Key};
+use ralph_core::modes::session::invocation::{CallKey, Invocation};
 use ralph_core::modes::session::machine::{self, Act};
-use ralph_core::modes::session::recovery::Ended;
+use ralph_core::modes::session::recovery::CallEnd;
 use ralph_core::modes::session::snapshot::Snapshot;
 use ralph_core::state::{LoopState, Mode, Orchestrated, SessionCall};
 use ralph_io::store::home::Home;
@@ -30,7 +30,7 @@ pub(super) enum Writes {
 }
 
 /// What the router says.
-pub(super) struct Looked {
+pub(super) struct RoutedCalls {
     /// The calls to be made now, as they are said.
     pub calls: Vec<Invocation>,
     /// The same in few words.
@@ -51,7 +51,7 @@ pub(super) fn look(
     state: &mut LoopState,
     now: Timestamp,
     writes: Writes,
-) -> Result<Option<Looked>> {
+) -> Result<Option<RoutedCalls>> {
     let (sessions, id) = sessions(home, state)?;
     let Some(session) = &mut state.session else { return Ok(None) };
     let running = session.running();
@@ -80,7 +80,7 @@ pub(super) fn look(
         session.given.clear();
     }
     session.says.clone_from(&routed.says);
-    Ok(Some(Looked { calls, routed }))
+    Ok(Some(RoutedCalls { calls, routed }))
 }
 
 /// The session as the router is asked about it: the loop that drives it knows which calls are under way. Where none
@@ -152,7 +152,7 @@ pub(super) fn ended(
     state: &mut LoopState,
     which: impl Fn(&SessionCall) -> bool,
     now: Timestamp,
-) -> Result<Vec<(Key, Ended)>> {
+) -> Result<Vec<(CallKey, CallEnd)>> {
     let (sessions, id) = sessions(home, state)?;
     let Some(session) = &mut state.session else { return Ok(Vec::new()) };
     let (over, left): (Vec<SessionCall>, Vec<SessionCall>) =
@@ -169,7 +169,7 @@ pub(super) fn ended(
         for call in &over {
             let Some(key) = call.key() else { continue };
             let made = Invocation::again(key.clone(), &call.prompt);
-            let how = if machine::met(found, &made) { Ended::Met } else { Ended::Failed };
+            let how = if machine::met(found, &made) { CallEnd::Met } else { CallEnd::Failed };
             after.tries.ended(&key, how, now);
             attempts::note_end(&mut after, &made, now);
             ends.push((key, how));

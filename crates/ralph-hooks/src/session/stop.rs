@@ -3,10 +3,10 @@
 use super::after::note_ends;
 use super::look::{self, Writes, look};
 use crate::bound::Bound;
-use crate::door::Call;
+use crate::door::HookCall;
 use crate::stop;
 use anyhow::Result;
-use ralph_core::modes::session::agents::Agent;
+use ralph_core::modes::session::agents::AgentRole;
 use ralph_core::modes::session::conversation::{Due, Routed};
 use ralph_core::protocol::reply::Reply;
 use ralph_core::state::{LoopState, Orchestrated, SessionCall};
@@ -14,7 +14,7 @@ use ralph_io::{client::transcript, process::clock, store::planning};
 use std::path::Path;
 
 /// Decides, on what the router says. Where a client is one call that a driver has made, its driver decides.
-pub fn stopped(call: &Call) -> Result<Reply> {
+pub fn stopped(call: &HookCall) -> Result<Reply> {
     let Some(bound) = Bound::<LoopState>::find(call)? else { return Ok(Reply::silent()) };
     if bound.is_driven() || bound.is_outranked(call.via) {
         return Ok(Reply::silent());
@@ -36,7 +36,7 @@ pub fn stopped(call: &Call) -> Result<Reply> {
 }
 
 /// What the router says; none where the stop is decided without it.
-fn routed(call: &Call, bound: &Bound) -> Result<Option<Routed>> {
+fn routed(call: &HookCall, bound: &Bound) -> Result<Option<Routed>> {
     let state = &bound.state;
     if !state.is_running() || planning::is_gone(state) {
         return Ok(None);
@@ -62,11 +62,11 @@ fn routed(call: &Call, bound: &Bound) -> Result<Option<Routed>> {
 }
 
 /// True where the client still knows the agent of this call: by its id; else one of its kind that no other call has.
-fn is_at_work(call: &Call, session: &Orchestrated, one: &SessionCall) -> bool {
+fn is_at_work(call: &HookCall, session: &Orchestrated, one: &SessionCall) -> bool {
     let mut tasks = call.input.background_tasks.iter().filter(|task| task.is_subagent());
     if !one.agent.is_empty() {
         return tasks.any(|task| task.id == one.agent);
     }
     let is_anothers = |id: &str| session.calls.iter().any(|other| other.agent == id);
-    tasks.any(|task| Agent::of(&task.agent_type) == one.agent() && !is_anothers(&task.id))
+    tasks.any(|task| AgentRole::of(&task.agent_type) == one.agent() && !is_anothers(&task.id))
 }

@@ -3,22 +3,22 @@
 use super::artefact::{self, Written};
 use super::look::{self, Writes, look};
 use super::who::{self, Who};
-use crate::bound::{self, Bound, Said};
+use crate::bound::{self, Bound, JournalLine};
 use crate::cancel;
-use crate::door::Call;
+use crate::door::HookCall;
 use crate::signals;
 use anyhow::{Result, bail};
 use ralph_core::guard::{
-    self, Agent, Places, Record, Rule, Ruling, SessionGate, Situation, Standing,
+    self, Caller, DenialRecord, LoopActivity, ProtectedPaths, Rule, Ruling, SessionGate, Situation,
 };
 use ralph_core::modes::session::conversation::{Due, told};
-use ralph_core::modes::session::rules::{Refusal, may_call};
+use ralph_core::modes::session::rules::{RuleRefusal, may_call};
 use ralph_core::protocol::reply::Reply;
 use ralph_core::state::{LoopState, SessionCall};
 use ralph_io::{client, process::clock, store::places};
 
 /// May this tool run now?
-pub fn before_a_tool(call: &Call) -> Result<Reply> {
+pub fn before_a_tool(call: &HookCall) -> Result<Reply> {
     let Some(bound) = Bound::<LoopState>::find(call)? else { return Ok(Reply::silent()) };
     if !bound.state.is_live() {
         return match bound.state.ending {
@@ -30,7 +30,7 @@ pub fn before_a_tool(call: &Call) -> Result<Reply> {
         };
     }
     let who = recognised(call, &bound)?;
-    let mut asked = Asked::of(call, &bound.state, &who)?;
+    let mut asked = CallFacts::of(call, &bound.state, &who)?;
     match asked.ruling(call, &bound.state, &who, Ok(())) {
         Err(denied) => {
             let denied = match guard::is_own_work(denied.rule) && who == Who::Main {
@@ -66,18 +66,18 @@ pub fn before_a_tool(call: &Call) -> Result<Reply> {
 
 /// Whether a person is asked for what they have agreed to by starting a session: that its agents write what is
 /// their own.
-pub(crate) fn is_granted(call: &Call, state: &LoopState) -> Result<bool> {
+pub(crate) fn is_granted(call: &HookCall, state: &LoopState) -> Result<bool> {
     let who = Who::of(call, state);
-    let asked = Asked::of(call, state, &who)?;
+    let asked = CallFacts::of(call, state, &who)?;
     Ok(asked.written.is_some() && asked.ruling(call, state, &who, Ok(())).is_ok())
 }
 
-fn starts_one(call: &Call) -> bool {
+fn starts_one(call: &HookCall) -> bool {
     matches!(call.input.tool_name.as_str(), "Agent" | "Task")
 }
 
 /// Who makes the call. An agent that is seen for the first time is known by its id from then on.
-fn recognised(call: &Call, bound: &Bound) -> Result<Who> {
+fn recognised(call: &HookCall, bound: &Bound) -> Result<Who> {
     let who = Who::of(call, &bound.state);
     let is_known = |state: &LoopState| {
         let calls = state.session.as_ref().map_or(&[][..], |session| &session.calls);
@@ -96,8 +96,8 @@ fn recognised(call: &Call, bound: &Bound) -> Result<Who> {
 }
 
 /// What a call is judged by.
-struct Asked {
-    places: Places,
+struct CallFacts {
+    places: ProtectedPaths,
     resolved: Option<String>,
     written: Option<Written>,
     /// Who is called next, in words.
@@ -107,14 +107,18 @@ struct Asked {
 struct Denied {
     rule: Rule,
     reason: String,
-    record: Record,
+    record: DenialRecord,
 }
 
-impl Asked {
-    fn of(call: &Call, state: &LoopState, who: &Who) -> Result<Asked> {
+impl CallFacts {
+    fn of(call: &HookCall, state: &LoopState, who: &Who) -> Result<CallFacts> {
         let tool = call.input.tool_name.as_str();
-        let mut asked =
-            Asked { places: Places::default(), resolved: None, written: None, next: String::new() };
+        let mut asked = CallFacts {
+            places: ProtectedPaths::default(),
+            resolved: None,
+            written: None,
+            next: String::new(),
+        };
         if !guard::looks_at_places(tool) {
             return Ok(asked);
         }
@@ -131,7 +135,7 @@ impl Asked {
             tool if guard::is_edit(tool) => artefact::edited(call, &call.home, state, who)?,
             _ => None,
         };
-        let tool_call = guard::Call {
+        let tool_call = guard::ToolCall {
             tool,
             input: &call.input.tool_input,
             cwd: &call.input.cwd,
@@ -144,7 +148,7 @@ impl Asked {
 
     fn ruling(
         &self,
-        call: &Call,
+        call: &HookCall,
         state: &LoopState,
         who: &Who,
         next_call: Result<(), &str>,
@@ -154,14 +158,14 @@ impl Asked {
             Err(why) => Err(why.as_str()),
         });
         let standing = match (state.is_running(), state.baseline_pending) {
-            (true, true) => Standing::AwaitingBaseline,
-            (true, false) => Standing::Running,
-            (false, _) => Standing::Paused,
+            (true, true) => LoopActivity::AwaitingBaseline,
+            (true, false) => LoopActivity::Running,
+            (false, _) => LoopActivity::Paused,
         };
         let situation = Situation {
             mode: &state.mode,
             standing,
-            agent: who.kind().map_or(Agent::Main, Agent::Subagent),
+            agent: who.kind().map_or(Caller::Main, Caller::Subagent),
             session_id: &call.input.session_id,
             places: &self.places,
             ralplan: None,
@@ -172,7 +176,7 @@ impl Asked {
                 only_reads: guard::only_reads,
             }),
         };
-        let tool_call = guard::Call {
+        let tool_call = guard::ToolCall {
             tool: &call.input.tool_name,
             input: &call.input.tool_input,
             cwd: &call.input.cwd,
@@ -182,14 +186,14 @@ impl Asked {
         match guard::decide(&situation, &tool_call) {
             Ruling::Allow => Ok(()),
             Ruling::Deny { rule, reason } => {
-                let record = Record::of(&situation, &tool_call, rule);
+                let record = DenialRecord::of(&situation, &tool_call, rule);
                 Err(Box::new(Denied { rule, reason, record }))
             }
         }
     }
 }
 
-fn refuse(call: &Call, bound: &Bound, denied: &Denied) -> Reply {
+fn refuse(call: &HookCall, bound: &Bound, denied: &Denied) -> Reply {
     // Every copy denies, since the client takes the strictest answer; one of them writes.
     let reply = Reply::deny(&denied.reason);
     if bound.is_outranked(call.via) {
@@ -198,7 +202,7 @@ fn refuse(call: &Call, bound: &Bound, denied: &Denied) -> Reply {
     let why = format!("{}: {}", denied.record.rule, denied.reason);
     let position = bound.state.position();
     let seen = bound::tool(call);
-    let said = Said { position: &position, decision: "denied", why: &why, seen };
+    let said = JournalLine { position: &position, decision: "denied", why: &why, seen };
     bound::keep(&bound.file, call, said, Some(&denied.record));
     // No other event follows a call that was denied.
     signals::lead(call, &bound.file, &bound.state, reply)
@@ -206,7 +210,7 @@ fn refuse(call: &Call, bound: &Bound, denied: &Denied) -> Reply {
 
 /// Notes the call as under way, if it is one that comes next. Under the state's lock, so that of calls that are
 /// made at once none is made twice, and no more than may be.
-fn granted(call: &Call, bound: &Bound) -> Result<Result<(), String>> {
+fn granted(call: &HookCall, bound: &Bound) -> Result<Result<(), String>> {
     let input = &call.input.tool_input;
     let (kind, prompt) = (
         input.subagent_type.as_deref().unwrap_or("general-purpose"),
@@ -227,7 +231,7 @@ fn granted(call: &Call, bound: &Bound) -> Result<Result<(), String>> {
         }
         let at = match may_call(&looked.calls, kind, prompt) {
             Ok(at) => at,
-            Err(Refusal(why)) => {
+            Err(RuleRefusal(why)) => {
                 let others = looked.calls.len() > 1;
                 let rest = if others { format!("\n{}", told(state)) } else { String::new() };
                 return Ok(Err(format!("{why}{rest}")));
@@ -255,9 +259,9 @@ fn granted(call: &Call, bound: &Bound) -> Result<Result<(), String>> {
 
 /// The same refusal, with the call that comes next: what the conversation wanted to do is an agent's.
 fn with_next(
-    call: &Call,
+    call: &HookCall,
     bound: &Bound,
-    asked: &mut Asked,
+    asked: &mut CallFacts,
     who: &Who,
 ) -> Result<Option<Box<Denied>>> {
     let now = clock::now();
@@ -286,7 +290,7 @@ fn nothing_now(due: Due, says: &str) -> String {
 }
 
 /// The file of a task is kept as it was before it is replaced.
-fn keep_replaced(call: &Call, bound: &Bound, written: &Written) -> Result<()> {
+fn keep_replaced(call: &HookCall, bound: &Bound, written: &Written) -> Result<()> {
     let Some(task) = &written.replaces else { return Ok(()) };
     if bound.is_outranked(call.via) {
         return Ok(());

@@ -1,8 +1,8 @@
 //! Who makes a call: the conversation, an agent of the session with what it was called for, or somebody else.
 
-use crate::door::Call;
-use ralph_core::modes::session::agents::Agent;
-use ralph_core::modes::session::invocation::{Invocation, Key};
+use crate::door::HookCall;
+use ralph_core::modes::session::agents::AgentRole;
+use ralph_core::modes::session::invocation::{CallKey, Invocation};
 use ralph_core::modes::session::rules::Writer;
 use ralph_core::state::{LoopState, Orchestrated, SessionCall};
 use ralph_io::{client, client::transcript};
@@ -14,13 +14,13 @@ pub(super) enum Who {
     /// The conversation that orchestrates.
     Main,
     /// An agent of the session.
-    Agent(Key),
+    Agent(CallKey),
     /// An agent that the session has not called.
     Stranger(String),
 }
 
 impl Who {
-    pub(super) fn of(call: &Call, state: &LoopState) -> Who {
+    pub(super) fn of(call: &HookCall, state: &LoopState) -> Who {
         let input = &call.input;
         if let (false, Some(driven)) = (input.from_subagent(), driven()) {
             return Who::Agent(driven);
@@ -52,19 +52,19 @@ impl Who {
 }
 
 /// The call that a driver has started this whole session of the client for.
-fn driven() -> Option<Key> {
+fn driven() -> Option<CallKey> {
     serde_json::from_str(&client::session_call()?).ok()
 }
 
 /// Which of the calls under way this agent is: by the client's id of it; else by the prompt that its transcript
 /// begins with; else because there is only one that it can be.
-pub(super) fn place(call: &Call, session: &Orchestrated) -> Option<usize> {
+pub(super) fn place(call: &HookCall, session: &Orchestrated) -> Option<usize> {
     let input = &call.input;
     let calls = &session.calls;
     if let Some(at) = calls.iter().position(|one| one.agent == input.agent_id) {
         return Some(at);
     }
-    let agent = Agent::of(&input.agent_type)?;
+    let agent = AgentRole::of(&input.agent_type)?;
     let can_be = |one: &SessionCall| one.agent.is_empty() && one.agent() == Some(agent);
     if let Some(prompt) = transcript_of(call).and_then(|path| transcript::first_prompt(&path)) {
         return calls
@@ -78,7 +78,7 @@ pub(super) fn place(call: &Call, session: &Orchestrated) -> Option<usize> {
 
 /// The agent's own transcript. The event at its end names it; before, it is where the client keeps those of all
 /// agents of a session.
-fn transcript_of(call: &Call) -> Option<PathBuf> {
+fn transcript_of(call: &HookCall) -> Option<PathBuf> {
     let input = &call.input;
     if !input.agent_transcript_path.is_empty() {
         return Some(PathBuf::from(&input.agent_transcript_path));

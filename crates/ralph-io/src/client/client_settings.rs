@@ -86,20 +86,20 @@ impl Files {
     }
 
     /// From the strongest to the weakest: the first that says something is the one that counts.
-    fn by_strength(&self) -> [(PathBuf, Place); 4] {
+    fn by_strength(&self) -> [(PathBuf, SettingsFileKind); 4] {
         let own = self.project_root.join(".claude");
         [
-            (self.managed.clone(), Place::Managed),
-            (own.join("settings.local.json"), Place::Local),
-            (own.join("settings.json"), Place::Project),
-            (self.config.join("settings.json"), Place::User),
+            (self.managed.clone(), SettingsFileKind::Managed),
+            (own.join("settings.local.json"), SettingsFileKind::Local),
+            (own.join("settings.json"), SettingsFileKind::Project),
+            (self.config.join("settings.json"), SettingsFileKind::User),
         ]
     }
 }
 
 /// Which file it is.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Place {
+enum SettingsFileKind {
     Managed,
     Local,
     Project,
@@ -108,7 +108,7 @@ enum Place {
 
 /// Whose file it is.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Owner {
+enum SettingsOwner {
     /// The person's, or the machine's.
     Person,
     /// One that may have come with a repository.
@@ -120,19 +120,21 @@ fn read(files: &Files) -> Permissions {
     let trusted = is_trusted(files, &mut found.problems);
     for (path, place) in files.by_strength() {
         let owner = match place {
-            Place::Managed | Place::User => Owner::Person,
-            Place::Local => Owner::Project { may_allow: true },
-            Place::Project => Owner::Project { may_allow: trusted },
+            SettingsFileKind::Managed | SettingsFileKind::User => SettingsOwner::Person,
+            SettingsFileKind::Local => SettingsOwner::Project { may_allow: true },
+            SettingsFileKind::Project => SettingsOwner::Project { may_allow: trusted },
         };
         let Some(document) = document(&path, &mut found.problems) else { continue };
         let list = |name: &str| strings(&document["permissions"][name]);
         found.rules.ask.extend(list("ask"));
         found.rules.deny.extend(list("deny"));
         match owner {
-            Owner::Project { may_allow: false } => found.n_ignored += list("allow").len(),
-            Owner::Project { .. } | Owner::Person => found.rules.allow.extend(list("allow")),
+            SettingsOwner::Project { may_allow: false } => found.n_ignored += list("allow").len(),
+            SettingsOwner::Project { .. } | SettingsOwner::Person => {
+                found.rules.allow.extend(list("allow"))
+            }
         }
-        let may_set = |mode: &&str| owner == Owner::Person || *mode != "bypassPermissions";
+        let may_set = |mode: &&str| owner == SettingsOwner::Person || *mode != "bypassPermissions";
         let mode = document["permissions"]["defaultMode"].as_str().filter(may_set);
         found.default_mode = found.default_mode.or(mode.map(str::to_owned));
     }

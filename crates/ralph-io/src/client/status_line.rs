@@ -21,7 +21,7 @@ const LONGEST: usize = 16 << 10;
 
 /// A program that was asked.
 #[derive(Debug)]
-pub struct Asked {
+pub struct RunningStatusLine {
     running: process::Running,
     until: Instant,
 }
@@ -30,7 +30,7 @@ pub struct Asked {
 ///
 /// # Errors
 /// When it cannot be started.
-pub fn ask(command: &str, input: &[u8]) -> Result<Asked> {
+pub fn ask(command: &str, input: &[u8]) -> Result<RunningStatusLine> {
     let until = Instant::now() + DEADLINE;
     // A file and no pipe: a program that does not read must not hold us up.
     let mut given = scratch::nameless_file()?;
@@ -44,10 +44,10 @@ pub fn ask(command: &str, input: &[u8]) -> Result<Asked> {
     let running = process::start_as_given(&mut shell)?;
     let group = running.group();
     std::thread::spawn(move || go_along(ended, group));
-    Ok(Asked { running, until })
+    Ok(RunningStatusLine { running, until })
 }
 
-impl Asked {
+impl RunningStatusLine {
     /// What it printed, without the line feeds at the end.
     ///
     /// # Errors

@@ -11,7 +11,7 @@ use ralph_core::guard::scheduled;
 use ralph_core::state::PauseCause;
 use ralph_core::transcript::at_work::{self, Doing};
 use ralph_core::transcript::ending_marks;
-use ralph_core::transcript::row::Row;
+use ralph_core::transcript::row::TranscriptRow;
 use ralph_core::transcript::usage::{self, Counter, Source, Usage};
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
@@ -49,7 +49,11 @@ pub fn was_due(path: &Path, prompt: &str) -> bool {
         return false;
     }
     let since = clock::now().checked_sub(LATELY).unwrap_or(Timestamp::MIN);
-    scheduled::was_due(tail.split(|byte| *byte == b'\n').filter_map(Row::parse), prompt, since)
+    scheduled::was_due(
+        tail.split(|byte| *byte == b'\n').filter_map(TranscriptRow::parse),
+        prompt,
+        since,
+    )
 }
 
 /// True when the client holds something back for the session: typed input, a worker's report.
@@ -61,7 +65,7 @@ pub fn anything_waits(path: &Path) -> bool {
 /// How the turn that began to be driven at `since` was cut, as far as the transcript tells.
 pub fn cut_by(path: &Path, since: Option<Timestamp>) -> Option<PauseCause> {
     let tail = tail(path);
-    let follows = |row: &Row| {
+    let follows = |row: &TranscriptRow| {
         let parent = row.text(&["parentUuid"]);
         row.kind() != "user" || ending_marks::holds(&tail, &format!("\"uuid\":\"{parent}\""))
     };
@@ -105,7 +109,7 @@ pub fn first_prompt(path: &Path) -> Option<String> {
 }
 
 fn first_words(begun: &[u8]) -> Option<String> {
-    let rows = begun.split_inclusive(|byte| *byte == b'\n').filter_map(Row::parse);
+    let rows = begun.split_inclusive(|byte| *byte == b'\n').filter_map(TranscriptRow::parse);
     rows.filter(|row| row.kind() == "user").find_map(|row| {
         let plain = row.text(&["message", "content"]);
         let block = || row.items(&["message", "content"]).find_map(|block| block["text"].as_str());
@@ -199,7 +203,7 @@ fn open(path: &Path) -> io::Result<Option<File>> {
     }
 }
 
-fn rows(tail: &[u8]) -> impl DoubleEndedIterator<Item = Row> {
+fn rows(tail: &[u8]) -> impl DoubleEndedIterator<Item = TranscriptRow> {
     tail.split(|byte| *byte == b'\n').filter_map(ending_marks::telling)
 }
 

@@ -10,7 +10,7 @@ mod restore;
 mod tests;
 pub(crate) mod work;
 
-pub use look::{Form, changed, diff, show};
+pub use look::{DiffFormat, changed, diff, show};
 pub use restore::{Restored, restore};
 
 use crate::{git, git::tree};
@@ -19,7 +19,7 @@ use jiff::Timestamp;
 use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
-use work::Work;
+use work::ScratchIndex;
 
 /// All our refs are below this.
 const REFS: &str = "refs/ralph/";
@@ -59,7 +59,7 @@ impl Checkpoint {
 /// repository. If nothing has changed since the newest one of this loop, that one is returned.
 pub fn take(root: &Path, loop_id: &str, about: &str, now: Timestamp) -> Result<Option<Checkpoint>> {
     let Some(top) = tree::repository_root(root) else { return Ok(None) };
-    let work = Work::gather(&top, work::Objects::Kept)?;
+    let work = ScratchIndex::gather(&top, work::Objects::Kept)?;
     keep(&work, loop_id, about, now).map(Some).context("could not keep a checkpoint")
 }
 
@@ -68,12 +68,12 @@ pub fn take(root: &Path, loop_id: &str, about: &str, now: Timestamp) -> Result<O
 /// that the repository may name do not run: a loop that starts runs nothing that nobody agreed to.
 pub fn tree_now(root: &Path) -> Result<Option<String>> {
     let Some(top) = tree::repository_root(root) else { return Ok(None) };
-    let work = Work::gather_with(&top, work::Objects::Kept, work::Filters::Off)?;
+    let work = ScratchIndex::gather_with(&top, work::Objects::Kept, work::Filters::Off)?;
     Ok(Some(work.tree().to_owned()))
 }
 
 /// Makes a commit of what was gathered and points the loop's next ref at it.
-fn keep(work: &Work, loop_id: &str, about: &str, now: Timestamp) -> Result<Checkpoint> {
+fn keep(work: &ScratchIndex, loop_id: &str, about: &str, now: Timestamp) -> Result<Checkpoint> {
     check_loop_id(loop_id)?;
     for attempt in 0..ATTEMPTS {
         let newest = list(work.root(), Some(loop_id))?.pop();

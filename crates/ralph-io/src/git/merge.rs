@@ -12,12 +12,12 @@ mod touched;
 mod undo;
 
 pub use bench::{Bench, Tried, remove as remove_bench};
-pub use forward::{Intent, Moved, Recovered, Step, done, forward, recover};
+pub use forward::{Intent, MergeStep, Moved, Recovered, done, forward, recover};
 pub use touched::{Way, in_the_way};
 
 use crate::store::home::Home;
 use crate::store::lock::{self, Lock};
-use crate::store::manifest::Key;
+use crate::store::manifest::ManifestKey;
 use crate::{git, git::tree, git::worktrees, project};
 use anyhow::{Context, Result};
 use std::ffi::OsStr;
@@ -29,7 +29,7 @@ use std::time::Duration;
 
 /// The work tree that merges go to.
 #[derive(Debug, Clone)]
-pub struct Place {
+pub struct MergeTarget {
     /// Its top.
     pub top: PathBuf,
     /// Its own git folder.
@@ -54,7 +54,7 @@ const IN_PROGRESS: [(&str, &str); 6] = [
 ///
 /// # Errors
 /// When git fails.
-pub fn place(root: &Path) -> Result<Result<Place, String>> {
+pub fn place(root: &Path) -> Result<Result<MergeTarget, String>> {
     let root = root.canonicalize().unwrap_or_else(|_| root.to_owned());
     let Some(top) = tree::repository_root(&root) else {
         return Ok(Err(format!(
@@ -93,7 +93,7 @@ pub fn place(root: &Path) -> Result<Result<Place, String>> {
         }
     }
     let branch = branch(&top)?;
-    Ok(Ok(Place { top, git_dir, head, branch }))
+    Ok(Ok(MergeTarget { top, git_dir, head, branch }))
 }
 
 /// The branch that a work tree is on; empty where `HEAD` is detached.
@@ -118,7 +118,7 @@ pub fn lock(home: &Home, root: &Path, patience: Duration) -> Result<Lock> {
             .create(&folder)
             .with_context(|| format!("could not make the folder `{}`", folder.display()))?;
     }
-    let place = folder.join(Key::project(&project::identity(root)).name());
+    let place = folder.join(ManifestKey::project(&project::identity(root)).name());
     let held = lock::take(&place, patience).context(
         "another merge of this project is at work; run `ralph parallel merge` again when it is done",
     )?;

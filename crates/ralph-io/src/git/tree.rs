@@ -89,11 +89,11 @@ pub fn repository_root(folder: &Path) -> Option<PathBuf> {
 
 fn digest(root: &Path, listing: &[u8]) -> String {
     let mut hash = Xxh3Default::new();
-    let mut changes: Vec<Change<'_>> = Vec::new();
+    let mut changes: Vec<PathChange<'_>> = Vec::new();
     for record in listing.split(|byte| *byte == 0) {
         match record.strip_prefix(b"# branch.oid ") {
             Some(head) => hash.update(head),
-            None => changes.extend(Change::parse(record)),
+            None => changes.extend(PathChange::parse(record)),
         }
     }
     // Sorted, since staging a new file moves it from one part of the listing to another.
@@ -107,7 +107,7 @@ fn digest(root: &Path, listing: &[u8]) -> String {
 }
 
 /// One path that differs from `HEAD`. How much of it is staged does not matter and is not kept.
-struct Change<'a> {
+struct PathChange<'a> {
     path: &'a [u8],
     /// The submodule's state, which stands for its content.
     submodule: Option<&'a [u8]>,
@@ -116,7 +116,7 @@ struct Change<'a> {
 /// The path that a record names, for the fuzz targets.
 #[cfg(fuzzing)]
 pub(crate) fn path_of(record: &[u8]) -> Option<&[u8]> {
-    Change::parse(record).map(|change| change.path)
+    PathChange::parse(record).map(|change| change.path)
 }
 
 struct Budget {
@@ -124,9 +124,9 @@ struct Budget {
     bytes: u64,
 }
 
-impl<'a> Change<'a> {
+impl<'a> PathChange<'a> {
     /// Reads a record of `git status --porcelain=v2`; none if it names no path or one of ours.
-    fn parse(record: &'a [u8]) -> Option<Change<'a>> {
+    fn parse(record: &'a [u8]) -> Option<PathChange<'a>> {
         let fields_before_path = match record.first()? {
             b'1' => 8,
             b'u' => 10,
@@ -137,7 +137,7 @@ impl<'a> Change<'a> {
         let submodule = fields.by_ref().nth(2).filter(|field| field.first() == Some(&b'S'));
         let path = record.splitn(fields_before_path + 1, |byte| *byte == b' ').last()?;
         let ours = progress::is_ours(&String::from_utf8_lossy(path));
-        (!ours).then_some(Change { path, submodule })
+        (!ours).then_some(PathChange { path, submodule })
     }
 
     fn add_to(&self, hash: &mut Xxh3Default, root: &Path, budget: &mut Budget, buffer: &mut [u8]) {

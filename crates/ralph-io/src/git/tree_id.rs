@@ -18,7 +18,7 @@ mod reader;
 #[cfg(test)]
 mod tests;
 
-pub use begun::{Begun, load as begun, note as note_begun};
+pub use begun::{TreeAtStart, load as begun, note as note_begun};
 pub(crate) use compare::readable;
 
 use crate::git::tree;
@@ -30,7 +30,7 @@ use std::path::{Path, PathBuf};
 
 /// What is to be listed.
 #[derive(Debug, Clone, Copy)]
-pub struct Scope<'a> {
+pub struct TreeScope<'a> {
     /// The project's folder; the repository that holds it is listed.
     pub project_root: &'a Path,
     /// What is left out, as a `.gitignore` at the top of the repository would say it. `!` and
@@ -42,7 +42,7 @@ pub struct Scope<'a> {
     /// may leave a file's times as they were.
     pub trusts_cache: bool,
     /// What the tree had when the loop began; these files are listed whatever git leaves out now.
-    pub begun: Option<&'a Begun>,
+    pub begun: Option<&'a TreeAtStart>,
 }
 
 /// What a work tree holds: each path with what kind of thing it is and the digest of its content.
@@ -52,21 +52,21 @@ pub struct Listing {
     base: Vec<u8>,
     /// All paths after one another, sorted. One piece of memory, since there may be a million.
     names: Vec<u8>,
-    records: Vec<Record>,
+    records: Vec<PathRecord>,
 }
 
 /// One path of a listing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Record {
+struct PathRecord {
     /// Where its path ends in `names`; it begins where the one before ends.
     end: usize,
-    kind: Kind,
+    kind: PathKind,
     digest: [u8; 32],
 }
 
 /// What stands at a path. Folders are no part of it, since git does not keep them either.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum PathKind {
     Plain,
     Executable,
     Link,
@@ -77,18 +77,18 @@ enum Kind {
     Unreadable,
 }
 
-const KINDS: [(Kind, &str); 7] = [
-    (Kind::Plain, "100644"),
-    (Kind::Executable, "100755"),
-    (Kind::Link, "120000"),
-    (Kind::Pipe, "pipe"),
-    (Kind::Socket, "socket"),
-    (Kind::Device, "device"),
-    (Kind::Unreadable, "unreadable"),
+const KINDS: [(PathKind, &str); 7] = [
+    (PathKind::Plain, "100644"),
+    (PathKind::Executable, "100755"),
+    (PathKind::Link, "120000"),
+    (PathKind::Pipe, "pipe"),
+    (PathKind::Socket, "socket"),
+    (PathKind::Device, "device"),
+    (PathKind::Unreadable, "unreadable"),
 ];
 
 /// Where the tree stands and what part of it is the project.
-struct Place {
+struct TreeRoot {
     root: PathBuf,
     base: Vec<u8>,
     is_repository: bool,
@@ -98,13 +98,13 @@ struct Place {
 ///
 /// # Errors
 /// When the folder is gone, or git fails in its repository; git's words say why.
-pub fn listing(scope: &Scope<'_>) -> Result<Listing> {
+pub fn listing(scope: &TreeScope<'_>) -> Result<Listing> {
     listing_with(scope, cache::MARGIN)
 }
 
 /// As [`listing`], with the time that a file must have rested before it is remembered.
-fn listing_with(scope: &Scope<'_>, margin: i64) -> Result<Listing> {
-    let place = Place::of(scope.project_root)?;
+fn listing_with(scope: &TreeScope<'_>, margin: i64) -> Result<Listing> {
+    let place = TreeRoot::of(scope.project_root)?;
     let mut names = names::gather(&place)?;
     if let Some(begun) = scope.begun {
         begun.add_to(&mut names);
@@ -124,7 +124,7 @@ fn listing_with(scope: &Scope<'_>, margin: i64) -> Result<Listing> {
         scope.cache,
         &place.root,
         &remembered,
-        &cache::Seen { names: &names, read: &read, settled_before },
+        &cache::CacheUpdate { names: &names, read: &read, settled_before },
     );
     let mut listing = Listing { base: place.base, ..Listing::default() };
     for (path, found) in names.iter().zip(&read.found) {
@@ -135,8 +135,8 @@ fn listing_with(scope: &Scope<'_>, margin: i64) -> Result<Listing> {
     Ok(listing)
 }
 
-impl Place {
-    fn of(project_root: &Path) -> Result<Place> {
+impl TreeRoot {
+    fn of(project_root: &Path) -> Result<TreeRoot> {
         let project = project_root
             .canonicalize()
             .with_context(|| format!("could not find `{}`", project_root.display()))?;
@@ -144,7 +144,7 @@ impl Place {
         let is_repository = repository.is_some();
         let root = repository.unwrap_or_else(|| project.clone());
         let base = project.strip_prefix(&root).unwrap_or(Path::new(""));
-        Ok(Place { base: base.as_os_str().as_bytes().to_owned(), root, is_repository })
+        Ok(TreeRoot { base: base.as_os_str().as_bytes().to_owned(), root, is_repository })
     }
 }
 
@@ -190,12 +190,12 @@ impl Listing {
     }
 
     /// Adds what comes after all others.
-    fn push(&mut self, path: &[u8], kind: Kind, digest: [u8; 32]) {
+    fn push(&mut self, path: &[u8], kind: PathKind, digest: [u8; 32]) {
         self.names.extend_from_slice(path);
-        self.records.push(Record { end: self.names.len(), kind, digest });
+        self.records.push(PathRecord { end: self.names.len(), kind, digest });
     }
 
-    fn iter(&self) -> impl Iterator<Item = (&[u8], &Record)> {
+    fn iter(&self) -> impl Iterator<Item = (&[u8], &PathRecord)> {
         self.records.iter().scan(0, |start, record| {
             let path = &self.names[*start..record.end];
             *start = record.end;
@@ -204,7 +204,7 @@ impl Listing {
     }
 }
 
-impl Kind {
+impl PathKind {
     fn word(self) -> &'static str {
         KINDS.iter().find(|(kind, _)| *kind == self).map_or("", |(_, word)| word)
     }
@@ -213,7 +213,7 @@ impl Kind {
         KINDS.iter().position(|(kind, _)| *kind == self).map_or(u8::MAX, |at| at as u8)
     }
 
-    fn from_number(number: u8) -> Option<Kind> {
+    fn from_number(number: u8) -> Option<PathKind> {
         KINDS.get(usize::from(number)).map(|(kind, _)| *kind)
     }
 }

@@ -8,7 +8,7 @@ pub mod make;
 
 pub use left::left;
 
-use crate::git::checkpoint::work::{Maker, Objects, Work};
+use crate::git::checkpoint::work::{Maker, Objects, ScratchIndex};
 use crate::git::tree_id::readable;
 use crate::{git, git::tree, project};
 use anyhow::{Context, Result};
@@ -19,7 +19,7 @@ use std::path::{Path, PathBuf};
 
 /// A work tree of a repository, as git lists it.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Listed {
+pub struct ListedWorktree {
     /// Its folder.
     pub path: PathBuf,
     /// Its branch, as `refs/heads/…`; empty where it has none.
@@ -55,10 +55,10 @@ pub struct Worker<'a> {
 ///
 /// # Errors
 /// When git fails.
-pub fn list(top: &Path) -> Result<Vec<Listed>> {
+pub fn list(top: &Path) -> Result<Vec<ListedWorktree>> {
     let printed = git::output(git::command(top).args(["worktree", "list", "--porcelain", "-z"]))
         .context("could not list the worktrees")?;
-    let mut all: Vec<Listed> = Vec::new();
+    let mut all: Vec<ListedWorktree> = Vec::new();
     for line in printed.split(|byte| *byte == 0) {
         let (name, value) = match line.iter().position(|byte| *byte == b' ') {
             Some(at) => (&line[..at], &line[at + 1..]),
@@ -66,9 +66,9 @@ pub fn list(top: &Path) -> Result<Vec<Listed>> {
         };
         let text = || String::from_utf8_lossy(value).into_owned();
         match (name, all.last_mut()) {
-            (b"worktree", _) => all.push(Listed {
+            (b"worktree", _) => all.push(ListedWorktree {
                 path: PathBuf::from(std::ffi::OsString::from_vec(value.to_vec())),
-                ..Listed::default()
+                ..ListedWorktree::default()
             }),
             (b"branch", Some(last)) => last.branch = text(),
             (b"locked", Some(last)) => last.locked = Some(text()),
@@ -145,7 +145,7 @@ fn of_worktree(folder: &Path, branch: &str, message: &str, now: Timestamp) -> Re
     if !git::output(git::command(folder).args(["ls-files", "-u", "-z"]))?.is_empty() {
         return Ok(Held::Not("its worktree is in the middle of a merge".to_owned()));
     }
-    let work = Work::gather(folder, Objects::Kept)?;
+    let work = ScratchIndex::gather(folder, Objects::Kept)?;
     if !work.is_whole() {
         return Ok(Held::Not("some of its files could not be read".to_owned()));
     }

@@ -4,9 +4,9 @@
 //! input is not the client's. Elsewhere than on Linux nothing can be seen, and the environment decides alone.
 
 use crate::client;
-use ralph_core::guard::speaker::{self, Input, Line, Process, Speaker, Top};
+use ralph_core::guard::speaker::{self, Input, Process, ProcessLine, Speaker, Top};
 use ralph_core::protocol::registration::{COMMAND_LINE, HOOK_EXECUTABLES};
-use ralph_core::state::Client;
+use ralph_core::state::ClientProcess;
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -19,7 +19,7 @@ const OF_ALL_PROCESSES: u64 = 0xEFFF_FFFC;
 
 /// Who gave this command, as the live client of a loop sees it. A person, where nothing can be known:
 /// there is no `/proc`, or no client that lives.
-pub fn speaker(of: &Client, session_id: &str) -> Speaker {
+pub fn speaker(of: &ClientProcess, session_id: &str) -> Speaker {
     if !has_proc() {
         return Speaker::Person;
     }
@@ -49,7 +49,7 @@ pub fn speaker_among_clients() -> Speaker {
     }
     // The oldest one: nothing that was there before it is its doing, or that of a younger one.
     if let Some(oldest) = clients().into_iter().min_by_key(|(_, started)| *started) {
-        let of = Client { pid: oldest.0, started: oldest.1.to_string() };
+        let of = ClientProcess { pid: oldest.0, started: oldest.1.to_string() };
         return speaker::of_command(&line, &of, "");
     }
     match sees_everything() || is_entered() {
@@ -78,7 +78,7 @@ fn is_client(pid: u32) -> bool {
 
 /// Whether the event that this hook was given comes from the client that the loop was last seen in. True
 /// where that cannot be known. `drives` says that the recorded process is a driver, whose child is the client.
-pub fn is_from(of: &Client, drives: bool) -> bool {
+pub fn is_from(of: &ClientProcess, drives: bool) -> bool {
     if !has_proc() || of.pid == 0 {
         return true;
     }
@@ -106,15 +106,15 @@ pub fn is_from(of: &Client, drives: bool) -> bool {
 }
 
 /// The client that this driver has started: the first process below it that is none of Ralph's own.
-fn child_of(line: &Line, driver: &Client) -> Option<Client> {
+fn child_of(line: &ProcessLine, driver: &ClientProcess) -> Option<ClientProcess> {
     let at = line.processes.iter().position(|one| one.pid == driver.pid)?;
     let mut below = line.processes[..at].iter().rev();
     let child = below.find(|one| !executable(one.pid).ends_with(COMMAND_LINE))?;
-    Some(Client { pid: child.pid, started: child.started.to_string() })
+    Some(ClientProcess { pid: child.pid, started: child.started.to_string() })
 }
 
 /// True for `ralph answer`, which a hook of ours asks: the hook has looked at the event.
-fn is_below_a_hook(line: &Line) -> bool {
+fn is_below_a_hook(line: &ProcessLine) -> bool {
     let Some(parent) = line.processes.get(1) else { return false };
     let Ok(own) = std::env::current_exe() else { return false };
     let executable = executable(parent.pid);
@@ -140,7 +140,7 @@ fn sees_everything() -> bool {
     fs::metadata("/proc/self/ns/pid").is_ok_and(|namespace| namespace.ino() == OF_ALL_PROCESSES)
 }
 
-fn is_younger_than(client: &Client) -> bool {
+fn is_younger_than(client: &ClientProcess) -> bool {
     let first = read_stat(1).map(|first| first.started);
     match (first, client.started.parse::<u64>()) {
         (Some(first), Ok(client)) => first > client,
@@ -168,12 +168,12 @@ fn maker_of_input() -> Option<u32> {
 }
 
 /// This process and its ancestors.
-fn line() -> Line {
+fn line() -> ProcessLine {
     let mut processes: Vec<Process> = Vec::new();
     // By name: the number of this process may be that of a namespace that `/proc` does not show.
     let own = fs::read_link("/proc/self").ok();
     let own = own.and_then(|own| own.to_str()?.parse().ok());
-    let Some(mut pid) = own else { return Line { processes, top: Top::Broken } };
+    let Some(mut pid) = own else { return ProcessLine { processes, top: Top::Broken } };
     let uid = uid_of(pid);
     loop {
         let Some(stat) = read_stat(pid) else {
@@ -181,14 +181,14 @@ fn line() -> Line {
                 true => Top::Broken,
                 false => Top::Hidden,
             };
-            return Line { processes, top };
+            return ProcessLine { processes, top };
         };
         let parent = stat.parent;
         processes.push(about(pid, stat, uid));
         match parent {
-            0 if pid != 1 => return Line { processes, top: Top::Outside },
-            0 => return Line { processes, top: Top::First },
-            _ if processes.len() >= MOST => return Line { processes, top: Top::Broken },
+            0 if pid != 1 => return ProcessLine { processes, top: Top::Outside },
+            0 => return ProcessLine { processes, top: Top::First },
+            _ if processes.len() >= MOST => return ProcessLine { processes, top: Top::Broken },
             parent => pid = parent,
         }
     }
@@ -279,7 +279,7 @@ mod tests {
     fn what_this_process_is_itself_speaks_for_the_client() {
         let us = client::this_process();
         assert_eq!(speaker(&us, "s"), Speaker::Model);
-        let dead = Client { pid: us.pid, started: "1".to_owned() };
+        let dead = ClientProcess { pid: us.pid, started: "1".to_owned() };
         assert_eq!(speaker(&dead, "s"), Speaker::Person);
         assert!(is_from(&dead, false));
     }

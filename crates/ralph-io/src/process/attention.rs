@@ -1,7 +1,7 @@
 //! Waits for whatever comes first: a key, a change of files, a signal, or a time.
 //!
 //! Signals only write a byte each, so that whoever holds the terminal gives it back before it ends or
-//! rests; then [`Ending::carry_out`] does what the signal would have done.
+//! rests; then [`StopSignal::carry_out`] does what the signal would have done.
 
 use crate::process::command::signals::{count, stream};
 use crate::process::watch::Watch;
@@ -24,7 +24,7 @@ pub struct Attention {
 
 /// What came.
 #[derive(Debug, Default)]
-pub struct Heard {
+pub struct Wakeup {
     /// What was typed.
     pub typed: Vec<u8>,
     /// Something that is watched has changed.
@@ -32,20 +32,20 @@ pub struct Heard {
     /// All has to be drawn anew.
     pub redraw: bool,
     /// We are to rest, or to end.
-    pub ending: Option<Ending>,
+    pub ending: Option<StopSignal>,
 }
 
 /// A signal that stops this process, for a while or for good.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Ending(i32);
+pub struct StopSignal(i32);
 
-impl Ending {
+impl StopSignal {
     /// To rest until somebody continues us.
-    pub const REST: Ending = Ending(SIGTSTP);
+    pub const REST: StopSignal = StopSignal(SIGTSTP);
 
     /// True where the process goes on after it.
     pub fn is_rest(self) -> bool {
-        self == Ending::REST
+        self == StopSignal::REST
     }
 
     /// What the signal does where nobody catches it; returns when the process goes on.
@@ -72,7 +72,7 @@ impl Attention {
     ///
     /// # Errors
     /// When the system refuses.
-    pub fn wait(&self, watch: &Watch, until: Instant) -> Result<Heard> {
+    pub fn wait(&self, watch: &Watch, until: Instant) -> Result<Wakeup> {
         let left = until.saturating_duration_since(Instant::now());
         let left = Timespec::try_from(left).context("could not wait so long")?;
         let stdin = std::io::stdin();
@@ -89,22 +89,22 @@ impl Attention {
         }
         let (has_input, changed) =
             (!ready[0].revents().is_empty(), at > 1 && !ready[1].revents().is_empty());
-        let mut heard = Heard { changed, ..Heard::default() };
+        let mut heard = Wakeup { changed, ..Wakeup::default() };
         if changed {
             watch.forget()?;
         }
         heard.redraw = count(&self.redraw) > 0;
         if count(&self.rests) > 0 {
-            heard.ending = Some(Ending::REST);
+            heard.ending = Some(StopSignal::REST);
         }
         let ended = self.ends.iter().find(|(_, end)| count(end) > 0);
-        heard.ending = ended.map(|(signal, _)| Ending(*signal)).or(heard.ending);
+        heard.ending = ended.map(|(signal, _)| StopSignal(*signal)).or(heard.ending);
         if has_input && heard.ending.is_none() {
             heard.typed = vec![0; 4096];
             let read = match rustix::io::read(&stdin, &mut heard.typed[..]) {
                 // The terminal is gone.
                 Ok(0) | Err(Errno::IO) => {
-                    heard.ending = Some(Ending(SIGHUP));
+                    heard.ending = Some(StopSignal(SIGHUP));
                     0
                 }
                 Ok(read) => read,

@@ -18,7 +18,7 @@ mod wire;
 pub(crate) use family::process_of;
 pub use orphans::adopt as adopt_orphans;
 pub use supervise::supervise;
-pub use wire::{Report, Request, receive, send};
+pub use wire::{CommandReport, CommandRequest, receive, send};
 
 use crate::process::clock;
 use anyhow::{Context, Result, bail};
@@ -44,7 +44,7 @@ const FAR: Duration = Duration::from_secs(366 * 24 * 3600);
 
 /// What to run, and where its output goes.
 #[derive(Debug, Clone, Copy)]
-pub struct Order<'a> {
+pub struct CommandOrder<'a> {
     /// The executable that supervises: `ralph`.
     pub ralph: &'a Path,
     /// One line for a shell.
@@ -60,7 +60,7 @@ pub struct Order<'a> {
 /// How a command ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Ended {
+pub enum CommandEnd {
     /// By itself, with this code.
     Exited(i32),
     /// By this signal, which was not ours.
@@ -78,9 +78,9 @@ pub enum Ended {
 
 /// What came of a command.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Run {
+pub struct CommandRun {
     /// How it ended.
-    pub ended: Ended,
+    pub ended: CommandEnd,
     /// When it was started.
     pub started_at: Timestamp,
     /// From its start to its own end, or to ours.
@@ -104,10 +104,10 @@ pub struct Run {
 ///
 /// # Errors
 /// When the supervisor cannot be started, or is no supervisor.
-pub fn run(order: &Order<'_>) -> Result<Run> {
+pub fn run(order: &CommandOrder<'_>) -> Result<CommandRun> {
     let started_at = clock::now();
     let began = Instant::now();
-    let request = wire::line(&Request::of(order))?;
+    let request = wire::line(&CommandRequest::of(order))?;
     let mut supervisor = orphans::start(&mut scrubbed(order.ralph))
         .with_context(|| format!("could not start `{}`", order.ralph.display()))?;
     // Kept until the answer is here: its end tells the supervisor that we are gone.
@@ -123,7 +123,7 @@ pub fn run(order: &Order<'_>) -> Result<Run> {
     };
     supervisor.child.wait().context("could not wait for the supervisor")?;
     drop(supervisor);
-    if report.ended == Ended::SupervisorLost {
+    if report.ended == CommandEnd::SupervisorLost {
         orphans::end_all();
     }
     Ok(report.into_run(started_at))
@@ -166,23 +166,27 @@ fn read_answer(supervisor: &mut Child, until: Instant) -> Result<Vec<u8>> {
 }
 
 /// What can be said when the supervisor said nothing.
-fn without_answer(supervisor: &mut Child, order: &Order<'_>, took: Duration) -> Result<Report> {
+fn without_answer(
+    supervisor: &mut Child,
+    order: &CommandOrder<'_>,
+    took: Duration,
+) -> Result<CommandReport> {
     let status = supervisor.wait().context("could not wait for the supervisor")?;
     if status.signal().is_none() {
         bail!("`{} supervise` gave no answer ({status})", order.ralph.display());
     }
     keep::remove_part(order.output);
-    Ok(Report::nothing(Ended::SupervisorLost, took))
+    Ok(CommandReport::nothing(CommandEnd::SupervisorLost, took))
 }
 
-impl Request {
-    fn of(order: &Order<'_>) -> Request {
+impl CommandRequest {
+    fn of(order: &CommandOrder<'_>) -> CommandRequest {
         let bytes = |text: &OsStr| text.as_bytes().to_vec();
         let secret = |(name, value): (std::ffi::OsString, std::ffi::OsString)| {
             let name = name.into_string().ok()?;
             secrets::is_redacted(&name, value.as_bytes()).then(|| (name, bytes(&value)))
         };
-        Request {
+        CommandRequest {
             command: order.command.to_owned(),
             folder: bytes(order.folder.as_os_str()),
             output: bytes(order.output.as_os_str()),

@@ -5,7 +5,7 @@
 //! keep open: when we are gone, however, it finds the end of it there.
 
 use crate::process::command::{adopt_orphans, family};
-use crate::process::interrupts::{Asked, Interrupts};
+use crate::process::interrupts::{InterruptRequest, Interrupts};
 use crate::process::watch::Watch;
 use anyhow::{Context, Result};
 use rustix::process::{Pid, Signal, WaitOptions, kill_process, waitpid};
@@ -27,7 +27,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 
 /// What was heard of a member.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Heard {
+pub enum MemberEvent {
     /// A line, without its end.
     Line(Vec<u8>),
     /// It has ended, and nothing that it started is alive; how.
@@ -99,20 +99,20 @@ impl Crew {
     }
 
     /// Passes on what a person has asked for.
-    pub fn ask(&self, asked: Asked) {
+    pub fn ask(&self, asked: InterruptRequest) {
         self.send(asked, |_| true);
     }
 
     /// Passes it on to one of them.
-    pub fn ask_one(&self, name: &str, asked: Asked) {
+    pub fn ask_one(&self, name: &str, asked: InterruptRequest) {
         self.send(asked, |member| member.name == name);
     }
 
-    fn send(&self, asked: Asked, holds: impl Fn(&Member) -> bool) {
+    fn send(&self, asked: InterruptRequest, holds: impl Fn(&Member) -> bool) {
         let signal = match asked {
-            Asked::Nothing => return,
-            Asked::Finish => Signal::INT,
-            Asked::End => Signal::TERM,
+            InterruptRequest::Nothing => return,
+            InterruptRequest::Finish => Signal::INT,
+            InterruptRequest::End => Signal::TERM,
         };
         for member in self.members.iter().filter(|member| holds(member)) {
             let _ = kill_process(Pid::from_child(&member.child), signal);
@@ -129,7 +129,7 @@ impl Crew {
         interrupts: &Interrupts,
         watch: &Watch,
         until: Instant,
-    ) -> Result<Vec<(String, Heard)>> {
+    ) -> Result<Vec<(String, MemberEvent)>> {
         self.wait_for_either(interrupts, watch, until).map(|(heard, _)| heard)
     }
 
@@ -143,7 +143,7 @@ impl Crew {
         interrupts: &Interrupts,
         watch: &Watch,
         until: Instant,
-    ) -> Result<(Vec<(String, Heard)>, bool)> {
+    ) -> Result<(Vec<(String, MemberEvent)>, bool)> {
         let heard = self.take_in(interrupts)?;
         if !heard.is_empty() {
             return Ok((heard, false));
@@ -159,7 +159,7 @@ impl Crew {
         Ok((self.take_in(interrupts)?, has_changed))
     }
 
-    fn take_in(&mut self, interrupts: &Interrupts) -> Result<Vec<(String, Heard)>> {
+    fn take_in(&mut self, interrupts: &Interrupts) -> Result<Vec<(String, MemberEvent)>> {
         let mut heard = Vec::new();
         let mut gone = Vec::new();
         for (at, member) in self.members.iter_mut().enumerate() {
@@ -174,7 +174,7 @@ impl Crew {
         for (at, how) in gone.into_iter().rev() {
             let member = self.members.remove(at);
             self.end_what_is_left(interrupts);
-            heard.push((member.name, Heard::Gone(how)));
+            heard.push((member.name, MemberEvent::Gone(how)));
         }
         Ok(heard)
     }
@@ -200,7 +200,7 @@ impl Crew {
 }
 
 impl Member {
-    fn take_in(&mut self, heard: &mut Vec<(String, Heard)>) {
+    fn take_in(&mut self, heard: &mut Vec<(String, MemberEvent)>) {
         let mut bytes = vec![0; PIECE];
         while let Some(out) = &mut self.out {
             match out.read(&mut bytes) {
@@ -213,10 +213,10 @@ impl Member {
         }
     }
 
-    fn feed(&mut self, mut piece: &[u8], heard: &mut Vec<(String, Heard)>) {
+    fn feed(&mut self, mut piece: &[u8], heard: &mut Vec<(String, MemberEvent)>) {
         while let Some(end) = piece.iter().position(|byte| *byte == b'\n') {
             self.begun.extend_from_slice(&piece[..end]);
-            heard.push((self.name.clone(), Heard::Line(std::mem::take(&mut self.begun))));
+            heard.push((self.name.clone(), MemberEvent::Line(std::mem::take(&mut self.begun))));
             piece = &piece[end + 1..];
         }
         self.begun.extend_from_slice(piece);

@@ -10,7 +10,7 @@ mod log;
 pub use log::{Log, without_secrets};
 
 use crate::process::command::{adopt_orphans, family};
-use crate::process::interrupts::{Asked, Interrupts};
+use crate::process::interrupts::{InterruptRequest, Interrupts};
 use anyhow::{Context, Result};
 use leftovers::Family;
 use ralph_core::stop::rounds::Exit;
@@ -38,7 +38,7 @@ const FAR: Duration = Duration::from_secs(3600);
 
 /// What is started.
 #[derive(Debug, Clone, Copy)]
-pub struct Start<'a> {
+pub struct ClientStart<'a> {
     /// The client.
     pub program: &'a Path,
     /// Its arguments.
@@ -56,14 +56,14 @@ pub trait Listener {
     /// The next piece of what it prints.
     fn hear(&mut self, piece: &[u8]);
     /// A person has asked for something; said once for each.
-    fn asked(&mut self, asked: Asked);
+    fn asked(&mut self, asked: InterruptRequest);
     /// True if nothing more is to be expected of it but its end.
     fn is_settled(&self) -> bool;
 }
 
 /// What came of it.
 #[derive(Debug)]
-pub struct Gone {
+pub struct ClientExit {
     /// How it ended.
     pub exit: Exit,
     /// The names of what it had started and we had to end; its own, where it did not end by itself.
@@ -80,16 +80,16 @@ static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 /// # Errors
 /// When it cannot be started.
 pub fn run(
-    start: &Start<'_>,
+    start: &ClientStart<'_>,
     interrupts: &Interrupts,
     listener: &mut dyn Listener,
-) -> Result<Gone> {
+) -> Result<ClientExit> {
     let _alone = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
     adopt_orphans()?;
     let others = family::children();
     let (child, out, err) = spawn(start)?;
     let pid = Pid::from_child(&child);
-    let watch = Watch {
+    let watch = ClientWatch {
         child,
         family: Family { others, client: pid },
         out: Some(out),
@@ -98,7 +98,7 @@ pub fn run(
         forgot: false,
         exit: None,
         settled_at: None,
-        told: Asked::Nothing,
+        told: InterruptRequest::Nothing,
         grace: start.grace,
         interrupts,
         listener,
@@ -106,7 +106,7 @@ pub fn run(
     watch.finish()
 }
 
-fn spawn(start: &Start<'_>) -> Result<(Child, PipeReader, PipeReader)> {
+fn spawn(start: &ClientStart<'_>) -> Result<(Child, PipeReader, PipeReader)> {
     let ends = || {
         let (reader, writer) = pipe().context("could not make a pipe")?;
         rustix::io::ioctl_fionbio(&reader, true).context("could not make a pipe")?;
@@ -131,7 +131,7 @@ fn spawn(start: &Start<'_>) -> Result<(Child, PipeReader, PipeReader)> {
     Ok((child, out, err))
 }
 
-struct Watch<'a> {
+struct ClientWatch<'a> {
     child: Child,
     family: Family,
     /// None once its other end is closed.
@@ -144,28 +144,28 @@ struct Watch<'a> {
     exit: Option<ExitStatus>,
     /// Since when nothing more is expected.
     settled_at: Option<Instant>,
-    told: Asked,
+    told: InterruptRequest,
     grace: Duration,
     interrupts: &'a Interrupts,
     listener: &'a mut dyn Listener,
 }
 
-impl Watch<'_> {
-    fn finish(mut self) -> Result<Gone> {
+impl ClientWatch<'_> {
+    fn finish(mut self) -> Result<ClientExit> {
         let ended = self.watch()?;
         let names = self.family.end(&mut self.child, &mut self.exit, self.interrupts);
         self.drain();
         let leftovers = if ended == Some(Exit::Interrupted) { Vec::new() } else { names };
         let last_words = String::from_utf8_lossy(&self.whole_words()).into_owned();
         let exit = ended.or_else(|| self.exit.map(by_itself)).unwrap_or(Exit::Leftovers);
-        Ok(Gone { exit, leftovers, last_words })
+        Ok(ClientExit { exit, leftovers, last_words })
     }
 
     /// Until it has ended and left nothing, or has to be ended; why, where it has.
     fn watch(&mut self) -> Result<Option<Exit>> {
         loop {
             self.take_in()?;
-            if self.told == Asked::End {
+            if self.told == InterruptRequest::End {
                 return Ok(Some(Exit::Interrupted));
             }
             let now = Instant::now();

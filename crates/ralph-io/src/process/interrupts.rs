@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 
 /// What was asked for so far.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
-pub enum Asked {
+pub enum InterruptRequest {
     /// Nothing.
     #[default]
     Nothing,
@@ -30,7 +30,7 @@ pub struct Interrupts {
     keyboard: UnixStream,
     end: UnixStream,
     child: UnixStream,
-    asked: Cell<Asked>,
+    asked: Cell<InterruptRequest>,
 }
 
 impl Interrupts {
@@ -43,18 +43,18 @@ impl Interrupts {
             keyboard: stream(&[SIGINT])?,
             end: stream(&[SIGTERM, SIGHUP])?,
             child: stream(&[SIGCHLD])?,
-            asked: Cell::new(Asked::Nothing),
+            asked: Cell::new(InterruptRequest::Nothing),
         })
     }
 
     /// What was asked for by now.
-    pub fn asked(&self) -> Asked {
+    pub fn asked(&self) -> InterruptRequest {
         let presses = count(&self.keyboard);
         let now = match (self.asked.get(), presses) {
-            _ if count(&self.end) > 0 => Asked::End,
+            _ if count(&self.end) > 0 => InterruptRequest::End,
             (asked, 0) => asked,
-            (Asked::Nothing, 1) => Asked::Finish,
-            _ => Asked::End,
+            (InterruptRequest::Nothing, 1) => InterruptRequest::Finish,
+            _ => InterruptRequest::End,
         };
         self.asked.set(now);
         now

@@ -1,6 +1,6 @@
 //! Waits for a person: a line at the terminal, a word in another one, or Ctrl-C.
 
-use crate::process::interrupts::{Asked, Interrupts};
+use crate::process::interrupts::{InterruptRequest, Interrupts};
 use crate::process::watch::Watch;
 use anyhow::Result;
 use rustix::termios::{QueueSelector, tcflush};
@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 /// What a wait has ended with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Heard {
+pub enum WaitEnd {
     /// Something stands at standard input: a line, or its end.
     Typed,
     /// Something that is watched has changed; or may have.
@@ -32,9 +32,9 @@ pub fn forget_what_was_typed() {
 ///
 /// # Errors
 /// When what has changed cannot be read.
-pub fn wait(interrupts: &Interrupts, watch: &Watch, types: bool) -> Result<Heard> {
-    if interrupts.asked() != Asked::Nothing {
-        return Ok(Heard::Interrupted);
+pub fn wait(interrupts: &Interrupts, watch: &Watch, types: bool) -> Result<WaitEnd> {
+    if interrupts.asked() != InterruptRequest::Nothing {
+        return Ok(WaitEnd::Interrupted);
     }
     let input = stdin();
     let typed = types.then(|| input.as_fd());
@@ -42,8 +42,8 @@ pub fn wait(interrupts: &Interrupts, watch: &Watch, types: bool) -> Result<Heard
         .wait(&typed.into_iter().chain(watch.as_fd()).collect::<Vec<_>>(), Instant::now() + AGAIN);
     watch.forget()?;
     Ok(match interrupts.asked() {
-        Asked::Nothing if types && ready.first() == Some(&true) => Heard::Typed,
-        Asked::Nothing => Heard::Changed,
-        _ => Heard::Interrupted,
+        InterruptRequest::Nothing if types && ready.first() == Some(&true) => WaitEnd::Typed,
+        InterruptRequest::Nothing => WaitEnd::Changed,
+        _ => WaitEnd::Interrupted,
     })
 }

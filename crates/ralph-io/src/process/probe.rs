@@ -39,7 +39,7 @@ pub struct Program<'a> {
 
 /// How a program ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Ended {
+pub enum ProgramEnd {
     /// By itself, with this code.
     Exited(i32),
     /// By this signal.
@@ -50,9 +50,9 @@ pub enum Ended {
 
 /// What came of it.
 #[derive(Debug, Clone)]
-pub struct Outcome {
+pub struct ProbeResult {
     /// How it ended.
-    pub ended: Ended,
+    pub ended: ProgramEnd,
     /// What it printed.
     pub stdout: String,
     /// What it said on the side.
@@ -68,17 +68,17 @@ enum News {
 }
 
 /// Starts it in our environment and waits for its end or the deadline.
-pub fn run(program: &Program<'_>) -> Result<Outcome> {
+pub fn run(program: &Program<'_>) -> Result<ProbeResult> {
     watch(&mut Command::new(program.command), program)
 }
 
 /// The same with the program's own variables and none of ours: what it is told of the machine is
 /// what the caller chose.
-pub fn run_apart(program: &Program<'_>) -> Result<Outcome> {
+pub fn run_apart(program: &Program<'_>) -> Result<ProbeResult> {
     watch(Command::new(program.command).env_clear(), program)
 }
 
-fn watch(command: &mut Command, program: &Program<'_>) -> Result<Outcome> {
+fn watch(command: &mut Command, program: &Program<'_>) -> Result<ProbeResult> {
     let started = Instant::now();
     let mut child = command
         .args(&program.args)
@@ -105,8 +105,8 @@ fn watch(command: &mut Command, program: &Program<'_>) -> Result<Outcome> {
     }
     thread::spawn(move || news.send(News::Exit(child.wait())));
 
-    let mut outcome = Outcome {
-        ended: Ended::Overdue,
+    let mut outcome = ProbeResult {
+        ended: ProgramEnd::Overdue,
         stdout: String::new(),
         stderr: String::new(),
         took: program.deadline,
@@ -128,10 +128,10 @@ fn watch(command: &mut Command, program: &Program<'_>) -> Result<Outcome> {
     Ok(outcome)
 }
 
-fn ended(status: ExitStatus) -> Ended {
+fn ended(status: ExitStatus) -> ProgramEnd {
     match (status.code(), status.signal()) {
-        (Some(code), _) => Ended::Exited(code),
-        (None, signal) => Ended::Signalled(signal.unwrap_or_default()),
+        (Some(code), _) => ProgramEnd::Exited(code),
+        (None, signal) => ProgramEnd::Signalled(signal.unwrap_or_default()),
     }
 }
 
@@ -149,7 +149,7 @@ fn collect(pipe: impl Read + Send + 'static, news: Sender<News>, wrap: fn(String
 mod tests {
     use super::*;
 
-    fn shell(script: &str, deadline: Duration) -> Outcome {
+    fn shell(script: &str, deadline: Duration) -> ProbeResult {
         let program = Program {
             command: "/bin/sh",
             args: vec!["-c", script],
@@ -168,7 +168,7 @@ mod tests {
         let outcome = shell("cat; echo $GREETING; echo aside >&2; exit 3", LONG);
         assert_eq!(outcome.stdout, "hello\nhi\n");
         assert_eq!(outcome.stderr, "aside\n");
-        assert_eq!(outcome.ended, Ended::Exited(3));
+        assert_eq!(outcome.ended, ProgramEnd::Exited(3));
     }
 
     #[test]
@@ -188,13 +188,13 @@ mod tests {
     #[test]
     fn at_the_deadline_the_whole_group_is_ended() {
         let outcome = shell("sleep 300 & wait", Duration::from_millis(200));
-        assert_eq!(outcome.ended, Ended::Overdue);
+        assert_eq!(outcome.ended, ProgramEnd::Overdue);
     }
 
     #[test]
     fn a_grandchild_that_holds_the_output_open_does_not_delay_the_answer() {
         let outcome = shell("sleep 300 & exit 0", LONG);
-        assert_eq!(outcome.ended, Ended::Exited(0));
+        assert_eq!(outcome.ended, ProgramEnd::Exited(0));
         assert!(outcome.took < LONG / 2);
     }
 
@@ -209,11 +209,11 @@ mod tests {
             env: Vec::new(),
             deadline: LONG,
         };
-        assert_eq!(run(&program).unwrap().ended, Ended::Exited(0));
+        assert_eq!(run(&program).unwrap().ended, ProgramEnd::Exited(0));
     }
 
     #[test]
     fn a_signal_is_told_from_an_exit() {
-        assert_eq!(shell("kill -9 $$", LONG).ended, Ended::Signalled(9));
+        assert_eq!(shell("kill -9 $$", LONG).ended, ProgramEnd::Signalled(9));
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::client;
 use ralph_core::evidence::environment::{Difference, Environment};
-use ralph_core::state::{Client, LoopState};
+use ralph_core::state::{ClientProcess, LoopState};
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::process::CommandExt;
@@ -20,7 +20,7 @@ pub struct Surroundings {
 
 /// What this process has to do about its environment before it may run a criterion as proof.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Step {
+pub enum EnvironmentStep {
     /// Nothing: it is the recorded one, but for these variables, which cannot be restored.
     Run(Vec<String>),
     /// Start again with the recorded values.
@@ -39,7 +39,7 @@ pub fn record_for_driver() -> Environment {
     of(Some(client::this_process()))
 }
 
-fn of(client: Option<Client>) -> Environment {
+fn of(client: Option<ClientProcess>) -> Environment {
     let all = all();
     Environment::record(pairs(&all), client)
 }
@@ -47,7 +47,7 @@ fn of(client: Option<Client>) -> Environment {
 /// Records the environment of a driver in a loop that it begins or goes on with, unless the client that
 /// gave the recorded one is still there.
 pub fn take(state: &mut LoopState) {
-    if matches!(step(state), Step::Record(_)) {
+    if matches!(step(state), EnvironmentStep::Record(_)) {
         state.environment = Some(record_for_driver());
     }
 }
@@ -56,8 +56,8 @@ pub fn take(state: &mut LoopState) {
 ///
 /// The recorded values count while the client that gave them is alive, whatever client this
 /// environment names: a name can be written into an environment, a process cannot.
-pub fn step(state: &LoopState) -> Step {
-    let Some(recorded) = &state.environment else { return Step::Record(Vec::new()) };
+pub fn step(state: &LoopState) -> EnvironmentStep {
+    let Some(recorded) = &state.environment else { return EnvironmentStep::Record(Vec::new()) };
     let difference = difference(recorded);
     let is_same = match &recorded.client {
         None => true,
@@ -67,11 +67,11 @@ pub fn step(state: &LoopState) -> Step {
         Some(client) => client::is_alive(client),
     };
     if !is_same {
-        return Step::Record(difference.names());
+        return EnvironmentStep::Record(difference.names());
     }
     match difference.restore.is_empty() {
-        true => Step::Run(difference.lost),
-        false => Step::Restore(difference),
+        true => EnvironmentStep::Run(difference.lost),
+        false => EnvironmentStep::Restore(difference),
     }
 }
 

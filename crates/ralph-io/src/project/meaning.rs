@@ -4,7 +4,7 @@
 
 use crate::{project::plain_file, project::test_files};
 use ralph_core::evidence::frozen::TestFile;
-use ralph_core::evidence::meaning::{self, Files, Part};
+use ralph_core::evidence::meaning::{self, Files, PinnedPart};
 use ralph_core::evidence::receipt::{Accepted, NO_SUMMARY, Receipt};
 use ralph_core::state::{Criterion, LoopState};
 use serde_json::Value;
@@ -20,7 +20,7 @@ const MOST_BYTES: usize = 32 << 20;
 const MOST_NAMES: usize = 4_000;
 
 /// What is frozen with criteria: their test files, and what their commands mean.
-pub fn record(root: &Path, criteria: &[Criterion]) -> (Vec<TestFile>, Vec<Part>) {
+pub fn record(root: &Path, criteria: &[Criterion]) -> (Vec<TestFile>, Vec<PinnedPart>) {
     let disk = Disk::of(root);
     let mut parts = Vec::new();
     let mut tests = Vec::new();
@@ -45,7 +45,7 @@ pub fn after_run(root: &Path, state: &LoopState, criterion: &mut Criterion, rece
     let today = meaning::of(&criterion.verification_command, &disk);
     let before = std::mem::take(&mut criterion.meaning_changed);
     if let Some(recorded) = state.frozen.as_ref().and_then(|frozen| frozen.meaning.as_ref()) {
-        let of_it: Vec<&Part> =
+        let of_it: Vec<&PinnedPart> =
             recorded.iter().filter(|part| part.criterion == criterion.id).collect();
         let changes = meaning::changes(&of_it, &today).into_iter();
         criterion.meaning_changed =

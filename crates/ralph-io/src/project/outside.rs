@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 
 /// A text file as it was found.
 #[derive(Debug, Clone)]
-pub struct Found {
+pub struct TextFile {
     /// The file that holds the text, after following links.
     pub real: PathBuf,
     /// The text; nothing if there is no such file.
@@ -35,11 +35,11 @@ pub struct Access {
 }
 
 /// Reads a text file through links; a link that leads nowhere is an error, not an absent file.
-pub fn find(path: &Path) -> Result<Found> {
+pub fn find(path: &Path) -> Result<TextFile> {
     let shown = path.display();
     match fs::symlink_metadata(path) {
         Err(error) if error.kind() == ErrorKind::NotFound => {
-            return Ok(Found { real: path.to_owned(), text: None });
+            return Ok(TextFile { real: path.to_owned(), text: None });
         }
         Err(error) => return Err(error).with_context(|| format!("could not look at `{shown}`")),
         Ok(_) => {}
@@ -51,11 +51,11 @@ pub fn find(path: &Path) -> Result<Found> {
         bail!("`{shown}` is not a regular file");
     }
     let text = fs::read_to_string(&real).with_context(|| format!("could not read `{shown}`"))?;
-    Ok(Found { real, text: Some(text) })
+    Ok(TextFile { real, text: Some(text) })
 }
 
 /// Replaces a found file's text in one step; refuses if it is no longer what was found.
-pub fn replace(found: &Found, text: &str) -> Result<()> {
+pub fn replace(found: &TextFile, text: &str) -> Result<()> {
     let shown = found.real.display();
     unchanged(found)?;
     let mode = access(&found.real).map_or(0o644, |access| access.mode);
@@ -63,7 +63,7 @@ pub fn replace(found: &Found, text: &str) -> Result<()> {
 }
 
 /// Removes a found file; refuses if it is no longer what was found.
-pub fn remove(found: &Found) -> Result<()> {
+pub fn remove(found: &TextFile) -> Result<()> {
     unchanged(found)?;
     fs::remove_file(&found.real)
         .with_context(|| format!("could not remove `{}`", found.real.display()))
@@ -178,7 +178,7 @@ pub fn digest(text: &str) -> String {
     hex
 }
 
-fn unchanged(found: &Found) -> Result<()> {
+fn unchanged(found: &TextFile) -> Result<()> {
     let now = match fs::read_to_string(&found.real) {
         Ok(text) => Some(text),
         Err(error) if error.kind() == ErrorKind::NotFound => None,

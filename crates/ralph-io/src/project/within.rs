@@ -17,14 +17,14 @@ const MOST_ENTRIES: usize = 10_000;
 #[derive(Debug, Clone, Default)]
 pub struct Listing {
     /// By name.
-    pub entries: Vec<Entry>,
+    pub entries: Vec<DirEntry>,
     /// True if there is more.
     pub is_cut: bool,
 }
 
 /// An entry of a folder.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Entry {
+pub struct DirEntry {
     /// Its name.
     pub name: OsString,
     /// True for a folder, and not for a link to one.
@@ -62,7 +62,7 @@ pub fn list(top: &Path, folder: &Path) -> Option<Listing> {
         }
         // Known from the listing itself, where the file system says it.
         let Ok(kind) = entry.file_type() else { continue };
-        entries.push(Entry {
+        entries.push(DirEntry {
             name: entry.file_name(),
             is_folder: kind.is_dir(),
             is_link: kind.is_symlink(),
@@ -113,7 +113,7 @@ mod tests {
             list(&top, &top.join("folder")).is_none() && list(&top, &top.join("loop")).is_none()
         );
         let listing = list(&top, &top).unwrap();
-        let shown = |entry: &Entry| {
+        let shown = |entry: &DirEntry| {
             let name = entry.name.to_string_lossy().into_owned();
             (name, entry.is_folder, entry.is_link)
         };

@@ -11,7 +11,7 @@ use crate::store::digest;
 use crate::store::home::Home;
 use crate::store::lock::{self, Lock};
 use anyhow::{Context, Result, anyhow, bail};
-use ralph_core::tasks::beads::{self, Bead, Version};
+use ralph_core::tasks::beads::{self, BdVersion, Bead};
 use ralph_core::text::secrets;
 use std::collections::HashMap;
 use std::fmt;
@@ -38,12 +38,12 @@ const AT_ONCE: usize = 200;
 #[derive(Debug)]
 pub struct Bd {
     program: PathBuf,
-    version: Version,
+    version: BdVersion,
 }
 
 /// What came of a command.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Answer {
+pub enum BdReply {
     /// It was done; the beads that were printed.
     Done(Vec<Bead>),
     /// bd exited with an error; its words.
@@ -52,9 +52,9 @@ pub enum Answer {
 
 /// The error that there is no bd.
 #[derive(Debug)]
-struct Missing(PathBuf);
+struct BdMissing(PathBuf);
 
-impl fmt::Display for Missing {
+impl fmt::Display for BdMissing {
     fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             to,
@@ -65,7 +65,7 @@ impl fmt::Display for Missing {
     }
 }
 
-impl std::error::Error for Missing {}
+impl std::error::Error for BdMissing {}
 
 impl Bd {
     /// The program that `RALPH_BD` names, else the `bd` on `PATH`.
@@ -79,7 +79,7 @@ impl Bd {
             true => std::path::absolute(&name).ok().filter(|path| programs::is_executable(path)),
             false => name.to_str().and_then(programs::find_on_path),
         };
-        let program = found.ok_or(Missing(name))?;
+        let program = found.ok_or(BdMissing(name))?;
         let (code, stdout, stderr) = run(&program, &["version", "--json"])?;
         match code {
             Some(0) => Ok(Bd { version: beads::usable(&stdout)?, program }),
@@ -88,7 +88,7 @@ impl Bd {
     }
 
     /// Its version.
-    pub fn version(&self) -> Version {
+    pub fn version(&self) -> BdVersion {
         self.version
     }
 
@@ -136,8 +136,8 @@ impl Bd {
             return Ok(None);
         }
         let words = match self.ask(&["show", id, "--json"])? {
-            Answer::Done(beads) => return Ok(beads.into_iter().next()),
-            Answer::No(words) => words,
+            BdReply::Done(beads) => return Ok(beads.into_iter().next()),
+            BdReply::No(words) => words,
         };
         // An id that does not exist and a store that cannot be opened end in the same way; of the
         // two, a list with nothing in it is the first.
@@ -152,7 +152,7 @@ impl Bd {
     ///
     /// # Errors
     /// When bd cannot be run.
-    pub fn claim(&self, id: &str, actor: &str) -> Result<Answer> {
+    pub fn claim(&self, id: &str, actor: &str) -> Result<BdReply> {
         self.ask(&["update", id, "--claim", &format!("--actor={actor}"), "--json"])
     }
 
@@ -160,7 +160,7 @@ impl Bd {
     ///
     /// # Errors
     /// When bd cannot be run.
-    pub fn close(&self, id: &str, actor: &str, reason: Option<&str>) -> Result<Answer> {
+    pub fn close(&self, id: &str, actor: &str, reason: Option<&str>) -> Result<BdReply> {
         let (actor, reason) =
             (format!("--actor={actor}"), reason.map(|it| format!("--reason={it}")));
         let mut arguments = vec!["close", id, &actor, "--json"];
@@ -172,7 +172,7 @@ impl Bd {
     ///
     /// # Errors
     /// When bd cannot be run.
-    pub fn block(&self, id: &str, actor: &str, note: &str) -> Result<Answer> {
+    pub fn block(&self, id: &str, actor: &str, note: &str) -> Result<BdReply> {
         let (actor, note) = (format!("--actor={actor}"), format!("--append-notes={note}"));
         self.ask(&["update", id, "--status=blocked", &note, &actor, "--json"])
     }
@@ -181,7 +181,7 @@ impl Bd {
     ///
     /// # Errors
     /// When bd cannot be run.
-    pub fn release(&self, bead: &Bead, actor: &str) -> Result<Answer> {
+    pub fn release(&self, bead: &Bead, actor: &str) -> Result<BdReply> {
         let actor = format!("--actor={actor}");
         let mut arguments =
             vec!["update", &bead.id, "--status=open", "--assignee=", &actor, "--json"];
@@ -215,18 +215,18 @@ impl Bd {
 
     fn read(&self, arguments: &[&str]) -> Result<Vec<Bead>> {
         match self.ask(arguments)? {
-            Answer::Done(beads) => Ok(beads),
-            Answer::No(words) => bail!("`bd {}` failed: {words}", arguments[0]),
+            BdReply::Done(beads) => Ok(beads),
+            BdReply::No(words) => bail!("`bd {}` failed: {words}", arguments[0]),
         }
     }
 
-    fn ask(&self, arguments: &[&str]) -> Result<Answer> {
+    fn ask(&self, arguments: &[&str]) -> Result<BdReply> {
         let (code, stdout, stderr) = run(&self.program, arguments)?;
         if code != Some(0) {
-            return Ok(Answer::No(beads::said(&stdout, &stderr)));
+            return Ok(BdReply::No(beads::said(&stdout, &stderr)));
         }
         let read = beads::read(&stdout);
-        read.map(Answer::Done)
+        read.map(BdReply::Done)
             .with_context(|| format!("could not read what `bd {}` said", arguments[0]))
     }
 }

@@ -12,7 +12,7 @@ mod run;
 pub use around::Surroundings;
 pub use copy::Copy;
 pub use files::{content, is_file, is_folder, put_back};
-pub use of_loop::{Start, add_later, has_later, note_start, start_of, take_later};
+pub use of_loop::{LoopBaseline, add_later, has_later, note_start, start_of, take_later};
 pub use run::{Limits, Ran, line_of, run};
 
 use crate::store::home::Home;
@@ -32,19 +32,19 @@ const KEPT_FOR: Duration = Duration::from_secs(30 * 24 * 3600);
 
 /// The folder of one project.
 #[derive(Debug, Clone)]
-pub struct Kept {
+pub struct CheckStore {
     folder: PathBuf,
 }
 
 /// The folders in it.
 const FOLDERS: [&str; 6] = ["tools", "before", "copies", "locks", "output", "runs"];
 
-impl Kept {
+impl CheckStore {
     /// The folder for the project with this root, made if there is none.
     ///
     /// # Errors
     /// When it cannot be made, or Ralph's home is not ours alone.
-    pub fn of(home: &Home, root: &Path) -> Result<Kept> {
+    pub fn of(home: &Home, root: &Path) -> Result<CheckStore> {
         home.prepare()?;
         let folder = folder_of_all(home).join(name_of(root.as_os_str().as_bytes()));
         if !folder.is_dir() {
@@ -58,7 +58,7 @@ impl Kept {
                 .create(&folder)
                 .with_context(|| format!("could not make the folder `{}`", folder.display()))?;
         }
-        Ok(Kept { folder })
+        Ok(CheckStore { folder })
     }
 
     /// The folder itself.
@@ -155,20 +155,20 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let home = Home::at(folder.path().join("home"));
         let [old, recent] =
-            ["/old", "/recent"].map(|root| Kept::of(&home, Path::new(root)).unwrap());
+            ["/old", "/recent"].map(|root| CheckStore::of(&home, Path::new(root)).unwrap());
         let before = SystemTime::now() - KEPT_FOR - Duration::from_secs(60);
         let runs = std::fs::File::open(old.folder().join("runs")).unwrap();
         runs.set_modified(before).unwrap();
-        Kept::of(&home, Path::new("/recent")).unwrap();
+        CheckStore::of(&home, Path::new("/recent")).unwrap();
         assert!(old.folder().exists(), "nothing new was met");
-        Kept::of(&home, Path::new("/new")).unwrap();
+        CheckStore::of(&home, Path::new("/new")).unwrap();
         assert!(!old.folder().exists() && recent.folder().exists());
     }
 
     #[test]
     fn documents_are_changed_in_one_step_and_what_is_broken_counts_as_absent() {
         let folder = tempfile::tempdir().unwrap();
-        let kept = Kept::of(&Home::at(folder.path().join("home")), Path::new("/p")).unwrap();
+        let kept = CheckStore::of(&Home::at(folder.path().join("home")), Path::new("/p")).unwrap();
         let kept = &kept;
         std::thread::scope(|scope| {
             for _ in 0..8 {

@@ -25,7 +25,7 @@ const MOST_LOOKED_AT: u64 = 4 << 20;
 /// One decision. `R` is the record that it can be made again from: as the rules keep it when it is
 /// written, and any value when it is read, since other versions of the rules kept other ones.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Entry<R = Value> {
+pub struct JournalEntry<R = Value> {
     /// When.
     pub at: Timestamp,
     /// The hook event, or the command, that asked.
@@ -60,7 +60,7 @@ pub fn path(folder: &Path) -> PathBuf {
 }
 
 /// Appends one entry.
-pub fn append<R: Serialize>(folder: &Path, entry: &Entry<R>) -> Result<()> {
+pub fn append<R: Serialize>(folder: &Path, entry: &JournalEntry<R>) -> Result<()> {
     let path = path(folder);
     let describe = || format!("could not append to `{}`", path.display());
     // The line feed comes first, so that a torn line before it cannot swallow this one.
@@ -88,13 +88,13 @@ fn one_line(pretty: &[u8]) -> String {
 #[derive(Debug, Default)]
 pub struct Journal {
     /// Its lines.
-    pub entries: Vec<Entry>,
+    pub entries: Vec<JournalEntry>,
     /// How many lines are torn or of another version.
     pub n_unreadable: usize,
 }
 
 /// All entries that can be read, oldest first; none where there is no journal to be read.
-pub fn read(folder: &Path) -> Vec<Entry> {
+pub fn read(folder: &Path) -> Vec<JournalEntry> {
     load(folder).map(|journal| journal.entries).unwrap_or_default()
 }
 
@@ -122,7 +122,7 @@ pub fn load(folder: &Path) -> Result<Journal> {
 }
 
 /// An entry without the record that it can be decided again from, which is most of it.
-pub type Short = Entry<IgnoredAny>;
+pub type Short = JournalEntry<IgnoredAny>;
 
 /// The last entries, oldest first, from the end of the file: a journal may be long, and whoever looks
 /// on looks often.
@@ -147,7 +147,7 @@ pub fn last(folder: &Path, most: usize) -> Vec<Short> {
     found
 }
 
-impl Entry {
+impl JournalEntry {
     /// Makes the decision of this line again, by the rules of today.
     pub fn again(&self) -> Again {
         replay::again(&self.event, &self.seen, self.record.as_ref())
@@ -158,8 +158,8 @@ impl Entry {
 mod tests {
     use super::*;
 
-    fn entry(why: &str) -> Entry {
-        Entry {
+    fn entry(why: &str) -> JournalEntry {
+        JournalEntry {
             at: Timestamp::UNIX_EPOCH,
             event: "Stop".to_owned(),
             decision: "go on".to_owned(),

@@ -6,14 +6,14 @@
 use crate::project;
 use crate::store::home::Home;
 use crate::store::lock::{self, Lock};
-use crate::store::manifest::{self, Key};
+use crate::store::manifest::{self, ManifestKey};
 use crate::store::store::{Loaded, LoopFile};
 use crate::{
     process::clock, project::owned, store::archive, store::atomic, store::digest, store::journal,
 };
 use anyhow::{Context, Result};
 use jiff::Timestamp;
-use ralph_core::state::{Document, EndingKind, LoopState, Mode, Phase, SCHEMA_VERSION};
+use ralph_core::state::{EndingKind, LoopState, Mode, Phase, SCHEMA_VERSION, StateView};
 use ralph_core::tasks::plan;
 use serde::Serialize;
 use std::fs::DirBuilder;
@@ -35,7 +35,7 @@ const TO_PUT_AWAY: Duration = Duration::from_secs(1);
 /// # Errors
 /// When the manifest entry cannot be trusted.
 pub fn of_session(home: &Home, session_id: &str) -> Result<Option<LoopFile>> {
-    let Some(key) = Key::session(session_id) else { return Ok(None) };
+    let Some(key) = ManifestKey::session(session_id) else { return Ok(None) };
     let Some(path) = manifest::read(home, &key)? else { return Ok(None) };
     Ok(Some(follow(home, &path)))
 }
@@ -52,7 +52,7 @@ pub fn by_its_state(home: &Home, session_id: &str) -> Option<LoopFile> {
 /// True when it is certain that this session is bound to a loop of ours, however damaged that is: it has
 /// an entry of its own, or, where all sessions share one, a state of ours names the session.
 pub fn is_bound(home: &Home, session_id: &str) -> bool {
-    let Some(key) = Key::session(session_id) else { return false };
+    let Some(key) = ManifestKey::session(session_id) else { return false };
     if home.single_manifest().is_none() {
         return manifest::is_there(home, &key);
     }
@@ -142,7 +142,7 @@ pub fn give_up(home: &Home, whose: &Whose<'_>, how: &str) -> Result<Option<Given
     let (session_id, folder) = match whose {
         Whose::Session(id) | Whose::Typed(id, _) => (Some((*id).to_owned()), None),
         Whose::Loop(id) => {
-            Key::session(id)
+            ManifestKey::session(id)
                 .with_context(|| format!("`{}` is no id of a loop", id.escape_debug()))?;
             let folder = home.loops().join(id);
             let state = folder.join("state.json");
@@ -150,7 +150,7 @@ pub fn give_up(home: &Home, whose: &Whose<'_>, how: &str) -> Result<Option<Given
             (of_it, Some(folder))
         }
     };
-    let key = session_id.as_deref().and_then(Key::session);
+    let key = session_id.as_deref().and_then(ManifestKey::session);
     if key.as_ref().is_none_or(|key| !manifest::is_there(home, key))
         && folder.as_ref().is_none_or(|folder| folder.symlink_metadata().is_err())
     {
@@ -195,7 +195,7 @@ pub fn give_up(home: &Home, whose: &Whose<'_>, how: &str) -> Result<Option<Given
         other => (None, other),
     };
     let of_path = state_path.as_deref().and_then(|path| path.parent()?.file_name()?.to_str());
-    if state.loop_id.is_empty() || Key::session(&state.loop_id).is_none() {
+    if state.loop_id.is_empty() || ManifestKey::session(&state.loop_id).is_none() {
         state.loop_id = of_path.map_or_else(|| loop_id(at, 0), str::to_owned);
     }
     if let Some(id) = session_id {
@@ -236,7 +236,7 @@ pub fn give_up(home: &Home, whose: &Whose<'_>, how: &str) -> Result<Option<Given
 }
 
 /// Has a damaged entry name its loop again.
-fn rebind(home: &Home, key: &Key, file: &LoopFile) -> Result<()> {
+fn rebind(home: &Home, key: &ManifestKey, file: &LoopFile) -> Result<()> {
     manifest::discard(home, key, file.folder())?;
     manifest::write(home, key, file.path())
 }
@@ -263,7 +263,7 @@ fn sessions_of(home: &Home, state: &Path) -> Option<String> {
 
 /// The project's planned or most recent loop.
 pub fn of_project(home: &Home, folder: &Path) -> Result<Option<LoopFile>> {
-    let key = Key::project(&project::identity(folder));
+    let key = ManifestKey::project(&project::identity(folder));
     let Some(path) = manifest::read(home, &key)? else { return Ok(None) };
     Ok(Some(follow(home, &path)))
 }
@@ -324,8 +324,8 @@ pub fn check_session_id(session_id: &str) -> Result<()> {
     }
 }
 
-fn session_key(session_id: &str) -> Result<Key> {
-    Key::session(session_id).with_context(|| {
+fn session_key(session_id: &str) -> Result<ManifestKey> {
+    ManifestKey::session(session_id).with_context(|| {
         let shown: String = session_id.chars().take(80).collect();
         format!("the session id `{}` cannot be used as a file name", shown.escape_debug())
     })
@@ -345,7 +345,7 @@ pub fn release(home: &Home, file: &LoopFile, session_id: &str) -> Result<bool> {
 }
 
 fn free(home: &Home, file: &LoopFile, session_id: &str) -> Result<bool> {
-    let Some(key) = Key::session(session_id) else { return Ok(false) };
+    let Some(key) = ManifestKey::session(session_id) else { return Ok(false) };
     match manifest::read(home, &key)? {
         Some(path) if path == file.path() || follow(home, &path) == *file => {
             manifest::remove(home, &key, &path)
@@ -364,14 +364,14 @@ pub fn is_put_away(home: &Home, file: &LoopFile) -> bool {
 /// call that freed the session, so that of several at once one tells the person.
 pub fn let_go(home: &Home, file: &LoopFile, state: &LoopState) -> Result<bool> {
     if !is_put_away(home, file) {
-        return put_away(home, file, state, Entry::Remove).map(|away| away.freed);
+        return put_away(home, file, state, ManifestFate::Remove).map(|away| away.freed);
     }
     release(home, file, &state.session_id)
 }
 
 /// What becomes of a session's manifest entry when its loop ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Entry {
+pub enum ManifestFate {
     /// The session knows: the entry is removed.
     Remove,
     /// The session has not heard yet: the entry stays as a tombstone, which its next hook acts on
@@ -396,7 +396,12 @@ pub struct PutAway {
 ///
 /// # Errors
 /// When the disk or the lock cannot be had; the session's next hook puts the loop away then.
-pub fn put_away(home: &Home, file: &LoopFile, state: &LoopState, entry: Entry) -> Result<PutAway> {
+pub fn put_away(
+    home: &Home,
+    file: &LoopFile,
+    state: &LoopState,
+    entry: ManifestFate,
+) -> Result<PutAway> {
     home.prepare()?;
     let at = state.ending.as_ref().map_or_else(clock::now, |ending| ending.at);
     let held = file.hold(TO_PUT_AWAY)?;
@@ -409,21 +414,25 @@ pub fn put_away(home: &Home, file: &LoopFile, state: &LoopState, entry: Entry) -
     }
     let freed = match (entry, held) {
         // A state that stands elsewhere was copied; one that another has put away has moved.
-        (Entry::Remove, _) => {
+        (ManifestFate::Remove, _) => {
             let id = &state.session_id;
             free(home, file, id)? || free(home, &archived, id)?
         }
-        (Entry::KeepAsTombstone, Some(_)) => {
+        (ManifestFate::KeepAsTombstone, Some(_)) => {
             bind(home, &archived, &state.session_id)?;
             false
         }
-        (Entry::KeepAsTombstone, None) => false,
+        (ManifestFate::KeepAsTombstone, None) => false,
     };
     Ok(PutAway { file: archived, freed })
 }
 
 /// Appends to the journal of a loop, which another process may just be putting away.
-pub fn note<R: Serialize>(home: &Home, file: &LoopFile, entry: &journal::Entry<R>) -> Result<()> {
+pub fn note<R: Serialize>(
+    home: &Home,
+    file: &LoopFile,
+    entry: &journal::JournalEntry<R>,
+) -> Result<()> {
     journal::append(file.folder(), entry).or_else(|error| {
         let moved = archive::find(home, file.path()).ok_or(error)?;
         journal::append(moved.folder(), entry)
@@ -467,7 +476,7 @@ pub fn ended(home: &Home) -> Vec<(LoopFile, Result<LoopState>)> {
 /// The state file of a loop by its id, wherever it stands; none if there is no such loop.
 pub fn by_id(home: &Home, loop_id: &str) -> Option<LoopFile> {
     // An id that could leave the folder is no id, for a loop as for a session.
-    Key::session(loop_id)?;
+    ManifestKey::session(loop_id)?;
     let path = home.loops().join(loop_id).join("state.json");
     if path.exists() {
         return Some(LoopFile::at(path));
@@ -506,7 +515,7 @@ fn read(home: &Home, file: LoopFile) -> Result<Option<(LoopFile, Loaded)>> {
 /// Makes a loop the one that its project is asked about.
 pub fn point_project_at(home: &Home, file: &LoopFile, project_root: &str) -> Result<()> {
     let identity = project::identity(Path::new(project_root));
-    manifest::write(home, &Key::project(&identity), file.path())
+    manifest::write(home, &ManifestKey::project(&identity), file.path())
 }
 
 /// The loop of a worker is no loop that a person asks for: the project's is the one above it.
@@ -606,13 +615,14 @@ mod tests {
         assert_eq!(of_session(&at.home, "worker").unwrap().as_ref(), Some(&file));
         assert_eq!(of_project(&at.home, root).unwrap().as_ref(), Some(&at.file));
         worker.end(EndingKind::Cancelled, "", clock::now());
-        put_away(&at.home, &file, &worker, Entry::Remove).unwrap();
+        put_away(&at.home, &file, &worker, ManifestFate::Remove).unwrap();
         assert_eq!(of_project(&at.home, root).unwrap(), Some(at.file));
     }
 
     #[test]
     fn an_ended_loop_is_put_away_and_its_entry_removed_or_left_as_a_tombstone() {
-        for (entry, bound) in [(Entry::Remove, false), (Entry::KeepAsTombstone, true)] {
+        for (entry, bound) in [(ManifestFate::Remove, false), (ManifestFate::KeepAsTombstone, true)]
+        {
             let mut at = running_loop();
             at.state.end(EndingKind::Cancelled, "", clock::now());
             at.file.update(|state| *state = at.state.clone()).unwrap();
@@ -632,7 +642,7 @@ mod tests {
         let seen = by_id(&at.home, &at.state.loop_id).unwrap();
         at.state.end(EndingKind::Cancelled, "", clock::now());
         at.file.update(|state| *state = at.state.clone()).unwrap();
-        let away = put_away(&at.home, &at.file, &at.state, Entry::Remove).unwrap();
+        let away = put_away(&at.home, &at.file, &at.state, ManifestFate::Remove).unwrap();
         let (file, loaded) = read(&at.home, seen).unwrap().unwrap();
         assert_eq!((file, loaded.state.ending), (away.file, at.state.ending));
         assert!(read_by_id(&at.home, "none-of-ours").unwrap().is_none());
@@ -657,7 +667,7 @@ mod tests {
         at.state.end(EndingKind::Cancelled, "", clock::now());
         at.file.update(|state| *state = at.state.clone()).unwrap();
         assert!(let_go(&at.home, &at.file, &at.state).unwrap(), "the session's hook was faster");
-        let late = put_away(&at.home, &at.file, &at.state, Entry::KeepAsTombstone).unwrap();
+        let late = put_away(&at.home, &at.file, &at.state, ManifestFate::KeepAsTombstone).unwrap();
         assert!(!late.freed && late.file.read().unwrap().is_some());
         assert_eq!(of_session(&at.home, "s").unwrap(), None);
         assert!(!let_go(&at.home, &at.file, &at.state).unwrap(), "it is told of once");
@@ -691,7 +701,7 @@ mod tests {
         let at = running_loop();
         let archived =
             archive::put_away(&at.home, &at.file, &at.state.loop_id, clock::now()).unwrap();
-        let entry: journal::Entry = serde_json::from_str(
+        let entry: journal::JournalEntry = serde_json::from_str(
             r#"{"at": "2026-01-01T00:00:00Z", "event": "Stop", "decision": "go on", "why": ""}"#,
         )
         .unwrap();

@@ -7,14 +7,14 @@
 //! the next. The conversation and each worker are recipients of their own.
 
 use crate::store::lock::{self, Lock};
-use crate::store::manifest::Key;
+use crate::store::manifest::ManifestKey;
 use crate::store::store::LoopFile;
 use crate::{process::clock, project::owned, project::plain_file, store::atomic};
 use anyhow::{Context, Result};
 use jiff::Timestamp;
-use ralph_core::modes::session::signal::{self, Word};
-use ralph_core::state::Document;
-use ralph_core::state::signals::{self, Kind, Signal};
+use ralph_core::modes::session::signal::{self, SignalKeyword};
+use ralph_core::state::StateView;
+use ralph_core::state::signals::{self, SentSignal, SignalKind};
 use std::fs::DirBuilder;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
@@ -69,19 +69,19 @@ pub enum Recipient<'a> {
 
 /// Signals on their way to one recipient. While it lives nobody else delivers to them.
 #[derive(Debug)]
-pub struct Taken {
+pub struct Delivery {
     folder: PathBuf,
     /// For a worker: the file that names what it has heard, and the names in it.
     heard: Option<(PathBuf, Vec<String>)>,
     names: Vec<String>,
     /// What they say, oldest first.
-    pub signals: Vec<Signal>,
+    pub signals: Vec<SentSignal>,
     _held: Lock,
 }
 
 impl Mailbox {
     /// The mailbox of a loop: in its own folder, or in that of the project's document.
-    pub fn of<S: Document>(file: &LoopFile, state: &S) -> Mailbox {
+    pub fn of<S: StateView>(file: &LoopFile, state: &S) -> Mailbox {
         let own = file.folder().join("signals");
         let is_session = state.orchestrated().is_some();
         let (folder, since) = match state.document() {
@@ -108,7 +108,7 @@ impl Mailbox {
     ///
     /// # Errors
     /// When it cannot be written, or the loop has been put away.
-    pub fn send(&self, kind: Kind, text: &str) -> Result<String> {
+    pub fn send(&self, kind: SignalKind, text: &str) -> Result<String> {
         for folder in [&self.own, &self.folder, &self.inputs(), &self.processed()] {
             make(folder)?;
         }
@@ -175,7 +175,8 @@ impl Mailbox {
     /// True if the conversation has not heard a STEER yet.
     pub fn steer_waits(&self) -> bool {
         self.waiting().iter().any(|name| {
-            self.read(name, &[&self.inputs()]).is_some_and(|signal| signal.kind == Kind::Steer)
+            self.read(name, &[&self.inputs()])
+                .is_some_and(|signal| signal.kind == SignalKind::Steer)
         })
     }
 
@@ -184,11 +185,14 @@ impl Mailbox {
         let mut names = names(&self.processed());
         names.sort_unstable_by(|one, other| other.cmp(one));
         let read = names.iter().filter_map(|name| self.read(name, &[&self.processed()]));
-        read.filter(|signal| signal.kind == Kind::Steer).map(|one| one.text).take(most).collect()
+        read.filter(|signal| signal.kind == SignalKind::Steer)
+            .map(|one| one.text)
+            .take(most)
+            .collect()
     }
 
     /// The last that a person has said, heard or not, oldest first.
-    pub fn said(&self, most: usize) -> Vec<(Kind, String)> {
+    pub fn said(&self, most: usize) -> Vec<(SignalKind, String)> {
         let mut names: Vec<String> = names(&self.processed());
         names.extend(self.waiting());
         names.sort_unstable();
@@ -199,7 +203,7 @@ impl Mailbox {
     }
 
     /// The last that a person has said, oldest first, each with whether the conversation has heard it.
-    pub fn last(&self, most: usize) -> Vec<(Signal, bool)> {
+    pub fn last(&self, most: usize) -> Vec<(SentSignal, bool)> {
         let waiting = self.waiting();
         let mut names: Vec<String> = names(&self.processed());
         names.extend(waiting.iter().cloned());
@@ -218,7 +222,7 @@ impl Mailbox {
     ///
     /// # Errors
     /// When the box cannot be read or locked.
-    pub fn take(&self, recipient: Recipient<'_>, room: usize) -> Result<Option<Taken>> {
+    pub fn take(&self, recipient: Recipient<'_>, room: usize) -> Result<Option<Delivery>> {
         match recipient {
             // As a rule nobody ever sent anything, and this is all that it costs.
             Recipient::Main if self.waiting().is_empty() => Ok(None),
@@ -228,9 +232,9 @@ impl Mailbox {
         }
     }
 
-    fn take_for_main(&self, room: usize) -> Result<Option<Taken>> {
+    fn take_for_main(&self, room: usize) -> Result<Option<Delivery>> {
         let Some(held) = lock_if_free(&self.own.join("main"))? else { return Ok(None) };
-        let mut taken = Taken::new(&self.folder, held);
+        let mut taken = Delivery::new(&self.folder, held);
         for name in self.waiting() {
             let claimed = self.inputs().join(format!("{name}{CLAIMED}"));
             // One that was claimed already was claimed by a hook that is gone: we hold its lock.
@@ -244,9 +248,9 @@ impl Mailbox {
         Ok(taken.if_any())
     }
 
-    fn take_for_worker(&self, id: &str, room: usize) -> Result<Option<Taken>> {
+    fn take_for_worker(&self, id: &str, room: usize) -> Result<Option<Delivery>> {
         // An id that could leave the folder is no id, for a worker as for a session.
-        if Key::session(id).is_none() {
+        if ManifestKey::session(id).is_none() {
             return Ok(None);
         }
         let all = self.all();
@@ -258,21 +262,21 @@ impl Mailbox {
         make(&self.own.join("heard"))?;
         let Some(held) = lock_if_free(&place)? else { return Ok(None) };
         let before = heard(&place, &all);
-        let mut taken = Taken::new(&self.folder, held);
+        let mut taken = Delivery::new(&self.folder, held);
         let waiting = self.waiting();
         for name in all.iter().filter(|name| !before.contains(name)) {
             let folders = [&self.inputs(), &self.processed()];
             let Some(mut signal) = self.read(name, &folders.map(PathBuf::as_path)) else {
                 continue;
             };
-            match self.is_session.then(|| signal::Signal::read(name, &signal.text)) {
+            match self.is_session.then(|| signal::UnheardSignal::read(name, &signal.text)) {
                 // It ends the session: whoever works comes to an end. One that has ended an earlier loop ends no
                 // later agent.
-                Some(said) if said.word == Word::Stop && waiting.contains(name) => {
-                    (signal.kind, signal.text) = (Kind::Stop, said.text);
+                Some(said) if said.word == SignalKeyword::Stop && waiting.contains(name) => {
+                    (signal.kind, signal.text) = (SignalKind::Stop, said.text);
                 }
                 // It lets nothing begin, and is nothing for an agent to act upon.
-                Some(said) if matches!(said.word, Word::Stop | Word::Pause) => {
+                Some(said) if matches!(said.word, SignalKeyword::Stop | SignalKeyword::Pause) => {
                     taken.names.push(name.clone());
                     continue;
                 }
@@ -296,7 +300,7 @@ impl Mailbox {
     }
 
     /// The signal of this name in the first of the folders that has it.
-    fn read(&self, name: &str, folders: &[&Path]) -> Option<Signal> {
+    fn read(&self, name: &str, folders: &[&Path]) -> Option<SentSignal> {
         let claimed = format!("{name}{CLAIMED}");
         let places = folders.iter().flat_map(|folder| [folder.join(name), folder.join(&claimed)]);
         let found =
@@ -307,9 +311,9 @@ impl Mailbox {
     }
 }
 
-impl Taken {
-    fn new(folder: &Path, held: Lock) -> Taken {
-        Taken {
+impl Delivery {
+    fn new(folder: &Path, held: Lock) -> Delivery {
+        Delivery {
             folder: folder.to_owned(),
             heard: None,
             names: Vec::new(),
@@ -319,7 +323,7 @@ impl Taken {
     }
 
     /// False if it has no room; the first always has.
-    fn add(&mut self, name: String, signal: Signal, room: usize) -> bool {
+    fn add(&mut self, name: String, signal: SentSignal, room: usize) -> bool {
         let used: usize = self.signals.iter().map(|one| one.text.len() + 40).sum();
         let fits = self.signals.is_empty() || used + signal.text.len() + 40 <= room;
         if fits {
@@ -329,7 +333,7 @@ impl Taken {
         fits
     }
 
-    fn if_any(self) -> Option<Taken> {
+    fn if_any(self) -> Option<Delivery> {
         (!self.signals.is_empty()).then_some(self)
     }
 
@@ -430,10 +434,10 @@ mod tests {
 
     impl Place {
         fn send(&self, text: &str) -> String {
-            self.mailbox.send(Kind::Steer, text).unwrap()
+            self.mailbox.send(SignalKind::Steer, text).unwrap()
         }
 
-        fn take(&self, recipient: Recipient<'_>) -> Option<Taken> {
+        fn take(&self, recipient: Recipient<'_>) -> Option<Delivery> {
             self.mailbox.take(recipient, ROOM).unwrap()
         }
 
@@ -459,7 +463,7 @@ mod tests {
         assert!(at.mailbox.waiting().is_empty());
         assert!(at.deliver(Recipient::Main).is_empty());
         assert_eq!(at.mailbox.steers(2), ["c", "b"]);
-        for kind in [Kind::Steer, Kind::Info, Kind::Steer] {
+        for kind in [SignalKind::Steer, SignalKind::Info, SignalKind::Steer] {
             at.mailbox.send(kind, kind.as_str()).unwrap();
         }
         assert_eq!(at.deliver(Recipient::Main), ["STEER", "INFO", "STEER"]);
@@ -576,7 +580,7 @@ mod tests {
         };
         let mailbox = Mailbox::of(&LoopFile::at(home.path().join("state.json")), &state);
         assert!(mailbox.waiting().is_empty(), "it came with the repository");
-        let name = mailbox.send(Kind::Steer, "use tabs").unwrap();
+        let name = mailbox.send(SignalKind::Steer, "use tabs").unwrap();
         assert_eq!(mailbox.waiting(), std::slice::from_ref(&name));
         mailbox.take(Recipient::Main, ROOM).unwrap().unwrap().delivered().unwrap();
         assert!(document.join("signals/processed").join(name).exists());

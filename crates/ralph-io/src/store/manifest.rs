@@ -18,40 +18,40 @@ use std::path::{Path, PathBuf};
 
 /// Whose entry is meant.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Key {
+pub enum ManifestKey {
     /// A session of Claude Code.
     Session(String),
     /// A project: its planned or most recent loop.
     Project(String),
 }
 
-impl Key {
+impl ManifestKey {
     /// The key of a session, unless the id could not be a file name: such a session is not ours.
-    pub fn session(id: &str) -> Option<Key> {
+    pub fn session(id: &str) -> Option<ManifestKey> {
         let fits = |letter: u8| letter.is_ascii_alphanumeric() || b"-_.".contains(&letter);
         let valid = (1..=128).contains(&id.len())
             && id.bytes().all(fits)
             && !id.starts_with('.')
             && !id.starts_with("project-");
-        valid.then(|| Key::Session(id.to_owned()))
+        valid.then(|| ManifestKey::Session(id.to_owned()))
     }
 
     /// The key of a project, from the path that identifies it.
-    pub fn project(identity: &Path) -> Key {
+    pub fn project(identity: &Path) -> ManifestKey {
         let digest = Sha256::digest(identity.as_os_str().as_bytes());
         let hex: String = digest.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
-        Key::Project(format!("project-{hex}"))
+        ManifestKey::Project(format!("project-{hex}"))
     }
 
     pub(crate) fn name(&self) -> &str {
         match self {
-            Key::Session(name) | Key::Project(name) => name,
+            ManifestKey::Session(name) | ManifestKey::Project(name) => name,
         }
     }
 
     fn path(&self, home: &Home) -> PathBuf {
         match (self, home.single_manifest()) {
-            (Key::Session(_), Some(single)) => single.to_owned(),
+            (ManifestKey::Session(_), Some(single)) => single.to_owned(),
             _ => home.manifest_folder().join(self.name()),
         }
     }
@@ -59,7 +59,7 @@ impl Key {
     /// Where the entry has its second name. A project's entry and a single manifest have none.
     fn spare(&self, home: &Home) -> Option<PathBuf> {
         match self {
-            Key::Session(name) if home.single_manifest().is_none() => {
+            ManifestKey::Session(name) if home.single_manifest().is_none() => {
                 Some(home.spare_entries().join(name))
             }
             _ => None,
@@ -71,7 +71,7 @@ impl Key {
 ///
 /// # Errors
 /// When the entry exists but is not a private file of ours with one absolute path in it.
-pub fn read(home: &Home, key: &Key) -> Result<Option<PathBuf>> {
+pub fn read(home: &Home, key: &ManifestKey) -> Result<Option<PathBuf>> {
     let path = key.path(home);
     let bytes = match owned::read(&path)? {
         Some(bytes) => bytes,
@@ -104,7 +104,7 @@ fn restore(path: &Path, spare: Option<PathBuf>) -> Result<Option<Vec<u8>>> {
 }
 
 /// Points the entry at a state file.
-pub fn write(home: &Home, key: &Key, state: &Path) -> Result<()> {
+pub fn write(home: &Home, key: &ManifestKey, state: &Path) -> Result<()> {
     let mut line = state.as_os_str().as_bytes().to_owned();
     line.push(b'\n');
     let path = key.path(home);
@@ -128,7 +128,7 @@ fn name_twice(path: &Path, spare: &Path) {
 
 /// Removes the entry if it points at this state file; another loop's entry stays. True if it was
 /// this call that removed it: of several at once only one hears so.
-pub fn remove(home: &Home, key: &Key, state: &Path) -> Result<bool> {
+pub fn remove(home: &Home, key: &ManifestKey, state: &Path) -> Result<bool> {
     if read(home, key)?.as_deref() != Some(state) {
         return Ok(false);
     }
@@ -144,7 +144,7 @@ pub fn remove(home: &Home, key: &Key, state: &Path) -> Result<bool> {
 }
 
 /// True when something stands at the place of the entry, whatever it is.
-pub(crate) fn is_there(home: &Home, key: &Key) -> bool {
+pub(crate) fn is_there(home: &Home, key: &ManifestKey) -> bool {
     is_at(&key.path(home)) || key.spare(home).is_some_and(|spare| is_at(&spare))
 }
 
@@ -154,7 +154,7 @@ fn is_at(path: &Path) -> bool {
 
 /// Takes the right to write the home, the manifest and this entry from everybody but us. Best effort:
 /// whoever reads them next says what is still wrong.
-pub(crate) fn take_from_others(home: &Home, key: Option<&Key>) {
+pub(crate) fn take_from_others(home: &Home, key: Option<&ManifestKey>) {
     let folders = [home.manifest_folder(), home.spare_entries(), home.loops(), home.archive()];
     let folders = std::iter::once(home.root().to_owned()).chain(folders);
     folders.for_each(|folder| owned::take_one_from_others(&folder));
@@ -165,7 +165,7 @@ pub(crate) fn take_from_others(home: &Home, key: Option<&Key>) {
 }
 
 /// Removes an entry whatever stands there; what is no file goes to this folder.
-pub(crate) fn discard(home: &Home, key: &Key, to: &Path) -> Result<()> {
+pub(crate) fn discard(home: &Home, key: &ManifestKey, to: &Path) -> Result<()> {
     if let Some(spare) = key.spare(home) {
         throw_away(&spare, &to.join("manifest-entry-spare"))?;
     }
@@ -191,13 +191,13 @@ pub fn sessions(home: &Home) -> Vec<(String, Result<PathBuf>)> {
     let entries = folders.iter().filter_map(|folder| std::fs::read_dir(folder).ok()).flatten();
     let names: BTreeSet<String> = entries
         .filter_map(|entry| {
-            Some(Key::session(entry.ok()?.file_name().to_str()?)?.name().to_owned())
+            Some(ManifestKey::session(entry.ok()?.file_name().to_str()?)?.name().to_owned())
         })
         .collect();
     names
         .into_iter()
         .map(|name| {
-            let state = read(home, &Key::Session(name.clone()));
+            let state = read(home, &ManifestKey::Session(name.clone()));
             (name, state.and_then(|path| path.context("the entry is gone")))
         })
         .collect()
@@ -212,9 +212,9 @@ mod tests {
         for id in
             ["", "..", "../x", "a/b", "a\0b", ".hidden", "project-1", "a b", "é", &"x".repeat(4096)]
         {
-            assert_eq!(Key::session(id), None, "{id:?}");
+            assert_eq!(ManifestKey::session(id), None, "{id:?}");
         }
-        assert!(Key::session("f85a4e38-41ba-4387-a308-8d822283f345").is_some());
+        assert!(ManifestKey::session("f85a4e38-41ba-4387-a308-8d822283f345").is_some());
     }
 
     #[test]
@@ -222,7 +222,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let home = Home::at(folder.path());
         home.prepare().unwrap();
-        let key = Key::session("s").unwrap();
+        let key = ManifestKey::session("s").unwrap();
         assert_eq!(read(&home, &key).unwrap(), None);
         write(&home, &key, Path::new("/a/state.json")).unwrap();
         assert!(!remove(&home, &key, Path::new("/b/state.json")).unwrap());
@@ -238,7 +238,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let home = Home::at(folder.path());
         home.prepare().unwrap();
-        let key = Key::session("s").unwrap();
+        let key = ManifestKey::session("s").unwrap();
         let state = Path::new("/a/state.json");
         for lose in [
             |home: &Home| std::fs::remove_file(home.manifest_folder().join("s")),
@@ -269,7 +269,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let home = Home::at(folder.path());
         home.prepare().unwrap();
-        let key = Key::session("s").unwrap();
+        let key = ManifestKey::session("s").unwrap();
         let temporary = format!(".s.tmp-{}", std::process::id());
         std::fs::write(home.manifest_folder().join(temporary), "").unwrap();
         assert_eq!(sessions(&home).len(), 0);
@@ -283,7 +283,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let home = Home::at(folder.path());
         home.prepare().unwrap();
-        let key = Key::session("s").unwrap();
+        let key = ManifestKey::session("s").unwrap();
         for text in ["", "relative/state.json", "\n/late", "/a\0b"] {
             atomic::write(&key.path(&home), text.as_bytes()).unwrap();
             assert!(read(&home, &key).is_err(), "{text:?}");

@@ -2,20 +2,20 @@
 
 use crate::store::home::Home;
 use crate::{client, project::settings};
-use ralph_core::guard::{self, Brought, Call, Places, Skill};
+use ralph_core::guard::{self, Brought, ProtectedPaths, Skill, ToolCall};
 use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
 /// Gathers the places from the environment and from where this executable stands.
-pub fn gather(home: &Home) -> Places {
+pub fn gather(home: &Home) -> ProtectedPaths {
     let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
     let text = |path: PathBuf| path.to_string_lossy().into_owned();
     let home_folder = variable("HOME").unwrap_or_default();
     let mut config_dirs: Vec<String> = client::config_dir().into_iter().map(text).collect();
     config_dirs.push(format!("{home_folder}/.claude"));
     let executable = std::env::current_exe().ok();
-    Places {
+    ProtectedPaths {
         ralph_home: home.root().to_string_lossy().into_owned(),
         config_dirs,
         user_config: settings::user_folder().map(text).unwrap_or_default(),
@@ -27,7 +27,7 @@ pub fn gather(home: &Home) -> Places {
         plugin_root: client::plugin_root(),
         home: home_folder,
         sessions: Vec::new(),
-        ..Places::default()
+        ..ProtectedPaths::default()
     }
 }
 
@@ -40,7 +40,7 @@ const DEEPEST: usize = 6;
 
 /// Adds what has to be known of the disk before this call is decided: where its paths lead, what it would bring
 /// along, and which text a skill has.
-pub fn look(places: &mut Places, call: &Call<'_>, shipped: &[(&str, &str)]) {
+pub fn look(places: &mut ProtectedPaths, call: &ToolCall<'_>, shipped: &[(&str, &str)]) {
     let wanted = guard::wanted(call, places);
     for path in wanted.paths {
         if let Some(led) = resolve(&path).filter(|led| *led != path) {
@@ -92,7 +92,12 @@ fn patch(from: &str) -> Option<Brought> {
 }
 
 /// What can be known of a skill: each text that the client might take for it.
-fn skill(places: &Places, call: &Call<'_>, said: &str, shipped: &[(&str, &str)]) -> Skill {
+fn skill(
+    places: &ProtectedPaths,
+    call: &ToolCall<'_>,
+    said: &str,
+    shipped: &[(&str, &str)],
+) -> Skill {
     let (prefix, name) =
         said.trim_start_matches('/').rsplit_once(':').unwrap_or(("", said.trim_start_matches('/')));
     if name.is_empty() || name.contains('/') || name.starts_with('.') {

@@ -4,7 +4,7 @@
 use crate::{project::plain_file, project::within, store::atomic};
 use anyhow::{Context, Result, bail};
 use ralph_core::modes::ralplan::{self, MIRROR, PLANS, PlanSeen, gates, mirror};
-use ralph_core::state::{Document, LoopState, Mode};
+use ralph_core::state::{LoopState, Mode, StateView};
 use std::fs::DirBuilder;
 use std::io::ErrorKind;
 use std::os::unix::fs::DirBuilderExt;

@@ -12,14 +12,14 @@ mod versions;
 pub use brought::{Brought, brought};
 pub use commit::Commits;
 pub use copy::Copy;
-pub use versions::{Kept, Version, Versions, What};
+pub use versions::{KeptVersion, NewVersion, Versions, What};
 
 use crate::store::home::Home;
 use crate::store::lock::{self, Lock};
 use crate::{project::outside, project::plain_file, store::atomic, store::digest};
 use anyhow::{Context, Result, bail};
 use ralph_core::modes::refine::Mode;
-use ralph_core::modes::refine::state::{DOCUMENT, Damaged, Document};
+use ralph_core::modes::refine::state::{DOCUMENT, Damaged, RefineDocument};
 use sha2::{Digest, Sha256};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -33,17 +33,17 @@ pub const LARGEST_PLAN: u64 = 16 << 20;
 
 /// Where a project's refinements are kept.
 #[derive(Debug, Clone)]
-pub struct Place {
+pub struct RefineStore {
     root: PathBuf,
     folder: PathBuf,
 }
 
-impl Place {
+impl RefineStore {
     /// Of the project whose top this is.
-    pub fn of(home: &Home, project_root: &Path) -> Place {
+    pub fn of(home: &Home, project_root: &Path) -> RefineStore {
         let root = outside::real(project_root).unwrap_or_else(|| project_root.to_owned());
         let folder = home.root().join("refine").join(short(root.as_os_str().as_bytes()));
-        Place { root, folder }
+        RefineStore { root, folder }
     }
 
     /// The top of the project, without links.
@@ -64,11 +64,11 @@ impl Place {
     ///
     /// # Errors
     /// When there is a document that cannot be read; it is left as it is.
-    pub fn document(&self) -> Result<Document> {
+    pub fn document(&self) -> Result<RefineDocument> {
         let path = self.root.join(DOCUMENT);
         match plain_file::text(&path, LARGEST)? {
-            Some(text) => Ok(Document::parse(&text)?),
-            None => Ok(Document::default()),
+            Some(text) => Ok(RefineDocument::parse(&text)?),
+            None => Ok(RefineDocument::default()),
         }
     }
 
@@ -76,7 +76,7 @@ impl Place {
     ///
     /// # Errors
     /// When it cannot be read or written, or leads out of the project; and what `change` says.
-    pub fn update<T>(&self, change: impl FnOnce(&mut Document) -> Result<T>) -> Result<T> {
+    pub fn update<T>(&self, change: impl FnOnce(&mut RefineDocument) -> Result<T>) -> Result<T> {
         let _held = lock::take(&self.folder.join("document"), lock::DEADLINE)?;
         let before = self.document()?;
         let mut document = before.clone();
@@ -150,7 +150,7 @@ impl Place {
 ///
 /// # Errors
 /// When there is no such file, or it is no text.
-pub fn plan(place: &Place, path: &Path) -> Result<(String, PathBuf)> {
+pub fn plan(place: &RefineStore, path: &Path) -> Result<(String, PathBuf)> {
     let shown = path.display();
     let real = outside::real(path)
         .with_context(|| format!("could not find the plan `{shown}`; name a file that is there"))?;
@@ -196,20 +196,20 @@ mod tests {
     use super::*;
     use crate::process::sandbox::Sandbox;
     use jiff::Timestamp;
-    use ralph_core::modes::refine::Settings;
-    use ralph_core::modes::refine::state::Session;
+    use ralph_core::modes::refine::RefineSettings;
+    use ralph_core::modes::refine::state::RefineSession;
     use std::os::unix::fs::symlink;
 
-    fn place(at: &Sandbox) -> Place {
+    fn place(at: &Sandbox) -> RefineStore {
         let home = Home::at(at.path("home"));
         at.write("top/plan.md", "one\n");
-        let place = Place::of(&home, &at.path("top"));
+        let place = RefineStore::of(&home, &at.path("top"));
         place.prepare(&home).unwrap();
         place
     }
 
-    fn session() -> Session {
-        Session::new(Mode::Beads, "", Settings::default(), Timestamp::UNIX_EPOCH)
+    fn session() -> RefineSession {
+        RefineSession::new(Mode::Beads, "", RefineSettings::default(), Timestamp::UNIX_EPOCH)
     }
 
     #[test]

@@ -41,7 +41,7 @@ pub struct Sessions {
 
 /// What a change came to.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Changed<T> {
+pub struct SnapshotChange<T> {
     /// The session before.
     pub before: Snapshot,
     /// The session after.
@@ -150,7 +150,7 @@ impl Sessions {
         &self,
         id: &SessionId,
         mut decide: impl FnMut(&Snapshot) -> Result<(Snapshot, T)>,
-    ) -> Result<Option<Changed<T>>> {
+    ) -> Result<Option<SnapshotChange<T>>> {
         let own = self.own(id);
         if !self.is_there(id)? {
             return Ok(None);
@@ -178,7 +178,7 @@ impl Sessions {
             if was != is {
                 is.write(&own)?;
             }
-            return Ok(Some(Changed { before, after, what }));
+            return Ok(Some(SnapshotChange { before, after, what }));
         }
         bail!("the files of session {id} change all the time; try again once the agents are done")
     }

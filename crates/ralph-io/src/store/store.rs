@@ -7,7 +7,7 @@ use crate::store::lock::{self, Lock};
 use crate::{process::clock, project::owned, store::atomic};
 use anyhow::{Context, Result, bail};
 use jiff::Timestamp;
-use ralph_core::state::{Document, LoopState, SCHEMA_VERSION};
+use ralph_core::state::{LoopState, SCHEMA_VERSION, StateView};
 use serde::Deserialize;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -62,7 +62,7 @@ impl LoopFile {
     /// A writer writes where the copy of the state before stands, and a reader may still be at it
     /// if that was the state when it began. So what was replaced while it was read, or looks broken,
     /// is looked at again, at last while nobody writes, if that can be had.
-    pub fn view<S: Document>(&self) -> Result<Option<Loaded<S>>> {
+    pub fn view<S: StateView>(&self) -> Result<Option<Loaded<S>>> {
         for _ in 0..3 {
             let seen = self.look();
             if matches!(&seen, Ok(None) | Ok(Some(Loaded { warning: None, .. }))) {
@@ -77,7 +77,7 @@ impl LoopFile {
     ///
     /// # Errors
     /// As `read`; and when it was written anew each time.
-    pub fn glimpse<S: Document>(&self) -> Result<Option<Loaded<S>>> {
+    pub fn glimpse<S: StateView>(&self) -> Result<Option<Loaded<S>>> {
         for _ in 0..2 {
             let seen = self.look();
             if matches!(&seen, Ok(None) | Ok(Some(Loaded { warning: None, .. }))) {
@@ -89,7 +89,7 @@ impl LoopFile {
 
     /// The state as its bytes are at this moment. The last good copy stands in for a state file that
     /// is gone or cannot be used: neither frees the session.
-    fn look<S: Document>(&self) -> Result<Option<Loaded<S>>> {
+    fn look<S: StateView>(&self) -> Result<Option<Loaded<S>>> {
         let wrong = match owned::read_settled(&self.path) {
             Ok(Some(text)) => return self.understand(text).map(Some),
             Ok(None) => None,
@@ -115,7 +115,7 @@ impl LoopFile {
     }
 
     /// The last good copy; the inner error says how it is broken.
-    fn copy<S: Document>(&self) -> Result<Option<Result<S, String>>> {
+    fn copy<S: StateView>(&self) -> Result<Option<Result<S, String>>> {
         let good = self.last_good();
         owned::read(&good)?.map(|bytes| parse(&bytes, &good)).transpose()
     }
@@ -139,7 +139,7 @@ impl LoopFile {
     }
 
     /// The state in these bytes, or the last good copy where they are broken.
-    fn understand<S: Document>(&self, text: Vec<u8>) -> Result<Loaded<S>> {
+    fn understand<S: StateView>(&self, text: Vec<u8>) -> Result<Loaded<S>> {
         let broken = match parse(&text, &self.path)? {
             Ok(state) => return Ok(Loaded { state, warning: None, text }),
             Err(broken) => broken,
@@ -288,9 +288,9 @@ fn stamp(bytes: &mut Vec<u8>, old: Timestamp, new: Timestamp) {
 }
 
 /// The inner error says how the text is broken; the outer one forbids touching the file.
-fn parse<S: Document>(bytes: &[u8], path: &Path) -> Result<Result<S, String>> {
+fn parse<S: StateView>(bytes: &[u8], path: &Path) -> Result<Result<S, String>> {
     #[derive(Deserialize)]
-    struct Version {
+    struct SchemaVersion {
         schema_version: u64,
     }
 
@@ -302,7 +302,9 @@ fn parse<S: Document>(bytes: &[u8], path: &Path) -> Result<Result<S, String>> {
     let version = match &state {
         Ok(state) => u64::from(state.schema_version()),
         // A newer schema may have changed the type of a field that we know.
-        Err(_) => serde_json::from_slice::<Version>(bytes).map_or(0, |known| known.schema_version),
+        Err(_) => {
+            serde_json::from_slice::<SchemaVersion>(bytes).map_or(0, |known| known.schema_version)
+        }
     };
     if version > u64::from(SCHEMA_VERSION) {
         bail!(

@@ -36,15 +36,15 @@ pub struct Tmux {
 
 /// The error that there is no tmux.
 #[derive(Debug)]
-pub struct Missing;
+pub struct TmuxMissing;
 
-impl fmt::Display for Missing {
+impl fmt::Display for TmuxMissing {
     fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
         to.write_str("could not find `tmux`; install it")
     }
 }
 
-impl std::error::Error for Missing {}
+impl std::error::Error for TmuxMissing {}
 
 /// What is to be run in a session.
 #[derive(Debug, Clone, Copy)]
@@ -63,7 +63,7 @@ pub struct Job<'a> {
 
 /// What goes over the socket.
 #[derive(Debug, Serialize, Deserialize)]
-struct Order {
+struct TmuxOrder {
     command: Vec<Vec<u8>>,
     environment: BTreeMap<String, Vec<u8>>,
 }
@@ -78,9 +78,9 @@ impl Tmux {
     /// The `tmux` on `PATH`.
     ///
     /// # Errors
-    /// [`Missing`] if there is none.
-    pub fn find() -> Result<Tmux, Missing> {
-        programs::find_on_path("tmux").map(|program| Tmux { program }).ok_or(Missing)
+    /// [`TmuxMissing`] if there is none.
+    pub fn find() -> Result<Tmux, TmuxMissing> {
+        programs::find_on_path("tmux").map(|program| Tmux { program }).ok_or(TmuxMissing)
     }
 
     /// The sessions of an owner.
@@ -193,7 +193,7 @@ impl Tmux {
 }
 
 fn hand_over(listener: &UnixListener, command: &[OsString]) -> Result<()> {
-    let order = Order {
+    let order = TmuxOrder {
         command: command.iter().map(|word| word.as_bytes().to_vec()).collect(),
         environment: std::env::vars_os()
             .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_vec())))
@@ -240,7 +240,7 @@ fn fetch(socket: &Path) -> Result<Command> {
         }
         _ => {}
     }
-    let order: Order = serde_json::from_slice(&bytes).context("could not read the order")?;
+    let order: TmuxOrder = serde_json::from_slice(&bytes).context("could not read the order")?;
     let mut words = order.command.into_iter().map(OsString::from_vec);
     let program = words.next().context("the order is empty")?;
     let mut command = Command::new(program);

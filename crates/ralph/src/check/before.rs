@@ -2,12 +2,12 @@
 //! loop started, once for each check, and only when there is something to compare.
 
 use super::engine::Engine;
-use super::item::{Item, Target};
+use super::item::{CheckItem, CheckTarget};
 use super::remembered::Durations;
-use super::tool::{self, Looked, Place};
-use ralph_core::project::check::finding::{Finding, Key};
-use ralph_core::project::check::news::Before;
-use ralph_core::project::check::{By, Check, Program, Scope};
+use super::tool::{self, CheckedTree, ToolFindings};
+use ralph_core::project::check::finding::{Finding, FindingKey};
+use ralph_core::project::check::news::KnownFindings;
+use ralph_core::project::check::{By, Check, FindingScope, Program};
 use ralph_io::store::checks::{self, Copy};
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
@@ -17,7 +17,7 @@ use std::sync::Mutex;
 /// The trees that are compared with, one for each project.
 pub(super) struct Trees {
     /// What the loop wrote down when it started.
-    start: Option<checks::Start>,
+    start: Option<checks::LoopBaseline>,
     found: Mutex<HashMap<PathBuf, Option<String>>>,
 }
 
@@ -40,7 +40,7 @@ impl Trees {
 /// What is kept of a look at the copy.
 #[derive(Debug, Serialize, Deserialize)]
 enum Then {
-    Found(Vec<Key>),
+    Found(Vec<FindingKey>),
     /// There was not enough time, of so many milliseconds.
     TooSlow(u128),
     /// The tool cannot look at it.
@@ -48,52 +48,54 @@ enum Then {
 }
 
 /// What the check found before the work; unknown where that cannot be told in time.
-pub(super) fn known(engine: &Engine<'_>, target: &Target, item: &Item) -> Before {
-    let Some(tree) = engine.trees.of(&target.root) else { return Before::Unknown };
+pub(super) fn known(engine: &Engine<'_>, target: &CheckTarget, item: &CheckItem) -> KnownFindings {
+    let Some(tree) = engine.trees.of(&target.root) else { return KnownFindings::Unknown };
     let name = format!("{} in {tree}", item.id);
-    let Some(patience) = engine.left_for(target, item) else { return Before::Unknown };
+    let Some(patience) = engine.left_for(target, item) else { return KnownFindings::Unknown };
     // Of many edits at once one looks, and the others read what it saw.
-    let Ok(_held) = target.kept.lock(&name, patience) else { return Before::Unknown };
-    let Some(left) = engine.left_for(target, item) else { return Before::Unknown };
+    let Ok(_held) = target.kept.lock(&name, patience) else { return KnownFindings::Unknown };
+    let Some(left) = engine.left_for(target, item) else { return KnownFindings::Unknown };
     match target.kept.read(&name) {
-        Some(Then::Found(keys)) => return Before::Known(keys),
+        Some(Then::Found(keys)) => return KnownFindings::Known(keys),
         // Tried again where there is much more time, or each edit would wait to the deadline in vain.
-        Some(Then::TooSlow(given)) if left.as_millis() < 2 * given => return Before::Unknown,
-        Some(Then::CannotTell) => return Before::Unknown,
+        Some(Then::TooSlow(given)) if left.as_millis() < 2 * given => {
+            return KnownFindings::Unknown;
+        }
+        Some(Then::CannotTell) => return KnownFindings::Unknown,
         // The edit would wait to the deadline in vain.
-        _ if !Durations::of(target).fits(&item.id, left) => return Before::Unknown,
+        _ if !Durations::of(target).fits(&item.id, left) => return KnownFindings::Unknown,
         _ => {}
     }
     let Ok(copy) = Copy::of(&target.kept, &target.root, &tree, left) else {
-        return Before::Unknown;
+        return KnownFindings::Unknown;
     };
     let then = look(engine, target, item, &copy);
     // What cannot be written is looked for again.
     let _ = then.as_ref().map(|then| target.kept.write(&name, then));
     match then {
-        Some(Then::Found(keys)) => Before::Known(keys),
-        _ => Before::Unknown,
+        Some(Then::Found(keys)) => KnownFindings::Known(keys),
+        _ => KnownFindings::Unknown,
     }
 }
 
-fn look(engine: &Engine<'_>, target: &Target, item: &Item, copy: &Copy) -> Option<Then> {
+fn look(engine: &Engine<'_>, target: &CheckTarget, item: &CheckItem, copy: &Copy) -> Option<Then> {
     let to_copy = Moved::of(target, copy);
     let file = to_copy.path(&target.file);
     let check = to_copy.check(&item.check);
-    let is_new = item.check.scope == Scope::File && !checks::is_file(&file);
+    let is_new = item.check.scope == FindingScope::File && !checks::is_file(&file);
     if is_new || !checks::is_folder(&check.folder) {
         return Some(Then::Found(Vec::new()));
     }
     let left = engine.left_for(target, item)?;
     let output = target.kept.output(&format!("before: {}", item.id));
-    let place = Place { root: copy.folder().to_owned(), file, output };
+    let place = CheckedTree { root: copy.folder().to_owned(), file, output };
     match tool::look(engine, &check, &place, left).0 {
-        Looked::Found(found) => {
+        ToolFindings::Found(found) => {
             let back = |one: Finding| Finding { message: to_copy.back(&one.message), ..one }.key();
             Some(Then::Found(found.into_iter().map(back).collect()))
         }
-        Looked::Unfinished(_) => Some(Then::TooSlow(left.as_millis())),
-        Looked::NotRun(_) => Some(Then::CannotTell),
+        ToolFindings::Unfinished(_) => Some(Then::TooSlow(left.as_millis())),
+        ToolFindings::NotRun(_) => Some(Then::CannotTell),
     }
 }
 
@@ -104,7 +106,7 @@ struct Moved {
 }
 
 impl Moved {
-    fn of(target: &Target, copy: &Copy) -> Moved {
+    fn of(target: &CheckTarget, copy: &Copy) -> Moved {
         let text = |path: &Path| path.to_string_lossy().into_owned();
         let kept = &target.kept;
         Moved {

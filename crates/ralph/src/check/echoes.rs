@@ -1,16 +1,17 @@
 //! What a formatter says of a file that cannot be parsed. A compiler or a linter says the same of it,
 //! with the place.
 
-use super::item::Target;
-use super::{Came, Checked};
-use ralph_core::project::check::Kind;
+use super::item::CheckTarget;
+use super::{CheckResult, Checked};
+use ralph_core::project::check::CheckKind;
 use ralph_core::project::check::finding::Finding;
-use ralph_core::project::check::forms::Form;
+use ralph_core::project::check::forms::OutputFormat;
 
 /// Takes the formatters' findings out where another check found an error in the same file.
-pub(super) fn silence(targets: &[Target], checked: &mut [Checked]) {
+pub(super) fn silence(targets: &[CheckTarget], checked: &mut [Checked]) {
     for target in targets {
-        let formatters = target.of_kind(Kind::Fix).filter(|item| item.check.form == Form::Whole);
+        let formatters =
+            target.of_kind(CheckKind::Fix).filter(|item| item.check.form == OutputFormat::Whole);
         let formatters: Vec<&str> = formatters.map(|item| item.check.name.as_str()).collect();
         let name = target.name();
         let is_formatter =
@@ -24,7 +25,7 @@ pub(super) fn silence(targets: &[Target], checked: &mut [Checked]) {
 
 fn has_error_in(one: &Checked, file: &str) -> bool {
     match &one.came {
-        Came::Found { new, told_before, .. } => {
+        CheckResult::Found { new, told_before, .. } => {
             let is_in_file = |finding: &Finding| finding.is_error && finding.file == file;
             (one.file == file && *told_before > 0) || new.iter().any(is_in_file)
         }
@@ -33,7 +34,7 @@ fn has_error_in(one: &Checked, file: &str) -> bool {
 }
 
 fn forget(one: &mut Checked) {
-    if let Came::Found { new, told_before, .. } = &mut one.came {
+    if let CheckResult::Found { new, told_before, .. } = &mut one.came {
         new.clear();
         *told_before = 0;
     }

@@ -1,11 +1,11 @@
 //! What all parts of a run share: the deadline, what is remembered, and how an outcome is put
 //! together.
 
-use super::item::{Item, Target};
-use super::remembered::{Durations, Told};
-use super::{Came, Checked, Order, Outcome, Pace, before::Trees};
-use ralph_core::project::check::Kind;
-use ralph_core::project::check::answer::{self, Report};
+use super::item::{CheckItem, CheckTarget};
+use super::remembered::{Durations, ToldFindings};
+use super::{CheckOrder, CheckOutcome, CheckResult, Checked, Pace, before::Trees};
+use ralph_core::project::check::CheckKind;
+use ralph_core::project::check::answer::{self, CheckReport};
 use ralph_core::project::check::finding::Finding;
 use ralph_io::process::clock;
 use std::path::PathBuf;
@@ -20,7 +20,7 @@ const LEAST: Duration = Duration::from_millis(50);
 
 /// One run.
 pub(super) struct Engine<'a> {
-    pub(super) order: &'a Order<'a>,
+    pub(super) order: &'a CheckOrder<'a>,
     until: Option<Instant>,
     /// When the fixers have to leave the rest of the time to the checks and tests.
     fixers_until: Option<Instant>,
@@ -34,7 +34,11 @@ pub(super) struct Engine<'a> {
 }
 
 impl<'a> Engine<'a> {
-    pub(super) fn new(order: &'a Order<'a>, until: Option<Instant>, ralph: PathBuf) -> Engine<'a> {
+    pub(super) fn new(
+        order: &'a CheckOrder<'a>,
+        until: Option<Instant>,
+        ralph: PathBuf,
+    ) -> Engine<'a> {
         let settled_ms = clock::now().as_millisecond();
         let trees = Trees::since(order.of_loop);
         let now = Instant::now();
@@ -57,11 +61,11 @@ impl<'a> Engine<'a> {
 
     /// How long the next tool may run for this check. A fixer that hangs must not keep the compiler
     /// and the tests from being heard.
-    pub(super) fn left_for(&self, target: &Target, item: &Item) -> Option<Duration> {
-        let has_others = target.items.iter().any(|item| item.check.kind != Kind::Fix);
+    pub(super) fn left_for(&self, target: &CheckTarget, item: &CheckItem) -> Option<Duration> {
+        let has_others = target.items.iter().any(|item| item.check.kind != CheckKind::Fix);
         let limit = item.check.limit;
         match self.fixers_until {
-            Some(until) if item.check.kind == Kind::Fix && has_others => {
+            Some(until) if item.check.kind == CheckKind::Fix && has_others => {
                 let left = until.saturating_duration_since(Instant::now());
                 self.left(Some(left.min(limit.unwrap_or(FAR)))).filter(|left| *left >= LEAST)
             }
@@ -78,29 +82,29 @@ impl<'a> Engine<'a> {
     }
 
     /// True for a check that was too slow for edits, until it was run with time enough.
-    pub(super) fn is_for_later(&self, target: &Target, id: &str) -> bool {
+    pub(super) fn is_for_later(&self, target: &CheckTarget, id: &str) -> bool {
         matches!(self.order.pace, Pace::AfterEdit(_)) && Durations::of(target).is_too_slow(id)
     }
 
     /// The findings that the model was not told a moment ago, and how many it was.
     pub(super) fn untold(
         &self,
-        target: &Target,
+        target: &CheckTarget,
         id: &str,
         new: Vec<Finding>,
     ) -> (Vec<Finding>, usize) {
         match self.order.of_loop {
-            Some(of_loop) => Told::of(target, of_loop).sort(id, new, self.settled_ms),
+            Some(of_loop) => ToldFindings::of(target, of_loop).sort(id, new, self.settled_ms),
             None => (new, 0),
         }
     }
 
     /// Puts together what the model is told, and writes down everything that was found.
-    pub(super) fn outcome(self, targets: &[Target], checked: Vec<Checked>) -> Outcome {
-        let mut report = Report {
-            files: targets.iter().map(Target::name).collect(),
+    pub(super) fn outcome(self, targets: &[CheckTarget], checked: Vec<Checked>) -> CheckOutcome {
+        let mut report = CheckReport {
+            files: targets.iter().map(CheckTarget::name).collect(),
             full: self.write_down(targets).unwrap_or_default(),
-            ..Report::default()
+            ..CheckReport::default()
         };
         for one in &checked {
             let name = match targets.len() {
@@ -111,22 +115,22 @@ impl<'a> Engine<'a> {
                 report.fixed.push((one.file.clone(), one.name.clone()));
             }
             match &one.came {
-                Came::Found { new, old, elsewhere, told_before } => {
+                CheckResult::Found { new, old, elsewhere, told_before } => {
                     report.new.extend(new.iter().cloned());
                     report.old += old;
                     report.elsewhere += elsewhere;
                     report.told_before += told_before;
                 }
-                Came::Unfinished(what) => report.unfinished.push((name, what.clone())),
-                Came::NotRun(why) => report.not_run.push((name, why.clone())),
-                Came::Later => report.later.push((name, self.when())),
+                CheckResult::Unfinished(what) => report.unfinished.push((name, what.clone())),
+                CheckResult::NotRun(why) => report.not_run.push((name, why.clone())),
+                CheckResult::Later => report.later.push((name, self.when())),
             }
         }
         for target in targets {
             let untold = self.untold_lacks(target);
             report.not_run.extend(untold);
         }
-        Outcome { report, checked }
+        CheckOutcome { report, checked }
     }
 
     /// When what is too slow runs.
@@ -138,11 +142,11 @@ impl<'a> Engine<'a> {
     }
 
     /// What a project lacks is said once in a loop, and to a person every time.
-    fn untold_lacks(&self, target: &Target) -> Vec<(String, String)> {
+    fn untold_lacks(&self, target: &CheckTarget) -> Vec<(String, String)> {
         let lacks = target.lacking.iter().map(|one| (one.name.clone(), one.why.clone()));
         match self.order.of_loop {
             Some(of_loop) => {
-                let told = Told::of(target, of_loop);
+                let told = ToldFindings::of(target, of_loop);
                 lacks.filter(|(name, why)| told.is_first(&format!("{name}: {why}"))).collect()
             }
             None => lacks.collect(),
@@ -150,7 +154,7 @@ impl<'a> Engine<'a> {
     }
 
     /// The file with the full text of everything that was found, old and new.
-    fn write_down(&self, targets: &[Target]) -> Option<String> {
+    fn write_down(&self, targets: &[CheckTarget]) -> Option<String> {
         let target = targets.first()?;
         let all = self.all.lock().ok()?;
         if all.is_empty() {

@@ -1,15 +1,15 @@
 //! The fixers of one file, one after the other, while nobody else fixes it.
 
 use super::engine::Engine;
-use super::item::{Item, Target};
-use super::{Came, Checked, tool};
-use ralph_core::project::check::{By, Kind};
+use super::item::{CheckItem, CheckTarget};
+use super::{CheckResult, Checked, tool};
+use ralph_core::project::check::{By, CheckKind};
 use ralph_io::store::checks;
 use std::time::{Duration, Instant};
 
 /// Runs them. A fixer that does not finish leaves the file as it was.
-pub(super) fn run(engine: &Engine<'_>, target: &Target) -> Vec<Checked> {
-    let fixers: Vec<&Item> = target.of_kind(Kind::Fix).collect();
+pub(super) fn run(engine: &Engine<'_>, target: &CheckTarget) -> Vec<Checked> {
+    let fixers: Vec<&CheckItem> = target.of_kind(CheckKind::Fix).collect();
     if fixers.is_empty() {
         return Vec::new();
     }
@@ -22,22 +22,22 @@ pub(super) fn run(engine: &Engine<'_>, target: &Target) -> Vec<Checked> {
     results.collect()
 }
 
-fn busy() -> Came {
-    Came::Unfinished("another edit of the same file was being fixed all the time".to_owned())
+fn busy() -> CheckResult {
+    CheckResult::Unfinished("another edit of the same file was being fixed all the time".to_owned())
 }
 
-fn fix(engine: &Engine<'_>, target: &Target, item: &Item) -> Checked {
+fn fix(engine: &Engine<'_>, target: &CheckTarget, item: &CheckItem) -> Checked {
     let began = Instant::now();
     if engine.is_for_later(target, &item.id) {
-        return checked(target, item, Came::Later, Duration::ZERO, false);
+        return checked(target, item, CheckResult::Later, Duration::ZERO, false);
     }
     let Some(before) = checks::content(&target.file) else {
-        let gone = Came::NotRun("the file is gone".to_owned());
+        let gone = CheckResult::NotRun("the file is gone".to_owned());
         return checked(target, item, gone, began.elapsed(), false);
     };
     let came = tool::run(engine, target, item);
     let mut after = checks::content(&target.file).unwrap_or_else(|| before.clone());
-    if !matches!(came, Came::Found { .. })
+    if !matches!(came, CheckResult::Found { .. })
         && !matches!(item.check.by, By::Filter(_))
         && after != before
     {
@@ -49,7 +49,13 @@ fn fix(engine: &Engine<'_>, target: &Target, item: &Item) -> Checked {
     checked(target, item, came, began.elapsed(), after != before)
 }
 
-fn checked(target: &Target, item: &Item, came: Came, took: Duration, fixed: bool) -> Checked {
+fn checked(
+    target: &CheckTarget,
+    item: &CheckItem,
+    came: CheckResult,
+    took: Duration,
+    fixed: bool,
+) -> Checked {
     let (name, file) = (item.check.name.clone(), target.name());
     Checked { name, file, came, took, fixed }
 }

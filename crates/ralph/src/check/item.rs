@@ -1,32 +1,32 @@
 //! What there is to do: the edited files, and the checks of each.
 
-use super::Order;
+use super::CheckOrder;
 use super::remembered::Durations;
 use anyhow::Result;
-use ralph_core::project::check::{Check, Kind, Lacking, Scope, languages};
-use ralph_io::store::checks::{self, Kept, Surroundings};
+use ralph_core::project::check::{Check, CheckKind, FindingScope, Lacking, languages};
+use ralph_io::store::checks::{self, CheckStore, Surroundings};
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// An edited file with everything that is to be done for it.
 #[derive(Debug)]
-pub(crate) struct Target {
+pub(crate) struct CheckTarget {
     /// The file, its links followed.
     pub(crate) file: PathBuf,
     /// The root of its project.
     pub(crate) root: PathBuf,
     /// What is kept of the project.
-    pub(crate) kept: Kept,
+    pub(crate) kept: CheckStore,
     /// The checks that apply.
-    pub(crate) items: Vec<Item>,
+    pub(crate) items: Vec<CheckItem>,
     /// The checks that it lacks.
     pub(crate) lacking: Vec<Lacking>,
 }
 
 /// One check of one file.
 #[derive(Debug)]
-pub(crate) struct Item {
+pub(crate) struct CheckItem {
     /// The check.
     pub(crate) check: Check,
     /// What tells it apart from every other of the project: a check of something whole has one for
@@ -34,19 +34,19 @@ pub(crate) struct Item {
     pub(crate) id: String,
 }
 
-impl Target {
+impl CheckTarget {
     /// The file as it is named to people and to the model.
     pub(crate) fn name(&self) -> String {
         relative(&self.file, &self.root)
     }
 
     /// How long a check of it took last; none if it has not run.
-    pub(crate) fn took_last(&self, item: &Item) -> Option<Duration> {
+    pub(crate) fn took_last(&self, item: &CheckItem) -> Option<Duration> {
         Durations::of(self).last(&item.id)
     }
 
     /// The checks of this kind, in their order.
-    pub(crate) fn of_kind(&self, kind: Kind) -> impl Iterator<Item = &Item> {
+    pub(crate) fn of_kind(&self, kind: CheckKind) -> impl Iterator<Item = &CheckItem> {
         self.items.iter().filter(move |item| item.check.kind == kind)
     }
 }
@@ -58,7 +58,7 @@ pub(super) fn relative(path: &Path, root: &Path) -> String {
 
 /// The files that there are, each with what applies to it. What is whole is done once, for the first
 /// of the files that want it.
-pub(crate) fn targets(order: &Order<'_>) -> Result<Vec<Target>> {
+pub(crate) fn targets(order: &CheckOrder<'_>) -> Result<Vec<CheckTarget>> {
     let mut targets = Vec::new();
     let mut seen = HashSet::new();
     for file in order.files {
@@ -75,19 +75,19 @@ pub(crate) fn targets(order: &Order<'_>) -> Result<Vec<Target>> {
 }
 
 /// A file with what applies to it.
-fn target(order: &Order<'_>, file: PathBuf) -> Result<Target> {
+fn target(order: &CheckOrder<'_>, file: PathBuf) -> Result<CheckTarget> {
     let root = Surroundings::root_of(&file);
-    let kept = Kept::of(order.home, &root)?;
+    let kept = CheckStore::of(order.home, &root)?;
     let plan = languages::plan(&Surroundings::of(&file, &root, &kept));
     let plan = order.choice.apply(plan, &root, &file);
-    let item = |check: Check| Item { id: id(&check, &file), check };
+    let item = |check: Check| CheckItem { id: id(&check, &file), check };
     let items = plan.checks.into_iter().map(item).collect();
-    Ok(Target { items, lacking: plan.lacking, file, root, kept })
+    Ok(CheckTarget { items, lacking: plan.lacking, file, root, kept })
 }
 
 fn id(check: &Check, file: &Path) -> String {
     match &check.scope {
-        Scope::File => format!("{} of {}", check.name, file.display()),
-        Scope::Whole(what) => format!("{} of all of {}", check.name, what.display()),
+        FindingScope::File => format!("{} of {}", check.name, file.display()),
+        FindingScope::Whole(what) => format!("{} of all of {}", check.name, what.display()),
     }
 }

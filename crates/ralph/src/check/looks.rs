@@ -1,24 +1,24 @@
 //! The checks that only look, and the tests: side by side, as many as there are cores.
 
 use super::engine::Engine;
-use super::item::{Item, Target};
-use super::{Came, Checked, tool};
-use ralph_core::project::check::{Kind, Scope};
+use super::item::{CheckItem, CheckTarget};
+use super::{CheckResult, Checked, tool};
+use ralph_core::project::check::{CheckKind, FindingScope};
 use std::collections::VecDeque;
 use std::sync::Mutex;
 use std::time::Instant;
 
 /// Runs them all. The slowest as a rule come first: what looks at something whole, then the tests.
-pub(super) fn run(engine: &Engine<'_>, targets: &[Target]) -> Vec<Checked> {
-    let mut todo: Vec<(&Target, &Item)> = targets
+pub(super) fn run(engine: &Engine<'_>, targets: &[CheckTarget]) -> Vec<Checked> {
+    let mut todo: Vec<(&CheckTarget, &CheckItem)> = targets
         .iter()
         .flat_map(|target| target.items.iter().map(move |item| (target, item)))
-        .filter(|(_, item)| item.check.kind != Kind::Fix)
+        .filter(|(_, item)| item.check.kind != CheckKind::Fix)
         .collect();
     todo.sort_by_key(|(_, item)| match (&item.check.scope, item.check.kind) {
-        (Scope::Whole(_), _) => 0,
-        (Scope::File, Kind::Test) => 1,
-        (Scope::File, _) => 2,
+        (FindingScope::Whole(_), _) => 0,
+        (FindingScope::File, CheckKind::Test) => 1,
+        (FindingScope::File, _) => 2,
     });
     let cores = std::thread::available_parallelism().map_or(2, usize::from);
     let n_workers = cores.clamp(2, 8).min(todo.len());
@@ -41,10 +41,10 @@ pub(super) fn run(engine: &Engine<'_>, targets: &[Target]) -> Vec<Checked> {
     done.into_inner().unwrap_or_default()
 }
 
-fn look(engine: &Engine<'_>, target: &Target, item: &Item) -> Checked {
+fn look(engine: &Engine<'_>, target: &CheckTarget, item: &CheckItem) -> Checked {
     let began = Instant::now();
     let came = match engine.is_for_later(target, &item.id) {
-        true => Came::Later,
+        true => CheckResult::Later,
         false => tool::run(engine, target, item),
     };
     let (name, file) = (item.check.name.clone(), target.name());

@@ -3,11 +3,11 @@
 
 use super::Pace;
 use super::engine::Engine;
-use super::item::Target;
-use ralph_core::project::check::finding::{Finding, Key};
-use ralph_core::project::check::measured::{Had, Measured};
+use super::item::CheckTarget;
+use ralph_core::project::check::finding::{Finding, FindingKey};
+use ralph_core::project::check::measured::{CheckTimes, Had};
 use ralph_core::project::check::news;
-use ralph_io::store::checks::Kept;
+use ralph_io::store::checks::CheckStore;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -18,11 +18,11 @@ const BURST_MS: i64 = 120_000;
 
 /// How long the checks of a project take.
 pub(super) struct Durations<'a> {
-    kept: &'a Kept,
+    kept: &'a CheckStore,
 }
 
 impl<'a> Durations<'a> {
-    pub(super) fn of(target: &'a Target) -> Durations<'a> {
+    pub(super) fn of(target: &'a CheckTarget) -> Durations<'a> {
         Durations { kept: &target.kept }
     }
 
@@ -41,8 +41,8 @@ impl<'a> Durations<'a> {
         self.of_check(id).map(|measured| Duration::from_millis(measured.last_ms))
     }
 
-    fn of_check(&self, id: &str) -> Option<Measured> {
-        let mut all: BTreeMap<String, Measured> = self.kept.read("durations").unwrap_or_default();
+    fn of_check(&self, id: &str) -> Option<CheckTimes> {
+        let mut all: BTreeMap<String, CheckTimes> = self.kept.read("durations").unwrap_or_default();
         all.remove(id)
     }
 
@@ -53,34 +53,34 @@ impl<'a> Durations<'a> {
             Pace::Late(_) | Pace::ByHand => Had::TimeEnough,
         };
         // What cannot be remembered is measured again.
-        let _ = self.kept.update("durations", |all: &mut BTreeMap<String, Measured>| {
+        let _ = self.kept.update("durations", |all: &mut BTreeMap<String, CheckTimes>| {
             all.entry(id.to_owned()).or_default().note(took, finished, had);
         });
     }
 }
 
 /// What the model of one loop was told.
-pub(super) struct Told<'a> {
-    kept: &'a Kept,
+pub(super) struct ToldFindings<'a> {
+    kept: &'a CheckStore,
     name: String,
 }
 
 #[derive(Debug, Default, Serialize, Deserialize)]
 struct Memory {
     /// By check, what was told and when the first of it was.
-    findings: BTreeMap<String, (i64, Vec<Key>)>,
+    findings: BTreeMap<String, (i64, Vec<FindingKey>)>,
     /// What is said once.
     once: BTreeSet<String>,
 }
 
-impl<'a> Told<'a> {
-    pub(super) fn of(target: &'a Target, of_loop: &Path) -> Told<'a> {
-        Told { kept: &target.kept, name: format!("told in {}", of_loop.display()) }
+impl<'a> ToldFindings<'a> {
+    pub(super) fn of(target: &'a CheckTarget, of_loop: &Path) -> ToldFindings<'a> {
+        ToldFindings { kept: &target.kept, name: format!("told in {}", of_loop.display()) }
     }
 
     /// Takes out what was told a moment ago, and remembers the rest as told now.
     pub(super) fn sort(&self, id: &str, new: Vec<Finding>, now_ms: i64) -> (Vec<Finding>, usize) {
-        let keys: Vec<Key> = new.iter().map(Finding::key).collect();
+        let keys: Vec<FindingKey> = new.iter().map(Finding::key).collect();
         let told = self.kept.update(&self.name, |memory: &mut Memory| {
             // Of two edits at once, the one that was settled first may come here last.
             let known = memory.findings.remove(id);

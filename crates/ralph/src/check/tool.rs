@@ -1,16 +1,16 @@
 //! One check of one file: what it finds, and what of that is news.
 
-use super::Came;
+use super::CheckResult;
 use super::before;
 use super::engine::Engine;
-use super::item::{Item, Target, relative};
+use super::item::{CheckItem, CheckTarget, relative};
 use super::parsers;
 use super::remembered::Durations;
 use ralph_core::project::check::finding::Finding;
-use ralph_core::project::check::forms::{self, Printed, Said};
-use ralph_core::project::check::{By, Check, Scope, news};
+use ralph_core::project::check::forms::{self, ParsedOutput, Printed};
+use ralph_core::project::check::{By, Check, FindingScope, news};
 use ralph_io::process::clock;
-use ralph_io::process::command::Ended;
+use ralph_io::process::command::CommandEnd;
 use ralph_io::store::checks::{self, Limits};
 use serde::{Deserialize, Serialize};
 use std::collections::HashSet;
@@ -19,7 +19,7 @@ use std::time::Duration;
 
 /// What a tool said, or why it said nothing.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(super) enum Looked {
+pub(super) enum ToolFindings {
     /// What it found; files are named from the project's root.
     Found(Vec<Finding>),
     /// It began and did not finish.
@@ -30,7 +30,7 @@ pub(super) enum Looked {
 
 /// Where a check looks: at the project, or at the copy of what it was before the work.
 #[derive(Debug, Clone)]
-pub(super) struct Place {
+pub(super) struct CheckedTree {
     pub(super) root: PathBuf,
     pub(super) file: PathBuf,
     /// Where what it prints is kept.
@@ -38,50 +38,57 @@ pub(super) struct Place {
 }
 
 /// Runs one check.
-pub(super) fn run(engine: &Engine<'_>, target: &Target, item: &Item) -> Came {
+pub(super) fn run(engine: &Engine<'_>, target: &CheckTarget, item: &CheckItem) -> CheckResult {
     let looked = match &item.check.scope {
-        Scope::Whole(_) => whole(engine, target, item),
-        Scope::File => here(engine, target, item),
+        FindingScope::Whole(_) => whole(engine, target, item),
+        FindingScope::File => here(engine, target, item),
     };
     match looked {
-        Looked::Unfinished(what) => Came::Unfinished(what),
-        Looked::NotRun(why) => Came::NotRun(why),
-        Looked::Found(found) => sorted(engine, target, item, found),
+        ToolFindings::Unfinished(what) => CheckResult::Unfinished(what),
+        ToolFindings::NotRun(why) => CheckResult::NotRun(why),
+        ToolFindings::Found(found) => sorted(engine, target, item, found),
     }
 }
 
-fn sorted(engine: &Engine<'_>, target: &Target, item: &Item, found: Vec<Finding>) -> Came {
+fn sorted(
+    engine: &Engine<'_>,
+    target: &CheckTarget,
+    item: &CheckItem,
+    found: Vec<Finding>,
+) -> CheckResult {
     if let Ok(mut all) = engine.all.lock() {
         all.extend(found.iter().cloned());
     }
     let before = match found.is_empty() {
-        true => news::Before::Unknown,
+        true => news::KnownFindings::Unknown,
         false => before::known(engine, target, item),
     };
     let edited = target.name();
     let sorted = news::sort(found, &before, |file| file == edited);
     let (new, told_before) = engine.untold(target, &item.id, sorted.new);
-    Came::Found { new, old: sorted.old, elsewhere: sorted.elsewhere, told_before }
+    CheckResult::Found { new, old: sorted.old, elsewhere: sorted.elsewhere, told_before }
 }
 
 /// What a run of a whole check came to.
 #[derive(Debug, Serialize, Deserialize)]
 struct WholeRun {
     began_ms: i64,
-    looked: Looked,
+    looked: ToolFindings,
 }
 
 /// One run of a check of something whole answers for every edit that was made before it: of many
 /// edits at once, the first is looked at, and then all others together.
-fn whole(engine: &Engine<'_>, target: &Target, item: &Item) -> Looked {
+fn whole(engine: &Engine<'_>, target: &CheckTarget, item: &CheckItem) -> ToolFindings {
     let name = format!("run of {}", item.id);
     let Some(left) = engine.left(item.check.limit) else { return no_time(engine) };
     let Ok(_held) = target.kept.lock(&name, left) else {
-        return Looked::Unfinished("the same check of another edit took all the time".to_owned());
+        return ToolFindings::Unfinished(
+            "the same check of another edit took all the time".to_owned(),
+        );
     };
     let earlier: Option<WholeRun> = target.kept.read(&name);
     if let Some(earlier) = earlier.filter(|run| run.began_ms > engine.settled_ms)
-        && let Looked::Found(_) = &earlier.looked
+        && let ToolFindings::Found(_) = &earlier.looked
     {
         return earlier.looked;
     }
@@ -93,35 +100,37 @@ fn whole(engine: &Engine<'_>, target: &Target, item: &Item) -> Looked {
 }
 
 /// Runs the check on the project as it is, and remembers how long it took.
-fn here(engine: &Engine<'_>, target: &Target, item: &Item) -> Looked {
-    let place = Place {
+fn here(engine: &Engine<'_>, target: &CheckTarget, item: &CheckItem) -> ToolFindings {
+    let place = CheckedTree {
         root: target.root.clone(),
         file: target.file.clone(),
         output: target.kept.output(&item.id),
     };
     let Some(left) = engine.left_for(target, item) else { return no_time(engine) };
     let (looked, took) = look(engine, &item.check, &place, left);
-    let finished = !matches!(looked, Looked::Unfinished(_));
+    let finished = !matches!(looked, ToolFindings::Unfinished(_));
     Durations::of(target).note(&item.id, took, finished, engine);
     looked
 }
 
-fn no_time(engine: &Engine<'_>) -> Looked {
+fn no_time(engine: &Engine<'_>) -> ToolFindings {
     let budget = engine.budget().as_secs();
     if engine.left(None).is_some() {
         let what = format!("the fixers before it took all of their half of the {budget} s");
-        return Looked::Unfinished(what);
+        return ToolFindings::Unfinished(what);
     }
-    Looked::Unfinished(format!("nothing was left of the {budget} s for all checks when it was due"))
+    ToolFindings::Unfinished(format!(
+        "nothing was left of the {budget} s for all checks when it was due"
+    ))
 }
 
 /// Runs a check at a place, within this time.
 pub(super) fn look(
     engine: &Engine<'_>,
     check: &Check,
-    place: &Place,
+    place: &CheckedTree,
     left: Duration,
-) -> (Looked, Duration) {
+) -> (ToolFindings, Duration) {
     let (line, whole) = match &check.by {
         By::Parser(parser) => {
             let content = checks::content(&place.file).unwrap_or_default();
@@ -129,7 +138,7 @@ pub(super) fn look(
             let named = found
                 .into_iter()
                 .map(|one| Finding { file: relative(&place.file, &place.root), ..one });
-            return (Looked::Found(named.collect()), Duration::ZERO);
+            return (ToolFindings::Found(named.collect()), Duration::ZERO);
         }
         By::Program(program) => (checks::line_of(program, None), false),
         By::Filter(program) => (checks::line_of(program, Some(&place.file)), true),
@@ -144,17 +153,19 @@ pub(super) fn look(
     };
     let ran = match checks::run(&line, &limits, whole) {
         Ok(ran) => ran,
-        Err(error) => return (Looked::NotRun(format!("{error:#}")), Duration::ZERO),
+        Err(error) => return (ToolFindings::NotRun(format!("{error:#}")), Duration::ZERO),
     };
     let took = ran.took;
     let code = match ran.ended {
-        Ended::Exited(code) => Some(code),
-        Ended::Signalled(_) => None,
-        Ended::Deadline => return (Looked::Unfinished(ended_after(left)), took),
-        Ended::Stopped => return (Looked::Unfinished("it was interrupted".to_owned()), took),
-        Ended::NotStarted(why) => return (Looked::NotRun(why), took),
-        Ended::SupervisorLost => {
-            return (Looked::Unfinished("it was killed".to_owned()), took);
+        CommandEnd::Exited(code) => Some(code),
+        CommandEnd::Signalled(_) => None,
+        CommandEnd::Deadline => return (ToolFindings::Unfinished(ended_after(left)), took),
+        CommandEnd::Stopped => {
+            return (ToolFindings::Unfinished("it was interrupted".to_owned()), took);
+        }
+        CommandEnd::NotStarted(why) => return (ToolFindings::NotRun(why), took),
+        CommandEnd::SupervisorLost => {
+            return (ToolFindings::Unfinished("it was killed".to_owned()), took);
         }
     };
     let stdout = String::from_utf8_lossy(&ran.stdout);
@@ -166,15 +177,15 @@ pub(super) fn look(
         code,
     };
     match forms::read(check.form, &printed) {
-        Said::DidNotRun(why) => (Looked::NotRun(why), took),
-        Said::Found(found) => {
+        ParsedOutput::DidNotRun(why) => (ToolFindings::NotRun(why), took),
+        ParsedOutput::Found(found) => {
             if let Some(read) =
                 read.filter(|read| code == Some(0) && !ran.stdout.is_empty() && *read != ran.stdout)
                 && let Err(error) = checks::put_back(&place.file, &read, &ran.stdout)
             {
-                return (Looked::Unfinished(format!("{error:#}")), took);
+                return (ToolFindings::Unfinished(format!("{error:#}")), took);
             }
-            (Looked::Found(named(found, check, place)), took)
+            (ToolFindings::Found(named(found, check, place)), took)
         }
     }
 }
@@ -184,7 +195,7 @@ fn ended_after(left: Duration) -> String {
 }
 
 /// The findings with their files named from the root of the place.
-fn named(found: Vec<Finding>, check: &Check, place: &Place) -> Vec<Finding> {
+fn named(found: Vec<Finding>, check: &Check, place: &CheckedTree) -> Vec<Finding> {
     let name = |file: &str| match file {
         "" => String::new(),
         file => relative(&plain(&check.folder.join(file)), &place.root),

@@ -10,7 +10,7 @@ use super::exit::{Exit, bad_state, refused};
 use super::here::Here;
 use super::note::note;
 use super::which::of_session;
-use super::which::{self, Found, Wanted, Which};
+use super::which::{self, FoundLoop, LoopArgs, LoopFilter};
 use super::{screen, session_id};
 use anyhow::{Context, Result};
 use jiff::Timestamp;
@@ -64,42 +64,44 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-fn find(here: &Here, args: &Args) -> Result<Found> {
-    let named = Which { session: None, loop_id: args.loop_id.clone() };
+fn find(here: &Here, args: &Args) -> Result<FoundLoop> {
+    let named = LoopArgs { session: None, loop_id: args.loop_id.clone() };
     if named.is_named() {
-        return which::one(here, &named, Wanted::Live);
+        return which::one(here, &named, LoopFilter::Live);
     }
     // Loops whose client runs are not meant; if there are no others, they are worth a reason.
     let mut live = which::of_project(here, LoopState::is_live);
-    let gone = |found: &Found| standing(&found.state) == Client::Gone;
+    let gone = |found: &FoundLoop| standing(&found.state) == ClientLiveness::Gone;
     if live.iter().filter(|found| gone(found)).count() == 1 {
         live.retain(gone);
         return Ok(live.remove(0));
     }
-    which::one(here, &Which::default(), Wanted::Live)
+    which::one(here, &LoopArgs::default(), LoopFilter::Live)
 }
 
 #[derive(Debug, PartialEq, Eq)]
-enum Client {
+enum ClientLiveness {
     Runs,
     Gone,
     Unknown,
 }
 
-fn standing(state: &LoopState) -> Client {
+fn standing(state: &LoopState) -> ClientLiveness {
     match &state.client {
-        Some(process) if client::is_alive(process) => Client::Runs,
-        Some(_) => Client::Gone,
-        None => Client::Unknown,
+        Some(process) if client::is_alive(process) => ClientLiveness::Runs,
+        Some(_) => ClientLiveness::Gone,
+        None => ClientLiveness::Unknown,
     }
 }
 
 fn client_is_gone(state: &LoopState, force: bool) -> Result<()> {
     let why = match standing(state) {
-        Client::Gone => return Ok(()),
+        ClientLiveness::Gone => return Ok(()),
         _ if force => return Ok(()),
-        Client::Runs => "its client is still running: end that first",
-        Client::Unknown => "it is not known whether its client still runs: see that it does not",
+        ClientLiveness::Runs => "its client is still running: end that first",
+        ClientLiveness::Unknown => {
+            "it is not known whether its client still runs: see that it does not"
+        }
     };
     let id = screen::visible(&state.loop_id);
     let message = format!("loop {id} was left alone; {why}, or give `--loop {id} --force`");
@@ -116,7 +118,7 @@ fn is_free(here: &Here, session: &str) -> Result<()> {
 
 /// Writes the state first. Its `lineage` then names each former session, whose manifest entry counts for
 /// nothing until it is removed.
-fn rebind(here: &Here, found: &Found, session: Option<&str>) -> Result<LoopState> {
+fn rebind(here: &Here, found: &FoundLoop, session: Option<&str>) -> Result<LoopState> {
     let adopted = found.file.update(|state| {
         // It may have ended since it was looked at.
         state.is_live().then(|| {

@@ -7,7 +7,7 @@ use super::exit::{Exit, bad_state, refused};
 use super::here::Here;
 use super::note::note;
 use super::screen;
-use super::which::{self, Wanted, Which};
+use super::which::{self, LoopArgs, LoopFilter};
 use anyhow::Result;
 use ralph_core::guard::blocked;
 use ralph_core::protocol::reply::bounded;
@@ -23,7 +23,7 @@ pub(crate) struct Args {
     /// What a person must do, as they will read it
     what: String,
     #[command(flatten)]
-    which: Which,
+    which: LoopArgs,
 }
 
 /// Notes what a person must do; the answer is no while there is a task that could be done.
@@ -34,7 +34,7 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
         let message = "say what a person must do: `ralph blocked 'create the account at …'`";
         return Err(refused(Exit::Usage, message));
     }
-    let found = which::one(&here, &args.which, Wanted::Live)?;
+    let found = which::one(&here, &args.which, LoopFilter::Live)?;
     if !found.state.is_running() {
         let message = format!("loop {} rests already", screen::visible(&found.state.loop_id));
         return Err(refused(Exit::No, message));

@@ -6,13 +6,13 @@
 use super::exit::{Exit, bad_state, refused};
 use super::here::Here;
 use super::note::note;
-use super::rounds::{self, Client};
+use super::rounds::{self, ClientOptions};
 use super::screen;
-use super::which::{self, Found, Wanted, Which};
-use crate::driver::{self, Came, Outcome, Round};
+use super::which::{self, FoundLoop, LoopArgs, LoopFilter};
+use crate::driver::{self, ClientRound, RoundOutcome, RoundResult};
 use crate::parallel::run::{self as parallel, held_by_client};
 use anyhow::{Context, Result, bail};
-use ralph_core::modes::build::{self, Next};
+use ralph_core::modes::build::{self, NextBuildStep};
 use ralph_core::protocol::permission::Need;
 use ralph_core::state::{EndingKind, LoopState, PauseCause};
 use ralph_core::stop::Withheld;
@@ -50,15 +50,15 @@ pub(crate) struct Args {
     )]
     rounds: u32,
     #[command(flatten)]
-    which: Which,
+    which: LoopArgs,
     #[command(flatten)]
-    client: Client,
+    client: ClientOptions,
 }
 
 /// Works off the tasks.
 pub(crate) fn run(args: &Args) -> Result<Exit> {
     let here = Here::gather()?;
-    let found = which::one(&here, &args.which, Wanted::WithTasks)?;
+    let found = which::one(&here, &args.which, LoopFilter::WithTasks)?;
     nobody_works(&found.state)?;
     let logs = rounds::logs(&here, "build");
     if args.client.dry_run {
@@ -127,7 +127,7 @@ pub(super) fn nobody_works(state: &LoopState) -> Result<()> {
 /// What a person starts here is what they agree to, as with a typed `/ralph`.
 pub(super) fn take_up(
     here: &Here,
-    found: &Found,
+    found: &FoundLoop,
     command: &str,
     change: impl FnOnce(&mut LoopState),
 ) -> Result<LoopState> {
@@ -156,8 +156,13 @@ pub(super) fn announcement(state: &LoopState, logs: &Path, what: &str) -> String
     text
 }
 
-fn round(here: &Here, client: &Client, logs: &Path, (number, session): (u32, &str)) -> Round {
-    Round {
+fn round(
+    here: &Here,
+    client: &ClientOptions,
+    logs: &Path,
+    (number, session): (u32, &str),
+) -> ClientRound {
+    ClientRound {
         prompt: "/ralph-build".to_owned(),
         session_id: Some(session.to_owned()),
         resume: None,
@@ -173,7 +178,7 @@ fn round(here: &Here, client: &Client, logs: &Path, (number, session): (u32, &st
 /// Works off the tasks of a loop, one after another.
 pub(super) struct Builder<'a> {
     here: &'a Here,
-    client: &'a Client,
+    client: &'a ClientOptions,
     file: LoopFile,
     loop_id: String,
     logs: PathBuf,
@@ -184,7 +189,7 @@ pub(super) struct Builder<'a> {
 impl<'a> Builder<'a> {
     pub(super) fn new(
         here: &'a Here,
-        client: &'a Client,
+        client: &'a ClientOptions,
         file: LoopFile,
         loop_id: String,
         logs: PathBuf,
@@ -202,8 +207,10 @@ impl<'a> Builder<'a> {
             let session = chance::uuid();
             let Some(label) = self.begin(&session, number)? else { return self.over() };
             let Label::Round(label) = label else { return self.stuck(label) };
-            let round =
-                Round { label, ..round(self.here, self.client, &self.logs, (number, &session)) };
+            let round = ClientRound {
+                label,
+                ..round(self.here, self.client, &self.logs, (number, &session))
+            };
             let came = driver::run_apart(
                 &round,
                 &held_by_client(&self.file),
@@ -216,7 +223,8 @@ impl<'a> Builder<'a> {
                 self.end(&session, &came.outcome.why("its client ended without closing it"))?;
             screen::tell(&screen::visible(&format!("{}: {done}", round.label)));
             self.note_round(number, &done, &came);
-            crashes = if matches!(came.outcome, Outcome::Crashed { .. }) { crashes + 1 } else { 0 };
+            crashes =
+                if matches!(came.outcome, RoundOutcome::Crashed { .. }) { crashes + 1 } else { 0 };
             if let Some((cause, why)) = rounds::rests(&came, interrupts, crashes) {
                 return self.rest(cause, &why, Exit::MissingProgram);
             }
@@ -243,15 +251,17 @@ impl<'a> Builder<'a> {
         // It may have ended in the round before, and been put away there.
         let Some((next, state)) = next.map_err(bad_state)? else { return Ok(None) };
         let label = match next {
-            Next::Task(claim) => format!("round {number}, {} {}", claim.task.id, claim.task.name),
-            Next::Stuck(_) => return Ok(Some(Label::Stuck(Box::new(state)))),
-            Next::Withheld(why) => return Ok(Some(Label::Withheld(why))),
-            Next::Over => {
+            NextBuildStep::Task(claim) => {
+                format!("round {number}, {} {}", claim.task.id, claim.task.name)
+            }
+            NextBuildStep::Stuck(_) => return Ok(Some(Label::Stuck(Box::new(state)))),
+            NextBuildStep::Withheld(why) => return Ok(Some(Label::Withheld(why))),
+            NextBuildStep::Over => {
                 self.put_away(&state)?;
                 return Ok(None);
             }
-            Next::Criteria if self.settle()? => return Ok(None),
-            Next::Criteria => {
+            NextBuildStep::Criteria if self.settle()? => return Ok(None),
+            NextBuildStep::Criteria => {
                 self.file.update(|state| build::begin_for_criteria(state, session, number))?;
                 format!("round {number}, criteria")
             }
@@ -286,7 +296,7 @@ impl<'a> Builder<'a> {
 
     /// What came of a round, for whoever asks later; also what its client was not permitted, which has
     /// no event of its own in every mode. A loop that has ended has its own last line.
-    fn note_round(&self, number: u32, done: &str, came: &Came) {
+    fn note_round(&self, number: u32, done: &str, came: &RoundResult) {
         let Ok(Some(loaded)) = self.file.read() else { return };
         let why = rounds::told(number, done, came);
         note(self.here, &self.file, &loaded.state, ("build", "round ended"), &why);

@@ -4,7 +4,7 @@ use super::exit::{Exit, bad_state, refused};
 use super::here::Here;
 use super::note::note;
 use super::screen;
-use super::which::{self, Found, Wanted, Which};
+use super::which::{self, FoundLoop, LoopArgs, LoopFilter};
 use crate::parallel::run as parallel;
 use anyhow::Result;
 use ralph_core::state::{LoopState, Phase};
@@ -22,7 +22,7 @@ pub(crate) struct Args {
     #[arg(long)]
     let_finish: bool,
     #[command(flatten)]
-    which: Which,
+    which: LoopArgs,
 }
 
 /// Ends the loop, or all of them.
@@ -30,7 +30,7 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
     let here = Here::gather()?;
     let mut unreadable = None;
     let meant = match args.all {
-        false => match which::one(&here, &args.which, Wanted::LiveOrPlanned) {
+        false => match which::one(&here, &args.which, LoopFilter::LiveOrPlanned) {
             Ok(found) => vec![found],
             Err(error) => match give_up(&here, &args.which, error)? {
                 Some(found) => vec![found],
@@ -50,7 +50,7 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
 
 /// Ends a named loop whose state cannot be used; none when it did. Where only rights were wrong, they
 /// are put right, and the loop is ended as any other.
-fn give_up(here: &Here, which: &Which, error: anyhow::Error) -> Result<Option<Found>> {
+fn give_up(here: &Here, which: &LoopArgs, error: anyhow::Error) -> Result<Option<FoundLoop>> {
     let whose = match (&which.session, &which.loop_id) {
         (Some(id), _) => Whose::Session(id),
         (None, Some(id)) => Whose::Loop(id),
@@ -66,16 +66,16 @@ fn give_up(here: &Here, which: &Which, error: anyhow::Error) -> Result<Option<Fo
             screen::print(&screen::visible_lines(&text))?;
             Ok(None)
         }
-        None => which::one(here, which, Wanted::LiveOrPlanned).map(Some).map_err(|_| error),
+        None => which::one(here, which, LoopFilter::LiveOrPlanned).map(Some).map_err(|_| error),
     }
 }
 
-fn all(here: &Here, unreadable: &mut Option<anyhow::Error>) -> Vec<Found> {
+fn all(here: &Here, unreadable: &mut Option<anyhow::Error>) -> Vec<FoundLoop> {
     let mut meant = Vec::new();
     for (file, state) in which::everything(here) {
         match state {
             Ok(state) if state.is_live() || state.phase == Phase::Planned => {
-                meant.push(Found::seen(file, state));
+                meant.push(FoundLoop::seen(file, state));
             }
             Ok(_) => {}
             Err(error) => *unreadable = Some(error),
@@ -88,7 +88,7 @@ fn all(here: &Here, unreadable: &mut Option<anyhow::Error>) -> Vec<Found> {
 }
 
 /// Ends a loop and those of its workers; says what came of it.
-pub(super) fn end(here: &Here, found: &Found, let_finish: bool) -> Result<String> {
+pub(super) fn end(here: &Here, found: &FoundLoop, let_finish: bool) -> Result<String> {
     // First: who holds their clients ends them as soon as the loop above has ended, each as it stands.
     let n_workers = end_workers(here, &found.state, let_finish)?;
     let ended =

@@ -6,10 +6,10 @@ use super::exit::{Exit, refused};
 use super::here::Here;
 use super::screen::{self, Colour, visible, visible_lines};
 use super::which;
-use crate::check::{self, Came, Checked, Order, Outcome, Pace};
+use crate::check::{self, CheckOrder, CheckOutcome, CheckResult, Checked, Pace};
 use anyhow::Result;
 use ralph_core::project::check::answer;
-use ralph_core::project::check::choice::Choice;
+use ralph_core::project::check::choice::CheckSettings;
 use ralph_io::store::checks::{self, Surroundings};
 use ralph_io::{process::clock, project::settings};
 use serde_json::json;
@@ -54,7 +54,7 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
         }
     }
     let choice = choice(&here, files.first().map(PathBuf::as_path));
-    let order = Order {
+    let order = CheckOrder {
         home: &here.home,
         files: &files,
         choice: &choice,
@@ -83,7 +83,7 @@ fn late_files(of_loop: Option<&Path>) -> Result<Vec<PathBuf>> {
 }
 
 /// What the settings of the file's project say, with what could not be used of them.
-fn choice(here: &Here, file: Option<&Path>) -> Choice {
+fn choice(here: &Here, file: Option<&Path>) -> CheckSettings {
     let root =
         file.and_then(|file| file.canonicalize().ok()).map(|file| Surroundings::root_of(&file));
     let (settings, problems) = settings::read(&here.home, root.as_deref().unwrap_or(&here.root));
@@ -91,7 +91,7 @@ fn choice(here: &Here, file: Option<&Path>) -> Choice {
     settings.checks()
 }
 
-fn report(outcome: &Outcome, as_json: bool) -> Result<Exit> {
+fn report(outcome: &CheckOutcome, as_json: bool) -> Result<Exit> {
     let clean = outcome.is_clean();
     match as_json {
         true => screen::print_json(&document(outcome))?,
@@ -100,7 +100,7 @@ fn report(outcome: &Outcome, as_json: bool) -> Result<Exit> {
     Ok(if clean { Exit::Done } else { Exit::No })
 }
 
-fn text(outcome: &Outcome) -> String {
+fn text(outcome: &CheckOutcome) -> String {
     let width = |of: fn(&Checked) -> &str| {
         outcome.checked.iter().map(|one| of(one).chars().count()).max().unwrap_or_default()
     };
@@ -127,10 +127,10 @@ fn text(outcome: &Outcome) -> String {
 fn verdict(one: &Checked) -> (String, Colour) {
     let fixed = if one.fixed { "fixed, " } else { "" };
     match &one.came {
-        Came::Unfinished(_) => ("did not finish".to_owned(), Colour::Yellow),
-        Came::NotRun(_) => ("did not run".to_owned(), Colour::Yellow),
-        Came::Later => ("too slow for an edit".to_owned(), Colour::Yellow),
-        Came::Found { new, old, elsewhere, told_before } => {
+        CheckResult::Unfinished(_) => ("did not finish".to_owned(), Colour::Yellow),
+        CheckResult::NotRun(_) => ("did not run".to_owned(), Colour::Yellow),
+        CheckResult::Later => ("too slow for an edit".to_owned(), Colour::Yellow),
+        CheckResult::Found { new, old, elsewhere, told_before } => {
             let counts =
                 [(new.len() + told_before, "new"), (*old, "old"), (*elsewhere, "elsewhere")];
             let said: Vec<String> = counts
@@ -148,17 +148,19 @@ fn verdict(one: &Checked) -> (String, Colour) {
     }
 }
 
-fn document(outcome: &Outcome) -> serde_json::Value {
+fn document(outcome: &CheckOutcome) -> serde_json::Value {
     let checks: Vec<_> = outcome
         .checked
         .iter()
         .map(|one| {
             let (state, findings, old, why) = match &one.came {
-                Came::Found { new, old, .. } if new.is_empty() => ("fine", &new[..], *old, ""),
-                Came::Found { new, old, .. } => ("found", &new[..], *old, ""),
-                Came::Unfinished(why) => ("unfinished", &[][..], 0, why.as_str()),
-                Came::NotRun(why) => ("not_run", &[][..], 0, why.as_str()),
-                Came::Later => ("later", &[][..], 0, ""),
+                CheckResult::Found { new, old, .. } if new.is_empty() => {
+                    ("fine", &new[..], *old, "")
+                }
+                CheckResult::Found { new, old, .. } => ("found", &new[..], *old, ""),
+                CheckResult::Unfinished(why) => ("unfinished", &[][..], 0, why.as_str()),
+                CheckResult::NotRun(why) => ("not_run", &[][..], 0, why.as_str()),
+                CheckResult::Later => ("later", &[][..], 0, ""),
             };
             json!({"name": one.name, "file": one.file, "state": state, "findings": findings,
                 "old": old, "fixed": one.fixed, "why": why,

@@ -10,7 +10,7 @@ use super::here::Here;
 use super::note::note;
 use super::number;
 use super::screen::{self, visible};
-use super::which::{self, Found, Which};
+use super::which::{self, FoundLoop, LoopArgs};
 use anyhow::Result;
 use ralph_io::git::checkpoint::{self, Checkpoint, Restored};
 use ralph_io::git::tree;
@@ -18,13 +18,13 @@ use std::path::{Path, PathBuf};
 
 /// What to do with the moments.
 #[derive(Debug, clap::Subcommand)]
-pub(crate) enum Command {
+pub(crate) enum CheckpointCommand {
     /// List the checkpoints of a loop, oldest first
-    List(show::List),
+    List(show::CheckpointListArgs),
     /// Say what a checkpoint is and what it changed
-    Show(show::One),
+    Show(show::CheckpointArgs),
     /// Say what has changed since a checkpoint
-    Diff(show::Diff),
+    Diff(show::DiffArgs),
     /// Make the files what they were at a checkpoint; the present state is kept as one first
     Restore(Restore),
 }
@@ -36,52 +36,56 @@ pub(crate) struct Restore {
     #[arg(value_name = "N", value_parser = number::count, allow_hyphen_values = true)]
     number: u32,
     #[command(flatten)]
-    which: Which,
+    which: LoopArgs,
 }
 
 /// The moments of one loop.
-struct Kept {
+struct LoopCheckpoints {
     loop_id: String,
     /// The loop; none if only its refs are left.
-    found: Option<Found>,
+    found: Option<FoundLoop>,
     /// The work tree that they are compared with.
     root: PathBuf,
     checkpoints: Vec<Checkpoint>,
 }
 
 /// Does it.
-pub(crate) fn run(command: &Command) -> Result<Exit> {
+pub(crate) fn run(command: &CheckpointCommand) -> Result<Exit> {
     let here = Here::gather()?;
     match command {
-        Command::List(args) => show::list(&here, args),
-        Command::Show(args) => show::one(&here, args),
-        Command::Diff(args) => show::diff(&here, args),
-        Command::Restore(args) => restore(&here, args),
+        CheckpointCommand::List(args) => show::list(&here, args),
+        CheckpointCommand::Show(args) => show::one(&here, args),
+        CheckpointCommand::Diff(args) => show::diff(&here, args),
+        CheckpointCommand::Restore(args) => restore(&here, args),
     }
 }
 
-impl Kept {
-    fn gather(here: &Here, which: &Which) -> Result<Kept> {
+impl LoopCheckpoints {
+    fn gather(here: &Here, which: &LoopArgs) -> Result<LoopCheckpoints> {
         match which::recent(here, which) {
-            Ok(found) => Kept::of(here, found),
-            Err(error) => Kept::without_state(here, which, error),
+            Ok(found) => LoopCheckpoints::of(here, found),
+            Err(error) => LoopCheckpoints::without_state(here, which, error),
         }
     }
 
-    fn of(here: &Here, found: Found) -> Result<Kept> {
+    fn of(here: &Here, found: FoundLoop) -> Result<LoopCheckpoints> {
         let own = Path::new(&found.state.project_root);
         // A work tree that is gone has left its refs to the others of its repository.
         let root = if own.is_dir() { own.to_owned() } else { here.root.clone() };
         let loop_id = found.state.loop_id.clone();
         let checkpoints = checkpoint::list(&root, Some(&loop_id)).map_err(git_failed)?;
-        Ok(Kept { loop_id, root, checkpoints, found: Some(found) })
+        Ok(LoopCheckpoints { loop_id, root, checkpoints, found: Some(found) })
     }
 
     /// What is known of a loop may be lost or cleared away; its refs in this repository are not.
-    fn without_state(here: &Here, which: &Which, error: anyhow::Error) -> Result<Kept> {
+    fn without_state(
+        here: &Here,
+        which: &LoopArgs,
+        error: anyhow::Error,
+    ) -> Result<LoopCheckpoints> {
         let Some(loop_id) = &which.loop_id else { return Err(error) };
         match checkpoint::list(&here.root, Some(loop_id)) {
-            Ok(checkpoints) if !checkpoints.is_empty() => Ok(Kept {
+            Ok(checkpoints) if !checkpoints.is_empty() => Ok(LoopCheckpoints {
                 loop_id: loop_id.clone(),
                 found: None,
                 root: here.root.clone(),
@@ -119,7 +123,7 @@ impl Kept {
 }
 
 fn restore(here: &Here, args: &Restore) -> Result<Exit> {
-    let kept = Kept::gather(here, &args.which)?;
+    let kept = LoopCheckpoints::gather(here, &args.which)?;
     let wanted = kept.one(Some(args.number))?;
     let restored = checkpoint::restore(&kept.root, wanted).map_err(git_failed)?;
     if let Some(found) = &kept.found {
@@ -131,7 +135,7 @@ fn restore(here: &Here, args: &Restore) -> Result<Exit> {
     Ok(if restored.left.is_empty() { Exit::Done } else { Exit::No })
 }
 
-fn describe(kept: &Kept, wanted: &Checkpoint, restored: &Restored) -> String {
+fn describe(kept: &LoopCheckpoints, wanted: &Checkpoint, restored: &Restored) -> String {
     let root = kept.root.display().to_string();
     let mut text = format!("checkpoint {} is back in `{}`", wanted.number, visible(&root));
     let (n_written, n_removed) = (restored.written.len(), restored.removed.len());

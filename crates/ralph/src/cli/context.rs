@@ -6,7 +6,7 @@
 use super::exit::Exit;
 use super::here::Here;
 use super::screen;
-use crate::context::{self, Gathered, Why};
+use crate::context::{self, GatherFailure, Gathered};
 use anyhow::Result;
 use ralph_core::project::facts::page;
 use ralph_io::{client::given, project::settings};
@@ -73,10 +73,10 @@ fn for_person(as_json: bool) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-fn said(why: Why) -> &'static str {
+fn said(why: GatherFailure) -> &'static str {
     match why {
-        Why::Late => "took too long and is left out",
-        Why::Failed => "is left out, by a mistake of Ralph's",
+        GatherFailure::Late => "took too long and is left out",
+        GatherFailure::Failed => "is left out, by a mistake of Ralph's",
     }
 }
 

@@ -7,7 +7,7 @@ use super::exit::{Exit, bad_state};
 use super::here::Here;
 use super::note::note;
 use super::screen::{self, visible};
-use super::which::{self, Wanted, Which};
+use super::which::{self, LoopArgs, LoopFilter};
 use anyhow::{Context, Result};
 use ralph_core::evidence::frozen;
 use ralph_core::evidence::receipt;
@@ -17,7 +17,7 @@ use std::path::Path;
 
 /// What can be done with criteria.
 #[derive(Debug, clap::Subcommand)]
-pub(crate) enum Command {
+pub(crate) enum CriteriaCommand {
     /// Take the criteria, their test files and fewer tests as they are now
     Accept(Args),
 }
@@ -26,14 +26,14 @@ pub(crate) enum Command {
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     #[command(flatten)]
-    which: Which,
+    which: LoopArgs,
 }
 
 /// Takes them, and shows what was taken.
-pub(crate) fn run(command: &Command) -> Result<Exit> {
-    let Command::Accept(args) = command;
+pub(crate) fn run(command: &CriteriaCommand) -> Result<Exit> {
+    let CriteriaCommand::Accept(args) = command;
     let here = Here::gather()?;
-    let found = which::one(&here, &args.which, Wanted::Live)?;
+    let found = which::one(&here, &args.which, LoopFilter::Live)?;
     let root = Path::new(&found.state.project_root);
     let (test_files, parts) = meaning::record(root, &found.state.acceptance_criteria);
     let changed = test_files::changed(root, &found.state);

@@ -1,7 +1,7 @@
 //! `ralph demo`: a whole loop in a scratch repository, told as it happens.
 
 use super::exit::{Exit, refused};
-use crate::demo::{self, Agent, Missing, Shown, Style};
+use crate::demo::{self, DemoPlayer, DemoResult, ProgramMissing, Style};
 use anyhow::Result;
 use ralph_io::process::programs;
 use std::io::IsTerminal;
@@ -22,11 +22,11 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args) -> Result<Exit> {
     let running = programs::running()?;
     let executables = running.parent().unwrap_or(Path::new("/"));
-    let agent = if args.client { Agent::Client } else { Agent::Scripted };
+    let agent = if args.client { DemoPlayer::Client } else { DemoPlayer::Scripted };
     let shown = demo::show(executables, agent, style(), args.keep).map_err(missing_program)?;
     Ok(match shown {
-        Shown::AsItShould => Exit::Done,
-        Shown::Otherwise => Exit::No,
+        DemoResult::AsItShould => Exit::Done,
+        DemoResult::Otherwise => Exit::No,
     })
 }
 
@@ -39,7 +39,7 @@ fn style() -> Style {
 }
 
 fn missing_program(error: anyhow::Error) -> anyhow::Error {
-    match error.downcast_ref::<Missing>() {
+    match error.downcast_ref::<ProgramMissing>() {
         Some(missing) => refused(Exit::MissingProgram, missing.to_string()),
         None => error,
     }

@@ -22,12 +22,12 @@ mod worker_base;
 mod worktrees;
 
 use super::exit::Exit;
-use super::places::Places;
+use super::places::InstallPaths;
 use super::tell::tell;
 use anyhow::Result;
-use check::{Check, Verdict};
+use check::{Check, CheckVerdict};
 use plugin::Plugin;
-use settings::Settings;
+use settings::SettingsFiles;
 use states::Loops;
 
 /// What a person may say about the examination.
@@ -50,12 +50,12 @@ impl Args {
 
 /// Examines everything; the exit code says whether all is well.
 pub(crate) fn run(args: &Args) -> Result<Exit> {
-    let places = Places::from_environment()?;
+    let places = InstallPaths::from_environment()?;
     let mut checks = examine(&places);
     if args.fix && fix(&checks, &places) {
         checks = examine(&places);
     }
-    let well = checks.iter().all(|check| check.verdict != Verdict::Fail);
+    let well = checks.iter().all(|check| check.verdict != CheckVerdict::Fail);
     if args.json {
         super::screen::print_json(&check::document(&checks, well))?;
     } else {
@@ -66,7 +66,7 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
 }
 
 /// One after the other: what mends one thing may mend the next. Each says at once what it did.
-fn fix(checks: &[Check], places: &Places) -> bool {
+fn fix(checks: &[Check], places: &InstallPaths) -> bool {
     let mut tried = false;
     for check in checks {
         let Some(fix) = &check.fix else { continue };
@@ -79,8 +79,8 @@ fn fix(checks: &[Check], places: &Places) -> bool {
     tried
 }
 
-fn examine(places: &Places) -> Vec<Check> {
-    let settings = Settings::gather(places);
+fn examine(places: &InstallPaths) -> Vec<Check> {
+    let settings = SettingsFiles::gather(places);
     let plugin = Plugin::find(&settings, places);
     let skills = skills::gather(plugin.as_ref(), places);
     let loops = Loops::gather(&places.ralph);

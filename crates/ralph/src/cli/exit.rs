@@ -28,24 +28,24 @@ impl From<Exit> for ExitCode {
 
 /// An error that knows its exit code; the message ends with what to do.
 #[derive(Debug)]
-pub(crate) struct Refused {
+pub(crate) struct ExitError {
     /// What the caller is told.
     pub(crate) exit: Exit,
     /// What the person is told.
     pub(crate) message: String,
 }
 
-impl fmt::Display for Refused {
+impl fmt::Display for ExitError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(&self.message)
     }
 }
 
-impl std::error::Error for Refused {}
+impl std::error::Error for ExitError {}
 
 /// A refusal as an error.
 pub(crate) fn refused(exit: Exit, message: impl Into<String>) -> anyhow::Error {
-    Refused { exit, message: message.into() }.into()
+    ExitError { exit, message: message.into() }.into()
 }
 
 /// A document that cannot be read or trusted, as an error that says so to scripts too.
@@ -63,5 +63,5 @@ pub(crate) fn report(error: &anyhow::Error) -> Exit {
 
 /// The exit code that an error stands for.
 pub(crate) fn of(error: &anyhow::Error) -> Exit {
-    error.downcast_ref::<Refused>().map_or(Exit::No, |refused| refused.exit)
+    error.downcast_ref::<ExitError>().map_or(Exit::No, |refused| refused.exit)
 }

@@ -9,9 +9,9 @@ use super::exit::{Exit, bad_state, refused};
 use super::here::Here;
 use super::number;
 use super::screen::{self, visible};
-use super::which::{self, Which};
+use super::which::{self, LoopArgs};
 use anyhow::Result;
-use ralph_io::store::journal::{self, Entry};
+use ralph_io::store::journal::{self, JournalEntry};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
@@ -25,11 +25,11 @@ pub(crate) struct Args {
     #[arg(long)]
     json: bool,
     #[command(flatten)]
-    which: Which,
+    which: LoopArgs,
 }
 
 /// One decision, told: a line that says what was decided, and labelled rows that say why.
-struct Told {
+struct ExplainedDecision {
     what: String,
     rows: Vec<(&'static str, String)>,
 }
@@ -56,8 +56,8 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-fn describe(entry: &Entry) -> String {
-    let Told { what, rows } = tell(entry);
+fn describe(entry: &JournalEntry) -> String {
+    let ExplainedDecision { what, rows } = tell(entry);
     let width = rows.iter().map(|(label, _)| label.len()).max().unwrap_or_default() + 2;
     let mut text = format!("{}  {}", entry.at.strftime("%Y-%m-%d %H:%M:%SZ"), visible(&what));
     for (label, value) in rows {
@@ -70,7 +70,7 @@ fn describe(entry: &Entry) -> String {
     text
 }
 
-fn tell(entry: &Entry) -> Told {
+fn tell(entry: &JournalEntry) -> ExplainedDecision {
     let told = match entry.event.as_str() {
         "Stop" => record(entry).map(|record| stop::tell(entry, &record)),
         "PreToolUse" => record(entry).map(|record| denial::tell(entry, &record)),
@@ -83,17 +83,17 @@ fn tell(entry: &Entry) -> Told {
 }
 
 /// What is told of a decision, each with its label.
-pub(super) fn rows(entry: &Entry) -> Vec<(&'static str, String)> {
+pub(super) fn rows(entry: &JournalEntry) -> Vec<(&'static str, String)> {
     tell(entry).rows
 }
 
 /// The record of a line; none where it keeps none, or one of another version.
-fn record<R: DeserializeOwned>(entry: &Entry) -> Option<R> {
+fn record<R: DeserializeOwned>(entry: &JournalEntry) -> Option<R> {
     R::deserialize(entry.record.as_ref()?).ok()
 }
 
 /// What a line says itself.
-fn plainly(entry: &Entry) -> Told {
+fn plainly(entry: &JournalEntry) -> ExplainedDecision {
     let seen = match &entry.seen {
         Value::Null => String::new(),
         Value::Object(members) => members
@@ -105,7 +105,7 @@ fn plainly(entry: &Entry) -> Told {
             .join(", "),
         other => plain(other),
     };
-    Told {
+    ExplainedDecision {
         what: format!("{}: {}", entry.event, entry.decision),
         rows: vec![("why", entry.why.clone()), ("seen", seen), ("at", entry.position.clone())],
     }

@@ -5,9 +5,9 @@
 
 use super::exit::{Exit, refused};
 use super::here::Here;
-use super::rounds::{self, Client};
+use super::rounds::{self, ClientOptions};
 use super::screen::{self, visible};
-use crate::driver::{self, Came, Outcome, Round};
+use crate::driver::{self, ClientRound, RoundOutcome, RoundResult};
 use crate::refine::Template;
 use crate::refine::artefact;
 use anyhow::Result;
@@ -33,7 +33,7 @@ pub(crate) struct Args {
     #[arg(long)]
     explain: bool,
     #[command(flatten)]
-    client: Client,
+    client: ClientOptions,
 }
 
 /// Has them found, and prints them.
@@ -65,7 +65,7 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
 }
 
 /// One that cannot be read is asked for once more, in the same conversation.
-fn look(round: &Round, args: &Args, interrupts: &Interrupts) -> Result<Vec<Task>> {
+fn look(round: &ClientRound, args: &Args, interrupts: &Interrupts) -> Result<Vec<Task>> {
     let alone = round.log.with_file_name("round");
     let came = driver::run_apart(round, &alone, interrupts, &args.client.policy())?;
     let problems = match read(round, &came)? {
@@ -74,7 +74,7 @@ fn look(round: &Round, args: &Args, interrupts: &Interrupts) -> Result<Vec<Task>
     };
     let session_id = came.session_id.clone().or_else(|| round.session_id.clone());
     screen::tell("the ideas cannot be read; asking once more");
-    let again = Round {
+    let again = ClientRound {
         prompt: ask_again(&problems),
         session_id: None,
         resume: session_id,
@@ -92,14 +92,16 @@ fn look(round: &Round, args: &Args, interrupts: &Interrupts) -> Result<Vec<Task>
     })
 }
 
-fn read(round: &Round, came: &Came) -> Result<Result<Vec<Task>, Vec<Problem>>> {
+fn read(round: &ClientRound, came: &RoundResult) -> Result<Result<Vec<Task>, Vec<Problem>>> {
     rounds::tell(&round.label, came);
     match &came.outcome {
-        Outcome::Finished { result, is_error: false } => Ok(ideas::read(result)),
-        Outcome::Finished { result, .. } => {
+        RoundOutcome::Finished { result, is_error: false } => Ok(ideas::read(result)),
+        RoundOutcome::Finished { result, .. } => {
             Err(rounds::broke_off(format!("the client failed: {result}")))
         }
-        Outcome::Crashed { why } => Err(rounds::broke_off(format!("the client broke off: {why}"))),
+        RoundOutcome::Crashed { why } => {
+            Err(rounds::broke_off(format!("the client broke off: {why}")))
+        }
         other => {
             let why = rounds::stops(other).unwrap_or_else(|| "it was ended".to_owned());
             Err(rounds::broke_off(format!("there are no ideas: {why}")))
@@ -117,7 +119,7 @@ fn ask_again(problems: &[Problem]) -> String {
     )
 }
 
-fn round(here: &Here, args: &Args, logs: &Path) -> Result<Round> {
+fn round(here: &Here, args: &Args, logs: &Path) -> Result<ClientRound> {
     let wish = args.wish.join(" ");
     let wish = if wish.trim().is_empty() { "nothing in particular" } else { wish.trim() };
     let session =
@@ -137,7 +139,7 @@ fn round(here: &Here, args: &Args, logs: &Path) -> Result<Round> {
     }
     let mut extra_args = vec!["--model".into(), args.model.clone().into()];
     extra_args.extend(args.client.args.iter().cloned());
-    Ok(Round {
+    Ok(ClientRound {
         prompt,
         session_id: Some(chance::uuid()),
         env: vec![("RALPH_ROUND".to_owned(), "ideate".to_owned())],
@@ -146,6 +148,6 @@ fn round(here: &Here, args: &Args, logs: &Path) -> Result<Round> {
         log: logs.join("round-1.jsonl"),
         folder: Some(here.root.clone()),
         label: "ideas".to_owned(),
-        ..Round::default()
+        ..ClientRound::default()
     })
 }

@@ -15,19 +15,19 @@ mod statusline;
 
 use super::doctor::path;
 use super::exit::{Exit, refused};
-use super::places::Places;
+use super::places::InstallPaths;
 use super::tell::tell;
 use anyhow::{Context, Result};
 use extras::{BLOCK_CAP, Extras, WorkerBase};
-use files::{Fate, Target};
+use files::{Fate, ShippedFile};
 use jiff::Zoned;
-use merge::{Change, Merged};
+use merge::{Merged, SettingsChange};
 use ralph_core::project::check::choice::quoted;
 use ralph_core::protocol::registration::{HOOK_EXECUTABLES, settings_hooks};
-use ralph_io::project::outside::{self, Found};
+use ralph_io::project::outside::{self, TextFile};
 use ralph_io::{client::client_settings, git::worker_base, project, store::atomic};
-use record::{Copied, Install, Record};
-use scope::{Naming, Scope, ScopeArgs};
+use record::{Copied, Install, InstallRecord};
+use scope::{InstallScope, Naming, ScopeArgs};
 use serde_json::{Value, json};
 use std::io::{IsTerminal, stdout};
 use std::path::{Path, PathBuf};
@@ -52,9 +52,9 @@ pub(crate) struct Args {
 }
 
 /// What was found and what follows from it.
-struct Plan {
-    scope: Scope,
-    settings: Found,
+struct InstallPlan {
+    scope: InstallScope,
+    settings: TextFile,
     merged: Merged,
     before: Option<String>,
     /// What was asked for beside the hooks.
@@ -63,13 +63,13 @@ struct Plan {
     extras: Extras,
     /// What a person has said of the workers' base, where we were asked to.
     kept_base: Option<Value>,
-    files: Vec<(Target, Fate)>,
+    files: Vec<(ShippedFile, Fate)>,
     known: Option<Install>,
 }
 
 /// Installs, or says what it would do.
 pub(crate) fn run(args: &Args) -> Result<Exit> {
-    let places = Places::from_environment()?;
+    let places = InstallPaths::from_environment()?;
     if !args.dry_run {
         super::uninstall::refuse_inside_a_live_loop(&places)?;
     }
@@ -78,7 +78,7 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
         return plugin::install(&folder, args.dry_run, &places);
     }
     let scope = scope::resolve(&args.scope, &places)?;
-    let record = Record::read(places.ralph.root())?;
+    let record = InstallRecord::read(places.ralph.root())?;
     let plan = gather(scope, &record, args)?;
     describe(&plan, args.dry_run);
     if args.dry_run {
@@ -119,7 +119,7 @@ fn could_begin_from_head(project: &Path) -> bool {
 }
 
 /// For this scope again, with what is missing.
-fn offer(scope: &Scope) -> String {
+fn offer(scope: &InstallScope) -> String {
     let named =
         |option: &str, folder: &Path| format!(" {option} {}", quoted(&folder.to_string_lossy()));
     let words = match (&scope.project, &scope.package) {
@@ -133,9 +133,9 @@ fn offer(scope: &Scope) -> String {
     )
 }
 
-impl Plan {
+impl InstallPlan {
     fn will_change(&self) -> bool {
-        let writes = |(_, fate): &(Target, Fate)| matches!(fate, Fate::Write | Fate::Update);
+        let writes = |(_, fate): &(ShippedFile, Fate)| matches!(fate, Fate::Write | Fate::Update);
         !self.merged.changes.is_empty() || self.files.iter().any(writes)
     }
 }
@@ -160,7 +160,7 @@ fn executables_are_there(folder: &Path) -> Result<()> {
     Err(refused(Exit::MissingProgram, message))
 }
 
-fn gather(scope: Scope, record: &Record, args: &Args) -> Result<Plan> {
+fn gather(scope: InstallScope, record: &InstallRecord, args: &Args) -> Result<InstallPlan> {
     let settings = outside::find(&scope.settings)?;
     let known = record.of(&scope.settings).cloned();
     let wanted = settings_hooks(scope.naming.location());
@@ -188,7 +188,7 @@ fn gather(scope: Scope, record: &Record, args: &Args) -> Result<Plan> {
     let recorded = extras::to_record(&merged, &extras, &known_extras)?;
     let is_theirs = extras.worker_base.is_some() && recorded.worker_base.is_none();
     let kept_base = if is_theirs { extras::worker_base_of(&merged.text)? } else { None };
-    Ok(Plan {
+    Ok(InstallPlan {
         scope,
         settings,
         merged,
@@ -205,7 +205,7 @@ fn gather(scope: Scope, record: &Record, args: &Args) -> Result<Plan> {
 ///
 /// If nothing has changed since the last installation, what that one found; else the text of now
 /// without our entries.
-fn text_without_us(settings: &Found, known: Option<&Install>) -> Result<Option<String>> {
+fn text_without_us(settings: &TextFile, known: Option<&Install>) -> Result<Option<String>> {
     let Some(text) = &settings.text else { return Ok(None) };
     match known {
         Some(known) if known.after == outside::digest(text) => Ok(known.before.clone()),
@@ -216,7 +216,7 @@ fn text_without_us(settings: &Found, known: Option<&Install>) -> Result<Option<S
     }
 }
 
-fn describe(plan: &Plan, dry_run: bool) {
+fn describe(plan: &InstallPlan, dry_run: bool) {
     let settings = plan.scope.settings.display();
     tell!("{}: settings `{settings}`", plan.scope.name);
     let (would, wrote) = if dry_run { ("would ", "write") } else { ("", "wrote") };
@@ -244,22 +244,22 @@ fn describe(plan: &Plan, dry_run: bool) {
 }
 
 /// Changes of one kind on one line.
-pub(crate) fn summary(changes: &[Change]) -> Vec<(&'static str, String)> {
+pub(crate) fn summary(changes: &[SettingsChange]) -> Vec<(&'static str, String)> {
     let mut lines: Vec<(&'static str, String)> = Vec::new();
     for change in changes {
         let (what, detail) = match change {
-            Change::Added(event) => ("register hooks", event.clone()),
-            Change::Replaced(event) => ("replace our older hooks", event.clone()),
-            Change::Removed(event) => ("remove our hooks", event.clone()),
-            Change::CapSet(cap) => ("set the block cap", cap.to_string()),
-            Change::CapRemoved => ("remove the block cap", BLOCK_CAP.to_owned()),
-            Change::BaseSet(base) => ("let workers begin from", base.as_str().to_owned()),
-            Change::BaseRemoved => {
+            SettingsChange::Added(event) => ("register hooks", event.clone()),
+            SettingsChange::Replaced(event) => ("replace our older hooks", event.clone()),
+            SettingsChange::Removed(event) => ("remove our hooks", event.clone()),
+            SettingsChange::CapSet(cap) => ("set the block cap", cap.to_string()),
+            SettingsChange::CapRemoved => ("remove the block cap", BLOCK_CAP.to_owned()),
+            SettingsChange::BaseSet(base) => ("let workers begin from", base.as_str().to_owned()),
+            SettingsChange::BaseRemoved => {
                 ("remove what workers begin from", "worktree.baseRef".to_owned())
             }
-            Change::LineSet(command) => ("set the status line", command.clone()),
-            Change::LineRestored => ("give back the status line", "as it was".to_owned()),
-            Change::LineRemoved => ("remove the status line", "it was ours".to_owned()),
+            SettingsChange::LineSet(command) => ("set the status line", command.clone()),
+            SettingsChange::LineRestored => ("give back the status line", "as it was".to_owned()),
+            SettingsChange::LineRemoved => ("remove the status line", "it was ours".to_owned()),
         };
         match lines.iter_mut().find(|(known, _)| *known == what) {
             Some((_, details)) => {
@@ -272,7 +272,7 @@ pub(crate) fn summary(changes: &[Change]) -> Vec<(&'static str, String)> {
     lines
 }
 
-fn wanted_text(plan: &Plan) -> Value {
+fn wanted_text(plan: &InstallPlan) -> Value {
     let extras = &plan.wanted;
     let hooks = serde_json::to_value(settings_hooks(plan.scope.naming.location()));
     let mut text = json!({ "hooks": hooks.unwrap_or_default() });
@@ -288,7 +288,7 @@ fn wanted_text(plan: &Plan) -> Value {
     text
 }
 
-fn carry_out(plan: Plan) -> Result<Install> {
+fn carry_out(plan: InstallPlan) -> Result<Install> {
     let mut install = plan.known.unwrap_or_else(|| Install {
         settings: plan.scope.settings.clone(),
         before: None,
@@ -316,7 +316,7 @@ fn carry_out(plan: Plan) -> Result<Install> {
     Ok(install)
 }
 
-fn put_file(target: &Target, fate: Fate) -> Result<Vec<PathBuf>> {
+fn put_file(target: &ShippedFile, fate: Fate) -> Result<Vec<PathBuf>> {
     let (Fate::Write | Fate::Update, Ok(found)) = (fate, &target.found) else {
         return Ok(Vec::new());
     };
@@ -329,7 +329,7 @@ fn put_file(target: &Target, fate: Fate) -> Result<Vec<PathBuf>> {
 const BACKUP: &str = "settings.json.ralph-backup-";
 
 /// Copies the settings of before beside them, for a person who wants them back by hand.
-pub(crate) fn back_up(folder: &Path, settings: &Found) -> Result<()> {
+pub(crate) fn back_up(folder: &Path, settings: &TextFile) -> Result<()> {
     let Some(text) = &settings.text else { return Ok(()) };
     outside::make_folders(folder, 0o700)?;
     let time = Zoned::now().strftime("%Y%m%dT%H%M%S%.6f").to_string();
@@ -345,7 +345,7 @@ pub(crate) fn backups(folder: &Path) -> Vec<PathBuf> {
     ours.map(|name| folder.join(name)).collect()
 }
 
-fn advice(scope: &Scope, places: &Places) -> String {
+fn advice(scope: &InstallScope, places: &InstallPaths) -> String {
     match (&scope.package, &scope.naming) {
         (Some(package), Naming::Bare) => format!(
             "link it with: stow --no-folding -d {} -t {} claude\n\

@@ -75,7 +75,7 @@ enum Command {
     Pause(pause::Args),
     /// Tell the model something while it works
     #[command(subcommand)]
-    Signal(signal::Command),
+    Signal(signal::SignalCommand),
     /// Take a paused loop up again
     Resume(resume::Args),
     /// Free a loop whose client is gone, or take over an old state file
@@ -90,23 +90,23 @@ enum Command {
     Report(report::Args),
     /// Look back at the moments at which all criteria held, and bring one back
     #[command(subcommand)]
-    Checkpoint(checkpoint::Command),
+    Checkpoint(checkpoint::CheckpointCommand),
     /// Work off the planned tasks without a person, one fresh client for each
     Build(build::Args),
     /// Plan in rounds without a person: each studies the project and brings the tasks up to date
     Plan(plan::Args),
     /// Carry tasks out side by side, each worker in a worktree of its own
     #[command(subcommand)]
-    Parallel(parallel::Command),
+    Parallel(parallel::ParallelCommand),
     /// Have a plan made, judged, and agreed to by a person before anything is done
     #[command(subcommand)]
-    Ralplan(ralplan::Command),
+    Ralplan(ralplan::RalplanCommand),
     /// Route a planner, a questioner, executors and reviewers through a job, iteration by iteration
     #[command(subcommand)]
-    Session(session::Command),
+    Session(session::SessionCommand),
     /// Go over a plan or the tasks, round by round, until they no longer change
     #[command(subcommand)]
-    Refine(refine::Command),
+    Refine(refine::RefineCommand),
     /// Have one client look for ideas, and print them as tasks for `ralph plan-sync`
     Ideate(ideate::Args),
     /// Look at the loop's tasks and change them
@@ -127,7 +127,7 @@ enum Command {
     Blocked(blocked::Args),
     /// Take criteria that have changed; only a person can
     #[command(subcommand)]
-    Criteria(criteria::Command),
+    Criteria(criteria::CriteriaCommand),
     #[command(hide = true)]
     Answer(answer::Args),
     #[command(hide = true)]
@@ -166,7 +166,7 @@ impl Command {
             Command::Explain(_) => "explain",
             Command::Replay(_) => "replay",
             Command::Report(_) => "report",
-            Command::Checkpoint(checkpoint::Command::Restore(_)) => "checkpoint restore",
+            Command::Checkpoint(checkpoint::CheckpointCommand::Restore(_)) => "checkpoint restore",
             Command::Checkpoint(_) => "checkpoint",
             Command::Task(args) if args.is_import() => "task import",
             Command::Task(_) => "task",

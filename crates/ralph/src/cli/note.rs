@@ -3,7 +3,7 @@
 use super::here::Here;
 use jiff::Timestamp;
 use ralph_core::state::LoopState;
-use ralph_io::store::journal::Entry;
+use ralph_io::store::journal::JournalEntry;
 use ralph_io::store::store::LoopFile;
 use ralph_io::{process::clock, store::digest, store::lifecycle};
 use serde_json::Value;
@@ -38,7 +38,7 @@ pub(crate) fn note_at(
     (command, decision): (&str, &str),
     (why, seen): (&str, Value),
 ) {
-    let entry: Entry = Entry {
+    let entry: JournalEntry = JournalEntry {
         at: clock::now(),
         event: format!("ralph {command}"),
         decision: decision.to_owned(),

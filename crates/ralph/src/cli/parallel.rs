@@ -12,7 +12,7 @@ use anyhow::Result;
 
 /// What to do about tasks that could be worked on side by side.
 #[derive(Debug, clap::Subcommand)]
-pub(crate) enum Command {
+pub(crate) enum ParallelCommand {
     /// Show the waves in which the open tasks could be carried out
     Plan(plan::Args),
     /// Say what the session that starts the workers does now
@@ -25,26 +25,26 @@ pub(crate) enum Command {
     Clean(clean::Args),
 }
 
-impl Command {
+impl ParallelCommand {
     /// The command as it is typed, without its arguments.
     pub(crate) fn name(&self) -> &'static str {
         match self {
-            Command::Plan(_) => "parallel plan",
-            Command::Next(_) => "parallel next",
-            Command::Run(_) => "parallel run",
-            Command::Merge(_) => "parallel merge",
-            Command::Clean(_) => "parallel clean",
+            ParallelCommand::Plan(_) => "parallel plan",
+            ParallelCommand::Next(_) => "parallel next",
+            ParallelCommand::Run(_) => "parallel run",
+            ParallelCommand::Merge(_) => "parallel merge",
+            ParallelCommand::Clean(_) => "parallel clean",
         }
     }
 }
 
 /// Does it.
-pub(crate) fn run(command: &Command) -> Result<Exit> {
+pub(crate) fn run(command: &ParallelCommand) -> Result<Exit> {
     match command {
-        Command::Plan(args) => plan::run(&Here::gather()?, args),
-        Command::Next(args) => next::run(&Here::gather()?, args),
-        Command::Run(args) => run::run(args),
-        Command::Merge(args) => merge::run(args),
-        Command::Clean(args) => clean::run(args),
+        ParallelCommand::Plan(args) => plan::run(&Here::gather()?, args),
+        ParallelCommand::Next(args) => next::run(&Here::gather()?, args),
+        ParallelCommand::Run(args) => run::run(args),
+        ParallelCommand::Merge(args) => merge::run(args),
+        ParallelCommand::Clean(args) => clean::run(args),
     }
 }

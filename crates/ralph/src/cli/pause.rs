@@ -4,7 +4,7 @@ use super::exit::{Exit, bad_state, refused};
 use super::here::Here;
 use super::note::note;
 use super::screen;
-use super::which::{self, Found, Wanted, Which};
+use super::which::{self, FoundLoop, LoopArgs, LoopFilter};
 use crate::parallel::run as parallel;
 use anyhow::{Context, Result};
 use ralph_core::state::PauseCause;
@@ -14,19 +14,19 @@ use ralph_core::views::say;
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     #[command(flatten)]
-    which: Which,
+    which: LoopArgs,
 }
 
 /// Pauses the loop.
 pub(crate) fn run(args: &Args) -> Result<Exit> {
     let here = Here::gather()?;
-    let found = which::one(&here, &args.which, Wanted::Live)?;
+    let found = which::one(&here, &args.which, LoopFilter::Live)?;
     screen::print(&pause(&here, &found)?)?;
     Ok(Exit::Done)
 }
 
 /// Lets a loop rest, and those of its workers; says what came of it.
-pub(super) fn pause(here: &Here, found: &Found) -> Result<String> {
+pub(super) fn pause(here: &Here, found: &FoundLoop) -> Result<String> {
     let paused = found.file.update(|state| {
         let was_running = state.is_running();
         state.pause(PauseCause::Person, "on the command line", here.now);

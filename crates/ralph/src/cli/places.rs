@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 /// The folders that an installation touches.
 #[derive(Debug, Clone)]
-pub(crate) struct Places {
+pub(crate) struct InstallPaths {
     /// The person's home folder.
     pub(crate) home: PathBuf,
     /// Where the client keeps the person's own settings, skills and agents.
@@ -21,12 +21,12 @@ pub(crate) struct Places {
     pub(crate) current: PathBuf,
 }
 
-impl Places {
+impl InstallPaths {
     /// Reads the environment.
-    pub(crate) fn from_environment() -> Result<Places> {
+    pub(crate) fn from_environment() -> Result<InstallPaths> {
         let home = folder("HOME").context("could not find the home folder: `HOME` is not set")?;
         let running = programs::running()?;
-        Ok(Places {
+        Ok(InstallPaths {
             config: folder("CLAUDE_CONFIG_DIR").unwrap_or_else(|| home.join(".claude")),
             ralph: Home::from_env()?,
             executables: running.parent().unwrap_or(Path::new("/")).to_owned(),

@@ -6,15 +6,15 @@
 
 use super::exit::{Exit, refused};
 use super::here::Here;
-use super::rounds::{self, Client};
+use super::rounds::{self, ClientOptions};
 use super::screen;
-use super::which::{self, Which};
-use crate::driver::{self, Outcome, Round};
+use super::which::{self, LoopArgs};
+use crate::driver::{self, ClientRound, RoundOutcome};
 use anyhow::Result;
 use ralph_core::protocol::permission::Need;
 use ralph_core::tasks::graph::render::{self, Show};
 use ralph_core::text::counted::counted;
-use ralph_io::process::interrupts::{Asked, Interrupts};
+use ralph_io::process::interrupts::{InterruptRequest, Interrupts};
 use ralph_io::project::outside;
 use std::path::{Path, PathBuf};
 
@@ -32,7 +32,7 @@ pub(crate) struct Args {
     )]
     rounds: u32,
     #[command(flatten)]
-    client: Client,
+    client: ClientOptions,
 }
 
 /// The one call that a planner must be permitted.
@@ -75,7 +75,7 @@ fn all(here: &Here, args: &Args, logs: &Path) -> Result<Exit> {
         let came =
             driver::run_apart(&round, &logs.join("round"), &interrupts, &args.client.policy())?;
         rounds::tell(&round.label, &came);
-        let went_well = matches!(came.outcome, Outcome::Finished { is_error: false, .. });
+        let went_well = matches!(came.outcome, RoundOutcome::Finished { is_error: false, .. });
         failed += u32::from(!went_well);
         let stops = rounds::stops(&came.outcome);
         if let Some(why) = stops.or_else(|| asked_to_stop(&interrupts, number, args.rounds)) {
@@ -96,14 +96,15 @@ fn all(here: &Here, args: &Args, logs: &Path) -> Result<Exit> {
 }
 
 fn asked_to_stop(interrupts: &Interrupts, number: u32, rounds: u32) -> Option<String> {
-    (number < rounds && interrupts.asked() != Asked::Nothing).then(|| "as you asked".to_owned())
+    (number < rounds && interrupts.asked() != InterruptRequest::Nothing)
+        .then(|| "as you asked".to_owned())
 }
 
 /// One round, with the graph as it is now.
-fn round(here: &Here, args: &Args, logs: &Path, number: u32) -> Result<Round> {
+fn round(here: &Here, args: &Args, logs: &Path, number: u32) -> Result<ClientRound> {
     let label = format!("round {number}/{}", args.rounds);
     let file = logs.join(format!("graph-{number}.md"));
-    Ok(Round {
+    Ok(ClientRound {
         prompt: prompt(&graph(here)?, &file, args.client.dry_run)?,
         env: vec![("RALPH_ROUND".to_owned(), "plan".to_owned())],
         extra_args: args.client.args.clone(),
@@ -111,16 +112,16 @@ fn round(here: &Here, args: &Args, logs: &Path, number: u32) -> Result<Round> {
         log: logs.join(format!("round-{number}.jsonl")),
         folder: Some(PathBuf::from(&here.root)),
         label,
-        ..Round::default()
+        ..ClientRound::default()
     })
 }
 
 /// As `ralph task list --all --markdown` prints it; nothing where nothing is planned. Of the loop that
 /// `ralph plan-sync` will mean in the round.
 fn graph(here: &Here) -> Result<String> {
-    let found = which::to_plan(here, &Which::default())?;
+    let found = which::to_plan(here, &LoopArgs::default())?;
     let markdown =
-        |found: which::Found| render::markdown(&found.state.task_graph, Show::All, here.now);
+        |found: which::FoundLoop| render::markdown(&found.state.task_graph, Show::All, here.now);
     Ok(found.map(markdown).unwrap_or_default())
 }
 

@@ -6,12 +6,12 @@
 
 use super::exit::Exit;
 use super::install::merge;
-use super::places::Places;
+use super::places::InstallPaths;
 use super::screen;
-use crate::check::{self, Order, Pace};
+use crate::check::{self, CheckOrder, Pace};
 use anyhow::{Context, Result};
 use ralph_core::project::check::answer;
-use ralph_core::project::check::choice::Choice;
+use ralph_core::project::check::choice::CheckSettings;
 use ralph_core::project::settings::Settings;
 use ralph_io::store::checks::{self, Surroundings};
 use ralph_io::store::home::Home;
@@ -45,7 +45,7 @@ pub(super) fn run(args: &Args) -> Result<Exit> {
     let Some(choice) = choice(&home, file.as_ref(), &args.files)? else { return Ok(Exit::Done) };
     let of_loop = file.as_ref().map(LoopFile::folder);
     let late = args.late.then(|| of_loop.map(checks::take_later)).flatten();
-    let order = Order {
+    let order = CheckOrder {
         home: &home,
         files: late.as_deref().unwrap_or(&args.files),
         choice: &choice,
@@ -68,7 +68,11 @@ pub(super) fn run(args: &Args) -> Result<Exit> {
 
 /// What was frozen into the loop; without one, what the settings say now, if they want checks in every
 /// session.
-fn choice(home: &Home, file: Option<&LoopFile>, files: &[PathBuf]) -> Result<Option<Choice>> {
+fn choice(
+    home: &Home,
+    file: Option<&LoopFile>,
+    files: &[PathBuf],
+) -> Result<Option<CheckSettings>> {
     if let Some(file) = file {
         let state = file.read()?.context("the loop is gone")?.state;
         return Ok(Some(Settings::of(&state).checks()));
@@ -82,7 +86,7 @@ fn choice(home: &Home, file: Option<&LoopFile>, files: &[PathBuf]) -> Result<Opt
 
 /// The timeout that the client gives the hook, where it is registered in settings.
 fn registered_timeout() -> Option<Duration> {
-    let places = Places::from_environment().ok()?;
+    let places = InstallPaths::from_environment().ok()?;
     let project = ralph_io::client::project_dir().unwrap_or(places.current);
     let files = [
         places.config.join("settings.json"),

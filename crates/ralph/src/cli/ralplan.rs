@@ -7,19 +7,19 @@ mod status;
 
 use super::exit::{Exit, refused};
 use super::here::Here;
-use super::which::{self, Found, Which};
+use super::which::{self, FoundLoop, LoopArgs};
 use anyhow::Result;
 use ralph_core::state::{LoopState, Mode};
 
 /// What to do about a plan.
 #[derive(Debug, clap::Subcommand)]
-pub(crate) enum Command {
+pub(crate) enum RalplanCommand {
     /// Have a plan made and judged without a session, one fresh client for each agent
     Run(run::Args),
     /// Show how far the planning is, and all that was said
-    Status(Shown),
+    Status(PlanViewArgs),
     /// Say what the session that plans does now
-    Next(Shown),
+    Next(PlanViewArgs),
     /// Agree to the plan: it becomes the loop that /ralph starts
     Approve(decide::Args),
     /// Send the plan back to its planner, with what should change
@@ -30,43 +30,43 @@ pub(crate) enum Command {
 
 /// Which planning, and how it is shown.
 #[derive(Debug, clap::Args)]
-pub(crate) struct Shown {
+pub(crate) struct PlanViewArgs {
     /// Print one JSON document
     #[arg(long)]
     json: bool,
     #[command(flatten)]
-    which: Which,
+    which: LoopArgs,
 }
 
-impl Command {
+impl RalplanCommand {
     /// The command as it is typed, without its arguments.
     pub(crate) fn name(&self) -> &'static str {
         match self {
-            Command::Run(_) => "ralplan run",
-            Command::Status(_) => "ralplan status",
-            Command::Next(_) => "ralplan next",
-            Command::Approve(_) => "ralplan approve",
-            Command::Adjust(_) => "ralplan adjust",
-            Command::Discard(_) => "ralplan discard",
+            RalplanCommand::Run(_) => "ralplan run",
+            RalplanCommand::Status(_) => "ralplan status",
+            RalplanCommand::Next(_) => "ralplan next",
+            RalplanCommand::Approve(_) => "ralplan approve",
+            RalplanCommand::Adjust(_) => "ralplan adjust",
+            RalplanCommand::Discard(_) => "ralplan discard",
         }
     }
 }
 
 /// Does it.
-pub(crate) fn run(command: &Command) -> Result<Exit> {
+pub(crate) fn run(command: &RalplanCommand) -> Result<Exit> {
     let here = Here::gather()?;
     match command {
-        Command::Run(args) => run::run(&here, args),
-        Command::Status(args) => status::run(&here, args),
-        Command::Next(args) => next::run(&here, args),
-        Command::Approve(args) => decide::approve(&here, args),
-        Command::Adjust(args) => decide::adjust(&here, args),
-        Command::Discard(args) => decide::discard(&here, args),
+        RalplanCommand::Run(args) => run::run(&here, args),
+        RalplanCommand::Status(args) => status::run(&here, args),
+        RalplanCommand::Next(args) => next::run(&here, args),
+        RalplanCommand::Approve(args) => decide::approve(&here, args),
+        RalplanCommand::Adjust(args) => decide::adjust(&here, args),
+        RalplanCommand::Discard(args) => decide::discard(&here, args),
     }
 }
 
 /// The live planning that is meant: the one that is named, the session's own, or the project's.
-fn live(here: &Here, which: &Which) -> Result<Found> {
+fn live(here: &Here, which: &LoopArgs) -> Result<FoundLoop> {
     let is_live = |state: &LoopState| state.mode == Mode::Ralplan && state.is_live();
     if let Some(found) = which::named(here, which)? {
         return match is_live(&found.state) {
@@ -93,7 +93,7 @@ fn live(here: &Here, which: &Which) -> Result<Found> {
 }
 
 /// The project's live planning: it has one at a time.
-fn of_project(here: &Here) -> Option<Found> {
+fn of_project(here: &Here) -> Option<FoundLoop> {
     which::of_project(here, |state| state.mode == Mode::Ralplan && state.is_live()).pop()
 }
 

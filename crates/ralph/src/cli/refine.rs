@@ -18,7 +18,7 @@ use std::path::PathBuf;
 
 /// What to do about a refinement.
 #[derive(Debug, clap::Subcommand)]
-pub(crate) enum Command {
+pub(crate) enum RefineCommand {
     /// Make one round, to see what comes of it
     Once(run::Once),
     /// Make rounds until nothing changes any more, or there were enough
@@ -32,13 +32,13 @@ pub(crate) enum Command {
     /// Read ideas from standard input, and print them as tasks for `ralph plan-sync`
     Ideas,
     /// Show how a session stands: each round with what it says and what was measured
-    Status(look::Status),
+    Status(look::StatusArgs),
     /// List the sessions of this project
-    List(look::List),
+    List(look::ListArgs),
     /// Show the rounds of a session and the versions of its plan
     History(versions::History),
     /// Show what the last round changed in the plan, or how two versions differ
-    Diff(versions::Diff),
+    Diff(versions::DiffArgs),
     /// Put a version in the place of the plan, which is kept as a version too
     Restore(versions::Restore),
     /// Show what a session in the background shows now
@@ -55,50 +55,50 @@ pub(crate) enum Command {
     },
 }
 
-impl Command {
+impl RefineCommand {
     /// The command as it is typed, without its arguments.
     pub(crate) fn name(&self) -> &'static str {
         match self {
-            Command::Once(_) => "refine once",
-            Command::Loop(_) => "refine loop",
-            Command::Begin(_) => "refine begin",
-            Command::End(_) => "refine end",
-            Command::Prompt(_) => "refine prompt",
-            Command::Ideas => "refine ideas",
-            Command::Status(_) => "refine status",
-            Command::List(_) => "refine list",
-            Command::History(_) => "refine history",
-            Command::Diff(_) => "refine diff",
-            Command::Restore(_) => "refine restore",
-            Command::Peek(_) => "refine peek",
-            Command::Attach(_) => "refine attach",
-            Command::Kill(_) => "refine kill",
-            Command::Within { .. } => "refine within",
+            RefineCommand::Once(_) => "refine once",
+            RefineCommand::Loop(_) => "refine loop",
+            RefineCommand::Begin(_) => "refine begin",
+            RefineCommand::End(_) => "refine end",
+            RefineCommand::Prompt(_) => "refine prompt",
+            RefineCommand::Ideas => "refine ideas",
+            RefineCommand::Status(_) => "refine status",
+            RefineCommand::List(_) => "refine list",
+            RefineCommand::History(_) => "refine history",
+            RefineCommand::Diff(_) => "refine diff",
+            RefineCommand::Restore(_) => "refine restore",
+            RefineCommand::Peek(_) => "refine peek",
+            RefineCommand::Attach(_) => "refine attach",
+            RefineCommand::Kill(_) => "refine kill",
+            RefineCommand::Within { .. } => "refine within",
         }
     }
 }
 
 /// Does it.
-pub(crate) fn run(command: &Command) -> Result<Exit> {
-    if let Command::Within { socket } = command {
+pub(crate) fn run(command: &RefineCommand) -> Result<Exit> {
+    if let RefineCommand::Within { socket } = command {
         return Err(ralph_io::terminal::tmux::take_order(socket));
     }
     let here = Here::gather()?;
     match command {
-        Command::Once(args) => run::once(&here, args),
-        Command::Loop(args) => run::all(&here, args),
-        Command::Begin(args) => inside::begin(&here, args),
-        Command::End(args) => inside::end(&here, args),
-        Command::Prompt(args) => prompt::run(&here, args),
-        Command::Ideas => prompt::ideas(&here),
-        Command::Status(args) => look::status(&here, args),
-        Command::List(args) => look::list(&here, args),
-        Command::History(args) => versions::history(&here, args),
-        Command::Diff(args) => versions::diff(&here, args),
-        Command::Restore(args) => versions::restore(&here, args),
-        Command::Peek(args) => background::peek(&here, args),
-        Command::Attach(args) => background::attach(&here, args),
-        Command::Kill(args) => background::kill(&here, args),
-        Command::Within { .. } => unreachable!("it was carried out above"),
+        RefineCommand::Once(args) => run::once(&here, args),
+        RefineCommand::Loop(args) => run::all(&here, args),
+        RefineCommand::Begin(args) => inside::begin(&here, args),
+        RefineCommand::End(args) => inside::end(&here, args),
+        RefineCommand::Prompt(args) => prompt::run(&here, args),
+        RefineCommand::Ideas => prompt::ideas(&here),
+        RefineCommand::Status(args) => look::status(&here, args),
+        RefineCommand::List(args) => look::list(&here, args),
+        RefineCommand::History(args) => versions::history(&here, args),
+        RefineCommand::Diff(args) => versions::diff(&here, args),
+        RefineCommand::Restore(args) => versions::restore(&here, args),
+        RefineCommand::Peek(args) => background::peek(&here, args),
+        RefineCommand::Attach(args) => background::attach(&here, args),
+        RefineCommand::Kill(args) => background::kill(&here, args),
+        RefineCommand::Within { .. } => unreachable!("it was carried out above"),
     }
 }

@@ -6,10 +6,10 @@
 use super::exit::{Exit, bad_state, refused};
 use super::here::Here;
 use super::screen::{self, visible};
-use super::which::{self, Which};
+use super::which::{self, LoopArgs};
 use anyhow::Result;
 use ralph_core::stop::replay::{Again, Difference};
-use ralph_io::store::journal::{self, Entry};
+use ralph_io::store::journal::{self, JournalEntry};
 use ralph_io::store::lifecycle;
 use serde_json::{Value, json};
 use std::path::Path;
@@ -38,8 +38,8 @@ struct Replayed {
     n_decided: usize,
     n_without_record: usize,
     n_torn: usize,
-    differing: Vec<(Entry, Vec<Difference>)>,
-    unusable: Vec<(Entry, String)>,
+    differing: Vec<(JournalEntry, Vec<Difference>)>,
+    unusable: Vec<(JournalEntry, String)>,
     /// Why there is nothing of all this.
     problem: Option<String>,
 }
@@ -56,7 +56,7 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
             })
             .collect(),
         false => {
-            let which = Which { session: args.session.clone(), loop_id: args.loop_id.clone() };
+            let which = LoopArgs { session: args.session.clone(), loop_id: args.loop_id.clone() };
             let found = which::recent(&here, &which)?;
             let one = replay(found.file.folder()).map_err(bad_state)?;
             vec![Replayed { loop_id: found.state.loop_id, ..one }]
@@ -137,7 +137,7 @@ fn tell_one(one: &Replayed) -> String {
     format!("{text}\n{}", summary(one))
 }
 
-fn heading(entry: &Entry) -> String {
+fn heading(entry: &JournalEntry) -> String {
     format!(
         "{}  {} at {}",
         entry.at.strftime("%Y-%m-%d %H:%M:%SZ"),

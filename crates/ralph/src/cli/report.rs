@@ -8,17 +8,17 @@ use super::explain;
 use super::here::Here;
 use super::refine::report as refine;
 use super::screen::{self, visible};
-use super::session::Place;
-use super::status::looked::Looked;
+use super::session::SessionContext;
+use super::status::looked::LoopView;
 use super::status::text::next;
-use super::which::{self, Which};
+use super::which::{self, LoopArgs};
 use crate::driver::quoted;
 use anyhow::{Context, Result};
 use ralph_core::modes::refine::state::refused_name;
-use ralph_core::views::report::line::{Line, Record};
+use ralph_core::views::report::line::{LineRecord, ReportLine};
 use ralph_core::views::report::{LoopSeen, Report, markdown, of_loop, page};
 use ralph_io::project::outside;
-use ralph_io::store::journal::{self, Entry};
+use ralph_io::store::journal::{self, JournalEntry};
 use std::path::{Path, PathBuf};
 
 /// What a person may say about the report.
@@ -48,7 +48,7 @@ const LOOKED_AT: usize = 1_000;
 pub(crate) fn run(args: &Args) -> Result<Exit> {
     let here = Here::gather()?;
     let report = match (&args.id, &args.refine) {
-        (Some(name), _) => Place::gather(here)?.report(name)?,
+        (Some(name), _) => SessionContext::gather(here)?.report(name)?,
         (None, Some(name)) => refine::of(&here, name)?,
         (None, None) => of_a_loop(here, args)?,
     };
@@ -61,13 +61,13 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
 }
 
 fn of_a_loop(here: Here, args: &Args) -> Result<Report> {
-    let which = Which { session: args.session.clone(), loop_id: args.loop_id.clone() };
+    let which = LoopArgs { session: args.session.clone(), loop_id: args.loop_id.clone() };
     let found = match which::recent(&here, &which) {
         Ok(found) => found,
         Err(error) if which.is_named() => return Err(error),
         Err(error) => return Err(or_another(here, error)),
     };
-    let looked = Looked::at(found);
+    let looked = LoopView::at(found);
     let journal = journal::load(looked.file.folder()).map_err(bad_state)?;
     let criteria = looked.state.acceptance_criteria.iter();
     Ok(of_loop(&LoopSeen {
@@ -85,12 +85,12 @@ fn of_a_loop(here: Here, args: &Args) -> Result<Report> {
 }
 
 /// A line of the journal, and what is told of it.
-fn line(entry: Entry) -> Line {
+fn line(entry: JournalEntry) -> ReportLine {
     let rows = explain::rows(&entry);
     let rows = rows.into_iter().map(|(label, value)| (label.to_owned(), value)).collect();
-    let record = Record::of(&entry.event, entry.record.as_ref());
-    let Entry { at, event, decision, why, position, seen, took_us, .. } = entry;
-    Line { at, event, decision, why, position, seen, record, took_us, rows }
+    let record = LineRecord::of(&entry.event, entry.record.as_ref());
+    let JournalEntry { at, event, decision, why, position, seen, took_us, .. } = entry;
+    ReportLine { at, event, decision, why, position, seen, record, took_us, rows }
 }
 
 /// Where there is no loop, a session or a refinement may be meant.
@@ -99,7 +99,7 @@ fn or_another(here: Here, error: anyhow::Error) -> anyhow::Error {
     let refined = refined.filter(|name| refused_name(name).is_none()).map(|name| {
         format!("for a refinement: `ralph report --refine {}`", visible(&quoted(&name)))
     });
-    let names = Place::gather(here).map(|place| place.names()).unwrap_or_default();
+    let names = SessionContext::gather(here).map(|place| place.names()).unwrap_or_default();
     let session = names.last().map(|last| format!("for a session: `ralph report --id {last}`"));
     let meant: Vec<String> = session.into_iter().chain(refined).collect();
     if meant.is_empty() {

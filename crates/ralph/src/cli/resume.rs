@@ -7,10 +7,10 @@ use super::exit::{Exit, bad_state, refused};
 use super::here::Here;
 use super::note::note;
 use super::screen;
-use super::which::{self, Found, Wanted, Which};
+use super::which::{self, FoundLoop, LoopArgs, LoopFilter};
 use anyhow::{Context, Result};
 use ralph_core::modes::ralplan;
-use ralph_core::modes::session::change::{Change, apply};
+use ralph_core::modes::session::change::{RouterWrite, apply};
 use ralph_core::modes::session::id::SessionId;
 use ralph_core::modes::session::{conversation, signal};
 use ralph_core::state::{LoopState, Mode};
@@ -23,19 +23,19 @@ use std::path::Path;
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     #[command(flatten)]
-    which: Which,
+    which: LoopArgs,
 }
 
 /// Takes the loop up again.
 pub(crate) fn run(args: &Args) -> Result<Exit> {
     let here = Here::gather()?;
-    let found = which::one(&here, &args.which, Wanted::Live)?;
+    let found = which::one(&here, &args.which, LoopFilter::Live)?;
     screen::print(&resume(&here, &found)?)?;
     Ok(Exit::Done)
 }
 
 /// Takes a loop up again; says what came of it.
-pub(super) fn resume(here: &Here, found: &Found) -> Result<String> {
+pub(super) fn resume(here: &Here, found: &FoundLoop) -> Result<String> {
     let resumed = found.file.update(|state| {
         let was_running = state.is_running();
         match state.mode {
@@ -87,7 +87,7 @@ fn lift_pause(here: &Here, state: &LoopState) -> Result<bool> {
     let lifted = sessions.update(&id, |seen| {
         let pauses = signal::pauses(&seen.signals);
         let was_held = !pauses.is_empty();
-        let after = apply(seen, &[Change::Heard(pauses)], clock::local(here.now));
+        let after = apply(seen, &[RouterWrite::Heard(pauses)], clock::local(here.now));
         Ok((after.map_err(anyhow::Error::msg)?, was_held))
     });
     Ok(lifted.map_err(bad_state)?.is_some_and(|lifted| lifted.what))

@@ -6,7 +6,7 @@
 use super::exit::{Exit, refused};
 use crate::driver::{
     self,
-    wire::{self, Order, Told, Wire},
+    wire::{self, RoundMessage, RoundOrder, Wire},
 };
 use anyhow::{Context, Result};
 use ralph_io::client::given;
@@ -16,15 +16,15 @@ use ralph_io::process::interrupts::Interrupts;
 pub(crate) fn run() -> Result<Exit> {
     let interrupts = Interrupts::catch()?;
     let line = given::order()?;
-    let order: Order = serde_json::from_slice(&line)
+    let order: RoundOrder = serde_json::from_slice(&line)
         .context("could not read the order")
         .map_err(|error| refused(Exit::Usage, format!("{error:#}")))?;
     let came = order.hold().and_then(|_alone| {
         driver::run_at(&order.round, &interrupts, &order.policy(), &Wire::default())
     });
     wire::tell(&match came {
-        Ok(came) => Told::Came(Box::new(came)),
-        Err(error) => Told::failed(&error),
+        Ok(came) => RoundMessage::Came(Box::new(came)),
+        Err(error) => RoundMessage::failed(&error),
     });
     Ok(Exit::Done)
 }

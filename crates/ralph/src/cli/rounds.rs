@@ -5,20 +5,20 @@ use super::exit::{Exit, refused};
 use super::here::Here;
 use super::number;
 use super::screen;
-use crate::driver::{self, Came, Outcome, Policy};
+use crate::driver::{self, Policy, RoundOutcome, RoundResult};
 use anyhow::Result;
 use ralph_core::protocol::permission::Need;
 use ralph_core::protocol::reply::bounded;
 use ralph_core::state::PauseCause;
 use ralph_core::state::progress::in_a_row;
-use ralph_io::process::interrupts::{Asked, Interrupts};
+use ralph_io::process::interrupts::{InterruptRequest, Interrupts};
 use ralph_io::{process::clock, project::settings};
 use std::ffi::OsString;
 use std::path::PathBuf;
 
 /// How the client is called.
 #[derive(Debug, Clone, clap::Args)]
-pub(crate) struct Client {
+pub(crate) struct ClientOptions {
     /// How the client asks for permissions, as its own `--permission-mode` [default: the settings]
     #[arg(long, value_name = "MODE")]
     permission_mode: Option<String>,
@@ -33,7 +33,7 @@ pub(crate) struct Client {
     pub(crate) args: Vec<OsString>,
 }
 
-impl Client {
+impl ClientOptions {
     pub(crate) fn policy(&self) -> Policy {
         Policy { waits_for_limits: self.wait_limits, ..Policy::default() }
     }
@@ -74,7 +74,7 @@ pub(crate) fn count(text: &str) -> Result<u32, String> {
 }
 
 /// Tells what came of a round, besides what was shown as it ran.
-pub(crate) fn tell(label: &str, came: &Came) {
+pub(crate) fn tell(label: &str, came: &RoundResult) {
     for denial in &came.denials {
         screen::tell(&screen::visible(&format!(
             "{label}: not permitted: {} {}",
@@ -91,15 +91,17 @@ pub(crate) fn tell(label: &str, came: &Came) {
 }
 
 /// Why no other round is begun after this one; none if the next may begin.
-pub(crate) fn stops(outcome: &Outcome) -> Option<String> {
+pub(crate) fn stops(outcome: &RoundOutcome) -> Option<String> {
     match outcome {
-        Outcome::Finished { .. } | Outcome::Crashed { .. } => None,
-        Outcome::Ended => Some("ended by Ctrl-C".to_owned()),
-        Outcome::Overloaded { .. } => Some("the API did not answer; try again later".to_owned()),
-        Outcome::RateLimited { until: Some(at) } => {
+        RoundOutcome::Finished { .. } | RoundOutcome::Crashed { .. } => None,
+        RoundOutcome::Ended => Some("ended by Ctrl-C".to_owned()),
+        RoundOutcome::Overloaded { .. } => {
+            Some("the API did not answer; try again later".to_owned())
+        }
+        RoundOutcome::RateLimited { until: Some(at) } => {
             Some(format!("the usage limit is reached until {at}; --wait-limits waits for that"))
         }
-        Outcome::RateLimited { until: None } => {
+        RoundOutcome::RateLimited { until: None } => {
             Some("the usage limit is reached; try again later".to_owned())
         }
     }
@@ -111,16 +113,16 @@ const MOST_CRASHES: u32 = 3;
 /// Why no other round is begun after this one, and as what the loop rests. `crashes` have been so many in
 /// a row, this one included.
 pub(crate) fn rests(
-    came: &Came,
+    came: &RoundResult,
     interrupts: &Interrupts,
     crashes: u32,
 ) -> Option<(PauseCause, String)> {
     let cause = match &came.outcome {
-        Outcome::RateLimited { .. } => PauseCause::RateLimited,
-        Outcome::Ended => PauseCause::Person,
+        RoundOutcome::RateLimited { .. } => PauseCause::RateLimited,
+        RoundOutcome::Ended => PauseCause::Person,
         _ => PauseCause::Crashed,
     };
-    if interrupts.asked() != Asked::Nothing {
+    if interrupts.asked() != InterruptRequest::Nothing {
         return Some((PauseCause::Person, "ended by Ctrl-C".to_owned()));
     }
     if crashes >= MOST_CRASHES {
@@ -134,17 +136,17 @@ const TOLD: usize = 1_000;
 
 /// What came of a round, for the journal; also what its client was not permitted, which has no event of
 /// its own in every mode.
-pub(crate) fn told(number: u32, done: &str, came: &Came) -> String {
+pub(crate) fn told(number: u32, done: &str, came: &RoundResult) -> String {
     told_of(&format!("round {number}"), done, came)
 }
 
 /// The same for a round that is called otherwise.
-pub(crate) fn told_of(label: &str, done: &str, came: &Came) -> String {
+pub(crate) fn told_of(label: &str, done: &str, came: &RoundResult) -> String {
     with_denials(&format!("{label}: {done}"), came)
 }
 
 /// The same where the round is named already.
-pub(crate) fn with_denials(told: &str, came: &Came) -> String {
+pub(crate) fn with_denials(told: &str, came: &RoundResult) -> String {
     let denied = came.denials.iter().map(|one| format!("{} {}", one.tool, one.about));
     let denied = denied.collect::<Vec<_>>();
     let denied = match denied.is_empty() {

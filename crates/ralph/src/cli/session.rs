@@ -16,11 +16,11 @@ use anyhow::Result;
 use ralph_core::modes::session::id::{REFUSED, SessionId};
 use ralph_core::modes::session::snapshot::Snapshot;
 use ralph_core::views::report::{self, Report, SessionSeen};
-use ralph_io::store::sessions::{Changed, Sessions};
+use ralph_io::store::sessions::{Sessions, SnapshotChange};
 
 /// What to do about a session.
 #[derive(Debug, clap::Subcommand)]
-pub(crate) enum Command {
+pub(crate) enum SessionCommand {
     /// Begin a session
     New(new::Args),
     /// List the sessions of the project
@@ -32,10 +32,10 @@ pub(crate) enum Command {
     /// Show the waves in which the tasks are carried out
     Waves(waves::Waves),
     /// Say something to a session while it works
-    Signal(put::Signal),
+    Signal(put::SignalArgs),
     /// Say what the next iteration is to do
     #[command(subcommand)]
-    Feedback(put::Feedback),
+    Feedback(put::FeedbackCommand),
     /// Say what is wrong with the files of a session
     Validate(mend::Validate),
     /// Put right what of a damaged session can be
@@ -43,54 +43,54 @@ pub(crate) enum Command {
     /// Say where a session stands; nothing is written
     Status(next::Args),
     /// Draw the tasks and what depends on what
-    Graph(waves::Drawing),
+    Graph(waves::WavesArgs),
     /// Carry a session out without a conversation: each call is a client of its own
     Run(run::Args),
 }
 
-impl Command {
+impl SessionCommand {
     /// The command as it is typed, without its arguments.
     pub(crate) fn name(&self) -> &'static str {
         match self {
-            Command::New(_) => "session new",
-            Command::List => "session list",
-            Command::Next(args) if args.begins() => "session --begin",
-            Command::Next(_) => "session next",
-            Command::Mark(_) => "session mark",
-            Command::Waves(_) => "session waves",
-            Command::Signal(_) => "session signal",
-            Command::Feedback(_) => "session feedback",
-            Command::Validate(_) => "session validate",
-            Command::Repair(_) => "session repair",
-            Command::Status(_) => "session status",
-            Command::Graph(_) => "session graph",
-            Command::Run(_) => "session run",
+            SessionCommand::New(_) => "session new",
+            SessionCommand::List => "session list",
+            SessionCommand::Next(args) if args.begins() => "session --begin",
+            SessionCommand::Next(_) => "session next",
+            SessionCommand::Mark(_) => "session mark",
+            SessionCommand::Waves(_) => "session waves",
+            SessionCommand::Signal(_) => "session signal",
+            SessionCommand::Feedback(_) => "session feedback",
+            SessionCommand::Validate(_) => "session validate",
+            SessionCommand::Repair(_) => "session repair",
+            SessionCommand::Status(_) => "session status",
+            SessionCommand::Graph(_) => "session graph",
+            SessionCommand::Run(_) => "session run",
         }
     }
 }
 
 /// Does it.
-pub(crate) fn run(command: &Command) -> Result<Exit> {
-    let place = Place::gather(Here::gather()?)?;
+pub(crate) fn run(command: &SessionCommand) -> Result<Exit> {
+    let place = SessionContext::gather(Here::gather()?)?;
     match command {
-        Command::New(args) => new::run(&place, args),
-        Command::List => list::run(&place),
-        Command::Next(args) => next::next(&place, args),
-        Command::Mark(args) => mark::run(&place, args),
-        Command::Waves(args) => waves::waves(&place, args),
-        Command::Signal(args) => put::signal(&place, args),
-        Command::Feedback(put::Feedback::New(args)) => put::feedback(&place, args),
-        Command::Validate(args) => mend::validate(&place, args),
-        Command::Repair(args) => mend::repair(&place, args),
-        Command::Status(args) => next::status(&place, args),
-        Command::Graph(args) => waves::drawing(&place, args),
-        Command::Run(args) => run::run(&place, args),
+        SessionCommand::New(args) => new::run(&place, args),
+        SessionCommand::List => list::run(&place),
+        SessionCommand::Next(args) => next::next(&place, args),
+        SessionCommand::Mark(args) => mark::run(&place, args),
+        SessionCommand::Waves(args) => waves::waves(&place, args),
+        SessionCommand::Signal(args) => put::signal(&place, args),
+        SessionCommand::Feedback(put::FeedbackCommand::New(args)) => put::feedback(&place, args),
+        SessionCommand::Validate(args) => mend::validate(&place, args),
+        SessionCommand::Repair(args) => mend::repair(&place, args),
+        SessionCommand::Status(args) => next::status(&place, args),
+        SessionCommand::Graph(args) => waves::drawing(&place, args),
+        SessionCommand::Run(args) => run::run(&place, args),
     }
 }
 
 /// Which session.
 #[derive(Debug, clap::Args)]
-pub(crate) struct Which {
+pub(crate) struct SessionArg {
     /// The session's name [default: the only one that is not completed]
     #[arg(long, value_name = "ID")]
     id: Option<String>,
@@ -98,16 +98,16 @@ pub(crate) struct Which {
 
 /// Where the command was given, and the sessions there.
 #[derive(Debug)]
-pub(super) struct Place {
+pub(super) struct SessionContext {
     here: Here,
     sessions: Sessions,
 }
 
-impl Place {
+impl SessionContext {
     /// Of the project where the command was given.
-    pub(super) fn gather(here: Here) -> Result<Place> {
+    pub(super) fn gather(here: Here) -> Result<SessionContext> {
         let sessions = Sessions::of(&here.root, &here.home)?;
-        Ok(Place { here, sessions })
+        Ok(SessionContext { here, sessions })
     }
 
     /// Their names.
@@ -122,7 +122,7 @@ impl Place {
     }
 
     /// The session that is meant.
-    fn find(&self, which: &Which) -> Result<SessionId> {
+    fn find(&self, which: &SessionArg) -> Result<SessionId> {
         if let Some(name) = &which.id {
             return named(name);
         }
@@ -139,9 +139,9 @@ impl Place {
         &self,
         id: &SessionId,
         decide: impl FnMut(&Snapshot) -> Result<(Snapshot, T)>,
-    ) -> Result<Changed<T>> {
+    ) -> Result<SnapshotChange<T>> {
         // What was refused says so itself; anything else is a file.
-        let as_bad_state = |error: anyhow::Error| match error.is::<super::exit::Refused>() {
+        let as_bad_state = |error: anyhow::Error| match error.is::<super::exit::ExitError>() {
             true => error,
             false => bad_state(error),
         };

@@ -1,10 +1,10 @@
 //! Session ids of the command line: checked before anything is written under their name.
 
-use ralph_io::store::manifest::Key;
+use ralph_io::store::manifest::ManifestKey;
 
 /// The id, if it could be one of the client's.
 pub(crate) fn parse(text: &str) -> Result<String, String> {
-    match Key::session(text) {
+    match ManifestKey::session(text) {
         Some(_) => Ok(text.to_owned()),
         None => {
             Err("not an id of a session of Claude Code; it has letters, digits and hyphens"

@@ -6,7 +6,7 @@
 
 use super::exit::{Exit, refused};
 use super::screen;
-use crate::verify::{self, Order, Pace, Silent, Which, asked};
+use crate::verify::{self, CriteriaChoice, Pace, Silent, VerifyOrder, asked};
 use anyhow::{Context, Result};
 use ralph_core::evidence::receipt::{By, Proof};
 use ralph_core::project::settings::Settings;
@@ -43,10 +43,10 @@ fn prove(args: &Args, by: By) -> Result<Proof> {
     given::end_with_input();
     let _ = command::adopt_orphans();
     let state = file.read()?.context("the loop is gone")?.state;
-    let order = Order {
+    let order = VerifyOrder {
         file: &file,
         ids: &[],
-        which: Which::WithoutProof,
+        which: CriteriaChoice::WithoutProof,
         // One after another, so that each is run once: what fails in company is run again.
         pace: Pace::InTurn,
         by,

@@ -7,11 +7,11 @@ use super::exit::{Exit, bad_state, refused};
 use super::here::Here;
 use super::note::note;
 use super::screen;
-use super::which::{self, Found, Wanted, Which};
+use super::which::{self, FoundLoop, LoopArgs, LoopFilter};
 use crate::parallel;
 use anyhow::Result;
 use ralph_core::state::LoopState;
-use ralph_core::state::signals::{self, Kind};
+use ralph_core::state::signals::{self, SignalKind};
 use ralph_io::process::watch::Watch;
 use ralph_io::store::mailbox::{Mailbox, Whereabouts};
 use ralph_io::{client::given, store::lifecycle};
@@ -22,7 +22,7 @@ const LOOK_AGAIN: Duration = Duration::from_secs(30);
 
 /// What is sent.
 #[derive(Debug, clap::Subcommand)]
-pub(crate) enum Command {
+pub(crate) enum SignalCommand {
     /// Have the model work otherwise from now on
     Steer(Args),
     /// Let the model know something
@@ -39,14 +39,14 @@ pub(crate) struct Args {
     #[arg(long)]
     wait: bool,
     #[command(flatten)]
-    which: Which,
+    which: LoopArgs,
 }
 
 /// Puts the signal into the loop's mailbox.
-pub(crate) fn run(command: &Command) -> Result<Exit> {
+pub(crate) fn run(command: &SignalCommand) -> Result<Exit> {
     let (kind, args) = match command {
-        Command::Steer(args) => (Kind::Steer, args),
-        Command::Info(args) => (Kind::Info, args),
+        SignalCommand::Steer(args) => (SignalKind::Steer, args),
+        SignalCommand::Info(args) => (SignalKind::Info, args),
     };
     let text = match args.text.as_slice() {
         [dash] if dash == "-" => given::stdin()?,
@@ -56,7 +56,7 @@ pub(crate) fn run(command: &Command) -> Result<Exit> {
         return Err(refused(Exit::Usage, why));
     }
     let here = Here::gather()?;
-    let found = which::one(&here, &args.which, Wanted::Live)?;
+    let found = which::one(&here, &args.which, LoopFilter::Live)?;
     let Sent { name, workers, words } = send(&here, &found, kind, &text)?;
     screen::print(&words)?;
     if !args.wait {
@@ -80,7 +80,7 @@ pub(super) struct Sent {
 }
 
 /// Puts a signal into the mailboxes of a loop and of its workers.
-pub(super) fn send(here: &Here, found: &Found, kind: Kind, text: &str) -> Result<Sent> {
+pub(super) fn send(here: &Here, found: &FoundLoop, kind: SignalKind, text: &str) -> Result<Sent> {
     if let Some(why) = signals::refused(text) {
         return Err(refused(Exit::Usage, why));
     }
@@ -95,7 +95,7 @@ pub(super) fn send(here: &Here, found: &Found, kind: Kind, text: &str) -> Result
 fn to_workers(
     here: &Here,
     above: &LoopState,
-    kind: Kind,
+    kind: SignalKind,
     text: &str,
 ) -> Result<Vec<(LoopState, String)>> {
     let mut all = Vec::new();

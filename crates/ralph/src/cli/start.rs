@@ -8,10 +8,10 @@ use super::here::Here;
 use super::note::note;
 use super::{number, screen, session_id, verify, which};
 use anyhow::{Context, Result};
-use ralph_core::modes::arguments::{self, Options, Request};
+use ralph_core::modes::arguments::{self, LoopRequest, Options};
 use ralph_core::state::{Completion, Criterion, LoopState, StartedBy};
 use ralph_core::{modes::contract, views::say};
-use ralph_hooks::begin::{self, Asked, Begun};
+use ralph_hooks::begin::{self, StartOutcome, StartRequest};
 use ralph_io::{client::given, process::clock, process::programs, store::lifecycle};
 
 /// What a person may say about a start.
@@ -97,7 +97,7 @@ pub(crate) fn run(args: Args) -> Result<Exit> {
     {
         return repeat(&state);
     }
-    let begun = begin::begin(&Asked {
+    let begun = begin::begin(&StartRequest {
         home: &here.home,
         request: &request,
         session_id: &session,
@@ -113,7 +113,7 @@ fn started_by(here: &Here) -> StartedBy {
     if here.session.is_some() { StartedBy::Model } else { StartedBy::Person }
 }
 
-fn request(args: &Args, here: &Here) -> Result<Request> {
+fn request(args: &Args, here: &Here) -> Result<LoopRequest> {
     if args.repeats_what_was_typed(here) {
         let typed = given::stdin()?;
         return arguments::parse(&typed)
@@ -124,7 +124,7 @@ fn request(args: &Args, here: &Here) -> Result<Request> {
         given => given.map(str::to_owned),
     };
     if task.as_ref().is_some_and(|task| task.trim().is_empty()) {
-        return Err(refused(Exit::Usage, arguments::Refusal::EmptyTask.to_string()));
+        return Err(refused(Exit::Usage, arguments::ArgumentError::EmptyTask.to_string()));
     }
     let options = args.options();
     let lacking = begin::cannot_start(&options.criteria, &here.root);
@@ -132,7 +132,7 @@ fn request(args: &Args, here: &Here) -> Result<Request> {
         // As for a command that proves nothing.
         return Err(refused(Exit::Usage, format!("{}; nothing was started", lacking.join("; "))));
     }
-    Ok(Request { task, options, parallel: None })
+    Ok(LoopRequest { task, options, parallel: None })
 }
 
 /// Inside a session the model types: it may plan a loop, and pass on what a person typed, but
@@ -188,13 +188,13 @@ fn repeat(state: &LoopState) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-fn answer(here: &Here, request: &Request, begun: Begun) -> Result<Exit> {
+fn answer(here: &Here, request: &LoopRequest, begun: StartOutcome) -> Result<Exit> {
     let (decision, heading, state) = match begun {
-        Begun::Answered => return Ok(Exit::Done),
-        Begun::Refused(why) => return Err(refused(Exit::No, why)),
-        Begun::Started(state) => ("started", contract::started_line(&state), state),
-        Begun::Continues(state) => ("continued", contract::continues_line(&state), state),
-        Begun::Planned(state) => {
+        StartOutcome::Answered => return Ok(Exit::Done),
+        StartOutcome::Refused(why) => return Err(refused(Exit::No, why)),
+        StartOutcome::Started(state) => ("started", contract::started_line(&state), state),
+        StartOutcome::Continues(state) => ("continued", contract::continues_line(&state), state),
+        StartOutcome::Planned(state) => {
             let state = with_options(here, request, state)?;
             ("planned", format!("Ralph loop {} planned", state.loop_id), state)
         }
@@ -212,7 +212,7 @@ fn answer(here: &Here, request: &Request, begun: Begun) -> Result<Exit> {
     }
     print_contract(&heading, &state)?;
     if state.baseline_pending && here.session.is_none() {
-        verify::baseline(here, &which::Found::of(here, &state.loop_id)?)?;
+        verify::baseline(here, &which::FoundLoop::of(here, &state.loop_id)?)?;
     }
     if decision == "planned" {
         screen::print("\nType /ralph in Claude Code, in this project, to start it.")?;
@@ -221,7 +221,7 @@ fn answer(here: &Here, request: &Request, begun: Begun) -> Result<Exit> {
 }
 
 /// Flags without a task are for the loop that was planned before.
-fn with_options(here: &Here, request: &Request, state: LoopState) -> Result<LoopState> {
+fn with_options(here: &Here, request: &LoopRequest, state: LoopState) -> Result<LoopState> {
     if request.task.is_some() || request.options == Options::default() {
         return Ok(state);
     }

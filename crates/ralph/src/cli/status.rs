@@ -12,14 +12,14 @@ pub(super) mod text;
 use super::exit::{Exit, refused};
 use super::here::Here;
 use super::screen::{self, Colour, visible};
-use super::which::{self, Which};
+use super::which::{self, LoopArgs};
 use anyhow::Result;
-use looked::Looked;
+use looked::LoopView;
 use ralph_core::state::{LoopState, Phase};
 use ralph_io::store::store::LoopFile;
 use ralph_io::{project, store::lifecycle};
 use std::path::{Path, PathBuf};
-use text::Form;
+use text::Detail;
 
 /// What a person may say about the list.
 #[derive(Debug, clap::Args)]
@@ -31,13 +31,13 @@ pub(crate) struct Args {
     #[arg(long)]
     all: bool,
     #[command(flatten)]
-    which: Which,
+    which: LoopArgs,
 }
 
 /// What was found.
 #[derive(Default)]
-struct Listed {
-    loops: Vec<Looked>,
+struct LoopList {
+    loops: Vec<LoopView>,
     unreadable: Vec<(PathBuf, String)>,
 }
 
@@ -49,7 +49,7 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
         screen::print_json(&document::document(&listed, here.now))?;
         return Ok(Exit::Done);
     }
-    let form = if args.all { Form::Brief } else { Form::Whole };
+    let form = if args.all { Detail::Brief } else { Detail::Whole };
     let mut blocks: Vec<String> =
         listed.loops.iter().map(|one| text::describe(one, form, here.now)).collect();
     blocks.extend(listed.unreadable.iter().map(|(_, why)| {
@@ -57,18 +57,18 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
     }));
     if blocks.is_empty() {
         blocks.push(nothing_live(&here));
-        blocks.extend(last_ended(&here).map(|one| text::describe(&one, Form::Whole, here.now)));
+        blocks.extend(last_ended(&here).map(|one| text::describe(&one, Detail::Whole, here.now)));
     }
     screen::print(&blocks.join("\n\n"))?;
     Ok(Exit::Done)
 }
 
-fn gather(here: &Here, args: &Args) -> Result<Listed> {
-    let mut listed = Listed::default();
+fn gather(here: &Here, args: &Args) -> Result<LoopList> {
+    let mut listed = LoopList::default();
     if args.which.is_named() {
         let found = which::named(here, &args.which)?;
         let found = found.ok_or_else(|| refused(Exit::No, "there is no such loop"))?;
-        listed.loops.push(Looked::at(found));
+        listed.loops.push(LoopView::at(found));
         return Ok(listed);
     }
     let identity = here.project();
@@ -81,7 +81,7 @@ fn gather(here: &Here, args: &Args) -> Result<Listed> {
     for (file, state) in under_each_other(all.collect()) {
         match state {
             Ok(state) if args.all || is_meant(&state) => {
-                listed.loops.push(Looked::at(which::Found::seen(file, state)));
+                listed.loops.push(LoopView::at(which::FoundLoop::seen(file, state)));
             }
             Ok(_) => {}
             Err(error) => listed.unreadable.push((file.path().to_owned(), format!("{error:#}"))),
@@ -119,8 +119,8 @@ fn nothing_live(here: &Here) -> String {
 }
 
 /// Whoever comes back after the loop has ended asks how it went.
-fn last_ended(here: &Here) -> Option<Looked> {
+fn last_ended(here: &Here) -> Option<LoopView> {
     let file = lifecycle::of_project(&here.home, &here.root).ok()??;
     let state = file.read().ok()??.state;
-    (state.phase == Phase::Ended).then(|| Looked::at(which::Found::seen(file, state)))
+    (state.phase == Phase::Ended).then(|| LoopView::at(which::FoundLoop::seen(file, state)))
 }

@@ -8,8 +8,8 @@
 use super::exit::{Exit, refused};
 use super::screen::{self, Colour};
 use anyhow::Result;
-use ralph_core::state::{Brief, Document};
-use ralph_core::views::statusline::{self, Part, Tone};
+use ralph_core::state::{Brief, StateView};
+use ralph_core::views::statusline::{self, StatuslinePart, Tone};
 use ralph_io::store::home::Home;
 use ralph_io::{client::given, client::status_line, process::clock, store::lifecycle};
 use serde::Deserialize;
@@ -42,7 +42,7 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
     let given = given::stdin().unwrap_or_default();
     let other = args.with.as_ref().map(|command| status_line::ask(command, given.as_bytes()));
     let ours = ours(&given);
-    let theirs = other.map(|asked| asked.and_then(status_line::Asked::line));
+    let theirs = other.map(|asked| asked.and_then(status_line::RunningStatusLine::line));
     let theirs = theirs.and_then(Result::ok).unwrap_or_default();
     // A client that does not read any more has no use for an error either.
     let _ = screen::print_bytes(&side_by_side(&theirs, &ours));
@@ -59,7 +59,7 @@ fn ours(given: &str) -> String {
             shown.join(BETWEEN)
         }
         Ok(None) => String::new(),
-        Err(_) => shown(&Part {
+        Err(_) => shown(&StatuslinePart {
             text: "Ralph: the loop's state cannot be read, `ralph doctor` says why".to_owned(),
             tone: Tone::Wrong,
         }),
@@ -75,7 +75,7 @@ fn look(session_id: &str) -> Result<Option<Brief>> {
 }
 
 /// In colour even though no terminal is there: the client shows it in one.
-fn shown(part: &Part) -> String {
+fn shown(part: &StatuslinePart) -> String {
     let colour = match part.tone {
         Tone::Good => Some(Colour::Green),
         Tone::Waits => Some(Colour::Yellow),

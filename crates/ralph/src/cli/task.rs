@@ -13,17 +13,17 @@ pub(super) use show::{Format, in_format};
 use super::exit::{Exit, bad_state, refused};
 use super::here::Here;
 use super::note::note_at;
-use super::which::{self, Found, Wanted, Which};
+use super::which::{self, FoundLoop, LoopArgs, LoopFilter};
 use anyhow::{Context, Result};
 use ralph_core::state::LoopState;
-use ralph_core::tasks::graph::Refused;
+use ralph_core::tasks::graph::TaskError;
 use serde_json::Value;
 
 /// Whose tasks, and what to do with them.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     #[command(subcommand)]
-    command: Command,
+    command: TaskCommand,
     /// Who keeps the tasks: the loop's own state, or `bd` (beads)
     #[arg(long, global = true, value_enum, value_name = "TRACKER", default_value_t = Tracker::Ralph)]
     tracker: Tracker,
@@ -39,17 +39,17 @@ enum Tracker {
 impl Args {
     /// True for the one command that only a person gives.
     pub(super) fn is_import(&self) -> bool {
-        matches!(self.command, Command::Import(_))
+        matches!(self.command, TaskCommand::Import(_))
     }
 }
 
 /// What to do with the tasks.
 #[derive(Debug, clap::Subcommand)]
-pub(crate) enum Command {
+pub(crate) enum TaskCommand {
     /// List the tasks that are not done
-    List(show::List),
+    List(show::ListArgs),
     /// Show one task with all that is known of it
-    Show(show::One),
+    Show(show::ShowArgs),
     /// List the tasks that can be worked on now
     Ready(show::Ready),
     /// Add a task
@@ -59,19 +59,19 @@ pub(crate) enum Command {
     /// Hold a claimed task for longer
     Renew(change::Renew),
     /// Say that a task is done
-    Done(change::Done),
+    Done(change::DoneArgs),
     /// Give a task up
     Fail(change::Fail),
     /// Make a claimed, failed or blocked task pending again
     Release(change::Release),
     /// Set a task aside that waits for something outside
-    Block(change::Block),
+    Block(change::BlockArgs),
     /// Show or set what a task depends on
     Deps(change::Deps),
     /// Show the rounds in which the tasks could be worked on
     Waves(show::Waves),
     /// Draw the tasks and what depends on what
-    Graph(show::Drawing),
+    Graph(show::GraphArgs),
     /// Say what is wrong with the criteria and the tasks, and what would go badly
     Lint(lint::Lint),
     /// Bring the tasks to what a planner wrote: one JSON object on each line of standard input
@@ -89,37 +89,37 @@ pub(crate) fn run(args: Args) -> Result<Exit> {
     }
 }
 
-fn of_loop(here: &Here, command: Command) -> Result<Exit> {
+fn of_loop(here: &Here, command: TaskCommand) -> Result<Exit> {
     match command {
-        Command::List(args) => show::list(here, &args),
-        Command::Show(args) => show::one(here, &args),
-        Command::Ready(args) => show::ready(here, &args),
-        Command::Add(args) => change::add(here, args),
-        Command::Claim(args) => change::claim(here, &args),
-        Command::Renew(args) => change::renew(here, &args),
-        Command::Done(args) => change::done(here, args),
-        Command::Fail(args) => change::fail(here, &args),
-        Command::Release(args) => change::release(here, &args),
-        Command::Block(args) => change::block(here, &args),
-        Command::Deps(args) => change::deps(here, args),
-        Command::Waves(args) => show::waves(here, &args),
-        Command::Graph(args) => show::drawing(here, &args),
-        Command::Lint(args) => lint::run(here, &args),
-        Command::Sync(args) => sync::sync(here, &args),
-        Command::Import(args) => import::run(here, &args),
+        TaskCommand::List(args) => show::list(here, &args),
+        TaskCommand::Show(args) => show::one(here, &args),
+        TaskCommand::Ready(args) => show::ready(here, &args),
+        TaskCommand::Add(args) => change::add(here, args),
+        TaskCommand::Claim(args) => change::claim(here, &args),
+        TaskCommand::Renew(args) => change::renew(here, &args),
+        TaskCommand::Done(args) => change::done(here, args),
+        TaskCommand::Fail(args) => change::fail(here, &args),
+        TaskCommand::Release(args) => change::release(here, &args),
+        TaskCommand::Block(args) => change::block(here, &args),
+        TaskCommand::Deps(args) => change::deps(here, args),
+        TaskCommand::Waves(args) => show::waves(here, &args),
+        TaskCommand::Graph(args) => show::drawing(here, &args),
+        TaskCommand::Lint(args) => lint::run(here, &args),
+        TaskCommand::Sync(args) => sync::sync(here, &args),
+        TaskCommand::Import(args) => import::run(here, &args),
     }
 }
 
-fn find(here: &Here, which: &Which) -> Result<Found> {
-    which::one(here, which, Wanted::WithTasks)
+fn find(here: &Here, which: &LoopArgs) -> Result<FoundLoop> {
+    which::one(here, which, LoopFilter::WithTasks)
 }
 
 /// Changes the tasks of a loop in one step, and notes it if a person did it.
 fn update<T>(
     here: &Here,
-    which: &Which,
+    which: &LoopArgs,
     command: &str,
-    change: impl FnOnce(&mut LoopState) -> Result<T, Refused>,
+    change: impl FnOnce(&mut LoopState) -> Result<T, TaskError>,
 ) -> Result<T> {
     let found = find(here, which)?;
     let file = found.file.clone();

@@ -9,13 +9,13 @@ mod everything;
 
 use super::exit::{Exit, refused};
 use super::install::merge::{self, Merged};
-use super::install::record::{Install, Record};
-use super::install::scope::{self, Scope, ScopeArgs};
+use super::install::record::{Install, InstallRecord};
+use super::install::scope::{self, InstallScope, ScopeArgs};
 use super::install::{back_up, backups, files, plugin, summary};
-use super::places::Places;
+use super::places::InstallPaths;
 use super::tell::tell;
 use anyhow::{Context, Result};
-use ralph_io::project::outside::{self, Found};
+use ralph_io::project::outside::{self, TextFile};
 use std::path::{Path, PathBuf};
 
 /// What a person may say about taking an installation back.
@@ -32,7 +32,7 @@ pub(crate) struct Args {
 }
 
 /// What becomes of the settings file.
-enum Settings {
+enum SettingsFate {
     /// Nothing of ours is in it.
     Untouched,
     /// Back to what it was before us, to the byte.
@@ -45,7 +45,7 @@ enum Settings {
 
 /// Uninstalls, or says what it would do.
 pub(crate) fn run(args: &Args) -> Result<Exit> {
-    let places = Places::from_environment()?;
+    let places = InstallPaths::from_environment()?;
     if !args.dry_run {
         refuse_inside_a_live_loop(&places)?;
     }
@@ -53,7 +53,7 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
         return plugin::uninstall(&folder, args.dry_run, &places);
     }
     let scope = scope::resolve(&args.scope, &places)?;
-    let record = Record::read(places.ralph.root())?;
+    let record = InstallRecord::read(places.ralph.root())?;
     if args.all {
         everything::check(&places, &record, &scope.settings)?;
     }
@@ -65,7 +65,7 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
     tell!("{}: settings `{}`", scope.name, scope.settings.display());
     describe(&settings);
     if !args.dry_run {
-        if matches!(settings, Settings::Trimmed(_)) && !args.all {
+        if matches!(settings, SettingsFate::Trimmed(_)) && !args.all {
             back_up(&scope.backups, &found)?;
         }
         carry_out(&settings, &found)?;
@@ -111,7 +111,7 @@ struct Left {
 }
 
 /// The model of a running loop must not take away, or bend, what enforces the loop.
-pub(crate) fn refuse_inside_a_live_loop(places: &Places) -> Result<()> {
+pub(crate) fn refuse_inside_a_live_loop(places: &InstallPaths) -> Result<()> {
     let session = std::env::var("CLAUDE_CODE_SESSION_ID").unwrap_or_default();
     let bound = super::doctor::states::live_loop_of(&places.ralph, &session);
     match bound {
@@ -125,22 +125,22 @@ pub(crate) fn refuse_inside_a_live_loop(places: &Places) -> Result<()> {
     }
 }
 
-fn decide(found: &Found, known: Option<&Install>) -> Result<Settings> {
-    let Some(text) = &found.text else { return Ok(Settings::Untouched) };
+fn decide(found: &TextFile, known: Option<&Install>) -> Result<SettingsFate> {
+    let Some(text) = &found.text else { return Ok(SettingsFate::Untouched) };
     if let Some(known) = known.filter(|known| known.after == outside::digest(text)) {
         return Ok(match &known.before {
-            Some(before) if before == text => Settings::Untouched,
-            Some(before) => Settings::Restored(before.clone()),
-            None => Settings::Deleted,
+            Some(before) if before == text => SettingsFate::Untouched,
+            Some(before) => SettingsFate::Restored(before.clone()),
+            None => SettingsFate::Deleted,
         });
     }
     let merged =
         merge::take_out(text, &known.map(|known| known.extras.clone()).unwrap_or_default())?;
     let was_absent = known.is_some_and(|known| known.before.is_none());
     Ok(match merged.changes.is_empty() {
-        true => Settings::Untouched,
-        false if was_absent && is_empty_object(&merged.text) => Settings::Deleted,
-        false => Settings::Trimmed(merged),
+        true => SettingsFate::Untouched,
+        false if was_absent && is_empty_object(&merged.text) => SettingsFate::Deleted,
+        false => SettingsFate::Trimmed(merged),
     })
 }
 
@@ -148,12 +148,12 @@ fn is_empty_object(text: &str) -> bool {
     text.split_whitespace().collect::<String>() == "{}"
 }
 
-fn describe(settings: &Settings) {
+fn describe(settings: &SettingsFate) {
     match settings {
-        Settings::Untouched => tell!("  hooks: none of ours, nothing to change"),
-        Settings::Restored(_) => tell!("  hooks: removed; the file is as it was before"),
-        Settings::Deleted => tell!("  hooks: removed, and with them the file, which was ours"),
-        Settings::Trimmed(merged) => {
+        SettingsFate::Untouched => tell!("  hooks: none of ours, nothing to change"),
+        SettingsFate::Restored(_) => tell!("  hooks: removed; the file is as it was before"),
+        SettingsFate::Deleted => tell!("  hooks: removed, and with them the file, which was ours"),
+        SettingsFate::Trimmed(merged) => {
             for (what, events) in summary(&merged.changes) {
                 tell!("  {what}: {events}");
             }
@@ -161,17 +161,21 @@ fn describe(settings: &Settings) {
     }
 }
 
-fn carry_out(settings: &Settings, found: &Found) -> Result<()> {
+fn carry_out(settings: &SettingsFate, found: &TextFile) -> Result<()> {
     match settings {
-        Settings::Untouched => Ok(()),
-        Settings::Restored(text) => outside::replace(found, text),
-        Settings::Deleted => outside::remove(found),
-        Settings::Trimmed(merged) => outside::replace(found, &merged.text),
+        SettingsFate::Untouched => Ok(()),
+        SettingsFate::Restored(text) => outside::replace(found, text),
+        SettingsFate::Deleted => outside::remove(found),
+        SettingsFate::Trimmed(merged) => outside::replace(found, &merged.text),
     }
 }
 
 /// Removes our copies of skills and agents; returns the ones that are someone's by now.
-fn remove_files(scope: &Scope, known: Option<&Install>, dry_run: bool) -> Result<Vec<String>> {
+fn remove_files(
+    scope: &InstallScope,
+    known: Option<&Install>,
+    dry_run: bool,
+) -> Result<Vec<String>> {
     let copied = known.map_or(&[][..], |known| &known.files);
     let shipped = files::look(scope);
     let mut paths: Vec<_> = shipped.iter().map(|target| &target.path).collect();
@@ -183,8 +187,9 @@ fn remove_files(scope: &Scope, known: Option<&Install>, dry_run: bool) -> Result
         let Ok(found) = outside::find(path) else { continue };
         let Some(text) = &found.text else { continue };
         // Without a record the text itself must do: it is word for word what we would write.
-        let as_shipped =
-            |target: &files::Target| target.path == *path && target.text == *text && !target.linked;
+        let as_shipped = |target: &files::ShippedFile| {
+            target.path == *path && target.text == *text && !target.linked
+        };
         let ours = match known {
             Some(_) => files::wrote(copied, path, text),
             None => shipped.iter().any(as_shipped),
@@ -203,7 +208,7 @@ fn remove_files(scope: &Scope, known: Option<&Install>, dry_run: bool) -> Result
 }
 
 /// A skill is a folder; without its file an empty one is only in the way.
-fn remove_folder_of_skill(file: &Path, scope: &Scope) {
+fn remove_folder_of_skill(file: &Path, scope: &InstallScope) {
     let folder = file.parent().filter(|folder| folder.parent() != Some(&scope.base));
     if let Some(folder) = folder {
         outside::remove_empty_folder(folder);
@@ -211,13 +216,13 @@ fn remove_folder_of_skill(file: &Path, scope: &Scope) {
 }
 
 /// The folder of a release that the executables were unpacked with.
-fn unpacked(places: &Places) -> Option<&Path> {
+fn unpacked(places: &InstallPaths) -> Option<&Path> {
     let folder = places.executables.parent()?;
     let of_a_release = outside::find(&folder.join("sbom.cdx.json"));
     of_a_release.is_ok_and(|found| found.text.is_some()).then_some(folder)
 }
 
-fn name_what_is_left(places: &Places, left: &Left) {
+fn name_what_is_left(places: &InstallPaths, left: &Left) {
     let mut lines = Vec::new();
     if left.all {
         lines.extend(

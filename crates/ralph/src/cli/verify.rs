@@ -4,11 +4,11 @@ use super::exit::{Exit, bad_state, refused};
 use super::here::Here;
 use super::note::note_seen;
 use super::screen::{self, Colour, visible, visible_lines};
-use super::which::{self, Found, Wanted, Which};
-use crate::verify::{self, Order, Outcome, Pace, Watcher, asked};
+use super::which::{self, FoundLoop, LoopArgs, LoopFilter};
+use crate::verify::{self, Pace, VerifyOrder, VerifyOutcome, Watcher, asked};
 use anyhow::Result;
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
-use ralph_core::evidence::receipt::{By, Standing};
+use ralph_core::evidence::receipt::{By, ReceiptStatus};
 use ralph_core::evidence::refusal;
 use ralph_core::state::{Criterion, LoopState};
 use ralph_core::text::counted::noun;
@@ -39,7 +39,7 @@ pub(crate) struct Args {
     #[arg(long, hide = true)]
     restored: Option<String>,
     #[command(flatten)]
-    which: Which,
+    which: LoopArgs,
 }
 
 /// Runs the criteria; the answer is yes when all that were asked for hold.
@@ -56,7 +56,7 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
     }
     let pace = if args.parallel { Pace::Together } else { Pace::InTurn };
     let asks = asks(&found, args)?;
-    let watcher = Shown::new(&found.state);
+    let watcher = VerifyDisplay::new(&found.state);
     let outcome = carry_out(&here, &found, &asks, &args.ids, pace, &watcher)?;
     drop(watcher);
     let holds = report(found.file.folder(), &outcome, args)?;
@@ -64,16 +64,16 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
 }
 
 /// The loop that is named, ended or not: one that met a bound may have done its work. Else the live one.
-fn meant(here: &Here, which: &Which) -> Result<Found> {
+fn meant(here: &Here, which: &LoopArgs) -> Result<FoundLoop> {
     match which::named(here, which)? {
         Some(found) if found.state.ending.is_some() => Ok(found),
-        _ => which::one(here, which, Wanted::Live),
+        _ => which::one(here, which, LoopFilter::Live),
     }
 }
 
 /// Runs all criteria of a loop before its work, in a person's own terminal.
-pub(super) fn baseline(here: &Here, found: &Found) -> Result<()> {
-    let watcher = Shown::new(&found.state);
+pub(super) fn baseline(here: &Here, found: &FoundLoop) -> Result<()> {
+    let watcher = VerifyDisplay::new(&found.state);
     let asks = asks_by_command(found);
     let outcome = carry_out(here, found, &asks, &[], Pace::InTurn, &watcher)?;
     drop(watcher);
@@ -88,9 +88,9 @@ pub(super) fn baseline(here: &Here, found: &Found) -> Result<()> {
 }
 
 /// Who asks, and in what environment.
-type Asks = (By, Surroundings);
+type Requester = (By, Surroundings);
 
-fn asks(found: &Found, args: &Args) -> Result<Asks> {
+fn asks(found: &FoundLoop, args: &Args) -> Result<Requester> {
     if !args.for_driver {
         return Ok(asks_by_command(found));
     }
@@ -101,24 +101,24 @@ fn asks(found: &Found, args: &Args) -> Result<Asks> {
 }
 
 /// A help for who types it, in whatever environment.
-fn asks_by_command(found: &Found) -> Asks {
+fn asks_by_command(found: &FoundLoop) -> Requester {
     let differs = environment::differences(&found.state);
     (By::Command, Surroundings { restored: Vec::new(), differs })
 }
 
 fn carry_out(
     here: &Here,
-    found: &Found,
-    (by, surroundings): &Asks,
+    found: &FoundLoop,
+    (by, surroundings): &Requester,
     ids: &[String],
     pace: Pace,
     watcher: &dyn Watcher,
-) -> Result<Outcome> {
+) -> Result<VerifyOutcome> {
     let _ = ralph_io::process::command::adopt_orphans();
-    let order = Order {
+    let order = VerifyOrder {
         file: &found.file,
         ids,
-        which: verify::Which::Named,
+        which: verify::CriteriaChoice::Named,
         pace,
         by: *by,
         surroundings: surroundings.clone(),
@@ -126,7 +126,7 @@ fn carry_out(
     };
     let outcome = verify::run(&order, watcher)?;
     let named = outcome.named(ids);
-    let holding = named.iter().filter(|(_, standing)| *standing == Standing::Holds).count();
+    let holding = named.iter().filter(|(_, standing)| *standing == ReceiptStatus::Holds).count();
     let decision = if holding == named.len() { "holds" } else { "does not hold" };
     let standings: BTreeMap<&str, &str> =
         named.iter().map(|(one, standing)| (one.id.as_str(), standing.as_str())).collect();
@@ -140,9 +140,10 @@ fn carry_out(
 }
 
 /// Prints what the criteria are worth now; true if all that were asked for hold.
-fn report(folder: &Path, outcome: &Outcome, args: &Args) -> Result<bool> {
+fn report(folder: &Path, outcome: &VerifyOutcome, args: &Args) -> Result<bool> {
     let named = outcome.named(&args.ids);
-    let open: Vec<_> = named.iter().filter(|(_, standing)| *standing != Standing::Holds).collect();
+    let open: Vec<_> =
+        named.iter().filter(|(_, standing)| *standing != ReceiptStatus::Holds).collect();
     if args.json {
         let criteria: Vec<_> = named
             .iter()
@@ -163,7 +164,7 @@ fn report(folder: &Path, outcome: &Outcome, args: &Args) -> Result<bool> {
         let why = refusal::why(criterion, *standing, changed);
         text.push_str(&format!("{} {}\n", visible(&criterion.id), visible(&why)));
         let tail = refusal::tail(criterion);
-        if *standing == Standing::Failed && !tail.is_empty() {
+        if *standing == ReceiptStatus::Failed && !tail.is_empty() {
             text.push_str(&visible_lines(&tail));
             text.push('\n');
         }
@@ -192,17 +193,17 @@ fn report(folder: &Path, outcome: &Outcome, args: &Args) -> Result<bool> {
 }
 
 /// A line for each command that runs: redrawn on a terminal, written once elsewhere.
-struct Shown {
+struct VerifyDisplay {
     lines: MultiProgress,
     running: Mutex<BTreeMap<String, ProgressBar>>,
     width: usize,
 }
 
-impl Shown {
-    fn new(state: &LoopState) -> Shown {
+impl VerifyDisplay {
+    fn new(state: &LoopState) -> VerifyDisplay {
         let ids = state.acceptance_criteria.iter().map(|one| one.id.chars().count());
         let width = ids.max().unwrap_or_default();
-        Shown { lines: MultiProgress::new(), running: Mutex::default(), width }
+        VerifyDisplay { lines: MultiProgress::new(), running: Mutex::default(), width }
     }
 
     fn say(&self, criterion: &Criterion, word: &str, colour: Colour, rest: &str) {
@@ -227,7 +228,7 @@ impl Shown {
     }
 }
 
-impl Watcher for Shown {
+impl Watcher for VerifyDisplay {
     fn begins(&self, criterion: &Criterion) {
         let command = visible(&criterion.verification_command);
         if self.lines.is_hidden() {
@@ -245,11 +246,11 @@ impl Watcher for Shown {
         }
     }
 
-    fn ended(&self, criterion: &Criterion, standing: Standing) {
+    fn ended(&self, criterion: &Criterion, standing: ReceiptStatus) {
         self.end(criterion);
         let (word, colour) = match standing {
-            Standing::Holds => ("holds", Colour::Green),
-            Standing::Flaky => ("flaky", Colour::Yellow),
+            ReceiptStatus::Holds => ("holds", Colour::Green),
+            ReceiptStatus::Flaky => ("flaky", Colour::Yellow),
             other => (other.as_str(), Colour::Red),
         };
         self.say(criterion, word, colour, &account(criterion));

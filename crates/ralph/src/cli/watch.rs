@@ -15,14 +15,14 @@ mod view;
 
 use super::exit::{Exit, refused};
 use super::here::Here;
-use super::which::Found;
+use super::which::FoundLoop;
 use super::{cancel, pause, resume, screen, signal};
 use anyhow::{Context, Result};
 use keyboard::Keyboard;
 use keys::Act;
-use model::{Asks, Model};
-use ralph_core::state::signals::Kind;
-use ralph_io::process::attention::{Attention, Ending};
+use model::{InputMode, Model};
+use ralph_core::state::signals::SignalKind;
+use ralph_io::process::attention::{Attention, StopSignal};
 use ralph_io::process::watch::Watch;
 use ralph_io::terminal::page::{self, Page};
 use ratatui::Terminal;
@@ -104,7 +104,7 @@ impl OnPage {
     }
 
     /// Gives the terminal back, rests until somebody continues us, and takes it again.
-    fn rest(&mut self, rest: Ending) -> Result<()> {
+    fn rest(&mut self, rest: StopSignal) -> Result<()> {
         self.page = None;
         rest.carry_out();
         self.page = Some(Page::take()?);
@@ -140,7 +140,7 @@ impl Watched {
             loops: Vec::new(),
             unreadable: Vec::new(),
             selected: 0,
-            asks: Asks::Nothing,
+            asks: InputMode::Nothing,
             notice: String::new(),
             colours: screen::colours_are_wanted(),
             now: here.now,
@@ -182,7 +182,11 @@ impl Watched {
     }
 
     /// Shows, waits, acts; until the person quits, or a signal ends it.
-    fn follow(&mut self, attention: &Attention, on_page: &mut OnPage) -> Result<Option<Ending>> {
+    fn follow(
+        &mut self,
+        attention: &Attention,
+        on_page: &mut OnPage,
+    ) -> Result<Option<StopSignal>> {
         let mut keyboard = Keyboard::default();
         let mut anew = true;
         loop {
@@ -206,7 +210,7 @@ impl Watched {
                     None => {}
                     Some(Act::Quit) => return Ok(None),
                     Some(Act::Redraw) => anew = true,
-                    Some(Act::Rest) => ending = Some(Ending::REST),
+                    Some(Act::Rest) => ending = Some(StopSignal::REST),
                     Some(act) => self.act(act)?,
                 }
             }
@@ -246,16 +250,16 @@ impl Watched {
 fn carry_out(act: Act) -> Result<String> {
     let here = Here::gather()?;
     match act {
-        Act::Pause(loop_id) => pause::pause(&here, &Found::of(&here, &loop_id)?),
-        Act::Resume(loop_id) => resume::resume(&here, &Found::of(&here, &loop_id)?),
-        Act::Stop(loop_id) => cancel::end(&here, &Found::of(&here, &loop_id)?, false),
+        Act::Pause(loop_id) => pause::pause(&here, &FoundLoop::of(&here, &loop_id)?),
+        Act::Resume(loop_id) => resume::resume(&here, &FoundLoop::of(&here, &loop_id)?),
+        Act::Stop(loop_id) => cancel::end(&here, &FoundLoop::of(&here, &loop_id)?, false),
         Act::Steer(loop_id, text) => {
-            let found = Found::of(&here, &loop_id)?;
+            let found = FoundLoop::of(&here, &loop_id)?;
             if !found.state.is_live() {
                 let message = format!("loop {loop_id} is not live; nobody would hear it");
                 return Err(refused(Exit::No, message));
             }
-            signal::send(&here, &found, Kind::Steer, &text).map(|sent| sent.words)
+            signal::send(&here, &found, SignalKind::Steer, &text).map(|sent| sent.words)
         }
         Act::Redraw | Act::Rest | Act::Quit => Ok(String::new()),
     }

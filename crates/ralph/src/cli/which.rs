@@ -13,7 +13,7 @@ use std::path::Path;
 
 /// What a person may say about which loop they mean.
 #[derive(Debug, Clone, Default, clap::Args)]
-pub(crate) struct Which {
+pub(crate) struct LoopArgs {
     /// The loop of this session of Claude Code
     #[arg(long, value_name = "ID", conflicts_with = "loop_id")]
     pub(crate) session: Option<String>,
@@ -22,7 +22,7 @@ pub(crate) struct Which {
     pub(crate) loop_id: Option<String>,
 }
 
-impl Which {
+impl LoopArgs {
     /// True if the loop is named.
     pub(crate) fn is_named(&self) -> bool {
         self.session.is_some() || self.loop_id.is_some()
@@ -31,7 +31,7 @@ impl Which {
 
 /// A loop that was found.
 #[derive(Debug)]
-pub(crate) struct Found {
+pub(crate) struct FoundLoop {
     /// Its state file.
     pub(crate) file: LoopFile,
     /// Its state when it was looked at.
@@ -41,23 +41,23 @@ pub(crate) struct Found {
     text: Vec<u8>,
 }
 
-impl Found {
+impl FoundLoop {
     /// A loop that was just made or found, by its id.
-    pub(crate) fn of(here: &Here, loop_id: &str) -> Result<Found> {
+    pub(crate) fn of(here: &Here, loop_id: &str) -> Result<FoundLoop> {
         let found = lifecycle::read_by_id(&here.home, loop_id).map_err(bad_state)?;
         let (file, loaded) = found.context("the loop is gone")?;
-        Ok(Found::at(file, loaded))
+        Ok(FoundLoop::at(file, loaded))
     }
 
     /// A loop of which the file's own text was not kept.
-    pub(crate) fn seen(file: LoopFile, state: LoopState) -> Found {
-        Found { file, state, text: Vec::new() }
+    pub(crate) fn seen(file: LoopFile, state: LoopState) -> FoundLoop {
+        FoundLoop { file, state, text: Vec::new() }
     }
 
-    fn at(file: LoopFile, loaded: Loaded) -> Found {
+    fn at(file: LoopFile, loaded: Loaded) -> FoundLoop {
         // A state that is the last good copy is not what the file holds.
         let text = if loaded.warning.is_none() { loaded.text } else { Vec::new() };
-        Found { file, state: loaded.state, text }
+        FoundLoop { file, state: loaded.state, text }
     }
 
     /// Reads, changes and writes the state in one step, as it is then.
@@ -72,7 +72,7 @@ impl Found {
 
 /// Which loops a command can do something with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Wanted {
+pub(crate) enum LoopFilter {
     /// Running or paused.
     Live,
     /// Running or paused; where there is none, the project's planned one.
@@ -81,12 +81,12 @@ pub(crate) enum Wanted {
     WithTasks,
 }
 
-impl Wanted {
+impl LoopFilter {
     fn is_meant(self, state: &LoopState) -> bool {
         match self {
-            Wanted::Live => state.is_live(),
-            Wanted::LiveOrPlanned => state.is_live() || state.phase == Phase::Planned,
-            Wanted::WithTasks => has_tasks(state) || state.phase == Phase::Planned,
+            LoopFilter::Live => state.is_live(),
+            LoopFilter::LiveOrPlanned => state.is_live() || state.phase == Phase::Planned,
+            LoopFilter::WithTasks => has_tasks(state) || state.phase == Phase::Planned,
         }
     }
 }
@@ -97,16 +97,20 @@ pub(crate) fn has_tasks(state: &LoopState) -> bool {
 }
 
 /// The loop that is meant.
-pub(crate) fn one(here: &Here, which: &Which, wanted: Wanted) -> Result<Found> {
+pub(crate) fn one(here: &Here, which: &LoopArgs, wanted: LoopFilter) -> Result<FoundLoop> {
     let what = match wanted {
-        Wanted::Live => "no loop is live",
-        Wanted::LiveOrPlanned | Wanted::WithTasks => "no loop is live or planned",
+        LoopFilter::Live => "no loop is live",
+        LoopFilter::LiveOrPlanned | LoopFilter::WithTasks => "no loop is live or planned",
     };
     if_any(here, which, wanted)?.ok_or_else(|| refused(Exit::No, nothing(here, what)))
 }
 
 /// As [`one`]; none where nothing is named and there is no loop.
-pub(crate) fn if_any(here: &Here, which: &Which, wanted: Wanted) -> Result<Option<Found>> {
+pub(crate) fn if_any(
+    here: &Here,
+    which: &LoopArgs,
+    wanted: LoopFilter,
+) -> Result<Option<FoundLoop>> {
     if let Some(found) = named(here, which)? {
         return usable(found, wanted).map(Some);
     }
@@ -130,9 +134,9 @@ pub(crate) fn if_any(here: &Here, which: &Which, wanted: Wanted) -> Result<Optio
 
 /// The loop whose tasks a planner speaks of: the one that is named, else the session's own live
 /// one, else the project's planned one. Other sessions' loops are not this planner's.
-pub(crate) fn to_plan(here: &Here, which: &Which) -> Result<Option<Found>> {
+pub(crate) fn to_plan(here: &Here, which: &LoopArgs) -> Result<Option<FoundLoop>> {
     if let Some(found) = named(here, which)? {
-        return usable(found, Wanted::LiveOrPlanned).map(Some);
+        return usable(found, LoopFilter::LiveOrPlanned).map(Some);
     }
     if let Some(session) = &here.session
         && let Some(found) = of_session(here, session)?
@@ -145,7 +149,7 @@ pub(crate) fn to_plan(here: &Here, which: &Which) -> Result<Option<Found>> {
 
 /// The loop that is looked back at: the one that is named; else this session's; else the project's
 /// live one, if there is only one; else its most recent, ended or not.
-pub(crate) fn recent(here: &Here, which: &Which) -> Result<Found> {
+pub(crate) fn recent(here: &Here, which: &LoopArgs) -> Result<FoundLoop> {
     if let Some(found) = named(here, which)? {
         return Ok(found);
     }
@@ -161,13 +165,13 @@ pub(crate) fn recent(here: &Here, which: &Which) -> Result<Found> {
     let file = lifecycle::of_project(&here.home, &here.root).map_err(bad_state)?;
     let recent = file.map(|file| file.read().map(|loaded| (file, loaded))).transpose();
     match recent.map_err(bad_state)? {
-        Some((file, Some(loaded))) => Ok(Found::at(file, loaded)),
+        Some((file, Some(loaded))) => Ok(FoundLoop::at(file, loaded)),
         _ => Err(refused(Exit::No, nothing(here, "there is no loop"))),
     }
 }
 
 /// The loop of `--session` or `--loop`, whatever its phase; none if neither is given.
-pub(crate) fn named(here: &Here, which: &Which) -> Result<Option<Found>> {
+pub(crate) fn named(here: &Here, which: &LoopArgs) -> Result<Option<FoundLoop>> {
     if let Some(session) = &which.session {
         let found = of_session(here, session)?;
         let none = || {
@@ -188,29 +192,29 @@ pub(crate) fn named(here: &Here, which: &Which) -> Result<Option<Found>> {
             format!("there is no loop `{}`; `ralph status --all` lists them", screen::visible(id));
         return Err(refused(Exit::No, message));
     };
-    Ok(Some(Found::at(file, in_project(here, loaded))))
+    Ok(Some(FoundLoop::at(file, in_project(here, loaded))))
 }
 
 /// The loop of a session, as its manifest entry says.
-pub(crate) fn of_session(here: &Here, session: &str) -> Result<Option<Found>> {
+pub(crate) fn of_session(here: &Here, session: &str) -> Result<Option<FoundLoop>> {
     let file = lifecycle::of_session(&here.home, session).map_err(bad_state)?;
     let Some(file) = file else { return Ok(None) };
     let loaded = lifecycle::read_named(&here.home, &file).map_err(bad_state)?;
     let Some(loaded) = loaded.map(|loaded| in_project(here, loaded)) else { return Ok(None) };
     let ours = loaded.state.session_id == session;
-    Ok(ours.then(|| Found::at(file, loaded)))
+    Ok(ours.then(|| FoundLoop::at(file, loaded)))
 }
 
 /// The loops of this project of which something is true; the one above the loops of its workers, and
 /// not these. Broken ones are told, not hidden.
-pub(crate) fn of_project(here: &Here, is_meant: impl Fn(&LoopState) -> bool) -> Vec<Found> {
+pub(crate) fn of_project(here: &Here, is_meant: impl Fn(&LoopState) -> bool) -> Vec<FoundLoop> {
     let identity = here.project();
     let mut found = Vec::new();
     for (file, loaded) in all_loaded(here) {
         match loaded {
             Ok(loaded) if loaded.state.parent.is_none() && is_meant(&loaded.state) => {
                 if project::identity(Path::new(&loaded.state.project_root)) == identity {
-                    found.push(Found::at(file, loaded));
+                    found.push(FoundLoop::at(file, loaded));
                 }
             }
             Ok(_) => {}
@@ -249,9 +253,9 @@ fn in_project(here: &Here, mut loaded: Loaded) -> Loaded {
     loaded
 }
 
-fn usable(found: Found, wanted: Wanted) -> Result<Found> {
+fn usable(found: FoundLoop, wanted: LoopFilter) -> Result<FoundLoop> {
     let state = &found.state;
-    if state.is_live() || (wanted != Wanted::Live && state.phase == Phase::Planned) {
+    if state.is_live() || (wanted != LoopFilter::Live && state.phase == Phase::Planned) {
         return Ok(found);
     }
     let phase = screen::visible(state.phase.as_str());
@@ -262,13 +266,13 @@ fn usable(found: Found, wanted: Wanted) -> Result<Found> {
     Err(refused(Exit::No, format!("loop {} is {phase}, not live{next}", state.loop_id)))
 }
 
-fn planned(here: &Here) -> Result<Option<Found>> {
+fn planned(here: &Here) -> Result<Option<FoundLoop>> {
     next_of(here, of_project(here, |state| state.phase == Phase::Planned))
 }
 
 /// Of the project's planned loops the one that `/ralph` would start; where that one is gone, the
 /// only other.
-fn next_of(here: &Here, mut planned: Vec<Found>) -> Result<Option<Found>> {
+fn next_of(here: &Here, mut planned: Vec<FoundLoop>) -> Result<Option<FoundLoop>> {
     if let Some(next) = lifecycle::of_project(&here.home, &here.root).map_err(bad_state)? {
         if let Some(at) = planned.iter().position(|found| found.file == next) {
             return Ok(Some(planned.swap_remove(at)));
@@ -290,7 +294,7 @@ fn nothing(here: &Here, what: &str) -> String {
     )
 }
 
-fn choose(mut candidates: Vec<Found>) -> Result<Found> {
+fn choose(mut candidates: Vec<FoundLoop>) -> Result<FoundLoop> {
     let rows: Vec<String> = candidates
         .iter()
         .enumerate()

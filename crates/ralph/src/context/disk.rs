@@ -3,7 +3,7 @@
 use super::ignored::Ignored;
 use super::yaml;
 use ralph_core::project::check::jsonc;
-use ralph_core::project::facts::{Entry, EntryKind, Folder, Form, GIT, Project};
+use ralph_core::project::facts::{EntryKind, FileFormat, Folder, FolderEntry, GIT, Project};
 use ralph_io::git::repository::{self, Repository};
 use ralph_io::project::within;
 use serde_json::Value;
@@ -46,7 +46,7 @@ impl Project for Disk {
         Some(text.strip_prefix('\u{feff}').map(str::to_owned).unwrap_or(text))
     }
 
-    fn document(&self, path: &str, form: Form) -> Option<Value> {
+    fn document(&self, path: &str, form: FileFormat) -> Option<Value> {
         document(&self.text(path)?, form)
     }
 
@@ -58,7 +58,7 @@ impl Project for Disk {
         let listing = within::list(&self.top, &place)?;
         let is_cut = listing.is_cut;
         let matchers = self.ignored.matchers_for(&place);
-        let is_shown = |entry: &within::Entry| {
+        let is_shown = |entry: &within::DirEntry| {
             entry.name != ".git" && !matchers.ignore(&place.join(&entry.name), entry.is_folder)
         };
         let entries = listing.entries.into_iter().filter(is_shown).map(shown).collect();
@@ -80,21 +80,21 @@ impl Project for Disk {
 }
 
 /// The document that a text holds.
-pub(crate) fn document(text: &str, form: Form) -> Option<Value> {
+pub(crate) fn document(text: &str, form: FileFormat) -> Option<Value> {
     match form {
-        Form::Json => jsonc::read(text),
-        Form::Toml => toml::from_str(text).ok(),
-        Form::Yaml => yaml::read(text),
+        FileFormat::Json => jsonc::read(text),
+        FileFormat::Toml => toml::from_str(text).ok(),
+        FileFormat::Yaml => yaml::read(text),
     }
 }
 
-fn shown(entry: within::Entry) -> Entry {
+fn shown(entry: within::DirEntry) -> FolderEntry {
     let kind = match (entry.is_folder, entry.is_link) {
         (true, _) => EntryKind::Folder,
         (false, true) => EntryKind::Link,
         (false, false) => EntryKind::File,
     };
-    Entry { name: entry.name.to_string_lossy().into_owned(), kind }
+    FolderEntry { name: entry.name.to_string_lossy().into_owned(), kind }
 }
 
 #[cfg(test)]
@@ -132,7 +132,7 @@ mod tests {
         #[track_caller]
         fn check(&self, root: &str, folder: &str, expected: &str) {
             let folder = self.disk(root).folder(folder);
-            let name = |entry: &Entry| match entry.kind {
+            let name = |entry: &FolderEntry| match entry.kind {
                 EntryKind::Folder => format!("{}/", entry.name),
                 EntryKind::File => entry.name.clone(),
                 EntryKind::Link => format!("{}@", entry.name),
@@ -152,8 +152,11 @@ mod tests {
             ("bad", "a: [1, {"),
         ]);
         let disk = world.disk("");
-        for (path, form) in [("a.json", Form::Json), ("a.toml", Form::Toml), ("a.yaml", Form::Yaml)]
-        {
+        for (path, form) in [
+            ("a.json", FileFormat::Json),
+            ("a.toml", FileFormat::Toml),
+            ("a.yaml", FileFormat::Yaml),
+        ] {
             assert_eq!(disk.document(path, form), Some(json!({"a": 1})), "{path}");
             assert_eq!(disk.document("bad", form), None);
             assert_eq!(disk.document("none", form), None);
@@ -161,9 +164,9 @@ mod tests {
         let deep = "[".repeat(100_000);
         fs::write(world.path("deep"), &deep).unwrap();
         fs::write(world.path("deep.toml"), format!("a = {deep}")).unwrap();
-        assert_eq!(disk.document("deep", Form::Json), None);
-        assert_eq!(disk.document("deep", Form::Yaml), None);
-        assert_eq!(disk.document("deep.toml", Form::Toml), None);
+        assert_eq!(disk.document("deep", FileFormat::Json), None);
+        assert_eq!(disk.document("deep", FileFormat::Yaml), None);
+        assert_eq!(disk.document("deep.toml", FileFormat::Toml), None);
     }
 
     #[test]

@@ -4,7 +4,7 @@
 //! more. One that panics says so first. In a release, where a panic ends the process and would take the
 //! others along, it then stands still for ever.
 
-use ralph_core::project::facts::{Fact, Kind, Project};
+use ralph_core::project::facts::{Fact, FactKind, Project};
 use std::cell::RefCell;
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::sync::{Arc, Once};
@@ -15,35 +15,35 @@ use std::time::{Duration, Instant};
 #[derive(Debug, Default)]
 pub(crate) struct Gathered {
     /// In the order of their kinds, whichever came first.
-    pub(crate) facts: Vec<(Kind, Fact)>,
+    pub(crate) facts: Vec<(FactKind, Fact)>,
     /// Kinds of which nobody knows whether there is something to tell.
-    pub(crate) missing: Vec<(Kind, Why)>,
+    pub(crate) missing: Vec<(FactKind, GatherFailure)>,
 }
 
 /// Why nothing is known of a kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Why {
+pub(crate) enum GatherFailure {
     /// It took too long.
     Late,
     /// It is a mistake of ours.
     Failed,
 }
 
-type Answer = Result<Option<Fact>, Why>;
+type GatherResult = Result<Option<Fact>, GatherFailure>;
 
 /// Which kind it was, and what came of it.
-type To = Sender<(usize, Answer)>;
+type To = Sender<(usize, GatherResult)>;
 
 thread_local! {
     /// Where a panic of this thread is reported.
     static REPORT: RefCell<Option<(usize, To)>> = const { RefCell::new(None) };
 }
 
-pub(super) fn gather(project: &Arc<dyn Project>, kinds: &[Kind], budget: Duration) -> Gathered {
+pub(super) fn gather(project: &Arc<dyn Project>, kinds: &[FactKind], budget: Duration) -> Gathered {
     report_panics();
     let began = Instant::now();
     let (to, from) = mpsc::channel();
-    let mut answers: Vec<Option<Answer>> =
+    let mut answers: Vec<Option<GatherResult>> =
         kinds.iter().enumerate().map(|(at, kind)| begin(at, *kind, project, &to)).collect();
     loop {
         let waiting = kinds.iter().zip(&answers).filter(|(_, answer)| answer.is_none());
@@ -55,7 +55,7 @@ pub(super) fn gather(project: &Arc<dyn Project>, kinds: &[Kind], budget: Duratio
     }
     let mut gathered = Gathered::default();
     for (kind, answer) in kinds.iter().zip(answers) {
-        match answer.unwrap_or(Err(Why::Late)) {
+        match answer.unwrap_or(Err(GatherFailure::Late)) {
             Ok(Some(fact)) => gathered.facts.push((*kind, fact)),
             Ok(None) => {}
             Err(why) => gathered.missing.push((*kind, why)),
@@ -65,7 +65,7 @@ pub(super) fn gather(project: &Arc<dyn Project>, kinds: &[Kind], budget: Duratio
 }
 
 /// An answer only where no thread could be had.
-fn begin(at: usize, kind: Kind, project: &Arc<dyn Project>, to: &To) -> Option<Answer> {
+fn begin(at: usize, kind: FactKind, project: &Arc<dyn Project>, to: &To) -> Option<GatherResult> {
     let (project, to) = (Arc::clone(project), to.clone());
     let work = move || {
         REPORT.with(|report| *report.borrow_mut() = Some((at, to.clone())));
@@ -74,7 +74,7 @@ fn begin(at: usize, kind: Kind, project: &Arc<dyn Project>, to: &To) -> Option<A
         let _ = to.send((at, Ok(fact)));
     };
     let started = thread::Builder::new().name(kind.name.to_owned()).spawn(work);
-    started.err().map(|_| Err(Why::Failed))
+    started.err().map(|_| Err(GatherFailure::Failed))
 }
 
 fn report_panics() {
@@ -84,7 +84,7 @@ fn report_panics() {
         std::panic::set_hook(Box::new(move |panic| {
             let reported = REPORT.try_with(|report| report.take()).ok().flatten();
             let Some((at, to)) = reported else { return before(panic) };
-            let _ = to.send((at, Err(Why::Failed)));
+            let _ = to.send((at, Err(GatherFailure::Failed)));
             while cfg!(panic = "abort") {
                 thread::park();
             }
@@ -95,7 +95,7 @@ fn report_panics() {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ralph_core::project::facts::{Folder, Form};
+    use ralph_core::project::facts::{FileFormat, Folder};
     use serde_json::Value;
 
     struct Nothing;
@@ -104,7 +104,7 @@ mod tests {
         fn text(&self, _: &str) -> Option<String> {
             None
         }
-        fn document(&self, _: &str, _: Form) -> Option<Value> {
+        fn document(&self, _: &str, _: FileFormat) -> Option<Value> {
             None
         }
         fn folder(&self, _: &str) -> Option<Folder> {
@@ -146,11 +146,11 @@ mod tests {
 
     const LIMIT: Duration = Duration::from_millis(500);
 
-    fn kind(name: &'static str, gather: fn(&dyn Project) -> Option<Fact>) -> Kind {
-        Kind { name, limit: LIMIT, units: 100, on_request: false, gather }
+    fn kind(name: &'static str, gather: fn(&dyn Project) -> Option<Fact>) -> FactKind {
+        FactKind { name, limit: LIMIT, units: 100, on_request: false, gather }
     }
 
-    fn gathered(kinds: &[Kind], budget: Duration) -> (String, Duration) {
+    fn gathered(kinds: &[FactKind], budget: Duration) -> (String, Duration) {
         let project: Arc<dyn Project> = Arc::new(Nothing);
         let began = Instant::now();
         let gathered = gather(&project, kinds, budget);
@@ -180,7 +180,7 @@ mod tests {
 
     #[test]
     fn the_budget_ends_all_of_them() {
-        let patient = Kind { limit: Duration::from_secs(100), ..kind("a", hangs) };
+        let patient = FactKind { limit: Duration::from_secs(100), ..kind("a", hangs) };
         let (names, took) = gathered(&[patient, kind("b", told)], LIMIT);
         assert_eq!(names, "b, a Late");
         assert!(took >= LIMIT && took < 4 * LIMIT, "{took:?}");

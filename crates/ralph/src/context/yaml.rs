@@ -13,15 +13,15 @@ const MOST: usize = 100_000;
 
 /// The document; none if it is not YAML, or beyond the bounds.
 pub(crate) fn read(text: &str) -> Option<Value> {
-    let mut open: Vec<Open> = Vec::new();
+    let mut open: Vec<OpenCollection> = Vec::new();
     for event in Parser::new_from_str(text).take(2 * MOST) {
         let value = match event.ok()?.0 {
             Event::MappingStart(..) => {
-                open.push(Open::Mapping(Map::new(), None));
+                open.push(OpenCollection::Mapping(Map::new(), None));
                 None
             }
             Event::SequenceStart(..) => {
-                open.push(Open::Sequence(Vec::new()));
+                open.push(OpenCollection::Sequence(Vec::new()));
                 None
             }
             Event::MappingEnd | Event::SequenceEnd => Some(open.pop()?.close()),
@@ -43,44 +43,44 @@ pub(crate) fn read(text: &str) -> Option<Value> {
 }
 
 /// A collection whose end has not come yet.
-enum Open {
+enum OpenCollection {
     Sequence(Vec<Value>),
     /// With the key whose value comes next.
-    Mapping(Map<String, Value>, Option<Key>),
+    Mapping(Map<String, Value>, Option<YamlKey>),
 }
 
-enum Key {
+enum YamlKey {
     Text(String),
     /// A collection: JSON has no such key, and its value is left out.
     Other,
 }
 
-impl Open {
+impl OpenCollection {
     fn take(&mut self, value: Value) {
         match self {
-            Open::Sequence(values) => values.push(value),
-            Open::Mapping(members, key) => match key.take() {
-                None => *key = Some(Key::of(value)),
-                Some(Key::Text(name)) => drop(members.insert(name, value)),
-                Some(Key::Other) => {}
+            OpenCollection::Sequence(values) => values.push(value),
+            OpenCollection::Mapping(members, key) => match key.take() {
+                None => *key = Some(YamlKey::of(value)),
+                Some(YamlKey::Text(name)) => drop(members.insert(name, value)),
+                Some(YamlKey::Other) => {}
             },
         }
     }
 
     fn close(self) -> Value {
         match self {
-            Open::Sequence(values) => Value::Array(values),
-            Open::Mapping(members, _) => Value::Object(members),
+            OpenCollection::Sequence(values) => Value::Array(values),
+            OpenCollection::Mapping(members, _) => Value::Object(members),
         }
     }
 }
 
-impl Key {
-    fn of(value: Value) -> Key {
+impl YamlKey {
+    fn of(value: Value) -> YamlKey {
         match value {
-            Value::String(text) => Key::Text(text),
-            Value::Array(_) | Value::Object(_) => Key::Other,
-            other => Key::Text(other.to_string()),
+            Value::String(text) => YamlKey::Text(text),
+            Value::Array(_) | Value::Object(_) => YamlKey::Other,
+            other => YamlKey::Text(other.to_string()),
         }
     }
 }

@@ -2,9 +2,9 @@
 //!
 //! Whatever is quoted is shortened to what fits, never reworded.
 
-use super::Agent;
-use super::answer::Answer;
-use super::story::{Does, Needs, Step};
+use super::DemoPlayer;
+use super::answer::StepAnswer;
+use super::story::{Does, Needs, StoryStep};
 use ralph_core::evidence::receipt::Receipt;
 use ralph_core::state::LoopState;
 use ralph_core::text::counted::noun;
@@ -48,10 +48,10 @@ pub(super) struct Account {
 
 impl Account {
     /// Says what will be seen.
-    pub(super) fn begin(style: Style, agent: Agent, keep: bool) -> Account {
+    pub(super) fn begin(style: Style, agent: DemoPlayer, keep: bool) -> Account {
         let agent = match agent {
-            Agent::Scripted => "scripted agent",
-            Agent::Client => "real client, scripted model",
+            DemoPlayer::Scripted => "scripted agent",
+            DemoPlayer::Client => "real client, scripted model",
         };
         println!("A Ralph loop in a scratch repository: real hooks, {agent}.");
         println!("1/5: it went on once of at most 5 times. --ac: what must hold=how to show it.\n");
@@ -59,7 +59,7 @@ impl Account {
     }
 
     /// Tells a step that was answered as the story needs it.
-    pub(super) fn tell(&mut self, step: Step, answer: &Answer, state: Option<&LoopState>) {
+    pub(super) fn tell(&mut self, step: StoryStep, answer: &StepAnswer, state: Option<&LoopState>) {
         if step.needs == Needs::Allowed && step.does.is_the_agents() {
             self.done.push(deed(step.does));
             return;
@@ -98,7 +98,12 @@ impl Account {
     }
 
     /// Tells a step that was answered otherwise.
-    pub(super) fn tell_broken(&mut self, step: Step, answer: &Answer, state: Option<&LoopState>) {
+    pub(super) fn tell_broken(
+        &mut self,
+        step: StoryStep,
+        answer: &StepAnswer,
+        state: Option<&LoopState>,
+    ) {
         self.tell_deed(step.does, state);
         let needed = match step.needs {
             Needs::Started => "a start",

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 /// An answer, as the agent or the person hears it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Answer {
+pub(super) enum StepAnswer {
     /// Nothing: what was about to happen happens.
     Nothing,
     /// A command ran, and printed this.
@@ -21,52 +21,52 @@ pub(super) enum Answer {
     Other(String),
 }
 
-impl Answer {
+impl StepAnswer {
     /// Reads what a hook printed, as the client would.
-    pub(super) fn of_hook(event: &str, printed: &str) -> Answer {
+    pub(super) fn of_hook(event: &str, printed: &str) -> StepAnswer {
         if printed.trim().is_empty() {
-            return Answer::Nothing;
+            return StepAnswer::Nothing;
         }
         let Ok(reply) = serde_json::from_str::<Value>(printed) else {
-            return Answer::Other(format!("printed what no client understands: {printed}"));
+            return StepAnswer::Other(format!("printed what no client understands: {printed}"));
         };
         let own = &reply["hookSpecificOutput"];
         let text = |value: &Value| value.as_str().map(str::to_owned);
         if own["permissionDecision"] == "deny" {
-            return Answer::Denied(text(&own["permissionDecisionReason"]).unwrap_or_default());
+            return StepAnswer::Denied(text(&own["permissionDecisionReason"]).unwrap_or_default());
         }
         let context = text(&own["additionalContext"]);
         let blocked = text(&reply["reason"]).filter(|_| reply["decision"] == "block");
         match (event == "Stop", context, blocked) {
-            (true, Some(reason), _) | (true, None, Some(reason)) => Answer::GoesOn(reason),
-            (false, _, Some(reason)) => Answer::Blocked(reason),
-            (false, Some(context), None) => Answer::Context(context),
-            (_, None, None) => Answer::Nothing,
+            (true, Some(reason), _) | (true, None, Some(reason)) => StepAnswer::GoesOn(reason),
+            (false, _, Some(reason)) => StepAnswer::Blocked(reason),
+            (false, Some(context), None) => StepAnswer::Context(context),
+            (_, None, None) => StepAnswer::Nothing,
         }
     }
 
     /// Its words.
     pub(super) fn words(&self) -> &str {
         match self {
-            Answer::Nothing => "",
-            Answer::Ran(text)
-            | Answer::Context(text)
-            | Answer::Denied(text)
-            | Answer::GoesOn(text)
-            | Answer::Blocked(text)
-            | Answer::Other(text) => text,
+            StepAnswer::Nothing => "",
+            StepAnswer::Ran(text)
+            | StepAnswer::Context(text)
+            | StepAnswer::Denied(text)
+            | StepAnswer::GoesOn(text)
+            | StepAnswer::Blocked(text)
+            | StepAnswer::Other(text) => text,
         }
     }
 
     /// Its kind, for an account of an answer that nobody expected.
     pub(super) fn kind(&self) -> &'static str {
         match self {
-            Answer::Nothing | Answer::Ran(_) => "let it go",
-            Answer::Context(_) => "told the agent",
-            Answer::Denied(_) => "denied it",
-            Answer::GoesOn(_) => "kept the turn going",
-            Answer::Blocked(_) => "stopped the command",
-            Answer::Other(_) => "gave no answer",
+            StepAnswer::Nothing | StepAnswer::Ran(_) => "let it go",
+            StepAnswer::Context(_) => "told the agent",
+            StepAnswer::Denied(_) => "denied it",
+            StepAnswer::GoesOn(_) => "kept the turn going",
+            StepAnswer::Blocked(_) => "stopped the command",
+            StepAnswer::Other(_) => "gave no answer",
         }
     }
 }
@@ -74,31 +74,31 @@ impl Answer {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ralph_core::protocol::event::Event;
+    use ralph_core::protocol::event::HookEvent;
     use ralph_core::protocol::reply::{GoOnForm, Reply};
 
     #[track_caller]
-    fn check(event: &str, reply: &Reply, expected: Answer) {
-        assert_eq!(Answer::of_hook(event, &reply.render().unwrap_or_default()), expected);
+    fn check(event: &str, reply: &Reply, expected: StepAnswer) {
+        assert_eq!(StepAnswer::of_hook(event, &reply.render().unwrap_or_default()), expected);
     }
 
     #[test]
     fn every_form_of_a_reply_is_heard_as_what_it_is() {
         let words = || "why".to_owned();
-        check("Stop", &Reply::silent(), Answer::Nothing);
-        check("Stop", &Reply::silent().tell("over"), Answer::Nothing);
-        check("PreToolUse", &Reply::deny("why"), Answer::Denied(words()));
-        check("UserPromptExpansion", &Reply::block("why"), Answer::Blocked(words()));
-        let context = Reply::context(Event::UserPromptExpansion, "why");
-        check("UserPromptExpansion", &context, Answer::Context(words()));
+        check("Stop", &Reply::silent(), StepAnswer::Nothing);
+        check("Stop", &Reply::silent().tell("over"), StepAnswer::Nothing);
+        check("PreToolUse", &Reply::deny("why"), StepAnswer::Denied(words()));
+        check("UserPromptExpansion", &Reply::block("why"), StepAnswer::Blocked(words()));
+        let context = Reply::context(HookEvent::UserPromptExpansion, "why");
+        check("UserPromptExpansion", &context, StepAnswer::Context(words()));
         for form in [GoOnForm::Block, GoOnForm::Context] {
-            let reply = Reply::go_on(Event::Stop, form, "why");
-            check("Stop", &reply, Answer::GoesOn(words()));
+            let reply = Reply::go_on(HookEvent::Stop, form, "why");
+            check("Stop", &reply, StepAnswer::GoesOn(words()));
         }
     }
 
     #[test]
     fn what_is_not_a_reply_is_not_taken_for_silence() {
-        assert!(matches!(Answer::of_hook("Stop", "panicked at"), Answer::Other(_)));
+        assert!(matches!(StepAnswer::of_hook("Stop", "panicked at"), StepAnswer::Other(_)));
     }
 }

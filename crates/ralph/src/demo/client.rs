@@ -5,15 +5,15 @@
 //! configuration and key are not read: the client gets a folder of its own, and a key that opens
 //! nothing.
 
-use super::answer::Answer;
-use super::play::{Ending, Play};
+use super::answer::StepAnswer;
+use super::play::{Play, PlayEnd};
 use super::stage::{Errand, Stage};
 use super::story::{Does, STORY};
-use super::{Missing, Shown};
-use crate::standin::{DUMMY_API_KEY, Request, Script, StandIn, Turn};
+use super::{DemoResult, ProgramMissing};
+use crate::standin::{ApiRequest, DUMMY_API_KEY, Script, ScriptedTurn, StandIn};
 use anyhow::{Context, Result, bail};
 use ralph_core::protocol::registration::COMMAND_LINE;
-use ralph_io::process::probe::{Ended, Outcome};
+use ralph_io::process::probe::{ProbeResult, ProgramEnd};
 use serde_json::json;
 use std::path::Path;
 use std::sync::Mutex;
@@ -29,13 +29,13 @@ const OVER: &str = "The demo is over.\n\nRALPH_COMPLETE";
 
 /// What happens while the client runs.
 enum News {
-    Request(Box<Request>),
-    Ended(Result<Outcome>),
+    Request(Box<ApiRequest>),
+    Ended(Result<ProbeResult>),
 }
 
 /// Plays the whole story.
-pub(super) fn play(stage: &Stage, play: Play<'_>) -> Result<Shown> {
-    let client = Client::find(stage)?;
+pub(super) fn play(stage: &Stage, play: Play<'_>) -> Result<DemoResult> {
+    let client = DemoClient::find(stage)?;
     client.install_hooks()?;
     let (news, arrives) = channel();
     let (says, said) = channel();
@@ -50,24 +50,24 @@ pub(super) fn play(stage: &Stage, play: Play<'_>) -> Result<Shown> {
 }
 
 /// Each request is handed over, and the next words are waited for.
-fn script(news: Sender<News>, said: Receiver<Turn>) -> Script {
+fn script(news: Sender<News>, said: Receiver<ScriptedTurn>) -> Script {
     let ends = Mutex::new((news, said));
     Script::new().answer_with(move |request| {
         let next = ends.lock().ok().and_then(|ends| {
             ends.0.send(News::Request(Box::new(request.clone()))).ok()?;
             ends.1.recv().ok()
         });
-        next.unwrap_or_else(|| Turn::text(OVER))
+        next.unwrap_or_else(|| ScriptedTurn::text(OVER))
     })
 }
 
 /// Hears what came of each step and says the next one.
 fn conversation(
-    client: &Client<'_>,
+    client: &DemoClient<'_>,
     mut play: Play<'_>,
     arrives: &Receiver<News>,
-    says: Sender<Turn>,
-) -> Result<Shown> {
+    says: Sender<ScriptedTurn>,
+) -> Result<DemoResult> {
     let mut n_requests = 0;
     let mut steps = STORY.into_iter().peekable();
     while let Some(step) = steps.next() {
@@ -83,18 +83,18 @@ fn conversation(
             },
         };
         if !play.told(step, &answer)? {
-            return play.close(Ending::Broken);
+            return play.close(PlayEnd::Broken);
         }
         // A stranger's turn goes between two of ours: the model is still to answer.
         if let Some(next) = steps.peek().filter(|next| next.does.is_the_agents()) {
             let _ = says.send(turn(client.stage.project(), next.does));
         }
     }
-    play.close(Ending::Played(format!("{} with {n_requests} model calls", client.version)))
+    play.close(PlayEnd::Played(format!("{} with {n_requests} model calls", client.version)))
 }
 
 /// What the model says to do this.
-fn turn(project: &Path, does: Does) -> Turn {
+fn turn(project: &Path, does: Does) -> ScriptedTurn {
     match does {
         Does::Asks(question) => {
             let option = |label: &str| json!({"label": label, "description": label});
@@ -102,34 +102,36 @@ fn turn(project: &Path, does: Does) -> Turn {
             let question = json!({
                 "question": question, "header": "Greeting", "options": options, "multiSelect": false,
             });
-            Turn::tool("AskUserQuestion", json!({"questions": [question]}))
+            ScriptedTurn::tool("AskUserQuestion", json!({"questions": [question]}))
         }
         Does::Writes(name, text) => {
-            Turn::tool("Write", json!({"file_path": project.join(name), "content": text}))
+            ScriptedTurn::tool("Write", json!({"file_path": project.join(name), "content": text}))
         }
-        Does::Runs(command) => Turn::bash(command),
-        Does::Says(text) | Does::StrangerSays(text) => Turn::text(text),
-        Does::Types(..) | Does::Looks(_) => Turn::text(OVER),
+        Does::Runs(command) => ScriptedTurn::bash(command),
+        Does::Says(text) | Does::StrangerSays(text) => ScriptedTurn::text(text),
+        Does::Types(..) | Does::Looks(_) => ScriptedTurn::text(OVER),
     }
 }
 
 /// What the next request says about a step.
-fn heard(does: Does, request: &Request) -> Answer {
+fn heard(does: Does, request: &ApiRequest) -> StepAnswer {
     let news = request.news();
     match does {
         Does::Types(..) => match from_hook(&news) {
-            Some(words) => Answer::Context(words),
-            None => Answer::Nothing,
+            Some(words) => StepAnswer::Context(words),
+            None => StepAnswer::Nothing,
         },
-        Does::Says(_) | Does::StrangerSays(_) => Answer::GoesOn(from_hook(&news).unwrap_or(news)),
-        Does::Looks(_) => Answer::Nothing,
+        Does::Says(_) | Does::StrangerSays(_) => {
+            StepAnswer::GoesOn(from_hook(&news).unwrap_or(news))
+        }
+        Does::Looks(_) => StepAnswer::Nothing,
         Does::Asks(_) | Does::Writes(..) | Does::Runs(_) => match request.tool_results().pop() {
             Some(result) if result.is_error => match from_hook(&result.text) {
-                Some(reason) => Answer::Denied(reason),
-                None => Answer::Other(result.text),
+                Some(reason) => StepAnswer::Denied(reason),
+                None => StepAnswer::Other(result.text),
             },
-            Some(result) if matches!(does, Does::Runs(_)) => Answer::Ran(result.text),
-            _ => Answer::Nothing,
+            Some(result) if matches!(does, Does::Runs(_)) => StepAnswer::Ran(result.text),
+            _ => StepAnswer::Nothing,
         },
     }
 }
@@ -143,27 +145,27 @@ fn from_hook(text: &str) -> Option<String> {
 }
 
 /// The conversation is over: the turn was let go, or the client failed.
-fn at_the_end(outcome: &Outcome) -> Answer {
+fn at_the_end(outcome: &ProbeResult) -> StepAnswer {
     match outcome.ended {
-        Ended::Exited(0) => Answer::Nothing,
-        _ => Answer::Other(format!("the client failed: {}", said_last(outcome))),
+        ProgramEnd::Exited(0) => StepAnswer::Nothing,
+        _ => StepAnswer::Other(format!("the client failed: {}", said_last(outcome))),
     }
 }
 
-fn said_last(outcome: &Outcome) -> &str {
+fn said_last(outcome: &ProbeResult) -> &str {
     let all = if outcome.stderr.trim().is_empty() { &outcome.stdout } else { &outcome.stderr };
     all.trim().lines().last().unwrap_or_default()
 }
 
 /// The real client in the scratch place.
-struct Client<'a> {
+struct DemoClient<'a> {
     stage: &'a Stage,
     command: String,
     version: String,
 }
 
-impl Client<'_> {
-    fn find(stage: &Stage) -> Result<Client<'_>> {
+impl DemoClient<'_> {
+    fn find(stage: &Stage) -> Result<DemoClient<'_>> {
         let command = named();
         let asked = stage.run(Errand {
             command: &command,
@@ -172,10 +174,10 @@ impl Client<'_> {
             ..Errand::default()
         });
         match asked {
-            Ok(outcome) if outcome.ended == Ended::Exited(0) => {
-                Ok(Client { stage, command, version: outcome.stdout.trim().to_owned() })
+            Ok(outcome) if outcome.ended == ProgramEnd::Exited(0) => {
+                Ok(DemoClient { stage, command, version: outcome.stdout.trim().to_owned() })
             }
-            _ => Err(Missing(format!(
+            _ => Err(ProgramMissing(format!(
                 "could not run `{command} --version`; install Claude Code, or name it in RALPH_CLAUDE"
             ))
             .into()),
@@ -188,14 +190,14 @@ impl Client<'_> {
         let args = ["install"];
         let outcome =
             self.stage.run(Errand { command: &ralph, args: &args, ..Errand::default() })?;
-        if outcome.ended != Ended::Exited(0) {
+        if outcome.ended != ProgramEnd::Exited(0) {
             bail!("could not register the hooks: {}", outcome.stderr.trim());
         }
         Ok(())
     }
 
     /// One conversation, to its end.
-    fn talk(&self, prompt: &str, url: &str) -> Result<Outcome> {
+    fn talk(&self, prompt: &str, url: &str) -> Result<ProbeResult> {
         let content = json!([{"type": "text", "text": prompt}]);
         let message = json!({"type": "user", "message": {"role": "user", "content": content}});
         self.stage.run(Errand {
@@ -217,14 +219,14 @@ impl Client<'_> {
     }
 
     /// Another session in the same folder, while ours is in the middle of its loop.
-    fn stranger(&self, text: &'static str) -> Result<Answer> {
-        let stand_in = StandIn::start(Script::new().repeat(Turn::text(text)))?;
+    fn stranger(&self, text: &'static str) -> Result<StepAnswer> {
+        let stand_in = StandIn::start(Script::new().repeat(ScriptedTurn::text(text)))?;
         let outcome = self.talk("Look around.", &stand_in.url())?;
         let requests = stand_in.requests();
         Ok(match requests.as_slice() {
             [_] => at_the_end(&outcome),
             [_, second, ..] => heard(Does::StrangerSays(text), second),
-            [] => Answer::Other(format!("the client asked nothing: {}", said_last(&outcome))),
+            [] => StepAnswer::Other(format!("the client asked nothing: {}", said_last(&outcome))),
         })
     }
 }

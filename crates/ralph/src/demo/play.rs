@@ -3,14 +3,14 @@
 //! An answer counts only when the journal has the decision too: what was printed and what was
 //! written down must agree.
 
-use super::Shown;
+use super::DemoResult;
 use super::account::Account;
-use super::answer::Answer;
+use super::answer::StepAnswer;
 use super::stage::Stage;
-use super::story::{Needs, Step};
+use super::story::{Needs, StoryStep};
 use anyhow::{Context, Result};
 use ralph_core::state::{EndingKind, LoopState};
-use ralph_io::store::journal::{self, Entry};
+use ralph_io::store::journal::{self, JournalEntry};
 use ralph_io::store::store::LoopFile;
 use ralph_io::{store::archive, store::lifecycle};
 use std::path::PathBuf;
@@ -25,7 +25,7 @@ pub(super) struct Play<'a> {
 
 /// How the play ended.
 #[derive(Debug)]
-pub(super) enum Ending {
+pub(super) enum PlayEnd {
     /// At its last step; with what was counted.
     Played(String),
     /// At an answer that it cannot go on from.
@@ -39,7 +39,7 @@ impl<'a> Play<'a> {
     }
 
     /// Takes in the answer to a step and tells it; false when the story cannot go on from it.
-    pub(super) fn told(&mut self, step: Step, answer: &Answer) -> Result<bool> {
+    pub(super) fn told(&mut self, step: StoryStep, answer: &StepAnswer) -> Result<bool> {
         let state = self.state()?;
         let decisions = self.new_decisions();
         let met = meets(step.needs, answer, &decisions, state.as_ref());
@@ -51,14 +51,14 @@ impl<'a> Play<'a> {
     }
 
     /// The last lines.
-    pub(super) fn close(mut self, ending: Ending) -> Result<Shown> {
+    pub(super) fn close(mut self, ending: PlayEnd) -> Result<DemoResult> {
         match ending {
-            Ending::Broken => Ok(Shown::Otherwise),
-            Ending::Played(counted) => {
+            PlayEnd::Broken => Ok(DemoResult::Otherwise),
+            PlayEnd::Played(counted) => {
                 let folder = self.folder().context("the loop left no archive")?;
                 let n_decisions = self.n_decisions + self.new_decisions().len();
                 self.account.close(&counted, n_decisions, &folder);
-                Ok(Shown::AsItShould)
+                Ok(DemoResult::AsItShould)
             }
         }
     }
@@ -76,7 +76,7 @@ impl<'a> Play<'a> {
     }
 
     /// What the journal has gained since the step before.
-    fn new_decisions(&mut self) -> Vec<Entry> {
+    fn new_decisions(&mut self) -> Vec<JournalEntry> {
         let all = self.folder().map(|folder| journal::read(&folder)).unwrap_or_default();
         let new = all.get(self.n_decisions..).unwrap_or_default().to_vec();
         self.n_decisions = all.len();
@@ -85,26 +85,31 @@ impl<'a> Play<'a> {
 }
 
 /// Whether this is the kind of answer that the story needs, said and written down.
-fn meets(needs: Needs, answer: &Answer, decisions: &[Entry], state: Option<&LoopState>) -> bool {
+fn meets(
+    needs: Needs,
+    answer: &StepAnswer,
+    decisions: &[JournalEntry],
+    state: Option<&LoopState>,
+) -> bool {
     let decided = |what: &str| decisions.iter().any(|entry| entry.decision == what);
     match (needs, answer) {
-        (Needs::Started, Answer::Context(_)) => decided("started"),
-        (Needs::Allowed, Answer::Nothing | Answer::Ran(_)) => {
+        (Needs::Started, StepAnswer::Context(_)) => decided("started"),
+        (Needs::Allowed, StepAnswer::Nothing | StepAnswer::Ran(_)) => {
             !decided("denied") && !decided("go on")
         }
-        (Needs::Denied, Answer::Denied(_)) => decided("denied"),
-        (Needs::GoesOn, Answer::GoesOn(_)) => decided("go on"),
-        (Needs::Refused, Answer::GoesOn(words)) => {
+        (Needs::Denied, StepAnswer::Denied(_)) => decided("denied"),
+        (Needs::GoesOn, StepAnswer::GoesOn(_)) => decided("go on"),
+        (Needs::Refused, StepAnswer::GoesOn(words)) => {
             decided("go on") && words.lines().any(|line| line.starts_with("- "))
         }
-        (Needs::Proven, Answer::Ran(_)) => {
+        (Needs::Proven, StepAnswer::Ran(_)) => {
             decided("holds") && state.is_some_and(|state| state.checkpoint.is_some())
         }
-        (Needs::Completed, Answer::Nothing) => {
+        (Needs::Completed, StepAnswer::Nothing) => {
             let ending = state.and_then(|state| state.ending.as_ref());
             decided("ended") && ending.is_some_and(|ending| ending.kind == EndingKind::Complete)
         }
-        (Needs::Shown, Answer::Ran(printed)) => !printed.trim().is_empty(),
+        (Needs::Shown, StepAnswer::Ran(printed)) => !printed.trim().is_empty(),
         _ => false,
     }
 }

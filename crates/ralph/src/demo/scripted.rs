@@ -3,14 +3,14 @@
 //! The payloads have the members of real ones, and each hook gets the environment that the client
 //! gives it; which executable answers an event is read from the table of registrations.
 
-use super::answer::Answer;
-use super::play::{Ending, Play};
+use super::answer::StepAnswer;
+use super::play::{Play, PlayEnd};
 use super::stage::{Errand, Stage};
 use super::story::{Does, STORY};
-use super::{Missing, Shown};
+use super::{DemoResult, ProgramMissing};
 use anyhow::{Context, Result};
 use ralph_core::protocol::registration::{HOOKS, Origin};
-use ralph_io::process::probe::Outcome;
+use ralph_io::process::probe::ProbeResult;
 use serde_json::{Map, Value, json};
 use std::time::Duration;
 
@@ -21,32 +21,32 @@ const PROMPT_ID: &str = "00000000-0000-4000-8000-00000000d003";
 
 /// The conversations of the story, by their ids.
 #[derive(Debug, Clone, Copy)]
-enum Session {
+enum DemoSession {
     Ours,
     Stranger,
 }
 
-impl Session {
+impl DemoSession {
     fn id(self) -> &'static str {
         match self {
-            Session::Ours => "00000000-0000-4000-8000-00000000d001",
-            Session::Stranger => "00000000-0000-4000-8000-00000000d002",
+            DemoSession::Ours => "00000000-0000-4000-8000-00000000d001",
+            DemoSession::Stranger => "00000000-0000-4000-8000-00000000d002",
         }
     }
 }
 
 /// Plays the whole story.
-pub(super) fn play(stage: &Stage, mut play: Play<'_>) -> Result<Shown> {
+pub(super) fn play(stage: &Stage, mut play: Play<'_>) -> Result<DemoResult> {
     let mut agent = Scripted { stage, took: Vec::new(), went_on: false };
     for step in STORY {
         let answer = agent.act(step.does)?;
         if !play.told(step, &answer)? {
-            return play.close(Ending::Broken);
+            return play.close(PlayEnd::Broken);
         }
     }
     let calls = agent.took.len();
     let median = median(&mut agent.took);
-    play.close(Ending::Played(format!("{calls} hook calls, median {median} each")))
+    play.close(PlayEnd::Played(format!("{calls} hook calls, median {median} each")))
 }
 
 struct Scripted<'a> {
@@ -57,7 +57,7 @@ struct Scripted<'a> {
 }
 
 impl Scripted<'_> {
-    fn act(&mut self, does: Does) -> Result<Answer> {
+    fn act(&mut self, does: Does) -> Result<StepAnswer> {
         match does {
             Does::Types(name, args) => self.types(name, &args.join(" ")),
             Does::Asks(question) => {
@@ -72,28 +72,28 @@ impl Scripted<'_> {
                 self.tool("Write", &input, |stage| stage.write(name, text).map(|()| response))
             }
             Does::Runs(command) => {
-                let environment = self.environment(Session::Ours);
+                let environment = self.environment(DemoSession::Ours);
                 let input = json!({ "command": command });
                 self.tool("Bash", &input, |stage| bash(stage, command, &environment))
             }
-            Does::Says(text) => self.stop(Session::Ours, text),
-            Does::StrangerSays(text) => self.stop(Session::Stranger, text),
+            Does::Says(text) => self.stop(DemoSession::Ours, text),
+            Does::StrangerSays(text) => self.stop(DemoSession::Stranger, text),
             Does::Looks(args) => self.stage.look(args),
         }
     }
 
-    fn types(&mut self, name: &str, args: &str) -> Result<Answer> {
+    fn types(&mut self, name: &str, args: &str) -> Result<StepAnswer> {
         let prompt = format!("/{name} {args}");
         let submitted =
-            self.call(Session::Ours, "UserPromptSubmit", json!({ "prompt": prompt }))?;
-        if submitted != Answer::Nothing {
+            self.call(DemoSession::Ours, "UserPromptSubmit", json!({ "prompt": prompt }))?;
+        if submitted != StepAnswer::Nothing {
             return Ok(submitted);
         }
         let expansion = json!({
             "expansion_type": "slash_command", "command_name": name, "command_args": args,
             "command_source": "userSettings", "prompt": prompt,
         });
-        self.call(Session::Ours, "UserPromptExpansion", expansion)
+        self.call(DemoSession::Ours, "UserPromptExpansion", expansion)
     }
 
     /// Asks whether the tool may run, runs it if so, and says what came of it.
@@ -102,37 +102,37 @@ impl Scripted<'_> {
         name: &str,
         input: &Value,
         run: impl FnOnce(&Stage) -> Result<Value>,
-    ) -> Result<Answer> {
+    ) -> Result<StepAnswer> {
         let about = json!({"tool_name": name, "tool_input": input, "tool_use_id": "toolu_demo"});
-        let allowed = self.call(Session::Ours, "PreToolUse", about.clone())?;
-        if allowed != Answer::Nothing {
+        let allowed = self.call(DemoSession::Ours, "PreToolUse", about.clone())?;
+        if allowed != StepAnswer::Nothing {
             return Ok(allowed);
         }
         let mut after = about;
         after["tool_response"] = run(self.stage)?;
         let printed = after["tool_response"]["stdout"].as_str().map(str::to_owned);
-        let answer = self.call(Session::Ours, "PostToolUse", after)?;
+        let answer = self.call(DemoSession::Ours, "PostToolUse", after)?;
         Ok(match (printed, answer) {
-            (Some(printed), Answer::Nothing) => Answer::Ran(printed),
+            (Some(printed), StepAnswer::Nothing) => StepAnswer::Ran(printed),
             (_, answer) => answer,
         })
     }
 
-    fn stop(&mut self, session: Session, text: &str) -> Result<Answer> {
-        let active = matches!(session, Session::Ours) && self.went_on;
+    fn stop(&mut self, session: DemoSession, text: &str) -> Result<StepAnswer> {
+        let active = matches!(session, DemoSession::Ours) && self.went_on;
         let own = json!({
             "stop_hook_active": active, "last_assistant_message": text.trim(),
             "background_tasks": [], "session_crons": [],
         });
         let answer = self.call(session, "Stop", own)?;
-        if matches!(session, Session::Ours) {
-            self.went_on = matches!(answer, Answer::GoesOn(_));
+        if matches!(session, DemoSession::Ours) {
+            self.went_on = matches!(answer, StepAnswer::GoesOn(_));
         }
         Ok(answer)
     }
 
     /// One call of the hook that is registered for the event.
-    fn call(&mut self, session: Session, event: &str, own: Value) -> Result<Answer> {
+    fn call(&mut self, session: DemoSession, event: &str, own: Value) -> Result<StepAnswer> {
         let hook = HOOKS
             .iter()
             .find(|hook| hook.event == event)
@@ -149,12 +149,12 @@ impl Scripted<'_> {
                 env: &self.environment(session),
                 deadline: Some(Duration::from_millis(hook.timeout_ms.into())),
             })
-            .map_err(|error| Missing(format!("{error:#}")))?;
+            .map_err(|error| ProgramMissing(format!("{error:#}")))?;
         self.took.push(outcome.took);
         Ok(heard(event, hook.executable, &outcome))
     }
 
-    fn payload(&self, session: Session, event: &str, own: Value) -> Value {
+    fn payload(&self, session: DemoSession, event: &str, own: Value) -> Value {
         let transcript = self.stage.config().join(format!("projects/{}.jsonl", session.id()));
         let mut payload = Map::new();
         payload.insert("session_id".to_owned(), json!(session.id()));
@@ -169,7 +169,7 @@ impl Scripted<'_> {
         Value::Object(payload)
     }
 
-    fn environment(&self, session: Session) -> Vec<(&'static str, String)> {
+    fn environment(&self, session: DemoSession) -> Vec<(&'static str, String)> {
         vec![
             ("AI_AGENT", CLIENT.to_owned()),
             ("CLAUDECODE", "1".to_owned()),
@@ -182,11 +182,11 @@ impl Scripted<'_> {
 }
 
 /// A hook that complains lets the client go on, but here someone watches.
-fn heard(event: &str, executable: &str, outcome: &Outcome) -> Answer {
+fn heard(event: &str, executable: &str, outcome: &ProbeResult) -> StepAnswer {
     let complaint = outcome.stderr.trim();
     match complaint.is_empty() {
-        true => Answer::of_hook(event, &outcome.stdout),
-        false => Answer::Other(format!("{executable} complained: {complaint}")),
+        true => StepAnswer::of_hook(event, &outcome.stdout),
+        false => StepAnswer::Other(format!("{executable} complained: {complaint}")),
     }
 }
 

@@ -3,11 +3,11 @@
 //! What is started there sees this place and the programs on `PATH`; of the person's own
 //! configuration it sees nothing.
 
-use super::Missing;
-use super::answer::Answer;
+use super::ProgramMissing;
+use super::answer::StepAnswer;
 use anyhow::{Context, Result, bail};
 use ralph_core::protocol::registration::COMMAND_LINE;
-use ralph_io::process::probe::{self, Ended, Outcome, Program};
+use ralph_io::process::probe::{self, ProbeResult, Program, ProgramEnd};
 use ralph_io::project::outside;
 use ralph_io::store::atomic;
 use ralph_io::store::home::Home;
@@ -100,17 +100,17 @@ impl Stage {
     }
 
     /// What a `ralph` command prints for a person in a terminal of the project.
-    pub(super) fn look(&self, args: &[&str]) -> Result<Answer> {
+    pub(super) fn look(&self, args: &[&str]) -> Result<StepAnswer> {
         let ralph = self.executable(COMMAND_LINE);
         let outcome = self.run(Errand { command: &ralph, args, ..Errand::default() })?;
         Ok(match outcome.ended {
-            Ended::Exited(0) => Answer::Ran(outcome.stdout),
-            _ => Answer::Other(format!("`ralph` failed: {}", outcome.stderr.trim())),
+            ProgramEnd::Exited(0) => StepAnswer::Ran(outcome.stdout),
+            _ => StepAnswer::Other(format!("`ralph` failed: {}", outcome.stderr.trim())),
         })
     }
 
     /// Runs a program in the project, and sees to it that nothing of our environment reaches it.
-    pub(super) fn run(&self, errand: Errand<'_>) -> Result<Outcome> {
+    pub(super) fn run(&self, errand: Errand<'_>) -> Result<ProbeResult> {
         let environment = self.environment();
         let ours = environment.iter().map(|(name, value)| (*name, value.as_os_str()));
         let own = errand.env.iter().map(|(name, value)| (*name, OsStr::new(value)));
@@ -127,9 +127,9 @@ impl Stage {
     fn git(&self, args: &[&str]) -> Result<String> {
         let ran = self.run(Errand { command: "git", args, ..Errand::default() });
         let outcome = ran.map_err(|_| {
-            Missing("could not start `git`; the demo needs it: install it".to_owned())
+            ProgramMissing("could not start `git`; the demo needs it: install it".to_owned())
         })?;
-        if outcome.ended != Ended::Exited(0) {
+        if outcome.ended != ProgramEnd::Exited(0) {
             bail!("could not run `git {}`: {}", args.join(" "), outcome.stderr.trim());
         }
         Ok(outcome.stdout)

@@ -4,7 +4,7 @@
 
 /// One step of the story.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Step {
+pub(super) struct StoryStep {
     pub(super) does: Does,
     pub(super) needs: Needs,
 }
@@ -56,12 +56,12 @@ pub(super) enum Needs {
     Shown,
 }
 
-const fn step(does: Does, needs: Needs) -> Step {
-    Step { does, needs }
+const fn step(does: Does, needs: Needs) -> StoryStep {
+    StoryStep { does, needs }
 }
 
 /// All of it.
-pub(super) const STORY: [Step; 16] = [
+pub(super) const STORY: [StoryStep; 16] = [
     step(
         Does::Types(
             "ralph",

@@ -3,14 +3,14 @@
 //! That process holds the client, and ends it with all that it started when its standard input ends. So a
 //! driver that is killed, by whatever signal, leaves no client at work.
 
-use super::one::One;
-use super::shown::{Place, Shown};
-use super::wire::{Order, Told};
-use super::{Came, Policy, Round};
+use super::one::RoundBar;
+use super::shown::{DisplayedRound, RoundDisplay};
+use super::wire::{RoundMessage, RoundOrder};
+use super::{ClientRound, Policy, RoundResult};
 use crate::cli::exit::{Exit, refused};
 use anyhow::{Context, Result};
-use ralph_io::process::crew::{Crew, Heard};
-use ralph_io::process::interrupts::{Asked, Interrupts};
+use ralph_io::process::crew::{Crew, MemberEvent};
+use ralph_io::process::interrupts::{InterruptRequest, Interrupts};
 use ralph_io::process::watch::Watch;
 use ralph_io::{process::programs, store::lock};
 use std::path::Path;
@@ -28,12 +28,12 @@ const TO_END: Duration = Duration::from_secs(20);
 /// # Errors
 /// As [`super::run`].
 pub(crate) fn run_apart(
-    round: &Round,
+    round: &ClientRound,
     alone: &Path,
     interrupts: &Interrupts,
     policy: &Policy,
-) -> Result<Came> {
-    let order = Order {
+) -> Result<RoundResult> {
+    let order = RoundOrder {
         round: round.clone(),
         waits_for_limits: policy.waits_for_limits,
         alone: alone.to_owned(),
@@ -41,17 +41,17 @@ pub(crate) fn run_apart(
     let mut crew = Crew::new()?;
     let order = serde_json::to_vec(&order).context("could not write the order of a round")?;
     crew.start(&round.label, &programs::running()?, &["round"], &order)?;
-    let one = One::begin(&round.label);
+    let one = RoundBar::begin(&round.label);
     let came = listen(&mut crew, &one, interrupts);
     one.end();
     came
 }
 
 /// Until it is gone.
-fn listen(crew: &mut Crew, one: &One, interrupts: &Interrupts) -> Result<Came> {
+fn listen(crew: &mut Crew, one: &RoundBar, interrupts: &Interrupts) -> Result<RoundResult> {
     let watch = Watch::begin(&[])?;
-    let shown = Shown::on(one);
-    let (mut told, mut last) = (Asked::Nothing, None);
+    let shown = DisplayedRound::on(one);
+    let (mut told, mut last) = (InterruptRequest::Nothing, None);
     // Before its first word it does not catch signals yet: Ctrl-C would end it, and not wait for the round.
     let mut is_there = false;
     loop {
@@ -64,12 +64,12 @@ fn listen(crew: &mut Crew, one: &One, interrupts: &Interrupts) -> Result<Came> {
         for (_, heard) in crew.wait(interrupts, &watch, Instant::now() + FAR)? {
             is_there = true;
             let line = match heard {
-                Heard::Line(line) => line,
-                Heard::Gone(how) => return came(last, &how),
+                MemberEvent::Line(line) => line,
+                MemberEvent::Gone(how) => return came(last, &how),
             };
             match serde_json::from_slice(&line) {
-                Ok(Told::Now { what, tokens }) => one.now(&what, tokens),
-                Ok(Told::Say(words)) => one.say(&words),
+                Ok(RoundMessage::Now { what, tokens }) => one.now(&what, tokens),
+                Ok(RoundMessage::Say(words)) => one.say(&words),
                 Ok(end) => last = Some(end),
                 // A line that was cut with the process that wrote it.
                 Err(_) => {}
@@ -78,14 +78,14 @@ fn listen(crew: &mut Crew, one: &One, interrupts: &Interrupts) -> Result<Came> {
     }
 }
 
-fn came(last: Option<Told>, how: &str) -> Result<Came> {
+fn came(last: Option<RoundMessage>, how: &str) -> Result<RoundResult> {
     match last {
-        Some(Told::Came(came)) => Ok(*came),
-        Some(Told::Failed { why, is_missing }) => {
+        Some(RoundMessage::Came(came)) => Ok(*came),
+        Some(RoundMessage::Failed { why, is_missing }) => {
             let exit = if is_missing { Exit::MissingProgram } else { Exit::No };
             Err(refused(exit, why))
         }
-        _ => Ok(Came::crashed(format!("its process ended without a word ({how})"))),
+        _ => Ok(RoundResult::crashed(format!("its process ended without a word ({how})"))),
     }
 }
 

@@ -1,22 +1,22 @@
 //! One process of the client, from its start to its end.
 
 use super::command::arguments;
-use super::shown::Shown;
-use super::{Round, Sum};
+use super::shown::DisplayedRound;
+use super::{ClientRound, Sum};
 use crate::cli::exit::{Exit, refused};
 use anyhow::Result;
 use ralph_core::stop::rounds::{self, Policy, Showed};
-use ralph_core::transcript::stream::{self, Account, Lines, Said};
+use ralph_core::transcript::stream::{self, Account, Lines, StreamEvent};
 use ralph_io::process::clock;
-use ralph_io::process::headless::{self, Listener, Log, Start, without_secrets};
-use ralph_io::process::interrupts::{Asked, Interrupts};
+use ralph_io::process::headless::{self, ClientStart, Listener, Log, without_secrets};
+use ralph_io::process::interrupts::{InterruptRequest, Interrupts};
 use serde_json::json;
 use std::path::Path;
 
 /// What is tried.
 pub(super) struct Attempt<'a> {
     pub(super) client: &'a Path,
-    pub(super) round: &'a Round,
+    pub(super) round: &'a ClientRound,
     pub(super) so_far: &'a Sum,
     pub(super) policy: &'a Policy,
 }
@@ -30,12 +30,12 @@ pub(super) struct Tried {
 }
 
 impl Attempt<'_> {
-    pub(super) fn run(&self, interrupts: &Interrupts, shown: &Shown<'_>) -> Result<Tried> {
+    pub(super) fn run(&self, interrupts: &Interrupts, shown: &DisplayedRound<'_>) -> Result<Tried> {
         let args = arguments(self.round, self.round.again(self.so_far));
         let mut log = self.round.log()?;
         let number = self.so_far.n_attempts + 1;
         log.note(&json!({"type": "ralph", "attempt": number, "at": clock::now()}).to_string());
-        let start = Start {
+        let start = ClientStart {
             program: self.client,
             args: &args,
             env: &self.round.env,
@@ -69,7 +69,7 @@ struct Ear<'a> {
     lines: Lines,
     account: Account,
     log: Log,
-    shown: &'a Shown<'a>,
+    shown: &'a DisplayedRound<'a>,
 }
 
 impl Listener for Ear<'_> {
@@ -78,10 +78,10 @@ impl Listener for Ear<'_> {
         let (account, shown) = (&mut self.account, self.shown);
         self.lines.feed(piece, &mut |line| {
             let Some(said) = stream::read(line) else { return };
-            if let Said::Denied { tool, why, .. } = &said {
+            if let StreamEvent::Denied { tool, why, .. } = &said {
                 shown.denied(tool, why);
             }
-            if let Said::Warning(text) = &said {
+            if let StreamEvent::Warning(text) = &said {
                 shown.warns(text);
             }
             account.hear(said);
@@ -89,7 +89,7 @@ impl Listener for Ear<'_> {
         });
     }
 
-    fn asked(&mut self, asked: Asked) {
+    fn asked(&mut self, asked: InterruptRequest) {
         self.shown.asked(asked);
     }
 

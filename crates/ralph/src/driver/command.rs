@@ -1,6 +1,6 @@
 //! The client's command line: which program, which arguments, and what a person could paste instead.
 
-use super::Round;
+use super::ClientRound;
 use crate::cli::exit::{Exit, refused};
 use anyhow::Result;
 use ralph_io::{process::programs, store::atomic};
@@ -47,7 +47,7 @@ pub fn fit(prompt: String, file: &Path, words: impl FnOnce(&Path) -> String) -> 
 ///
 /// # Errors
 /// When the client is missing.
-pub fn command_line(round: &Round) -> Result<String> {
+pub fn command_line(round: &ClientRound) -> Result<String> {
     let client = client()?;
     let env = round.env.iter().map(|(name, value)| format!("{name}={}", quoted(value)));
     let args = arguments(round, None);
@@ -61,7 +61,7 @@ pub fn command_line(round: &Round) -> Result<String> {
 }
 
 /// The arguments of a new session, or of one that is taken up: its id, and what it is told.
-pub(super) fn arguments(round: &Round, again: Option<(String, &str)>) -> Vec<OsString> {
+pub(super) fn arguments(round: &ClientRound, again: Option<(String, &str)>) -> Vec<OsString> {
     let prompt = again.as_ref().map_or(round.prompt.as_str(), |(_, words)| words);
     // An option of the client would be read as one, even in this place.
     let space = if prompt.starts_with('-') { " " } else { "" };
@@ -92,13 +92,13 @@ pub(crate) fn quoted(word: &str) -> String {
 mod tests {
     use super::*;
 
-    fn round() -> Round {
-        Round {
+    fn round() -> ClientRound {
+        ClientRound {
             prompt: "/ralph-plan it's $HOME".to_owned(),
             session_id: Some("id".to_owned()),
             permission_mode: Some("acceptEdits".to_owned()),
             extra_args: vec!["--model".into(), "a b".into()],
-            ..Round::default()
+            ..ClientRound::default()
         }
     }
 
@@ -125,7 +125,7 @@ mod tests {
 
     #[test]
     fn a_prompt_that_looks_like_an_option_is_none() {
-        let round = Round { prompt: "--help".to_owned(), ..Round::default() };
+        let round = ClientRound { prompt: "--help".to_owned(), ..ClientRound::default() };
         assert_eq!(
             words(arguments(&round, None)),
             "-p ' --help' --output-format stream-json --verbose"

@@ -22,10 +22,10 @@ pub(crate) struct Many {
     lines: MultiProgress,
     whole: ProgressBar,
     told_of_whole: RefCell<String>,
-    rounds: RefCell<BTreeMap<String, Round>>,
+    rounds: RefCell<BTreeMap<String, RoundLine>>,
 }
 
-struct Round {
+struct RoundLine {
     bar: ProgressBar,
     label: String,
     last: String,
@@ -58,7 +58,9 @@ impl Many {
         let label = visible(label);
         bar.set_prefix(format!("{:LABEL$}", cut(&format!("{label} {}", visible(about)))));
         let last = String::new();
-        self.rounds.borrow_mut().insert(round.to_owned(), Round { bar, label, last, tokens: 0 });
+        self.rounds
+            .borrow_mut()
+            .insert(round.to_owned(), RoundLine { bar, label, last, tokens: 0 });
         self.now(round, "begins", None);
     }
 

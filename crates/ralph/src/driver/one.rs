@@ -1,6 +1,6 @@
 //! One round on the screen: a line that is redrawn on a terminal, plain lines elsewhere.
 
-use super::shown::{Place, THINKS, thousands};
+use super::shown::{RoundDisplay, THINKS, thousands};
 use crate::cli::screen::{self, visible};
 use indicatif::{ProgressBar, ProgressStyle};
 use ralph_core::text::counted::noun;
@@ -8,26 +8,26 @@ use std::cell::RefCell;
 use std::time::Duration;
 
 /// The line of a round.
-pub(crate) struct One {
+pub(crate) struct RoundBar {
     bar: ProgressBar,
     label: String,
     /// What was said last, so that it is not said again.
     last: RefCell<String>,
 }
 
-impl One {
-    pub(crate) fn begin(label: &str) -> One {
+impl RoundBar {
+    pub(crate) fn begin(label: &str) -> RoundBar {
         let style = ProgressStyle::with_template("{prefix}  {spinner} {elapsed}  {wide_msg}")
             .unwrap_or_else(|_| ProgressStyle::default_spinner());
         let bar = ProgressBar::new_spinner().with_style(style);
         let label = visible(label);
         bar.set_prefix(label.clone());
         bar.enable_steady_tick(Duration::from_millis(120));
-        One { bar, label, last: RefCell::default() }
+        RoundBar { bar, label, last: RefCell::default() }
     }
 }
 
-impl Place for One {
+impl RoundDisplay for RoundBar {
     fn now(&self, what: &str, tokens: Option<u64>) {
         let tokens = tokens
             .map(|tokens| format!("  {} {}", thousands(tokens), noun(tokens, "token", "tokens")));

@@ -3,14 +3,14 @@
 //! All of it is on standard error: standard output is the command's answer. Names and commands come
 //! from a model, so nothing in them may act on the terminal.
 
-use super::Outcome;
+use super::RoundOutcome;
 use crate::cli::screen::visible;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use ralph_core::stop::rounds::{Busy, Showed};
 use ralph_core::text::counted::noun;
 use ralph_core::transcript::stream::Account;
-use ralph_io::process::interrupts::Asked;
+use ralph_io::process::interrupts::InterruptRequest;
 
 /// More of a command is not needed to recognise it.
 const LONGEST: usize = 100;
@@ -19,7 +19,7 @@ const LONGEST: usize = 100;
 pub(crate) const THINKS: &str = "thinks";
 
 /// Where a round is shown.
-pub(crate) trait Place {
+pub(crate) trait RoundDisplay {
     /// What goes on now, and the tokens so far where they are known.
     fn now(&self, what: &str, tokens: Option<u64>);
     /// Something that stays.
@@ -33,19 +33,19 @@ pub(crate) trait Place {
 }
 
 /// A round that is shown.
-pub(super) struct Shown<'a> {
-    place: &'a dyn Place,
+pub(super) struct DisplayedRound<'a> {
+    place: &'a dyn RoundDisplay,
 }
 
-impl<'a> Shown<'a> {
-    pub(super) fn begin(place: &'a dyn Place) -> Shown<'a> {
+impl<'a> DisplayedRound<'a> {
+    pub(super) fn begin(place: &'a dyn RoundDisplay) -> DisplayedRound<'a> {
         place.now("begins", None);
-        Shown::on(place)
+        DisplayedRound::on(place)
     }
 
     /// One that has begun elsewhere.
-    pub(super) fn on(place: &'a dyn Place) -> Shown<'a> {
-        Shown { place }
+    pub(super) fn on(place: &'a dyn RoundDisplay) -> DisplayedRound<'a> {
+        DisplayedRound { place }
     }
 
     /// The tool in use and the tokens so far.
@@ -80,15 +80,15 @@ impl<'a> Shown<'a> {
     }
 
     /// What a person's Ctrl-C does.
-    pub(super) fn asked(&self, asked: Asked) {
+    pub(super) fn asked(&self, asked: InterruptRequest) {
         match asked {
-            Asked::Nothing => {}
-            Asked::Finish => {
+            InterruptRequest::Nothing => {}
+            InterruptRequest::Finish => {
                 self.place.answer_person(
                     "this round will be finished, and no other begun; Ctrl-C again ends it at once",
                 );
             }
-            Asked::End => self.place.answer_person("ending the client"),
+            InterruptRequest::End => self.place.answer_person("ending the client"),
         }
     }
 
@@ -105,27 +105,29 @@ impl<'a> Shown<'a> {
     }
 
     /// The last line.
-    pub(super) fn end(&self, outcome: &Outcome) {
+    pub(super) fn end(&self, outcome: &RoundOutcome) {
         let words = match outcome {
-            Outcome::Finished { is_error: false, .. } => "finished".to_owned(),
-            Outcome::Finished { result, .. } => format!("failed: {}", short(result)),
-            Outcome::RateLimited { until: Some(until) } => format!("usage limit until {until}"),
-            Outcome::RateLimited { until: None } => "refused by a limit".to_owned(),
-            Outcome::Overloaded { attempts } => {
+            RoundOutcome::Finished { is_error: false, .. } => "finished".to_owned(),
+            RoundOutcome::Finished { result, .. } => format!("failed: {}", short(result)),
+            RoundOutcome::RateLimited { until: Some(until) } => {
+                format!("usage limit until {until}")
+            }
+            RoundOutcome::RateLimited { until: None } => "refused by a limit".to_owned(),
+            RoundOutcome::Overloaded { attempts } => {
                 format!(
                     "the API did not answer in {attempts} {}",
                     noun(*attempts, "attempt", "attempts")
                 )
             }
-            Outcome::Crashed { why } => short(why),
-            Outcome::Ended => "ended by a person".to_owned(),
+            RoundOutcome::Crashed { why } => short(why),
+            RoundOutcome::Ended => "ended by a person".to_owned(),
         };
         self.place.say(&words);
         self.place.end();
     }
 }
 
-impl Drop for Shown<'_> {
+impl Drop for DisplayedRound<'_> {
     fn drop(&mut self) {
         self.place.end();
     }

@@ -3,9 +3,9 @@
 //! One thread: what happens is taken up between two steps. What is begun, and what is made of an end, is its owner's,
 //! who decides each step anew from files: with this process nothing is lost but the clients that it holds.
 
-use super::Came;
+use super::RoundResult;
 use super::many::Many;
-use super::wire::{Order, Told};
+use super::wire::{RoundMessage, RoundOrder};
 use crate::cli::exit::{Exit, bad_state};
 use crate::cli::here::Here;
 use crate::cli::note::note;
@@ -14,8 +14,8 @@ use crate::cli::screen::visible;
 use anyhow::Result;
 use jiff::{SignedDuration, Timestamp};
 use ralph_core::state::{LoopState, PauseCause, Phase};
-use ralph_io::process::crew::{Crew, Heard};
-use ralph_io::process::interrupts::{Asked, Interrupts};
+use ralph_io::process::crew::{Crew, MemberEvent};
+use ralph_io::process::interrupts::{InterruptRequest, Interrupts};
 use ralph_io::process::watch::Watch;
 use ralph_io::store::store::LoopFile;
 use ralph_io::{process::clock, process::programs, store::lifecycle};
@@ -27,7 +27,7 @@ use std::time::{Duration, Instant};
 const LOOK_AGAIN: Duration = Duration::from_secs(30);
 
 /// Why nothing is begun any more.
-pub(crate) enum Ended<V> {
+pub(crate) enum TeamEnd<V> {
     /// The loop has ended elsewhere.
     Over,
     /// Somebody let it rest.
@@ -49,15 +49,15 @@ pub(crate) enum Ended<V> {
     },
 }
 
-impl<V> Ended<V> {
-    pub(crate) fn rest(cause: PauseCause, why: &str, exit: Exit) -> Ended<V> {
-        Ended::Rest { cause, why: why.to_owned(), exit }
+impl<V> TeamEnd<V> {
+    pub(crate) fn rest(cause: PauseCause, why: &str, exit: Exit) -> TeamEnd<V> {
+        TeamEnd::Rest { cause, why: why.to_owned(), exit }
     }
 }
 
 /// What a member has come to whose client is gone.
-pub(crate) struct Gone {
-    pub(crate) came: Came,
+pub(crate) struct MemberExit {
+    pub(crate) came: RoundResult,
     /// Where its round could not be carried out: why, and as what a command ends by that.
     pub(crate) failed: Option<(String, Exit)>,
 }
@@ -72,11 +72,11 @@ pub(crate) enum Then {
 }
 
 /// Who decides what a team does.
-pub(crate) trait Owner<'a> {
+pub(crate) trait TeamOwner<'a> {
     /// What the owner ends the work with.
-    type Verdict;
+    type DriveVerdict;
 
-    fn team(&mut self) -> &mut Team<'a, Self::Verdict>;
+    fn team(&mut self) -> &mut Team<'a, Self::DriveVerdict>;
 
     /// Begins what is due. Not asked once the team has been told to stop.
     fn go_on(&mut self, state: &LoopState) -> Result<Then>;
@@ -87,7 +87,7 @@ pub(crate) trait Owner<'a> {
     }
 
     /// Takes up that a member is gone. Nothing that it started is alive.
-    fn gone(&mut self, name: &str, gone: Gone) -> Result<()>;
+    fn gone(&mut self, name: &str, gone: MemberExit) -> Result<()>;
 
     /// Does what is left when the last is gone, where the loop has not ended.
     fn conclude(&mut self, _state: &LoopState) -> Result<()> {
@@ -115,10 +115,10 @@ pub(crate) struct Team<'a, V> {
     crew: Crew,
     pub(crate) screen: Many,
     /// The last words of members.
-    told: BTreeMap<String, Told>,
+    told: BTreeMap<String, RoundMessage>,
     /// What the person at the keyboard wants.
-    asked: Asked,
-    over: Option<Ended<V>>,
+    asked: InterruptRequest,
+    over: Option<TeamEnd<V>>,
     /// True where something may be due that was not before.
     has_news: bool,
 }
@@ -127,7 +127,7 @@ pub(crate) struct Team<'a, V> {
 ///
 /// # Errors
 /// When the owner fails, or the loop cannot be read. Nothing that was started is alive then.
-pub(crate) fn work<'a, O: Owner<'a>>(mut owner: O) -> Result<Ended<O::Verdict>> {
+pub(crate) fn work<'a, O: TeamOwner<'a>>(mut owner: O) -> Result<TeamEnd<O::DriveVerdict>> {
     loop {
         match step(&mut owner) {
             Ok(None) => {}
@@ -141,7 +141,7 @@ pub(crate) fn work<'a, O: Owner<'a>>(mut owner: O) -> Result<Ended<O::Verdict>> 
 }
 
 /// One step; how it ended, where nothing is left to do.
-fn step<'a, O: Owner<'a>>(owner: &mut O) -> Result<Option<Ended<O::Verdict>>> {
+fn step<'a, O: TeamOwner<'a>>(owner: &mut O) -> Result<Option<TeamEnd<O::DriveVerdict>>> {
     owner.team().hear_person();
     let state = owner.team().look()?;
     if let Some(state) = &state
@@ -161,19 +161,19 @@ fn step<'a, O: Owner<'a>>(owner: &mut O) -> Result<Option<Ended<O::Verdict>>> {
 }
 
 /// Waits until something is heard or changes, or that moment has come, and takes it up.
-fn wait<'a, O: Owner<'a>>(owner: &mut O, until: Option<Timestamp>) -> Result<()> {
+fn wait<'a, O: TeamOwner<'a>>(owner: &mut O, until: Option<Timestamp>) -> Result<()> {
     let longest = until.map_or(LOOK_AGAIN, |moment| time_to(moment).min(LOOK_AGAIN));
     let heard = owner.team().listen(longest)?;
     heard.into_iter().try_for_each(|(name, heard)| hear(owner, &name, heard))
 }
 
-fn hear<'a, O: Owner<'a>>(owner: &mut O, name: &str, heard: Heard) -> Result<()> {
+fn hear<'a, O: TeamOwner<'a>>(owner: &mut O, name: &str, heard: MemberEvent) -> Result<()> {
     match heard {
-        Heard::Line(line) => {
+        MemberEvent::Line(line) => {
             owner.team().take_down(name, &line);
             Ok(())
         }
-        Heard::Gone(how) => {
+        MemberEvent::Gone(how) => {
             let gone = owner.team().came(name, &how);
             owner.gone(name, gone)
         }
@@ -181,7 +181,7 @@ fn hear<'a, O: Owner<'a>>(owner: &mut O, name: &str, heard: Heard) -> Result<()>
 }
 
 /// After an error: nothing may go on without us.
-fn abandon<'a, O: Owner<'a>>(owner: &mut O) {
+fn abandon<'a, O: TeamOwner<'a>>(owner: &mut O) {
     owner.team().end_all();
     while !owner.team().crew.is_empty() {
         let Ok(heard) = owner.team().listen(LOOK_AGAIN) else { return };
@@ -210,7 +210,7 @@ impl<'a, V> Team<'a, V> {
             crew: Crew::new()?,
             screen: Many::begin("all"),
             told: BTreeMap::new(),
-            asked: Asked::Nothing,
+            asked: InterruptRequest::Nothing,
             over: None,
             has_news: true,
         })
@@ -221,7 +221,7 @@ impl<'a, V> Team<'a, V> {
         &mut self,
         name: &str,
         (label, about): (&str, &str),
-        order: &Order,
+        order: &RoundOrder,
     ) -> Result<()> {
         self.crew.start(name, &programs::running()?, &["round"], &serde_json::to_vec(order)?)?;
         self.screen.add(name, label, about);
@@ -231,7 +231,7 @@ impl<'a, V> Team<'a, V> {
     }
 
     /// Nothing is begun any more. The first reason counts.
-    pub(crate) fn stop(&mut self, why: Ended<V>) {
+    pub(crate) fn stop(&mut self, why: TeamEnd<V>) {
         self.over.get_or_insert(why);
     }
 
@@ -251,33 +251,33 @@ impl<'a, V> Team<'a, V> {
 
     /// True where a person at the keyboard, or whoever ended the loop, lets nothing be begun.
     pub(crate) fn was_asked(&self) -> bool {
-        self.asked != Asked::Nothing
+        self.asked != InterruptRequest::Nothing
     }
 
     /// Ends one of them at once.
     pub(crate) fn end(&self, name: &str) {
-        self.crew.ask_one(name, Asked::End);
+        self.crew.ask_one(name, InterruptRequest::End);
     }
 
     fn end_all(&mut self) {
-        self.asked = Asked::End;
-        self.crew.ask(Asked::End);
+        self.asked = InterruptRequest::End;
+        self.crew.ask(InterruptRequest::End);
     }
 
     /// The loop as it is; none if it is over. Others may have ended it, or let it rest.
     pub(crate) fn look(&mut self) -> Result<Option<LoopState>> {
         let state = self.file.read().map_err(bad_state)?.map(|loaded| loaded.state);
         let Some(state) = state.filter(|state| state.ending.is_none()) else {
-            if self.asked < Asked::End && !self.crew.is_empty() && !self.may_finish() {
+            if self.asked < InterruptRequest::End && !self.crew.is_empty() && !self.may_finish() {
                 self.end_all();
                 let members = self.words.members;
                 self.screen.tell(&format!("the loop has ended: ending all {members}"));
             }
-            self.over = Some(Ended::Over);
+            self.over = Some(TeamEnd::Over);
             return Ok(None);
         };
         if state.phase == Phase::Paused {
-            self.stop(Ended::Paused);
+            self.stop(TeamEnd::Paused);
         }
         Ok(Some(state))
     }
@@ -297,9 +297,9 @@ impl<'a, V> Team<'a, V> {
         }
         self.asked = asked;
         self.crew.ask(asked);
-        self.stop(Ended::rest(PauseCause::Person, "ended by Ctrl-C", Exit::MissingProgram));
+        self.stop(TeamEnd::rest(PauseCause::Person, "ended by Ctrl-C", Exit::MissingProgram));
         self.screen.tell(&match asked {
-            Asked::End => format!("ending all {}", self.words.members),
+            InterruptRequest::End => format!("ending all {}", self.words.members),
             _ => {
                 "those at work will be finished, and no other begun; Ctrl-C again ends them at once"
                     .to_owned()
@@ -307,7 +307,7 @@ impl<'a, V> Team<'a, V> {
         });
     }
 
-    fn listen(&mut self, longest: Duration) -> Result<Vec<(String, Heard)>> {
+    fn listen(&mut self, longest: Duration) -> Result<Vec<(String, MemberEvent)>> {
         let until = Instant::now() + longest;
         let (heard, has_changed) =
             self.crew.wait_for_either(self.interrupts, &self.watch, until)?;
@@ -317,32 +317,32 @@ impl<'a, V> Team<'a, V> {
 
     fn take_down(&mut self, name: &str, line: &[u8]) {
         match serde_json::from_slice(line) {
-            Ok(Told::Now { what, tokens }) => self.screen.now(name, &what, tokens),
-            Ok(Told::Say(words)) => self.screen.say(name, &words),
+            Ok(RoundMessage::Now { what, tokens }) => self.screen.now(name, &what, tokens),
+            Ok(RoundMessage::Say(words)) => self.screen.say(name, &words),
             Ok(last) => drop(self.told.insert(name.to_owned(), last)),
             // A line that was cut with the process that wrote it.
             Err(_) => {}
         }
     }
 
-    fn came(&mut self, name: &str, how: &str) -> Gone {
+    fn came(&mut self, name: &str, how: &str) -> MemberExit {
         self.has_news = true;
         match self.told.remove(name) {
-            Some(Told::Came(came)) => Gone { came: *came, failed: None },
-            Some(Told::Failed { why, is_missing }) => {
+            Some(RoundMessage::Came(came)) => MemberExit { came: *came, failed: None },
+            Some(RoundMessage::Failed { why, is_missing }) => {
                 let exit = if is_missing { Exit::MissingProgram } else { Exit::No };
-                Gone { came: Came::crashed(why.clone()), failed: Some((why, exit)) }
+                MemberExit { came: RoundResult::crashed(why.clone()), failed: Some((why, exit)) }
             }
             _ => {
                 let why = format!("its process ended without a word ({how})");
-                Gone { came: Came::crashed(why), failed: None }
+                MemberExit { came: RoundResult::crashed(why), failed: None }
             }
         }
     }
 
     /// Shows what became of a member that is gone, and what was noticed of its client; and keeps it for whoever asks
     /// later.
-    pub(crate) fn show_end(&self, name: &str, became: &str, came: &Came) {
+    pub(crate) fn show_end(&self, name: &str, became: &str, came: &RoundResult) {
         for denial in &came.denials {
             self.screen.say(name, &format!("not permitted: {} {}", denial.tool, denial.about));
         }

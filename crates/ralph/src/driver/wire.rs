@@ -1,7 +1,7 @@
 //! A round in a process of its own: its order, and what it tells whoever gave it, as lines of JSON.
 
-use super::shown::Place;
-use super::{Came, Policy, Round};
+use super::shown::RoundDisplay;
+use super::{ClientRound, Policy, RoundResult};
 use crate::cli::exit::{self, Exit};
 use crate::cli::screen;
 use ralph_io::store::lock;
@@ -11,16 +11,16 @@ use std::path::PathBuf;
 
 /// What is to be done.
 #[derive(Debug, Serialize, Deserialize)]
-pub(crate) struct Order {
+pub(crate) struct RoundOrder {
     /// The round.
-    pub(crate) round: Round,
+    pub(crate) round: ClientRound,
     /// True if a usage limit is waited for.
     pub(crate) waits_for_limits: bool,
     /// What is locked for as long as anything of the round is alive.
     pub(crate) alone: PathBuf,
 }
 
-impl Order {
+impl RoundOrder {
     pub(crate) fn policy(&self) -> Policy {
         Policy { waits_for_limits: self.waits_for_limits, ..Policy::default() }
     }
@@ -34,7 +34,7 @@ impl Order {
 /// What is told.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum Told {
+pub(crate) enum RoundMessage {
     /// What goes on now.
     Now {
         /// In words.
@@ -45,7 +45,7 @@ pub(crate) enum Told {
     /// Something that stays.
     Say(String),
     /// What came of the round. Nothing follows.
-    Came(Box<Came>),
+    Came(Box<RoundResult>),
     /// It could not be carried out. Nothing follows.
     Failed {
         /// Why.
@@ -55,16 +55,16 @@ pub(crate) enum Told {
     },
 }
 
-impl Told {
+impl RoundMessage {
     /// What an error is for whoever gave the order.
-    pub(crate) fn failed(error: &anyhow::Error) -> Told {
+    pub(crate) fn failed(error: &anyhow::Error) -> RoundMessage {
         let is_missing = exit::of(error) == Exit::MissingProgram;
-        Told::Failed { why: format!("{error:#}"), is_missing }
+        RoundMessage::Failed { why: format!("{error:#}"), is_missing }
     }
 }
 
 /// Tells, and forgets that nobody may hear it: whoever is gone has ended us already.
-pub(crate) fn tell(told: &Told) {
+pub(crate) fn tell(told: &RoundMessage) {
     if let Ok(line) = serde_json::to_string(told) {
         let _ = screen::print_bytes(line.as_bytes());
     }
@@ -74,12 +74,12 @@ pub(crate) fn tell(told: &Told) {
 #[derive(Default)]
 pub(crate) struct Wire {
     /// What was told last, so that it is not told again.
-    last: RefCell<Option<Told>>,
+    last: RefCell<Option<RoundMessage>>,
 }
 
-impl Place for Wire {
+impl RoundDisplay for Wire {
     fn now(&self, what: &str, tokens: Option<u64>) {
-        let told = Told::Now { what: what.to_owned(), tokens };
+        let told = RoundMessage::Now { what: what.to_owned(), tokens };
         if self.last.borrow().as_ref() != Some(&told) {
             tell(&told);
             self.last.replace(Some(told));
@@ -87,7 +87,7 @@ impl Place for Wire {
     }
 
     fn say(&self, words: &str) {
-        tell(&Told::Say(words.to_owned()));
+        tell(&RoundMessage::Say(words.to_owned()));
     }
 
     // Whoever gave the order has passed it on, and knows.

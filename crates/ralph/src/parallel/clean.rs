@@ -4,9 +4,9 @@
 
 use super::{OTHERS_TURN, bench};
 use anyhow::Result;
-use ralph_core::modes::parallel::clean::{self as rules, Seen, Stays};
+use ralph_core::modes::parallel::clean::{self as rules, Stays, WorktreeState};
 use ralph_core::state::{LoopState, Worker};
-use ralph_io::git::worktrees::{self, Held, Listed};
+use ralph_io::git::worktrees::{self, Held, ListedWorktree};
 use ralph_io::store::home::Home;
 use ralph_io::{git::merge, process::clock, project, store::lifecycle};
 use serde::Serialize;
@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 
 /// A worktree, or a branch without one.
 #[derive(Debug, Serialize)]
-pub(crate) struct Item {
+pub(crate) struct CleanItem {
     /// The loop.
     pub(crate) loop_id: String,
     /// The task; empty where merges were made, and for a worker that had none.
@@ -36,7 +36,7 @@ pub(crate) struct Item {
 ///
 /// # Errors
 /// When a merge is at work, or git fails.
-pub(crate) fn clean(home: &Home, root: &Path, only_look: bool) -> Result<Vec<Item>> {
+pub(crate) fn clean(home: &Home, root: &Path, only_look: bool) -> Result<Vec<CleanItem>> {
     let Ok(place) = merge::place(root)? else { return Ok(Vec::new()) };
     let _turn = merge::lock(home, root, OTHERS_TURN)?;
     let identity = project::identity(root);
@@ -69,7 +69,12 @@ struct Look {
 
 impl Look {
     /// None if nothing of the worker's is left.
-    fn worker(&self, state: &LoopState, worker: &Worker, only_look: bool) -> Result<Option<Item>> {
+    fn worker(
+        &self,
+        state: &LoopState,
+        worker: &Worker,
+        only_look: bool,
+    ) -> Result<Option<CleanItem>> {
         let all = worktrees::list(&self.top)?;
         let folder = Path::new(&worker.worktree);
         let folder = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
@@ -91,7 +96,7 @@ impl Look {
         let branch = if tip.is_some() { worker.branch.clone() } else { String::new() };
         let worktree =
             if is_there || is_aside { folder.display().to_string() } else { String::new() };
-        let mut item = Item {
+        let mut item = CleanItem {
             loop_id: state.loop_id.clone(),
             task: worker.task.clone(),
             stays: rules::stays(&seen),
@@ -115,15 +120,15 @@ impl Look {
         worker: &Worker,
         folder: &Path,
         is_there: bool,
-        listed: Option<&Listed>,
+        listed: Option<&ListedWorktree>,
         tip: Option<&str>,
-    ) -> Result<Seen> {
-        let mut seen = Seen {
+    ) -> Result<WorktreeState> {
+        let mut seen = WorktreeState {
             is_running: worker.is_running(),
             merged: worker.merged.clone(),
             kept_out: worker.kept_out.clone(),
             locked: listed.and_then(|listed| listed.locked.clone()),
-            ..Seen::default()
+            ..WorktreeState::default()
         };
         if worker.is_running() || worker.merged.is_empty() || worker.commit.is_empty() {
             return Ok(seen);
@@ -172,14 +177,14 @@ impl Look {
         worker: &Worker,
         folder: &Path,
         tip: Option<&str>,
-        all: &[Listed],
+        all: &[ListedWorktree],
     ) -> Result<()> {
         let listed = all.iter().find(|one| one.path == folder);
         if !worker.worktree.is_empty() {
             worktrees::put_away(&self.top, folder, listed.is_some())?;
         }
         let branch = worktrees::heads(&worker.branch);
-        let is_elsewhere = |one: &&Listed| one.branch == branch && Some(*one) != listed;
+        let is_elsewhere = |one: &&ListedWorktree| one.branch == branch && Some(*one) != listed;
         match tip {
             Some(tip) if !all.iter().any(|one| is_elsewhere(&one)) => {
                 worktrees::delete_branch(&self.top, &worker.branch, tip)
@@ -189,7 +194,7 @@ impl Look {
     }
 
     /// What a killed merge left. No merge is at work: we hold their lock.
-    fn bench(&self, state: &LoopState, only_look: bool) -> Option<Item> {
+    fn bench(&self, state: &LoopState, only_look: bool) -> Option<CleanItem> {
         let folder = bench(state);
         folder.symlink_metadata().ok()?;
         let problem = match only_look {
@@ -197,7 +202,7 @@ impl Look {
             false => merge::remove_bench(&self.top, &folder)
                 .map_or_else(|error| format!("{error:#}"), |()| String::new()),
         };
-        Some(Item {
+        Some(CleanItem {
             loop_id: state.loop_id.clone(),
             task: String::new(),
             worktree: folder.display().to_string(),

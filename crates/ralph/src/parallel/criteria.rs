@@ -4,7 +4,7 @@
 use crate::verify::{self, Watcher};
 use anyhow::Result;
 use ralph_core::evidence::frozen;
-use ralph_core::evidence::receipt::{self, Standing};
+use ralph_core::evidence::receipt::{self, ReceiptStatus};
 use ralph_core::project::settings::Settings;
 use ralph_core::state::{Criterion, LoopState};
 use ralph_io::store::store::LoopFile;
@@ -53,13 +53,17 @@ impl<'a> Criteria<'a> {
     }
 
     /// Runs all of them in a folder that holds this commit, one after another.
-    pub(super) fn run(&mut self, folder: &Path, commit: &str) -> Result<Vec<(String, Standing)>> {
+    pub(super) fn run(
+        &mut self,
+        folder: &Path,
+        commit: &str,
+    ) -> Result<Vec<(String, ReceiptStatus)>> {
         let mut standings = Vec::new();
         for criterion in &mut self.all {
             self.watcher.begins(criterion);
             let name = receipts::output_name(&format!("merge-{}", criterion.id), clock::now());
             let output = self.outputs.join(name);
-            let run = command::run(&command::Order {
+            let run = command::run(&command::CommandOrder {
                 ralph: &self.ralph,
                 command: &criterion.verification_command,
                 folder,

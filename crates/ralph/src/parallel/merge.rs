@@ -8,13 +8,13 @@ use super::bench;
 use super::criteria::Criteria;
 use crate::verify::Watcher;
 use anyhow::{Context, Result};
-use ralph_core::evidence::receipt::Standing;
-use ralph_core::modes::parallel::merge::{self as rules, Outcome, ref_part};
+use ralph_core::evidence::receipt::ReceiptStatus;
+use ralph_core::modes::parallel::merge::{self as rules, MergeOutcome, ref_part};
 use ralph_core::state::{LoopState, Phase, Worker};
-use ralph_io::git::merge::{self, Bench, Intent, Moved, Place, Recovered, Step, Tried};
+use ralph_io::git::merge::{self, Bench, Intent, MergeStep, MergeTarget, Moved, Recovered, Tried};
 use ralph_io::git::worktrees::{self, Held};
 use ralph_io::store::home::Home;
-use ralph_io::store::journal::Entry;
+use ralph_io::store::journal::JournalEntry;
 use ralph_io::store::store::LoopFile;
 use ralph_io::{process::clock, store::lifecycle};
 use serde::Serialize;
@@ -22,7 +22,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// What is to be merged.
-pub(crate) struct Order<'a> {
+pub(crate) struct MergeOrder<'a> {
     /// Where the loop's state is.
     pub(crate) home: &'a Home,
     /// The loop.
@@ -47,16 +47,16 @@ pub(crate) struct Merged {
     /// The branch that has moved, as `refs/heads/…`; empty for a detached `HEAD`.
     pub(crate) branch: String,
     /// Each worker, in the order of merging.
-    pub(crate) workers: Vec<One>,
+    pub(crate) workers: Vec<WorkerMerge>,
     /// Why nothing was done, though there is something to merge.
-    pub(crate) refused: Option<Refused>,
+    pub(crate) refused: Option<MergeRefused>,
     /// Why no criteria were run; empty if they were.
     pub(crate) criteria_not_run: String,
 }
 
 /// One worker.
 #[derive(Debug, Clone, Serialize)]
-pub(crate) struct One {
+pub(crate) struct WorkerMerge {
     /// What tells it from all others.
     pub(crate) call: String,
     /// Its task; empty for one that has none.
@@ -67,7 +67,7 @@ pub(crate) struct One {
     pub(crate) commit: String,
     /// What came of its work.
     #[serde(flatten)]
-    pub(crate) outcome: Outcome,
+    pub(crate) outcome: MergeOutcome,
     /// What became of its task, in words.
     pub(crate) became: Option<String>,
     /// The ref that keeps work which was kept out.
@@ -76,25 +76,25 @@ pub(crate) struct One {
 
 /// Why nothing was done.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub(crate) struct Refused {
+pub(crate) struct MergeRefused {
     /// In words, with what to do.
     pub(crate) why: String,
     /// The files that are in the way.
     pub(crate) files: Vec<String>,
 }
 
-impl Refused {
-    fn of(why: impl Into<String>) -> Refused {
-        Refused { why: why.into(), files: Vec::new() }
+impl MergeRefused {
+    fn of(why: impl Into<String>) -> MergeRefused {
+        MergeRefused { why: why.into(), files: Vec::new() }
     }
 
-    fn in_the_way(files: Vec<String>) -> Refused {
+    fn in_the_way(files: Vec<String>) -> MergeRefused {
         let why = format!(
             "the merge would overwrite what is in the work tree and in no commit: {}; commit it or move it \
              away, then run `ralph parallel merge` again",
             rules::list(&files)
         );
-        Refused { why, files }
+        MergeRefused { why, files }
     }
 }
 
@@ -104,7 +104,7 @@ impl Merged {
         self.refused.is_none() && self.workers.iter().all(|one| one.outcome.kept_out().is_none())
     }
 
-    fn refused(mut self, refused: Refused) -> Merged {
+    fn refused(mut self, refused: MergeRefused) -> Merged {
         self.refused = Some(refused);
         self
     }
@@ -114,7 +114,7 @@ impl Merged {
 ///
 /// # Errors
 /// When git, the disk or the state fails. A conflict is none, and a refusal neither.
-pub(crate) fn merge(order: &Order<'_>) -> Result<Merged> {
+pub(crate) fn merge(order: &MergeOrder<'_>) -> Result<Merged> {
     let state = read(order)?;
     let root = PathBuf::from(&state.project_root);
     let mut merged = Merged { loop_id: state.loop_id.clone(), ..Merged::default() };
@@ -126,13 +126,13 @@ pub(crate) fn merge(order: &Order<'_>) -> Result<Merged> {
         {
             return Ok(merged);
         }
-        Err(why) => return Ok(merged.refused(Refused::of(why))),
+        Err(why) => return Ok(merged.refused(MergeRefused::of(why))),
     };
     (merged.base, merged.branch) = (place.head.clone(), place.branch.clone());
     match merge::recover(&place)? {
         Recovered::Nothing | Recovered::Undone => {}
         Recovered::InTheWay(files) => {
-            return Ok(merged.refused(Refused::of(format!(
+            return Ok(merged.refused(MergeRefused::of(format!(
                 "a merge was killed while it wrote files, and these were changed since: {}; move them \
                  away, then run `ralph parallel merge` again",
                 rules::list(&files)
@@ -150,27 +150,31 @@ pub(crate) fn merge(order: &Order<'_>) -> Result<Merged> {
     }
     let place = merge::place(&root)?.map_err(anyhow::Error::msg)?;
     merged.head.clone_from(&place.head);
-    Work { order, state: read(order)?, root, place }.carry_out(merged)
+    MergeWork { order, state: read(order)?, root, place }.carry_out(merged)
 }
 
 /// Writes down what a merge that was killed had done.
-fn finished(order: &Order<'_>, state: &LoopState, intent: &Intent) -> Result<Vec<One>> {
+fn finished(
+    order: &MergeOrder<'_>,
+    state: &LoopState,
+    intent: &Intent,
+) -> Result<Vec<WorkerMerge>> {
     if intent.loop_id != state.loop_id {
         // The other loop finds its work merged.
         return Ok(Vec::new());
     }
-    let step = |step: &Step| {
+    let step = |step: &MergeStep| {
         let worker = state.workers.iter().find(|worker| worker.call == step.call)?;
-        let outcome = Outcome::Merged { merge: step.merge.clone() };
+        let outcome = MergeOutcome::Merged { merge: step.merge.clone() };
         Some(one(worker, &step.commit, outcome))
     };
-    let mut ones: Vec<One> = intent.steps.iter().filter_map(step).collect();
+    let mut ones: Vec<WorkerMerge> = intent.steps.iter().filter_map(step).collect();
     write_down(order, &intent.merged, &mut ones)?;
     Ok(ones)
 }
 
-fn one(worker: &Worker, commit: &str, outcome: Outcome) -> One {
-    One {
+fn one(worker: &Worker, commit: &str, outcome: MergeOutcome) -> WorkerMerge {
+    WorkerMerge {
         call: worker.call.clone(),
         task: worker.task.clone(),
         about: worker.about.clone(),
@@ -182,14 +186,14 @@ fn one(worker: &Worker, commit: &str, outcome: Outcome) -> One {
 }
 
 /// A merge under way.
-struct Work<'a> {
-    order: &'a Order<'a>,
+struct MergeWork<'a> {
+    order: &'a MergeOrder<'a>,
     state: LoopState,
     root: PathBuf,
-    place: Place,
+    place: MergeTarget,
 }
 
-impl Work<'_> {
+impl MergeWork<'_> {
     fn carry_out(&self, mut merged: Merged) -> Result<Merged> {
         let known = |id: &String| merged.workers.iter().all(|one| one.task != *id);
         let named: Vec<String> = self.order.tasks.iter().filter(|id| known(id)).cloned().collect();
@@ -199,7 +203,7 @@ impl Work<'_> {
         let due = match rules::due(&self.state, &named) {
             Ok(due) if due.is_empty() => return Ok(merged),
             Ok(due) => due,
-            Err(why) => return Ok(merged.refused(Refused::of(why))),
+            Err(why) => return Ok(merged.refused(MergeRefused::of(why))),
         };
         let mut tried = self.gather(&due)?;
         if tried.iter().any(|(_, has_work)| *has_work) {
@@ -210,7 +214,7 @@ impl Work<'_> {
             }
             bench.head().clone_into(&mut merged.head);
         }
-        let mut ones: Vec<One> = tried.into_iter().map(|(one, _)| one).collect();
+        let mut ones: Vec<WorkerMerge> = tried.into_iter().map(|(one, _)| one).collect();
         for one in ones.iter_mut().filter(|one| one.outcome.kept_out().is_some()) {
             one.kept_at = self.keep(one)?;
         }
@@ -221,22 +225,22 @@ impl Work<'_> {
     }
 
     /// All the work of each worker as a commit, and whether there is any that the loop has not.
-    fn gather(&self, due: &[&Worker]) -> Result<Vec<(One, bool)>> {
+    fn gather(&self, due: &[&Worker]) -> Result<Vec<(WorkerMerge, bool)>> {
         let top = &self.place.top;
         due.iter()
             .map(|worker| {
                 if worker.worktree.is_empty() && worker.branch.is_empty() {
                     // It worked in the loop's own tree.
-                    return Ok((one(worker, "", Outcome::Nothing), false));
+                    return Ok((one(worker, "", MergeOutcome::Nothing), false));
                 }
                 let place =
                     worktrees::Worker { worktree: &worker.worktree, branch: &worker.branch };
                 let rest = rules::message_of_rest(worker);
                 match worktrees::held(top, place, &rest, clock::now())? {
-                    Held::Not(why) => Ok((one(worker, "", Outcome::Unusable { why }), false)),
+                    Held::Not(why) => Ok((one(worker, "", MergeOutcome::Unusable { why }), false)),
                     Held::Commit { commit, .. } => {
                         let has_work = !worktrees::contains(top, &self.place.head, &commit)?;
-                        Ok((one(worker, &commit, Outcome::Nothing), has_work))
+                        Ok((one(worker, &commit, MergeOutcome::Nothing), has_work))
                     }
                 }
             })
@@ -244,7 +248,7 @@ impl Work<'_> {
     }
 
     /// Merges one after another, and takes back what breaks a criterion. Returns why no criteria were run.
-    fn try_all(&self, bench: &mut Bench, tried: &mut [(One, bool)]) -> Result<String> {
+    fn try_all(&self, bench: &mut Bench, tried: &mut [(WorkerMerge, bool)]) -> Result<String> {
         let mut criteria = Criteria::of(self.order.file, &self.state, self.order.watcher)?;
         let mut before = self.run(&mut criteria, bench)?;
         for (one, _) in tried.iter_mut().filter(|(_, has_work)| *has_work) {
@@ -252,21 +256,21 @@ impl Work<'_> {
             let worker = self.state.workers.iter().find(|worker| worker.call == one.call);
             let message = worker.map(|it| rules::message(&self.state, it)).unwrap_or_default();
             one.outcome = match bench.merge(&one.commit, &message)? {
-                Tried::Nothing => Outcome::Nothing,
-                Tried::Conflict(files) => Outcome::Conflict { files },
-                Tried::Cannot(why) => Outcome::Unusable { why },
+                Tried::Nothing => MergeOutcome::Nothing,
+                Tried::Conflict(files) => MergeOutcome::Conflict { files },
+                Tried::Cannot(why) => MergeOutcome::Unusable { why },
                 Tried::Merged(commit) => {
                     let now = self.run(&mut criteria, bench)?;
                     let red = rules::turned_red(&before, &now);
                     match red.first() {
                         None => {
                             before = now;
-                            Outcome::Merged { merge: commit }
+                            MergeOutcome::Merged { merge: commit }
                         }
                         Some(first) => {
                             bench.go_back(&base)?;
                             let tail = criteria.tail(first);
-                            Outcome::TurnedRed { criteria: red, tail }
+                            MergeOutcome::TurnedRed { criteria: red, tail }
                         }
                     }
                 }
@@ -279,7 +283,7 @@ impl Work<'_> {
         &self,
         criteria: &mut Criteria<'_>,
         bench: &mut Bench,
-    ) -> Result<Vec<(String, Standing)>> {
+    ) -> Result<Vec<(String, ReceiptStatus)>> {
         bench.link(rules::is_needed)?;
         let root = self.root.canonicalize().unwrap_or_else(|_| self.root.clone());
         let below = root.strip_prefix(&self.place.top).unwrap_or(Path::new(""));
@@ -287,16 +291,16 @@ impl Work<'_> {
     }
 
     /// Moves the loop to the merged commit; or says why not.
-    fn forward(&self, to: &str, tried: &[(One, bool)]) -> Result<Option<Refused>> {
+    fn forward(&self, to: &str, tried: &[(WorkerMerge, bool)]) -> Result<Option<MergeRefused>> {
         if to == self.place.head {
             return Ok(None);
         }
         // Running criteria takes its time, and a person may have ended the loop meanwhile.
         if self.state.phase != Phase::Ended && read(self.order)?.phase == Phase::Ended {
-            return Ok(Some(Refused::of("the loop was ended meanwhile; nothing was merged")));
+            return Ok(Some(MergeRefused::of("the loop was ended meanwhile; nothing was merged")));
         }
-        let step = |(one, _): &(One, bool)| match &one.outcome {
-            Outcome::Merged { merge } => Some(Step {
+        let step = |(one, _): &(WorkerMerge, bool)| match &one.outcome {
+            MergeOutcome::Merged { merge } => Some(MergeStep {
                 call: one.call.clone(),
                 commit: one.commit.clone(),
                 merge: merge.clone(),
@@ -312,8 +316,8 @@ impl Work<'_> {
         };
         Ok(match merge::forward(&self.place, &intent)? {
             Moved::Forward => None,
-            Moved::InTheWay(files) => Some(Refused::in_the_way(files)),
-            Moved::HeadMoved => Some(Refused::of(
+            Moved::InTheWay(files) => Some(MergeRefused::in_the_way(files)),
+            Moved::HeadMoved => Some(MergeRefused::of(
                 "somebody committed or switched branches while the merges were tried, so nothing was \
                  merged; run `ralph parallel merge` again",
             )),
@@ -321,7 +325,7 @@ impl Work<'_> {
     }
 
     /// Has git keep work that was kept out, whatever becomes of its worktree.
-    fn keep(&self, one: &One) -> Result<Option<String>> {
+    fn keep(&self, one: &WorkerMerge) -> Result<Option<String>> {
         if one.commit.is_empty() {
             return Ok(None);
         }
@@ -337,7 +341,7 @@ impl Work<'_> {
     }
 }
 
-fn read(order: &Order<'_>) -> Result<LoopState> {
+fn read(order: &MergeOrder<'_>) -> Result<LoopState> {
     if let Some(loaded) = order.file.read()? {
         return Ok(loaded.state);
     }
@@ -346,15 +350,16 @@ fn read(order: &Order<'_>) -> Result<LoopState> {
 }
 
 /// The file of a loop that was put away meanwhile.
-fn moved(order: &Order<'_>) -> Option<LoopFile> {
+fn moved(order: &MergeOrder<'_>) -> Option<LoopFile> {
     let id = order.file.folder().file_name()?.to_str()?;
     lifecycle::by_id(order.home, id)
 }
 
 /// Writes the outcomes into the state and into the journal.
-fn write_down(order: &Order<'_>, head: &str, ones: &mut [One]) -> Result<()> {
+fn write_down(order: &MergeOrder<'_>, head: &str, ones: &mut [WorkerMerge]) -> Result<()> {
     let change = |state: &mut LoopState| {
-        let of = |one: &One| rules::record(state, &one.call, (&one.commit, head), &one.outcome);
+        let of =
+            |one: &WorkerMerge| rules::record(state, &one.call, (&one.commit, head), &one.outcome);
         let became: Vec<Option<String>> = ones.iter().map(of).collect();
         (became, state.position())
     };
@@ -374,10 +379,10 @@ fn write_down(order: &Order<'_>, head: &str, ones: &mut [One]) -> Result<()> {
 }
 
 /// One line of the journal. A journal that cannot be written stops nothing.
-fn note(order: &Order<'_>, one: &One, position: &str) {
+fn note(order: &MergeOrder<'_>, one: &WorkerMerge, position: &str) {
     let name = if one.task.is_empty() { &one.about } else { &one.task };
     let why = one.became.clone().or_else(|| one.outcome.kept_out()).unwrap_or_default();
-    let entry: Entry = Entry {
+    let entry: JournalEntry = JournalEntry {
         at: clock::now(),
         event: "ralph parallel merge".to_owned(),
         decision: one.outcome.as_str().to_owned(),

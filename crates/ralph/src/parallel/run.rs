@@ -12,12 +12,12 @@ pub(crate) use worker::planned;
 use crate::cli::exit::Exit;
 use crate::cli::here::Here;
 use crate::cli::note::note;
-use crate::cli::rounds::{self, Client};
+use crate::cli::rounds::{self, ClientOptions};
 use crate::driver::many::Whole;
-use crate::driver::team::{self, Gone, Owner, Team, Then, Words};
-use crate::driver::{Came, Outcome};
+use crate::driver::team::{self, MemberExit, Team, TeamOwner, Then, Words};
+use crate::driver::{RoundOutcome, RoundResult};
 use anyhow::Result;
-use ralph_core::modes::parallel::{self, Next};
+use ralph_core::modes::parallel::{self, NextParallelStep};
 use ralph_core::state::{LoopState, PauseCause, TaskStatus};
 use ralph_core::stop;
 use ralph_io::process::clock;
@@ -31,10 +31,10 @@ use worker::AtWork;
 pub(crate) type Merge<'a> = &'a dyn Fn(&Here, &LoopFile) -> Result<Vec<String>>;
 
 /// What is run, and how.
-pub(crate) struct Plan<'a> {
+pub(crate) struct ParallelRun<'a> {
     pub(crate) here: &'a Here,
     pub(crate) file: &'a LoopFile,
-    pub(crate) client: &'a Client,
+    pub(crate) client: &'a ClientOptions,
     /// The folder for what the clients print.
     pub(crate) logs: PathBuf,
     pub(crate) merge: Merge<'a>,
@@ -44,16 +44,16 @@ pub(crate) struct Plan<'a> {
 pub(crate) struct AllMerged;
 
 /// Why no worker is started any more: for a reason of every team, or because all is done.
-pub(crate) type Ended = team::Ended<AllMerged>;
+pub(crate) type ParallelEnd = team::TeamEnd<AllMerged>;
 
 /// Works until nothing is left to start, or something stands in the way.
 ///
 /// # Errors
 /// When the loop cannot be read or written. Nothing that was started is alive then.
-pub(crate) fn all(plan: &Plan<'_>, interrupts: &Interrupts) -> Result<Ended> {
+pub(crate) fn all(plan: &ParallelRun<'_>, interrupts: &Interrupts) -> Result<ParallelEnd> {
     let words = Words { command: "parallel run", members: "workers", ended: "worker ended" };
     let watched = [plan.file.folder()];
-    team::work(Run {
+    team::work(ParallelState {
         plan,
         team: Team::begin((plan.here, plan.file), interrupts, words, &watched)?,
         at_work: BTreeMap::new(),
@@ -63,8 +63,8 @@ pub(crate) fn all(plan: &Plan<'_>, interrupts: &Interrupts) -> Result<Ended> {
     })
 }
 
-struct Run<'a> {
-    plan: &'a Plan<'a>,
+struct ParallelState<'a> {
+    plan: &'a ParallelRun<'a>,
     team: Team<'a, AllMerged>,
     /// By their calls.
     at_work: BTreeMap<String, AtWork>,
@@ -76,8 +76,8 @@ struct Run<'a> {
     can_merge: bool,
 }
 
-impl<'a> Owner<'a> for Run<'a> {
-    type Verdict = AllMerged;
+impl<'a> TeamOwner<'a> for ParallelState<'a> {
+    type DriveVerdict = AllMerged;
 
     fn team(&mut self) -> &mut Team<'a, AllMerged> {
         &mut self.team
@@ -86,32 +86,34 @@ impl<'a> Owner<'a> for Run<'a> {
     fn go_on(&mut self, state: &LoopState) -> Result<Then> {
         self.show(state, "");
         match parallel::next(state, clock::now()) {
-            Next::Start { .. } if !stop::may_go_on(&mut state.clone(), clock::now()) => {
-                self.team.stop(Ended::Bound);
+            NextParallelStep::Start { .. }
+                if !stop::may_go_on(&mut state.clone(), clock::now()) =>
+            {
+                self.team.stop(ParallelEnd::Bound);
             }
-            Next::Start { calls } => {
+            NextParallelStep::Start { calls } => {
                 for call in &calls {
                     if !self.team.is_stopped() {
                         self.start(call)?;
                     }
                 }
             }
-            Next::Merge { .. } => self.merge(state)?,
-            Next::Wait { .. } => return Ok(Then::Wait),
-            Next::Finished => self.team.stop(Ended::Decided(AllMerged)),
-            Next::NoTasks => {
+            NextParallelStep::Merge { .. } => self.merge(state)?,
+            NextParallelStep::Wait { .. } => return Ok(Then::Wait),
+            NextParallelStep::Finished => self.team.stop(ParallelEnd::Decided(AllMerged)),
+            NextParallelStep::NoTasks => {
                 let why = stop::Withheld::NoTasks.describe();
-                self.team.stop(Ended::rest(PauseCause::BlockedOnHuman, why, Exit::No));
+                self.team.stop(ParallelEnd::rest(PauseCause::BlockedOnHuman, why, Exit::No));
             }
-            Next::Stuck { why } => {
+            NextParallelStep::Stuck { why } => {
                 let why = format!("no task is ready; {}", why.join("; "));
-                self.team.stop(Ended::rest(PauseCause::BlockedOnHuman, &why, Exit::No));
+                self.team.stop(ParallelEnd::rest(PauseCause::BlockedOnHuman, &why, Exit::No));
             }
         }
         Ok(Then::Again)
     }
 
-    fn gone(&mut self, name: &str, gone: Gone) -> Result<()> {
+    fn gone(&mut self, name: &str, gone: MemberExit) -> Result<()> {
         self.take_up_end(name, gone)?;
         if let Some(state) = self.team.look()? {
             self.show(&state, "");
@@ -128,7 +130,7 @@ impl<'a> Owner<'a> for Run<'a> {
     }
 }
 
-impl Run<'_> {
+impl ParallelState<'_> {
     /// Merges what is done. What is not merged and stays so is for a person.
     fn merge(&mut self, before: &LoopState) -> Result<()> {
         let due = |state: &LoopState| {
@@ -150,17 +152,17 @@ impl Run<'_> {
         if due(&state) == tasks {
             self.can_merge = false;
             let why = format!("could not merge {}: {said}", tasks.join(", "));
-            self.team.stop(Ended::rest(PauseCause::BlockedOnHuman, &why, Exit::No));
+            self.team.stop(ParallelEnd::rest(PauseCause::BlockedOnHuman, &why, Exit::No));
         }
         Ok(())
     }
 
     /// What the end of a client says about those that could be started.
-    fn learn(&mut self, came: &Came) {
-        let has_crashed = matches!(came.outcome, Outcome::Crashed { .. });
+    fn learn(&mut self, came: &RoundResult) {
+        let has_crashed = matches!(came.outcome, RoundOutcome::Crashed { .. });
         self.crashes = if has_crashed { self.crashes + 1 } else { 0 };
         if let Some((cause, why)) = rounds::rests(came, self.team.interrupts, self.crashes) {
-            self.team.stop(Ended::rest(cause, &why, Exit::MissingProgram));
+            self.team.stop(ParallelEnd::rest(cause, &why, Exit::MissingProgram));
         }
     }
 

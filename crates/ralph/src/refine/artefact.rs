@@ -5,17 +5,17 @@
 
 use crate::cli::exit::{Exit, bad_state, refused};
 use crate::cli::here::Here;
-use crate::cli::which::{self, Which};
+use crate::cli::which::{self, LoopArgs};
 use anyhow::Result;
 use jiff::Timestamp;
-use ralph_core::modes::refine::measure::{self, Measured, Piece};
+use ralph_core::modes::refine::measure::{self, ArtefactChange, Piece};
 use ralph_core::modes::refine::prompt::Tracker;
-use ralph_core::modes::refine::state::Session;
+use ralph_core::modes::refine::state::RefineSession;
 use ralph_core::modes::refine::{Meanwhile, Mode, PlanAfter, meanwhile};
 use ralph_core::state::Task;
-use ralph_io::project::outside::{self, Found};
+use ralph_io::project::outside::{self, TextFile};
 use ralph_io::store::beads::{self, Bd};
-use ralph_io::store::refine::{Copy, Kept, Place, Versions, What};
+use ralph_io::store::refine::{Copy, NewVersion, RefineStore, Versions, What};
 use ralph_io::{process::clock, store::refine};
 use std::path::{Path, PathBuf};
 
@@ -23,7 +23,7 @@ use std::path::{Path, PathBuf};
 #[derive(Debug)]
 pub(crate) enum Artefact {
     /// A plan.
-    Plan(Plan),
+    Plan(PlanFile),
     /// The beads of `bd`.
     Beads(Bd),
     /// The tasks of the project's planned loop.
@@ -32,7 +32,7 @@ pub(crate) enum Artefact {
 
 /// A plan in a file.
 #[derive(Debug)]
-pub(crate) struct Plan {
+pub(crate) struct PlanFile {
     /// As the document names it.
     pub(crate) name: String,
     /// The file itself.
@@ -45,9 +45,9 @@ pub(crate) struct Plan {
 
 /// It, as a round finds it.
 #[derive(Debug)]
-pub(crate) enum Before {
+pub(crate) enum ArtefactBefore {
     /// The plan's file.
-    Plan(Found),
+    Plan(TextFile),
     /// The beads or tasks.
     Pieces(Vec<Piece>),
 }
@@ -56,27 +56,27 @@ pub(crate) enum Before {
 #[derive(Debug)]
 pub(crate) struct After {
     /// What changed; none where that is not known.
-    pub(crate) measured: Option<Measured>,
+    pub(crate) measured: Option<ArtefactChange>,
     /// What became of the plan.
     pub(crate) plan: PlanAfter,
     /// Digest of what is there now.
     pub(crate) digest: String,
 }
 
-impl Plan {
+impl PlanFile {
     /// The plan of a session.
     ///
     /// # Errors
     /// When there is no such file, or it is no text.
-    pub(crate) fn find(place: &Place, session: &str, path: &Path) -> Result<Plan> {
+    pub(crate) fn find(place: &RefineStore, session: &str, path: &Path) -> Result<PlanFile> {
         let (name, real) =
             refine::plan(place, path).map_err(|error| refused(Exit::No, format!("{error:#}")))?;
         let (copy, versions) = (place.copy(session, &real), place.versions(session));
-        Ok(Plan { name, real, copy, versions })
+        Ok(PlanFile { name, real, copy, versions })
     }
 
     fn keep(&self, text: &str, round: u32, what: What) -> Result<u32> {
-        self.versions.keep(&Kept { text, round, what, at: clock::now() })
+        self.versions.keep(&NewVersion { text, round, what, at: clock::now() })
     }
 }
 
@@ -133,17 +133,17 @@ impl Artefact {
     ///
     /// # Errors
     /// When it cannot be read.
-    pub(crate) fn look(&self) -> Result<Before> {
+    pub(crate) fn look(&self) -> Result<ArtefactBefore> {
         Ok(match self {
             Artefact::Plan(plan) => {
                 let found = outside::find(&plan.real)?;
                 if found.text.is_none() {
                     return Err(refused(Exit::No, format!("the plan `{}` is gone", plan.name)));
                 }
-                Before::Plan(found)
+                ArtefactBefore::Plan(found)
             }
-            Artefact::Beads(bd) => Before::Pieces(measure::of_beads(&bd.list()?)),
-            Artefact::Tasks(here) => Before::Pieces(measure::of_tasks(&tasks(here)?)),
+            Artefact::Beads(bd) => ArtefactBefore::Pieces(measure::of_beads(&bd.list()?)),
+            Artefact::Tasks(here) => ArtefactBefore::Pieces(measure::of_tasks(&tasks(here)?)),
         })
     }
 
@@ -151,8 +151,10 @@ impl Artefact {
     ///
     /// # Errors
     /// When that cannot be written.
-    pub(crate) fn lay_out(&self, before: &Before, round: u32) -> Result<()> {
-        let (Artefact::Plan(plan), Before::Plan(found)) = (self, before) else { return Ok(()) };
+    pub(crate) fn lay_out(&self, before: &ArtefactBefore, round: u32) -> Result<()> {
+        let (Artefact::Plan(plan), ArtefactBefore::Plan(found)) = (self, before) else {
+            return Ok(());
+        };
         let text = text(found);
         plan.keep(text, round, What::Found)?;
         plan.copy.make(text)
@@ -165,14 +167,18 @@ impl Artefact {
     /// When the plan cannot be read or written.
     pub(crate) fn take(
         &self,
-        before: &Before,
+        before: &ArtefactBefore,
         round: u32,
         wants: impl FnOnce(&str, &str) -> Result<bool>,
     ) -> Result<After> {
         match (self, before) {
-            (Artefact::Plan(plan), Before::Plan(found)) => take_plan(plan, found, round, wants),
-            (_, Before::Pieces(pieces)) => Ok(self.pieces_after(pieces)),
-            (_, Before::Plan(_)) => unreachable!("a plan is looked at by the one who refines it"),
+            (Artefact::Plan(plan), ArtefactBefore::Plan(found)) => {
+                take_plan(plan, found, round, wants)
+            }
+            (_, ArtefactBefore::Pieces(pieces)) => Ok(self.pieces_after(pieces)),
+            (_, ArtefactBefore::Plan(_)) => {
+                unreachable!("a plan is looked at by the one who refines it")
+            }
         }
     }
 
@@ -180,9 +186,9 @@ impl Artefact {
     ///
     /// # Errors
     /// When it cannot be kept.
-    pub(crate) fn leave(&self, before: &Before, round: u32) -> Result<After> {
-        let (Artefact::Plan(plan), Before::Plan(found)) = (self, before) else {
-            let Before::Pieces(pieces) = before else {
+    pub(crate) fn leave(&self, before: &ArtefactBefore, round: u32) -> Result<After> {
+        let (Artefact::Plan(plan), ArtefactBefore::Plan(found)) = (self, before) else {
+            let ArtefactBefore::Pieces(pieces) = before else {
                 unreachable!("a plan has a plan before it")
             };
             return Ok(self.pieces_after(pieces));
@@ -193,8 +199,8 @@ impl Artefact {
             plan.keep(made, round, What::Aside)?;
         }
         plan.copy.remove()?;
-        let measured = made.map(|made| Measured::Plan(measure::plan(found, &made)));
-        let now = digest(&Before::Plan(outside::find(&plan.real)?));
+        let measured = made.map(|made| ArtefactChange::Plan(measure::plan(found, &made)));
+        let now = digest(&ArtefactBefore::Plan(outside::find(&plan.real)?));
         Ok(After { measured, plan: PlanAfter::Applied, digest: now })
     }
 
@@ -202,7 +208,7 @@ impl Artefact {
     ///
     /// # Errors
     /// When what is there cannot be read or kept.
-    pub(crate) fn leave_behind(&self, session: &Session, round: u32) -> Result<After> {
+    pub(crate) fn leave_behind(&self, session: &RefineSession, round: u32) -> Result<After> {
         let now = self.look()?;
         let digest = digest(&now);
         let before = self.found(session)?;
@@ -213,12 +219,12 @@ impl Artefact {
     }
 
     /// The plan as the open round found it, where that was kept.
-    pub(crate) fn found(&self, session: &Session) -> Result<Option<Before>> {
+    pub(crate) fn found(&self, session: &RefineSession) -> Result<Option<ArtefactBefore>> {
         let Artefact::Plan(plan) = self else { return Ok(None) };
         for version in plan.versions.list()?.iter().rev() {
             if version.sha256 == session.artefact {
                 let text = Some(plan.versions.text(version)?);
-                return Ok(Some(Before::Plan(Found { real: plan.real.clone(), text })));
+                return Ok(Some(ArtefactBefore::Plan(TextFile { real: plan.real.clone(), text })));
             }
         }
         Ok(None)
@@ -226,26 +232,26 @@ impl Artefact {
 
     fn pieces_after(&self, before: &[Piece]) -> After {
         // What cannot be listed is not known, and no change of nothing.
-        let Ok(Before::Pieces(now)) = self.look() else {
+        let Ok(ArtefactBefore::Pieces(now)) = self.look() else {
             return After { measured: None, plan: PlanAfter::Applied, digest: String::new() };
         };
-        let measured = Some(Measured::Beads(measure::beads(before, &now)));
+        let measured = Some(ArtefactChange::Beads(measure::beads(before, &now)));
         After { measured, plan: PlanAfter::Applied, digest: measure::digest(&now) }
     }
 }
 
 fn take_plan(
-    plan: &Plan,
-    found: &Found,
+    plan: &PlanFile,
+    found: &TextFile,
     round: u32,
     wants: impl FnOnce(&str, &str) -> Result<bool>,
 ) -> Result<After> {
     let before = text(found);
     let made = plan.copy.text();
     // A copy that is gone says nothing of the plan.
-    let measured = made.as_deref().map(|made| Measured::Plan(measure::plan(before, made)));
+    let measured = made.as_deref().map(|made| ArtefactChange::Plan(measure::plan(before, made)));
     let made = made.unwrap_or_else(|| before.to_owned());
-    let is_taken = |now: &Found| meanwhile(before, &made, text(now));
+    let is_taken = |now: &TextFile| meanwhile(before, &made, text(now));
     let mut now = outside::find(&plan.real)?;
     let mut after = PlanAfter::Applied;
     if is_taken(&now) == (Meanwhile::Take { write: true }) {
@@ -274,29 +280,29 @@ fn take_plan(
         plan.keep(&made, round, what)?;
     }
     plan.copy.remove()?;
-    Ok(After { measured, plan: after, digest: digest(&Before::Plan(now)) })
+    Ok(After { measured, plan: after, digest: digest(&ArtefactBefore::Plan(now)) })
 }
 
-impl Before {
+impl ArtefactBefore {
     /// The plan's text; empty for tasks.
     pub(crate) fn text(&self) -> &str {
         match self {
-            Before::Plan(found) => text(found),
-            Before::Pieces(_) => "",
+            ArtefactBefore::Plan(found) => text(found),
+            ArtefactBefore::Pieces(_) => "",
         }
     }
 }
 
 /// By which an artefact is recognised later.
-pub(crate) fn digest(before: &Before) -> String {
+pub(crate) fn digest(before: &ArtefactBefore) -> String {
     match before {
-        Before::Plan(found) => outside::digest(text(found)),
-        Before::Pieces(pieces) => measure::digest(pieces),
+        ArtefactBefore::Plan(found) => outside::digest(text(found)),
+        ArtefactBefore::Pieces(pieces) => measure::digest(pieces),
     }
 }
 
 /// A plan that is gone has no lines.
-fn text(found: &Found) -> &str {
+fn text(found: &TextFile) -> &str {
     found.text.as_deref().unwrap_or_default()
 }
 
@@ -307,7 +313,7 @@ pub(crate) fn in_no_session(here: &Here) -> Here {
 
 /// The tasks of the project's planned loop; none where nothing is planned.
 pub(crate) fn tasks(here: &Here) -> Result<Vec<Task>> {
-    let found = which::to_plan(here, &Which::default()).map_err(bad_state)?;
+    let found = which::to_plan(here, &LoopArgs::default()).map_err(bad_state)?;
     Ok(found.map(|found| found.state.task_graph).unwrap_or_default())
 }
 

@@ -4,18 +4,20 @@
 //! is open, and the next one who refines this session records it as cut.
 
 use super::Template;
-use super::artefact::{self, Artefact, Before, Plan};
+use super::artefact::{self, Artefact, ArtefactBefore, PlanFile};
 use crate::cli::exit::{Exit, refused};
 use crate::cli::here::Here;
-use crate::cli::rounds::{self, Client};
+use crate::cli::rounds::{self, ClientOptions};
 use crate::cli::screen::{self, visible};
-use crate::driver::{self, Came, Outcome as Ended, Round};
+use crate::driver::{self, ClientRound, RoundOutcome as Ended, RoundResult};
 use anyhow::{Context, Result};
 use ralph_core::modes::refine::prompt::{Prompt, variable};
-use ralph_core::modes::refine::state::{Entry, Session};
-use ralph_core::modes::refine::{Event, Outcome, PlanAfter, picture, say, step, unified};
+use ralph_core::modes::refine::state::{RefineSession, RoundEntry};
+use ralph_core::modes::refine::{
+    PlanAfter, RefineEvent, RefineOutcome, picture, say, step, unified,
+};
 use ralph_io::process::interrupts::Interrupts;
-use ralph_io::store::refine::{Commits, Place};
+use ralph_io::store::refine::{Commits, RefineStore};
 use ralph_io::{process::chance, process::clock};
 use std::cell::Cell;
 use std::path::{Path, PathBuf};
@@ -23,9 +25,9 @@ use std::path::{Path, PathBuf};
 /// Who makes the rounds of a session.
 pub(crate) struct Refiner<'a> {
     pub(crate) here: &'a Here,
-    pub(crate) client: &'a Client,
+    pub(crate) client: &'a ClientOptions,
     pub(crate) model: &'a str,
-    pub(crate) place: Place,
+    pub(crate) place: RefineStore,
     /// The session's name.
     pub(crate) name: String,
     pub(crate) artefact: Artefact,
@@ -43,7 +45,7 @@ pub(crate) struct Refiner<'a> {
 /// What came of a round.
 pub(crate) enum Rounded {
     /// It ended by itself; what follows.
-    Ended(Outcome),
+    Ended(RefineOutcome),
     /// It was cut: why, and why no other is begun, if none is.
     Cut { why: String, stops: Option<String> },
 }
@@ -53,7 +55,7 @@ impl Refiner<'_> {
     ///
     /// # Errors
     /// When the session is gone, or the event belongs elsewhere.
-    fn step(&self, event: Event<'_>) -> Result<(Outcome, Session)> {
+    fn step(&self, event: RefineEvent<'_>) -> Result<(RefineOutcome, RefineSession)> {
         record(&self.place, &self.name, event)
     }
 
@@ -63,8 +65,9 @@ impl Refiner<'_> {
     /// When the client cannot be started, or something cannot be read or written.
     pub(crate) fn round(&self, interrupts: &Interrupts) -> Result<Rounded> {
         let before = self.artefact.look()?;
-        let (begun, session) = self.step(Event::Begun { artefact: &artefact::digest(&before) })?;
-        let Outcome::Begin { iteration, .. } = begun else {
+        let (begun, session) =
+            self.step(RefineEvent::Begun { artefact: &artefact::digest(&before) })?;
+        let RefineOutcome::Begin { iteration, .. } = begun else {
             unreachable!("a round that is begun begins")
         };
         let done = self.artefact.lay_out(&before, iteration).and_then(|()| {
@@ -80,17 +83,17 @@ impl Refiner<'_> {
         done
     }
 
-    fn run(&self, round: &Round, interrupts: &Interrupts) -> Result<Came> {
+    fn run(&self, round: &ClientRound, interrupts: &Interrupts) -> Result<RoundResult> {
         let alone = self.place.round(&self.artefact.mode(), self.artefact.plan_file());
         driver::run_apart(round, &alone, interrupts, &self.client.policy())
     }
 
     /// The round as it is put to the client.
-    pub(crate) fn order(&self, session: &Session, iteration: u32) -> Result<Round> {
+    pub(crate) fn order(&self, session: &RefineSession, iteration: u32) -> Result<ClientRound> {
         let most = session.settings.max_iterations;
         let mut extra_args = vec!["--model".into(), self.model.into()];
         extra_args.extend(self.client.args.iter().cloned());
-        Ok(Round {
+        Ok(ClientRound {
             prompt: prompt(&self.template, &self.name, &self.artefact, (iteration, most))?,
             session_id: Some(chance::uuid()),
             env: vec![("RALPH_ROUND".to_owned(), "refine".to_owned())],
@@ -99,15 +102,15 @@ impl Refiner<'_> {
             log: self.logs.join(format!("round-{iteration}.jsonl")),
             folder: Some(self.here.root.clone()),
             label: format!("round {iteration}/{most}"),
-            ..Round::default()
+            ..ClientRound::default()
         })
     }
 
     fn take(
         &self,
-        before: &Before,
-        round: &Round,
-        came: Came,
+        before: &ArtefactBefore,
+        round: &ClientRound,
+        came: RoundResult,
         iteration: u32,
         interrupts: &Interrupts,
     ) -> Result<Rounded> {
@@ -125,7 +128,7 @@ impl Refiner<'_> {
         };
         let after =
             self.artefact.take(before, iteration, |before, made| self.wants(before, made))?;
-        let (outcome, session) = self.step(Event::Ended {
+        let (outcome, session) = self.step(RefineEvent::Ended {
             message: &message,
             measured: after.measured,
             plan: after.plan,
@@ -140,7 +143,7 @@ impl Refiner<'_> {
 
     /// Commits what the last round made of the plan. What cannot be committed is told and stays as it is: the
     /// round has been made.
-    fn commit(&self, before: &Before, session: &Session) {
+    fn commit(&self, before: &ArtefactBefore, session: &RefineSession) {
         let (Artefact::Plan(plan), Some(entry)) = (&self.artefact, session.history.last()) else {
             return;
         };
@@ -162,8 +165,8 @@ impl Refiner<'_> {
     /// Asks in the same conversation; what is no answer says nothing, and that is recorded so.
     fn ask(
         &self,
-        round: &Round,
-        came: &Came,
+        round: &ClientRound,
+        came: &RoundResult,
         question: String,
         interrupts: &Interrupts,
     ) -> Result<String> {
@@ -171,7 +174,7 @@ impl Refiner<'_> {
         let Some(session_id) = session_id else { return Ok(String::new()) };
         note_client(&self.place, &self.name, &session_id)?;
         screen::tell(&format!("{}: its last lines cannot be read; asking once more", round.label));
-        let again = Round {
+        let again = ClientRound {
             prompt: question,
             session_id: None,
             resume: Some(session_id),
@@ -186,9 +189,9 @@ impl Refiner<'_> {
         })
     }
 
-    fn cut(&self, before: &Before, iteration: u32, why: &str) -> Result<()> {
+    fn cut(&self, before: &ArtefactBefore, iteration: u32, why: &str) -> Result<()> {
         let after = self.artefact.leave(before, iteration)?;
-        let event = Event::Cut { why, measured: after.measured, artefact: &after.digest };
+        let event = RefineEvent::Cut { why, measured: after.measured, artefact: &after.digest };
         let (_, session) = self.step(event)?;
         tell(&session);
         Ok(())
@@ -208,11 +211,11 @@ impl Refiner<'_> {
 
 /// The commit's short id; none where the round left the plan as it was.
 fn commit(
-    plan: &Plan,
-    before: &Before,
+    plan: &PlanFile,
+    before: &ArtefactBefore,
     name: &str,
-    session: &Session,
-    entry: &Entry,
+    session: &RefineSession,
+    entry: &RoundEntry,
 ) -> Result<Option<String>> {
     let (before, made) = (before.text(), plan.versions.of_round(entry.iteration)?);
     let Some(made) = made.filter(|made| made != before) else { return Ok(None) };
@@ -267,7 +270,7 @@ pub(crate) fn prompt(
 ///
 /// # Errors
 /// When the document cannot be read or written.
-pub(crate) fn note_client(place: &Place, name: &str, session_id: &str) -> Result<()> {
+pub(crate) fn note_client(place: &RefineStore, name: &str, session_id: &str) -> Result<()> {
     place.update(|document| {
         let Some(mut session) = document.session(name)? else { return Ok(()) };
         if let Some(open) = session.round.as_mut() {
@@ -282,15 +285,16 @@ pub(crate) fn note_client(place: &Place, name: &str, session_id: &str) -> Result
 ///
 /// # Errors
 /// When the document cannot be read or written.
-pub(crate) fn asks_again(place: &Place, name: &str, message: &str) -> Result<Option<String>> {
+pub(crate) fn asks_again(place: &RefineStore, name: &str, message: &str) -> Result<Option<String>> {
     // Taken into the session only where it asks: an end needs to know what changed.
     let Some(mut session) = place.document()?.session(name)? else { return Ok(None) };
-    let ended = || Event::Ended { message, measured: None, plan: Default::default(), artefact: "" };
-    if !matches!(step(&mut session, ended(), clock::now()), Ok(Outcome::AskAgain(_))) {
+    let ended =
+        || RefineEvent::Ended { message, measured: None, plan: Default::default(), artefact: "" };
+    if !matches!(step(&mut session, ended(), clock::now()), Ok(RefineOutcome::AskAgain(_))) {
         return Ok(None);
     }
     match record(place, name, ended())?.0 {
-        Outcome::AskAgain(question) => Ok(Some(question)),
+        RefineOutcome::AskAgain(question) => Ok(Some(question)),
         _ => Ok(None),
     }
 }
@@ -299,7 +303,11 @@ pub(crate) fn asks_again(place: &Place, name: &str, message: &str) -> Result<Opt
 ///
 /// # Errors
 /// When the session is gone, or the event belongs elsewhere.
-pub(crate) fn record(place: &Place, name: &str, event: Event<'_>) -> Result<(Outcome, Session)> {
+pub(crate) fn record(
+    place: &RefineStore,
+    name: &str,
+    event: RefineEvent<'_>,
+) -> Result<(RefineOutcome, RefineSession)> {
     place.update(|document| {
         let session = document.session(name)?;
         let mut session =
@@ -316,22 +324,22 @@ pub(crate) fn record(place: &Place, name: &str, event: Event<'_>) -> Result<(Out
 /// # Errors
 /// When what it left cannot be read or kept.
 pub(crate) fn close_what_was_left(
-    place: &Place,
+    place: &RefineStore,
     name: &str,
     artefact: &Artefact,
-    session: &Session,
+    session: &RefineSession,
 ) -> Result<()> {
     let Some(open) = &session.round else { return Ok(()) };
     let after = artefact.leave_behind(session, open.iteration)?;
     let why = "whoever ran it is gone";
-    let event = Event::Cut { why, measured: after.measured, artefact: &after.digest };
+    let event = RefineEvent::Cut { why, measured: after.measured, artefact: &after.digest };
     let (_, session) = record(place, name, event)?;
     tell(&session);
     Ok(())
 }
 
 /// Says what the last round came to, and how the session stands.
-fn tell(session: &Session) {
+fn tell(session: &RefineSession) {
     let round = session.history.last().map(|entry| say::round(session, entry));
     for line in round.into_iter().flatten().chain(picture::lines(session)) {
         screen::tell(&visible(&line));

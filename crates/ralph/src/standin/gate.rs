@@ -13,12 +13,12 @@ pub struct Gate(Arc<Inner>);
 
 #[derive(Default)]
 struct Inner {
-    seen: Mutex<Seen>,
+    seen: Mutex<GateState>,
     changed: Condvar,
 }
 
 #[derive(Clone, Copy, Default)]
-struct Seen {
+struct GateState {
     reached: bool,
     open: bool,
 }
@@ -60,7 +60,7 @@ impl Gate {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Seen> {
+    fn lock(&self) -> MutexGuard<'_, GateState> {
         self.0.seen.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -11,7 +11,7 @@ use serde_json::Value;
 const MAX_BODY_BYTES: usize = 256 << 20;
 
 /// One request as it came over the wire.
-pub(super) struct Call {
+pub(super) struct HttpCall {
     pub(super) method: String,
     pub(super) path: String,
     /// Names in lower case, in the order of arrival.
@@ -19,7 +19,7 @@ pub(super) struct Call {
     pub(super) body: Vec<u8>,
 }
 
-pub(super) fn read_call(connection: &mut impl Read) -> Result<Call> {
+pub(super) fn read_call(connection: &mut impl Read) -> Result<HttpCall> {
     let mut reader = BufReader::new(connection);
     let first = read_line(&mut reader)?;
     let mut words = first.split_whitespace();
@@ -29,7 +29,7 @@ pub(super) fn read_call(connection: &mut impl Read) -> Result<Call> {
     let headers = read_headers(&mut reader)?;
     let mut body = vec![0; body_length(&headers)?];
     reader.read_exact(&mut body).context("could not read the request's body")?;
-    Ok(Call { method: method.to_owned(), path: path.to_owned(), headers, body })
+    Ok(HttpCall { method: method.to_owned(), path: path.to_owned(), headers, body })
 }
 
 pub(super) fn write_json(

@@ -9,21 +9,23 @@ use anyhow::{Context, Result};
 use serde_json::{Value, json};
 
 use super::http;
-use super::script::{Block, Says, Turn};
+use super::script::{ContentBlock, Says, ScriptedTurn};
 
 /// Ids are unique in the process: the client tells messages and tool calls apart by them.
 static N_IDS: AtomicU64 = AtomicU64::new(1);
 
 /// Answers as server-sent events.
-pub(super) fn stream(to: &mut impl Write, turn: &Turn, model: &str) -> Result<()> {
+pub(super) fn stream(to: &mut impl Write, turn: &ScriptedTurn, model: &str) -> Result<()> {
     let blocks = match &turn.says {
         Says::Error { status, headers, body } => {
             return http::write_error(to, *status, headers, body);
         }
         Says::Content(blocks) => blocks,
     };
-    let first_words =
-        blocks.iter().position(|block| !matches!(block, Block::Hold(_))).unwrap_or(blocks.len());
+    let first_words = blocks
+        .iter()
+        .position(|block| !matches!(block, ContentBlock::Hold(_)))
+        .unwrap_or(blocks.len());
     pass_gates(&blocks[..first_words]);
     http::write_head(to, 200, "text/event-stream", None)?;
     event(
@@ -50,7 +52,7 @@ pub(super) fn stream(to: &mut impl Write, turn: &Turn, model: &str) -> Result<()
 }
 
 /// Answers as one document.
-pub(super) fn whole(to: &mut impl Write, turn: &Turn, model: &str) -> Result<()> {
+pub(super) fn whole(to: &mut impl Write, turn: &ScriptedTurn, model: &str) -> Result<()> {
     let blocks = match &turn.says {
         Says::Error { status, headers, body } => {
             return http::write_error(to, *status, headers, body);
@@ -67,9 +69,9 @@ pub(super) fn whole(to: &mut impl Write, turn: &Turn, model: &str) -> Result<()>
     )
 }
 
-fn pass_gates(blocks: &[Block]) {
+fn pass_gates(blocks: &[ContentBlock]) {
     for block in blocks {
-        if let Block::Hold(gate) = block {
+        if let ContentBlock::Hold(gate) = block {
             gate.pass();
         }
     }
@@ -81,44 +83,44 @@ fn event(to: &mut impl Write, data: &Value) -> Result<()> {
     to.flush().context("could not send an event")
 }
 
-fn message(turn: &Turn, model: &str, content: Value, stop_reason: Value) -> Value {
+fn message(turn: &ScriptedTurn, model: &str, content: Value, stop_reason: Value) -> Value {
     json!({
         "id": fresh_id("msg"), "type": "message", "role": "assistant", "model": model, "content": content,
         "stop_reason": stop_reason, "stop_sequence": null, "usage": usage(turn),
     })
 }
 
-fn usage(turn: &Turn) -> Value {
+fn usage(turn: &ScriptedTurn) -> Value {
     json!({
         "input_tokens": turn.usage.input_tokens, "output_tokens": turn.usage.output_tokens,
         "cache_read_input_tokens": turn.usage.cache_read_input_tokens, "cache_creation_input_tokens": 0,
     })
 }
 
-fn stop_reason(blocks: &[Block]) -> &'static str {
-    let calls_a_tool = blocks.iter().any(|block| matches!(block, Block::ToolUse { .. }));
+fn stop_reason(blocks: &[ContentBlock]) -> &'static str {
+    let calls_a_tool = blocks.iter().any(|block| matches!(block, ContentBlock::ToolUse { .. }));
     if calls_a_tool { "tool_use" } else { "end_turn" }
 }
 
 /// How a block starts, and the one delta that fills it.
-fn block_events(block: &Block) -> Option<(Value, Value)> {
+fn block_events(block: &ContentBlock) -> Option<(Value, Value)> {
     match block {
-        Block::Hold(_) => None,
-        Block::Text(text) => {
+        ContentBlock::Hold(_) => None,
+        ContentBlock::Text(text) => {
             Some((json!({"type": "text", "text": ""}), json!({"type": "text_delta", "text": text})))
         }
-        Block::ToolUse { name, input } => Some((
+        ContentBlock::ToolUse { name, input } => Some((
             json!({"type": "tool_use", "id": fresh_id("toolu"), "name": name, "input": {}}),
             json!({"type": "input_json_delta", "partial_json": input.to_string()}),
         )),
     }
 }
 
-fn whole_block(block: &Block) -> Option<Value> {
+fn whole_block(block: &ContentBlock) -> Option<Value> {
     match block {
-        Block::Hold(_) => None,
-        Block::Text(text) => Some(json!({"type": "text", "text": text})),
-        Block::ToolUse { name, input } => {
+        ContentBlock::Hold(_) => None,
+        ContentBlock::Text(text) => Some(json!({"type": "text", "text": text})),
+        ContentBlock::ToolUse { name, input } => {
             Some(json!({"type": "tool_use", "id": fresh_id("toolu"), "name": name, "input": input}))
         }
     }

@@ -5,11 +5,11 @@
 use anyhow::{Context, Result};
 use serde_json::Value;
 
-use super::http::Call;
+use super::http::HttpCall;
 
 /// Who asks. Only `Main` and `Subagent` consume a script.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum RequestKind {
     /// The conversation with the person.
     Main,
     /// A subagent's conversation, by the client's id for it.
@@ -24,9 +24,9 @@ pub enum Kind {
 
 /// A request as the client sent it.
 #[derive(Clone, Debug)]
-pub struct Request {
+pub struct ApiRequest {
     /// Who asks.
-    pub kind: Kind,
+    pub kind: RequestKind,
     /// The path, with its query.
     pub path: String,
     /// Names in lower case.
@@ -46,12 +46,12 @@ pub struct ToolResult {
     pub is_error: bool,
 }
 
-impl Request {
-    pub(super) fn from_call(call: Call) -> Result<Request> {
+impl ApiRequest {
+    pub(super) fn from_call(call: HttpCall) -> Result<ApiRequest> {
         let body = serde_json::from_slice(&call.body)
             .context("could not parse the request's body as JSON")?;
         let mut request =
-            Request { kind: Kind::Other, path: call.path, headers: call.headers, body };
+            ApiRequest { kind: RequestKind::Other, path: call.path, headers: call.headers, body };
         request.kind = request.classify();
         Ok(request)
     }
@@ -122,23 +122,23 @@ impl Request {
     }
 
     /// The order matters: a compaction and a suggestion look like the conversation but for their last words.
-    fn classify(&self) -> Kind {
+    fn classify(&self) -> RequestKind {
         if !self.path.starts_with("/v1/messages") {
-            return Kind::Other;
+            return RequestKind::Other;
         }
         let last = self.last_user_text();
         if last.contains("Your task is to create a detailed summary of") {
-            return Kind::Summary;
+            return RequestKind::Summary;
         }
         if last.contains("[SUGGESTION MODE")
             || self.tools().is_empty()
             || self.body["max_tokens"] == 1
         {
-            return Kind::Side;
+            return RequestKind::Side;
         }
         match self.header("x-claude-code-agent-id") {
-            Some(id) => Kind::Subagent(id.to_owned()),
-            None => Kind::Main,
+            Some(id) => RequestKind::Subagent(id.to_owned()),
+            None => RequestKind::Main,
         }
     }
 }

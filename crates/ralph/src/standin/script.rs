@@ -6,15 +6,15 @@ use std::collections::VecDeque;
 
 use serde_json::{Value, json};
 
-use super::{Gate, Request};
+use super::{ApiRequest, Gate};
 
-type Answer = Box<dyn Fn(&Request) -> Turn + Send>;
+type ScriptedReply = Box<dyn Fn(&ApiRequest) -> ScriptedTurn + Send>;
 
 /// The turns of one conversation, and the scripts of the subagents that it starts.
 #[derive(Default)]
 pub struct Script {
-    turns: VecDeque<Turn>,
-    rest: Option<Answer>,
+    turns: VecDeque<ScriptedTurn>,
+    rest: Option<ScriptedReply>,
     pub(super) subagents: Vec<(String, Script)>,
 }
 
@@ -26,27 +26,30 @@ impl Script {
 
     /// Adds the next turn.
     #[must_use]
-    pub fn turn(mut self, turn: Turn) -> Script {
+    pub fn turn(mut self, turn: ScriptedTurn) -> Script {
         self.turns.push_back(turn);
         self
     }
 
     /// Adds several turns, in order.
     #[must_use]
-    pub fn turns(mut self, turns: impl IntoIterator<Item = Turn>) -> Script {
+    pub fn turns(mut self, turns: impl IntoIterator<Item = ScriptedTurn>) -> Script {
         self.turns.extend(turns);
         self
     }
 
     /// Says this again and again when the turns are used up.
     #[must_use]
-    pub fn repeat(self, turn: Turn) -> Script {
+    pub fn repeat(self, turn: ScriptedTurn) -> Script {
         self.answer_with(move |_| turn.clone())
     }
 
     /// Computes the answer from the request when the turns are used up.
     #[must_use]
-    pub fn answer_with(mut self, answer: impl Fn(&Request) -> Turn + Send + 'static) -> Script {
+    pub fn answer_with(
+        mut self,
+        answer: impl Fn(&ApiRequest) -> ScriptedTurn + Send + 'static,
+    ) -> Script {
         self.rest = Some(Box::new(answer));
         self
     }
@@ -58,14 +61,14 @@ impl Script {
         self
     }
 
-    pub(super) fn next_turn(&mut self, request: &Request) -> Option<Turn> {
+    pub(super) fn next_turn(&mut self, request: &ApiRequest) -> Option<ScriptedTurn> {
         self.turns.pop_front().or_else(|| self.rest.as_ref().map(|answer| answer(request)))
     }
 }
 
 /// One answer of the model.
 #[derive(Clone)]
-pub struct Turn {
+pub struct ScriptedTurn {
     pub(super) says: Says,
     pub(super) usage: Usage,
 }
@@ -73,13 +76,13 @@ pub struct Turn {
 /// An answer is either content or an error, never both.
 #[derive(Clone)]
 pub(super) enum Says {
-    Content(Vec<Block>),
+    Content(Vec<ContentBlock>),
     Error { status: u16, headers: Vec<(String, String)>, body: Value },
 }
 
 /// A piece of an answer.
 #[derive(Clone)]
-pub enum Block {
+pub enum ContentBlock {
     /// Words.
     Text(String),
     /// A call of one of the client's tools.
@@ -110,43 +113,46 @@ impl Default for Usage {
     }
 }
 
-impl Turn {
+impl ScriptedTurn {
     /// An answer of these blocks.
-    pub fn of(blocks: Vec<Block>) -> Turn {
-        Turn { says: Says::Content(blocks), usage: Usage::default() }
+    pub fn of(blocks: Vec<ContentBlock>) -> ScriptedTurn {
+        ScriptedTurn { says: Says::Content(blocks), usage: Usage::default() }
     }
 
     /// An answer in words, which ends the model's turn unless a tool call is added.
-    pub fn text(text: &str) -> Turn {
-        Turn::of(Vec::new()).then_text(text)
+    pub fn text(text: &str) -> ScriptedTurn {
+        ScriptedTurn::of(Vec::new()).then_text(text)
     }
 
     /// An answer that calls one tool.
-    pub fn tool(name: &str, input: Value) -> Turn {
-        Turn::of(Vec::new()).then_tool(name, input)
+    pub fn tool(name: &str, input: Value) -> ScriptedTurn {
+        ScriptedTurn::of(Vec::new()).then_tool(name, input)
     }
 
     /// A call of the Bash tool, the usual way to have a scripted model do something.
-    pub fn bash(command: &str) -> Turn {
-        Turn::tool("Bash", json!({"command": command, "description": "A scripted command"}))
+    pub fn bash(command: &str) -> ScriptedTurn {
+        ScriptedTurn::tool("Bash", json!({"command": command, "description": "A scripted command"}))
     }
 
     /// An API error, for example `(429, "rate_limit_error", …)` or `(529, "overloaded_error", …)`. The client may try again.
-    pub fn error(status: u16, kind: &str, message: &str) -> Turn {
-        Turn::error_body(
+    pub fn error(status: u16, kind: &str, message: &str) -> ScriptedTurn {
+        ScriptedTurn::error_body(
             status,
             json!({"type": "error", "error": {"type": kind, "message": message}}),
         )
     }
 
     /// An API error with exactly this body.
-    pub fn error_body(status: u16, body: Value) -> Turn {
-        Turn { says: Says::Error { status, headers: Vec::new(), body }, usage: Usage::default() }
+    pub fn error_body(status: u16, body: Value) -> ScriptedTurn {
+        ScriptedTurn {
+            says: Says::Error { status, headers: Vec::new(), body },
+            usage: Usage::default(),
+        }
     }
 
     /// Adds a header to an error; words have none.
     #[must_use]
-    pub fn with_header(mut self, name: &str, value: &str) -> Turn {
+    pub fn with_header(mut self, name: &str, value: &str) -> ScriptedTurn {
         if let Says::Error { headers, .. } = &mut self.says {
             headers.push((name.to_owned(), value.to_owned()));
         }
@@ -154,43 +160,43 @@ impl Turn {
     }
 
     /// Holds the whole answer back until the gate opens.
-    pub fn held(gate: &Gate) -> Turn {
-        Turn::of(vec![Block::Hold(gate.clone())])
+    pub fn held(gate: &Gate) -> ScriptedTurn {
+        ScriptedTurn::of(vec![ContentBlock::Hold(gate.clone())])
     }
 
     /// Adds words.
     #[must_use]
-    pub fn then_text(self, text: &str) -> Turn {
-        self.then(Block::Text(text.to_owned()))
+    pub fn then_text(self, text: &str) -> ScriptedTurn {
+        self.then(ContentBlock::Text(text.to_owned()))
     }
 
     /// Adds a tool call.
     #[must_use]
-    pub fn then_tool(self, name: &str, input: Value) -> Turn {
-        self.then(Block::ToolUse { name: name.to_owned(), input })
+    pub fn then_tool(self, name: &str, input: Value) -> ScriptedTurn {
+        self.then(ContentBlock::ToolUse { name: name.to_owned(), input })
     }
 
     /// Sends nothing further until the gate opens.
     #[must_use]
-    pub fn then_hold(self, gate: &Gate) -> Turn {
-        self.then(Block::Hold(gate.clone()))
+    pub fn then_hold(self, gate: &Gate) -> ScriptedTurn {
+        self.then(ContentBlock::Hold(gate.clone()))
     }
 
     /// Sets the tokens that the reply claims to have used.
     #[must_use]
-    pub fn with_usage(mut self, usage: Usage) -> Turn {
+    pub fn with_usage(mut self, usage: Usage) -> ScriptedTurn {
         self.usage = usage;
         self
     }
 
     pub(super) fn gates(&self) -> impl Iterator<Item = &Gate> {
         self.blocks().iter().filter_map(|block| match block {
-            Block::Hold(gate) => Some(gate),
+            ContentBlock::Hold(gate) => Some(gate),
             _ => None,
         })
     }
 
-    pub(super) fn blocks(&self) -> &[Block] {
+    pub(super) fn blocks(&self) -> &[ContentBlock] {
         match &self.says {
             Says::Content(blocks) => blocks,
             Says::Error { .. } => &[],
@@ -198,7 +204,7 @@ impl Turn {
     }
 
     /// An error has no content to add to, and stays what it is.
-    fn then(mut self, block: Block) -> Turn {
+    fn then(mut self, block: ContentBlock) -> ScriptedTurn {
         if let Says::Content(blocks) = &mut self.says {
             blocks.push(block);
         }

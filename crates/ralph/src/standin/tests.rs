@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::{Gate, Kind, Script, StandIn, Turn};
+use super::{Gate, RequestKind, Script, ScriptedTurn, StandIn};
 
 fn post(stand_in: &StandIn, extra_header: &str, body: &Value) -> String {
     let body = body.to_string();
@@ -31,7 +31,7 @@ fn conversation(words: &str) -> Value {
 
 #[test]
 fn turns_are_said_in_order_and_the_last_is_repeated() {
-    let script = Script::new().turn(Turn::text("one")).repeat(Turn::text("again"));
+    let script = Script::new().turn(ScriptedTurn::text("one")).repeat(ScriptedTurn::text("again"));
     let stand_in = StandIn::start(script).unwrap();
     for expected in ["one", "again", "again"] {
         assert!(
@@ -43,9 +43,10 @@ fn turns_are_said_in_order_and_the_last_is_repeated() {
 
 #[test]
 fn a_stream_is_framed_as_the_api_does_it() {
-    let stand_in =
-        StandIn::start(Script::new().turn(Turn::text("words").then_tool("Bash", json!({"a": 1}))))
-            .unwrap();
+    let stand_in = StandIn::start(
+        Script::new().turn(ScriptedTurn::text("words").then_tool("Bash", json!({"a": 1}))),
+    )
+    .unwrap();
     let answer = post(&stand_in, "", &conversation("go"));
     let events: Vec<_> = answer.lines().filter_map(|line| line.strip_prefix("event: ")).collect();
     let block = ["content_block_start", "content_block_delta", "content_block_stop"];
@@ -57,18 +58,19 @@ fn a_stream_is_framed_as_the_api_does_it() {
 
 #[test]
 fn a_request_without_tools_does_not_consume_the_script() {
-    let stand_in = StandIn::start(Script::new().turn(Turn::text("for the conversation"))).unwrap();
+    let stand_in =
+        StandIn::start(Script::new().turn(ScriptedTurn::text("for the conversation"))).unwrap();
     let mut title = conversation("make a title");
     title["tools"] = json!([]);
     post(&stand_in, "", &title);
     assert!(post(&stand_in, "", &conversation("go")).contains("for the conversation"));
     assert_eq!(stand_in.requests().len(), 1);
-    assert_eq!(stand_in.all_requests()[0].kind, Kind::Side);
+    assert_eq!(stand_in.all_requests()[0].kind, RequestKind::Side);
 }
 
 #[test]
 fn a_subagent_plays_the_script_of_its_marker() {
-    let worker = Script::new().turn(Turn::text("from the worker"));
+    let worker = Script::new().turn(ScriptedTurn::text("from the worker"));
     let stand_in = StandIn::start(Script::new().subagent("WORKER-A", worker)).unwrap();
     let answer = post(&stand_in, "x-claude-code-agent-id: a1\r\n", &conversation("WORKER-A: dig"));
     assert!(answer.contains("from the worker"));
@@ -78,9 +80,12 @@ fn a_subagent_plays_the_script_of_its_marker() {
 
 #[test]
 fn an_error_turn_has_its_status_and_body() {
-    let stand_in =
-        StandIn::start(Script::new().turn(Turn::error(529, "overloaded_error", "Overloaded")))
-            .unwrap();
+    let stand_in = StandIn::start(Script::new().turn(ScriptedTurn::error(
+        529,
+        "overloaded_error",
+        "Overloaded",
+    )))
+    .unwrap();
     let answer = post(&stand_in, "", &conversation("go"));
     assert!(answer.starts_with("HTTP/1.1 529 "), "{answer}");
     assert!(answer.contains("overloaded_error"));
@@ -89,7 +94,8 @@ fn an_error_turn_has_its_status_and_body() {
 #[test]
 fn a_held_reply_waits_for_its_gate() {
     let gate = Gate::new();
-    let stand_in = StandIn::start(Script::new().turn(Turn::held(&gate).then_text("late"))).unwrap();
+    let stand_in =
+        StandIn::start(Script::new().turn(ScriptedTurn::held(&gate).then_text("late"))).unwrap();
     std::thread::scope(|scope| {
         let answer = scope.spawn(|| post(&stand_in, "", &conversation("go")));
         gate.wait_until_reached(Duration::from_secs(10)).unwrap();

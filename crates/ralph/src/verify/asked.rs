@@ -7,7 +7,7 @@
 use anyhow::{Context, Result, bail};
 use ralph_core::evidence::receipt::By;
 use ralph_io::process::programs;
-use ralph_io::project::environment::{self, Step, Surroundings};
+use ralph_io::project::environment::{self, EnvironmentStep, Surroundings};
 use ralph_io::store::store::LoopFile;
 
 /// The hook that asks.
@@ -40,12 +40,12 @@ pub(crate) fn prepare(file: &LoopFile, by: By, restored: Option<&str>) -> Result
     let restored: Option<Vec<String>> =
         restored.map(|names| names.split(' ').map(str::to_owned).collect());
     match environment::step(&state) {
-        Step::Run(lost) => {
+        EnvironmentStep::Run(lost) => {
             let mut restored = restored.unwrap_or_default();
             restored.retain(|name| !name.is_empty() && !lost.contains(name));
             Ok(Surroundings { restored, differs: lost })
         }
-        Step::Record(differs) => {
+        EnvironmentStep::Record(differs) => {
             let recorded = match by {
                 By::Driver => environment::record_for_driver(),
                 _ => environment::record(),
@@ -53,10 +53,10 @@ pub(crate) fn prepare(file: &LoopFile, by: By, restored: Option<&str>) -> Result
             file.update(|state| state.environment = Some(recorded))?;
             Ok(Surroundings { restored: Vec::new(), differs })
         }
-        Step::Restore(_) if restored.is_some() => {
+        EnvironmentStep::Restore(_) if restored.is_some() => {
             bail!("the environment that was recorded when the loop started cannot be restored")
         }
-        Step::Restore(difference) => {
+        EnvironmentStep::Restore(difference) => {
             Err(environment::start_again(&programs::running()?, &difference))
                 .context("could not start again with the recorded environment")
         }

@@ -2,14 +2,14 @@
 //! believed.
 
 use super::trees::within;
-use super::{Pace, Watcher, Work};
+use super::{Pace, VerifyWork, Watcher};
 use anyhow::{Context, Result};
-use ralph_core::evidence::receipt::{self, Receipt, Standing};
+use ralph_core::evidence::receipt::{self, Receipt, ReceiptStatus};
 use ralph_core::evidence::tests_run::TestsRun;
 use ralph_core::shell::vacuous;
 use ralph_core::state::Criterion;
 use ralph_io::git::tree_id::Listing;
-use ralph_io::process::command::{self, Ended, Run};
+use ralph_io::process::command::{self, CommandEnd, CommandRun};
 use ralph_io::{process::clock, project::meaning, store::receipts};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
@@ -17,13 +17,13 @@ use std::thread;
 use std::time::Duration;
 
 /// A round under way.
-pub(super) struct Round<'w, 'a> {
-    pub(super) work: &'w mut Work<'a>,
+pub(super) struct VerifyRound<'w, 'a> {
+    pub(super) work: &'w mut VerifyWork<'a>,
     pub(super) watcher: &'w dyn Watcher,
     pub(super) pace: Pace,
 }
 
-impl Round<'_, '_> {
+impl VerifyRound<'_, '_> {
     /// Runs each of the criteria.
     pub(super) fn run(&mut self, todo: &[Criterion]) -> Result<()> {
         let alone = match self.pace {
@@ -48,10 +48,11 @@ impl Round<'_, '_> {
         let mut again = Vec::new();
         for (job, run) in jobs.into_iter().zip(runs) {
             // Where there is no time to see it fail alone, it is believed.
-            let believed = run.ended == Ended::Exited(0) || self.work.time_for_one() < run.duration;
+            let believed =
+                run.ended == CommandEnd::Exited(0) || self.work.time_for_one() < run.duration;
             if believed {
                 let (output, rewrote, before) = (job.output, Vec::new(), before.clone());
-                self.keep(job.criterion, Measured { run, output, rewrote, before })?;
+                self.keep(job.criterion, MeasuredRun { run, output, rewrote, before })?;
             } else {
                 self.watcher.again(job.criterion, "it failed in company");
                 again.push(job.criterion.clone());
@@ -85,7 +86,7 @@ impl Round<'_, '_> {
     /// point is fine, and only what changes files each time is to blame.
     fn alone(&mut self, criterion: &Criterion) -> Result<()> {
         let Some(mut measured) = self.measure(criterion)? else { return Ok(()) };
-        if !measured.rewrote.is_empty() && measured.run.ended == Ended::Exited(0) {
+        if !measured.rewrote.is_empty() && measured.run.ended == CommandEnd::Exited(0) {
             self.watcher.again(criterion, "it changed files");
             let Some(second) = self.measure(criterion)? else { return Ok(()) };
             measured = second;
@@ -93,14 +94,14 @@ impl Round<'_, '_> {
         self.keep(criterion, measured)
     }
 
-    fn measure(&mut self, criterion: &Criterion) -> Result<Option<Measured>> {
+    fn measure(&mut self, criterion: &Criterion) -> Result<Option<MeasuredRun>> {
         let Some(job) = self.job(criterion) else { return Ok(None) };
         let whole = self.work.settings.per_command();
         self.work.ran = true;
         self.watcher.begins(criterion);
         let run = job.run()?;
         let before = self.work.trees.look_again()?;
-        if run.ended == Ended::Deadline && job.deadline < whole {
+        if run.ended == CommandEnd::Deadline && job.deadline < whole {
             self.work.problem = format!(
                 "{} did not finish in the time that a request for completion has; `ralph verify` \
                  gives each command {} s",
@@ -111,11 +112,11 @@ impl Round<'_, '_> {
         }
         let now = within(self.work.trees.now(), &criterion.paths);
         let rewrote = now.changed_since(&within(&before, &criterion.paths));
-        Ok(Some(Measured { run, output: job.output, rewrote, before }))
+        Ok(Some(MeasuredRun { run, output: job.output, rewrote, before }))
     }
 
     /// Writes the receipt of a run.
-    fn keep(&mut self, criterion: &Criterion, measured: Measured) -> Result<()> {
+    fn keep(&mut self, criterion: &Criterion, measured: MeasuredRun) -> Result<()> {
         let work = &mut *self.work;
         work.trees.remember(&criterion.paths)?;
         let mut receipt = Receipt {
@@ -142,7 +143,7 @@ impl Round<'_, '_> {
         work.state = updated.context("the loop is gone")?;
         let standing = work.standing(&judged);
         self.watcher.ended(&judged, standing);
-        if standing == Standing::Flaky {
+        if standing == ReceiptStatus::Flaky {
             self.watcher.again(&judged, "it failed on this tree before");
         }
         Ok(())
@@ -150,15 +151,15 @@ impl Round<'_, '_> {
 }
 
 /// A run of one criterion and what it did to the tree.
-struct Measured {
-    run: Run,
+struct MeasuredRun {
+    run: CommandRun,
     output: PathBuf,
     rewrote: Vec<String>,
     before: Listing,
 }
 
-fn receipt_of(criterion: &Criterion, measured: Measured, tree_after: &str) -> Receipt {
-    let Measured { run, output, mut rewrote, before } = measured;
+fn receipt_of(criterion: &Criterion, measured: MeasuredRun, tree_after: &str) -> Receipt {
+    let MeasuredRun { run, output, mut rewrote, before } = measured;
     const NAMED: usize = 20;
     rewrote.truncate(NAMED);
     let tree_before = within(&before, &criterion.paths).id();
@@ -173,7 +174,7 @@ fn receipt_of(criterion: &Criterion, measured: Measured, tree_after: &str) -> Re
 }
 
 /// What a run says by itself, whatever it did to the tree.
-pub(crate) fn receipt(criterion: &Criterion, run: Run, output: &Path) -> Receipt {
+pub(crate) fn receipt(criterion: &Criterion, run: CommandRun, output: &Path) -> Receipt {
     let (tests_run, vacuous) = match run.tests.tests {
         TestsRun::Ran(n) => (Some(n), String::new()),
         TestsRun::None(why) => (Some(0), why.reason().to_owned()),
@@ -181,9 +182,9 @@ pub(crate) fn receipt(criterion: &Criterion, run: Run, output: &Path) -> Receipt
     };
     Receipt {
         command: criterion.verification_command.clone(),
-        passed: run.ended == Ended::Exited(0),
+        passed: run.ended == CommandEnd::Exited(0),
         exit_code: match run.ended {
-            Ended::Exited(code) => Some(code),
+            CommandEnd::Exited(code) => Some(code),
             _ => None,
         },
         ended: ended(&run),
@@ -209,14 +210,14 @@ fn in_loop(output: &Path) -> String {
 }
 
 /// How a command ended, where its exit code does not say it.
-fn ended(run: &Run) -> String {
+fn ended(run: &CommandRun) -> String {
     match &run.ended {
-        Ended::Exited(_) => String::new(),
-        Ended::Signalled(signal) => format!("ended by signal {signal}"),
-        Ended::Deadline => format!("still running after {} s", run.duration.as_secs()),
-        Ended::Stopped => "stopped from outside".to_owned(),
-        Ended::NotStarted(why) => why.clone(),
-        Ended::SupervisorLost => "ended the process that watched it".to_owned(),
+        CommandEnd::Exited(_) => String::new(),
+        CommandEnd::Signalled(signal) => format!("ended by signal {signal}"),
+        CommandEnd::Deadline => format!("still running after {} s", run.duration.as_secs()),
+        CommandEnd::Stopped => "stopped from outside".to_owned(),
+        CommandEnd::NotStarted(why) => why.clone(),
+        CommandEnd::SupervisorLost => "ended the process that watched it".to_owned(),
     }
 }
 
@@ -230,8 +231,8 @@ struct Job<'c> {
 }
 
 impl Job<'_> {
-    fn run(&self) -> Result<Run> {
-        command::run(&command::Order {
+    fn run(&self) -> Result<CommandRun> {
+        command::run(&command::CommandOrder {
             ralph: &self.ralph,
             command: &self.criterion.verification_command,
             folder: &self.folder,
@@ -243,7 +244,7 @@ impl Job<'_> {
 
 /// Runs the jobs on as many threads as the machine has processors, in the order given; on two at
 /// least, since side by side is what was asked for.
-fn side_by_side(jobs: &[Job<'_>], watcher: &dyn Watcher) -> Result<Vec<Run>> {
+fn side_by_side(jobs: &[Job<'_>], watcher: &dyn Watcher) -> Result<Vec<CommandRun>> {
     let workers = thread::available_parallelism().map_or(2, usize::from).max(2).min(jobs.len());
     let next = Mutex::new(jobs.iter().enumerate());
     let done = Mutex::new(Vec::new());

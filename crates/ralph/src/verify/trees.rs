@@ -4,7 +4,7 @@
 use anyhow::Result;
 use ralph_core::evidence::receipt::Regression;
 use ralph_core::state::{Green, LoopState};
-use ralph_io::git::tree_id::{self, Begun, Listing, Scope};
+use ralph_io::git::tree_id::{self, Listing, TreeAtStart, TreeScope};
 use ralph_io::{git::checkpoint, process::clock, store::receipts};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -30,7 +30,7 @@ pub(super) struct Trees {
     root: PathBuf,
     folder: PathBuf,
     ignore: Vec<String>,
-    begun: Option<Begun>,
+    begun: Option<TreeAtStart>,
     now: Listing,
 }
 
@@ -62,7 +62,8 @@ impl Trees {
     /// True if git leaves out other files than when the loop began: then a receipt may rest on files
     /// that the tree id does not tell.
     pub(super) fn rules_changed(&self) -> bool {
-        let changed = |begun: &Begun| begun.rules_changed(&self.root, &self.now).unwrap_or(true);
+        let changed =
+            |begun: &TreeAtStart| begun.rules_changed(&self.root, &self.now).unwrap_or(true);
         self.begun.as_ref().is_none_or(changed)
     }
 
@@ -74,7 +75,7 @@ impl Trees {
 
     fn listing(&self, trusts_cache: bool) -> Result<Listing> {
         let cache = self.folder.join("cache");
-        tree_id::listing(&Scope {
+        tree_id::listing(&TreeScope {
             project_root: &self.root,
             ignore: &self.ignore,
             cache: Some(&cache),

@@ -1,6 +1,6 @@
 //! What is shown of a run of criteria while it goes on.
 
-use ralph_core::evidence::receipt::Standing;
+use ralph_core::evidence::receipt::ReceiptStatus;
 use ralph_core::state::Criterion;
 
 /// Is told how a run goes on; several commands may run at once.
@@ -8,7 +8,7 @@ pub(crate) trait Watcher: Sync {
     /// A command begins.
     fn begins(&self, criterion: &Criterion);
     /// A command has ended, and its criterion has a new receipt.
-    fn ended(&self, criterion: &Criterion, standing: Standing);
+    fn ended(&self, criterion: &Criterion, standing: ReceiptStatus);
     /// A command is run again, for this reason.
     fn again(&self, criterion: &Criterion, why: &str);
 }
@@ -18,6 +18,6 @@ pub(crate) struct Silent;
 
 impl Watcher for Silent {
     fn begins(&self, _criterion: &Criterion) {}
-    fn ended(&self, _criterion: &Criterion, _standing: Standing) {}
+    fn ended(&self, _criterion: &Criterion, _standing: ReceiptStatus) {}
     fn again(&self, _criterion: &Criterion, _why: &str) {}
 }

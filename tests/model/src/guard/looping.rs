@@ -1,13 +1,13 @@
 //! The guard's column of the Ralph loop, and of refinement in the foreground.
 
 use super::{Cell, Touches};
-use ralph_core::guard::Standing;
+use ralph_core::guard::LoopActivity;
 
 /// What is promised of a call.
-pub(super) fn cell(standing: Standing, tool: &str, touches: Touches) -> Cell {
-    let runs = standing != Standing::Paused;
+pub(super) fn cell(standing: LoopActivity, tool: &str, touches: Touches) -> Cell {
+    let runs = standing != LoopActivity::Paused;
     // Before the baseline nothing may change, and what could change something is not told apart.
-    let waits = standing == Standing::AwaitingBaseline;
+    let waits = standing == LoopActivity::AwaitingBaseline;
     let deny_if = |denied| if denied { Cell::Deny } else { Cell::Allow };
     match (tool, touches) {
         ("AskUserQuestion" | "EnterPlanMode", _) => deny_if(runs),

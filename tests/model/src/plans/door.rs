@@ -7,12 +7,15 @@
 use super::act::{Act, Answer, Does, IDS, OTHERS, Prompt, Question, Says, Tool, Who, Wish};
 use super::{Loop, PATH, Plans, Text, World, hash_of};
 use jiff::Timestamp;
-use ralph_core::guard::{self, Agent, Call, Places, PlanGate, Ruling, Situation, Skill, Standing};
+use ralph_core::guard::{
+    self, Caller, LoopActivity, PlanGate, ProtectedPaths, Ruling, Situation, Skill, ToolCall,
+};
 use ralph_core::modes::ralplan::{
-    self, Event, Next, Outcome, PlanSeen, Refusal, Role, formats, question, short,
+    self, NextPlanStep, PlanEvent, PlanOutcome, PlanRefusal, PlanSeen, Role, formats, question,
+    short,
 };
 use ralph_core::protocol::event::ToolInput;
-use ralph_core::state::{DecidedBy, Decision, DecisionKind, Mode, PlanPhase, Ralplan};
+use ralph_core::state::{DecidedBy, DecisionKind, Mode, PlanDecision, PlanPhase, Ralplan};
 use serde_json::{Value, json};
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -23,7 +26,7 @@ pub(super) struct Done {
     /// Whether a tool was let through.
     pub(super) let_through: bool,
     /// What came of an event.
-    pub(super) outcome: Option<Outcome>,
+    pub(super) outcome: Option<PlanOutcome>,
 }
 
 pub(super) fn carry_out(model: &Plans, world: &mut World, act: Act) -> Done {
@@ -50,7 +53,7 @@ pub(super) fn carry_out(model: &Plans, world: &mut World, act: Act) -> Done {
 }
 
 /// Takes an event. What happened is told for people, and decides nothing.
-fn take(world: &mut World, event: &Event<'_>) -> Outcome {
+fn take(world: &mut World, event: &PlanEvent<'_>) -> PlanOutcome {
     let outcome = ralplan::step(&mut world.plan, event);
     world.plan.log.clear();
     outcome
@@ -82,21 +85,21 @@ fn lets_through(world: &mut World, who: Who, tool: Tool) -> bool {
 /// the same lock.
 fn may_call(world: &mut World, role: Role, prompt: Prompt) -> bool {
     let prompt = match (prompt, ralplan::next(&world.plan, "")) {
-        (Prompt::Told, Next::Call(call)) => call.prompt,
+        (Prompt::Told, NextPlanStep::Call(call)) => call.prompt,
         (Prompt::Told, _) => "What is to be done?".to_owned(),
         (Prompt::Naming(text), _) => format!("Look at {PATH} ({}).", hash_of(text)),
     };
     let hash = hash_of(world.text);
     let judges = match ralplan::may_call(&world.plan, role, &prompt, &hash) {
         Ok(()) => role == Role::Critic,
-        Err(Refusal::ChangedSinceReady { .. }) => true,
+        Err(PlanRefusal::ChangedSinceReady { .. }) => true,
         Err(_) => return false,
     };
     if !judges {
         return true;
     }
-    match take(world, &Event::CriticCalled { hash: &hash }) {
-        Outcome::Noted => {
+    match take(world, &PlanEvent::CriticCalled { hash: &hash }) {
+        PlanOutcome::Noted => {
             world.noted.frozen = Some(world.text);
             true
         }
@@ -135,18 +138,18 @@ fn rule((awaiting_person, planner_writes, looped, who, tool, text, ours): Seen) 
         "NotebookEdit" => ToolInput { notebook_path: said, ..nothing() },
         _ => ToolInput { file_path: said, ..nothing() },
     };
-    let places = Places {
+    let places = ProtectedPaths {
         ralph_home: "/home/u/.ralph".into(),
         home: "/home/u".into(),
         skill: Some(Skill { is_shipped: true, commands: Vec::new() }),
-        ..Places::default()
+        ..ProtectedPaths::default()
     };
     let situation = Situation {
         mode: &Mode::Ralplan,
-        standing: if looped == Loop::Rests { Standing::Paused } else { Standing::Running },
+        standing: if looped == Loop::Rests { LoopActivity::Paused } else { LoopActivity::Running },
         agent: match who {
-            Who::Main => Agent::Main,
-            Who::Agent(kind) => Agent::Subagent(kind),
+            Who::Main => Caller::Main,
+            Who::Agent(kind) => Caller::Subagent(kind),
         },
         session_id: "s-1",
         places: &places,
@@ -163,7 +166,7 @@ fn rule((awaiting_person, planner_writes, looped, who, tool, text, ours): Seen) 
         session: None,
     };
     let resolved = input.path().filter(|path| !path.contains(".."));
-    let call = Call { tool, input: &input, cwd: "/project", resolved, cut: false };
+    let call = ToolCall { tool, input: &input, cwd: "/project", resolved, cut: false };
     guard::decide(&situation, &call) == Ruling::Allow
 }
 
@@ -201,7 +204,7 @@ fn text_of(hash: &str) -> Text {
 }
 
 /// What a tool does that was let through.
-fn use_tool(model: &Plans, world: &mut World, tool: Tool) -> Option<Outcome> {
+fn use_tool(model: &Plans, world: &mut World, tool: Tool) -> Option<PlanOutcome> {
     let Tool::Other(number) = tool else {
         if let Tool::Ask(asks) = tool
             && world.is_live()
@@ -228,14 +231,14 @@ fn use_tool(model: &Plans, world: &mut World, tool: Tool) -> Option<Outcome> {
             world.text = 0;
             None
         }
-        Does::RemovesDocument => Some(take(world, &Event::MirrorGone)),
+        Does::RemovesDocument => Some(take(world, &PlanEvent::MirrorGone)),
         Does::Approves => Some(decide(world, DecisionKind::Proceed, "", DecidedBy::CommandLine)),
     }
 }
 
 // --- ralph-stop-hook, at the end of a subagent ---------------------------------------------------
 
-fn report(model: &Plans, world: &mut World, role: Role, id: usize, says: Says) -> Outcome {
+fn report(model: &Plans, world: &mut World, role: Role, id: usize, says: Says) -> PlanOutcome {
     let (agent, message) = (IDS[id], message(says));
     let hash = hash_of(world.text);
     match role {
@@ -244,16 +247,18 @@ fn report(model: &Plans, world: &mut World, role: Role, id: usize, says: Says) -
         Role::Architect | Role::GapFinder => {}
     }
     let event = match role {
-        Role::Planner => {
-            Event::PlannerReported { agent, message: &message, plan: seen(world, says, &message) }
-        }
-        Role::Architect => Event::ArchitectReported { agent, message: &message },
-        Role::GapFinder => Event::GapFinderReported { message: &message },
-        Role::Critic => Event::CriticReported { agent, message: &message, hash_now: &hash },
+        Role::Planner => PlanEvent::PlannerReported {
+            agent,
+            message: &message,
+            plan: seen(world, says, &message),
+        },
+        Role::Architect => PlanEvent::ArchitectReported { agent, message: &message },
+        Role::GapFinder => PlanEvent::GapFinderReported { message: &message },
+        Role::Critic => PlanEvent::CriticReported { agent, message: &message, hash_now: &hash },
     };
     let before = world.plan.phase.clone();
     let outcome = take(world, &event);
-    if matches!(outcome, Outcome::Moved(_)) && before == PlanPhase::CriticReview {
+    if matches!(outcome, PlanOutcome::Moved(_)) && before == PlanPhase::CriticReview {
         // Whether this was right is a promise; here is only noted what was taken.
         match says {
             Says::Okay(text) => world.noted.judged = Some(text),
@@ -312,7 +317,7 @@ fn message(says: Says) -> String {
 
 // --- ralph-backpressure, after the question; the command line; the other hooks -------------------
 
-fn person(world: &mut World, wish: Wish) -> Option<Outcome> {
+fn person(world: &mut World, wish: Wish) -> Option<PlanOutcome> {
     let before = world.plan.phase.clone();
     let outcome = match wish {
         Wish::Answers(answer) => answered(world, answer),
@@ -328,8 +333,8 @@ fn person(world: &mut World, wish: Wish) -> Option<Outcome> {
             world.text = text;
             None
         }
-        Wish::RemovesDocument => Some(take(world, &Event::MirrorGone)),
-        Wish::Cancels => Some(take(world, &Event::Cancelled)),
+        Wish::RemovesDocument => Some(take(world, &PlanEvent::MirrorGone)),
+        Wish::Cancels => Some(take(world, &PlanEvent::Cancelled)),
         Wish::Pauses | Wish::Resumes => {
             let stands = if wish == Wish::Pauses { Loop::Rests } else { Loop::Runs };
             world.looped = if world.is_live() { stands } else { Loop::Ended };
@@ -348,7 +353,7 @@ fn person(world: &mut World, wish: Wish) -> Option<Outcome> {
 }
 
 /// The client writes the question again, and under it what the person said.
-fn answered(world: &mut World, answer: Answer) -> Option<Outcome> {
+fn answered(world: &mut World, answer: Answer) -> Option<PlanOutcome> {
     let asked = world.asked.take()?;
     let text = wording(&world.plan, asked);
     let said = match answer {
@@ -367,8 +372,11 @@ fn answered(world: &mut World, answer: Answer) -> Option<Outcome> {
     Some(decide(world, said.kind, &said.text, DecidedBy::Answer))
 }
 
-fn decide(world: &mut World, kind: DecisionKind, text: &str, by: DecidedBy) -> Outcome {
+fn decide(world: &mut World, kind: DecisionKind, text: &str, by: DecidedBy) -> PlanOutcome {
     let plan_hash = hash_of(world.text);
     let at = Timestamp::UNIX_EPOCH;
-    take(world, &Event::Answered(Decision { kind, text: text.to_owned(), plan_hash, by, at }))
+    take(
+        world,
+        &PlanEvent::Answered(PlanDecision { kind, text: text.to_owned(), plan_hash, by, at }),
+    )
 }

@@ -3,7 +3,7 @@
 use super::act::{Act, Answer, Does, OTHERS, Question, Says, Tool, Who, Wish};
 use super::{Loop, Step, World};
 use crate::explore::Promise;
-use ralph_core::modes::ralplan::{Outcome, Role};
+use ralph_core::modes::ralplan::{PlanOutcome, Role};
 use ralph_core::state::{PlanPhase, Ralplan};
 
 type P<'a> = Promise<Step<'a>>;
@@ -214,7 +214,7 @@ fn roles_are_apart(step: &Step<'_>) -> bool {
         Role::Critic => noted.planned[id],
         Role::Architect | Role::GapFinder => false,
     };
-    !both || matches!(step.outcome, Some(Outcome::Refused(_)))
+    !both || matches!(step.outcome, Some(PlanOutcome::Refused(_)))
 }
 
 fn asks_in_form(step: &Step<'_>) -> bool {
@@ -245,7 +245,7 @@ fn refused_is_nothing(step: &Step<'_>) -> bool {
     let (mut before, after) = (step.before.plan.clone(), &step.after.plan);
     before.planners.clone_from(&after.planners);
     before.critics.clone_from(&after.critics);
-    let refused = matches!(step.outcome, Some(Outcome::Refused(_)));
+    let refused = matches!(step.outcome, Some(PlanOutcome::Refused(_)));
     let over = step.before.looped == Loop::Ended;
     !(refused || over) || before == *after
 }

@@ -2,7 +2,7 @@
 //! told.
 
 use super::{PATH, Plans, Text, World, hash_of};
-use ralph_core::modes::ralplan::{self, Event, Next, PlanSeen, Role, may_call, step};
+use ralph_core::modes::ralplan::{self, NextPlanStep, PlanEvent, PlanSeen, Role, may_call, step};
 use ralph_core::state::{PlanPhase, Ralplan};
 use stateright::Property;
 
@@ -54,12 +54,12 @@ fn comes_to_the_person(world: &World) -> bool {
 
 /// One call as the next step words it, and the report of an agent that has read its prompt.
 fn obeys(plan: &mut Ralplan, text: &mut Text, agent: &str) -> bool {
-    let Next::Call(call) = ralplan::next(plan, "") else { return false };
+    let NextPlanStep::Call(call) = ralplan::next(plan, "") else { return false };
     let Some(role) = Role::of(&call.subagent_type) else { return false };
     let may = may_call(plan, role, &call.prompt, &hash_of(*text));
     if role == Role::Critic {
         let hash = hash_of(*text);
-        step(plan, &Event::CriticCalled { hash: &hash });
+        step(plan, &PlanEvent::CriticCalled { hash: &hash });
     }
     // Refused as it was changed, it is the planner's again; for anything else there is no excuse.
     if may.is_err() {
@@ -69,12 +69,12 @@ fn obeys(plan: &mut Ralplan, text: &mut Text, agent: &str) -> bool {
                   - References: src/a.rs:1\n";
     let answers = answer.repeat(plan.questions.len());
     let event = match role {
-        Role::GapFinder => Event::GapFinderReported { message: "none" },
-        Role::Architect => Event::ArchitectReported { agent, message: &answers },
+        Role::GapFinder => PlanEvent::GapFinderReported { message: "none" },
+        Role::Architect => PlanEvent::ArchitectReported { agent, message: &answers },
         Role::Planner => {
             *text = (*text).max(1);
             let plan = PlanSeen { path: PATH.to_owned(), hash: hash_of(*text), gates: Vec::new() };
-            Event::PlannerReported {
+            PlanEvent::PlannerReported {
                 agent,
                 message: "PLAN_READY: .omc/plans/a.md",
                 plan: Some(plan),
@@ -91,6 +91,6 @@ fn judges(plan: &mut Ralplan, agent: &str, prompt: &str, text: Text) -> bool {
     let Some((_, digits)) = prompt.rsplit_once("Plan hash: ") else { return false };
     let message = format!("CRITIC_FEEDBACK:\n- Verdict: OKAY\n- Plan hash: {digits}");
     let hash_now = hash_of(text);
-    step(plan, &Event::CriticReported { agent, message: &message, hash_now: &hash_now });
+    step(plan, &PlanEvent::CriticReported { agent, message: &message, hash_now: &hash_now });
     true
 }

@@ -5,7 +5,7 @@ use super::hooks::{self, Call};
 use super::{Answer, FOREIGN, Sessions, World};
 use ralph_core::guard::who_may;
 use ralph_core::protocol::event::ToolInput;
-use ralph_core::state::{Document, PauseCause, Via};
+use ralph_core::state::{PauseCause, StateView, Via};
 
 /// One happening.
 #[derive(Debug, Clone, Copy, PartialEq)]

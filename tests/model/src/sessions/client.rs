@@ -1,7 +1,7 @@
 //! The client, as far as hooks can tell: measured behaviour, and nothing that a hook cannot see.
 
 use super::World;
-use ralph_core::state::{Client as Process, PauseCause};
+use ralph_core::state::{ClientProcess as Process, PauseCause};
 
 /// One client in one terminal.
 #[derive(Debug, Clone, PartialEq, Hash)]

@@ -8,15 +8,16 @@ use super::client::{Typed, process, prompt_id, session_id};
 use super::{Answer, FOREIGN, World};
 use jiff::Timestamp;
 use ralph_core::evidence::frozen;
-use ralph_core::guard::{self, Agent, Places, Ruling, Situation, Standing};
-use ralph_core::modes::arguments::{Options, Request};
-use ralph_core::modes::start::{self, Facts, Start};
+use ralph_core::guard::{self, Caller, LoopActivity, ProtectedPaths, Ruling, Situation};
+use ralph_core::modes::arguments::{LoopRequest, Options};
+use ralph_core::modes::start::{self, Facts, StartDecision};
 use ralph_core::project::settings::Settings;
 use ralph_core::protocol::event::ToolInput;
 use ralph_core::state::{
-    Client as Process, Document, EndingKind, LoopState, PauseCause, Phase, StartedBy, Turn, Via,
+    ClientProcess as Process, DrivenTurn, EndingKind, LoopState, PauseCause, Phase, StartedBy,
+    StateView, Via,
 };
-use ralph_core::stop::{self, Seen, Verdict};
+use ralph_core::stop::{self, StopInputs, StopVerdict};
 use ralph_core::text::token;
 use ralph_core::transcript::ending_marks;
 
@@ -68,11 +69,12 @@ pub(super) fn at_stop(world: &mut World, call: &Call, message: Option<&str>) -> 
         return acknowledge(world);
     }
     let client = &world.client;
-    let seen = Seen {
+    let seen = StopInputs {
         now: NOW,
         prompt_id: prompt_id(call.prompt),
-        request: message
-            .map_or(token::Request::None, |text| token::request(text, &found.completion_token)),
+        request: message.map_or(token::CompletionRequest::None, |text| {
+            token::request(text, &found.completion_token)
+        }),
         workers: if client.worker { vec!["worker".to_owned()] } else { Vec::new() },
         command_waits: found.is_running() && client.queued.is_some(),
         steer_waits: false,
@@ -90,8 +92,8 @@ pub(super) fn at_stop(world: &mut World, call: &Call, message: Option<&str>) -> 
         stop::decide(state, &seen).verdict
     });
     match verdict {
-        Some(Verdict::GoOn) => Answer::GoOn,
-        Some(Verdict::Ended(_)) => {
+        Some(StopVerdict::GoOn) => Answer::GoOn,
+        Some(StopVerdict::Ended(_)) => {
             put_away(world, false);
             Answer::Silent
         }
@@ -174,7 +176,7 @@ fn other_prompt(world: &mut World, call: &Call, found: &LoopState, typed: Typed)
         }
         _ if ours => {}
         _ => {
-            let turn = Turn::new(prompt_id(call.prompt), NOW);
+            let turn = DrivenTurn::new(prompt_id(call.prompt), NOW);
             update(world, |state| {
                 state.note_event(call.via);
                 state.turn = Some(turn);
@@ -262,23 +264,24 @@ pub(super) fn begin(
     }
     let bound = bound.filter(|one| one.session_id == id);
     let prompt = call.map_or(String::new(), |call| prompt_id(call.prompt));
-    let request = Request { task: task.map(str::to_owned), ..Request::default() };
+    let request = LoopRequest { task: task.map(str::to_owned), ..LoopRequest::default() };
     let project = world.looped.clone();
-    let seen = start::Seen { bound: bound.as_ref(), project: project.as_ref(), prompt_id: &prompt };
+    let seen =
+        start::StartInputs { bound: bound.as_ref(), project: project.as_ref(), prompt_id: &prompt };
     let via = call.map(|call| call.via);
     match start::decide(&request, seen) {
-        Start::Answered => {
+        StartDecision::Answered => {
             update(world, |state| state.via = state.via.max(via));
             Answer::Silent
         }
-        Start::Refuse(_) => Answer::Block,
-        Start::New(task) => create(world, session, &prompt, via, &task),
-        Start::Replace(task) => {
+        StartDecision::Refuse(_) => Answer::Block,
+        StartDecision::New(task) => create(world, session, &prompt, via, &task),
+        StartDecision::Replace(task) => {
             update(world, |state| state.end(EndingKind::Cancelled, "replaced", NOW));
             put_away(world, false);
             create(world, session, &prompt, via, &task)
         }
-        Start::Planned | Start::Continue => {
+        StartDecision::Planned | StartDecision::Continue => {
             update(world, |state| {
                 state.resume();
                 run(state, session, &prompt, via);
@@ -336,7 +339,7 @@ fn run(state: &mut LoopState, session: u8, prompt: &str, via: Option<Via>) {
     state.via = via;
     state.turn = match prompt {
         "" => None,
-        id => Some(Turn::new(id, NOW)),
+        id => Some(DrivenTurn::new(id, NOW)),
     };
 }
 
@@ -357,21 +360,21 @@ pub(super) fn before_tool(
     let Some(found) = &call.found else { return Answer::Silent };
     let standing = match found.phase {
         Phase::Ended => return cut_turn(world, call, found, subagent),
-        Phase::Implementation | Phase::Verification => Standing::Running,
-        Phase::Paused => Standing::Paused,
+        Phase::Implementation | Phase::Verification => LoopActivity::Running,
+        Phase::Paused => LoopActivity::Paused,
         Phase::Planned | Phase::Other(_) => return Answer::Silent,
     };
     let id = session_id(call.session);
     let situation = Situation {
         mode: &found.mode,
         standing,
-        agent: if subagent { Agent::Subagent("worker") } else { Agent::Main },
+        agent: if subagent { Caller::Subagent("worker") } else { Caller::Main },
         session_id: &id,
-        places: &Places::default(),
+        places: &ProtectedPaths::default(),
         ralplan: None,
         session: None,
     };
-    let call = guard::Call { tool, input, cwd: "/p", resolved: None, cut: false };
+    let call = guard::ToolCall { tool, input, cwd: "/p", resolved: None, cut: false };
     match guard::decide(&situation, &call) {
         Ruling::Allow => Answer::Silent,
         Ruling::Deny { .. } => Answer::Deny,
@@ -400,7 +403,7 @@ pub(super) fn after_tool(world: &mut World, call: &Call, subagent: bool) -> Answ
         update(world, |state| {
             if state.is_running() && !subagent {
                 let id = prompt_id(call.prompt);
-                state.turn.get_or_insert_with(|| Turn::new(id, NOW)).worked = true;
+                state.turn.get_or_insert_with(|| DrivenTurn::new(id, NOW)).worked = true;
             }
             state.note_event(call.via);
         });

@@ -4,7 +4,7 @@ use super::{Evidence, State, Turns, tree_name};
 use crate::receipts::Outcome;
 use ralph_core::evidence::receipt::{self, Proof};
 use ralph_core::state::{Blocked, EndingKind, LoopState, PauseCause, TaskStatus};
-use ralph_core::stop::{self, Decision, Seen};
+use ralph_core::stop::{self, StopDecision, StopInputs};
 use ralph_core::tasks::graph::Graph;
 use ralph_core::{evidence::frozen, state::progress, text::token};
 
@@ -118,7 +118,7 @@ pub(super) fn possible(model: &Turns, state: &State, acts: &mut Vec<Act>) {
 }
 
 /// Does it.
-pub(super) fn carry_out(state: &mut State, act: Act) -> Option<Decision> {
+pub(super) fn carry_out(state: &mut State, act: Act) -> Option<StopDecision> {
     let now = state.now();
     match act {
         Act::Edit(to) => state.tree = to,
@@ -203,16 +203,16 @@ fn prove(state: &mut State, checks: Checks) -> Proof {
 }
 
 /// The turn wants to end: gathered and decided as the stop hook does it.
-fn end_turn(state: &mut State, says: Says, checks: Checks, worked: Option<bool>) -> Decision {
+fn end_turn(state: &mut State, says: Says, checks: Checks, worked: Option<bool>) -> StopDecision {
     let message = match says {
         Says::Nothing => None,
         Says::AboutToken => Some("I will not say\n> RALPH_COMPLETE\nbefore it is true"),
         Says::Token => Some("All is done.\n\nRALPH_COMPLETE"),
     };
-    let mut seen = Seen {
+    let mut seen = StopInputs {
         now: state.now(),
         prompt_id: "p".to_owned(),
-        request: message.map_or(token::Request::None, |text| {
+        request: message.map_or(token::CompletionRequest::None, |text| {
             token::request(text, &state.looped.completion_token)
         }),
         workers: if state.worker { vec!["worker".to_owned()] } else { Vec::new() },
@@ -241,11 +241,11 @@ fn end_turn(state: &mut State, says: Says, checks: Checks, worked: Option<bool>)
     decision
 }
 
-fn note(state: &mut State, decision: &Decision, arrived: u8) {
-    state.noted.went_on += u32::from(decision.verdict == stop::Verdict::GoOn);
+fn note(state: &mut State, decision: &StopDecision, arrived: u8) {
+    state.noted.went_on += u32::from(decision.verdict == stop::StopVerdict::GoOn);
     let only_the_tree_counts =
         state.looped.acceptance_criteria.is_empty() && state.looped.task_graph.is_empty();
-    if only_the_tree_counts && !matches!(decision.verdict, stop::Verdict::LetGo(_)) {
+    if only_the_tree_counts && !matches!(decision.verdict, stop::StopVerdict::LetGo(_)) {
         state.noted.trees.push(arrived);
     }
 }

@@ -4,7 +4,7 @@ use super::act::{Act, Says, agreed};
 use super::{State, Step};
 use crate::explore::Promise;
 use ralph_core::state::{EndingKind, Phase, Signal};
-use ralph_core::stop::{Verdict, Why};
+use ralph_core::stop::{AllowReason, StopVerdict};
 
 type P<'a> = Promise<Step<'a>>;
 
@@ -71,13 +71,13 @@ pub(super) fn promises<'a>() -> [P<'a>; 18] {
     ]
 }
 
-fn verdict<'a>(step: &'a Step<'_>) -> Option<&'a Verdict> {
+fn verdict<'a>(step: &'a Step<'_>) -> Option<&'a StopVerdict> {
     step.decision.map(|decision| &decision.verdict)
 }
 
 fn ended(step: &Step<'_>) -> Option<EndingKind> {
     match verdict(step) {
-        Some(Verdict::Ended(kind)) => Some(kind.clone()),
+        Some(StopVerdict::Ended(kind)) => Some(kind.clone()),
         _ => None,
     }
 }
@@ -86,18 +86,20 @@ fn is_one_of_four(step: &Step<'_>) -> bool {
     let after = &step.after.looped;
     if !step.before.looped.is_running() {
         let same = after.phase == step.before.looped.phase;
-        return verdict(step).is_none_or(|one| same && matches!(one, Verdict::LetGo(_)));
+        return verdict(step).is_none_or(|one| same && matches!(one, StopVerdict::LetGo(_)));
     }
     match verdict(step) {
         None => true,
-        Some(Verdict::GoOn) => after.is_running() && after.turn.is_some(),
-        Some(Verdict::Ended(kind)) => {
+        Some(StopVerdict::GoOn) => after.is_running() && after.turn.is_some(),
+        Some(StopVerdict::Ended(kind)) => {
             after.phase == Phase::Ended
                 && after.ending.as_ref().is_some_and(|ending| ending.kind == *kind)
         }
-        Some(Verdict::LetGo(Why::WorkersRun)) => after.is_running() && step.before.worker,
-        Some(Verdict::LetGo(Why::Blocked)) => after.phase == Phase::Paused,
-        Some(Verdict::LetGo(_)) => false,
+        Some(StopVerdict::LetGo(AllowReason::WorkersRun)) => {
+            after.is_running() && step.before.worker
+        }
+        Some(StopVerdict::LetGo(AllowReason::Blocked)) => after.phase == Phase::Paused,
+        Some(StopVerdict::LetGo(_)) => false,
     }
 }
 
@@ -124,7 +126,9 @@ fn left(state: &State) -> u32 {
 fn uses_up(step: &Step<'_>) -> bool {
     match verdict(step) {
         _ if !step.before.looped.is_running() => left(step.after) == 0,
-        None | Some(Verdict::LetGo(Why::WorkersRun)) => left(step.after) <= left(step.before),
+        None | Some(StopVerdict::LetGo(AllowReason::WorkersRun)) => {
+            left(step.after) <= left(step.before)
+        }
         Some(_) => left(step.after) < left(step.before),
     }
 }
@@ -134,7 +138,7 @@ fn is_late(step: &Step<'_>) -> bool {
 }
 
 fn waits_in_time(step: &Step<'_>) -> bool {
-    let waits = verdict(step) == Some(&Verdict::LetGo(Why::WorkersRun));
+    let waits = verdict(step) == Some(&StopVerdict::LetGo(AllowReason::WorkersRun));
     let must_wait = verdict(step).is_some()
         && step.before.looped.is_running()
         && step.before.worker
@@ -149,13 +153,13 @@ fn waits_for_free(step: &Step<'_>) -> bool {
         && before.progress.standing == after.progress.standing
         && before.progress.same_failure == after.progress.same_failure
         && before.progress.left_at == after.progress.left_at;
-    verdict(step) != Some(&Verdict::LetGo(Why::WorkersRun)) || same
+    verdict(step) != Some(&StopVerdict::LetGo(AllowReason::WorkersRun)) || same
 }
 
 fn is_within_budget(step: &Step<'_>) -> bool {
     let used = step.before.looped.usage.total();
     let spent = step.model.tokens.is_some_and(|most| used >= most);
-    verdict(step) != Some(&Verdict::GoOn) || !(is_late(step) || spent)
+    verdict(step) != Some(&StopVerdict::GoOn) || !(is_late(step) || spent)
 }
 
 fn is_proven(state: &State) -> bool {
@@ -226,7 +230,7 @@ fn pause_keeps_phase(step: &Step<'_>) -> bool {
 fn blocked_is_true(step: &Step<'_>) -> bool {
     use ralph_core::state::TaskStatus;
     let ready = step.before.looped.task_graph.iter().any(|task| task.status == TaskStatus::Pending);
-    let rests = verdict(step) == Some(&Verdict::LetGo(Why::Blocked));
+    let rests = verdict(step) == Some(&StopVerdict::LetGo(AllowReason::Blocked));
     !rests || (step.before.looped.blocked.is_some() && !ready)
 }
 
@@ -258,8 +262,8 @@ fn goes_round(trees: &[u8], limit: usize) -> bool {
 
 fn stalls_in_time(step: &Step<'_>) -> bool {
     let trees = &step.after.noted.trees;
-    let counted =
-        matches!(verdict(step), Some(Verdict::GoOn)) || ended(step) == Some(EndingKind::Stalled);
+    let counted = matches!(verdict(step), Some(StopVerdict::GoOn))
+        || ended(step) == Some(EndingKind::Stalled);
     if trees.is_empty() || !counted {
         return true;
     }

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 /// Where a tool's configuration stands.
 #[derive(Debug, Clone, Copy)]
-struct Tool {
+struct ToolConfig {
     names: &'static [&'static str],
     /// Files in the folder and above; one that ends in `.*` stands for every kind of code.
     files: &'static [&'static str],
@@ -19,21 +19,22 @@ struct Tool {
     sections: &'static [(&'static str, &'static str)],
 }
 
-const NONE: Tool = Tool { names: &[], files: &[], package: &[], pyproject: &[], sections: &[] };
+const NONE: ToolConfig =
+    ToolConfig { names: &[], files: &[], package: &[], pyproject: &[], sections: &[] };
 
-const TOOLS: [Tool; 38] = [
-    Tool {
+const TOOLS: [ToolConfig; 38] = [
+    ToolConfig {
         names: &["jest", "react-scripts"],
         files: &["jest.config.*", "jest.config.json"],
         package: &["jest"],
         ..NONE
     },
-    Tool {
+    ToolConfig {
         names: &["vitest"],
         files: &["vitest.config.*", "vite.config.*", "vitest.workspace.*", "vitest.workspace.json"],
         ..NONE
     },
-    Tool {
+    ToolConfig {
         names: &["mocha"],
         files: &[
             ".mocharc.*",
@@ -46,9 +47,9 @@ const TOOLS: [Tool; 38] = [
         package: &["mocha"],
         ..NONE
     },
-    Tool { names: &["ava"], files: &["ava.config.*"], package: &["ava"], ..NONE },
-    Tool { names: &["tap"], files: &[".taprc", ".tap.yml"], package: &["tap"], ..NONE },
-    Tool {
+    ToolConfig { names: &["ava"], files: &["ava.config.*"], package: &["ava"], ..NONE },
+    ToolConfig { names: &["tap"], files: &[".taprc", ".tap.yml"], package: &["tap"], ..NONE },
+    ToolConfig {
         names: &["jasmine"],
         files: &[
             "spec/support/jasmine.json",
@@ -58,23 +59,23 @@ const TOOLS: [Tool; 38] = [
         ],
         ..NONE
     },
-    Tool { names: &["karma"], files: &["karma.conf.*"], ..NONE },
-    Tool { names: &["playwright"], files: &["playwright.config.*"], ..NONE },
-    Tool { names: &["cypress"], files: &["cypress.config.*", "cypress.json"], ..NONE },
-    Tool { names: &["wdio"], files: &["wdio.conf.*"], ..NONE },
-    Tool {
+    ToolConfig { names: &["karma"], files: &["karma.conf.*"], ..NONE },
+    ToolConfig { names: &["playwright"], files: &["playwright.config.*"], ..NONE },
+    ToolConfig { names: &["cypress"], files: &["cypress.config.*", "cypress.json"], ..NONE },
+    ToolConfig { names: &["wdio"], files: &["wdio.conf.*"], ..NONE },
+    ToolConfig {
         names: &["nyc"],
         files: &[".nycrc", ".nycrc.json", "nyc.config.*"],
         package: &["nyc"],
         ..NONE
     },
-    Tool { names: &["c8"], files: &[".c8rc", ".c8rc.json"], package: &["c8"], ..NONE },
-    Tool { names: &["turbo"], files: &["turbo.json"], ..NONE },
-    Tool { names: &["nx"], files: &["nx.json", "project.json"], package: &["nx"], ..NONE },
-    Tool { names: &["lerna"], files: &["lerna.json"], ..NONE },
-    Tool { names: &["bun"], files: &["bunfig.toml"], ..NONE },
-    Tool { names: &["deno"], files: &["deno.json", "deno.jsonc"], ..NONE },
-    Tool {
+    ToolConfig { names: &["c8"], files: &[".c8rc", ".c8rc.json"], package: &["c8"], ..NONE },
+    ToolConfig { names: &["turbo"], files: &["turbo.json"], ..NONE },
+    ToolConfig { names: &["nx"], files: &["nx.json", "project.json"], package: &["nx"], ..NONE },
+    ToolConfig { names: &["lerna"], files: &["lerna.json"], ..NONE },
+    ToolConfig { names: &["bun"], files: &["bunfig.toml"], ..NONE },
+    ToolConfig { names: &["deno"], files: &["deno.json", "deno.jsonc"], ..NONE },
+    ToolConfig {
         names: &["eslint"],
         files: &[
             "eslint.config.*",
@@ -88,8 +89,8 @@ const TOOLS: [Tool; 38] = [
         package: &["eslintConfig", "eslintIgnore"],
         ..NONE
     },
-    Tool { names: &["biome"], files: &["biome.json", "biome.jsonc"], ..NONE },
-    Tool {
+    ToolConfig { names: &["biome"], files: &["biome.json", "biome.jsonc"], ..NONE },
+    ToolConfig {
         names: &["prettier"],
         files: &[
             ".prettierrc",
@@ -102,8 +103,8 @@ const TOOLS: [Tool; 38] = [
         package: &["prettier"],
         ..NONE
     },
-    Tool { names: &["tsc", "vue-tsc"], files: &["tsconfig.json"], ..NONE },
-    Tool {
+    ToolConfig { names: &["tsc", "vue-tsc"], files: &["tsconfig.json"], ..NONE },
+    ToolConfig {
         names: &["pytest", "py.test"],
         files: &["pytest.toml", ".pytest.toml"],
         pyproject: &["pytest"],
@@ -115,7 +116,7 @@ const TOOLS: [Tool; 38] = [
         ],
         ..NONE
     },
-    Tool {
+    ToolConfig {
         names: &["nose2"],
         sections: &[
             ("nose2.cfg", "unittest"),
@@ -124,51 +125,61 @@ const TOOLS: [Tool; 38] = [
         ],
         ..NONE
     },
-    Tool {
+    ToolConfig {
         names: &["mypy"],
         pyproject: &["mypy"],
         sections: &[("mypy.ini", "mypy"), (".mypy.ini", "mypy"), ("setup.cfg", "mypy")],
         ..NONE
     },
-    Tool {
+    ToolConfig {
         names: &["pyright", "basedpyright"],
         files: &["pyrightconfig.json"],
         pyproject: &["pyright", "basedpyright"],
         ..NONE
     },
-    Tool { names: &["ruff"], files: &["ruff.toml", ".ruff.toml"], pyproject: &["ruff"], ..NONE },
-    Tool {
+    ToolConfig {
+        names: &["ruff"],
+        files: &["ruff.toml", ".ruff.toml"],
+        pyproject: &["ruff"],
+        ..NONE
+    },
+    ToolConfig {
         names: &["flake8"],
         sections: &[(".flake8", "flake8"), ("setup.cfg", "flake8"), ("tox.ini", "flake8")],
         ..NONE
     },
-    Tool { names: &["pylint"], files: &[".pylintrc", "pylintrc"], pyproject: &["pylint"], ..NONE },
-    Tool { names: &["black"], pyproject: &["black"], ..NONE },
-    Tool { names: &["coverage"], files: &[".coveragerc"], pyproject: &["coverage"], ..NONE },
-    Tool { names: &["rspec"], files: &[".rspec", ".rspec-local", "~/.rspec"], ..NONE },
-    Tool { names: &["rubocop"], files: &[".rubocop.yml"], ..NONE },
-    Tool {
+    ToolConfig {
+        names: &["pylint"],
+        files: &[".pylintrc", "pylintrc"],
+        pyproject: &["pylint"],
+        ..NONE
+    },
+    ToolConfig { names: &["black"], pyproject: &["black"], ..NONE },
+    ToolConfig { names: &["coverage"], files: &[".coveragerc"], pyproject: &["coverage"], ..NONE },
+    ToolConfig { names: &["rspec"], files: &[".rspec", ".rspec-local", "~/.rspec"], ..NONE },
+    ToolConfig { names: &["rubocop"], files: &[".rubocop.yml"], ..NONE },
+    ToolConfig {
         names: &["phpunit", "paratest", "pest"],
         files: &["phpunit.xml", "phpunit.xml.dist", "phpunit.dist.xml"],
         ..NONE
     },
-    Tool {
+    ToolConfig {
         names: &["phpstan"],
         files: &["phpstan.neon", "phpstan.neon.dist", "phpstan.dist.neon"],
         ..NONE
     },
-    Tool { names: &["prove"], files: &[".proverc", "~/.proverc"], ..NONE },
-    Tool {
+    ToolConfig { names: &["prove"], files: &[".proverc", "~/.proverc"], ..NONE },
+    ToolConfig {
         names: &["golangci-lint"],
         files: &[".golangci.yml", ".golangci.yaml", ".golangci.toml", ".golangci.json"],
         ..NONE
     },
-    Tool {
+    ToolConfig {
         names: &["ctest", "cmake"],
         files: &["CMakePresets.json", "CTestCustom.cmake", "CTestConfig.cmake"],
         ..NONE
     },
-    Tool {
+    ToolConfig {
         names: &["dotnet"],
         files: &[
             "Directory.Build.props",
@@ -342,7 +353,7 @@ fn compiler(mut value: Value) -> Option<String> {
 }
 
 /// Sections of files that belong to others.
-fn sections(resolver: &mut Resolver<'_>, tool: &Tool, folder: &str) {
+fn sections(resolver: &mut Resolver<'_>, tool: &ToolConfig, folder: &str) {
     if !tool.package.is_empty()
         && let Some(path) = join(folder, "package.json")
         && let Some(package) = resolver.json(&path)

@@ -86,7 +86,7 @@ impl Naming {
 }
 
 /// A runner, where a command starts one.
-struct Found {
+struct FoundRunner {
     label: &'static str,
     naming: Naming,
     /// Options with which its summary is not, or not surely, printed in the form that is read.
@@ -96,12 +96,12 @@ struct Found {
 /// Options of all of them that run nothing.
 const ASKS: [&str; 6] = ["--help", "-h", "--version", "--listTests", "--list", "--no-run"];
 
-fn find(name: &str, words: &[&str]) -> Option<Found> {
+fn find(name: &str, words: &[&str]) -> Option<FoundRunner> {
     let plain: Vec<&str> =
         words.iter().skip(1).filter(|word| !word.starts_with(['-', '+'])).copied().collect();
     let first = plain.first().copied().unwrap_or_default();
     let has = |wanted: &[&str]| plain.iter().any(|word| wanted.contains(word));
-    let found = |label, naming, hides| Some(Found { label, naming, hides });
+    let found = |label, naming, hides| Some(FoundRunner { label, naming, hides });
     match name {
         "pytest" | "py.test" => found(
             "pytest",

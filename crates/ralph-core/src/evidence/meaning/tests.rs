@@ -29,7 +29,7 @@ type Texts = &'static [(&'static str, &'static str)];
 #[track_caller]
 fn check(command: &str, before: Texts, after: Texts, expected: &[(&str, bool)]) {
     let parts = of(command, &Fake(before.to_vec())).parts("AC-1");
-    let parts: Vec<&Part> = parts.iter().collect();
+    let parts: Vec<&PinnedPart> = parts.iter().collect();
     let found = changes(&parts, &of(command, &Fake(after.to_vec())));
     let found: Vec<(&str, bool)> =
         found.iter().map(|change| (change.what.as_str(), change.proves_less)).collect();

@@ -25,7 +25,7 @@ fn criterion() -> Criterion {
 }
 
 #[track_caller]
-fn check(runs: &[Receipt], tree: &str, expected: Standing) {
+fn check(runs: &[Receipt], tree: &str, expected: ReceiptStatus) {
     let mut criterion = criterion();
     for run in runs {
         record(&mut criterion, run.clone());
@@ -35,24 +35,24 @@ fn check(runs: &[Receipt], tree: &str, expected: Standing) {
 
 #[test]
 fn a_pass_holds_on_the_tree_that_it_was_taken_on_and_no_longer() {
-    check(&[], "t", Standing::NeverRun);
-    check(&[pass()], "t", Standing::Holds);
-    check(&[pass()], "t2", Standing::Stale);
-    check(&[fail()], "t", Standing::Failed);
-    check(&[fail()], "t2", Standing::Stale);
+    check(&[], "t", ReceiptStatus::NeverRun);
+    check(&[pass()], "t", ReceiptStatus::Holds);
+    check(&[pass()], "t2", ReceiptStatus::Stale);
+    check(&[fail()], "t", ReceiptStatus::Failed);
+    check(&[fail()], "t2", ReceiptStatus::Stale);
 }
 
 /// What a receipt may be worth: its word, whether its criterion fails, whether a run may help.
-const STANDINGS: [(Standing, &str, bool, bool); 9] = [
-    (Standing::NeverRun, "never_run", false, true),
-    (Standing::Stale, "stale", false, true),
-    (Standing::Failed, "failed", true, false),
-    (Standing::Vacuous, "vacuous", true, false),
-    (Standing::RewroteTree, "rewrote_tree", true, false),
-    (Standing::FewerTests, "fewer_tests", true, false),
-    (Standing::ProvesLess, "proves_less", true, false),
-    (Standing::Flaky, "flaky", false, true),
-    (Standing::Holds, "holds", false, false),
+const STANDINGS: [(ReceiptStatus, &str, bool, bool); 9] = [
+    (ReceiptStatus::NeverRun, "never_run", false, true),
+    (ReceiptStatus::Stale, "stale", false, true),
+    (ReceiptStatus::Failed, "failed", true, false),
+    (ReceiptStatus::Vacuous, "vacuous", true, false),
+    (ReceiptStatus::RewroteTree, "rewrote_tree", true, false),
+    (ReceiptStatus::FewerTests, "fewer_tests", true, false),
+    (ReceiptStatus::ProvesLess, "proves_less", true, false),
+    (ReceiptStatus::Flaky, "flaky", false, true),
+    (ReceiptStatus::Holds, "holds", false, false),
 ];
 
 #[test]
@@ -67,11 +67,11 @@ fn each_standing_has_its_word_and_either_fails_or_wants_a_run_or_holds() {
 fn a_tree_that_could_not_be_looked_at_proves_nothing() {
     let unseen = Proof::default();
     let mut it = criterion();
-    assert_eq!(unseen.standing(&it), Standing::NeverRun);
+    assert_eq!(unseen.standing(&it), ReceiptStatus::NeverRun);
     record(&mut it, pass());
-    assert_eq!(unseen.standing(&it), Standing::Stale);
+    assert_eq!(unseen.standing(&it), ReceiptStatus::Stale);
     let seen = Proof { trees: [("AC-1".to_owned(), "t".to_owned())].into(), ..unseen };
-    assert_eq!(seen.standing(&it), Standing::Holds);
+    assert_eq!(seen.standing(&it), ReceiptStatus::Holds);
 }
 
 #[test]
@@ -100,67 +100,67 @@ fn what_later_runs_are_judged_by_survives_storage_and_what_is_not_so_is_not_stor
 
 #[test]
 fn a_receipt_of_another_command_is_none() {
-    check(&[Receipt { command: "true".to_owned(), ..pass() }], "t", Standing::NeverRun);
+    check(&[Receipt { command: "true".to_owned(), ..pass() }], "t", ReceiptStatus::NeverRun);
 }
 
 #[test]
 fn a_pass_that_ran_no_test_proves_nothing() {
     let why = "no test was found".to_owned();
-    check(&[Receipt { vacuous: why, tests_run: None, ..pass() }], "t", Standing::Vacuous);
+    check(&[Receipt { vacuous: why, tests_run: None, ..pass() }], "t", ReceiptStatus::Vacuous);
 }
 
 #[test]
 fn fewer_tests_than_in_the_first_receipt_do_not_hold() {
     let with = |n| Receipt { tests_run: Some(n), ..pass() };
-    check(&[with(12), with(11)], "t", Standing::FewerTests);
-    check(&[with(12), with(13), with(12)], "t", Standing::Holds);
+    check(&[with(12), with(11)], "t", ReceiptStatus::FewerTests);
+    check(&[with(12), with(13), with(12)], "t", ReceiptStatus::Holds);
     let failing = Receipt { tests_run: Some(12), ..fail() };
     let tree = |n| Receipt { tree_before: "u".into(), tree_after: "u".into(), ..with(n) };
-    check(&[failing, tree(11)], "u", Standing::FewerTests);
-    check(&[with(0), with(12), with(11)], "t", Standing::FewerTests);
+    check(&[failing, tree(11)], "u", ReceiptStatus::FewerTests);
+    check(&[with(0), with(12), with(11)], "t", ReceiptStatus::FewerTests);
 }
 
 #[test]
 fn silence_after_a_count_and_failures_in_a_summary_do_not_hold() {
     let silent = Receipt { tests_run: None, ..pass() };
     let uncounted = Receipt { tests_reported: true, ..silent.clone() };
-    check(std::slice::from_ref(&silent), "t", Standing::Holds);
-    check(&[pass(), silent.clone()], "t", Standing::FewerTests);
-    check(&[uncounted.clone(), silent], "t", Standing::FewerTests);
-    check(&[pass(), uncounted], "t", Standing::Holds);
-    check(&[Receipt { tests_failed: 1, ..pass() }], "t", Standing::ProvesLess);
+    check(std::slice::from_ref(&silent), "t", ReceiptStatus::Holds);
+    check(&[pass(), silent.clone()], "t", ReceiptStatus::FewerTests);
+    check(&[uncounted.clone(), silent], "t", ReceiptStatus::FewerTests);
+    check(&[pass(), uncounted], "t", ReceiptStatus::Holds);
+    check(&[Receipt { tests_failed: 1, ..pass() }], "t", ReceiptStatus::ProvesLess);
     let changed = vec!["x".to_owned()];
-    check(&[Receipt { meaning_changed: changed, ..pass() }], "t", Standing::Stale);
+    check(&[Receipt { meaning_changed: changed, ..pass() }], "t", ReceiptStatus::Stale);
 }
 
 #[test]
 fn a_failure_and_a_pass_on_one_tree_need_two_passes_in_a_row() {
-    check(&[fail(), pass()], "t", Standing::Flaky);
-    check(&[fail(), pass(), pass()], "t", Standing::Holds);
-    check(&[pass(), fail(), pass()], "t", Standing::Flaky);
-    check(&[fail(), pass(), fail(), pass()], "t", Standing::Flaky);
+    check(&[fail(), pass()], "t", ReceiptStatus::Flaky);
+    check(&[fail(), pass(), pass()], "t", ReceiptStatus::Holds);
+    check(&[pass(), fail(), pass()], "t", ReceiptStatus::Flaky);
+    check(&[fail(), pass(), fail(), pass()], "t", ReceiptStatus::Flaky);
     let vacuous = || Receipt { vacuous: "no test ran".to_owned(), ..pass() };
-    check(&[fail(), vacuous(), pass()], "t", Standing::Flaky);
+    check(&[fail(), vacuous(), pass()], "t", ReceiptStatus::Flaky);
     let fewer = || Receipt { tests_run: Some(1), ..pass() };
-    check(&[pass(), fail(), fewer(), pass()], "t", Standing::Flaky);
+    check(&[pass(), fail(), fewer(), pass()], "t", ReceiptStatus::Flaky);
     let earlier = |receipt: Receipt| Receipt {
         tree_before: "s".to_owned(),
         tree_after: "s".to_owned(),
         ..receipt
     };
-    check(&[earlier(fail()), pass()], "t", Standing::Holds);
+    check(&[earlier(fail()), pass()], "t", ReceiptStatus::Holds);
 }
 
 #[test]
 fn a_check_that_changes_the_tree_each_time_does_not_hold() {
     let rewriting = Receipt { tree_before: "s".to_owned(), ..pass() };
-    check(&[rewriting], "t", Standing::RewroteTree);
+    check(&[rewriting], "t", ReceiptStatus::RewroteTree);
 }
 
 #[test]
 fn verified_is_what_the_receipt_says_and_not_what_was_written_there() {
     let mut by_hand = Criterion { verified: true, ..criterion() };
-    assert_eq!(standing(&by_hand, Some("t")), Standing::NeverRun);
+    assert_eq!(standing(&by_hand, Some("t")), ReceiptStatus::NeverRun);
     record(&mut by_hand, fail());
     assert!(!by_hand.verified);
     record(&mut by_hand, Receipt { tree_after: "u".into(), tree_before: "u".into(), ..pass() });
@@ -305,5 +305,5 @@ fn only_a_lower_count_is_there_to_be_accepted() {
     record(&mut it, Receipt { tests_run: Some(9), ..pass() });
     assert_eq!(accept(&mut it).len(), 1);
     assert_eq!(it.tests_expected, Some(9));
-    assert_eq!(standing(&it, None), Standing::Holds);
+    assert_eq!(standing(&it, None), ReceiptStatus::Holds);
 }

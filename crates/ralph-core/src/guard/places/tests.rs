@@ -2,8 +2,8 @@
 
 use super::*;
 
-fn places() -> Places {
-    Places {
+fn places() -> ProtectedPaths {
+    ProtectedPaths {
         ralph_home: "/var/lib/ralph".into(),
         config_dirs: vec!["/etc/client".into()],
         user_config: "/home/u/.config/ralph".into(),
@@ -11,32 +11,36 @@ fn places() -> Places {
         plugin_root: None,
         home: "/home/u".into(),
         sessions: Vec::new(),
-        ..Places::default()
+        ..ProtectedPaths::default()
     }
 }
 
 #[track_caller]
-fn check(places: &Places, text: &str, expected: Option<Place>) {
+fn check(places: &ProtectedPaths, text: &str, expected: Option<ProtectedPlace>) {
     assert_eq!(places.named_in(text), expected, "{text}");
 }
 
 #[test]
 fn a_place_is_named_by_its_path_or_by_its_way_from_home_or_by_its_variable() {
-    let state = Some(Place::State);
+    let state = Some(ProtectedPlace::State);
     check(&places(), "open('/var/lib/ralph/loops/1')", state);
     check(&places(), "open(environ['RALPH_HOME'] + '/x')", state);
-    check(&places(), "open(home / '.config/ralph/config.toml')", Some(Place::UserSettings));
-    check(&places(), "open('.claude/ralph.toml')", Some(Place::UserSettings));
-    check(&places(), "open('.claude/settings.json')", Some(Place::HookSettings));
-    check(&places(), "open('/etc/client/settings.json')", Some(Place::HookSettings));
-    check(&places(), "open('managed-settings.json')", Some(Place::HookSettings));
-    let below = Places { ralph_home: "/home/u/.local/state/ralph".into(), ..places() };
+    check(
+        &places(),
+        "open(home / '.config/ralph/config.toml')",
+        Some(ProtectedPlace::UserSettings),
+    );
+    check(&places(), "open('.claude/ralph.toml')", Some(ProtectedPlace::UserSettings));
+    check(&places(), "open('.claude/settings.json')", Some(ProtectedPlace::HookSettings));
+    check(&places(), "open('/etc/client/settings.json')", Some(ProtectedPlace::HookSettings));
+    check(&places(), "open('managed-settings.json')", Some(ProtectedPlace::HookSettings));
+    let below = ProtectedPaths { ralph_home: "/home/u/.local/state/ralph".into(), ..places() };
     check(&below, "open(home + '/.local/state/ralph/x')", state);
 }
 
 #[test]
 fn the_record_of_a_conversation_is_protected_and_what_stands_beside_it_is_not() {
-    let record = Some(Place::Transcript);
+    let record = Some(ProtectedPlace::Transcript);
     for (path, expected) in [
         ("/etc/client/projects/-home-u-app/0b1c.jsonl", record),
         ("/etc/client/projects/-home-u-app/0b1c/subagents/agent-1.jsonl", record),
@@ -54,11 +58,11 @@ fn the_record_of_a_conversation_is_protected_and_what_stands_beside_it_is_not() 
 #[test]
 fn a_single_word_or_a_place_that_is_not_known_names_nothing() {
     check(&places(), "print('ralph, settings and the client')", None);
-    let short = Places { ralph_home: "/home/u/ralph".into(), ..places() };
+    let short = ProtectedPaths { ralph_home: "/home/u/ralph".into(), ..places() };
     check(&short, "print('ralph is a name too')", None);
-    check(&short, "open('/home/u/ralph/x')", Some(Place::State));
-    check(&Places::default(), "open('/var/lib/ralph')", None);
-    let homeless = Places { home: String::new(), ..places() };
+    check(&short, "open('/home/u/ralph/x')", Some(ProtectedPlace::State));
+    check(&ProtectedPaths::default(), "open('/var/lib/ralph')", None);
+    let homeless = ProtectedPaths { home: String::new(), ..places() };
     check(&homeless, "open('var/lib/ralph')", None);
 }
 

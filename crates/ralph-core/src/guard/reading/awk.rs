@@ -4,18 +4,18 @@
 //! strings, expressions between slashes, and the rest. Where an `awk` may take a slash for a division or
 //! for the beginning of an expression, both readings have to be harmless.
 
-use super::Why;
-use super::words::Said;
+use super::WriteReason;
+use super::words::WordText;
 
 /// Slashes that may be read in two ways.
 const MOST_READINGS: usize = 6;
 
-pub(super) fn only_reads(name: &str, arguments: &[Said]) -> Result<(), Why> {
-    let refused = |word: &Said| Why::Argument(name.to_owned(), word.shown());
+pub(super) fn only_reads(name: &str, arguments: &[WordText]) -> Result<(), WriteReason> {
+    let refused = |word: &WordText| WriteReason::Argument(name.to_owned(), word.shown());
     let mut rest = arguments;
     loop {
         let Some((word, after)) = rest.split_first() else {
-            return Err(Why::Program(name.to_owned()));
+            return Err(WriteReason::Program(name.to_owned()));
         };
         let text = word.text.as_str();
         rest = match text {
@@ -27,7 +27,7 @@ pub(super) fn only_reads(name: &str, arguments: &[Said]) -> Result<(), Why> {
                 after.get(1..).filter(|_| !after[0].many).ok_or_else(|| refused(word))?
             }
             "--posix" | "--traditional" | "--re-interval" | "--sandbox" | "-S" => after,
-            _ if word.many => return Err(Why::Computed(name.to_owned(), word.shown())),
+            _ if word.many => return Err(WriteReason::Computed(name.to_owned(), word.shown())),
             _ if text.starts_with("-F") || text.starts_with("--field-separator=") => after,
             _ if text.starts_with("-v") && text.contains('=') => after,
             _ if text.starts_with('-') => return Err(refused(word)),
@@ -35,10 +35,10 @@ pub(super) fn only_reads(name: &str, arguments: &[Said]) -> Result<(), Why> {
         };
     }
     let Some((program, files)) = rest.split_first() else {
-        return Err(Why::Program(name.to_owned()));
+        return Err(WriteReason::Program(name.to_owned()));
     };
     // What follows the program is never an option. `gawk` opens connections by these names.
-    let connects = |word: &&Said| word.text.starts_with("/inet");
+    let connects = |word: &&WordText| word.text.starts_with("/inet");
     match program.literal().is_some_and(only_prints) {
         false => Err(refused(program)),
         true => files.iter().find(connects).map_or(Ok(()), |word| Err(refused(word))),
@@ -48,7 +48,7 @@ pub(super) fn only_reads(name: &str, arguments: &[Said]) -> Result<(), Why> {
 fn only_prints(program: &str) -> bool {
     let refused = ["system", "getline", "@", "\\\n"];
     !refused.iter().any(|word| program.contains(word))
-        && Scan { letters: program.chars().collect(), readings: 0 }.prints(State::default())
+        && AwkScan { letters: program.chars().collect(), readings: 0 }.prints(State::default())
 }
 
 #[derive(Clone, Default)]
@@ -58,12 +58,12 @@ struct State {
     depth: usize,
     /// Inside the list of a `print`, at this depth.
     printing: bool,
-    before: Before,
+    before: TokenBefore,
 }
 
 /// What stands before a slash.
 #[derive(Clone, Copy, Default, PartialEq)]
-enum Before {
+enum TokenBefore {
     /// An operator or a beginning: an expression between slashes follows.
     #[default]
     Nothing,
@@ -73,39 +73,39 @@ enum Before {
     Either,
 }
 
-struct Scan {
+struct AwkScan {
     letters: Vec<char>,
     readings: usize,
 }
 
-impl Scan {
+impl AwkScan {
     fn prints(&mut self, mut state: State) -> bool {
         while let Some(&letter) = self.letters.get(state.at) {
             state.at += 1;
             let next = self.letters.get(state.at).copied();
             match letter {
                 '"' => match self.past_string(state.at) {
-                    Some(end) => (state.at, state.before) = (end, Before::Value),
+                    Some(end) => (state.at, state.before) = (end, TokenBefore::Value),
                     None => return false,
                 },
                 '/' => match state.before {
-                    Before::Value => state.before = Before::Nothing,
-                    Before::Nothing => match self.past_expression(state.at) {
-                        Some(end) => (state.at, state.before) = (end, Before::Value),
+                    TokenBefore::Value => state.before = TokenBefore::Nothing,
+                    TokenBefore::Nothing => match self.past_expression(state.at) {
+                        Some(end) => (state.at, state.before) = (end, TokenBefore::Value),
                         None => return false,
                     },
-                    Before::Either => {
+                    TokenBefore::Either => {
                         self.readings += 1;
                         if self.readings > MOST_READINGS {
                             return false;
                         }
-                        let other = |at| State { at, before: Before::Value, ..state.clone() };
+                        let other = |at| State { at, before: TokenBefore::Value, ..state.clone() };
                         match self.past_expression(state.at) {
                             Some(end) if !self.prints(other(end)) => return false,
                             None if self.letters[state.at..].contains(&'/') => return false,
                             _ => {}
                         }
-                        state.before = Before::Nothing;
+                        state.before = TokenBefore::Nothing;
                     }
                 },
                 '#' => {
@@ -115,11 +115,12 @@ impl Scan {
                 }
                 '(' | '[' => {
                     state.depth += 1;
-                    state.before = Before::Nothing;
+                    state.before = TokenBefore::Nothing;
                 }
                 ')' | ']' => {
                     state.depth = state.depth.saturating_sub(1);
-                    state.before = if letter == ')' { Before::Either } else { Before::Value };
+                    state.before =
+                        if letter == ')' { TokenBefore::Either } else { TokenBefore::Value };
                 }
                 ';' | '\n' | '{' | '}' => {
                     // An end inside parentheses is no end: what follows may be anything.
@@ -127,30 +128,30 @@ impl Scan {
                         return false;
                     }
                     // After a comma or an operator the list goes on in the next line.
-                    let goes_on = letter == '\n' && state.before == Before::Nothing;
+                    let goes_on = letter == '\n' && state.before == TokenBefore::Nothing;
                     state.printing &= state.depth > 0 || goes_on;
-                    state.before = Before::Nothing;
+                    state.before = TokenBefore::Nothing;
                 }
                 '|' if next == Some('|') => {
                     state.at += 1;
-                    state.before = Before::Nothing;
+                    state.before = TokenBefore::Nothing;
                 }
                 '|' => return false,
                 '>' if state.printing && state.depth == 0 => match self.past_standard(state.at) {
-                    Some(end) => (state.at, state.before) = (end, Before::Value),
+                    Some(end) => (state.at, state.before) = (end, TokenBefore::Value),
                     None => return false,
                 },
-                '$' => state.before = Before::Nothing,
+                '$' => state.before = TokenBefore::Nothing,
                 '+' | '-' if next == Some(letter) => {
                     // `x++ / y` divides, `++/x/` does not.
                     state.at += 1;
-                    state.before = Before::Either;
+                    state.before = TokenBefore::Either;
                 }
                 letter if letter.is_alphanumeric() || letter == '_' || letter == '.' => {
                     self.word(&mut state);
                 }
                 letter if letter.is_whitespace() => {}
-                _ => state.before = Before::Nothing,
+                _ => state.before = TokenBefore::Nothing,
             }
         }
         true
@@ -170,10 +171,10 @@ impl Scan {
             word.as_str(),
             "print" | "printf" | "return" | "in" | "else" | "do" | "case" | "exit" | "delete"
         );
-        state.before = if is_keyword { Before::Nothing } else { Before::Value };
+        state.before = if is_keyword { TokenBefore::Nothing } else { TokenBefore::Value };
         // A function of the language may stand without parentheses: `length / 2/`.
         if word == "length" || is_keyword && word != "in" {
-            state.before = Before::Either;
+            state.before = TokenBefore::Either;
         }
     }
 

@@ -3,8 +3,8 @@
 //! Aliases cannot be known, so a subcommand that is not listed is refused. git takes any unambiguous
 //! beginning of a long option, so every beginning of a refused one is refused.
 
-use super::words::Said;
-use super::{Why, programs};
+use super::words::WordText;
+use super::{WriteReason, programs};
 
 /// These look, but for the options in [`WRITING`], and for the letters beside them.
 const LOOK: &[(&str, &str, &[&str])] = &[
@@ -104,16 +104,18 @@ const READS_CONFIG: [&str; 18] = [
     "--includes",
 ];
 
-pub(super) fn only_reads(arguments: &[Said]) -> Result<(), Why> {
-    let refuse = |word: &Said| Err(Why::Argument("git".to_owned(), word.shown()));
+pub(super) fn only_reads(arguments: &[WordText]) -> Result<(), WriteReason> {
+    let refuse = |word: &WordText| Err(WriteReason::Argument("git".to_owned(), word.shown()));
     let mut rest = arguments;
     loop {
         let Some((word, after)) = rest.split_first() else { return Ok(()) };
-        let text = word.literal().ok_or(Why::Computed("git".to_owned(), word.shown()))?;
+        let text = word.literal().ok_or(WriteReason::Computed("git".to_owned(), word.shown()))?;
         rest = match text {
             "-P" | "--no-pager" | "--no-optional-locks" | "--literal-pathspecs" => after,
             "-C" if after.first().is_some_and(|folder| !folder.many) => &after[1..],
-            "-c" if after.first().and_then(Said::literal).is_some_and(only_shows) => &after[1..],
+            "-c" if after.first().and_then(WordText::literal).is_some_and(only_shows) => {
+                &after[1..]
+            }
             "--version" | "--help" | "-h" | "-v" => {
                 return if after.is_empty() { Ok(()) } else { refuse(word) };
             }
@@ -123,12 +125,12 @@ pub(super) fn only_reads(arguments: &[Said]) -> Result<(), Why> {
     }
 }
 
-fn command(name: &str, word: &Said, arguments: &[Said]) -> Result<(), Why> {
-    let refuse = || Err(Why::Argument("git".to_owned(), shown(word, arguments)));
+fn command(name: &str, word: &WordText, arguments: &[WordText]) -> Result<(), WriteReason> {
+    let refuse = || Err(WriteReason::Argument("git".to_owned(), shown(word, arguments)));
     // These formats check a signature, by a program.
-    let verifies = |word: &&Said| word.text.contains("%G") || word.text.contains("(signature");
+    let verifies = |word: &&WordText| word.text.contains("%G") || word.text.contains("(signature");
     if let Some(word) = arguments.iter().find(verifies) {
-        return Err(Why::Argument(format!("git {name}"), word.shown()));
+        return Err(WriteReason::Argument(format!("git {name}"), word.shown()));
     }
     // For all commands, before anything else is known of their options.
     let is_writing = |text: &str| {
@@ -138,13 +140,13 @@ fn command(name: &str, word: &Said, arguments: &[Said]) -> Result<(), Why> {
         })
     };
     if let Some(word) = arguments.iter().find(|word| is_writing(&word.text)) {
-        return Err(Why::Argument(format!("git {name}"), word.shown()));
+        return Err(WriteReason::Argument(format!("git {name}"), word.shown()));
     }
     if let Some((_, letters, long)) = LOOK.iter().find(|(known, ..)| *known == name) {
         let long = [WRITING, long].concat();
         return programs::without_options(&format!("git {name}"), arguments, letters, &long);
     }
-    let texts: Option<Vec<&str>> = arguments.iter().map(Said::literal).collect();
+    let texts: Option<Vec<&str>> = arguments.iter().map(WordText::literal).collect();
     let Some(texts) = texts else { return refuse() };
     let looks = match (name, &texts[..]) {
         ("branch" | "tag", words) => lists(name, words),
@@ -187,8 +189,8 @@ fn command(name: &str, word: &Said, arguments: &[Said]) -> Result<(), Why> {
     if looks { Ok(()) } else { refuse() }
 }
 
-fn shown(word: &Said, arguments: &[Said]) -> String {
-    let all: Vec<String> = [word].into_iter().chain(arguments).map(Said::shown).collect();
+fn shown(word: &WordText, arguments: &[WordText]) -> String {
+    let all: Vec<String> = [word].into_iter().chain(arguments).map(WordText::shown).collect();
     all.join(" ")
 }
 

@@ -3,8 +3,8 @@
 //! The body of such a loop is read once for each value. A value counts only where the shell must have assigned
 //! it and nothing in reach assigns again: a line that does is read without this.
 
-use super::words::{self, Said};
-use super::{At, Why};
+use super::words::{self, WordText};
+use super::{At, WriteReason};
 use rable::{Node, NodeKind};
 
 /// How often the body of loops within loops may be read.
@@ -51,7 +51,7 @@ pub(super) struct Known<'a> {
 #[derive(Debug)]
 struct Frame<'a> {
     name: &'a str,
-    value: &'a Said,
+    value: &'a WordText,
     before: Option<&'a Frame<'a>>,
 }
 
@@ -61,7 +61,7 @@ pub(super) fn may_help(line: &str) -> bool {
 }
 
 /// The variable and the literal value of a command that is one assignment.
-pub(super) fn assigned<'n>(node: &'n Node, at: At<'_>) -> Option<(&'n str, Said)> {
+pub(super) fn assigned<'n>(node: &'n Node, at: At<'_>) -> Option<(&'n str, WordText)> {
     let NodeKind::Command { assignments, words, redirects } = &node.kind else { return None };
     let ([assignment], [], []) = (&assignments[..], &words[..], &redirects[..]) else {
         return None;
@@ -70,7 +70,7 @@ pub(super) fn assigned<'n>(node: &'n Node, at: At<'_>) -> Option<(&'n str, Said)
     let (name, _) = value.split_once('=')?;
     let said = words::read(assignment, at).ok()?;
     let text = said.literal()?.strip_prefix(name)?.strip_prefix('=')?.to_owned();
-    Some((name, Said { text, ..Said::default() }))
+    Some((name, WordText { text, ..WordText::default() }))
 }
 
 /// The variable of `for ((i = 0; i < 3; i++))`, a loop over numbers alone.
@@ -125,7 +125,7 @@ impl<'a> Known<'a> {
         self.is_followed && self.depth < DEEPEST
     }
 
-    pub(super) fn get(&self, name: &str) -> Option<&'a Said> {
+    pub(super) fn get(&self, name: &str) -> Option<&'a WordText> {
         let mut next = self.last;
         while let Some(frame) = next {
             if frame.name == name {
@@ -137,9 +137,9 @@ impl<'a> Known<'a> {
     }
 
     /// Ok unless the line relies on the value that this variable had.
-    pub(super) fn is_set(&self, name: &str) -> Result<(), Why> {
+    pub(super) fn is_set(&self, name: &str) -> Result<(), WriteReason> {
         match self.get(name) {
-            Some(_) => Err(Why::Construct("a second assignment")),
+            Some(_) => Err(WriteReason::Construct("a second assignment")),
             None => Ok(()),
         }
     }
@@ -148,9 +148,9 @@ impl<'a> Known<'a> {
     pub(super) fn with(
         self,
         name: &str,
-        value: &Said,
-        go_on: impl FnOnce(Known<'_>) -> Result<(), Why>,
-    ) -> Result<(), Why> {
+        value: &WordText,
+        go_on: impl FnOnce(Known<'_>) -> Result<(), WriteReason>,
+    ) -> Result<(), WriteReason> {
         if is_special(name) || !is_plain(value) {
             return go_on(self);
         }
@@ -162,9 +162,9 @@ impl<'a> Known<'a> {
     pub(super) fn each(
         self,
         name: &str,
-        values: &[Said],
-        mut go_on: impl FnMut(Known<'_>) -> Result<(), Why>,
-    ) -> Result<(), Why> {
+        values: &[WordText],
+        mut go_on: impl FnMut(Known<'_>) -> Result<(), WriteReason>,
+    ) -> Result<(), WriteReason> {
         let readings = self.readings.saturating_mul(values.len());
         let is_known = self.is_followed() && !values.is_empty() && readings <= MOST_READINGS;
         if !is_known || !values.iter().all(is_plain) {
@@ -180,7 +180,7 @@ fn is_special(name: &str) -> bool {
 
 /// True for a value that begins with a letter of the line and is no option, of letters that no shell parts or
 /// expands.
-fn is_plain(value: &Said) -> bool {
+fn is_plain(value: &WordText) -> bool {
     let is_letter = |letter: char| {
         letter.is_ascii_alphanumeric()
             || "_./,:=+@%^-".contains(letter)

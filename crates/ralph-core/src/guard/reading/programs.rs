@@ -3,8 +3,8 @@
 //! A program comes onto a list only after its manual was read for options that write a file or start
 //! a program. `perl`, `python`, `make` and the like are left out: what they are given is a program.
 
-use super::words::Said;
-use super::{At, Why, awk, git, sed, special, tools, wrappers};
+use super::words::WordText;
+use super::{At, WriteReason, awk, git, sed, special, tools, wrappers};
 
 /// These only read, whatever they are given.
 const READ_ALL: [&str; 105] = [
@@ -211,17 +211,17 @@ const READ_WITH: &[(&str, &str, &[&str])] = &[
 const SYSTEM: [&str; 3] = ["/bin/", "/usr/bin/", "/usr/local/bin/"];
 
 /// Ok when this command only reads.
-pub(super) fn only_read(words: &[Said], at: At<'_>) -> Result<(), Why> {
+pub(super) fn only_read(words: &[WordText], at: At<'_>) -> Result<(), WriteReason> {
     let Some((first, arguments)) = words.split_first() else { return Ok(()) };
-    let name = first.literal().ok_or(Why::ComputedName)?;
+    let name = first.literal().ok_or(WriteReason::ComputedName)?;
     let name = SYSTEM.iter().find_map(|folder| name.strip_prefix(folder)).unwrap_or(name);
     if name.contains('/') {
-        return Err(Why::File(name.to_owned()));
+        return Err(WriteReason::File(name.to_owned()));
     }
     if READ_ALL.contains(&name) {
         return Ok(());
     }
-    let texts: Vec<Option<&str>> = arguments.iter().map(Said::literal).collect();
+    let texts: Vec<Option<&str>> = arguments.iter().map(WordText::literal).collect();
     if tools::is_version(name, &texts) {
         return if at.sets { Err(tools::UNKNOWN_SETTING) } else { Ok(()) };
     }
@@ -229,7 +229,7 @@ pub(super) fn only_read(words: &[Said], at: At<'_>) -> Result<(), Why> {
     if matches!(name, "nm" | "objdump" | "readelf" | "size" | "strings")
         && let Some(word) = arguments.iter().find(|word| word.text.starts_with('@'))
     {
-        return Err(Why::Argument(name.to_owned(), word.shown()));
+        return Err(WriteReason::Argument(name.to_owned(), word.shown()));
     }
     if let Some((_, letters, long)) = READ_UNLESS.iter().find(|(known, ..)| *known == name) {
         let options = arguments.iter().take_while(|word| word.literal() != Some("--"));
@@ -259,7 +259,7 @@ pub(super) fn only_read(words: &[Said], at: At<'_>) -> Result<(), Why> {
         "set" if !arguments.is_empty() => special::by_words(name, arguments),
         "date" | "tar" | "unzip" | "uniq" | "xxd" | "exit" | "return" | "break" | "continue"
         | "shift" => special::by_words(name, arguments),
-        "." | "source" => Err(Why::Script(name.to_owned())),
+        "." | "source" => Err(WriteReason::Script(name.to_owned())),
         _ => wrappers::only_read(name, arguments, at),
     }
 }
@@ -267,14 +267,14 @@ pub(super) fn only_read(words: &[Said], at: At<'_>) -> Result<(), Why> {
 /// Ok when none of these options is given, and none may be.
 pub(super) fn without_options(
     name: &str,
-    arguments: &[Said],
+    arguments: &[WordText],
     letters: &str,
     long: &[&str],
-) -> Result<(), Why> {
-    let mut before: Option<&Said> = None;
+) -> Result<(), WriteReason> {
+    let mut before: Option<&WordText> = None;
     for word in arguments {
         // After an option `--` may be that option's value.
-        if word.literal() == Some("--") && before.is_none_or(Said::is_operand) {
+        if word.literal() == Some("--") && before.is_none_or(WordText::is_operand) {
             return Ok(());
         }
         if !word.is_operand() {
@@ -286,7 +286,12 @@ pub(super) fn without_options(
 }
 
 /// Ok when only these options are given.
-fn with_options(name: &str, arguments: &[Said], letters: &str, long: &[&str]) -> Result<(), Why> {
+fn with_options(
+    name: &str,
+    arguments: &[WordText],
+    letters: &str,
+    long: &[&str],
+) -> Result<(), WriteReason> {
     let mut rest = arguments.iter();
     while let Some(word) = rest.next() {
         if word.is_operand() {
@@ -295,36 +300,41 @@ fn with_options(name: &str, arguments: &[Said], letters: &str, long: &[&str]) ->
             if word.text.strip_prefix('+').is_some_and(|text| !is_line(text))
                 || name.starts_with("bat") && word.text == "cache"
             {
-                return Err(Why::Argument(name.to_owned(), word.shown()));
+                return Err(WriteReason::Argument(name.to_owned(), word.shown()));
             }
             continue;
         }
         let Some(text) = word.literal() else {
-            return Err(Why::Computed(name.to_owned(), word.shown()));
+            return Err(WriteReason::Computed(name.to_owned(), word.shown()));
         };
         let is_known = match text.strip_prefix("--") {
             Some("") => return Ok(()),
             Some(option) => long.contains(&option.split('=').next().unwrap_or(option)),
             // The formats of one `yq`; to the other these are no options.
             None if name == "yq" && matches!(text, "-o" | "-p") => {
-                rest.next().is_some_and(Said::is_operand)
+                rest.next().is_some_and(WordText::is_operand)
             }
             None if name == "yq" && (text.starts_with("-o=") || text.starts_with("-p=")) => true,
             None if name.starts_with("bat") && matches!(text, "-r" | "-l") => {
-                rest.next().is_some_and(Said::is_operand)
+                rest.next().is_some_and(WordText::is_operand)
             }
             None => text[1..].chars().all(|letter| letters.contains(letter)),
         };
         if !is_known {
-            return Err(Why::Argument(name.to_owned(), word.shown()));
+            return Err(WriteReason::Argument(name.to_owned(), word.shown()));
         }
     }
     Ok(())
 }
 
-fn is_other_option(name: &str, word: &Said, letters: &str, long: &[&str]) -> Result<(), Why> {
-    let computed = || Why::Computed(name.to_owned(), word.shown());
-    let refused = || Why::Argument(name.to_owned(), word.shown());
+fn is_other_option(
+    name: &str,
+    word: &WordText,
+    letters: &str,
+    long: &[&str],
+) -> Result<(), WriteReason> {
+    let computed = || WriteReason::Computed(name.to_owned(), word.shown());
+    let refused = || WriteReason::Argument(name.to_owned(), word.shown());
     let Some(option) = word.text.strip_prefix('-') else { return Err(computed()) };
     // `--include=$x` is that option whatever follows, `-n$x` may be many.
     let (option, value) = option.split_once('=').map_or((option, None), |(a, b)| (a, Some(b)));

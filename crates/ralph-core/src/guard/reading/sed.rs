@@ -3,12 +3,12 @@
 //! Its scripts can write files and run commands, so a script is taken apart: addresses, and commands
 //! that do neither. `--sandbox` refuses the others by itself.
 
-use super::Why;
-use super::words::Said;
+use super::WriteReason;
+use super::words::WordText;
 use std::iter::Peekable;
 use std::str::Chars;
 
-pub(super) fn only_reads(arguments: &[Said]) -> Result<(), Why> {
+pub(super) fn only_reads(arguments: &[WordText]) -> Result<(), WriteReason> {
     let (mut scripts, mut operands) = (Vec::new(), Vec::new());
     let mut in_sandbox = false;
     let mut rest = arguments.iter();
@@ -26,8 +26,10 @@ pub(super) fn only_reads(arguments: &[Said]) -> Result<(), Why> {
             | "-unbuffered" => {}
             "-sandbox" => in_sandbox = true,
             _ if option.starts_with("-expression=") => {
-                scripts
-                    .push(Said { text: option["-expression=".len()..].to_owned(), ..word.clone() });
+                scripts.push(WordText {
+                    text: option["-expression=".len()..].to_owned(),
+                    ..word.clone()
+                });
             }
             _ if option.bytes().all(|letter| b"nErsuz".contains(&letter)) => {}
             _ if option.ends_with('e')
@@ -35,15 +37,15 @@ pub(super) fn only_reads(arguments: &[Said]) -> Result<(), Why> {
             {
                 scripts.extend(rest.next().cloned());
             }
-            _ => return Err(Why::Argument("sed".to_owned(), word.shown())),
+            _ => return Err(WriteReason::Argument("sed".to_owned(), word.shown())),
         }
     }
     // Before `--` a word that begins with what is computed may be an option.
     let ended = arguments.iter().position(|word| word.literal() == Some("--"));
     let before = &arguments[..ended.unwrap_or(arguments.len())];
-    let loose = |word: &&Said| word.literal().is_none() && !word.is_operand();
+    let loose = |word: &&WordText| word.literal().is_none() && !word.is_operand();
     if let Some(word) = before.iter().find(loose) {
-        return Err(Why::Computed("sed".to_owned(), word.shown()));
+        return Err(WriteReason::Computed("sed".to_owned(), word.shown()));
     }
     if scripts.is_empty() {
         scripts.extend(operands.first().map(|word| (*word).clone()));
@@ -52,7 +54,7 @@ pub(super) fn only_reads(arguments: &[Said]) -> Result<(), Why> {
         let plain = script.literal().is_some_and(only_prints);
         let harmless = plain || in_sandbox && !script.many;
         if !harmless {
-            return Err(Why::Argument("sed".to_owned(), script.shown()));
+            return Err(WriteReason::Argument("sed".to_owned(), script.shown()));
         }
     }
     Ok(())

@@ -1,16 +1,16 @@
 //! Commands that need more than a list of options.
 
-use super::words::{self, Said};
-use super::{At, Fed, Why, programs, variables};
+use super::words::{self, WordText};
+use super::{At, Fed, WriteReason, programs, variables};
 use crate::shell::UNKNOWN;
 use rable::{Node, NodeKind};
 
-fn refused(name: &str, word: &Said) -> Why {
-    Why::Argument(name.to_owned(), word.shown())
+fn refused(name: &str, word: &WordText) -> WriteReason {
+    WriteReason::Argument(name.to_owned(), word.shown())
 }
 
-fn computed(name: &str, word: &Said) -> Why {
-    Why::Computed(name.to_owned(), word.shown())
+fn computed(name: &str, word: &WordText) -> WriteReason {
+    WriteReason::Computed(name.to_owned(), word.shown())
 }
 
 /// Tests and actions that change nothing, without a value.
@@ -29,7 +29,7 @@ fn is_in(list: &str, text: &str) -> bool {
     list.split_ascii_whitespace().any(|known| known == text)
 }
 
-pub(super) fn find(arguments: &[Said], at: At<'_>) -> Result<(), Why> {
+pub(super) fn find(arguments: &[WordText], at: At<'_>) -> Result<(), WriteReason> {
     let (mut rest, mut is_start) = (arguments, true);
     while let Some((word, after)) = rest.split_first() {
         rest = after;
@@ -61,7 +61,7 @@ pub(super) fn find(arguments: &[Said], at: At<'_>) -> Result<(), Why> {
 }
 
 /// True for a pattern of names, none of which is a word of `find`'s own: these consist of letters and `-`.
-fn is_no_action(word: &Said) -> bool {
+fn is_no_action(word: &WordText) -> bool {
     !word.splits && word.text.contains(['.', '/']) && !word.text.contains(['{', ',', '}', ']'])
 }
 
@@ -89,11 +89,11 @@ pub(super) fn prints(node: &Node, fed: Fed) -> Fed {
 }
 
 /// The command of an `-exec`, up to its end; what follows is returned.
-fn executed<'w>(words: &'w [Said], at: At<'_>) -> Result<&'w [Said], Why> {
-    let text = |at: usize| words.get(at).and_then(Said::literal);
+fn executed<'w>(words: &'w [WordText], at: At<'_>) -> Result<&'w [WordText], WriteReason> {
+    let text = |at: usize| words.get(at).and_then(WordText::literal);
     let ends =
         |at: &usize| text(*at) == Some(";") || text(*at) == Some("+") && text(at - 1) == Some("{}");
-    let end = (1..words.len()).find(ends).ok_or(Why::Unreadable)?;
+    let end = (1..words.len()).find(ends).ok_or(WriteReason::Unreadable)?;
     let mut inner = words[..end].to_vec();
     for word in &mut inner {
         if word.text == "-exec" {
@@ -131,7 +131,7 @@ const SHOWS: [&[&str]; 19] = [
     &["session", "validate"],
 ];
 
-pub(super) fn ralph(arguments: &[Said]) -> Result<(), Why> {
+pub(super) fn ralph(arguments: &[WordText]) -> Result<(), WriteReason> {
     let mut plain = Vec::new();
     let mut rest = arguments.iter();
     while let Some(word) = rest.next() {
@@ -150,19 +150,19 @@ pub(super) fn ralph(arguments: &[Said]) -> Result<(), Why> {
     let shows = plain.is_empty() || SHOWS.iter().any(|command| plain.starts_with(command));
     match shows {
         true => Ok(()),
-        false => Err(Why::Argument("ralph".to_owned(), plain.join(" "))),
+        false => Err(WriteReason::Argument("ralph".to_owned(), plain.join(" "))),
     }
 }
 
 /// `[ … ]`: `-v` looks at an index, which is arithmetic, and arithmetic runs what it finds.
-pub(super) fn test(arguments: &[Said]) -> Result<(), Why> {
+pub(super) fn test(arguments: &[WordText]) -> Result<(), WriteReason> {
     const UNARY: &str = "-b -c -d -e -f -g -h -k -n -p -r -s -u -w -x -z -G -L -N -O -S";
     const BINARY: &str = "= == != -eq -ne -lt -le -gt -ge -nt -ot -ef";
     let is_one_of = |list: &str, at: Option<usize>| {
-        let text = at.and_then(|at| arguments.get(at)).and_then(Said::literal);
+        let text = at.and_then(|at| arguments.get(at)).and_then(WordText::literal);
         text.is_some_and(|text| list.split(' ').any(|known| known == text))
     };
-    if let [word] | [word, Said { .. }] = arguments
+    if let [word] | [word, WordText { .. }] = arguments
         && arguments.get(1).is_none_or(|last| last.text == "]")
         && !word.many
     {
@@ -184,7 +184,7 @@ pub(super) fn test(arguments: &[Said]) -> Result<(), Why> {
 }
 
 /// `[[ … ]]`, in which numbers are compared by arithmetic.
-pub(super) fn condition(node: &Node, at: At<'_>) -> Result<(), Why> {
+pub(super) fn condition(node: &Node, at: At<'_>) -> Result<(), WriteReason> {
     let both = |left: &Node, right: &Node| condition(left, at).and_then(|()| condition(right, at));
     match &node.kind {
         NodeKind::CondAnd { left, right } | NodeKind::CondOr { left, right } => both(left, right),
@@ -192,24 +192,24 @@ pub(super) fn condition(node: &Node, at: At<'_>) -> Result<(), Why> {
             condition(inner, at)
         }
         NodeKind::UnaryTest { op, .. } if matches!(op.as_str(), "-v" | "-R" | "-t" | "-o") => {
-            Err(Why::Argument("[[".to_owned(), op.clone()))
+            Err(WriteReason::Argument("[[".to_owned(), op.clone()))
         }
         NodeKind::UnaryTest { operand, .. } => condition(operand, at),
         NodeKind::BinaryTest { op, .. }
             if matches!(op.as_str(), "-eq" | "-ne" | "-lt" | "-le" | "-gt" | "-ge") =>
         {
-            Err(Why::Argument("[[".to_owned(), format!("{op}` (`[ … {op} … ]` is allowed")))
+            Err(WriteReason::Argument("[[".to_owned(), format!("{op}` (`[ … {op} … ]` is allowed")))
         }
         NodeKind::BinaryTest { left, right, .. } => both(left, right),
         NodeKind::CondTerm { value, .. } => {
             words::is_plain(value).or_else(|why| words::alone(value, at).ok_or(why))
         }
-        _ => Err(Why::Construct("this condition")),
+        _ => Err(WriteReason::Construct("this condition")),
     }
 }
 
 /// `-v` assigns, and evaluates the name that it assigns to; `%n` assigns to an argument.
-pub(super) fn printf(arguments: &[Said]) -> Result<(), Why> {
+pub(super) fn printf(arguments: &[WordText]) -> Result<(), WriteReason> {
     let rest = match arguments.first().map(|first| (first, first.literal())) {
         Some((_, Some("--"))) => &arguments[1..],
         Some((first, _)) if !first.is_operand() => return Err(computed("printf", first)),
@@ -242,7 +242,7 @@ fn counts(format: &str) -> bool {
 }
 
 /// The names that it sets must be names.
-pub(super) fn read(arguments: &[Said], at: At<'_>) -> Result<(), Why> {
+pub(super) fn read(arguments: &[WordText], at: At<'_>) -> Result<(), WriteReason> {
     let mut rest = arguments.iter();
     while let Some(word) = rest.next() {
         match word.literal().ok_or_else(|| computed("read", word))? {
@@ -260,7 +260,7 @@ pub(super) fn read(arguments: &[Said], at: At<'_>) -> Result<(), Why> {
 }
 
 /// `export NAME=VALUE`, of variables that change how something is shown.
-pub(super) fn export(arguments: &[Said], at: At<'_>) -> Result<(), Why> {
+pub(super) fn export(arguments: &[WordText], at: At<'_>) -> Result<(), WriteReason> {
     if matches!(arguments, [only] if only.literal() == Some("-p")) {
         return Ok(());
     }
@@ -269,20 +269,24 @@ pub(super) fn export(arguments: &[Said], at: At<'_>) -> Result<(), Why> {
         let name = text.split('=').next().unwrap_or_default();
         at.known.is_set(name)?;
         variables::may_be_assigned(text)?;
-        if variables::is_harmless(name) { Ok(()) } else { Err(Why::Variable(name.to_owned())) }
+        if variables::is_harmless(name) {
+            Ok(())
+        } else {
+            Err(WriteReason::Variable(name.to_owned()))
+        }
     })
 }
 
 /// To no file.
-pub(super) fn tee(arguments: &[Said]) -> Result<(), Why> {
-    let is_nowhere = |word: &&Said| {
+pub(super) fn tee(arguments: &[WordText]) -> Result<(), WriteReason> {
+    let is_nowhere = |word: &&WordText| {
         !matches!(word.literal(), Some("/dev/null" | "/dev/stderr" | "/dev/stdout" | "-a"))
     };
     arguments.iter().find(is_nowhere).map_or(Ok(()), |word| Err(refused("tee", word)))
 }
 
 /// An address is fetched and printed; no option names a file, sends one, or asks for another method.
-pub(super) fn curl(arguments: &[Said]) -> Result<(), Why> {
+pub(super) fn curl(arguments: &[WordText]) -> Result<(), WriteReason> {
     const VALUED: [&str; 8] = [
         "-A",
         "-H",
@@ -311,7 +315,7 @@ pub(super) fn curl(arguments: &[Said]) -> Result<(), Why> {
         let text = word.literal().ok_or_else(|| computed("curl", word))?;
         let is_known = match text.strip_prefix('-') {
             _ if VALUED.contains(&text) => {
-                rest.next().and_then(Said::literal).is_some_and(|value| {
+                rest.next().and_then(WordText::literal).is_some_and(|value| {
                     // `@` begins the name of a file.
                     !value.starts_with(['-', '@'])
                 })
@@ -330,8 +334,8 @@ pub(super) fn curl(arguments: &[Said]) -> Result<(), Why> {
 }
 
 /// Small commands of which few uses are known to read.
-pub(super) fn by_words(name: &str, arguments: &[Said]) -> Result<(), Why> {
-    let texts: Option<Vec<&str>> = arguments.iter().map(Said::literal).collect();
+pub(super) fn by_words(name: &str, arguments: &[WordText]) -> Result<(), WriteReason> {
+    let texts: Option<Vec<&str>> = arguments.iter().map(WordText::literal).collect();
     let known = match name {
         "date" => dated(arguments),
         "uniq" => single(arguments, &["-f", "-s", "-w"]),
@@ -379,14 +383,14 @@ pub(super) fn by_words(name: &str, arguments: &[Said]) -> Result<(), Why> {
     match known {
         true => Ok(()),
         false => {
-            let all: Vec<String> = arguments.iter().map(Said::shown).collect();
-            Err(Why::Argument(name.to_owned(), all.join(" ")))
+            let all: Vec<String> = arguments.iter().map(WordText::shown).collect();
+            Err(WriteReason::Argument(name.to_owned(), all.join(" ")))
         }
     }
 }
 
 /// One file at most: a second would be written.
-fn single(arguments: &[Said], valued: &[&str]) -> bool {
+fn single(arguments: &[WordText], valued: &[&str]) -> bool {
     let (mut files, mut rest) = (0, arguments.iter());
     while let Some(word) = rest.next() {
         match word.literal() {
@@ -403,7 +407,7 @@ fn single(arguments: &[Said], valued: &[&str]) -> bool {
 }
 
 /// Showing the time, not setting it.
-fn dated(arguments: &[Said]) -> bool {
+fn dated(arguments: &[WordText]) -> bool {
     let mut rest = arguments.iter();
     while let Some(word) = rest.next() {
         let text = word.text.as_str();

@@ -4,7 +4,7 @@ use super::*;
 
 #[track_caller]
 fn check_all(lines: &[&str], reads: bool) {
-    let wrong: Vec<(&&str, Result<(), Why>)> = lines
+    let wrong: Vec<(&&str, Result<(), WriteReason>)> = lines
         .iter()
         .map(|line| (line, only_reads(line)))
         .filter(|(_, found)| found.is_ok() != reads)
@@ -49,7 +49,7 @@ fn a_wrapping_makes_no_line_harmless() {
 fn scripts_in_scripts_are_read_up_to_a_bound() {
     let nested = |n: usize| (0..n).fold("ls".to_owned(), |inner, _| format!("bash -c {inner:?}"));
     assert_eq!(only_reads(&nested(2)), Ok(()));
-    assert_eq!(only_reads(&nested(DEEPEST)), Err(Why::Unreadable));
+    assert_eq!(only_reads(&nested(DEEPEST)), Err(WriteReason::Unreadable));
 }
 
 #[test]

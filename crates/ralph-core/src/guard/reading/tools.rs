@@ -3,11 +3,12 @@
 //!
 //! These programs obey their own configuration, and some of them that of the project (`cargo`, `npm`, `yarn`).
 
-use super::Why;
-use super::words::Said;
+use super::WriteReason;
+use super::words::WordText;
 
 /// A variable that is not known to be harmless, before a program that may obey it.
-pub(super) const UNKNOWN_SETTING: Why = Why::Construct("a variable before this program");
+pub(super) const UNKNOWN_SETTING: WriteReason =
+    WriteReason::Construct("a variable before this program");
 
 /// Programs that print their version or their help and do nothing else.
 const VERSIONED: &str = "ansible awk aws az babel bash bazel black brew bun bundle bundler bzip2 cargo ccache \
@@ -32,14 +33,14 @@ const BY_WORD: &str =
     "brew cargo docker docker-compose gh go hugo minikube openssl podman terraform uv zig";
 
 /// A program, what it shows by which words, and the options that may follow.
-struct Tool {
+struct ReadingProgram {
     names: &'static str,
     shows: &'static [&'static str],
     options: &'static str,
 }
 
-const TOOLS: &[Tool] = &[
-    Tool {
+const TOOLS: &[ReadingProgram] = &[
+    ReadingProgram {
         names: "npm",
         shows: &[
             "ls",
@@ -65,17 +66,17 @@ const TOOLS: &[Tool] = &[
         options: "-g --global --depth -a --all --json --long -l --parseable -p --prod --production --omit \
             --include --dev --only --link --no-color",
     },
-    Tool {
+    ReadingProgram {
         names: "pnpm",
         shows: &["ls", "list", "why", "outdated", "root"],
         options: "-g --global --depth --json --long --parseable -P -D --prod --dev -r --recursive",
     },
-    Tool {
+    ReadingProgram {
         names: "yarn",
         shows: &["list", "why", "info", "outdated", "config list", "config get", "workspaces info"],
         options: "--depth --pattern --json -A --all -R --recursive",
     },
-    Tool {
+    ReadingProgram {
         names: "pip pip3",
         shows: &[
             "list",
@@ -93,27 +94,27 @@ const TOOLS: &[Tool] = &[
             --verbose -f --files --exclude --exclude-editable -e --editable --all \
             --disable-pip-version-check -q --quiet",
     },
-    Tool {
+    ReadingProgram {
         names: "uv",
         shows: &["pip list", "pip show", "pip freeze", "pip tree", "python list", "tool list"],
         options: "--outdated --format --system -q --quiet -v",
     },
-    Tool {
+    ReadingProgram {
         names: "poetry",
         shows: &["show", "env info"],
         options: "--tree -t --latest -l --outdated -o --all -a --no-ansi",
     },
-    Tool {
+    ReadingProgram {
         names: "conda mamba",
         shows: &["list", "info", "env list"],
         options: "-n --name -e --envs --json --all",
     },
-    Tool {
+    ReadingProgram {
         names: "gem",
         shows: &["list", "info", "environment", "env", "search"],
         options: "--local -l -a --all -d --details",
     },
-    Tool {
+    ReadingProgram {
         names: "cargo",
         shows: &[
             "tree",
@@ -130,17 +131,17 @@ const TOOLS: &[Tool] = &[
             --no-deps --format-version --offline --frozen --locked --charset -v --verbose -q --quiet \
             --prune --limit --manifest-path --filter-platform --exclude --color --message-format",
     },
-    Tool {
+    ReadingProgram {
         names: "go",
         shows: &["list", "version", "doc", "mod graph", "mod why", "help"],
         options: "-m -f -json -deps -test -e -u -versions -all -src -cmd -c -short -find -tags",
     },
-    Tool {
+    ReadingProgram {
         names: "rustup",
         shows: &["show", "toolchain list", "target list", "component list", "which"],
         options: "--installed -v --verbose --toolchain",
     },
-    Tool {
+    ReadingProgram {
         names: "docker podman",
         shows: &[
             "ps",
@@ -177,12 +178,12 @@ const TOOLS: &[Tool] = &[
         options: "-a --all -q --quiet --format -f --filter --no-trunc --tail -n --since --until -t \
             --timestamps --follow -l --latest -s --size --type --no-stream --digests --human -aq -qa",
     },
-    Tool {
+    ReadingProgram {
         names: "docker-compose",
         shows: &["ps", "logs", "images", "top"],
         options: "-a --all -q --tail -t --timestamps -f --follow",
     },
-    Tool {
+    ReadingProgram {
         names: "kubectl",
         shows: &[
             "get",
@@ -202,7 +203,7 @@ const TOOLS: &[Tool] = &[
             -c --container --tail --since --previous -p --context -f --follow --sort-by \
             --field-selector --no-headers --short --minify --client --filename --all-containers --recursive -owide -oyaml -ojson",
     },
-    Tool {
+    ReadingProgram {
         names: "helm",
         shows: &[
             "list",
@@ -216,7 +217,7 @@ const TOOLS: &[Tool] = &[
         ],
         options: "-n --namespace -A --all-namespaces -a --all -o --output --short -q",
     },
-    Tool {
+    ReadingProgram {
         names: "gh",
         shows: &[
             "pr list",
@@ -244,9 +245,13 @@ const TOOLS: &[Tool] = &[
             --name-only --branch -b --workflow",
     },
     // Without a field or a method it asks with GET.
-    Tool { names: "gh", shows: &["api"], options: "--jq -q --paginate --slurp --template -t" },
-    Tool { names: "ping", shows: &["-c"], options: "-c -W -w -4 -6 -n -q" },
-    Tool {
+    ReadingProgram {
+        names: "gh",
+        shows: &["api"],
+        options: "--jq -q --paginate --slurp --template -t",
+    },
+    ReadingProgram { names: "ping", shows: &["-c"], options: "-c -W -w -4 -6 -n -q" },
+    ReadingProgram {
         names: "systemctl",
         shows: &[
             "status",
@@ -266,7 +271,7 @@ const TOOLS: &[Tool] = &[
         options: "--user --system --no-pager --all -a --type -t --state -l --full -n --lines -p --property \
             --failed --no-legend -q --quiet --plain --value -at --no-pager -al",
     },
-    Tool {
+    ReadingProgram {
         names: "journalctl",
         shows: &[""],
         options: "-u --unit -n --lines -f --follow --since --until -S -U -b --boot -k --dmesg -p \
@@ -274,7 +279,7 @@ const TOOLS: &[Tool] = &[
             --disk-usage --list-boots -g --grep -q --quiet -fu -n1 -n10 -n20 -n50 -n100 -F -N --field --fields \
             --utc -a --all --no-full -1 -2",
     },
-    Tool {
+    ReadingProgram {
         names: "apt apt-cache",
         shows: &[
             "list", "show", "search", "policy", "depends", "rdepends", "madison", "pkgnames",
@@ -282,12 +287,12 @@ const TOOLS: &[Tool] = &[
         ],
         options: "--installed --upgradable --upgradeable -a --all-versions --names-only -n",
     },
-    Tool {
+    ReadingProgram {
         names: "aptitude",
         shows: &["search", "show", "versions", "why", "why-not"],
         options: "",
     },
-    Tool {
+    ReadingProgram {
         names: "dnf yum",
         shows: &[
             "search",
@@ -301,12 +306,12 @@ const TOOLS: &[Tool] = &[
         ],
         options: "--installed --available --all --list -l -q",
     },
-    Tool {
+    ReadingProgram {
         names: "dpkg-query",
         shows: &[""],
         options: "-l -L -s -S -W -f --list --listfiles --status --search --show --showformat",
     },
-    Tool {
+    ReadingProgram {
         names: "dpkg",
         shows: &[
             "-l",
@@ -322,7 +327,7 @@ const TOOLS: &[Tool] = &[
         ],
         options: "",
     },
-    Tool {
+    ReadingProgram {
         names: "brew",
         shows: &[
             "list",
@@ -342,74 +347,74 @@ const TOOLS: &[Tool] = &[
         ],
         options: "--versions --cask --formula --json -1 -l --tree --installed",
     },
-    Tool { names: "snap flatpak", shows: &["list", "info", "version"], options: "--all" },
-    Tool {
+    ReadingProgram { names: "snap flatpak", shows: &["list", "info", "version"], options: "--all" },
+    ReadingProgram {
         names: "snap",
         shows: &["find", "interfaces", "connections", "changes", "services"],
         options: "--private",
     },
-    Tool {
+    ReadingProgram {
         names: "openssl",
         shows: &["x509"],
         options: "-in -text -noout -dates -subject -issuer -fingerprint -enddate -startdate -serial \
             -inform -sha256 -ext",
     },
-    Tool {
+    ReadingProgram {
         names: "openssl",
         shows: &["req"],
         options: "-in -text -noout -subject -verify -modulus -pubkey -inform",
     },
-    Tool { names: "ipcs", shows: &[""], options: "-a -m -q -s -l -p -t -u" },
-    Tool {
+    ReadingProgram { names: "ipcs", shows: &[""], options: "-a -m -q -s -l -p -t -u" },
+    ReadingProgram {
         names: "cloc",
         shows: &[""],
         options: "--by-file --exclude-dir --include-lang --json --csv --md --quiet",
     },
-    Tool {
+    ReadingProgram {
         names: "scc",
         shows: &[""],
         options: "--by-file --no-complexity --no-cocomo -w --wide -c",
     },
-    Tool {
+    ReadingProgram {
         names: "tput",
         shows: &[
             "cols", "lines", "colors", "bold", "sgr0", "setaf", "setab", "rev", "smul", "rmul",
         ],
         options: "",
     },
-    Tool {
+    ReadingProgram {
         names: "xmllint",
         shows: &[""],
         options: "--xpath --noout --format --html --nonet --recover",
     },
-    Tool {
+    ReadingProgram {
         names: "aws",
         shows: &["s3 ls", "sts get-caller-identity", "configure list"],
         options: "--profile --region --output --recursive --human-readable --summarize",
     },
-    Tool { names: "kill", shows: &["-l"], options: "" },
-    Tool {
+    ReadingProgram { names: "kill", shows: &["-l"], options: "" },
+    ReadingProgram {
         names: "lsof",
         shows: &[""],
         options: "-i -n -P -p -t -u -a -c +D +d +L1 +M -nP -ni -Pni -iTCP -sTCP:LISTEN -l -R -U",
     },
-    Tool {
+    ReadingProgram {
         names: "ss",
         shows: &[""],
         options: "-t -u -l -n -p -a -s -4 -6 -x -i -e -o -tulpn -tuln -ltn -lntp -ltnp -tlnp -tnlp -lnt -tan -tn -an -anp -antp -tunlp -tulnp --tcp --udp --listening --numeric --all --processes --summary --ipv4 --ipv6",
     },
-    Tool {
+    ReadingProgram {
         names: "dmesg",
         shows: &[""],
         options: "-T -H -k -x -w -t -l --ctime --human --kernel --userspace --decode --level --facility",
     },
-    Tool { names: "compgen", shows: &["-b", "-c", "-k", "-v", "-e", "-a"], options: "" },
-    Tool {
+    ReadingProgram { names: "compgen", shows: &["-b", "-c", "-k", "-v", "-e", "-a"], options: "" },
+    ReadingProgram {
         names: "top",
         shows: &["-b -n", "-bn1", "-b -n1", "-bn 1", "-l 1"],
         options: "-o -p -u -c -w",
     },
-    Tool {
+    ReadingProgram {
         names: "gzip gunzip xz bzip2 zstd",
         shows: &[
             "-l",
@@ -430,11 +435,11 @@ const TOOLS: &[Tool] = &[
         ],
         options: "",
     },
-    Tool { names: "gunzip bunzip2 unxz", shows: &["-c", "--stdout"], options: "" },
-    Tool { names: "zipinfo lesspipe", shows: &[""], options: "-1 -l -s -m -v" },
-    Tool { names: "7z 7za", shows: &["l", "t"], options: "" },
-    Tool { names: "jar", shows: &["tf", "-tf", "tvf", "-tvf"], options: "" },
-    Tool { names: "ar", shows: &["t", "tv", "p"], options: "" },
+    ReadingProgram { names: "gunzip bunzip2 unxz", shows: &["-c", "--stdout"], options: "" },
+    ReadingProgram { names: "zipinfo lesspipe", shows: &[""], options: "-1 -l -s -m -v" },
+    ReadingProgram { names: "7z 7za", shows: &["l", "t"], options: "" },
+    ReadingProgram { names: "jar", shows: &["tf", "-tf", "tvf", "-tvf"], options: "" },
+    ReadingProgram { names: "ar", shows: &["t", "tv", "p"], options: "" },
 ];
 
 /// What is shown without any argument, or with these and nothing else.
@@ -484,16 +489,16 @@ const EXACT: &[(&str, &[&str])] = &[
     ("docker", &["compose version"]),
 ];
 
-pub(super) fn only_shows(name: &str, arguments: &[Said]) -> Result<(), Why> {
-    let texts: Option<Vec<&str>> = arguments.iter().map(Said::literal).collect();
+pub(super) fn only_shows(name: &str, arguments: &[WordText]) -> Result<(), WriteReason> {
+    let texts: Option<Vec<&str>> = arguments.iter().map(WordText::literal).collect();
     let is_known = TOOLS.iter().any(|tool| is_in(tool.names, name))
         || EXACT.iter().any(|(known, _)| *known == name);
     match texts {
         Some(texts) if shows(name, &texts) => Ok(()),
-        _ if !is_known => Err(Why::Program(name.to_owned())),
+        _ if !is_known => Err(WriteReason::Program(name.to_owned())),
         _ => {
-            let all: Vec<String> = arguments.iter().map(Said::shown).collect();
-            Err(Why::Argument(name.to_owned(), all.join(" ")))
+            let all: Vec<String> = arguments.iter().map(WordText::shown).collect();
+            Err(WriteReason::Argument(name.to_owned(), all.join(" ")))
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Variables that may be set in a line that only reads.
 
-use super::Why;
+use super::WriteReason;
 
 /// Names and parts of names that choose programs, libraries, settings or what the shell does. Broad on
 /// purpose: a line that reads can do without any of them.
@@ -84,7 +84,7 @@ const SWITCHES: [&str; 9] = [
 ];
 
 /// Ok for an assignment that chooses nothing, as it is written.
-pub(super) fn may_be_assigned(assignment: &str) -> Result<(), Why> {
+pub(super) fn may_be_assigned(assignment: &str) -> Result<(), WriteReason> {
     if SWITCHES.contains(&assignment) {
         return Ok(());
     }
@@ -92,7 +92,7 @@ pub(super) fn may_be_assigned(assignment: &str) -> Result<(), Why> {
 }
 
 /// Ok for a plain name that chooses nothing.
-pub(super) fn may_be_set(name: &str) -> Result<(), Why> {
+pub(super) fn may_be_set(name: &str) -> Result<(), WriteReason> {
     let is_name = name.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_')
         && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
     let upper = name.to_ascii_uppercase();
@@ -120,6 +120,6 @@ pub(super) fn may_be_set(name: &str) -> Result<(), Why> {
         || name.ends_with("_proxy");
     match is_name && !chooses {
         true => Ok(()),
-        false => Err(Why::Variable(name.to_owned())),
+        false => Err(WriteReason::Variable(name.to_owned())),
     }
 }

@@ -2,7 +2,7 @@
 
 /// What was found first.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(in crate::guard) enum Why {
+pub(in crate::guard) enum WriteReason {
     /// It cannot be parsed, or nests too deep.
     Unreadable,
     /// A construct of the shell.
@@ -25,37 +25,41 @@ pub(in crate::guard) enum Why {
     Computed(String, String),
 }
 
-impl Why {
+impl WriteReason {
     /// For the model: what was found, and what to write instead.
     pub(in crate::guard) fn says(&self) -> String {
         match self {
-            Why::Unreadable => "this line cannot be read; write one plain command".to_owned(),
-            Why::Construct(what) => {
+            WriteReason::Unreadable => {
+                "this line cannot be read; write one plain command".to_owned()
+            }
+            WriteReason::Construct(what) => {
                 format!("{what} is not let through; write plain commands, joined by `&&` or `|`")
             }
-            Why::Redirection(what) => format!(
+            WriteReason::Redirection(what) => format!(
                 "the redirection `{what}` may write; only `/dev/null` may be written to, and \
                  `2>&1` is allowed"
             ),
-            Why::Variable(name) => {
+            WriteReason::Variable(name) => {
                 format!("setting `{name}` may choose which program runs; leave it out")
             }
-            Why::ComputedName => "the name of the program is computed; write it out".to_owned(),
-            Why::File(name) => format!(
+            WriteReason::ComputedName => {
+                "the name of the program is computed; write it out".to_owned()
+            }
+            WriteReason::File(name) => format!(
                 "`{name}` is run by its path, and what a file does is not known; read it with `cat`"
             ),
-            Why::Script(name) => format!(
+            WriteReason::Script(name) => format!(
                 "`{name}` runs a script that does not stand in the line; only `{name} -c '…'` is \
                  allowed, with commands that read"
             ),
-            Why::Program(name) => format!(
+            WriteReason::Program(name) => format!(
                 "`{name}` is not on the list of programs that only read; use `cat`, `grep`, `rg`, \
                  `ls`, `find`, `head`, `wc`, `jq` or `git log|diff|show|status`"
             ),
-            Why::Argument(name, word) => {
+            WriteReason::Argument(name, word) => {
                 format!("`{name}` with `{word}` is not known to read only; leave it out")
             }
-            Why::Computed(name, word) => format!(
+            WriteReason::Computed(name, word) => format!(
                 "`{word}` could become an option of `{name}`; write it out, or put `--` or `./` \
                  before it"
             ),

@@ -3,13 +3,13 @@
 //! A text in which the parser left anything that a shell would expand is refused: where two parsers
 //! may disagree, nothing is known.
 
-use super::{At, Fed, Why, node};
+use super::{At, Fed, WriteReason, node};
 use crate::shell::{BACKTICK, UNKNOWN, restored};
 use rable::{Node, NodeKind};
 
 /// A word after quote removal.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(super) struct Said {
+pub(super) struct WordText {
     /// Literal text, with [`UNKNOWN`] where it is not.
     pub(super) text: String,
     /// True when a value may part it into several words, each of any text.
@@ -20,20 +20,20 @@ pub(super) struct Said {
     pub(super) outside: bool,
 }
 
-impl Said {
+impl WordText {
     /// A word of which nothing is known but that it is one.
-    pub(super) fn unknown() -> Said {
-        Said { text: UNKNOWN.to_string(), ..Said::default() }
+    pub(super) fn unknown() -> WordText {
+        WordText { text: UNKNOWN.to_string(), ..WordText::default() }
     }
 
     /// Some number.
-    pub(super) fn number() -> Said {
-        Said { text: "1".to_owned(), ..Said::default() }
+    pub(super) fn number() -> WordText {
+        WordText { text: "1".to_owned(), ..WordText::default() }
     }
 
     /// Any number of such words.
-    pub(super) fn unknowns() -> Said {
-        Said { splits: true, many: true, ..Said::unknown() }
+    pub(super) fn unknowns() -> WordText {
+        WordText { splits: true, many: true, ..WordText::unknown() }
     }
 
     /// The text, when all of it is literal.
@@ -71,18 +71,18 @@ enum Quotes {
 }
 
 /// Reads one word; what it substitutes has to read only.
-pub(super) fn read(word: &Node, at: At<'_>) -> Result<Said, Why> {
+pub(super) fn read(word: &Node, at: At<'_>) -> Result<WordText, WriteReason> {
     let NodeKind::Word { parts, .. } = &word.kind else {
-        return Err(Why::Construct("this word"));
+        return Err(WriteReason::Construct("this word"));
     };
     let at = At { fed: Fed::Text, ..at };
-    let (mut said, mut quotes) = (Said::default(), Quotes::None);
+    let (mut said, mut quotes) = (WordText::default(), Quotes::None);
     let mut after_variable = false;
     for part in parts {
         if let NodeKind::WordLiteral { value } = &part.kind {
             // `zsh` reads `$x[…]` as an index, in which it expands again.
             if after_variable && value.starts_with('[') {
-                return Err(Why::Construct("an index (`$x[…]`)"));
+                return Err(WriteReason::Construct("an index (`$x[…]`)"));
             }
             literal(value, &mut quotes, &mut said)?;
         } else {
@@ -92,7 +92,7 @@ pub(super) fn read(word: &Node, at: At<'_>) -> Result<Said, Why> {
     }
     match quotes {
         Quotes::None => Ok(said),
-        Quotes::Double => Err(Why::Unreadable),
+        Quotes::Double => Err(WriteReason::Unreadable),
     }
 }
 
@@ -107,7 +107,12 @@ pub(super) fn alone(text: &str, at: At<'_>) -> Option<()> {
     read(word, at).ok().map(drop)
 }
 
-fn expansion(part: &Node, quotes: Quotes, said: &mut Said, at: At<'_>) -> Result<(), Why> {
+fn expansion(
+    part: &Node,
+    quotes: Quotes,
+    said: &mut WordText,
+    at: At<'_>,
+) -> Result<(), WriteReason> {
     let was_computed = said.many || said.text.contains(UNKNOWN);
     // A part that says nothing of a value leaves what was known.
     let mut outside = said.outside
@@ -124,12 +129,12 @@ fn expansion(part: &Node, quotes: Quotes, said: &mut Said, at: At<'_>) -> Result
             while let Some(at) = rest.find('\\') {
                 let escape = rest[at + 1..].chars().next();
                 if !matches!(escape, Some('n' | 'r' | 't' | '\\' | '\'' | '"')) {
-                    return Err(Why::Construct("this `$'…'`"));
+                    return Err(WriteReason::Construct("this `$'…'`"));
                 }
                 rest = &rest[at + 2..];
             }
             if quotes == Quotes::Double {
-                return Err(Why::Unreadable);
+                return Err(WriteReason::Unreadable);
             }
             said.text.push_str(&restored(decoded));
         }
@@ -191,11 +196,11 @@ fn expansion(part: &Node, quotes: Quotes, said: &mut Said, at: At<'_>) -> Result
         }
         NodeKind::ArithmeticExpansion { expression: Some(expression) } => {
             if !is_sum(expression, at) {
-                return Err(Why::Construct("arithmetic with variables"));
+                return Err(WriteReason::Construct("arithmetic with variables"));
             }
             said.text.push('0');
         }
-        _ => return Err(Why::Construct("this expansion")),
+        _ => return Err(WriteReason::Construct("this expansion")),
     }
     said.outside = outside && (said.outside || !was_computed);
     Ok(())
@@ -249,7 +254,7 @@ fn prints_a_name(command: &Node) -> bool {
 
 /// `$x`, `${x}` and the forms that neither assign nor expand a second time: `${x@P}`, `${!x}`, an
 /// index and an offset (which are arithmetic) can run commands that a value holds.
-fn parameter(param: &str, op: Option<&str>, arg: Option<&str>) -> Result<(), Why> {
+fn parameter(param: &str, op: Option<&str>, arg: Option<&str>) -> Result<(), WriteReason> {
     let is_number = |arg: &str| {
         !arg.is_empty() && arg.bytes().all(|byte| byte.is_ascii_digit() || b" :-".contains(&byte))
     };
@@ -290,7 +295,7 @@ fn parameter(param: &str, op: Option<&str>, arg: Option<&str>) -> Result<(), Why
     let is_special = matches!(param, "?" | "#" | "$" | "!" | "@" | "*" | "-");
     let is_digit = !param.is_empty() && param.bytes().all(|byte| byte.is_ascii_digit());
     if !is_known || !(is_name(param) || is_special || is_digit) {
-        return Err(Why::Construct("this form of `${…}`"));
+        return Err(WriteReason::Construct("this form of `${…}`"));
     }
     is_plain(arg.unwrap_or_default())
 }
@@ -315,7 +320,7 @@ fn is_sum(expression: &Node, at: At<'_>) -> bool {
 }
 
 /// Ok for a text that holds nothing a shell would run, wherever its quotes are.
-pub(super) fn is_plain(text: &str) -> Result<(), Why> {
+pub(super) fn is_plain(text: &str) -> Result<(), WriteReason> {
     let substitutes =
         text.contains('`') || text.contains("<(") || text.contains(">(") || text.contains("=(");
     let mut dollars = text.split('$').skip(1);
@@ -326,13 +331,13 @@ pub(super) fn is_plain(text: &str) -> Result<(), Why> {
         None | Some(_) => false,
     });
     match substitutes || expands {
-        true => Err(Why::Construct("an expansion inside this text")),
+        true => Err(WriteReason::Construct("an expansion inside this text")),
         false => Ok(()),
     }
 }
 
 /// A piece of a word without expansions, as it is written.
-fn literal(raw: &str, quotes: &mut Quotes, said: &mut Said) -> Result<(), Why> {
+fn literal(raw: &str, quotes: &mut Quotes, said: &mut WordText) -> Result<(), WriteReason> {
     let mut letters = raw.chars().peekable();
     while let Some(letter) = letters.next() {
         match (letter, *quotes) {
@@ -342,7 +347,7 @@ fn literal(raw: &str, quotes: &mut Quotes, said: &mut Said) -> Result<(), Why> {
                 Some('\n') => {}
                 Some(BACKTICK) => said.text.push('`'),
                 Some(next) => said.text.push(next),
-                None => return Err(Why::Unreadable),
+                None => return Err(WriteReason::Unreadable),
             },
             ('\\', Quotes::Double) => match letters.peek() {
                 Some('$' | '"' | '\\') => said.text.extend(letters.next()),
@@ -358,23 +363,25 @@ fn literal(raw: &str, quotes: &mut Quotes, said: &mut Said) -> Result<(), Why> {
                     Some('\'') => break,
                     Some(BACKTICK) => said.text.push('`'),
                     Some(next) => said.text.push(next),
-                    None => return Err(Why::Unreadable),
+                    None => return Err(WriteReason::Unreadable),
                 }
             },
             // The parser saw no expansion where a shell may.
-            ('`' | BACKTICK, _) => return Err(Why::Unreadable),
+            ('`' | BACKTICK, _) => return Err(WriteReason::Unreadable),
             ('$', _) => match letters.peek() {
                 Some(next) if next.is_alphanumeric() || "_([{@*#?-$!".contains(*next) => {
-                    return Err(Why::Unreadable);
+                    return Err(WriteReason::Unreadable);
                 }
-                Some('\'' | '"') if *quotes == Quotes::None => return Err(Why::Unreadable),
+                Some('\'' | '"') if *quotes == Quotes::None => return Err(WriteReason::Unreadable),
                 _ => said.text.push('$'),
             },
-            ('(' | ')', Quotes::None) => return Err(Why::Construct("a pattern with `(…)`")),
-            (' ' | '\t' | '\n' | ';' | '&' | '|' | '<' | '>', Quotes::None) => {
-                return Err(Why::Unreadable);
+            ('(' | ')', Quotes::None) => {
+                return Err(WriteReason::Construct("a pattern with `(…)`"));
             }
-            ('#', Quotes::None) if said.text.is_empty() => return Err(Why::Unreadable),
+            (' ' | '\t' | '\n' | ';' | '&' | '|' | '<' | '>', Quotes::None) => {
+                return Err(WriteReason::Unreadable);
+            }
+            ('#', Quotes::None) if said.text.is_empty() => return Err(WriteReason::Unreadable),
             ('*' | '?', Quotes::None) => several(said),
             ('[', Quotes::None) if letters.clone().any(|next| next == ']') => several(said),
             ('{', Quotes::None) if letters.peek() != Some(&'}') => {
@@ -404,7 +411,7 @@ fn is_no_list(letters: impl Iterator<Item = char>) -> bool {
 }
 
 /// What a pattern stands for: several words, each with what stands before it.
-fn several(said: &mut Said) {
+fn several(said: &mut WordText) {
     said.text.push(UNKNOWN);
     said.many = true;
     said.outside = false;

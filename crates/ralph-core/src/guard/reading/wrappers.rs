@@ -1,12 +1,12 @@
 //! Programs that start another: allowed as far as that one reads.
 
-use super::words::Said;
-use super::{At, Fed, Why, programs, script, tools, variables};
+use super::words::WordText;
+use super::{At, Fed, WriteReason, programs, script, tools, variables};
 use crate::shell::UNKNOWN;
 
 const SHELLS: [&str; 7] = ["ash", "bash", "dash", "ksh", "mksh", "sh", "zsh"];
 
-pub(super) fn only_read(name: &str, arguments: &[Said], at: At<'_>) -> Result<(), Why> {
+pub(super) fn only_read(name: &str, arguments: &[WordText], at: At<'_>) -> Result<(), WriteReason> {
     let mut at = at;
     let inner = match name {
         _ if SHELLS.contains(&name) => return shell(name, arguments, at),
@@ -26,7 +26,7 @@ pub(super) fn only_read(name: &str, arguments: &[Said], at: At<'_>) -> Result<()
             rest.split_first()
                 .filter(|(time, _)| time.literal().is_some())
                 .map(|(_, rest)| rest)
-                .ok_or_else(|| Why::Program(name.to_owned()))?
+                .ok_or_else(|| WriteReason::Program(name.to_owned()))?
         }
         "nohup" => after_options(name, arguments, &[], &[])?,
         "nice" => after_options(name, arguments, &["-n", "--adjustment"], &[])?,
@@ -37,7 +37,7 @@ pub(super) fn only_read(name: &str, arguments: &[Said], at: At<'_>) -> Result<()
             &["-oL", "-o0", "-eL", "-e0", "-i0"],
         )?,
         "builtin" => arguments,
-        "command" => match arguments.first().and_then(Said::literal) {
+        "command" => match arguments.first().and_then(WordText::literal) {
             Some("-v" | "-V") => return Ok(()),
             _ => after_options(name, arguments, &[], &["-p"])?,
         },
@@ -50,12 +50,12 @@ pub(super) fn only_read(name: &str, arguments: &[Said], at: At<'_>) -> Result<()
 /// What follows the options of a wrapper; one that is not listed is refused.
 fn after_options<'a>(
     name: &str,
-    arguments: &'a [Said],
+    arguments: &'a [WordText],
     valued: &[&str],
     flags: &[&str],
-) -> Result<&'a [Said], Why> {
+) -> Result<&'a [WordText], WriteReason> {
     // A value like an option would leave open what is an option.
-    let is_value = |word: &Said| !word.many && !word.text.starts_with('-');
+    let is_value = |word: &WordText| !word.many && !word.text.starts_with('-');
     let is_joined = |text: &str| {
         let (option, number) = text.split_at(text.floor_char_boundary(2));
         valued.contains(&option)
@@ -72,14 +72,14 @@ fn after_options<'a>(
             _ if flags.contains(&text) || text != long && valued.contains(&long) => after,
             _ if is_joined(text) => after,
             _ if valued.contains(&text) && after.first().is_some_and(is_value) => &after[1..],
-            _ => return Err(Why::Argument(name.to_owned(), text.to_owned())),
+            _ => return Err(WriteReason::Argument(name.to_owned(), text.to_owned())),
         };
     }
     Ok(rest)
 }
 
 /// `env [-i] [-u NAME] [NAME=VALUE]… COMMAND`
-fn env(arguments: &[Said]) -> Result<&[Said], Why> {
+fn env(arguments: &[WordText]) -> Result<&[WordText], WriteReason> {
     let mut rest = after_options(
         "env",
         arguments,
@@ -97,7 +97,7 @@ fn env(arguments: &[Said]) -> Result<&[Said], Why> {
 }
 
 /// The command of `xargs`, with what is put into it.
-fn fed(arguments: &[Said], at: At<'_>) -> Result<Vec<Said>, Why> {
+fn fed(arguments: &[WordText], at: At<'_>) -> Result<Vec<WordText>, WriteReason> {
     let valued = ["-n", "-P", "-L", "-s", "-d", "-I", "--max-args", "--max-procs", "--delimiter"];
     let flags = [
         "-0",
@@ -126,7 +126,7 @@ fn fed(arguments: &[Said], at: At<'_>) -> Result<Vec<Said>, Why> {
     for (at, word) in options.iter().enumerate() {
         match word.literal() {
             Some("-I") => {
-                place = Some(options.get(at + 1).and_then(Said::literal).unwrap_or_default())
+                place = Some(options.get(at + 1).and_then(WordText::literal).unwrap_or_default())
             }
             Some(joined) if joined.starts_with("-I") => place = Some(&joined[2..]),
             Some("-i" | "-0i") => place = Some("{}"),
@@ -134,7 +134,7 @@ fn fed(arguments: &[Said], at: At<'_>) -> Result<Vec<Said>, Why> {
         }
     }
     match place {
-        Some("") => return Err(Why::Argument("xargs".to_owned(), "-I".to_owned())),
+        Some("") => return Err(WriteReason::Argument("xargs".to_owned(), "-I".to_owned())),
         Some(place) => {
             for word in &mut inner {
                 word.text = word.text.replace(place, &UNKNOWN.to_string());
@@ -143,30 +143,30 @@ fn fed(arguments: &[Said], at: At<'_>) -> Result<Vec<Said>, Why> {
         }
         None if inner.is_empty() => {}
         None => {
-            let by_nul = options.iter().filter_map(Said::literal).any(|text| {
+            let by_nul = options.iter().filter_map(WordText::literal).any(|text| {
                 text == "--null"
                     || text.starts_with('-') && !text.starts_with("--") && text.contains('0')
             });
             let is_path = match at.fed {
                 Fed::Text => false,
                 // The one option of `file` that writes is refused elsewhere; a list of names holds none.
-                Fed::Names => inner.first().and_then(Said::literal) == Some("file"),
-                Fed::Paths => by_nul || inner.first().and_then(Said::literal) == Some("file"),
+                Fed::Names => inner.first().and_then(WordText::literal) == Some("file"),
+                Fed::Paths => by_nul || inner.first().and_then(WordText::literal) == Some("file"),
             };
-            let path = Said { text: format!("./{UNKNOWN}"), many: true, ..Said::default() };
-            inner.push(if is_path { path } else { Said::unknowns() });
+            let path = WordText { text: format!("./{UNKNOWN}"), many: true, ..WordText::default() };
+            inner.push(if is_path { path } else { WordText::unknowns() });
         }
     }
     Ok(inner)
 }
 
 /// Only a script that stands in the line.
-fn shell(name: &str, arguments: &[Said], at: At<'_>) -> Result<(), Why> {
-    let words: Vec<Option<&str>> = arguments.iter().take(2).map(Said::literal).collect();
+fn shell(name: &str, arguments: &[WordText], at: At<'_>) -> Result<(), WriteReason> {
+    let words: Vec<Option<&str>> = arguments.iter().take(2).map(WordText::literal).collect();
     match words[..] {
         [Some("-c" | "-ec" | "-uc" | "-euc" | "-ce"), Some(text)] => script(text, at.inside()),
         // Parses and runs nothing.
         [Some("-n"), Some(_)] if arguments.len() == 2 && arguments[1].is_operand() => Ok(()),
-        _ => Err(Why::Script(name.to_owned())),
+        _ => Err(WriteReason::Script(name.to_owned())),
     }
 }

@@ -2,12 +2,12 @@ use super::*;
 
 const CLIENT: u32 = 50;
 
-fn client() -> Client {
-    Client { pid: CLIENT, started: "500".to_owned() }
+fn client() -> ClientProcess {
+    ClientProcess { pid: CLIENT, started: "500".to_owned() }
 }
 
 /// `pid:name:started`, the process itself first; all of one session without a terminal.
-fn line(text: &str) -> Line {
+fn line(text: &str) -> ProcessLine {
     let process = |word: &str| {
         let parts: Vec<&str> = word.split(':').collect();
         Process {
@@ -17,11 +17,11 @@ fn line(text: &str) -> Line {
             ..Process::default()
         }
     };
-    Line { processes: text.split(' ').map(process).collect(), top: Top::First }
+    ProcessLine { processes: text.split(' ').map(process).collect(), top: Top::First }
 }
 
 /// In a terminal whose session the process at this position leads.
-fn in_terminal(mut line: Line, leader: usize) -> Line {
+fn in_terminal(mut line: ProcessLine, leader: usize) -> ProcessLine {
     let session = line.processes[leader].pid;
     for process in &mut line.processes[..=leader] {
         (process.session, process.has_terminal) = (session, true);
@@ -30,7 +30,7 @@ fn in_terminal(mut line: Line, leader: usize) -> Line {
 }
 
 #[track_caller]
-fn check(line: &Line, expected: Speaker) {
+fn check(line: &ProcessLine, expected: Speaker) {
     assert_eq!(of_command(line, &client(), "s-1"), expected, "{line:#?}");
 }
 
@@ -56,7 +56,7 @@ fn an_orphan_shows_nobody() {
         let text = format!("90:ralph:900 80:sh:800 30:{server}:10 1:init:1");
         check(&line(&text), Speaker::Unseen);
     }
-    check(&Line { top: Top::Broken, ..line("90:ralph:900 40:bash:100") }, Speaker::Unseen);
+    check(&ProcessLine { top: Top::Broken, ..line("90:ralph:900 40:bash:100") }, Speaker::Unseen);
 }
 
 #[test]
@@ -113,8 +113,8 @@ fn a_terminal_that_was_opened_later_needs_a_host_that_no_command_can_be() {
 
 #[test]
 fn what_came_into_a_container_from_outside_is_a_persons() {
-    check(&Line { top: Top::Outside, ..line("90:ralph:900 80:bash:800") }, Speaker::Person);
-    check(&Line { top: Top::Hidden, ..line("90:ralph:900 80:bash:800") }, Speaker::Person);
+    check(&ProcessLine { top: Top::Outside, ..line("90:ralph:900 80:bash:800") }, Speaker::Person);
+    check(&ProcessLine { top: Top::Hidden, ..line("90:ralph:900 80:bash:800") }, Speaker::Person);
     check(&in_terminal(line("90:ralph:900 1:init:1"), 1), Speaker::Person);
 }
 
@@ -124,7 +124,8 @@ fn an_event_is_the_clients_if_the_client_made_its_input() {
     let through = line("90:ralph-stop-hook:900 80:sh:800 50:claude:500 40:bash:100 1:init:1");
     let deep = line("90:ralph-stop-hook:900 80:sh:800 70:sh:700 50:claude:500 1:init:1");
     let python = line("90:ralph-stop-hook:900 80:python3:800 50:claude:500 1:init:1");
-    let is = |line: &Line, input, by_socket| is_from_client(line, &client(), input, by_socket);
+    let is =
+        |line: &ProcessLine, input, by_socket| is_from_client(line, &client(), input, by_socket);
     for line in [&below, &through, &deep, &python] {
         assert!(is(line, Input::Socket(CLIENT), true));
         assert!(!is(line, Input::Socket(80), true), "{line:?}");
@@ -137,7 +138,7 @@ fn an_event_is_the_clients_if_the_client_made_its_input() {
 
 #[test]
 fn an_event_that_the_client_did_not_send_is_believed_of_a_person_only() {
-    let is = |line: &Line| is_from_client(line, &client(), Input::Other, true);
+    let is = |line: &ProcessLine| is_from_client(line, &client(), Input::Other, true);
     assert!(is(&line("90:ralph-stop-hook:900 80:bash:800 40:bash:100 1:init:1")));
     assert!(!is(&line("90:ralph-stop-hook:900 80:bash:800 1:init:1")));
     // The model of another client; and another client that has the same session open.

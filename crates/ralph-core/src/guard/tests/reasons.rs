@@ -4,7 +4,7 @@ use super::*;
 use crate::guard::who_may::PERSONS_ONLY;
 
 fn reason(tool: &str, input: &ToolInput) -> String {
-    match ruling(Mode::Loop, Standing::Running, tool, input) {
+    match ruling(Mode::Loop, LoopActivity::Running, tool, input) {
         Ruling::Allow => panic!("{tool} is allowed: {input:?}"),
         Ruling::Deny { reason, .. } => reason,
     }

@@ -2,25 +2,25 @@
 
 use super::*;
 
-const EXECUTOR: Agent<'static> = Agent::Subagent("Ralph-v2-Executor");
+const EXECUTOR: Caller<'static> = Caller::Subagent("Ralph-v2-Executor");
 const WORDS: &str = "the words of the rule";
 
 struct Seen {
-    standing: Standing,
-    agent: Agent<'static>,
+    standing: LoopActivity,
+    agent: Caller<'static>,
     artefact: Option<Result<(), &'static str>>,
     next_call: Result<(), &'static str>,
 }
 
 const NEXT: &str = "Next: call `Ralph-v2-Executor` (EXECUTE, task-1).";
 
-fn seen(agent: Agent<'static>) -> Seen {
-    Seen { standing: Standing::Running, agent, artefact: None, next_call: Err(WORDS) }
+fn seen(agent: Caller<'static>) -> Seen {
+    Seen { standing: LoopActivity::Running, agent, artefact: None, next_call: Err(WORDS) }
 }
 
 fn rule(seen: &Seen, tool: &str, input: &ToolInput) -> Ruling {
     let places =
-        Places { sessions: vec!["/project/.ralph-sessions".to_owned()], ..super::places() };
+        ProtectedPaths { sessions: vec!["/project/.ralph-sessions".to_owned()], ..super::places() };
     let situation = Situation {
         mode: &Mode::Session,
         standing: seen.standing,
@@ -35,11 +35,11 @@ fn rule(seen: &Seen, tool: &str, input: &ToolInput) -> Ruling {
             only_reads,
         }),
     };
-    let call = Call { tool, input, cwd: "/project", resolved: None, cut: false };
+    let call = ToolCall { tool, input, cwd: "/project", resolved: None, cut: false };
     let ruling = decide(&situation, &call);
     if let Ruling::Deny { rule, .. } = &ruling {
-        let text = serde_json::to_string(&Record::of(&situation, &call, *rule)).unwrap();
-        let record: Record = serde_json::from_str(&text).unwrap();
+        let text = serde_json::to_string(&DenialRecord::of(&situation, &call, *rule)).unwrap();
+        let record: DenialRecord = serde_json::from_str(&text).unwrap();
         assert_eq!(record.decide_again(), Some(ruling.clone()), "{tool}: decided again");
     }
     ruling
@@ -97,10 +97,10 @@ fn rows() -> Vec<(&'static str, ToolInput, [&'static str; 4])> {
 fn every_cell_of_the_conversation_and_of_an_agent() {
     for (tool, input, expected) in rows() {
         let columns = [
-            (Agent::Main, Standing::Running),
-            (Agent::Main, Standing::Paused),
-            (EXECUTOR, Standing::Running),
-            (EXECUTOR, Standing::Paused),
+            (Caller::Main, LoopActivity::Running),
+            (Caller::Main, LoopActivity::Paused),
+            (EXECUTOR, LoopActivity::Running),
+            (EXECUTOR, LoopActivity::Paused),
         ];
         for ((agent, standing), expected) in columns.into_iter().zip(expected) {
             check(&Seen { standing, ..seen(agent) }, tool, &input, expected);
@@ -116,7 +116,7 @@ fn a_conversation_that_would_work_is_told_who_is_called() {
         ("Skill", ToolInput::default()),
         ("mcp__files__write_file", ToolInput::default()),
     ] {
-        let Ruling::Deny { reason, .. } = rule(&seen(Agent::Main), tool, &input) else { panic!() };
+        let Ruling::Deny { reason, .. } = rule(&seen(Caller::Main), tool, &input) else { panic!() };
         assert!(reason.contains("does no work of its own") && reason.ends_with(NEXT), "{reason}");
     }
 }
@@ -129,11 +129,11 @@ fn an_artefact_is_its_owners_and_never_the_conversations() {
         check(&own, tool, &input, "allow");
         let others = Seen { artefact: Some(Err(WORDS)), ..seen(EXECUTOR) };
         check(&others, tool, &input, "artefact");
-        let main = Seen { artefact: Some(Err(WORDS)), ..seen(Agent::Main) };
+        let main = Seen { artefact: Some(Err(WORDS)), ..seen(Caller::Main) };
         check(&main, tool, &input, "artefact");
         let Ruling::Deny { reason, .. } = rule(&main, tool, &input) else { panic!() };
         assert_eq!(reason, WORDS);
-        let rests = Seen { standing: Standing::Paused, ..main };
+        let rests = Seen { standing: LoopActivity::Paused, ..main };
         check(&rests, tool, &input, "allow");
     }
 }
@@ -142,7 +142,7 @@ fn an_artefact_is_its_owners_and_never_the_conversations() {
 fn a_mark_by_a_command_is_judged_like_an_edit() {
     let input = bash("ralph session mark task-1 done");
     check(&Seen { artefact: Some(Ok(())), ..seen(EXECUTOR) }, "Bash", &input, "allow");
-    for agent in [Agent::Main, EXECUTOR] {
+    for agent in [Caller::Main, EXECUTOR] {
         check(&Seen { artefact: Some(Err(WORDS)), ..seen(agent) }, "Bash", &input, "artefact");
     }
 }
@@ -151,9 +151,9 @@ fn a_mark_by_a_command_is_judged_like_an_edit() {
 fn who_is_called_is_who_comes_next_and_the_conversation_calls() {
     for tool in ["Agent", "Task"] {
         let input = ToolInput::default();
-        check(&Seen { next_call: Ok(()), ..seen(Agent::Main) }, tool, &input, "allow");
+        check(&Seen { next_call: Ok(()), ..seen(Caller::Main) }, tool, &input, "allow");
         check(&Seen { next_call: Ok(()), ..seen(EXECUTOR) }, tool, &input, "agent");
-        let Ruling::Deny { reason, .. } = rule(&seen(Agent::Main), tool, &input) else { panic!() };
+        let Ruling::Deny { reason, .. } = rule(&seen(Caller::Main), tool, &input) else { panic!() };
         assert_eq!(reason, WORDS);
     }
 }
@@ -178,12 +178,12 @@ fn no_command_changes_the_folder_of_sessions() {
         "echo x > .ralph-session?/1/progress.md",
         "git checkout -- .ralph-sessions/1/progress.md",
     ] {
-        for agent in [Agent::Main, EXECUTOR] {
+        for agent in [Caller::Main, EXECUTOR] {
             check(&seen(agent), "Bash", &bash(command), "artefact");
         }
     }
     for command in ["ls -R .ralph-sessions", "grep -rn x .ralph-sessions/1", "git status"] {
-        check(&seen(Agent::Main), "Bash", &bash(command), "allow");
+        check(&seen(Caller::Main), "Bash", &bash(command), "allow");
     }
 }
 

@@ -3,16 +3,16 @@
 use super::*;
 use crate::guard::wall::PlanGate;
 
-const PLANNER: Agent<'_> = Agent::Subagent("ralplan-planner");
-const AGENTS: [Agent<'_>; 8] = [
-    Agent::Main,
+const PLANNER: Caller<'_> = Caller::Subagent("ralplan-planner");
+const AGENTS: [Caller<'_>; 8] = [
+    Caller::Main,
     PLANNER,
-    Agent::Subagent("ralph:ralplan-planner"),
-    Agent::Subagent("ralplan-architect"),
-    Agent::Subagent("ralph:ralplan-critic"),
-    Agent::Subagent("ralplan-metis"),
-    Agent::Subagent("general-purpose"),
-    Agent::Subagent(""),
+    Caller::Subagent("ralph:ralplan-planner"),
+    Caller::Subagent("ralplan-architect"),
+    Caller::Subagent("ralph:ralplan-critic"),
+    Caller::Subagent("ralplan-metis"),
+    Caller::Subagent("general-purpose"),
+    Caller::Subagent(""),
 ];
 
 /// Of each cell: may the call be made by nobody, by all, by a planner, by the main conversation?
@@ -27,12 +27,12 @@ enum May {
 use May::{All, Main, Nobody, Planner};
 
 impl May {
-    fn allows(self, agent: Agent<'_>) -> bool {
+    fn allows(self, agent: Caller<'_>) -> bool {
         match self {
             Nobody => false,
             All => true,
-            Planner => agent == PLANNER || agent == Agent::Subagent("ralph:ralplan-planner"),
-            Main => agent == Agent::Main,
+            Planner => agent == PLANNER || agent == Caller::Subagent("ralph:ralplan-planner"),
+            Main => agent == Caller::Main,
         }
     }
 }
@@ -40,15 +40,15 @@ impl May {
 struct Seen<'a> {
     awaiting_person: bool,
     planner_writes: bool,
-    agent: Agent<'a>,
-    standing: Standing,
+    agent: Caller<'a>,
+    standing: LoopActivity,
     resolved: Option<&'a str>,
     question: Result<(), &'a str>,
     cut: bool,
 }
 
-fn seen(awaiting_person: bool, agent: Agent<'_>) -> Seen<'_> {
-    let standing = Standing::Running;
+fn seen(awaiting_person: bool, agent: Caller<'_>) -> Seen<'_> {
+    let standing = LoopActivity::Running;
     Seen {
         awaiting_person,
         planner_writes: !awaiting_person,
@@ -81,7 +81,7 @@ fn rule(seen: &Seen<'_>, tool: &str, input: &ToolInput) -> Ruling {
         session: None,
     };
     let resolved = seen.resolved.or(input.path());
-    decide(&situation, &Call { tool, input, cwd: "/project", resolved, cut: seen.cut })
+    decide(&situation, &ToolCall { tool, input, cwd: "/project", resolved, cut: seen.cut })
 }
 
 fn called(kind: &str) -> ToolInput {
@@ -186,7 +186,7 @@ fn every_cell_until_the_verdict_and_while_the_person_is_awaited() {
     for (tool, input, rule_name, until, awaiting) in cells() {
         for (awaiting_person, may) in [(false, until), (true, awaiting)] {
             for agent in AGENTS {
-                for standing in [Standing::Running, Standing::Paused] {
+                for standing in [LoopActivity::Running, LoopActivity::Paused] {
                     let seen = Seen { standing, ..seen(awaiting_person, agent) };
                     let expected = if may.allows(agent) { "allow" } else { rule_name };
                     let found = summary(rule(&seen, tool, &input));
@@ -244,7 +244,7 @@ fn a_plan_is_where_its_path_leads_to() {
         };
         let situation = Situation {
             mode: &Mode::Ralplan,
-            standing: Standing::Running,
+            standing: LoopActivity::Running,
             agent: PLANNER,
             session_id: "s-1",
             places: &places,
@@ -252,7 +252,7 @@ fn a_plan_is_where_its_path_leads_to() {
             session: None,
         };
         let call =
-            Call { tool: "Write", input: &file(path), cwd: "/project", resolved, cut: false };
+            ToolCall { tool: "Write", input: &file(path), cwd: "/project", resolved, cut: false };
         assert_eq!(summary(decide(&situation, &call)), expected, "{path} {resolved:?}");
         let nowhere =
             Situation { ralplan: Some(PlanGate { project_root: "", ..gate }), ..situation };
@@ -291,7 +291,7 @@ fn a_cut_command_is_refused_in_the_words_of_the_gate() {
 fn other_modes_have_no_wall() {
     for mode in [Mode::Loop, Mode::Refine, Mode::Session] {
         for (tool, input) in [("Skill", skill("ralph")), ("mcp__x__y", ToolInput::default())] {
-            check(mode.clone(), Standing::Running, tool, &input, "allow");
+            check(mode.clone(), LoopActivity::Running, tool, &input, "allow");
         }
     }
 }
@@ -314,7 +314,7 @@ fn a_refusal_says_why_and_what_is_done_next() {
     let source = &file("/project/src/a.rs");
     says(
         true,
-        Agent::Main,
+        Caller::Main,
         "AskUserQuestion",
         nothing,
         &["not the question of the gate: no options."],
@@ -322,23 +322,23 @@ fn a_refusal_says_why_and_what_is_done_next() {
     says(true, PLANNER, "AskUserQuestion", nothing, &["by the main conversation only"]);
     says(
         true,
-        Agent::Main,
+        Caller::Main,
         "Write",
         source,
         &["nothing is changed", "Silence is no consent: wait"],
     );
     says(
         true,
-        Agent::Main,
+        Caller::Main,
         "Bash",
         &bash("git branch y"),
         &["`git` with `branch y`", "may only read"],
     );
-    says(true, Agent::Main, "Agent", nothing, &["`Agent` is not let through"]);
-    says(true, Agent::Main, "Skill", &skill("ralph"), &["Skills that execute wait"]);
-    says(true, Agent::Main, "mcp__x__y", nothing, &["`mcp__x__y` is not let through"]);
+    says(true, Caller::Main, "Agent", nothing, &["`Agent` is not let through"]);
+    says(true, Caller::Main, "Skill", &skill("ralph"), &["Skills that execute wait"]);
+    says(true, Caller::Main, "mcp__x__y", nothing, &["`mcp__x__y` is not let through"]);
     says(false, PLANNER, "Write", source, &["below `.omc/plans/` of the project and nowhere else"]);
-    says(false, Agent::Main, "Write", source, &["only the agent `ralplan-planner` writes"]);
-    says(false, Agent::Main, "Agent", nothing, &["only `ralplan-planner`, `ralplan-architect`"]);
-    says(false, Agent::Main, "ExitPlanMode", nothing, &["`ExitPlanMode` is not let through"]);
+    says(false, Caller::Main, "Write", source, &["only the agent `ralplan-planner` writes"]);
+    says(false, Caller::Main, "Agent", nothing, &["only `ralplan-planner`, `ralplan-architect`"]);
+    says(false, Caller::Main, "ExitPlanMode", nothing, &["`ExitPlanMode` is not let through"]);
 }

@@ -8,7 +8,7 @@ use std::fmt;
 
 /// The reason for which nothing was started.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Refusal {
+pub enum ArgumentError {
     /// A word begins with `--` but is none of our flags.
     Unknown {
         /// As typed.
@@ -66,45 +66,47 @@ pub enum Refusal {
     EmptyTask,
 }
 
-impl fmt::Display for Refusal {
+impl fmt::Display for ArgumentError {
     fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Refusal::Unknown { flag } => write!(
+            ArgumentError::Unknown { flag } => write!(
                 to,
                 "unknown flag `{flag}`; the flags are {}. If it belongs to the task, put the task \
                  in quotes or `--` before it",
                 FLAGS.join(", ")
             ),
-            Refusal::Misspelled { typed, flag } => {
+            ArgumentError::Misspelled { typed, flag } => {
                 write!(to, "`{typed}` is not a flag; write `{flag}`, with two hyphens")
             }
-            Refusal::NoValue { flag } => {
+            ArgumentError::NoValue { flag } => {
                 write!(to, "`{flag}` needs a value: write `{}`", example(flag))
             }
-            Refusal::UnwantedValue { flag, value } => {
+            ArgumentError::UnwantedValue { flag, value } => {
                 write!(to, "`{flag}` takes no value; write `{flag}` without `={value}`")
             }
-            Refusal::Repeated { flag } => write!(to, "`{flag}` was given twice; give it once"),
-            Refusal::Number { number, given } => write!(
+            ArgumentError::Repeated { flag } => {
+                write!(to, "`{flag}` was given twice; give it once")
+            }
+            ArgumentError::Number { number, given } => write!(
                 to,
                 "`{}` needs a whole number from 1 to {} in plain digits, not `{given}`",
                 number.flag(),
                 number.most()
             ),
-            Refusal::Completion { given } => {
+            ArgumentError::Completion { given } => {
                 write!(to, "`--completion` is `verified` or `token`, not `{given}`")
             }
-            Refusal::CriterionWithoutCommand { given } => write!(
+            ArgumentError::CriterionWithoutCommand { given } => write!(
                 to,
                 "`--ac` needs a description, `=` and a command, not `{given}`: write `{}`",
                 example("--ac")
             ),
-            Refusal::Criterion { given, why } => write!(
+            ArgumentError::Criterion { given, why } => write!(
                 to,
                 "`--ac '{given}'` proves nothing: {why}; name a command that fails while the work \
                  is not done"
             ),
-            Refusal::EmptyTask => write!(
+            ArgumentError::EmptyTask => write!(
                 to,
                 "the task is empty; say what to do, or give no task at all to go on with what was \
                  planned"
@@ -113,7 +115,7 @@ impl fmt::Display for Refusal {
     }
 }
 
-impl std::error::Error for Refusal {}
+impl std::error::Error for ArgumentError {}
 
 fn example(flag: &str) -> String {
     let value = match flag {

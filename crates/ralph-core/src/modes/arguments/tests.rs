@@ -202,7 +202,7 @@ fn a_flag_with_the_wrong_dashes_is_refused() {
 
 #[test]
 fn no_task_is_told_from_an_empty_one() {
-    assert_eq!(parse("  \n").unwrap(), Request::default());
+    assert_eq!(parse("  \n").unwrap(), LoopRequest::default());
     assert_eq!(parse("--max-iterations 5").unwrap().task, None);
     check_refused("\"\"", "the task is empty");
     check_refused("'  ' --baseline", "the task is empty");
@@ -235,7 +235,7 @@ fn the_refusal_of_a_value_shows_how_to_write_it() {
     ];
     let valued = FLAGS.iter().filter(|flag| **flag != "--baseline");
     for (flag, example) in valued.zip(examples) {
-        let shown = Refusal::NoValue { flag }.to_string();
+        let shown = ArgumentError::NoValue { flag }.to_string();
         assert_eq!(shown, format!("`{flag}` needs a value: write `{example}`"));
         assert!(parse(example).is_ok(), "{example}");
     }

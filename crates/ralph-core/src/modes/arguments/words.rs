@@ -2,7 +2,7 @@
 
 /// One word. A flag's value after `=` counts as a word of its own for the quotes around it.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Word<'a> {
+pub(super) struct ArgumentWord<'a> {
     /// The word without the quotes that group it.
     pub(super) value: &'a str,
     /// The part before the `=` of a flag, else the whole word.
@@ -15,7 +15,7 @@ pub(super) struct Word<'a> {
     end: usize,
 }
 
-impl Word<'_> {
+impl ArgumentWord<'_> {
     /// True for exactly this word, typed without quotes.
     pub(super) fn is(&self, text: &str) -> bool {
         !self.quoted && self.value == text
@@ -23,7 +23,7 @@ impl Word<'_> {
 }
 
 /// The words of a text, in order.
-pub(super) fn split(text: &str) -> Vec<Word<'_>> {
+pub(super) fn split(text: &str) -> Vec<ArgumentWord<'_>> {
     let mut words = Vec::new();
     let mut at = skip_space(text, 0);
     while at < text.len() {
@@ -36,9 +36,9 @@ pub(super) fn split(text: &str) -> Vec<Word<'_>> {
 
 /// Words as they were typed, with the space between them. Where a flag stood between two of
 /// them, one space is left, or the line break that stood beside it.
-pub(super) fn join(text: &str, words: &[Word]) -> String {
+pub(super) fn join(text: &str, words: &[ArgumentWord]) -> String {
     let mut joined = String::new();
-    let mut last: Option<&Word> = None;
+    let mut last: Option<&ArgumentWord> = None;
     for word in words {
         if let Some(last) = last {
             let gap = &text[last.end..word.start];
@@ -60,14 +60,20 @@ fn at_line_break(gap: &str) -> bool {
     before.contains('\n') || after.contains('\n')
 }
 
-fn read(text: &str, start: usize) -> Word<'_> {
+fn read(text: &str, start: usize) -> ArgumentWord<'_> {
     if let Some((value, end)) = quoted(text, start) {
-        return Word { value, name: value, attached: None, quoted: true, start, end };
+        return ArgumentWord { value, name: value, attached: None, quoted: true, start, end };
     }
     let plain_end = word_end(text, start);
     let plain = &text[start..plain_end];
-    let mut word =
-        Word { value: plain, name: plain, attached: None, quoted: false, start, end: plain_end };
+    let mut word = ArgumentWord {
+        value: plain,
+        name: plain,
+        attached: None,
+        quoted: false,
+        start,
+        end: plain_end,
+    };
     if let Some(equals) = plain.find('=').filter(|_| plain.starts_with(super::DASHES)) {
         let value_start = start + equals + 1;
         let (value, end) =

@@ -6,7 +6,7 @@
 use super::reopen;
 use crate::modes::build;
 use crate::protocol::reply::bounded;
-use crate::state::{LoopState, Round, Task, TaskStatus, WorkerStanding};
+use crate::state::{BuildRound, LoopState, Task, TaskStatus, WorkerStanding};
 use crate::stop;
 use crate::transcript::usage::Tokens;
 use jiff::Timestamp;
@@ -59,7 +59,7 @@ pub fn begin(above: &LoopState, with: &Begin<'_>) -> Option<LoopState> {
         settings: above.settings.clone(),
         started_by: above.started_by.clone(),
         touched: true,
-        round: Some(Round { task: with.task.to_owned(), number: with.number }),
+        round: Some(BuildRound { task: with.task.to_owned(), number: with.number }),
         parent: Some(above.loop_id.clone()),
         ..LoopState::default()
     })
@@ -174,8 +174,8 @@ fn safe(text: &str) -> String {
 mod tests {
     use super::super::tests::{NOW, loop_of, work};
     use super::*;
-    use crate::stop::Seen;
-    use crate::text::token::Request;
+    use crate::stop::StopInputs;
+    use crate::text::token::CompletionRequest;
 
     fn begun(above: &LoopState, task: &str) -> LoopState {
         let with = Begin { task, session_id: "s", project_root: "/w", number: 3, now: NOW };
@@ -257,10 +257,10 @@ mod tests {
     #[test]
     fn its_hooks_let_it_end_when_its_task_is_closed_and_not_before() {
         let (_, mut below) = at_work();
-        let seen = Seen {
+        let seen = StopInputs {
             now: NOW,
             prompt_id: "p".to_owned(),
-            request: Request::None,
+            request: CompletionRequest::None,
             workers: Vec::new(),
             command_waits: false,
             steer_waits: false,
@@ -272,10 +272,10 @@ mod tests {
             work_before_checks: None,
             tree_after_checks: None,
         };
-        assert_eq!(stop::decide(&mut below, &seen).verdict, stop::Verdict::GoOn);
+        assert_eq!(stop::decide(&mut below, &seen).verdict, stop::StopVerdict::GoOn);
         says(&mut below, TaskStatus::Done, "did it");
         let verdict = stop::decide(&mut below, &seen).verdict;
-        assert_eq!(verdict, stop::Verdict::LetGo(stop::Why::RoundIsOver));
+        assert_eq!(verdict, stop::StopVerdict::LetGo(stop::AllowReason::RoundIsOver));
         assert!(below.ending.is_none());
     }
 

@@ -7,7 +7,7 @@ use serde::Serialize;
 
 /// What is known of a worktree and its branch.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Seen {
+pub struct WorktreeState {
     /// Its worker is at work.
     pub is_running: bool,
     /// The commit by which its work was merged; empty if it was not.
@@ -59,7 +59,7 @@ pub enum Stays {
 }
 
 /// Decides whether it stays.
-pub fn stays(seen: &Seen) -> Option<Stays> {
+pub fn stays(seen: &WorktreeState) -> Option<Stays> {
     if seen.is_running {
         return Some(Stays::Running);
     }
@@ -127,8 +127,13 @@ fn quoted(word: &str) -> String {
 mod tests {
     use super::*;
 
-    fn merged() -> Seen {
-        Seen { merged: "m".to_owned(), is_as_merged: true, is_held: true, ..Seen::default() }
+    fn merged() -> WorktreeState {
+        WorktreeState {
+            merged: "m".to_owned(),
+            is_as_merged: true,
+            is_held: true,
+            ..WorktreeState::default()
+        }
     }
 
     #[test]
@@ -136,13 +141,13 @@ mod tests {
         assert_eq!(stays(&merged()), None);
         let word = || "x".to_owned();
         let cases = [
-            (Seen { is_running: true, ..merged() }, "at work"),
-            (Seen { merged: String::new(), ..merged() }, "not merged"),
-            (Seen { kept_out: word(), ..merged() }, "kept out: x"),
-            (Seen { is_as_merged: false, ..merged() }, "changed since"),
-            (Seen { is_held: false, ..merged() }, "no branch"),
-            (Seen { locked: Some(word()), ..merged() }, "locked: x"),
-            (Seen { repositories: vec![word()], ..merged() }, "repository of its own"),
+            (WorktreeState { is_running: true, ..merged() }, "at work"),
+            (WorktreeState { merged: String::new(), ..merged() }, "not merged"),
+            (WorktreeState { kept_out: word(), ..merged() }, "kept out: x"),
+            (WorktreeState { is_as_merged: false, ..merged() }, "changed since"),
+            (WorktreeState { is_held: false, ..merged() }, "no branch"),
+            (WorktreeState { locked: Some(word()), ..merged() }, "locked: x"),
+            (WorktreeState { repositories: vec![word()], ..merged() }, "repository of its own"),
         ];
         for (seen, words) in cases {
             let reason = stays(&seen).unwrap().reason();

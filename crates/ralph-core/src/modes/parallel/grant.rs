@@ -5,14 +5,14 @@
 
 use super::{OWNER, is_worker, reopen, taken, task_of, unmerged_dep};
 use crate::protocol::reply::bounded;
-use crate::state::{Client, LoopState, Worker, WorkerStanding};
-use crate::tasks::graph::{self, Lease, Which};
+use crate::state::{ClientProcess, LoopState, Worker, WorkerStanding};
+use crate::tasks::graph::{self, ClaimTarget, Lease};
 use crate::text::counted::noun;
 use jiff::Timestamp;
 
 /// A call of the Agent tool.
 #[derive(Debug, Clone, Copy)]
-pub struct Asked<'a> {
+pub struct AgentCall<'a> {
     /// The client's id of the call.
     pub call: &'a str,
     /// Which agent.
@@ -24,7 +24,7 @@ pub struct Asked<'a> {
     /// True when a subagent asks.
     pub from_worker: bool,
     /// The client process.
-    pub client: Option<&'a Client>,
+    pub client: Option<&'a ClientProcess>,
 }
 
 /// The answer.
@@ -42,7 +42,7 @@ pub enum Grant {
 const ABOUT: usize = 120;
 
 /// Decides about a call, and notes the worker if it is granted.
-pub fn grant(state: &mut LoopState, asked: &Asked<'_>, now: Timestamp) -> Grant {
+pub fn grant(state: &mut LoopState, asked: &AgentCall<'_>, now: Timestamp) -> Grant {
     if state.workers.iter().any(|worker| worker.call == asked.call) {
         return Grant::Again;
     }
@@ -95,7 +95,7 @@ pub fn lost(state: &mut LoopState, is_there: impl Fn(&Worker) -> bool) -> Vec<St
         .collect()
 }
 
-fn too_many(state: &LoopState, asked: &Asked<'_>) -> Option<String> {
+fn too_many(state: &LoopState, asked: &AgentCall<'_>) -> Option<String> {
     // What another client process had started went with it.
     let at_work: Vec<&Worker> = state
         .workers
@@ -117,7 +117,7 @@ fn too_many(state: &LoopState, asked: &Asked<'_>) -> Option<String> {
 }
 
 /// Takes the task for its worker.
-fn claim(state: &mut LoopState, asked: &Asked<'_>, now: Timestamp) -> Result<String, String> {
+fn claim(state: &mut LoopState, asked: &AgentCall<'_>, now: Timestamp) -> Result<String, String> {
     const NEXT: &str = "`ralph parallel next` prints the calls that can be made now.";
     if asked.from_worker {
         return Err("A worker starts no workers. Do the task yourself.".to_owned());
@@ -153,7 +153,7 @@ fn claim(state: &mut LoopState, asked: &Asked<'_>, now: Timestamp) -> Result<Str
     if is_claimed {
         return Err(format!("A worker is doing {id} already. {NEXT}"));
     }
-    graph::claim(&mut state.task_graph, Which::Id(id), lease, now)
+    graph::claim(&mut state.task_graph, ClaimTarget::Id(id), lease, now)
         .map(|claim| claim.task.id)
         .map_err(|why| format!("{why}. {NEXT}"))
 }
@@ -165,7 +165,7 @@ mod tests {
     use crate::state::TaskStatus;
 
     fn asks(state: &mut LoopState, call: &str, kind: &str, prompt: &str) -> Grant {
-        let asked = Asked { call, kind, prompt, about: call, from_worker: false, client: None };
+        let asked = AgentCall { call, kind, prompt, about: call, from_worker: false, client: None };
         grant(state, &asked, NOW)
     }
 
@@ -197,8 +197,8 @@ mod tests {
         let mut state = loop_of(&[]);
         state.limits.max_workers = 1;
         assert_eq!(asks(&mut state, "c1", "Explore", "look"), Grant::Granted);
-        let other = Client { pid: 7, started: "1".to_owned() };
-        let asked = Asked {
+        let other = ClientProcess { pid: 7, started: "1".to_owned() };
+        let asked = AgentCall {
             call: "c2",
             kind: "Explore",
             prompt: "",
@@ -233,7 +233,7 @@ mod tests {
         let mut state = loop_of(&[("T-1", &[], &[])]);
         work(&mut state, "T-1", WorkerStanding::Running);
         refused(&mut state, "Ralph task T-1", "A worker is doing T-1 already");
-        let asked = Asked {
+        let asked = AgentCall {
             call: "x",
             kind: super::super::WORKER,
             prompt: "",

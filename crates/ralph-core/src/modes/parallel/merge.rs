@@ -5,7 +5,7 @@
 //! there: nobody mends a conflict that a fresh worker would not have.
 
 use super::reopen;
-use crate::evidence::receipt::Standing;
+use crate::evidence::receipt::ReceiptStatus;
 use crate::protocol::reply::bounded;
 use crate::state::{LoopState, Task, TaskStatus, Worker, WorkerStanding};
 use crate::tasks::graph;
@@ -19,7 +19,7 @@ const NAMED: usize = 10;
 /// What came of the work of one worker.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case", tag = "outcome")]
-pub enum Outcome {
+pub enum MergeOutcome {
     /// The loop's branch has it.
     Merged {
         /// The commit by which it was merged.
@@ -46,33 +46,33 @@ pub enum Outcome {
     },
 }
 
-impl Outcome {
+impl MergeOutcome {
     /// The word for documents and for the journal.
     pub fn as_str(&self) -> &'static str {
         match self {
-            Outcome::Merged { .. } => "merged",
-            Outcome::Nothing => "nothing to merge",
-            Outcome::Conflict { .. } => "conflict",
-            Outcome::TurnedRed { .. } => "turned red",
-            Outcome::Unusable { .. } => "unusable",
+            MergeOutcome::Merged { .. } => "merged",
+            MergeOutcome::Nothing => "nothing to merge",
+            MergeOutcome::Conflict { .. } => "conflict",
+            MergeOutcome::TurnedRed { .. } => "turned red",
+            MergeOutcome::Unusable { .. } => "unusable",
         }
     }
 
     /// Why it was kept out, in words; none if it was not.
     pub fn kept_out(&self) -> Option<String> {
         match self {
-            Outcome::Merged { .. } | Outcome::Nothing => None,
-            Outcome::Conflict { files } => {
+            MergeOutcome::Merged { .. } | MergeOutcome::Nothing => None,
+            MergeOutcome::Conflict { files } => {
                 Some(format!("it conflicts with what was merged before, in {}", list(files)))
             }
-            Outcome::TurnedRed { criteria, .. } => Some(format!(
+            MergeOutcome::TurnedRed { criteria, .. } => Some(format!(
                 "with it {} not hold any more",
                 match criteria.as_slice() {
                     [one] => format!("{one} does"),
                     all => format!("{} do", all.join(", ")),
                 }
             )),
-            Outcome::Unusable { why } => Some(why.clone()),
+            MergeOutcome::Unusable { why } => Some(why.clone()),
         }
     }
 }
@@ -152,9 +152,12 @@ pub fn ref_part(task: &str) -> String {
 }
 
 /// The criteria that held before and do not now, in the order given.
-pub fn turned_red(before: &[(String, Standing)], now: &[(String, Standing)]) -> Vec<String> {
+pub fn turned_red(
+    before: &[(String, ReceiptStatus)],
+    now: &[(String, ReceiptStatus)],
+) -> Vec<String> {
     let held = |id: &str| {
-        before.iter().any(|(known, standing)| known == id && *standing == Standing::Holds)
+        before.iter().any(|(known, standing)| known == id && *standing == ReceiptStatus::Holds)
     };
     let red = now.iter().filter(|(id, standing)| held(id) && standing.is_a_failure());
     red.map(|(id, _)| id.clone()).collect()
@@ -166,7 +169,7 @@ pub fn record(
     state: &mut LoopState,
     call: &str,
     (commit, head): (&str, &str),
-    outcome: &Outcome,
+    outcome: &MergeOutcome,
 ) -> Option<String> {
     let worker = state.workers.iter_mut().find(|worker| worker.call == call)?;
     if !worker.merged.is_empty() || !worker.kept_out.is_empty() || worker.is_running() {
@@ -175,8 +178,8 @@ pub fn record(
     }
     commit.clone_into(&mut worker.commit);
     match outcome {
-        Outcome::Merged { merge } => merge.clone_into(&mut worker.merged),
-        Outcome::Nothing => head.clone_into(&mut worker.merged),
+        MergeOutcome::Merged { merge } => merge.clone_into(&mut worker.merged),
+        MergeOutcome::Nothing => head.clone_into(&mut worker.merged),
         _ => worker.kept_out = outcome.kept_out().unwrap_or_default(),
     }
     let (task, why) = (worker.task.clone(), outcome.kept_out()?);
@@ -262,8 +265,8 @@ mod tests {
 
     #[test]
     fn only_what_held_can_turn_red() {
-        use Standing::{Failed, FewerTests, Flaky, Holds, NeverRun, Vacuous};
-        let all = |standings: &[Standing]| -> Vec<(String, Standing)> {
+        use ReceiptStatus::{Failed, FewerTests, Flaky, Holds, NeverRun, Vacuous};
+        let all = |standings: &[ReceiptStatus]| -> Vec<(String, ReceiptStatus)> {
             standings.iter().enumerate().map(|(at, it)| (format!("AC-{at}"), *it)).collect()
         };
         let before = all(&[Holds, Holds, Holds, Failed, Holds, Holds]);
@@ -274,12 +277,12 @@ mod tests {
     #[test]
     fn work_that_is_kept_out_leaves_its_task_to_the_next_worker() {
         let mut state = done(&[("T-1", &[], &[]), ("T-2", &[], &[])], &["T-1", "T-2"]);
-        let conflict = Outcome::Conflict { files: vec!["a.rs".to_owned()] };
+        let conflict = MergeOutcome::Conflict { files: vec!["a.rs".to_owned()] };
         let said = record(&mut state, "call-T-1", ("c1", "h"), &conflict).unwrap();
         assert!(said.starts_with("T-1 is ready again") && said.contains("`a.rs`"), "{said}");
         assert_eq!(state.task_graph[0].status, TaskStatus::Pending);
         assert!(state.workers[0].kept_out.contains("`a.rs`"));
-        let merged = Outcome::Merged { merge: "m".to_owned() };
+        let merged = MergeOutcome::Merged { merge: "m".to_owned() };
         assert_eq!(record(&mut state, "call-T-2", ("c2", "h"), &merged), None);
         assert_eq!(
             (state.workers[1].merged.as_str(), state.workers[1].commit.as_str()),
@@ -295,7 +298,7 @@ mod tests {
     fn a_task_that_another_worker_has_taken_stays_with_it() {
         let mut state = done(&[("T-1", &[], &[])], &["T-1"]);
         state.task_graph[0].status = TaskStatus::InProgress;
-        let unusable = Outcome::Unusable { why: "gone".to_owned() };
+        let unusable = MergeOutcome::Unusable { why: "gone".to_owned() };
         assert_eq!(record(&mut state, "call-T-1", ("", "h"), &unusable), None);
         assert_eq!(state.task_graph[0].status, TaskStatus::InProgress);
     }

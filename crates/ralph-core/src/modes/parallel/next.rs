@@ -14,11 +14,11 @@ use serde::Serialize;
 /// What to do.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case", tag = "action")]
-pub enum Next {
+pub enum NextParallelStep {
     /// Start these workers, all of them in one message.
     Start {
         /// One call of the Agent tool each.
-        calls: Vec<Call>,
+        calls: Vec<AgentInput>,
     },
     /// Merge what is done: nothing else can be started before.
     Merge {
@@ -43,7 +43,7 @@ pub enum Next {
 
 /// The input of one call of the Agent tool.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Call {
+pub struct AgentInput {
     /// What it is for.
     pub description: String,
     /// Which agent.
@@ -55,13 +55,13 @@ pub struct Call {
 }
 
 /// Decides what comes next.
-pub fn next(state: &LoopState, now: Timestamp) -> Next {
+pub fn next(state: &LoopState, now: Timestamp) -> NextParallelStep {
     let running: Vec<&Worker> = state.workers.iter().filter(|worker| worker.is_running()).collect();
     let free = (state.limits.max_workers.max(1) as usize).saturating_sub(running.len());
-    let calls: Vec<Call> =
+    let calls: Vec<AgentInput> =
         chosen(state, free, now).into_iter().map(|task| call(state, task)).collect();
     if !calls.is_empty() {
-        return Next::Start { calls };
+        return NextParallelStep::Start { calls };
     }
     let unmerged: Vec<String> = state
         .workers
@@ -71,15 +71,17 @@ pub fn next(state: &LoopState, now: Timestamp) -> Next {
         .collect();
     let summary = graph::summary(&state.task_graph, now);
     if !unmerged.is_empty() && (running.len() < state.limits.max_workers as usize) {
-        return Next::Merge { tasks: unmerged };
+        return NextParallelStep::Merge { tasks: unmerged };
     }
     if !running.is_empty() {
-        return Next::Wait { workers: running.iter().map(|worker| worker.about.clone()).collect() };
+        return NextParallelStep::Wait {
+            workers: running.iter().map(|worker| worker.about.clone()).collect(),
+        };
     }
     match summary.done == summary.total {
-        true if summary.total == 0 => Next::NoTasks,
-        true => Next::Finished,
-        false => Next::Stuck { why: held_up(state, &summary, now) },
+        true if summary.total == 0 => NextParallelStep::NoTasks,
+        true => NextParallelStep::Finished,
+        false => NextParallelStep::Stuck { why: held_up(state, &summary, now) },
     }
 }
 
@@ -99,9 +101,9 @@ pub(super) fn chosen(state: &LoopState, room: usize, now: Timestamp) -> Vec<&Tas
     chosen
 }
 
-fn call(state: &LoopState, task: &Task) -> Call {
+fn call(state: &LoopState, task: &Task) -> AgentInput {
     let prefix = if state.via == Some(Via::Plugin) { "ralph:" } else { "" };
-    Call {
+    AgentInput {
         description: bounded(&format!("{} {}", task.id, task.name), 60),
         subagent_type: format!("{prefix}{WORKER}"),
         prompt: prompt(state, task),
@@ -112,7 +114,7 @@ fn call(state: &LoopState, task: &Task) -> Call {
 fn held_up(state: &LoopState, summary: &Summary, now: Timestamp) -> Vec<String> {
     let graph = Graph::new(&state.task_graph, now);
     let holds = |task: &&Task| {
-        use graph::Standing::{Blocked, Failed, InProgress, Unknown};
+        use graph::TaskReadiness::{Blocked, Failed, InProgress, Unknown};
         matches!(graph.standing(task), Failed | Blocked | InProgress | Unknown)
     };
     let mut why: Vec<String> = state
@@ -145,16 +147,16 @@ mod tests {
     #[track_caller]
     fn check(state: &LoopState, expected: &str) {
         let said = match next(state, NOW) {
-            Next::Start { calls } => {
+            NextParallelStep::Start { calls } => {
                 let all: Vec<&str> =
                     calls.iter().filter_map(|call| call.description.split(' ').next()).collect();
                 format!("start {}", all.join(" "))
             }
-            Next::Merge { tasks } => format!("merge {}", tasks.join(" ")),
-            Next::Wait { workers } => format!("wait {}", workers.join(" ")),
-            Next::Finished => "finished".to_owned(),
-            Next::NoTasks => "no tasks".to_owned(),
-            Next::Stuck { why } => format!("stuck {}", why.join("; ")),
+            NextParallelStep::Merge { tasks } => format!("merge {}", tasks.join(" ")),
+            NextParallelStep::Wait { workers } => format!("wait {}", workers.join(" ")),
+            NextParallelStep::Finished => "finished".to_owned(),
+            NextParallelStep::NoTasks => "no tasks".to_owned(),
+            NextParallelStep::Stuck { why } => format!("stuck {}", why.join("; ")),
         };
         assert_eq!(said, expected);
     }
@@ -223,7 +225,7 @@ mod tests {
     fn a_call_is_for_the_agent_as_it_is_registered() {
         let mut state = loop_of(&[("T-1", &[], &[])]);
         state.via = Some(Via::Plugin);
-        let Next::Start { calls } = next(&state, NOW) else { panic!() };
+        let NextParallelStep::Start { calls } = next(&state, NOW) else { panic!() };
         assert_eq!(calls[0].subagent_type, "ralph:ralph-worker");
         assert!(calls[0].prompt.starts_with("Ralph task T-1\n"));
     }

@@ -4,13 +4,13 @@
 //! no file twice. Where two would, the later one in the list waits for another wave, and that is said.
 
 use crate::state::{LoopState, Task, TaskStatus};
-use crate::tasks::graph::overlap::Taken;
+use crate::tasks::graph::overlap::ClaimedFiles;
 use serde::Serialize;
 use std::collections::HashSet;
 
 /// How the open tasks could be carried out.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
-pub struct Plan {
+pub struct WavePlan {
     /// Ids, wave by wave.
     pub waves: Vec<Vec<String>>,
     /// Tasks that wait only because of a file.
@@ -33,18 +33,20 @@ pub struct Clash {
 }
 
 /// Plans the tasks that are not closed; those at work are in the first wave.
-pub fn plan(state: &LoopState) -> Plan {
+pub fn plan(state: &LoopState) -> WavePlan {
     let is_open =
         |task: &&Task| matches!(task.status, TaskStatus::Pending | TaskStatus::InProgress);
     let mut open: Vec<&Task> = state.task_graph.iter().filter(is_open).collect();
     let done = state.task_graph.iter().filter(|task| task.status == TaskStatus::Done);
     let mut there: HashSet<&str> = done.map(|task| task.id.as_str()).collect();
     let undeclared = open.iter().filter(|task| task.files.is_empty());
-    let mut plan =
-        Plan { undeclared: undeclared.map(|task| task.id.clone()).collect(), ..Plan::default() };
+    let mut plan = WavePlan {
+        undeclared: undeclared.map(|task| task.id.clone()).collect(),
+        ..WavePlan::default()
+    };
     let mut named = HashSet::new();
     loop {
-        let mut taken = Taken::default();
+        let mut taken = ClaimedFiles::default();
         let mut wave = Vec::new();
         // What is at work has its files already.
         open.sort_by_key(|task| task.status != TaskStatus::InProgress);
@@ -79,7 +81,7 @@ mod tests {
     use super::*;
 
     #[track_caller]
-    fn check(tasks: &[(&str, &[&str], &[&str])], waves: &[&[&str]]) -> Plan {
+    fn check(tasks: &[(&str, &[&str], &[&str])], waves: &[&[&str]]) -> WavePlan {
         let plan = plan(&loop_of(tasks));
         assert_eq!(plan.waves, waves);
         plan

@@ -16,7 +16,7 @@ const NAMED: usize = 10;
 
 /// A report, as it was read.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Report {
+pub struct WorkerReport {
     /// `DONE`, `PARTIAL` or `BLOCKED`.
     pub status: WorkerStanding,
     /// The files that it names.
@@ -31,7 +31,7 @@ pub struct Report {
 
 /// What becomes of a report.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Verdict {
+pub enum WorkerVerdict {
     /// It goes back to the worker, with this.
     SendBack(String),
     /// It was taken; what became of the task, in words.
@@ -42,7 +42,7 @@ pub enum Verdict {
 ///
 /// # Errors
 /// What is missing or not as it should be, one sentence each.
-pub fn read(message: &str) -> Result<Report, Vec<String>> {
+pub fn read(message: &str) -> Result<WorkerReport, Vec<String>> {
     let values = values(message);
     let mut wrong = Vec::new();
     let mut value = |at: usize| -> String {
@@ -72,7 +72,7 @@ pub fn read(message: &str) -> Result<Report, Vec<String>> {
     };
     match (standing, wrong.is_empty()) {
         (Some(status), true) => {
-            Ok(Report { status, files: paths(&files), tests, condition, notes })
+            Ok(WorkerReport { status, files: paths(&files), tests, condition, notes })
         }
         _ => Err(wrong),
     }
@@ -138,7 +138,7 @@ pub fn judge(
     message: &str,
     real: Option<&[String]>,
     worktree: &str,
-) -> Verdict {
+) -> WorkerVerdict {
     let task_id = state.workers[at].task.clone();
     let declares = state.task_graph.iter().any(|task| task.id == task_id && !task.files.is_empty());
     let report = read(message).map(|report| inside(report, worktree));
@@ -149,7 +149,7 @@ pub fn judge(
     let worker = &mut state.workers[at];
     if !wrong.is_empty() && !worker.sent_back {
         worker.sent_back = true;
-        return Verdict::SendBack(format!(
+        return WorkerVerdict::SendBack(format!(
             "Your report does not hold. {} Mend the work or the report, and end with the whole report again.",
             wrong.join(" ")
         ));
@@ -169,7 +169,7 @@ pub fn judge(
         },
     };
     worker.standing = standing.clone();
-    Verdict::Taken(settle(state, &task_id, &standing, &said))
+    WorkerVerdict::Taken(settle(state, &task_id, &standing, &said))
 }
 
 /// Sets the task from what its worker came to.
@@ -193,7 +193,7 @@ fn close(state: &mut LoopState, id: &str, status: TaskStatus, said: &str) -> Str
 }
 
 /// What of a report those read who come after.
-fn told(report: &Report, wrong: &[String]) -> String {
+fn told(report: &WorkerReport, wrong: &[String]) -> String {
     let mut parts = Vec::new();
     let mut part = |label: &str, text: &str| {
         let text = text.replace('\n', " ");
@@ -209,17 +209,17 @@ fn told(report: &Report, wrong: &[String]) -> String {
 }
 
 /// The same with paths as git names them: from the top of the worktree.
-fn inside(report: Report, worktree: &str) -> Report {
+fn inside(report: WorkerReport, worktree: &str) -> WorkerReport {
     let top = format!("{}/", worktree.trim_end_matches('/'));
     let plain = |path: String| {
         let path = path.strip_prefix(&top).unwrap_or(&path);
         path.trim_start_matches("./").trim_end_matches('/').to_owned()
     };
-    Report { files: report.files.into_iter().map(plain).collect(), ..report }
+    WorkerReport { files: report.files.into_iter().map(plain).collect(), ..report }
 }
 
 /// What a report says of files that is not so.
-fn differs(report: &Report, real: &[String], declares: bool) -> Vec<String> {
+fn differs(report: &WorkerReport, real: &[String], declares: bool) -> Vec<String> {
     let mut wrong = Vec::new();
     if report.status == WorkerStanding::Done
         && real.is_empty()
@@ -265,7 +265,7 @@ mod tests {
     }
 
     #[track_caller]
-    fn reads(message: &str, status: &WorkerStanding, files: &[&str]) -> Report {
+    fn reads(message: &str, status: &WorkerStanding, files: &[&str]) -> WorkerReport {
         let report = read(message).unwrap_or_else(|wrong| panic!("{message}: {wrong:?}"));
         assert_eq!((&report.status, &report.files), (status, &words(files)), "{message}");
         report
@@ -317,8 +317,8 @@ mod tests {
     fn judged(state: &mut LoopState, message: &str, real: Option<&[&str]>) -> String {
         let real = real.map(words);
         let said = match judge(state, 0, message, real.as_deref(), "/w") {
-            Verdict::SendBack(why) => format!("sent back: {why}"),
-            Verdict::Taken(what) => what,
+            WorkerVerdict::SendBack(why) => format!("sent back: {why}"),
+            WorkerVerdict::Taken(what) => what,
         };
         format!("{said} | {} {}", state.task_graph[0].status, state.workers[0].standing)
     }

@@ -4,7 +4,7 @@ use crate::state::{LoopState, Task};
 
 /// Where the tasks of a loop for workers come from.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Work {
+pub enum TaskSource {
     /// They are planned already, or the session's own loop has them.
     Planned,
     /// The session reads this file of the project and brings its work into the graph.
@@ -17,12 +17,12 @@ pub enum Work {
 ///
 /// # Errors
 /// In words, when it looks like a file that does not exist.
-pub fn work(text: Option<&str>, is_file: impl Fn(&str) -> bool) -> Result<Work, String> {
+pub fn work(text: Option<&str>, is_file: impl Fn(&str) -> bool) -> Result<TaskSource, String> {
     let Some(text) = text.map(str::trim).filter(|text| !text.is_empty()) else {
-        return Ok(Work::Planned);
+        return Ok(TaskSource::Planned);
     };
     if is_file(text) {
-        return Ok(Work::Document(text.to_owned()));
+        return Ok(TaskSource::Document(text.to_owned()));
     }
     let looks_like_one = !text.contains(char::is_whitespace) && text.contains(['/', '.']);
     if looks_like_one && !text.contains(',') {
@@ -31,7 +31,7 @@ pub fn work(text: Option<&str>, is_file: impl Fn(&str) -> bool) -> Result<Work, 
              commas between them"
         ));
     }
-    Ok(Work::List(items(text)))
+    Ok(TaskSource::List(items(text)))
 }
 
 /// The parts between commas. A comma inside a number is none.
@@ -52,20 +52,20 @@ fn items(text: &str) -> Vec<String> {
     items.map(str::to_owned).collect()
 }
 
-impl Work {
+impl TaskSource {
     /// What the loop is for, in a line; none where it is what was planned.
     pub fn goal(&self) -> Option<String> {
         match self {
-            Work::Planned => None,
-            Work::Document(file) => Some(format!("Carry out `{file}`")),
-            Work::List(tasks) => Some(format!("Carry out: {}", tasks.join("; "))),
+            TaskSource::Planned => None,
+            TaskSource::Document(file) => Some(format!("Carry out `{file}`")),
+            TaskSource::List(tasks) => Some(format!("Carry out: {}", tasks.join("; "))),
         }
     }
 
     /// Makes the loop one for workers, with these tasks where they are known.
     pub fn apply(&self, state: &mut LoopState) {
         state.parallel = true;
-        if let Work::List(tasks) = self {
+        if let TaskSource::List(tasks) = self {
             let task = |(place, name): (usize, &String)| Task {
                 id: format!("T-{}", place + 1),
                 name: name.clone(),
@@ -82,7 +82,7 @@ mod tests {
 
     #[track_caller]
     fn lists(text: &str, expected: &[&str]) {
-        let Ok(Work::List(items)) = work(Some(text), |_| false) else { panic!("{text}") };
+        let Ok(TaskSource::List(items)) = work(Some(text), |_| false) else { panic!("{text}") };
         assert_eq!(items, expected);
     }
 
@@ -101,22 +101,22 @@ mod tests {
         let is_file = |name: &str| name == "docs/my prd.md";
         assert_eq!(
             work(Some(" docs/my prd.md "), is_file),
-            Ok(Work::Document("docs/my prd.md".to_owned()))
+            Ok(TaskSource::Document("docs/my prd.md".to_owned()))
         );
         let why = work(Some("docs/other.md"), is_file).unwrap_err();
         assert!(why.contains("there is no file `docs/other.md`"), "{why}");
-        assert_eq!(work(None, is_file), Ok(Work::Planned));
-        assert_eq!(work(Some("  "), is_file), Ok(Work::Planned));
+        assert_eq!(work(None, is_file), Ok(TaskSource::Planned));
+        assert_eq!(work(Some("  "), is_file), Ok(TaskSource::Planned));
     }
 
     #[test]
     fn a_list_becomes_tasks_and_a_document_does_not() {
         let mut state = LoopState::default();
-        Work::List(vec!["a".to_owned(), "b".to_owned()]).apply(&mut state);
+        TaskSource::List(vec!["a".to_owned(), "b".to_owned()]).apply(&mut state);
         let ids: Vec<_> =
             state.task_graph.iter().map(|task| (task.id.as_str(), task.name.as_str())).collect();
         assert_eq!((ids, state.parallel), (vec![("T-1", "a"), ("T-2", "b")], true));
-        Work::Planned.apply(&mut state);
+        TaskSource::Planned.apply(&mut state);
         assert_eq!(state.task_graph.len(), 2);
     }
 }

@@ -4,25 +4,32 @@
 //! nothing, so it is refused before it costs anything, and the refusal names the one whose turn it is.
 
 use super::next::critic;
-use super::{Refusal, Role, short};
+use super::{PlanRefusal, Role, short};
 use crate::state::{PlanPhase, Ralplan};
 
 /// Whether an agent of this role may be called with this prompt, while the plan's file has this digest
 /// (empty where there is none).
 ///
-/// Where it refuses with [`Refusal::ChangedSinceReady`], the caller takes
-/// [`Event::CriticCalled`](super::Event::CriticCalled) with the same digest all the same: that brings the
+/// Where it refuses with [`PlanRefusal::ChangedSinceReady`], the caller takes
+/// [`PlanEvent::CriticCalled`](super::PlanEvent::CriticCalled) with the same digest all the same: that brings the
 /// planning back to its planner, and nothing else does.
 ///
 /// # Errors
 /// Why not, and who is called instead.
-pub fn may_call(plan: &Ralplan, role: Role, prompt: &str, hash_now: &str) -> Result<(), Refusal> {
+pub fn may_call(
+    plan: &Ralplan,
+    role: Role,
+    prompt: &str,
+    hash_now: &str,
+) -> Result<(), PlanRefusal> {
     match (whose_turn(plan), role) {
         // Asked twice, a gap finder may find more; nothing waits for it a second time.
         (Some(Role::Planner), Role::Planner | Role::GapFinder) => Ok(()),
         (Some(Role::Critic), Role::Critic) => may_judge(plan, prompt, hash_now),
         (Some(turn), role) if turn == role => Ok(()),
-        (wanted, called) => Err(Refusal::OutOfTurn { called, wanted, phase: plan.phase.clone() }),
+        (wanted, called) => {
+            Err(PlanRefusal::OutOfTurn { called, wanted, phase: plan.phase.clone() })
+        }
     }
 }
 
@@ -43,21 +50,21 @@ fn whose_turn(plan: &Ralplan) -> Option<Role> {
 
 /// A critic learns from its prompt which text it judges, and says so in its verdict: one that was called
 /// on an older text cannot judge a newer one.
-fn may_judge(plan: &Ralplan, prompt: &str, hash_now: &str) -> Result<(), Refusal> {
+fn may_judge(plan: &Ralplan, prompt: &str, hash_now: &str) -> Result<(), PlanRefusal> {
     if hash_now.is_empty() || hash_now != plan.ready_hash {
         let (ready, now) = (plan.ready_hash.clone(), hash_now.to_owned());
-        return Err(Refusal::ChangedSinceReady { ready, now });
+        return Err(PlanRefusal::ChangedSinceReady { ready, now });
     }
     match prompt.contains(&plan.plan_path) && prompt.contains(short(&plan.ready_hash)) {
         true => Ok(()),
-        false => Err(Refusal::PromptNamesNoText { prompt: critic(plan) }),
+        false => Err(PlanRefusal::PromptNamesNoText { prompt: critic(plan) }),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::super::step::tests::{H1, H2, REJECT, awaiting, in_review, planning, verdict};
-    use super::super::{Next, begin, next, step};
+    use super::super::{NextPlanStep, begin, next, step};
     use super::*;
     use jiff::Timestamp;
 
@@ -65,7 +72,7 @@ mod tests {
     #[track_caller]
     fn check(plan: &Ralplan, expected: &[Role]) {
         let prompt = match next(plan, "ralph:") {
-            Next::Call(call) => call.prompt,
+            NextPlanStep::Call(call) => call.prompt,
             _ => String::new(),
         };
         for role in Role::ALL {
@@ -74,7 +81,7 @@ mod tests {
             let Err(refusal) = found else { continue };
             let said = refusal.to_string();
             match next(plan, "") {
-                Next::Call(call) => {
+                NextPlanStep::Call(call) => {
                     assert!(said.contains(&format!("call `{}`", call.subagent_type)), "{said}");
                 }
                 _ => assert!(!said.contains("call `"), "{said}"),
@@ -134,6 +141,6 @@ mod tests {
         }
         let never_ready = Ralplan { phase: PlanPhase::CriticReview, ..planning() };
         let refused = may_call(&never_ready, Role::Critic, "", "");
-        assert!(matches!(refused, Err(Refusal::ChangedSinceReady { .. })), "{refused:?}");
+        assert!(matches!(refused, Err(PlanRefusal::ChangedSinceReady { .. })), "{refused:?}");
     }
 }

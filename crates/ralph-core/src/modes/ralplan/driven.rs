@@ -4,17 +4,17 @@
 //! it leaves rests, with its wall, until a person takes it up again.
 
 use super::rest::at_step;
-use super::{Call, Next, Role, next};
+use super::{AgentInput, NextPlanStep, Role, next};
 use crate::modes::build;
-use crate::state::{LoopState, PauseCause, PlanPhase, Round};
-use crate::stop::{Verdict, Why};
+use crate::state::{BuildRound, LoopState, PauseCause, PlanPhase};
+use crate::stop::{AllowReason, StopVerdict};
 use jiff::Timestamp;
 
 /// What a driver does next.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Due {
     /// A round of this agent.
-    Round(Role, Call),
+    Round(Role, AgentInput),
     /// To wait for the person's decision.
     Person,
     /// Nothing: it rests, for this reason.
@@ -35,9 +35,9 @@ pub fn due(state: &mut LoopState, prefix: &str, document_gone: bool, now: Timest
         _ => state.resume(),
     }
     match at_step(state, document_gone, now) {
-        Verdict::GoOn | Verdict::LetGo(Why::AwaitsPerson) => step(state, prefix),
-        Verdict::Ended(_) => Due::Over,
-        Verdict::LetGo(_) => {
+        StopVerdict::GoOn | StopVerdict::LetGo(AllowReason::AwaitsPerson) => step(state, prefix),
+        StopVerdict::Ended(_) => Due::Over,
+        StopVerdict::LetGo(_) => {
             Due::Rest(state.pause.as_ref().map(|pause| pause.detail.clone()).unwrap_or_default())
         }
     }
@@ -47,21 +47,23 @@ pub fn due(state: &mut LoopState, prefix: &str, document_gone: bool, now: Timest
 pub fn step(state: &LoopState, prefix: &str) -> Due {
     let Some(plan) = &state.ralplan else { return Due::Over };
     match next(plan, prefix) {
-        Next::Call(call) => match Role::of(&call.subagent_type) {
+        NextPlanStep::Call(call) => match Role::of(&call.subagent_type) {
             Some(role) => Due::Round(role, call),
             None => Due::Rest(format!("`{}` is no agent of a planning", call.subagent_type)),
         },
-        Next::Ask { .. } => Due::Person,
-        Next::HandOver { .. } => Due::Over,
-        Next::Nothing if plan.phase == PlanPhase::Cancelled => Due::Over,
-        Next::Nothing => Due::Rest(format!("nothing is known to follow on `{}`", plan.phase)),
+        NextPlanStep::Ask { .. } => Due::Person,
+        NextPlanStep::HandOver { .. } => Due::Over,
+        NextPlanStep::Nothing if plan.phase == PlanPhase::Cancelled => Due::Over,
+        NextPlanStep::Nothing => {
+            Due::Rest(format!("nothing is known to follow on `{}`", plan.phase))
+        }
     }
 }
 
 /// Binds the planning to the session of a round.
 pub fn bind(state: &mut LoopState, session_id: &str, number: u32) {
     state.session_id = session_id.to_owned();
-    state.round = Some(Round { task: String::new(), number });
+    state.round = Some(BuildRound { task: String::new(), number });
     // Another process, which has shown nothing yet.
     (state.turn, state.client, state.via) = (None, None, None);
     state.touched = true;

@@ -9,7 +9,7 @@ mod blocks;
 use super::SHORT;
 use crate::modes::parallel::report::paths;
 use crate::text::token;
-use blocks::{Block, blocks, items, paragraph, starts_with_mark};
+use blocks::{LabelledBlock, blocks, items, paragraph, starts_with_mark};
 
 /// A question of a planner or a critic.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -26,7 +26,7 @@ pub struct Question {
 
 /// What an architect answers.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Answer {
+pub struct ArchitectAnswer {
     /// The question's own.
     pub topic: String,
     /// What was found in the files.
@@ -41,7 +41,7 @@ pub struct Answer {
 
 /// What a critic says of a plan.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Feedback {
+pub struct CriticFeedback {
     /// True for an approval.
     pub okay: bool,
     /// What has to be mended.
@@ -77,7 +77,7 @@ impl Question {
     }
 }
 
-impl Answer {
+impl ArchitectAnswer {
     /// On one line, as the state keeps it.
     pub fn line(&self) -> String {
         let (topic, analysis, recommendation) = (&self.topic, &self.analysis, &self.recommendation);
@@ -127,8 +127,8 @@ pub fn questions(message: &str) -> Result<Vec<Question>, Vec<String>> {
 ///
 /// # Errors
 /// What is missing in them, one sentence each; among it that there is none.
-pub fn answers(message: &str) -> Result<Vec<Answer>, Vec<String>> {
-    let answers = read_all(message, ANSWER, |block, wrong| Answer {
+pub fn answers(message: &str) -> Result<Vec<ArchitectAnswer>, Vec<String>> {
+    let answers = read_all(message, ANSWER, |block, wrong| ArchitectAnswer {
         topic: block.line(0, wrong),
         analysis: block.line(1, wrong),
         recommendation: block.line(2, wrong),
@@ -145,7 +145,7 @@ pub fn answers(message: &str) -> Result<Vec<Answer>, Vec<String>> {
 ///
 /// # Errors
 /// What is missing or speaks against itself, one sentence each.
-pub fn feedback(message: &str) -> Result<Feedback, Vec<String>> {
+pub fn feedback(message: &str) -> Result<CriticFeedback, Vec<String>> {
     let block = blocks(message, FEEDBACK).pop();
     let last = token::last_line(message).and_then(verdict_line);
     let Some(block) = block else {
@@ -205,14 +205,14 @@ pub fn feedback(message: &str) -> Result<Feedback, Vec<String>> {
     }
     match judged.filter(|_| wrong.is_empty()) {
         Some(judged) => {
-            Ok(Feedback { okay, critical, minor: items(block.text(2)), questions, judged })
+            Ok(CriticFeedback { okay, critical, minor: items(block.text(2)), questions, judged })
         }
         None => Err(wrong),
     }
 }
 
 /// The digits after `Plan hash:`, where there are enough, and no others beside them.
-fn judged(block: &Block) -> Option<String> {
+fn judged(block: &LabelledBlock) -> Option<String> {
     let mut all = block.all(4).map(|text| {
         let word = text.split_whitespace().next().unwrap_or_default();
         word.trim_matches(['`', '[', ']', '*', '_', '"', '.', ',', ';', '(', ')'])
@@ -254,7 +254,7 @@ fn verdict_line(line: &str) -> Option<bool> {
 fn read_all<T>(
     message: &str,
     form: (&'static str, &'static [&'static str]),
-    read: impl Fn(&Block, &mut Vec<String>) -> T,
+    read: impl Fn(&LabelledBlock, &mut Vec<String>) -> T,
 ) -> Result<Vec<T>, Vec<String>> {
     let mut wrong = Vec::new();
     let all = blocks(message, form).iter().map(|block| read(block, &mut wrong)).collect();

@@ -9,7 +9,7 @@ mod sections;
 mod vague;
 
 use crate::state::{Criterion, Task};
-use crate::tasks::plan::{self, Block};
+use crate::tasks::plan::{self, JsonBlock};
 use cited::Cited;
 use std::fmt;
 
@@ -99,7 +99,7 @@ fn unclear(word: &str) -> String {
 
 /// What is wrong with the part that becomes criteria and tasks.
 fn machine_readable(text: &str, cited: &[Cited], exists: impl Fn(&str) -> bool) -> Vec<Failed> {
-    let Some(Block { line, .. }) = plan::block(text) else {
+    let Some(JsonBlock { line, .. }) = plan::block(text) else {
         let what = "The plan has no machine-readable part with criteria and tasks";
         return vec![Failed::whole(match draft::read(text, exists) {
             Some(draft) => format!("{what}. {}", draft.ask()),

@@ -6,7 +6,7 @@
 
 use super::is_plans_place;
 use crate::protocol::reply::bounded;
-use crate::state::{Decision, MAX_REJECTIONS, PlanPhase, PlanVerdict, Ralplan};
+use crate::state::{MAX_REJECTIONS, PlanDecision, PlanPhase, PlanVerdict, Ralplan};
 use crate::text::from_json::Members;
 use jiff::Timestamp;
 use serde::Serialize;
@@ -14,7 +14,7 @@ use serde_json::Value;
 
 /// The document, in the order of its fields.
 #[derive(Serialize)]
-struct Document<'a> {
+struct ExportedState<'a> {
     active: bool,
     mode: &'static str,
     iteration: u32,
@@ -34,13 +34,13 @@ struct Document<'a> {
     verdict: Option<&'a PlanVerdict>,
     forced: bool,
     concerns: &'a [String],
-    decision: Option<&'a Decision>,
+    decision: Option<&'a PlanDecision>,
     log: &'a [String],
 }
 
 /// The document for this planning. One that differs from it is written anew.
 pub fn render(plan: &Ralplan, loop_id: &str) -> String {
-    let document = Document {
+    let document = ExportedState {
         active: !plan.phase.is_over(),
         mode: "ralplan",
         iteration: plan.iteration,
@@ -70,7 +70,7 @@ pub fn render(plan: &Ralplan, loop_id: &str) -> String {
 
 /// What a document that somebody left comes to.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Found {
+pub enum ImportedState {
     /// A planning that was under way: to be begun again with this.
     UnderWay(Box<Ralplan>),
     /// One that is over.
@@ -81,7 +81,7 @@ pub enum Found {
 ///
 /// # Errors
 /// What keeps it from being read, in words.
-pub fn read(text: &str, now: Timestamp) -> Result<Found, String> {
+pub fn read(text: &str, now: Timestamp) -> Result<ImportedState, String> {
     let value: Value = serde_json::from_str(text.trim_start_matches('\u{feff}'))
         .map_err(|error| format!("the document is not JSON: {error}"))?;
     let mut members =
@@ -106,7 +106,7 @@ pub fn read(text: &str, now: Timestamp) -> Result<Found, String> {
     }
     if phase.is_over() || !active {
         let phase = if phase.is_over() { phase } else { PlanPhase::Cancelled };
-        return Ok(Found::Over(phase));
+        return Ok(ImportedState::Over(phase));
     }
     if plan.task.trim().is_empty() {
         return Err("`task_description` is missing or empty".to_owned());
@@ -120,7 +120,7 @@ pub fn read(text: &str, now: Timestamp) -> Result<Found, String> {
     plan.iteration = plan.iteration.min(plan.max_iterations - 1);
     plan.feedback = bounded(&plan.feedback, 4_000);
     plan.log.push(format!("[RALPLAN] Taken up from a document in the phase {phase}"));
-    Ok(Found::UnderWay(Box::new(plan)))
+    Ok(ImportedState::UnderWay(Box::new(plan)))
 }
 
 #[cfg(test)]
@@ -176,7 +176,7 @@ mod tests {
     #[track_caller]
     fn under_way(document: &Value) -> Ralplan {
         match read(&document.to_string(), NOW) {
-            Ok(Found::UnderWay(plan)) => *plan,
+            Ok(ImportedState::UnderWay(plan)) => *plan,
             other => panic!("{other:?}"),
         }
     }
@@ -210,8 +210,8 @@ mod tests {
     #[track_caller]
     fn check(text: &str, expected: &str) {
         let said = match read(text, NOW) {
-            Ok(Found::Over(phase)) => format!("over: {phase}"),
-            Ok(Found::UnderWay(_)) => "under way".to_owned(),
+            Ok(ImportedState::Over(phase)) => format!("over: {phase}"),
+            Ok(ImportedState::UnderWay(_)) => "under way".to_owned(),
             Err(why) => why,
         };
         assert!(said.contains(expected), "{said}");

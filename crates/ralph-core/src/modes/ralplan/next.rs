@@ -12,9 +12,9 @@ use std::fmt;
 /// What to do.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case", tag = "action")]
-pub enum Next {
+pub enum NextPlanStep {
     /// Call this agent, and wait for it.
-    Call(Call),
+    Call(AgentInput),
     /// Ask the person; until there is an answer there is nothing else to do.
     Ask {
         /// The question.
@@ -35,7 +35,7 @@ pub enum Next {
 
 /// The input of one call of the Agent tool.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Call {
+pub struct AgentInput {
     /// What it is for.
     pub description: String,
     /// Which agent.
@@ -53,7 +53,7 @@ const ROOM: usize = 900;
 const TASK_ROOM: usize = 300;
 
 /// Decides what comes next. `prefix` is `ralph:` where the agents come from a plugin.
-pub fn next(plan: &Ralplan, prefix: &str) -> Next {
+pub fn next(plan: &Ralplan, prefix: &str) -> NextPlanStep {
     match plan.phase {
         PlanPhase::PlannerPlanning if !plan.consulted_gap_finder => {
             call(prefix, Role::GapFinder, gap_finder(plan))
@@ -62,24 +62,27 @@ pub fn next(plan: &Ralplan, prefix: &str) -> Next {
         PlanPhase::ArchitectConsultation => call(prefix, Role::Architect, architect(plan)),
         PlanPhase::CriticReview => call(prefix, Role::Critic, critic(plan)),
         PlanPhase::AwaitingUserApproval => {
-            Next::Ask { question: question::text(plan), plan_path: plan.plan_path.clone() }
+            NextPlanStep::Ask { question: question::text(plan), plan_path: plan.plan_path.clone() }
         }
-        PlanPhase::Complete => {
-            Next::HandOver { plan_path: plan.plan_path.clone(), plan_hash: plan.plan_hash.clone() }
-        }
+        PlanPhase::Complete => NextPlanStep::HandOver {
+            plan_path: plan.plan_path.clone(),
+            plan_hash: plan.plan_hash.clone(),
+        },
         // A planning never rests there; one that a later version left is not ours to go on with.
-        PlanPhase::Cancelled | PlanPhase::HandlingVerdict | PlanPhase::Other(_) => Next::Nothing,
+        PlanPhase::Cancelled | PlanPhase::HandlingVerdict | PlanPhase::Other(_) => {
+            NextPlanStep::Nothing
+        }
     }
 }
 
-fn call(prefix: &str, role: Role, prompt: String) -> Next {
+fn call(prefix: &str, role: Role, prompt: String) -> NextPlanStep {
     let description = match role {
         Role::Planner => "write the plan",
         Role::Architect => "answer what is open",
         Role::Critic => "judge the plan",
         Role::GapFinder => "find what the task leaves open",
     };
-    Next::Call(Call {
+    NextPlanStep::Call(AgentInput {
         description: description.to_owned(),
         subagent_type: format!("{prefix}{}", role.agent()),
         prompt,
@@ -157,16 +160,16 @@ fn within(text: &str, room: usize) -> String {
 }
 
 /// In words, for the reason that a stop hook gives.
-impl fmt::Display for Next {
+impl fmt::Display for NextPlanStep {
     fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Next::Call(call) => write!(
+            NextPlanStep::Call(call) => write!(
                 to,
                 "Next: call the Agent tool with subagent_type `{}`, run_in_background false and this prompt, \
                  word for word:\n{}",
                 call.subagent_type, call.prompt
             ),
-            Next::Ask { question, plan_path } => {
+            NextPlanStep::Ask { question, plan_path } => {
                 writeln!(
                     to,
                     "Next: say in a few lines what the plan `{plan_path}` would change, then call AskUserQuestion \
@@ -180,12 +183,14 @@ impl fmt::Display for Next {
                      `ralph ralplan adjust TEXT` or `ralph ralplan discard` instead.",
                 )
             }
-            Next::HandOver { plan_path, plan_hash } => write!(
+            NextPlanStep::HandOver { plan_path, plan_hash } => write!(
                 to,
                 "The person agreed to the plan `{plan_path}` ({}). It is carried out by `/ralph`, which the person types.",
                 short(plan_hash)
             ),
-            Next::Nothing => to.write_str("This planning is over; there is nothing to do for it."),
+            NextPlanStep::Nothing => {
+                to.write_str("This planning is over; there is nothing to do for it.")
+            }
         }
     }
 }
@@ -195,7 +200,7 @@ mod tests {
     use super::super::step::tests::{
         H1, REJECT, awaiting, decided, planning, reject_once, verdict,
     };
-    use super::super::step::{Event, PlanSeen, begin, step};
+    use super::super::step::{PlanEvent, PlanSeen, begin, step};
     use super::*;
     use crate::state::DecisionKind;
     use jiff::Timestamp;
@@ -223,7 +228,7 @@ mod tests {
         let mut plan = planning();
         let seen = PlanSeen { path: ".omc/plans/a.md".into(), hash: H1.into(), gates: Vec::new() };
         let message = "PLAN_READY: .omc/plans/a.md";
-        step(&mut plan, &Event::PlannerReported { agent: "p", message, plan: Some(seen) });
+        step(&mut plan, &PlanEvent::PlannerReported { agent: "p", message, plan: Some(seen) });
         check(&plan, "ralplan-critic", &["`.omc/plans/a.md`", "- Plan hash: 111111111111`"]);
     }
 
@@ -269,7 +274,7 @@ mod tests {
 
     #[test]
     fn a_plugins_agents_have_its_prefix() {
-        let Next::Call(call) = next(&planning(), "ralph:") else { panic!() };
+        let NextPlanStep::Call(call) = next(&planning(), "ralph:") else { panic!() };
         assert_eq!(call.subagent_type, "ralph:ralplan-planner");
         assert!(!call.run_in_background);
     }
@@ -298,7 +303,7 @@ mod tests {
         assert!(said.contains("`.omc/plans/a.md` (111111111111). It is carried out by"), "{said}");
         let mut plan = awaiting();
         step(&mut plan, &decided(DecisionKind::Discard, "", H1));
-        assert_eq!(next(&plan, ""), Next::Nothing);
+        assert_eq!(next(&plan, ""), NextPlanStep::Nothing);
         assert!(next(&plan, "").to_string().contains("over"));
     }
 

@@ -92,7 +92,7 @@ impl fmt::Display for NotOurs {
 
 /// What a person answered.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Said {
+pub struct PlanAnswer {
     /// Which way.
     pub kind: DecisionKind,
     /// In the person's own words; empty where there are none.
@@ -103,20 +103,20 @@ pub struct Said {
 
 #[derive(Debug, Clone, PartialEq, Default)]
 #[expect(non_snake_case, reason = "the client's own name")]
-struct Asked {
+struct AskedQuestion {
     question: String,
-    options: Vec<Choice>,
+    options: Vec<AnswerOption>,
     multiSelect: bool,
 }
 
-from_json!(Asked { question, options, multiSelect });
+from_json!(AskedQuestion { question, options, multiSelect });
 
 #[derive(Debug, Clone, PartialEq, Default)]
-struct Choice {
+struct AnswerOption {
     label: String,
 }
 
-from_json!(Choice { label });
+from_json!(AnswerOption { label });
 
 #[derive(Debug, Clone, PartialEq, Default)]
 struct Note {
@@ -191,7 +191,7 @@ pub fn is_ours(plan: &Ralplan, input: &Value) -> Result<(), NotOurs> {
 
 /// What the person answered, from the tool's own response. None where nobody answered, or where it was
 /// another question.
-pub fn answer(plan: &Ralplan, response: &Value) -> Option<Said> {
+pub fn answer(plan: &Ralplan, response: &Value) -> Option<PlanAnswer> {
     let asked = asked(plan, response).ok()?;
     let mut members = Members::of(response.clone()).ok()?;
     let (mut answers, mut notes) =
@@ -208,14 +208,16 @@ pub fn answer(plan: &Ralplan, response: &Value) -> Option<Said> {
     let is_offered = |label: &str| asked.options.iter().any(|option| option.label == label);
     let chosen = OPTIONS.into_iter().find(|(label, _, _)| *label == said.trim());
     Some(match chosen.filter(|(label, _, _)| is_offered(label)) {
-        Some((label, kind, _)) => Said { kind, text: note, start: label == START },
-        None => Said { kind: DecisionKind::Adjust, text: said.trim().to_owned(), start: false },
+        Some((label, kind, _)) => PlanAnswer { kind, text: note, start: label == START },
+        None => {
+            PlanAnswer { kind: DecisionKind::Adjust, text: said.trim().to_owned(), start: false }
+        }
     })
 }
 
 /// The one question, if that is what it is.
-fn asked(plan: &Ralplan, value: &Value) -> Result<Asked, NotOurs> {
-    let mut questions: Vec<Asked> = Vec::new();
+fn asked(plan: &Ralplan, value: &Value) -> Result<AskedQuestion, NotOurs> {
+    let mut questions: Vec<AskedQuestion> = Vec::new();
     Members::of(value.clone())
         .and_then(|mut members| members.take("questions", &mut questions))
         .map_err(|mistake| NotOurs::Shape(mistake.to_string()))?;
@@ -360,14 +362,14 @@ mod tests {
     #[track_caller]
     fn check_answer(response: &Value, expected: Option<(DecisionKind, &str)>) {
         let expected =
-            expected.map(|(kind, text)| Said { kind, text: text.to_owned(), start: false });
+            expected.map(|(kind, text)| PlanAnswer { kind, text: text.to_owned(), start: false });
         assert_eq!(answer(&awaiting(), response), expected, "{response}");
     }
 
     #[test]
     fn only_its_own_option_starts_the_loop_at_once() {
         let chosen = response(&json!(START));
-        let said = Said { kind: DecisionKind::Proceed, text: String::new(), start: true };
+        let said = PlanAnswer { kind: DecisionKind::Proceed, text: String::new(), start: true };
         assert_eq!(answer(&awaiting(), &chosen), Some(said));
         let mut not_offered = chosen;
         not_offered["questions"][0]["options"] = question("", &WITHOUT_START)["options"].clone();

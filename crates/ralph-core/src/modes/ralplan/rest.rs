@@ -8,30 +8,30 @@
 use super::{next, position, short};
 use crate::protocol::reply::{REASON_LIMIT, bounded};
 use crate::state::progress::stops;
-use crate::state::{EndingKind, LoopState, PauseCause, PlanPhase, Ralplan, Turn, Via};
-use crate::stop::{Seen, Verdict, Why, used_up};
+use crate::state::{DrivenTurn, EndingKind, LoopState, PauseCause, PlanPhase, Ralplan, Via};
+use crate::stop::{AllowReason, StopInputs, StopVerdict, used_up};
 use crate::text::counted::noun;
 use jiff::Timestamp;
 use sha2::{Digest, Sha256};
 use std::fmt::Write as _;
 
 /// The rule of a stop, where neither a person's wish nor a background agent lets the turn end.
-pub(crate) fn at_stop(state: &mut LoopState, seen: &Seen) -> Verdict {
+pub(crate) fn at_stop(state: &mut LoopState, seen: &StopInputs) -> StopVerdict {
     let verdict = at_step(state, seen.document_gone, seen.now);
     match &verdict {
-        Verdict::GoOn => state.turn = Some(Turn::new(seen.prompt_id.clone(), seen.now)),
-        Verdict::LetGo(Why::AwaitsPerson) => state.turn = None,
+        StopVerdict::GoOn => state.turn = Some(DrivenTurn::new(seen.prompt_id.clone(), seen.now)),
+        StopVerdict::LetGo(AllowReason::AwaitsPerson) => state.turn = None,
         _ => {}
     }
     verdict
 }
 
 /// Whether the next step is taken: at a stop of the session that plans, and before each round of a driver.
-pub(super) fn at_step(state: &mut LoopState, document_gone: bool, now: Timestamp) -> Verdict {
+pub(super) fn at_step(state: &mut LoopState, document_gone: bool, now: Timestamp) -> StopVerdict {
     if document_gone {
         let detail = format!("a person removed `{}`", super::MIRROR);
         state.end(EndingKind::Cancelled, detail, now);
-        return Verdict::Ended(EndingKind::Cancelled);
+        return StopVerdict::Ended(EndingKind::Cancelled);
     }
     let bound = used_up(state, now);
     let limit = state.stall_limit;
@@ -45,7 +45,7 @@ pub(super) fn at_step(state: &mut LoopState, document_gone: bool, now: Timestamp
     let still = plan.still;
     if plan.phase == PlanPhase::AwaitingUserApproval {
         if still > 0 {
-            return Verdict::LetGo(Why::AwaitsPerson);
+            return StopVerdict::LetGo(AllowReason::AwaitsPerson);
         }
     } else if still >= limit {
         let detail = format!("the planning stood still at {}", stops(limit));
@@ -54,12 +54,12 @@ pub(super) fn at_step(state: &mut LoopState, document_gone: bool, now: Timestamp
         return rest(state, &format!("the planning {detail}"), now);
     }
     state.iteration += 1;
-    Verdict::GoOn
+    StopVerdict::GoOn
 }
 
-fn rest(state: &mut LoopState, why: &str, now: Timestamp) -> Verdict {
+fn rest(state: &mut LoopState, why: &str, now: Timestamp) -> StopVerdict {
     state.pause(PauseCause::BlockedOnHuman, why, now);
-    Verdict::LetGo(Why::Blocked)
+    StopVerdict::LetGo(AllowReason::Blocked)
 }
 
 /// A planning that a person takes up again: what it has used up before does not count any more.
@@ -176,7 +176,7 @@ mod tests {
     use super::*;
     use crate::state::{Mode, Phase};
     use crate::stop::decide;
-    use crate::text::token::Request;
+    use crate::text::token::CompletionRequest;
 
     fn state(plan: Ralplan) -> LoopState {
         LoopState {
@@ -188,11 +188,11 @@ mod tests {
         }
     }
 
-    fn seen() -> Seen {
-        Seen {
+    fn seen() -> StopInputs {
+        StopInputs {
             now: Timestamp::UNIX_EPOCH,
             prompt_id: "p".into(),
-            request: Request::None,
+            request: CompletionRequest::None,
             workers: Vec::new(),
             command_waits: false,
             steer_waits: false,
@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[track_caller]
-    fn check(state: &mut LoopState, seen: &Seen, expected: &str) -> String {
+    fn check(state: &mut LoopState, seen: &StopInputs, expected: &str) -> String {
         let decision = decide(state, seen);
         assert_eq!(decision.verdict.describe(), expected);
         let mut again = decision.record.clone();
@@ -228,7 +228,7 @@ mod tests {
     #[test]
     fn no_word_of_completion_ends_a_planning() {
         let mut state = state(planning());
-        let seen = Seen { request: Request::Made, ..seen() };
+        let seen = StopInputs { request: CompletionRequest::Made, ..seen() };
         check(&mut state, &seen, "go on");
     }
 
@@ -291,7 +291,7 @@ mod tests {
     fn a_removed_document_cancels_in_every_phase() {
         for plan in [planning(), awaiting()] {
             let mut state = state(plan);
-            let seen = Seen { document_gone: true, ..seen() };
+            let seen = StopInputs { document_gone: true, ..seen() };
             check(&mut state, &seen, "ended: cancelled");
             assert_eq!(state.ralplan.unwrap().phase, PlanPhase::Cancelled);
         }

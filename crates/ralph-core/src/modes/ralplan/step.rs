@@ -3,10 +3,10 @@
 //! A refused event leaves everything as it was, but for the note of who reported as what: an agent that
 //! was a planner once stays one, even where its report came at the wrong moment.
 
-use super::formats::{self, Feedback};
+use super::formats::{self, CriticFeedback};
 use super::{Role, is_plans_place, position, short};
 use crate::protocol::reply::bounded;
-use crate::state::{Decision, DecisionKind, PlanPhase, PlanVerdict, Ralplan};
+use crate::state::{DecisionKind, PlanDecision, PlanPhase, PlanVerdict, Ralplan};
 use crate::text::counted::{counted, noun};
 use jiff::Timestamp;
 use std::fmt;
@@ -27,7 +27,7 @@ pub struct PlanSeen {
 
 /// Something that happened.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Event<'a> {
+pub enum PlanEvent<'a> {
     /// An agent that the client names a planner ended with this message. `plan` is the file that it
     /// calls ready; none where there is no such file.
     PlannerReported {
@@ -65,7 +65,7 @@ pub enum Event<'a> {
         hash_now: &'a str,
     },
     /// A person decided.
-    Answered(Decision),
+    Answered(PlanDecision),
     /// The project's own document is gone: a person removed it.
     MirrorGone,
     /// A person cancelled.
@@ -74,7 +74,7 @@ pub enum Event<'a> {
 
 /// What came of an event.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Outcome {
+pub enum PlanOutcome {
     /// The planning went through these phases, and stands in the last.
     Moved(Vec<PlanPhase>),
     /// It was taken, and the planning stands where it stood.
@@ -84,12 +84,12 @@ pub enum Outcome {
     /// The report was sent back before. Its agent may end, and the report counts for nothing.
     Dropped(Vec<String>),
     /// It counts for nothing.
-    Refused(Refusal),
+    Refused(PlanRefusal),
 }
 
 /// Why an event counts for nothing.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Refusal {
+pub enum PlanRefusal {
     /// It belongs to another phase.
     NotNow {
         /// What it was.
@@ -167,35 +167,35 @@ pub enum Refusal {
     },
 }
 
-impl fmt::Display for Refusal {
+impl fmt::Display for PlanRefusal {
     fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Refusal::NotNow { what, wanted, phase } => write!(
+            PlanRefusal::NotNow { what, wanted, phase } => write!(
                 to,
                 "{what} counts only in the phase `{wanted}`, and this planning is in `{phase}`"
             ),
-            Refusal::Over { phase } => {
+            PlanRefusal::Over { phase } => {
                 write!(to, "this planning is over (`{phase}`); `/ralplan TASK` begins another")
             }
-            Refusal::PlannerAsCritic { agent } => write!(
+            PlanRefusal::PlannerAsCritic { agent } => write!(
                 to,
                 "agent `{agent}` wrote this plan and cannot judge it; call a new `{}`",
                 Role::Critic.agent()
             ),
-            Refusal::CriticAsPlanner { agent } => write!(
+            PlanRefusal::CriticAsPlanner { agent } => write!(
                 to,
                 "agent `{agent}` judged this plan and cannot write it; call a new `{}`",
                 Role::Planner.agent()
             ),
-            Refusal::NoAgent => {
+            PlanRefusal::NoAgent => {
                 to.write_str("a report counts only from an agent that the client names")
             }
-            Refusal::NothingToJudge => write!(
+            PlanRefusal::NothingToJudge => write!(
                 to,
                 "no text was put before this critic; call `{}` with the plan's path",
                 Role::Critic.agent()
             ),
-            Refusal::AnotherText { judged, now } => write!(
+            PlanRefusal::AnotherText { judged, now } => write!(
                 to,
                 "the plan was {} when the critic was called and is {} now; a verdict counts only for \
                  the text it was given for. Call `{}`: the plan goes back to a planner, who reports it \
@@ -204,29 +204,29 @@ impl fmt::Display for Refusal {
                 named(now),
                 Role::Critic.agent()
             ),
-            Refusal::JudgedAnother { named: other, judged } => write!(
+            PlanRefusal::JudgedAnother { named: other, judged } => write!(
                 to,
                 "the critic judged {} and the plan is {}; call a new `{}`",
                 named(other),
                 named(judged),
                 Role::Critic.agent()
             ),
-            Refusal::OutOfTurn { called, wanted: Some(wanted), phase } => write!(
+            PlanRefusal::OutOfTurn { called, wanted: Some(wanted), phase } => write!(
                 to,
                 "this planning is in `{phase}`, where the report of `{}` would count for nothing; call `{}`",
                 called.agent(),
                 wanted.agent()
             ),
-            Refusal::OutOfTurn { wanted: None, phase: PlanPhase::AwaitingUserApproval, .. } => to
+            PlanRefusal::OutOfTurn { wanted: None, phase: PlanPhase::AwaitingUserApproval, .. } => to
                 .write_str(
                     "the plan waits for the person, and no agent is called until they decided; ask them \
                      with AskUserQuestion, as `ralph ralplan status` says",
                 ),
-            Refusal::OutOfTurn { wanted: None, phase, .. } => write!(
+            PlanRefusal::OutOfTurn { wanted: None, phase, .. } => write!(
                 to,
                 "this planning is in `{phase}` and calls no agent; `ralph ralplan status` says what comes next"
             ),
-            Refusal::ChangedSinceReady { ready, now } => write!(
+            PlanRefusal::ChangedSinceReady { ready, now } => write!(
                 to,
                 "the plan was {} when its planner reported it and is {} now; call `{}`, which reads it as it \
                  is and reports it again",
@@ -234,20 +234,20 @@ impl fmt::Display for Refusal {
                 named(now),
                 Role::Planner.agent()
             ),
-            Refusal::PromptNamesNoText { prompt } => write!(
+            PlanRefusal::PromptNamesNoText { prompt } => write!(
                 to,
                 "the prompt does not say which text is to be judged; call `{}` with this prompt, word for \
                  word:\n{prompt}",
                 Role::Critic.agent()
             ),
-            Refusal::NotTheJudged { judged, decided } => write!(
+            PlanRefusal::NotTheJudged { judged, decided } => write!(
                 to,
                 "the plan that was judged is {}, and the file is {} now; Adjust has it planned and \
                  judged again, Discard ends it",
                 named(judged),
                 named(decided)
             ),
-            Refusal::UnknownDecision { word } => {
+            PlanRefusal::UnknownDecision { word } => {
                 write!(to, "`{word}` is no decision; say proceed, adjust or discard")
             }
         }
@@ -271,32 +271,32 @@ pub fn begin(task: &str, now: Timestamp) -> Ralplan {
 }
 
 /// Takes an event.
-pub fn step(plan: &mut Ralplan, event: &Event<'_>) -> Outcome {
+pub fn step(plan: &mut Ralplan, event: &PlanEvent<'_>) -> PlanOutcome {
     note_role(plan, event);
     if plan.phase.is_over() {
-        return Outcome::Refused(Refusal::Over { phase: plan.phase.clone() });
+        return PlanOutcome::Refused(PlanRefusal::Over { phase: plan.phase.clone() });
     }
     let taken = match event {
-        Event::PlannerReported { agent, message, plan: seen } => {
+        PlanEvent::PlannerReported { agent, message, plan: seen } => {
             planner(plan, agent, message, seen.as_ref())
         }
-        Event::ArchitectReported { agent, message } => architect(plan, agent, message),
-        Event::GapFinderReported { message } => gap_finder(plan, message),
-        Event::CriticCalled { hash } => critic_called(plan, hash),
-        Event::CriticReported { agent, message, hash_now } => {
+        PlanEvent::ArchitectReported { agent, message } => architect(plan, agent, message),
+        PlanEvent::GapFinderReported { message } => gap_finder(plan, message),
+        PlanEvent::CriticCalled { hash } => critic_called(plan, hash),
+        PlanEvent::CriticReported { agent, message, hash_now } => {
             critic(plan, agent, message, hash_now)
         }
-        Event::Answered(decision) => answered(plan, decision),
-        Event::MirrorGone => Ok(cancel(plan, "its state file was removed")),
-        Event::Cancelled => Ok(cancel(plan, "a person said so")),
+        PlanEvent::Answered(decision) => answered(plan, decision),
+        PlanEvent::MirrorGone => Ok(cancel(plan, "its state file was removed")),
+        PlanEvent::Cancelled => Ok(cancel(plan, "a person said so")),
     };
-    taken.unwrap_or_else(Outcome::Refused)
+    taken.unwrap_or_else(PlanOutcome::Refused)
 }
 
-fn note_role(plan: &mut Ralplan, event: &Event<'_>) {
+fn note_role(plan: &mut Ralplan, event: &PlanEvent<'_>) {
     let (agents, agent) = match event {
-        Event::PlannerReported { agent, .. } => (&mut plan.planners, agent),
-        Event::CriticReported { agent, .. } => (&mut plan.critics, agent),
+        PlanEvent::PlannerReported { agent, .. } => (&mut plan.planners, agent),
+        PlanEvent::CriticReported { agent, .. } => (&mut plan.critics, agent),
         _ => return,
     };
     if !agent.is_empty() && !agents.iter().any(|known| known == agent) {
@@ -309,10 +309,10 @@ fn must_be(
     phase: &PlanPhase,
     what: &'static str,
     wanted: &'static str,
-) -> Result<(), Refusal> {
+) -> Result<(), PlanRefusal> {
     match plan.phase == *phase {
         true => Ok(()),
-        false => Err(Refusal::NotNow { what, wanted, phase: plan.phase.clone() }),
+        false => Err(PlanRefusal::NotNow { what, wanted, phase: plan.phase.clone() }),
     }
 }
 
@@ -321,13 +321,13 @@ fn planner(
     agent: &str,
     message: &str,
     seen: Option<&PlanSeen>,
-) -> Result<Outcome, Refusal> {
+) -> Result<PlanOutcome, PlanRefusal> {
     must_be(plan, &PlanPhase::PlannerPlanning, "a planner's report", "planner_planning")?;
     if agent.is_empty() {
-        return Err(Refusal::NoAgent);
+        return Err(PlanRefusal::NoAgent);
     }
     if plan.critics.iter().any(|critic| critic == agent) {
-        return Err(Refusal::CriticAsPlanner { agent: agent.to_owned() });
+        return Err(PlanRefusal::CriticAsPlanner { agent: agent.to_owned() });
     }
     let (questions, ready) = match (formats::questions(message), formats::plan_ready(message)) {
         (Ok(questions), None) if questions.is_empty() => {
@@ -389,7 +389,7 @@ fn failed_gates(plan: &Ralplan, seen: Option<&PlanSeen>) -> Vec<String> {
     failed
 }
 
-fn architect(plan: &mut Ralplan, agent: &str, message: &str) -> Result<Outcome, Refusal> {
+fn architect(plan: &mut Ralplan, agent: &str, message: &str) -> Result<PlanOutcome, PlanRefusal> {
     must_be(
         plan,
         &PlanPhase::ArchitectConsultation,
@@ -397,7 +397,7 @@ fn architect(plan: &mut Ralplan, agent: &str, message: &str) -> Result<Outcome, 
         "architect_consultation",
     )?;
     if agent.is_empty() {
-        return Err(Refusal::NoAgent);
+        return Err(PlanRefusal::NoAgent);
     }
     let answers = match formats::answers(message) {
         Ok(answers) if answers.len() < plan.questions.len() => {
@@ -417,20 +417,20 @@ fn architect(plan: &mut Ralplan, agent: &str, message: &str) -> Result<Outcome, 
     Ok(go(plan, &[PlanPhase::PlannerPlanning]))
 }
 
-fn gap_finder(plan: &mut Ralplan, message: &str) -> Result<Outcome, Refusal> {
+fn gap_finder(plan: &mut Ralplan, message: &str) -> Result<PlanOutcome, PlanRefusal> {
     must_be(plan, &PlanPhase::PlannerPlanning, "the gap finder's report", "planner_planning")?;
     if message.trim().is_empty() {
-        return Ok(Outcome::Dropped(vec![
+        return Ok(PlanOutcome::Dropped(vec![
             "The gap finder said nothing; call it again.".to_owned(),
         ]));
     }
     plan.consulted_gap_finder = true;
     plan.gaps = bounded(message.trim(), KEPT);
     log(plan, "[RALPLAN] Gap finder consulted");
-    Ok(Outcome::Noted)
+    Ok(PlanOutcome::Noted)
 }
 
-fn critic_called(plan: &mut Ralplan, hash: &str) -> Result<Outcome, Refusal> {
+fn critic_called(plan: &mut Ralplan, hash: &str) -> Result<PlanOutcome, PlanRefusal> {
     must_be(plan, &PlanPhase::CriticReview, "a call of the critic", "critic_review")?;
     if hash.is_empty() || hash != plan.ready_hash {
         // Whoever changed it: only a planner says that a text is ready, and the gates have not seen this one.
@@ -444,7 +444,7 @@ fn critic_called(plan: &mut Ralplan, hash: &str) -> Result<Outcome, Refusal> {
     }
     hash.clone_into(&mut plan.plan_hash);
     log(plan, "[RALPLAN] Invoking Critic for plan review");
-    Ok(Outcome::Noted)
+    Ok(PlanOutcome::Noted)
 }
 
 fn critic(
@@ -452,19 +452,19 @@ fn critic(
     agent: &str,
     message: &str,
     hash_now: &str,
-) -> Result<Outcome, Refusal> {
+) -> Result<PlanOutcome, PlanRefusal> {
     must_be(plan, &PlanPhase::CriticReview, "a critic's verdict", "critic_review")?;
     if agent.is_empty() {
-        return Err(Refusal::NoAgent);
+        return Err(PlanRefusal::NoAgent);
     }
     if plan.planners.iter().any(|planner| planner == agent) {
-        return Err(Refusal::PlannerAsCritic { agent: agent.to_owned() });
+        return Err(PlanRefusal::PlannerAsCritic { agent: agent.to_owned() });
     }
     if plan.plan_hash.is_empty() {
-        return Err(Refusal::NothingToJudge);
+        return Err(PlanRefusal::NothingToJudge);
     }
     if plan.plan_hash != hash_now {
-        return Err(Refusal::AnotherText {
+        return Err(PlanRefusal::AnotherText {
             judged: plan.plan_hash.clone(),
             now: hash_now.to_owned(),
         });
@@ -474,7 +474,10 @@ fn critic(
         Err(wrong) => return Ok(send_back(plan, agent, wrong)),
     };
     if !plan.plan_hash.starts_with(&said.judged) {
-        return Err(Refusal::JudgedAnother { named: said.judged, judged: plan.plan_hash.clone() });
+        return Err(PlanRefusal::JudgedAnother {
+            named: said.judged,
+            judged: plan.plan_hash.clone(),
+        });
     }
     log(plan, format!("[RALPLAN] Critic verdict: {}", if said.okay { "OKAY" } else { "REJECT" }));
     plan.verdict = Some(PlanVerdict {
@@ -486,14 +489,14 @@ fn critic(
     Ok(if said.okay { approved(plan) } else { rejected(plan, &said) })
 }
 
-fn approved(plan: &mut Ralplan) -> Outcome {
+fn approved(plan: &mut Ralplan) -> PlanOutcome {
     plan.feedback.clear();
     log(plan, format!("[RALPLAN] Approved by Critic at iteration {}", position(plan)));
     log(plan, "[RALPLAN] Plan approved by Critic. Awaiting user approval before implementation.");
     go(plan, &[PlanPhase::HandlingVerdict, PlanPhase::AwaitingUserApproval])
 }
 
-fn rejected(plan: &mut Ralplan, said: &Feedback) -> Outcome {
+fn rejected(plan: &mut Ralplan, said: &CriticFeedback) -> PlanOutcome {
     plan.iteration += 1;
     plan.feedback = bounded(&feedback_text(said), KEPT);
     if plan.iteration >= plan.max_iterations {
@@ -521,7 +524,7 @@ fn rejected(plan: &mut Ralplan, said: &Feedback) -> Outcome {
     go(plan, &[PlanPhase::HandlingVerdict, next])
 }
 
-fn feedback_text(said: &Feedback) -> String {
+fn feedback_text(said: &CriticFeedback) -> String {
     let list = |head: &str, items: &[String]| -> String {
         let lines = items.iter().enumerate().map(|(at, item)| format!("\n{}. {item}", at + 1));
         if items.is_empty() {
@@ -534,7 +537,7 @@ fn feedback_text(said: &Feedback) -> String {
     text.trim_end().to_owned()
 }
 
-fn answered(plan: &mut Ralplan, decision: &Decision) -> Result<Outcome, Refusal> {
+fn answered(plan: &mut Ralplan, decision: &PlanDecision) -> Result<PlanOutcome, PlanRefusal> {
     must_be(
         plan,
         &PlanPhase::AwaitingUserApproval,
@@ -545,7 +548,7 @@ fn answered(plan: &mut Ralplan, decision: &Decision) -> Result<Outcome, Refusal>
         DecisionKind::Proceed
             if plan.plan_hash.is_empty() || decision.plan_hash != plan.plan_hash =>
         {
-            return Err(Refusal::NotTheJudged {
+            return Err(PlanRefusal::NotTheJudged {
                 judged: plan.plan_hash.clone(),
                 decided: decision.plan_hash.clone(),
             });
@@ -557,14 +560,14 @@ fn answered(plan: &mut Ralplan, decision: &Decision) -> Result<Outcome, Refusal>
         DecisionKind::Adjust => adjust(plan, &decision.text),
         DecisionKind::Discard => cancel(plan, "the person discarded the plan"),
         DecisionKind::Other(ref word) => {
-            return Err(Refusal::UnknownDecision { word: word.clone() });
+            return Err(PlanRefusal::UnknownDecision { word: word.clone() });
         }
     };
     plan.decision = Some(decision.clone());
     Ok(decided)
 }
 
-fn adjust(plan: &mut Ralplan, words: &str) -> Outcome {
+fn adjust(plan: &mut Ralplan, words: &str) -> PlanOutcome {
     let mut feedback = match words.trim() {
         "" => "The person wants the plan adjusted and gave no words for it: look at the task again, and name in the plan what else could be done."
             .to_owned(),
@@ -583,24 +586,24 @@ fn adjust(plan: &mut Ralplan, words: &str) -> Outcome {
     go(plan, &[PlanPhase::PlannerPlanning])
 }
 
-fn cancel(plan: &mut Ralplan, why: &str) -> Outcome {
+fn cancel(plan: &mut Ralplan, why: &str) -> PlanOutcome {
     log(plan, format!("[RALPLAN] Cancelled: {why}"));
     go(plan, &[PlanPhase::Cancelled])
 }
 
-fn send_back(plan: &mut Ralplan, agent: &str, wrong: Vec<String>) -> Outcome {
+fn send_back(plan: &mut Ralplan, agent: &str, wrong: Vec<String>) -> PlanOutcome {
     if plan.sent_back.iter().any(|known| known == agent) {
-        return Outcome::Dropped(wrong);
+        return PlanOutcome::Dropped(wrong);
     }
     plan.sent_back.push(agent.to_owned());
-    Outcome::SentBack(wrong)
+    PlanOutcome::SentBack(wrong)
 }
 
-fn go(plan: &mut Ralplan, phases: &[PlanPhase]) -> Outcome {
+fn go(plan: &mut Ralplan, phases: &[PlanPhase]) -> PlanOutcome {
     if let Some(last) = phases.last() {
         plan.phase = last.clone();
     }
-    Outcome::Moved(phases.to_vec())
+    PlanOutcome::Moved(phases.to_vec())
 }
 
 fn log(plan: &mut Ralplan, line: impl Into<String>) {

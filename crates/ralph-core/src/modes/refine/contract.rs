@@ -23,16 +23,16 @@ const KEPT: usize = 300;
 
 /// What a message says of its round, line by line.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Said {
+pub struct RoundReport {
     /// How many changes it made.
-    pub changes: Result<u32, Flaw>,
+    pub changes: Result<u32, ContractFlaw>,
     /// Which ones, on one line.
-    pub summary: Result<String, Flaw>,
+    pub summary: Result<String, ContractFlaw>,
 }
 
 /// Why a line says nothing.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Flaw {
+pub enum ContractFlaw {
     /// There is no line with a number.
     NoChanges,
     /// What stands after the label is no whole number.
@@ -48,27 +48,27 @@ pub enum Flaw {
     NoSummary,
 }
 
-impl fmt::Display for Flaw {
+impl fmt::Display for ContractFlaw {
     fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Flaw::NoChanges => {
+            ContractFlaw::NoChanges => {
                 to.write_str("The line `CHANGES:` is missing or empty; `CHANGES: 0` is an answer.")
             }
-            Flaw::NoNumber(given) => {
+            ContractFlaw::NoNumber(given) => {
                 let given = bounded(given, 60);
                 write!(to, "`CHANGES:` is one whole number and nothing else, not `{given}`.")
             }
-            Flaw::Contradicts { before, last } => {
+            ContractFlaw::Contradicts { before, last } => {
                 write!(to, "`CHANGES:` is said twice, once as {before} and once as {last}.")
             }
-            Flaw::NoSummary => to.write_str("The line `SUMMARY:` is missing or empty."),
+            ContractFlaw::NoSummary => to.write_str("The line `SUMMARY:` is missing or empty."),
         }
     }
 }
 
-impl Said {
+impl RoundReport {
     /// What is missing or not as it should be.
-    pub fn flaws(&self) -> Vec<&Flaw> {
+    pub fn flaws(&self) -> Vec<&ContractFlaw> {
         self.changes.as_ref().err().into_iter().chain(self.summary.as_ref().err()).collect()
     }
 }
@@ -85,9 +85,9 @@ pub fn lacking(prompt: &str) -> Vec<&'static str> {
 }
 
 /// Reads the last message of a round.
-pub fn read(message: &str) -> Said {
+pub fn read(message: &str) -> RoundReport {
     let lines = that_count(message);
-    Said { changes: changes(&lines), summary: summary(&lines) }
+    RoundReport { changes: changes(&lines), summary: summary(&lines) }
 }
 
 /// Proposals that are kept of a round, and UTF-16 units of each.
@@ -124,7 +124,7 @@ fn item(line: &str) -> Option<&str> {
 }
 
 /// What is said to an agent whose lines could not be read.
-pub fn ask_again(flaws: &[&Flaw]) -> String {
+pub fn ask_again(flaws: &[&ContractFlaw]) -> String {
     let flaws: Vec<String> = flaws.iter().map(|flaw| format!("{flaw} ")).collect();
     format!(
         "How this round ended cannot be read. {}Change nothing more. Answer with these two lines \
@@ -150,29 +150,29 @@ fn that_count(message: &str) -> Vec<&str> {
     counting.into_iter().map(|(_, line)| line).collect()
 }
 
-fn changes(lines: &[&str]) -> Result<u32, Flaw> {
+fn changes(lines: &[&str]) -> Result<u32, ContractFlaw> {
     let values = after(CHANGES, lines);
     let last = values.last().map(|text| bare(text)).unwrap_or_default();
     if last.is_empty() {
-        return Err(Flaw::NoChanges);
+        return Err(ContractFlaw::NoChanges);
     }
-    let last = number(last).ok_or_else(|| Flaw::NoNumber(last.to_owned()))?;
+    let last = number(last).ok_or_else(|| ContractFlaw::NoNumber(last.to_owned()))?;
     // What is no number does not contradict one: a message may show the form that it then fills in.
     let mut others = values.iter().filter_map(|text| number(bare(text)));
     match others.rfind(|other| *other != last) {
-        Some(before) => Err(Flaw::Contradicts { before, last }),
+        Some(before) => Err(ContractFlaw::Contradicts { before, last }),
         None => Ok(last),
     }
 }
 
 /// Of several summaries the last counts: words cannot contradict each other as numbers do.
-fn summary(lines: &[&str]) -> Result<String, Flaw> {
+fn summary(lines: &[&str]) -> Result<String, ContractFlaw> {
     let values = after(SUMMARY, lines);
     let text = values.last().copied().unwrap_or_default();
     let is_form = text.starts_with('{') && text.ends_with('}');
     let text: String = text.chars().filter(|letter| !acts(*letter)).collect();
     let text = text.trim();
-    if text.is_empty() || is_form { Err(Flaw::NoSummary) } else { Ok(bounded(text, KEPT)) }
+    if text.is_empty() || is_form { Err(ContractFlaw::NoSummary) } else { Ok(bounded(text, KEPT)) }
 }
 
 /// What stands after this label, in the order of the lines. In other letters than the contract's it
@@ -216,7 +216,11 @@ mod tests {
     #[track_caller]
     fn reads(message: &str, changes: u32, summary: &str) {
         let said = read(message);
-        assert_eq!(said, Said { changes: Ok(changes), summary: Ok(summary.into()) }, "{message}");
+        assert_eq!(
+            said,
+            RoundReport { changes: Ok(changes), summary: Ok(summary.into()) },
+            "{message}"
+        );
     }
 
     #[track_caller]

@@ -12,7 +12,7 @@ const MOST: usize = 2_000;
 
 /// What becomes of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Step {
+enum LineEdit {
     Same,
     Gone,
     New,
@@ -22,7 +22,7 @@ enum Step {
 pub fn unified(before: (&str, &str), after: (&str, &str)) -> String {
     let (a, b): (Vec<&str>, Vec<&str>) = (before.1.lines().collect(), after.1.lines().collect());
     let steps = steps(&a, &b);
-    if steps.iter().all(|step| *step == Step::Same) {
+    if steps.iter().all(|step| *step == LineEdit::Same) {
         return String::new();
     }
     let mut text = format!("--- {}\n+++ {}\n", before.0, after.0);
@@ -33,9 +33,9 @@ pub fn unified(before: (&str, &str), after: (&str, &str)) -> String {
 }
 
 /// Ranges of steps to show together.
-fn hunks(steps: &[Step]) -> Vec<(usize, usize)> {
+fn hunks(steps: &[LineEdit]) -> Vec<(usize, usize)> {
     let mut hunks: Vec<(usize, usize)> = Vec::new();
-    for at in (0..steps.len()).filter(|at| steps[*at] != Step::Same) {
+    for at in (0..steps.len()).filter(|at| steps[*at] != LineEdit::Same) {
         let (from, to) = (at.saturating_sub(AROUND), (at + AROUND + 1).min(steps.len()));
         match hunks.last_mut() {
             Some(last) if from <= last.1 => last.1 = to,
@@ -45,46 +45,53 @@ fn hunks(steps: &[Step]) -> Vec<(usize, usize)> {
     hunks
 }
 
-fn hunk(text: &mut String, steps: &[Step], (from, to): (usize, usize), (a, b): (&[&str], &[&str])) {
-    let count =
-        |range: &[Step], without: Step| range.iter().filter(|step| **step != without).count();
+fn hunk(
+    text: &mut String,
+    steps: &[LineEdit],
+    (from, to): (usize, usize),
+    (a, b): (&[&str], &[&str]),
+) {
+    let count = |range: &[LineEdit], without: LineEdit| {
+        range.iter().filter(|step| **step != without).count()
+    };
     let (mut in_a, mut in_b) =
-        (count(&steps[..from], Step::New), count(&steps[..from], Step::Gone));
-    let (of_a, of_b) = (count(&steps[from..to], Step::New), count(&steps[from..to], Step::Gone));
+        (count(&steps[..from], LineEdit::New), count(&steps[..from], LineEdit::Gone));
+    let (of_a, of_b) =
+        (count(&steps[from..to], LineEdit::New), count(&steps[from..to], LineEdit::Gone));
     // A side of no lines is named by the line before it.
     let start = |at: usize, of: usize| if of == 0 { at } else { at + 1 };
     text.push_str(&format!("@@ -{},{of_a} +{},{of_b} @@\n", start(in_a, of_a), start(in_b, of_b)));
     for step in &steps[from..to] {
         let (mark, line) = match step {
-            Step::Same => (' ', a[in_a]),
-            Step::Gone => ('-', a[in_a]),
-            Step::New => ('+', b[in_b]),
+            LineEdit::Same => (' ', a[in_a]),
+            LineEdit::Gone => ('-', a[in_a]),
+            LineEdit::New => ('+', b[in_b]),
         };
-        in_a += usize::from(*step != Step::New);
-        in_b += usize::from(*step != Step::Gone);
+        in_a += usize::from(*step != LineEdit::New);
+        in_b += usize::from(*step != LineEdit::Gone);
         text.push(mark);
         text.push_str(line);
         text.push('\n');
     }
 }
 
-fn steps(a: &[&str], b: &[&str]) -> Vec<Step> {
+fn steps(a: &[&str], b: &[&str]) -> Vec<LineEdit> {
     let start = a.iter().zip(b).take_while(|(a, b)| a == b).count();
     let (rest_a, rest_b) = (&a[start..], &b[start..]);
     let end = rest_a.iter().rev().zip(rest_b.iter().rev()).take_while(|(a, b)| a == b).count();
     let (middle_a, middle_b) = (&rest_a[..rest_a.len() - end], &rest_b[..rest_b.len() - end]);
-    let mut steps = vec![Step::Same; start];
+    let mut steps = vec![LineEdit::Same; start];
     steps.extend(least(middle_a, middle_b).unwrap_or_else(|| {
-        let gone = std::iter::repeat_n(Step::Gone, middle_a.len());
-        gone.chain(std::iter::repeat_n(Step::New, middle_b.len())).collect()
+        let gone = std::iter::repeat_n(LineEdit::Gone, middle_a.len());
+        gone.chain(std::iter::repeat_n(LineEdit::New, middle_b.len())).collect()
     }));
-    steps.extend(std::iter::repeat_n(Step::Same, end));
+    steps.extend(std::iter::repeat_n(LineEdit::Same, end));
     steps
 }
 
 /// The shortest way by Myers: how far each diagonal is reached with each number of steps, and then
 /// back along it.
-fn least(a: &[&str], b: &[&str]) -> Option<Vec<Step>> {
+fn least(a: &[&str], b: &[&str]) -> Option<Vec<LineEdit>> {
     let (long, wide) = (a.len().cast_signed(), b.len().cast_signed());
     let most = MOST.min(a.len() + b.len());
     let place =
@@ -113,7 +120,11 @@ fn least(a: &[&str], b: &[&str]) -> Option<Vec<Step>> {
     None
 }
 
-fn back(trace: &[Vec<isize>], end: (isize, isize), place: impl Fn(isize) -> usize) -> Vec<Step> {
+fn back(
+    trace: &[Vec<isize>],
+    end: (isize, isize),
+    place: impl Fn(isize) -> usize,
+) -> Vec<LineEdit> {
     let (mut x, mut y) = end;
     let mut steps = Vec::new();
     for (number, reached) in trace.iter().enumerate().rev() {
@@ -121,10 +132,10 @@ fn back(trace: &[Vec<isize>], end: (isize, isize), place: impl Fn(isize) -> usiz
         let (left, right) = (reached[place(diagonal - 1)], reached[place(diagonal + 1)]);
         let is_down = diagonal == -far || diagonal != far && left < right;
         let (before, step) =
-            if is_down { (diagonal + 1, Step::New) } else { (diagonal - 1, Step::Gone) };
+            if is_down { (diagonal + 1, LineEdit::New) } else { (diagonal - 1, LineEdit::Gone) };
         let start = reached[place(before)];
         while number > 0 && x > start && y > start - before || number == 0 && x > 0 && y > 0 {
-            steps.push(Step::Same);
+            steps.push(LineEdit::Same);
             (x, y) = (x - 1, y - 1);
         }
         if number > 0 {

@@ -7,8 +7,8 @@ use super::MOST_IN_FOREGROUND;
 use crate::modes::parallel::Grant;
 use crate::protocol::reply::bounded;
 use crate::state::progress::stops;
-use crate::state::{EndingKind, LoopError, LoopState, PauseCause, Refining, Signal, Turn};
-use crate::stop::{Seen, Verdict, Why, used_up};
+use crate::state::{DrivenTurn, EndingKind, LoopError, LoopState, PauseCause, Refining, Signal};
+use crate::stop::{AllowReason, StopInputs, StopVerdict, used_up};
 use crate::text::counted::noun;
 use std::fmt::Write;
 
@@ -80,10 +80,10 @@ pub fn full(refining: &Refining) -> String {
 
 /// Whether the turn may end. A refinement goes on until its own end, like any loop; the tree and criteria
 /// say nothing about it.
-pub(crate) fn at_stop(state: &mut LoopState, seen: &Seen) -> Verdict {
+pub(crate) fn at_stop(state: &mut LoopState, seen: &StopInputs) -> StopVerdict {
     if let Some(blocked) = state.blocked.take_if(|_| !seen.steer_waits) {
         state.pause(PauseCause::BlockedOnHuman, blocked.what, seen.now);
-        return Verdict::LetGo(Why::Blocked);
+        return StopVerdict::LetGo(AllowReason::Blocked);
     }
     let (done, limit) = (state.iteration, state.stall_limit);
     let over = match (used_up(state, seen.now), &mut state.refine) {
@@ -98,10 +98,10 @@ pub(crate) fn at_stop(state: &mut LoopState, seen: &Seen) -> Verdict {
         if let Some(ending) = &mut state.ending {
             ending.cause = cause;
         }
-        return Verdict::Ended(kind);
+        return StopVerdict::Ended(kind);
     }
-    state.turn = Some(Turn::new(seen.prompt_id.clone(), seen.now));
-    Verdict::GoOn
+    state.turn = Some(DrivenTurn::new(seen.prompt_id.clone(), seen.now));
+    StopVerdict::GoOn
 }
 
 /// The end of one at which nothing has moved: no round was done and no agent called.
@@ -182,11 +182,11 @@ mod tests {
         }
     }
 
-    fn seen() -> Seen {
-        Seen {
+    fn seen() -> StopInputs {
+        StopInputs {
             now: Timestamp::UNIX_EPOCH,
             prompt_id: "p".to_owned(),
-            request: crate::text::token::Request::Made,
+            request: crate::text::token::CompletionRequest::Made,
             workers: Vec::new(),
             command_waits: false,
             steer_waits: false,
@@ -250,7 +250,7 @@ mod tests {
     #[test]
     fn a_turn_goes_on_and_its_words_say_what_comes_next() {
         let mut between = state(0, 2, 2);
-        assert_eq!(at_stop(&mut between, &seen()), Verdict::GoOn, "no token ends it");
+        assert_eq!(at_stop(&mut between, &seen()), StopVerdict::GoOn, "no token ends it");
         assert_eq!(between.turn.as_ref().unwrap().prompt_id, "p");
         assert_eq!(between.iteration, 2, "a stop is no round");
         let says = told(&between);
@@ -268,32 +268,32 @@ mod tests {
     fn one_that_stands_still_ends_and_one_that_moves_does_not() {
         let mut state = state(1, 0, 0);
         for call in ["a", "b", "c"] {
-            assert_eq!(at_stop(&mut state, &seen()), Verdict::GoOn);
+            assert_eq!(at_stop(&mut state, &seen()), StopVerdict::GoOn);
             assert_eq!(grant(&mut state, call, false), Grant::Granted);
         }
         let mut still = state.clone();
         for _ in 0..3 {
-            assert_eq!(at_stop(&mut still, &seen()), Verdict::GoOn);
+            assert_eq!(at_stop(&mut still, &seen()), StopVerdict::GoOn);
         }
         // What the person says may be what it lacked.
-        let heard = Seen { steer_waits: true, ..seen() };
-        assert_eq!(at_stop(&mut still.clone(), &heard), Verdict::GoOn);
-        assert_eq!(at_stop(&mut still, &seen()), Verdict::Ended(EndingKind::Stalled));
+        let heard = StopInputs { steer_waits: true, ..seen() };
+        assert_eq!(at_stop(&mut still.clone(), &heard), StopVerdict::GoOn);
+        assert_eq!(at_stop(&mut still, &seen()), StopVerdict::Ended(EndingKind::Stalled));
         assert_eq!(still.ending.unwrap().detail, "no round was made at 3 stops in a row");
     }
 
     #[test]
     fn bounds_end_it_and_what_only_a_person_can_do_pauses_it() {
         let mut full = state(0, 5, 5);
-        assert_eq!(at_stop(&mut full, &seen()), Verdict::Ended(EndingKind::MaxIterations));
+        assert_eq!(at_stop(&mut full, &seen()), StopVerdict::Ended(EndingKind::MaxIterations));
         let mut old = state(0, 1, 1);
-        let late = Seen { now: Timestamp::from_second(1_000_000).unwrap(), ..seen() };
-        assert_eq!(at_stop(&mut old, &late), Verdict::Ended(EndingKind::Budget));
+        let late = StopInputs { now: Timestamp::from_second(1_000_000).unwrap(), ..seen() };
+        assert_eq!(at_stop(&mut old, &late), StopVerdict::Ended(EndingKind::Budget));
         let mut blocked = state(0, 1, 1);
         blocked.blocked = Some(Blocked { what: "the key".to_owned(), ..Blocked::default() });
-        assert_eq!(at_stop(&mut blocked, &seen()), Verdict::LetGo(Why::Blocked));
+        assert_eq!(at_stop(&mut blocked, &seen()), StopVerdict::LetGo(AllowReason::Blocked));
         assert_eq!(blocked.pause.unwrap().detail, "the key");
         let mut broken = LoopState { refine: None, ..state(0, 1, 1) };
-        assert_eq!(at_stop(&mut broken, &seen()), Verdict::Ended(EndingKind::Failed));
+        assert_eq!(at_stop(&mut broken, &seen()), StopVerdict::Ended(EndingKind::Failed));
     }
 }

@@ -11,7 +11,7 @@ pub use beads::{Piece, beads, digest, of_beads, of_tasks};
 pub use distance::distance;
 pub use text::plan;
 
-use super::Settings;
+use super::RefineSettings;
 use crate::state::Extra;
 use crate::text::from_json::{FromJson, Mistake, from_json, mistake};
 use serde::{Deserialize, Serialize};
@@ -21,7 +21,7 @@ use std::fmt;
 /// The change of an artefact in one round.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(untagged)]
-pub enum Measured {
+pub enum ArtefactChange {
     /// Of a plan.
     Plan(PlanChange),
     /// Of a list of beads or tasks.
@@ -62,45 +62,45 @@ pub struct BeadChange {
 
 from_json!(BeadChange { added, changed, closed, removed; extra });
 
-impl FromJson for Measured {
+impl FromJson for ArtefactChange {
     fn from_json(value: Value) -> Result<Self, Mistake> {
         // Without one of its members it is no change of nothing: it is not known.
         let has = |name: &&str| value.get(name).is_some();
         if ["lines", "sections"].iter().all(has) {
-            PlanChange::from_json(value).map(Measured::Plan)
+            PlanChange::from_json(value).map(ArtefactChange::Plan)
         } else if ["added", "changed", "closed", "removed"].iter().all(has) {
-            BeadChange::from_json(value).map(Measured::Beads)
+            BeadChange::from_json(value).map(ArtefactChange::Beads)
         } else {
             mistake("the change of a plan or of beads")
         }
     }
 }
 
-impl Measured {
+impl ArtefactChange {
     /// How much it is, in lines of the plan or in beads.
     pub fn amount(&self) -> u64 {
         match self {
-            Measured::Plan(change) => change.lines,
-            Measured::Beads(change) => {
+            ArtefactChange::Plan(change) => change.lines,
+            ArtefactChange::Beads(change) => {
                 change.added + change.changed + change.closed + change.removed
             }
         }
     }
 
     /// True where it is so little that it may be a plateau.
-    pub fn is_small(&self, settings: &Settings) -> bool {
+    pub fn is_small(&self, settings: &RefineSettings) -> bool {
         match self {
-            Measured::Plan(_) => self.amount() <= settings.lines,
-            Measured::Beads(_) => self.amount() <= settings.beads,
+            ArtefactChange::Plan(_) => self.amount() <= settings.lines,
+            ArtefactChange::Beads(_) => self.amount() <= settings.beads,
         }
     }
 }
 
-impl fmt::Display for Measured {
+impl fmt::Display for ArtefactChange {
     fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Measured::Plan(PlanChange { lines: 0, .. }) => to.write_str("nothing"),
-            Measured::Plan(change) => {
+            ArtefactChange::Plan(PlanChange { lines: 0, .. }) => to.write_str("nothing"),
+            ArtefactChange::Plan(change) => {
                 let of = |number: u64, what: &str| match number {
                     1 => format!("1 {what}"),
                     _ => format!("{number} {what}s"),
@@ -108,7 +108,7 @@ impl fmt::Display for Measured {
                 let (lines, sections) = (change.lines, change.sections);
                 write!(to, "{} in {}", of(lines, "line"), of(sections, "section"))
             }
-            Measured::Beads(change) => {
+            ArtefactChange::Beads(change) => {
                 let counts = [
                     (change.added, "added"),
                     (change.changed, "changed"),
@@ -131,8 +131,8 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn read(value: Value) -> Measured {
-        Measured::from_json(value).unwrap()
+    fn read(value: Value) -> ArtefactChange {
+        ArtefactChange::from_json(value).unwrap()
     }
 
     #[test]
@@ -153,7 +153,7 @@ mod tests {
 
     #[test]
     fn small_is_up_to_five_lines_or_one_bead() {
-        let settings = Settings::default();
+        let settings = RefineSettings::default();
         for (value, small) in [
             (json!({"lines": 5, "sections": 5}), true),
             (json!({"lines": 6, "sections": 1}), false),
@@ -174,7 +174,7 @@ mod tests {
             assert_eq!(serde_json::to_value(read(value.clone())).unwrap(), value);
         }
         for value in [json!({}), json!({"lines": 1}), json!({"added": 1}), json!(3), json!("0")] {
-            assert!(Measured::from_json(value.clone()).is_err(), "{value}");
+            assert!(ArtefactChange::from_json(value.clone()).is_err(), "{value}");
         }
     }
 }

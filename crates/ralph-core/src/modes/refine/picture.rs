@@ -3,7 +3,7 @@
 //! What is not known has a mark of its own and is no low bar. Up to seven changes a bar stands for
 //! their number; only beyond that are bars scaled, so that a session of small rounds looks like one.
 
-use super::state::{Entry, Session};
+use super::state::{RefineSession, RoundEntry};
 use super::{Mode, RoundEnd, look};
 use crate::text::counted::noun;
 
@@ -14,7 +14,7 @@ const ROOM: usize = 60;
 
 /// A round, as one bar shows it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Mark {
+pub enum PictureBar {
     /// So many changes.
     Number(u64),
     /// Nobody knows: `?`.
@@ -24,59 +24,61 @@ pub enum Mark {
 }
 
 /// The bars of these rounds.
-pub fn bars(marks: &[Mark]) -> String {
-    let number = |mark: &Mark| if let Mark::Number(number) = mark { *number } else { 0 };
+pub fn bars(marks: &[PictureBar]) -> String {
+    let number =
+        |mark: &PictureBar| if let PictureBar::Number(number) = mark { *number } else { 0 };
     let start = marks.len().saturating_sub(ROOM);
     let shown = &marks[start..];
     let most = u128::from(shown.iter().map(number).max().unwrap_or_default().max(7));
-    let bar = |mark: &Mark| match mark {
+    let bar = |mark: &PictureBar| match mark {
         // Rounded up: what is not nothing does not look like nothing.
-        Mark::Number(number) => {
+        PictureBar::Number(number) => {
             let height = (u128::from(*number) * 7).div_ceil(most);
             BARS[usize::try_from(height).unwrap_or(7).min(7)]
         }
-        Mark::Unknown => '?',
-        Mark::Cut => '×',
+        PictureBar::Unknown => '?',
+        PictureBar::Cut => '×',
     };
     let before = (start > 0).then_some('…');
     before.into_iter().chain(shown.iter().map(bar)).collect()
 }
 
-fn mark(entry: &Entry, number: Option<u64>) -> Mark {
+fn mark(entry: &RoundEntry, number: Option<u64>) -> PictureBar {
     match (&entry.end, number) {
-        (RoundEnd::Interrupted, _) => Mark::Cut,
-        (_, Some(number)) => Mark::Number(number),
-        (_, None) => Mark::Unknown,
+        (RoundEnd::Interrupted, _) => PictureBar::Cut,
+        (_, Some(number)) => PictureBar::Number(number),
+        (_, None) => PictureBar::Unknown,
     }
 }
 
 /// What the rounds say of themselves.
-pub fn said(session: &Session) -> Vec<Mark> {
+pub fn said(session: &RefineSession) -> Vec<PictureBar> {
     session.history.iter().map(|entry| mark(entry, entry.changes.map(u64::from))).collect()
 }
 
 /// What was measured of them.
-pub fn measured(session: &Session) -> Vec<Mark> {
-    let amount = |entry: &Entry| entry.measured.as_ref().map(super::measure::Measured::amount);
+pub fn measured(session: &RefineSession) -> Vec<PictureBar> {
+    let amount =
+        |entry: &RoundEntry| entry.measured.as_ref().map(super::measure::ArtefactChange::amount);
     session.history.iter().map(|entry| mark(entry, amount(entry))).collect()
 }
 
 /// A session in a few lines: the bars of what was said and of what was measured, how many changes that
 /// are together, how near it is to a plateau, and how many rounds are left.
-pub fn lines(session: &Session) -> Vec<String> {
+pub fn lines(session: &RefineSession) -> Vec<String> {
     let unit = match session.mode {
         Mode::Plan => "line",
         _ => "bead",
     };
     let measured = measured(session);
     let amount = measured.iter().fold(0_u64, |sum, mark| match mark {
-        Mark::Number(number) => sum.saturating_add(*number),
-        Mark::Unknown | Mark::Cut => sum,
+        PictureBar::Number(number) => sum.saturating_add(*number),
+        PictureBar::Unknown | PictureBar::Cut => sum,
     });
     let mut lines = Vec::new();
     if !session.history.is_empty() {
-        let of = |marks: &[Mark], sum: u64, what: &str| {
-            let unknown = marks.iter().filter(|mark| **mark == Mark::Unknown).count();
+        let of = |marks: &[PictureBar], sum: u64, what: &str| {
+            let unknown = marks.iter().filter(|mark| **mark == PictureBar::Unknown).count();
             let unknown = match unknown {
                 0 => String::new(),
                 unknown => format!(", {unknown} unknown"),
@@ -108,16 +110,16 @@ pub(super) fn count(number: u64, what: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::modes::refine::Settings;
-    use crate::modes::refine::measure::{Measured, PlanChange};
+    use crate::modes::refine::RefineSettings;
+    use crate::modes::refine::measure::{ArtefactChange, PlanChange};
     use jiff::Timestamp;
 
-    fn numbers(numbers: &[u64]) -> Vec<Mark> {
-        numbers.iter().copied().map(Mark::Number).collect()
+    fn numbers(numbers: &[u64]) -> Vec<PictureBar> {
+        numbers.iter().copied().map(PictureBar::Number).collect()
     }
 
     #[track_caller]
-    fn check(marks: &[Mark], expected: &str) {
+    fn check(marks: &[PictureBar], expected: &str) {
         assert_eq!(bars(marks), expected, "{marks:?}");
     }
 
@@ -132,8 +134,11 @@ mod tests {
 
     #[test]
     fn what_is_not_known_is_no_low_bar() {
-        check(&[Mark::Number(0), Mark::Unknown, Mark::Cut, Mark::Number(7)], "▁?×█");
-        check(&[Mark::Unknown], "?");
+        check(
+            &[PictureBar::Number(0), PictureBar::Unknown, PictureBar::Cut, PictureBar::Number(7)],
+            "▁?×█",
+        );
+        check(&[PictureBar::Unknown], "?");
     }
 
     #[test]
@@ -144,19 +149,24 @@ mod tests {
         check(&many, &format!("…{}", "▂".repeat(60)));
     }
 
-    fn session() -> Session {
-        let entry = |iteration, changes, lines| Entry {
+    fn session() -> RefineSession {
+        let entry = |iteration, changes, lines| RoundEntry {
             iteration,
             changes,
-            measured: Some(Measured::Plan(PlanChange { lines, ..PlanChange::default() })),
-            ..Entry::default()
+            measured: Some(ArtefactChange::Plan(PlanChange { lines, ..PlanChange::default() })),
+            ..RoundEntry::default()
         };
-        let cut = Entry { iteration: 3, end: RoundEnd::Interrupted, ..Entry::default() };
-        Session {
+        let cut = RoundEntry { iteration: 3, end: RoundEnd::Interrupted, ..RoundEntry::default() };
+        RefineSession {
             history: vec![entry(1, Some(5), 40), entry(2, None, 1), cut, entry(3, Some(1), 2)],
             iterations_completed: 3,
             total_changes: 6,
-            ..Session::new(Mode::Plan, "p.md", Settings::default(), Timestamp::UNIX_EPOCH)
+            ..RefineSession::new(
+                Mode::Plan,
+                "p.md",
+                RefineSettings::default(),
+                Timestamp::UNIX_EPOCH,
+            )
         }
     }
 
@@ -172,7 +182,7 @@ mod tests {
             ]
         );
         let one = session.history[3].clone();
-        session.history.push(Entry { iteration: 4, changes: Some(0), ..one });
+        session.history.push(RoundEntry { iteration: 4, changes: Some(0), ..one });
         session.iterations_completed = 4;
         let line = lines(&session).pop().unwrap();
         assert_eq!(line, "round 4 of 10, 6 left, 1 of 2 rounds towards a plateau");
@@ -180,7 +190,8 @@ mod tests {
 
     #[test]
     fn one_that_has_had_no_round_has_no_bars() {
-        let session = Session::new(Mode::Beads, "", Settings::default(), Timestamp::UNIX_EPOCH);
+        let session =
+            RefineSession::new(Mode::Beads, "", RefineSettings::default(), Timestamp::UNIX_EPOCH);
         assert_eq!(lines(&session), ["round 0 of 10, 10 left"]);
     }
 }

@@ -4,8 +4,8 @@
 //! was measured of it is little, too. What is not known is never little: a round without a number, or
 //! without a measure, or that was cut, begins the count anew.
 
-use super::state::Entry;
-use super::{PlanAfter, RoundEnd, Settings};
+use super::state::RoundEntry;
+use super::{PlanAfter, RefineSettings, RoundEnd};
 
 /// Changes of a round that counts.
 const LITTLE: u32 = 1;
@@ -35,7 +35,7 @@ pub struct Plateau {
 }
 
 /// Looks at all rounds of a session.
-pub fn look(history: &[Entry], settings: &Settings) -> Look {
+pub fn look(history: &[RoundEntry], settings: &RefineSettings) -> Look {
     let (mut streak, mut before) = (0, None);
     for round in history {
         // A text that somebody else has changed since is another: nothing was said about it before.
@@ -54,24 +54,25 @@ pub fn look(history: &[Entry], settings: &Settings) -> Look {
 }
 
 /// What a round says of the text that is there now; none where it says nothing of that.
-fn known(round: &Entry) -> Option<u32> {
+fn known(round: &RoundEntry) -> Option<u32> {
     let speaks = round.end == RoundEnd::Done && !matches!(round.plan, PlanAfter::KeptEdit);
     round.changes.filter(|_| speaks && round.measured.is_some())
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::measure::{BeadChange, Measured, PlanChange};
+    use super::super::measure::{ArtefactChange, BeadChange, PlanChange};
     use super::*;
     use crate::modes::refine::tests::Dice;
 
-    fn entry(iteration: u32, changes: Option<u32>, measured: Option<u64>) -> Entry {
-        let beads = |changed| Measured::Beads(BeadChange { changed, ..BeadChange::default() });
-        Entry { iteration, changes, measured: measured.map(beads), ..Entry::default() }
+    fn entry(iteration: u32, changes: Option<u32>, measured: Option<u64>) -> RoundEntry {
+        let beads =
+            |changed| ArtefactChange::Beads(BeadChange { changed, ..BeadChange::default() });
+        RoundEntry { iteration, changes, measured: measured.map(beads), ..RoundEntry::default() }
     }
 
     /// Rounds that say these numbers, of which the same was measured.
-    fn rounds(said: &[i64]) -> Vec<Entry> {
+    fn rounds(said: &[i64]) -> Vec<RoundEntry> {
         let numbered = said.iter().zip(1..);
         numbered.map(|(&said, at)| entry(at, u32::try_from(said).ok(), Some(0))).collect()
     }
@@ -94,7 +95,7 @@ mod tests {
     }
 
     /// The first round at which a session would end.
-    fn first(rounds: &[Entry], settings: &Settings) -> Option<u32> {
+    fn first(rounds: &[RoundEntry], settings: &RefineSettings) -> Option<u32> {
         (1..=rounds.len()).find_map(|to| look(&rounds[..to], settings).plateau).map(|one| one.at)
     }
 
@@ -102,10 +103,10 @@ mod tests {
     fn it_is_the_documents_rule_for_all_short_histories() {
         for threshold in 1..=3 {
             for minimum in 1..=5 {
-                let settings = Settings {
+                let settings = RefineSettings {
                     plateau_threshold: threshold,
                     min_iterations: minimum,
-                    ..Settings::default()
+                    ..RefineSettings::default()
                 };
                 for number in 0..4_usize.pow(6) {
                     let said: Vec<i64> =
@@ -118,8 +119,8 @@ mod tests {
     }
 
     #[track_caller]
-    fn check(rounds: &[Entry], expected: Option<u32>) {
-        assert_eq!(first(rounds, &Settings::default()), expected, "{rounds:?}");
+    fn check(rounds: &[RoundEntry], expected: Option<u32>) {
+        assert_eq!(first(rounds, &RefineSettings::default()), expected, "{rounds:?}");
     }
 
     #[test]
@@ -148,7 +149,7 @@ mod tests {
 
     #[test]
     fn an_agent_that_says_nothing_changed_and_rewrites_half_has_not_settled() {
-        let zeros = |measured: [u64; 5]| -> Vec<Entry> {
+        let zeros = |measured: [u64; 5]| -> Vec<RoundEntry> {
             (1..).zip(measured).map(|(at, beads)| entry(at, Some(0), Some(beads))).collect()
         };
         check(&zeros([9, 9, 9, 9, 9]), None);
@@ -158,7 +159,7 @@ mod tests {
         let plan = |lines| {
             let change = PlanChange { lines, ..PlanChange::default() };
             let mut rounds = rounds(&[0, 0, 0]);
-            rounds[2].measured = Some(Measured::Plan(change));
+            rounds[2].measured = Some(ArtefactChange::Plan(change));
             rounds
         };
         check(&plan(5), Some(3));
@@ -167,7 +168,7 @@ mod tests {
 
     #[test]
     fn a_round_that_was_cut_or_whose_text_was_edited_begins_anew() {
-        let with = |change: &dyn Fn(&mut Entry)| {
+        let with = |change: &dyn Fn(&mut RoundEntry)| {
             let mut rounds = rounds(&[0, 0, 0, 0, 0, 0]);
             change(&mut rounds[2]);
             rounds
@@ -183,7 +184,9 @@ mod tests {
     #[test]
     fn a_plateau_is_early_up_to_the_fourth_round() {
         let early = |said: &[i64]| {
-            look(&rounds(said), &Settings::default()).plateau.map(|one| (one.at, one.is_early))
+            look(&rounds(said), &RefineSettings::default())
+                .plateau
+                .map(|one| (one.at, one.is_early))
         };
         assert_eq!(early(&[0, 0, 0]), Some((3, true)));
         assert_eq!(early(&[4, 2, 1, 0]), Some((4, true)));
@@ -193,7 +196,7 @@ mod tests {
     #[test]
     fn more_that_is_said_or_measured_never_brings_a_plateau() {
         let mut dice = Dice(0x1234);
-        let settings = Settings::default();
+        let settings = RefineSettings::default();
         for _ in 0..5_000 {
             let length = 1 + u32::try_from(dice.roll(8)).unwrap();
             let mut one = |at| {
@@ -201,15 +204,17 @@ mod tests {
                 let measured = dice.roll(3) as u64;
                 entry(at, (said < 3).then_some(said), Some(measured))
             };
-            let less: Vec<Entry> = (1..=length).map(&mut one).collect();
+            let less: Vec<RoundEntry> = (1..=length).map(&mut one).collect();
             let mut more = less.clone();
             let at = dice.roll(more.len());
             match dice.roll(3) {
                 0 => more[at].changes = more[at].changes.map(|said| said + 1),
                 1 => more[at].changes = None,
                 _ => {
-                    more[at].measured =
-                        Some(Measured::Beads(BeadChange { added: 9, ..BeadChange::default() }))
+                    more[at].measured = Some(ArtefactChange::Beads(BeadChange {
+                        added: 9,
+                        ..BeadChange::default()
+                    }))
                 }
             }
             assert!(

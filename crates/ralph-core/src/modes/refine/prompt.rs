@@ -9,14 +9,14 @@ use std::fmt;
 
 /// What is wrong in a prompt file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Flaw {
+pub struct PromptFlaw {
     /// The line, as an editor counts.
     pub line: usize,
     /// What, and what to do.
     pub what: String,
 }
 
-impl fmt::Display for Flaw {
+impl fmt::Display for PromptFlaw {
     fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(to, "line {}: {}", self.line, self.what)
     }
@@ -26,7 +26,7 @@ impl fmt::Display for Flaw {
 ///
 /// # Errors
 /// All that is wrong: names that are not given, and marks that do not end on their line.
-pub fn render(template: &str, given: &[(&str, &str)]) -> Result<String, Vec<Flaw>> {
+pub fn render(template: &str, given: &[(&str, &str)]) -> Result<String, Vec<PromptFlaw>> {
     let (mut text, mut flaws) = (String::with_capacity(template.len()), Vec::new());
     for (at, line) in template.split_inclusive('\n').enumerate() {
         let mut rest = line;
@@ -38,7 +38,7 @@ pub fn render(template: &str, given: &[(&str, &str)]) -> Result<String, Vec<Flaw
                 continue;
             }
             text.push_str(before);
-            let mut flaw = |what| flaws.push(Flaw { line: at + 1, what });
+            let mut flaw = |what| flaws.push(PromptFlaw { line: at + 1, what });
             let Some((name, behind)) = after.split_once('}') else {
                 flaw("`${` has no `}` on its line; write `$${` for the two letters".to_owned());
                 rest = "";

@@ -1,15 +1,15 @@
 //! What a person is told of a round and of an end.
 
 use super::picture::count;
-use super::state::{Entry, Session};
-use super::{Mode, Outcome, PlanAfter, Plateau, RoundEnd, Status};
+use super::state::{RefineSession, RoundEntry};
+use super::{Mode, PlanAfter, Plateau, RefineOutcome, RoundEnd, Status};
 use crate::protocol::reply::bounded;
 
 /// UTF-16 units of a commit's subject.
 const SUBJECT: usize = 72;
 
 /// A round in one line, and one more for each thing about it that a person should know.
-pub fn round(session: &Session, entry: &Entry) -> Vec<String> {
+pub fn round(session: &RefineSession, entry: &RoundEntry) -> Vec<String> {
     let (at, most) = (entry.iteration, session.settings.max_iterations);
     let measured = match &entry.measured {
         Some(measured) => format!("measured: {measured}"),
@@ -52,10 +52,10 @@ pub fn round(session: &Session, entry: &Entry) -> Vec<String> {
 }
 
 /// How it ended, in a line or two; nothing while it goes on.
-pub fn ending(session: &Session, outcome: &Outcome) -> Vec<String> {
+pub fn ending(session: &RefineSession, outcome: &RefineOutcome) -> Vec<String> {
     let what = artefact(session);
     match outcome {
-        Outcome::Plateau(plateau) => {
+        RefineOutcome::Plateau(plateau) => {
             let at = plateau.at;
             let mut lines = vec![format!("plateau at round {at}: {what} no longer changes")];
             if plateau.is_early {
@@ -66,20 +66,22 @@ pub fn ending(session: &Session, outcome: &Outcome) -> Vec<String> {
             }
             lines
         }
-        Outcome::Cap { at } => vec![format!(
+        RefineOutcome::Cap { at } => vec![format!(
             "ended after {}, as many as it may have, and {what} has not settled",
             count((*at).into(), "round")
         )],
-        Outcome::Interrupted { iteration } => {
+        RefineOutcome::Interrupted { iteration } => {
             vec![format!("interrupted in round {iteration}; going on makes that round once more")]
         }
-        Outcome::Cancelled => vec!["cancelled by a person".to_owned()],
-        Outcome::Begin { .. } | Outcome::AskAgain(_) | Outcome::Next { .. } => Vec::new(),
+        RefineOutcome::Cancelled => vec!["cancelled by a person".to_owned()],
+        RefineOutcome::Begin { .. } | RefineOutcome::AskAgain(_) | RefineOutcome::Next { .. } => {
+            Vec::new()
+        }
     }
 }
 
 /// The message of the commit that holds a round's change of the plan: its summary, and what is known of it.
-pub fn commit(name: &str, session: &Session, entry: &Entry) -> String {
+pub fn commit(name: &str, session: &RefineSession, entry: &RoundEntry) -> String {
     let file = &session.plan_file;
     let line = match entry.summary.as_str() {
         "" => format!("Refine {file}"),
@@ -103,43 +105,43 @@ pub fn commit(name: &str, session: &Session, entry: &Entry) -> String {
 }
 
 /// How a session that is over has ended, from what it says of itself; nothing while it goes on.
-pub fn of_status(session: &Session) -> Vec<String> {
+pub fn of_status(session: &RefineSession) -> Vec<String> {
     let at = session.iterations_completed;
     let outcome = match (&session.status, super::look(&session.history, &session.settings).plateau)
     {
-        (Status::Plateau, Some(plateau)) => Outcome::Plateau(plateau),
-        (Status::Plateau, None) => Outcome::Plateau(Plateau { at, is_early: false }),
-        (Status::MaxIterations, _) => Outcome::Cap { at },
-        (Status::Cancelled, _) => Outcome::Cancelled,
+        (Status::Plateau, Some(plateau)) => RefineOutcome::Plateau(plateau),
+        (Status::Plateau, None) => RefineOutcome::Plateau(Plateau { at, is_early: false }),
+        (Status::MaxIterations, _) => RefineOutcome::Cap { at },
+        (Status::Cancelled, _) => RefineOutcome::Cancelled,
         (Status::Running | Status::Interrupted | Status::Other(_), _) => return Vec::new(),
     };
     ending(session, &outcome)
 }
 
-fn artefact(session: &Session) -> &'static str {
+fn artefact(session: &RefineSession) -> &'static str {
     if session.mode == Mode::Plan { "the plan" } else { "the list of tasks" }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::measure::{Measured, PlanChange};
-    use super::super::{Plateau, Settings};
+    use super::super::measure::{ArtefactChange, PlanChange};
+    use super::super::{Plateau, RefineSettings};
     use super::*;
     use jiff::Timestamp;
 
-    fn session() -> Session {
-        Session::new(Mode::Plan, "p.md", Settings::default(), Timestamp::UNIX_EPOCH)
+    fn session() -> RefineSession {
+        RefineSession::new(Mode::Plan, "p.md", RefineSettings::default(), Timestamp::UNIX_EPOCH)
     }
 
     #[track_caller]
-    fn check(change: impl Fn(&mut Entry), expected: &[&str]) {
+    fn check(change: impl Fn(&mut RoundEntry), expected: &[&str]) {
         let plan = PlanChange { lines: 4, sections: 1, ..PlanChange::default() };
-        let mut entry = Entry {
+        let mut entry = RoundEntry {
             iteration: 3,
             changes: Some(2),
             summary: "clearer steps".to_owned(),
-            measured: Some(Measured::Plan(plan)),
-            ..Entry::default()
+            measured: Some(ArtefactChange::Plan(plan)),
+            ..RoundEntry::default()
         };
         change(&mut entry);
         let lines = round(&session(), &entry);
@@ -180,7 +182,11 @@ mod tests {
     fn a_commit_has_the_summary_and_what_is_known_of_the_round() {
         let of = |summary: &str, changes| {
             let summary = summary.to_owned();
-            commit("api", &session(), &Entry { iteration: 3, changes, summary, ..Entry::default() })
+            commit(
+                "api",
+                &session(),
+                &RoundEntry { iteration: 3, changes, summary, ..RoundEntry::default() },
+            )
         };
         assert_eq!(
             of("clearer steps", Some(2)),
@@ -195,15 +201,16 @@ mod tests {
 
     #[test]
     fn an_early_plateau_brings_the_advice_and_a_late_one_does_not() {
-        let of = |at, is_early| ending(&session(), &Outcome::Plateau(Plateau { at, is_early }));
+        let of =
+            |at, is_early| ending(&session(), &RefineOutcome::Plateau(Plateau { at, is_early }));
         let early = of(4, true).join("\n");
         assert!(
             early.contains("early (round 4)") && early.contains("`/plan-refinery context`"),
             "{early}"
         );
         assert_eq!(of(5, false), ["plateau at round 5: the plan no longer changes"]);
-        let cap = ending(&session(), &Outcome::Cap { at: 10 });
+        let cap = ending(&session(), &RefineOutcome::Cap { at: 10 });
         assert!(cap[0].starts_with("ended after 10 rounds"), "{cap:?}");
-        assert!(ending(&session(), &Outcome::Next { iteration: 2 }).is_empty());
+        assert!(ending(&session(), &RefineOutcome::Next { iteration: 2 }).is_empty());
     }
 }

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 /// Bounds of a refinement, and when it counts as settled.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "serde_json::Value")]
-pub struct Settings {
+pub struct RefineSettings {
     /// Rounds after which it ends in any case.
     pub max_iterations: u32,
     /// Rounds of little change in a row that make a plateau.
@@ -23,11 +23,11 @@ pub struct Settings {
     pub extra: Extra,
 }
 
-from_json!(Settings { max_iterations, plateau_threshold, min_iterations, lines, beads; extra });
+from_json!(RefineSettings { max_iterations, plateau_threshold, min_iterations, lines, beads; extra });
 
-impl Default for Settings {
+impl Default for RefineSettings {
     fn default() -> Self {
-        Settings {
+        RefineSettings {
             max_iterations: 10,
             plateau_threshold: 2,
             min_iterations: 3,
@@ -41,14 +41,14 @@ impl Default for Settings {
 /// Rounds that the conversation of a session has room for.
 pub const MOST_IN_FOREGROUND: u32 = 5;
 
-impl Settings {
+impl RefineSettings {
     /// The largest number of rounds, and of any other bound.
     pub const MOST: u32 = 10_000;
 
     /// The same for rounds in a conversation.
     #[must_use]
-    pub fn in_foreground(self) -> Settings {
-        Settings { max_iterations: self.max_iterations.min(MOST_IN_FOREGROUND), ..self }
+    pub fn in_foreground(self) -> RefineSettings {
+        RefineSettings { max_iterations: self.max_iterations.min(MOST_IN_FOREGROUND), ..self }
     }
 
     /// What no refinement can go by, with what to write.
@@ -71,24 +71,24 @@ mod tests {
     #[test]
     fn what_is_not_said_has_its_default_and_what_is_unknown_stays() {
         let value = json!({"lines": 9, "colour": "red"});
-        let settings: Settings = serde_json::from_value(value).unwrap();
+        let settings: RefineSettings = serde_json::from_value(value).unwrap();
         let extra = Extra::from([("colour".to_owned(), json!("red"))]);
-        assert_eq!(settings, Settings { lines: 9, extra, ..Settings::default() });
+        assert_eq!(settings, RefineSettings { lines: 9, extra, ..RefineSettings::default() });
         let again = serde_json::to_value(&settings).unwrap();
-        assert_eq!(serde_json::from_value::<Settings>(again).unwrap(), settings);
+        assert_eq!(serde_json::from_value::<RefineSettings>(again).unwrap(), settings);
     }
 
     #[test]
     fn a_bound_of_none_is_refused_and_a_conversation_has_fewer_rounds() {
-        let settings = Settings::default();
+        let settings = RefineSettings::default();
         assert_eq!(settings.refused(), None);
         assert_eq!(settings.clone().in_foreground().max_iterations, 5);
-        let short = Settings { max_iterations: 3, ..settings.clone() };
+        let short = RefineSettings { max_iterations: 3, ..settings.clone() };
         assert_eq!(short.in_foreground().max_iterations, 3);
-        let none = Settings { plateau_threshold: 0, ..settings.clone() };
+        let none = RefineSettings { plateau_threshold: 0, ..settings.clone() };
         let why = none.refused().unwrap();
         assert_eq!(why, "`plateau_threshold` is a whole number from 1 to 10000, not 0");
-        assert!(Settings { max_iterations: 0, ..settings.clone() }.refused().is_some());
-        assert!(Settings { min_iterations: 10_001, ..settings }.refused().is_some());
+        assert!(RefineSettings { max_iterations: 0, ..settings.clone() }.refused().is_some());
+        assert!(RefineSettings { min_iterations: 10_001, ..settings }.refused().is_some());
     }
 }

@@ -7,8 +7,8 @@
 mod document;
 mod session;
 
-pub use document::{Damaged, Document};
-pub use session::{Entry, Open, Session};
+pub use document::{Damaged, RefineDocument};
+pub use session::{OpenRound, RefineSession, RoundEntry};
 
 use crate::text::plain::acts;
 

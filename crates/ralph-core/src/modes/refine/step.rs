@@ -4,8 +4,8 @@
 //! the session as it was.
 
 use super::contract;
-use super::measure::Measured;
-use super::state::{Entry, Open, Session};
+use super::measure::ArtefactChange;
+use super::state::{OpenRound, RefineSession, RoundEntry};
 use super::{Mode, PlanAfter, Plateau, RoundEnd, Status, look};
 use crate::protocol::reply::bounded;
 use crate::text::counted::noun;
@@ -18,7 +18,7 @@ const KEPT: usize = 300;
 
 /// Something that happened.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Event<'a> {
+pub enum RefineEvent<'a> {
     /// A round is about to begin, be it the first, the next, or one that was cut once more.
     Begun {
         /// Digest of the artefact as it is.
@@ -29,7 +29,7 @@ pub enum Event<'a> {
         /// Its last message.
         message: &'a str,
         /// What changed since the round began; none where it could not be measured.
-        measured: Option<Measured>,
+        measured: Option<ArtefactChange>,
         /// What became of the plan that the round wrote.
         plan: PlanAfter,
         /// Digest of the artefact as it is.
@@ -40,7 +40,7 @@ pub enum Event<'a> {
         /// Why, in words.
         why: &'a str,
         /// What changed since the round began; none where it could not be measured.
-        measured: Option<Measured>,
+        measured: Option<ArtefactChange>,
         /// Digest of the artefact as it is.
         artefact: &'a str,
     },
@@ -50,7 +50,7 @@ pub enum Event<'a> {
 
 /// What follows.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Outcome {
+pub enum RefineOutcome {
     /// This round begins.
     Begin {
         /// Which, from 1 on.
@@ -83,7 +83,7 @@ pub enum Outcome {
 
 /// Why an event does nothing.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Refusal {
+pub enum RefineRefusal {
     /// No round is under way.
     NoRound,
     /// A round is under way already.
@@ -102,24 +102,24 @@ pub enum Refusal {
     Unknown(String),
 }
 
-impl fmt::Display for Refusal {
+impl fmt::Display for RefineRefusal {
     fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Refusal::NoRound => to.write_str("no round is under way; begin one first"),
-            Refusal::RoundOpen { iteration } => write!(
+            RefineRefusal::NoRound => to.write_str("no round is under way; begin one first"),
+            RefineRefusal::RoundOpen { iteration } => write!(
                 to,
                 "round {iteration} is under way; it ends, or is recorded as cut, before another begins"
             ),
-            Refusal::Over(status) => {
+            RefineRefusal::Over(status) => {
                 write!(to, "the session is over ({status}); begin one of another name")
             }
-            Refusal::NoRoundLeft { max_iterations } => write!(
+            RefineRefusal::NoRoundLeft { max_iterations } => write!(
                 to,
                 "the session has had all of its {max_iterations} {}; give it more, or begin one \
                  of another name",
                 noun(*max_iterations, "round", "rounds")
             ),
-            Refusal::Unknown(word) => {
+            RefineRefusal::Unknown(word) => {
                 let word = bounded(word, 60);
                 write!(
                     to,
@@ -134,100 +134,111 @@ impl fmt::Display for Refusal {
 ///
 /// # Errors
 /// When the event belongs elsewhere; the session is as it was.
-pub fn step(session: &mut Session, event: Event, now: Timestamp) -> Result<Outcome, Refusal> {
+pub fn step(
+    session: &mut RefineSession,
+    event: RefineEvent,
+    now: Timestamp,
+) -> Result<RefineOutcome, RefineRefusal> {
     known(session)?;
     match event {
-        Event::Begun { artefact } => begun(session, artefact, now),
-        Event::Ended { message, measured, plan, artefact } => {
+        RefineEvent::Begun { artefact } => begun(session, artefact, now),
+        RefineEvent::Ended { message, measured, plan, artefact } => {
             let said = contract::read(message);
             let flaws = said.flaws();
-            let open = session.round.as_mut().ok_or(Refusal::NoRound)?;
+            let open = session.round.as_mut().ok_or(RefineRefusal::NoRound)?;
             if !flaws.is_empty() && !open.asked_again {
                 open.asked_again = true;
-                return Ok(Outcome::AskAgain(contract::ask_again(&flaws)));
+                return Ok(RefineOutcome::AskAgain(contract::ask_again(&flaws)));
             }
-            let entry = Entry {
+            let entry = RoundEntry {
                 changes: said.changes.ok(),
                 summary: said.summary.unwrap_or_default(),
                 proposed: contract::proposals(message),
                 measured,
                 plan,
-                ..Entry::default()
+                ..RoundEntry::default()
             };
             close(session, entry, artefact, now)?;
             Ok(ended(session, now))
         }
-        Event::Cut { why, measured, artefact } => {
+        RefineEvent::Cut { why, measured, artefact } => {
             let iteration = close(session, cut(why, measured), artefact, now)?;
             session.status = Status::Interrupted;
-            Ok(Outcome::Interrupted { iteration })
+            Ok(RefineOutcome::Interrupted { iteration })
         }
-        Event::Cancelled => {
+        RefineEvent::Cancelled => {
             if session.status.is_over() {
-                return Err(Refusal::Over(session.status.clone()));
+                return Err(RefineRefusal::Over(session.status.clone()));
             }
             if session.round.is_some() {
                 let artefact = session.artefact.clone();
                 close(session, cut("a person ended the session", None), &artefact, now)?;
             }
             over(session, Status::Cancelled, now);
-            Ok(Outcome::Cancelled)
+            Ok(RefineOutcome::Cancelled)
         }
     }
 }
 
-fn known(session: &Session) -> Result<(), Refusal> {
+fn known(session: &RefineSession) -> Result<(), RefineRefusal> {
     match (&session.mode, &session.status) {
-        (Mode::Other(word), _) | (_, Status::Other(word)) => Err(Refusal::Unknown(word.clone())),
+        (Mode::Other(word), _) | (_, Status::Other(word)) => {
+            Err(RefineRefusal::Unknown(word.clone()))
+        }
         _ => Ok(()),
     }
 }
 
-fn begun(session: &mut Session, artefact: &str, now: Timestamp) -> Result<Outcome, Refusal> {
+fn begun(
+    session: &mut RefineSession,
+    artefact: &str,
+    now: Timestamp,
+) -> Result<RefineOutcome, RefineRefusal> {
     if let Some(open) = &session.round {
-        return Err(Refusal::RoundOpen { iteration: open.iteration });
+        return Err(RefineRefusal::RoundOpen { iteration: open.iteration });
     }
     match session.status {
         // Whoever gave it more rounds than it had wants it to go on.
         Status::Running | Status::Interrupted | Status::MaxIterations => {}
-        _ => return Err(Refusal::Over(session.status.clone())),
+        _ => return Err(RefineRefusal::Over(session.status.clone())),
     }
     if session.left() == 0 {
-        return Err(Refusal::NoRoundLeft { max_iterations: session.settings.max_iterations });
+        return Err(RefineRefusal::NoRoundLeft { max_iterations: session.settings.max_iterations });
     }
     let iteration = session.iterations_completed + 1;
     let edited_before = !session.artefact.is_empty() && session.artefact != artefact;
     session.artefact = artefact.to_owned();
-    session.round = Some(Open { iteration, started_at: now, edited_before, ..Open::default() });
+    session.round =
+        Some(OpenRound { iteration, started_at: now, edited_before, ..OpenRound::default() });
     (session.status, session.ended_at) = (Status::Running, None);
-    Ok(Outcome::Begin { iteration, edited_before })
+    Ok(RefineOutcome::Begin { iteration, edited_before })
 }
 
-fn cut(why: &str, measured: Option<Measured>) -> Entry {
+fn cut(why: &str, measured: Option<ArtefactChange>) -> RoundEntry {
     let why = plain(why);
     let why: Vec<&str> = why.split_whitespace().collect();
-    Entry {
+    RoundEntry {
         summary: bounded(&why.join(" "), KEPT),
         measured,
         end: RoundEnd::Interrupted,
-        ..Entry::default()
+        ..RoundEntry::default()
     }
 }
 
 /// Writes the open round into the history; returns which it was.
 fn close(
-    session: &mut Session,
-    entry: Entry,
+    session: &mut RefineSession,
+    entry: RoundEntry,
     artefact: &str,
     now: Timestamp,
-) -> Result<u32, Refusal> {
-    let open = session.round.take().ok_or(Refusal::NoRound)?;
+) -> Result<u32, RefineRefusal> {
+    let open = session.round.take().ok_or(RefineRefusal::NoRound)?;
     if entry.end == RoundEnd::Done {
         session.iterations_completed = open.iteration;
         session.total_changes += u64::from(entry.changes.unwrap_or_default());
     }
     artefact.clone_into(&mut session.artefact);
-    session.history.push(Entry {
+    session.history.push(RoundEntry {
         iteration: open.iteration,
         edited_before: open.edited_before,
         ended_at: Some(now),
@@ -237,20 +248,20 @@ fn close(
 }
 
 /// What follows a round that was not cut.
-fn ended(session: &mut Session, now: Timestamp) -> Outcome {
+fn ended(session: &mut RefineSession, now: Timestamp) -> RefineOutcome {
     if let Some(plateau) = look(&session.history, &session.settings).plateau {
         session.plateau_at = Some(plateau.at);
         over(session, Status::Plateau, now);
-        return Outcome::Plateau(plateau);
+        return RefineOutcome::Plateau(plateau);
     }
     if session.left() == 0 {
         over(session, Status::MaxIterations, now);
-        return Outcome::Cap { at: session.iterations_completed };
+        return RefineOutcome::Cap { at: session.iterations_completed };
     }
-    Outcome::Next { iteration: session.iterations_completed + 1 }
+    RefineOutcome::Next { iteration: session.iterations_completed + 1 }
 }
 
-fn over(session: &mut Session, status: Status, now: Timestamp) {
+fn over(session: &mut RefineSession, status: Status, now: Timestamp) {
     session.status = status;
     session.ended_at = Some(now);
 }

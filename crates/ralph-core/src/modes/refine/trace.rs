@@ -2,7 +2,7 @@
 //! agree with what was measured.
 
 use super::picture::count;
-use super::state::{Entry, Session};
+use super::state::{RefineSession, RoundEntry};
 use super::{PlanAfter, RoundEnd};
 use serde::Serialize;
 
@@ -52,11 +52,11 @@ pub struct Trace {
 }
 
 /// All rounds of a session, in the order of time.
-pub fn traces(session: &Session) -> Vec<Trace> {
+pub fn traces(session: &RefineSession) -> Vec<Trace> {
     session.history.iter().map(|entry| trace(session, entry)).collect()
 }
 
-fn trace(session: &Session, entry: &Entry) -> Trace {
+fn trace(session: &RefineSession, entry: &RoundEntry) -> Trace {
     let (decision, why) = match (&entry.end, &entry.plan) {
         (RoundEnd::Interrupted, _) => (Decision::Cut, entry.summary.clone()),
         (_, PlanAfter::Declined) => (Decision::Rejected, "a person declined them".to_owned()),
@@ -82,7 +82,7 @@ fn trace(session: &Session, entry: &Entry) -> Trace {
     }
 }
 
-fn agrees(session: &Session, entry: &Entry) -> Agrees {
+fn agrees(session: &RefineSession, entry: &RoundEntry) -> Agrees {
     let (Some(said), Some(measured)) = (entry.changes, &entry.measured) else {
         return Agrees::Unknown;
     };
@@ -94,7 +94,7 @@ fn agrees(session: &Session, entry: &Entry) -> Agrees {
 }
 
 /// The traces in words, and behind them the calibration.
-pub fn lines(session: &Session) -> Vec<String> {
+pub fn lines(session: &RefineSession) -> Vec<String> {
     let all = traces(session);
     let mut lines = Vec::new();
     for one in &all {
@@ -139,33 +139,33 @@ fn calibration(all: &[Trace]) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::measure::{Measured, PlanChange};
-    use super::super::{Mode, Settings};
+    use super::super::measure::{ArtefactChange, PlanChange};
+    use super::super::{Mode, RefineSettings};
     use super::*;
     use jiff::Timestamp;
 
-    fn session() -> Session {
-        let entry = |iteration, changes, lines, plan| Entry {
+    fn session() -> RefineSession {
+        let entry = |iteration, changes, lines, plan| RoundEntry {
             iteration,
             changes,
-            measured: Some(Measured::Plan(PlanChange {
+            measured: Some(ArtefactChange::Plan(PlanChange {
                 lines,
                 sections: 1,
                 ..PlanChange::default()
             })),
             plan,
             summary: format!("summary {iteration}"),
-            ..Entry::default()
+            ..RoundEntry::default()
         };
         let mut first = entry(1, Some(2), 4, PlanAfter::Applied);
         first.proposed = vec!["split it".to_owned(), "name it".to_owned()];
-        let cut = Entry {
+        let cut = RoundEntry {
             iteration: 2,
             end: RoundEnd::Interrupted,
             summary: "its client ended".to_owned(),
-            ..Entry::default()
+            ..RoundEntry::default()
         };
-        Session {
+        RefineSession {
             history: vec![
                 first,
                 cut,
@@ -173,7 +173,12 @@ mod tests {
                 entry(3, Some(3), 0, PlanAfter::KeptEdit),
                 entry(4, None, 1, PlanAfter::Applied),
             ],
-            ..Session::new(Mode::Plan, "p.md", Settings::default(), Timestamp::UNIX_EPOCH)
+            ..RefineSession::new(
+                Mode::Plan,
+                "p.md",
+                RefineSettings::default(),
+                Timestamp::UNIX_EPOCH,
+            )
         }
     }
 

@@ -8,7 +8,7 @@ use std::fmt;
 
 /// One of the four.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Agent {
+pub enum AgentRole {
     /// Plans, and breaks the plan into tasks.
     Planner,
     /// Asks what is open, and finds answers.
@@ -19,29 +19,29 @@ pub enum Agent {
     Reviewer,
 }
 
-impl Agent {
+impl AgentRole {
     /// All of them.
-    pub const ALL: [Agent; 4] =
-        [Agent::Planner, Agent::Questioner, Agent::Executor, Agent::Reviewer];
+    pub const ALL: [AgentRole; 4] =
+        [AgentRole::Planner, AgentRole::Questioner, AgentRole::Executor, AgentRole::Reviewer];
 
     /// The agent's name, without a plugin's prefix.
     pub fn name(self) -> &'static str {
         match self {
-            Agent::Planner => "Ralph-v2-Planner",
-            Agent::Questioner => "Ralph-v2-Questioner",
-            Agent::Executor => "Ralph-v2-Executor",
-            Agent::Reviewer => "Ralph-v2-Reviewer",
+            AgentRole::Planner => "Ralph-v2-Planner",
+            AgentRole::Questioner => "Ralph-v2-Questioner",
+            AgentRole::Executor => "Ralph-v2-Executor",
+            AgentRole::Reviewer => "Ralph-v2-Reviewer",
         }
     }
 
     /// The agent of a name, whether it comes from settings or from a plugin.
-    pub fn of(kind: &str) -> Option<Agent> {
+    pub fn of(kind: &str) -> Option<AgentRole> {
         let kind = kind.strip_prefix("ralph:").unwrap_or(kind);
-        Agent::ALL.into_iter().find(|agent| agent.name() == kind)
+        AgentRole::ALL.into_iter().find(|agent| agent.name() == kind)
     }
 }
 
-impl fmt::Display for Agent {
+impl fmt::Display for AgentRole {
     fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
         to.write_str(self.name())
     }
@@ -144,7 +144,7 @@ impl Mode {
     }
 
     /// Who is called.
-    pub fn agent(self) -> Agent {
+    pub fn agent(self) -> AgentRole {
         match self {
             Mode::Initialize
             | Mode::TaskBreakdown
@@ -152,10 +152,10 @@ impl Mode {
             | Mode::Rebreakdown
             | Mode::RebreakdownTask
             | Mode::UpdateMetadata
-            | Mode::RepairState => Agent::Planner,
-            Mode::Brainstorm | Mode::Research | Mode::FeedbackAnalysis => Agent::Questioner,
-            Mode::Execute => Agent::Executor,
-            Mode::TaskReview | Mode::TimeoutFail | Mode::SessionReview => Agent::Reviewer,
+            | Mode::RepairState => AgentRole::Planner,
+            Mode::Brainstorm | Mode::Research | Mode::FeedbackAnalysis => AgentRole::Questioner,
+            Mode::Execute => AgentRole::Executor,
+            Mode::TaskReview | Mode::TimeoutFail | Mode::SessionReview => AgentRole::Reviewer,
         }
     }
 }
@@ -172,12 +172,12 @@ mod tests {
 
     #[test]
     fn an_agent_is_known_with_and_without_the_plugins_prefix() {
-        for agent in Agent::ALL {
-            assert_eq!(Agent::of(agent.name()), Some(agent));
-            assert_eq!(Agent::of(&format!("ralph:{agent}")), Some(agent));
+        for agent in AgentRole::ALL {
+            assert_eq!(AgentRole::of(agent.name()), Some(agent));
+            assert_eq!(AgentRole::of(&format!("ralph:{agent}")), Some(agent));
         }
         for other in ["Planner", "other:Ralph-v2-Planner", "ralph-v2-planner", ""] {
-            assert_eq!(Agent::of(other), None, "{other}");
+            assert_eq!(AgentRole::of(other), None, "{other}");
         }
     }
 

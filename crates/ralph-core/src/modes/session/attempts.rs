@@ -5,9 +5,9 @@
 //! leaves no report must not be carried out for ever.
 
 use super::agents::Mode;
-use super::invocation::{Invocation, Key};
-use super::place::Place;
-use super::progress::{Entry, Progress, Status};
+use super::invocation::{CallKey, Invocation};
+use super::place::SessionFile;
+use super::progress::{Progress, TaskEntry, TaskMark};
 use super::recovery::Tries;
 use super::report::{attempts_in, next_attempt};
 use super::snapshot::{Picture, Snapshot};
@@ -17,14 +17,14 @@ use jiff::Timestamp;
 pub const UNDEFINED: &str = "blocker: Task definition missing";
 
 /// What makes an execution the same as another.
-pub fn execution(task: &str, iteration: u32) -> Key {
-    Key { mode: Mode::Execute, task: task.to_owned(), iteration, cycle: 0 }
+pub fn execution(task: &str, iteration: u32) -> CallKey {
+    CallKey { mode: Mode::Execute, task: task.to_owned(), iteration, cycle: 0 }
 }
 
 /// How many attempts of the iteration are over.
 pub fn made(
     picture: &Picture,
-    entry: Option<&Entry>,
+    entry: Option<&TaskEntry>,
     tries: &Tries,
     task: &str,
     iteration: u32,
@@ -33,7 +33,7 @@ pub fn made(
     let noted = tries
         .get(&execution(task, iteration))
         .map_or(0, |one| one.ends.max(one.left_failed).max(one.marked_failed));
-    let failed = entry.filter(|it| it.status == Status::Failed && !it.note.contains(UNDEFINED));
+    let failed = entry.filter(|it| it.status == TaskMark::Failed && !it.note.contains(UNDEFINED));
     let by_note = failed.map_or(0, |entry| {
         let is_of_it = entry.number("Iteration").is_none_or(|of| of == iteration);
         let number = entry.number("Attempt").filter(|_| is_of_it).unwrap_or_default();
@@ -45,7 +45,7 @@ pub fn made(
 /// The number of the next attempt: no report has it, and no attempt of the iteration that left none had it.
 pub fn next(
     picture: &Picture,
-    entry: Option<&Entry>,
+    entry: Option<&TaskEntry>,
     tries: &Tries,
     task: &str,
     iteration: u32,
@@ -64,8 +64,8 @@ fn before(picture: &Picture, task: &str, iteration: u32) -> u32 {
 /// Notes that this call is over, if it has left its task as failed.
 pub fn note_end(after: &mut Snapshot, call: &Invocation, now: Timestamp) {
     let is_about_one = matches!(call.mode, Mode::Execute | Mode::TaskReview | Mode::TimeoutFail);
-    let progress = Progress::parse(after.text(Place::Progress).unwrap_or_default());
-    let has_failed = progress.task(&call.key.task).is_some_and(|it| it.status == Status::Failed);
+    let progress = Progress::parse(after.text(SessionFile::Progress).unwrap_or_default());
+    let has_failed = progress.task(&call.key.task).is_some_and(|it| it.status == TaskMark::Failed);
     if is_about_one && has_failed {
         after.tries.left_failed(&execution(&call.key.task, call.key.iteration), now);
     }
@@ -73,22 +73,22 @@ pub fn note_end(after: &mut Snapshot, call: &Invocation, now: Timestamp) {
 
 #[cfg(test)]
 mod tests {
-    use super::super::fixture::{Session, now, report};
+    use super::super::fixture::{SampleOrchestration, now, report};
     use super::*;
 
     /// A failed task with this note, after so many reports of the first iteration.
-    fn failed(note: Option<&str>, reports: u32) -> Session {
-        let mut session = Session::planned(&[("a", &[])]);
+    fn failed(note: Option<&str>, reports: u32) -> SampleOrchestration {
+        let mut session = SampleOrchestration::planned(&[("a", &[])]);
         session.noted("a", "[F]", note);
         for attempt in 1..=reports {
-            let path = Place::Report { task: "a", attempt }.to_string();
+            let path = SessionFile::Report { task: "a", attempt }.to_string();
             session.file(&path, &report("a", 1, Some("Failed")));
         }
         session
     }
 
     #[track_caller]
-    fn check(session: &Session, iteration: u32, expected: (u32, u32)) {
+    fn check(session: &SampleOrchestration, iteration: u32, expected: (u32, u32)) {
         let picture = Picture::of(&session.seen);
         let progress = picture.progress.clone().unwrap();
         let entry = progress.task("a");
@@ -105,7 +105,7 @@ mod tests {
         check(&failed(None, 0), 1, (1, 2));
         check(&failed(Some("Attempt 2, Iteration 1, started: 2026-01-31T10:00:00Z"), 0), 1, (2, 3));
         check(&failed(Some(UNDEFINED), 0), 1, (0, 1));
-        check(&Session::planned(&[("a", &[])]), 1, (0, 1));
+        check(&SampleOrchestration::planned(&[("a", &[])]), 1, (0, 1));
     }
 
     #[test]

@@ -5,10 +5,10 @@
 
 use super::feedback;
 use super::metadata::{Counts, IterationMetadata, SessionMetadata, planned, refresh, set_state};
-use super::place::Place;
-use super::progress::{self, Entry, Part, Progress, Row, Status};
+use super::place::SessionFile;
+use super::progress::{self, IterationRow, Progress, ProgressSection, TaskEntry, TaskMark};
 use super::snapshot::Snapshot;
-use super::state::{Standing, State};
+use super::state::{MetadataStatus, State};
 use super::yaml;
 use crate::modes::session::local_time::LocalTime;
 
@@ -26,7 +26,7 @@ pub fn planning_of(iteration: u32) -> &'static [&'static str] {
 
 /// One thing that the router writes.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Change {
+pub enum RouterWrite {
     /// Where the session is.
     Enter {
         /// The state.
@@ -55,7 +55,7 @@ pub enum Change {
         /// Which.
         task: String,
         /// The status.
-        status: Status,
+        status: TaskMark,
         /// What stands behind the id from now on; none leaves it.
         note: Option<String>,
     },
@@ -66,7 +66,7 @@ pub enum Change {
         /// The line of the entry, counted from 1.
         line: usize,
         /// The status.
-        status: Status,
+        status: TaskMark,
         /// What stands behind the id from now on; none leaves it.
         note: Option<String>,
     },
@@ -107,15 +107,16 @@ pub struct FileWrite {
 ///
 /// # Errors
 /// What could not be changed, and how it has to be written. Then nothing is.
-pub fn apply(seen: &Snapshot, changes: &[Change], now: LocalTime) -> Result<Snapshot, String> {
+pub fn apply(seen: &Snapshot, changes: &[RouterWrite], now: LocalTime) -> Result<Snapshot, String> {
     let mut after = advance(seen, changes, now)?;
-    let status_changed = [Place::Progress, Place::Metadata]
+    let status_changed = [SessionFile::Progress, SessionFile::Metadata]
         .into_iter()
         .any(|place| seen.files.get(&place.to_string()) != after.files.get(&place.to_string()));
-    if status_changed && let Some(text) = after.text(Place::Metadata) {
-        let progress = Progress::parse(after.text(Place::Progress).unwrap_or_default());
-        let text = refresh(text, Counts::of(&progress), now).map_err(in_file(Place::Metadata))?;
-        write(&mut after, Place::Metadata, text);
+    if status_changed && let Some(text) = after.text(SessionFile::Metadata) {
+        let progress = Progress::parse(after.text(SessionFile::Progress).unwrap_or_default());
+        let text =
+            refresh(text, Counts::of(&progress), now).map_err(in_file(SessionFile::Metadata))?;
+        write(&mut after, SessionFile::Metadata, text);
     }
     Ok(after)
 }
@@ -124,7 +125,7 @@ pub fn apply(seen: &Snapshot, changes: &[Change], now: LocalTime) -> Result<Snap
 /// when it is written.
 pub(super) fn advance(
     seen: &Snapshot,
-    changes: &[Change],
+    changes: &[RouterWrite],
     now: LocalTime,
 ) -> Result<Snapshot, String> {
     let mut after = seen.clone();
@@ -144,47 +145,49 @@ pub fn writes(before: &Snapshot, after: &Snapshot) -> Vec<FileWrite> {
         .collect()
 }
 
-fn in_file(place: Place<'_>) -> impl Fn(yaml::Flaw) -> String {
+fn in_file(place: SessionFile<'_>) -> impl Fn(yaml::YamlError) -> String {
     let file = place.to_string();
     move |flaw| format!("could not change `{file}`, {flaw}")
 }
 
-fn write(seen: &mut Snapshot, place: Place<'_>, text: String) {
+fn write(seen: &mut Snapshot, place: SessionFile<'_>, text: String) {
     seen.files.insert(place.to_string(), Some(text));
 }
 
 /// Changes a file that is there, and one that is not from `new`.
 fn edit(
     seen: &mut Snapshot,
-    place: Place<'_>,
+    place: SessionFile<'_>,
     new: &str,
-    change: impl FnOnce(&str) -> Result<String, yaml::Flaw>,
+    change: impl FnOnce(&str) -> Result<String, yaml::YamlError>,
 ) -> Result<(), String> {
     let text = change(seen.text(place).unwrap_or(new)).map_err(in_file(place))?;
     write(seen, place, text);
     Ok(())
 }
 
-fn one(seen: &mut Snapshot, change: &Change, now: LocalTime) -> Result<(), String> {
+fn one(seen: &mut Snapshot, change: &RouterWrite, now: LocalTime) -> Result<(), String> {
     match change {
-        Change::Enter { state, iteration, wave } => {
+        RouterWrite::Enter { state, iteration, wave } => {
             let new = SessionMetadata::first(&seen.id, *state, *iteration, now);
-            edit(seen, Place::Metadata, &new, |text| set_state(text, *state, *iteration, *wave))?;
+            edit(seen, SessionFile::Metadata, &new, |text| {
+                set_state(text, *state, *iteration, *wave)
+            })?;
         }
-        Change::Metadata { state, iteration } => {
+        RouterWrite::Metadata { state, iteration } => {
             let text = SessionMetadata::first(&seen.id, *state, *iteration, now);
-            write(seen, Place::Metadata, text);
+            write(seen, SessionFile::Metadata, text);
         }
-        Change::Begin { iteration, feedbacks } => begin(seen, *iteration, feedbacks, now)?,
-        Change::Mark { task, status, note } => {
-            let text = seen.text(Place::Progress).unwrap_or_default();
+        RouterWrite::Begin { iteration, feedbacks } => begin(seen, *iteration, feedbacks, now)?,
+        RouterWrite::Mark { task, status, note } => {
+            let text = seen.text(SessionFile::Progress).unwrap_or_default();
             let entry = Progress::parse(text).task(task).cloned().ok_or_else(|| {
                 format!("could not find {task} in `progress.md`; add it as `- [ ] {task}`")
             })?;
             mark(seen, &entry, *status, note.as_deref())?;
         }
-        Change::MarkPlanning { iteration, line, status, note } => {
-            let progress = Progress::parse(seen.text(Place::Progress).unwrap_or_default());
+        RouterWrite::MarkPlanning { iteration, line, status, note } => {
+            let progress = Progress::parse(seen.text(SessionFile::Progress).unwrap_or_default());
             let entry = progress.planning(*iteration).find(|entry| entry.line == *line).cloned();
             let entry = entry.ok_or_else(|| {
                 format!(
@@ -193,54 +196,55 @@ fn one(seen: &mut Snapshot, change: &Change, now: LocalTime) -> Result<(), Strin
             })?;
             mark(seen, &entry, *status, note.as_deref())?;
         }
-        Change::Add { iteration, tasks } => {
+        RouterWrite::Add { iteration, tasks } => {
             let ids: Vec<&str> = tasks.iter().map(String::as_str).collect();
-            let text = seen.text(Place::Progress).unwrap_or_default();
-            let text = progress::add_section(text, Part::Implementation, *iteration, &ids);
-            write(seen, Place::Progress, text);
+            let text = seen.text(SessionFile::Progress).unwrap_or_default();
+            let text =
+                progress::add_section(text, ProgressSection::Implementation, *iteration, &ids);
+            write(seen, SessionFile::Progress, text);
         }
-        Change::Row { iteration, status } => {
-            let text = seen.text(Place::Progress).unwrap_or_default();
+        RouterWrite::Row { iteration, status } => {
+            let text = seen.text(SessionFile::Progress).unwrap_or_default();
             let text = progress::set_row(text, &row(text, seen, *iteration, status));
-            write(seen, Place::Progress, text);
+            write(seen, SessionFile::Progress, text);
         }
-        Change::KeepPlan(iteration) => {
-            let place = Place::PlanSnapshot(*iteration);
+        RouterWrite::KeepPlan(iteration) => {
+            let place = SessionFile::PlanSnapshot(*iteration);
             if let (Some(plan), false) =
-                (seen.text(Place::Plan).map(str::to_owned), seen.has(place))
+                (seen.text(SessionFile::Plan).map(str::to_owned), seen.has(place))
             {
                 write(seen, place, plan);
             }
         }
-        Change::Planned(iteration) => {
+        RouterWrite::Planned(iteration) => {
             let tasks =
-                Progress::parse(seen.text(Place::Progress).unwrap_or_default()).tasks().len();
+                Progress::parse(seen.text(SessionFile::Progress).unwrap_or_default()).tasks().len();
             let new = IterationMetadata::first(*iteration, now);
-            edit(seen, Place::IterationMetadata(*iteration), &new, |text| {
+            edit(seen, SessionFile::IterationMetadata(*iteration), &new, |text| {
                 planned(text, tasks, now)
             })?;
         }
-        Change::Completed(iteration) => {
+        RouterWrite::Completed(iteration) => {
             let new = IterationMetadata::first(*iteration, now);
-            edit(seen, Place::IterationMetadata(*iteration), &new, |text| {
+            edit(seen, SessionFile::IterationMetadata(*iteration), &new, |text| {
                 IterationMetadata::completed(text, now)
             })?;
         }
-        Change::Heard(names) => seen.signals.retain(|signal| !names.contains(&signal.name)),
+        RouterWrite::Heard(names) => seen.signals.retain(|signal| !names.contains(&signal.name)),
     }
     Ok(())
 }
 
 fn mark(
     seen: &mut Snapshot,
-    entry: &Entry,
-    status: Status,
+    entry: &TaskEntry,
+    status: TaskMark,
     note: Option<&str>,
 ) -> Result<(), String> {
-    let text = seen.text(Place::Progress).unwrap_or_default();
+    let text = seen.text(SessionFile::Progress).unwrap_or_default();
     let text = progress::mark(text, entry, status, note)
         .map_err(|gone| format!("could not mark {} in `progress.md`; ask again", gone.id))?;
-    write(seen, Place::Progress, text);
+    write(seen, SessionFile::Progress, text);
     Ok(())
 }
 
@@ -250,21 +254,21 @@ fn begin(
     feedbacks: &[String],
     now: LocalTime,
 ) -> Result<(), String> {
-    let text = seen.text(Place::Progress).unwrap_or_default();
+    let text = seen.text(SessionFile::Progress).unwrap_or_default();
     let text = progress::start(text, iteration, planning_of(iteration), &feedbacks.join(", "));
-    write(seen, Place::Progress, text);
-    let place = Place::IterationMetadata(iteration);
+    write(seen, SessionFile::Progress, text);
+    let place = SessionFile::IterationMetadata(iteration);
     if !seen.has(place) {
         write(seen, place, IterationMetadata::first(iteration, now));
     }
     // What the last iteration came to is no longer how the session stands.
-    edit(seen, Place::Metadata, "", |text| {
-        yaml::set(text, &["status"], Standing::InProgress.word())
+    edit(seen, SessionFile::Metadata, "", |text| {
+        yaml::set(text, &["status"], MetadataStatus::InProgress.word())
     })
 }
 
 /// The row with what is known: the tasks as they stand, and the feedback that was there at its start.
-fn row(text: &str, seen: &Snapshot, iteration: u32, status: &str) -> Row {
+fn row(text: &str, seen: &Snapshot, iteration: u32, status: &str) -> IterationRow {
     let progress = Progress::parse(text);
     let counts = Counts::of(&progress);
     let old =
@@ -273,8 +277,8 @@ fn row(text: &str, seen: &Snapshot, iteration: u32, status: &str) -> Row {
         let stamps: Vec<&str> = seen
             .files
             .keys()
-            .filter_map(|path| match Place::of(path) {
-                Some(Place::Feedback { iteration: of, stamp, file: feedback::FILE }) => {
+            .filter_map(|path| match SessionFile::of(path) {
+                Some(SessionFile::Feedback { iteration: of, stamp, file: feedback::FILE }) => {
                     (of == iteration).then_some(stamp)
                 }
                 _ => None,
@@ -282,7 +286,7 @@ fn row(text: &str, seen: &Snapshot, iteration: u32, status: &str) -> Row {
             .collect();
         if stamps.is_empty() { "N/A".to_owned() } else { stamps.join(", ") }
     });
-    Row {
+    IterationRow {
         iteration,
         status: status.to_owned(),
         tasks: format!("{}/{}", counts.completed, counts.total),
@@ -293,17 +297,17 @@ fn row(text: &str, seen: &Snapshot, iteration: u32, status: &str) -> Row {
 
 #[cfg(test)]
 mod tests {
-    use super::super::fixture::{Session, now};
+    use super::super::fixture::{SampleOrchestration, now};
     use super::*;
 
-    fn mark(task: &str, status: Status) -> Change {
-        Change::Mark { task: task.to_owned(), status, note: None }
+    fn mark(task: &str, status: TaskMark) -> RouterWrite {
+        RouterWrite::Mark { task: task.to_owned(), status, note: None }
     }
 
     #[test]
     fn progress_and_metadata_change_together() {
-        let session = Session::planned(&[("task-1", &[]), ("task-2", &[])]);
-        let after = apply(&session.seen, &[mark("task-1", Status::Done)], now().into()).unwrap();
+        let session = SampleOrchestration::planned(&[("task-1", &[]), ("task-2", &[])]);
+        let after = apply(&session.seen, &[mark("task-1", TaskMark::Done)], now().into()).unwrap();
         let writes = writes(&session.seen, &after);
         let paths: Vec<&str> = writes.iter().map(|file| file.path.as_str()).collect();
         assert_eq!(paths, ["metadata.yaml", "progress.md"]);
@@ -315,20 +319,23 @@ mod tests {
 
     #[test]
     fn what_cannot_all_be_changed_is_not_changed() {
-        let session = Session::planned(&[("task-1", &[])]);
-        let changes = [mark("task-1", Status::Done), mark("task-9", Status::Done)];
+        let session = SampleOrchestration::planned(&[("task-1", &[])]);
+        let changes = [mark("task-1", TaskMark::Done), mark("task-9", TaskMark::Done)];
         let told = apply(&session.seen, &changes, now().into()).unwrap_err();
         assert_eq!(told, "could not find task-9 in `progress.md`; add it as `- [ ] task-9`");
-        let mut session = Session::planned(&[("task-1", &[])]);
+        let mut session = SampleOrchestration::planned(&[("task-1", &[])]);
         session.file("metadata.yaml", "version: 1\ntasks: {total: 0}\n");
-        let told = apply(&session.seen, &[mark("task-1", Status::Done)], now().into()).unwrap_err();
+        let told =
+            apply(&session.seen, &[mark("task-1", TaskMark::Done)], now().into()).unwrap_err();
         assert!(told.starts_with("could not change `metadata.yaml`, line "), "{told}");
     }
 
     #[test]
     fn without_a_change_nothing_is_written() {
-        let session = Session::planned(&[("task-1", &[])]);
-        for changes in [vec![], vec![mark("task-1", Status::Open)], vec![Change::Heard(vec![])]] {
+        let session = SampleOrchestration::planned(&[("task-1", &[])]);
+        for changes in
+            [vec![], vec![mark("task-1", TaskMark::Open)], vec![RouterWrite::Heard(vec![])]]
+        {
             let after = apply(&session.seen, &changes, now().into()).unwrap();
             assert_eq!(writes(&session.seen, &after), []);
         }
@@ -336,25 +343,30 @@ mod tests {
 
     #[test]
     fn a_plan_that_was_kept_is_never_kept_again() {
-        let mut session = Session::planned(&[]);
-        let kept = apply(&session.seen, &[Change::KeepPlan(1)], now().into()).unwrap();
-        assert_eq!(kept.text(Place::PlanSnapshot(1)), session.seen.text(Place::Plan));
+        let mut session = SampleOrchestration::planned(&[]);
+        let kept = apply(&session.seen, &[RouterWrite::KeepPlan(1)], now().into()).unwrap();
+        assert_eq!(kept.text(SessionFile::PlanSnapshot(1)), session.seen.text(SessionFile::Plan));
         session.seen = kept.clone();
         session.file("plan.md", "another");
-        let again = apply(&session.seen, &[Change::KeepPlan(1)], now().into()).unwrap();
-        assert_eq!(again.text(Place::PlanSnapshot(1)), kept.text(Place::PlanSnapshot(1)));
+        let again = apply(&session.seen, &[RouterWrite::KeepPlan(1)], now().into()).unwrap();
+        assert_eq!(
+            again.text(SessionFile::PlanSnapshot(1)),
+            kept.text(SessionFile::PlanSnapshot(1))
+        );
     }
 
     #[test]
     fn an_iteration_begins_with_its_tasks_its_row_and_its_time() {
-        let mut session = Session::planned(&[("task-1", &[])]);
+        let mut session = SampleOrchestration::planned(&[("task-1", &[])]);
         session.edit("metadata.yaml", "in_progress #", "awaiting_feedback #");
-        let begin = Change::Begin { iteration: 2, feedbacks: vec!["a".into(), "b".into()] };
+        let begin = RouterWrite::Begin { iteration: 2, feedbacks: vec!["a".into(), "b".into()] };
         let after = apply(&session.seen, &[begin], now().into()).unwrap();
-        let progress = Progress::parse(after.text(Place::Progress).unwrap());
+        let progress = Progress::parse(after.text(SessionFile::Progress).unwrap());
         assert_eq!(progress.planning(2).count(), 4);
         assert_eq!(progress.iterations.unwrap()[1].feedbacks, "a, b");
-        assert!(after.text(Place::IterationMetadata(2)).unwrap().contains("started_at: 2026-"));
-        assert!(after.text(Place::Metadata).unwrap().contains("status: in_progress #"));
+        assert!(
+            after.text(SessionFile::IterationMetadata(2)).unwrap().contains("started_at: 2026-")
+        );
+        assert!(after.text(SessionFile::Metadata).unwrap().contains("status: in_progress #"));
     }
 }

@@ -8,9 +8,9 @@ use crate::evidence::refusal;
 use crate::protocol::reply::{REASON_LIMIT, bounded};
 use crate::state::progress::stops;
 use crate::state::{
-    Completion, EndingKind, LoopState, Orchestrated, PauseCause, SessionCall, Turn, Via,
+    Completion, DrivenTurn, EndingKind, LoopState, Orchestrated, PauseCause, SessionCall, Via,
 };
-use crate::stop::{Seen, Verdict, Why, all_hold, end, used_up};
+use crate::stop::{AllowReason, StopInputs, StopVerdict, all_hold, end, used_up};
 use crate::text::counted::noun;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -127,7 +127,7 @@ fn open_criteria(state: &LoopState, proof: &Proof) -> String {
 }
 
 /// The rule of a stop, where neither a person's wish nor an agent that is at work lets the turn end.
-pub(crate) fn at_stop(state: &mut LoopState, seen: &Seen) -> Verdict {
+pub(crate) fn at_stop(state: &mut LoopState, seen: &StopInputs) -> StopVerdict {
     let Some(routed) = &seen.session else {
         return rest(state, "its router did not answer; `ralph session next` says why", seen.now);
     };
@@ -135,7 +135,7 @@ pub(crate) fn at_stop(state: &mut LoopState, seen: &Seen) -> Verdict {
         Ends::GoesOn => {}
         Ends::Rests(cause, detail) => {
             state.pause(cause, detail, seen.now);
-            return Verdict::LetGo(Why::Paused);
+            return StopVerdict::LetGo(AllowReason::Paused);
         }
         Ends::Ended(kind, detail) => return end(state, kind, detail, seen.now),
     }
@@ -154,13 +154,13 @@ pub(crate) fn at_stop(state: &mut LoopState, seen: &Seen) -> Verdict {
         return rest(state, &detail, seen.now);
     }
     state.iteration += 1;
-    state.turn = Some(Turn::new(seen.prompt_id.clone(), seen.now));
-    Verdict::GoOn
+    state.turn = Some(DrivenTurn::new(seen.prompt_id.clone(), seen.now));
+    StopVerdict::GoOn
 }
 
-fn rest(state: &mut LoopState, why: &str, now: Timestamp) -> Verdict {
+fn rest(state: &mut LoopState, why: &str, now: Timestamp) -> StopVerdict {
     state.pause(PauseCause::BlockedOnHuman, why, now);
-    Verdict::LetGo(Why::Blocked)
+    StopVerdict::LetGo(AllowReason::Blocked)
 }
 
 /// A session that a person takes up again: what it has used up before does not count any more.
@@ -202,8 +202,9 @@ fn too_long(session: &Orchestrated) -> String {
 }
 
 fn calls_in_words(calls: &[SessionCall], prefix: &str) -> String {
-    let agent =
-        |call: &SessionCall| call.agent().map_or("", crate::modes::session::agents::Agent::name);
+    let agent = |call: &SessionCall| {
+        call.agent().map_or("", crate::modes::session::agents::AgentRole::name)
+    };
     if let [call] = calls {
         return format!(
             "Next: call the Agent tool with subagent_type `{prefix}{}`, run_in_background false and this prompt, word \

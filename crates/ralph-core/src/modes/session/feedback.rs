@@ -2,8 +2,8 @@
 //!
 //! A folder that is laid out and says nothing yet starts nothing: the person is still writing.
 
-use super::finding::Finding;
-use super::place::Place;
+use super::finding::SessionFinding;
+use super::place::SessionFile;
 use super::yaml::{Yaml, front_matter};
 use crate::modes::session::local_time::LocalTime;
 
@@ -12,7 +12,7 @@ pub const FILE: &str = "feedbacks.md";
 
 /// A batch of feedback.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Feedback {
+pub struct FeedbackBatch {
     /// Issues that must be mended, each in its words.
     pub critical: Vec<String>,
     /// Issues of quality.
@@ -21,17 +21,19 @@ pub struct Feedback {
     pub requirements: Vec<String>,
 }
 
-impl Feedback {
+impl FeedbackBatch {
     /// Reads a batch for an iteration from its folder, and tells what is wrong with it.
-    pub fn parse(iteration: u32, stamp: &str, text: &str) -> (Feedback, Vec<Finding>) {
-        let place = Place::Feedback { iteration, stamp, file: FILE };
+    pub fn parse(iteration: u32, stamp: &str, text: &str) -> (FeedbackBatch, Vec<SessionFinding>) {
+        let place = SessionFile::Feedback { iteration, stamp, file: FILE };
         let mut found = Vec::new();
         match front_matter(text).map(|(yaml, before)| (Yaml::parse(yaml), before)) {
-            None => {
-                found.push(Finding::new(place, 1, "no front matter; begin the file with `---`"))
-            }
+            None => found.push(SessionFinding::new(
+                place,
+                1,
+                "no front matter; begin the file with `---`",
+            )),
             Some((Err(flaw), before)) => {
-                found.push(Finding::new(place, flaw.line + before, flaw.what));
+                found.push(SessionFinding::new(place, flaw.line + before, flaw.what));
             }
             Some((Ok(yaml), before)) => {
                 for (name, wanted) in
@@ -39,16 +41,20 @@ impl Feedback {
                 {
                     if yaml.number(&[name]) != Some(wanted) {
                         let line = yaml.line(&[name]).map_or(1, |line| line + before);
-                        found.push(Finding::new(place, line, format!("write `{name}: {wanted}`")));
+                        found.push(SessionFinding::new(
+                            place,
+                            line,
+                            format!("write `{name}: {wanted}`"),
+                        ));
                     }
                 }
                 if yaml.text(&["timestamp"]).is_none() {
-                    found.push(Finding::new(place, 1, "`timestamp` is missing"));
+                    found.push(SessionFinding::new(place, 1, "`timestamp` is missing"));
                 }
             }
         }
         let items = |heading| items(text, heading);
-        let feedback = Feedback {
+        let feedback = FeedbackBatch {
             critical: items("Critical Issues"),
             quality: items("Quality Issues"),
             requirements: items("New Requirements"),
@@ -56,7 +62,7 @@ impl Feedback {
         if !feedback.says_something() {
             let what = "it asks for nothing yet; add an item under `## Critical Issues`, \
                         `## Quality Issues` or `## New Requirements`";
-            found.push(Finding::new(place, 0, what));
+            found.push(SessionFinding::new(place, 0, what));
         }
         (feedback, found)
     }
@@ -122,7 +128,7 @@ mod tests {
     #[test]
     fn a_new_batch_is_well_formed_and_asks_for_nothing() {
         let text = template(2, "20260201-120000", now().into());
-        let (feedback, found) = Feedback::parse(2, "20260201-120000", &text);
+        let (feedback, found) = FeedbackBatch::parse(2, "20260201-120000", &text);
         assert!(!feedback.says_something());
         assert_eq!(found.len(), 1, "{found:?}");
         assert!(found[0].what.contains("asks for nothing yet"));
@@ -137,7 +143,7 @@ mod tests {
             )
             .replace("## New", "- [ ] **Q-001**: Description\n- [ ]\n\n## New")
             .replace("## Artifacts", "* A back door\n\n## Artifacts");
-        let (feedback, found) = Feedback::parse(2, "20260201-120000", &text);
+        let (feedback, found) = FeedbackBatch::parse(2, "20260201-120000", &text);
         assert_eq!(feedback.critical, ["**ISS-001**: It does not start"]);
         assert_eq!(feedback.quality, [""; 0]);
         assert_eq!(feedback.requirements, ["A back door"]);
@@ -148,14 +154,14 @@ mod tests {
     fn what_stands_in_a_comment_asks_for_nothing() {
         let text =
             "## New Requirements\n<!--\n- A back door\n-->\n<!-- - one\n- two -->\n- A bell\n";
-        assert_eq!(Feedback::parse(2, "s", text).0.requirements, ["A bell"]);
+        assert_eq!(FeedbackBatch::parse(2, "s", text).0.requirements, ["A bell"]);
     }
 
     #[test]
     fn a_batch_for_another_iteration_is_told() {
         let text =
             template(2, "s", now().into()).replace("## Artifacts", "- A back door\n## Artifacts");
-        let (_, found) = Feedback::parse(3, "s", &text);
+        let (_, found) = FeedbackBatch::parse(3, "s", &text);
         let told: Vec<String> = found.iter().map(ToString::to_string).collect();
         assert_eq!(
             told,
@@ -164,7 +170,7 @@ mod tests {
                 "iterations/3/feedbacks/s/feedbacks.md:4: write `previous_iteration: 2`"
             ]
         );
-        let (feedback, found) = Feedback::parse(2, "s", "## New Requirements\n- x\n");
+        let (feedback, found) = FeedbackBatch::parse(2, "s", "## New Requirements\n- x\n");
         assert!(feedback.says_something() && found[0].what.contains("front matter"));
     }
 }

@@ -1,11 +1,11 @@
 //! Something that is wrong with a session's folder: where, and what to do.
 
-use super::place::Place;
+use super::place::SessionFile;
 use std::fmt;
 
 /// Something that is wrong.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Finding {
+pub struct SessionFinding {
     /// The file, from the session's folder.
     pub file: String,
     /// Its line, counted from 1; 0 for the file as a whole.
@@ -27,24 +27,24 @@ pub enum Weight {
     Invalid,
 }
 
-impl Finding {
+impl SessionFinding {
     /// Something that is to be noticed.
-    pub fn new(place: Place<'_>, line: usize, what: impl Into<String>) -> Finding {
-        Finding { file: place.to_string(), line, what: what.into(), weight: Weight::Notice }
+    pub fn new(place: SessionFile<'_>, line: usize, what: impl Into<String>) -> SessionFinding {
+        SessionFinding { file: place.to_string(), line, what: what.into(), weight: Weight::Notice }
     }
 
     /// Something that keeps a task from being carried out.
-    pub fn blocks(place: Place<'_>, line: usize, what: impl Into<String>) -> Finding {
-        Finding { weight: Weight::Blocks, ..Finding::new(place, line, what) }
+    pub fn blocks(place: SessionFile<'_>, line: usize, what: impl Into<String>) -> SessionFinding {
+        SessionFinding { weight: Weight::Blocks, ..SessionFinding::new(place, line, what) }
     }
 
     /// Something that keeps the session from being read.
-    pub fn invalid(place: Place<'_>, line: usize, what: impl Into<String>) -> Finding {
-        Finding { weight: Weight::Invalid, ..Finding::new(place, line, what) }
+    pub fn invalid(place: SessionFile<'_>, line: usize, what: impl Into<String>) -> SessionFinding {
+        SessionFinding { weight: Weight::Invalid, ..SessionFinding::new(place, line, what) }
     }
 }
 
-impl fmt::Display for Finding {
+impl fmt::Display for SessionFinding {
     fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.line {
             0 => write!(to, "{}: {}", self.file, self.what),

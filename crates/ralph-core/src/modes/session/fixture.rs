@@ -2,8 +2,8 @@
 
 use super::id::SessionId;
 use super::metadata::{IterationMetadata, SessionMetadata};
-use super::place::Place;
-use super::progress::{self, Part, Progress, Status};
+use super::place::SessionFile;
+use super::progress::{self, Progress, ProgressSection, TaskMark};
 use super::snapshot::Snapshot;
 use super::state::State;
 use jiff::Timestamp;
@@ -51,20 +51,20 @@ pub(super) fn feedback(iteration: u32) -> String {
 }
 
 /// A session under way.
-pub(super) struct Session {
+pub(super) struct SampleOrchestration {
     pub(super) seen: Snapshot,
 }
 
-impl Session {
+impl SampleOrchestration {
     /// Nothing yet.
-    pub(super) fn empty() -> Session {
+    pub(super) fn empty() -> SampleOrchestration {
         let id = SessionId::parse("260131-120000").unwrap();
-        Session { seen: Snapshot::new(id, "Build a door") }
+        SampleOrchestration { seen: Snapshot::new(id, "Build a door") }
     }
 
     /// Laid out, with the planning to be done.
-    pub(super) fn initialized() -> Session {
-        let mut session = Session::empty();
+    pub(super) fn initialized() -> SampleOrchestration {
+        let mut session = SampleOrchestration::empty();
         session.file("plan.md", "Goal: a door\n");
         let text = progress::new(&super::change::PLANNING);
         session.file("progress.md", &text.replace("[ ] plan-init", "[x] plan-init"));
@@ -76,8 +76,8 @@ impl Session {
     }
 
     /// Planned, with these tasks and what they depend on.
-    pub(super) fn planned(tasks: &[(&str, &[&str])]) -> Session {
-        let mut session = Session::initialized();
+    pub(super) fn planned(tasks: &[(&str, &[&str])]) -> SampleOrchestration {
+        let mut session = SampleOrchestration::initialized();
         for id in &super::change::PLANNING[1..] {
             session.edit("progress.md", &format!("[ ] {id}"), &format!("[x] {id}"));
         }
@@ -86,7 +86,10 @@ impl Session {
         }
         let ids: Vec<&str> = tasks.iter().map(|(id, _)| *id).collect();
         let text = session.text("progress.md").to_owned();
-        session.file("progress.md", &progress::add_section(&text, Part::Implementation, 1, &ids));
+        session.file(
+            "progress.md",
+            &progress::add_section(&text, ProgressSection::Implementation, 1, &ids),
+        );
         session.state(State::Batching);
         session
     }
@@ -130,12 +133,12 @@ impl Session {
         let planning =
             || (1..=9).rev().find_map(|at| progress.planning(at).find(|entry| entry.id == id));
         let entry = progress.task(id).or_else(planning).unwrap();
-        let text = progress::mark(&text, entry, Status::of(mark).unwrap(), note).unwrap();
+        let text = progress::mark(&text, entry, TaskMark::of(mark).unwrap(), note).unwrap();
         self.file("progress.md", &text);
     }
 
-    pub(super) fn status(&self, id: &str) -> Status {
-        let text = self.seen.text(Place::Progress).unwrap();
+    pub(super) fn status(&self, id: &str) -> TaskMark {
+        let text = self.seen.text(SessionFile::Progress).unwrap();
         Progress::parse(text).task(id).unwrap().status
     }
 }

@@ -3,8 +3,8 @@
 //! They stand in the front matter, or under a heading as `- max_cycles: 3`. What is not said, and
 //! what cannot be read, is as by default; the latter is told.
 
-use super::finding::Finding;
-use super::place::Place;
+use super::finding::SessionFinding;
+use super::place::SessionFile;
 use super::yaml::{Yaml, front_matter};
 
 /// Bounds of a session.
@@ -45,11 +45,11 @@ const NAMES: [(&str, &str, u32, u32); 5] = [
 
 impl Guardrails {
     /// Reads the instructions of a session; what is wrong with them is told beside.
-    pub fn parse(text: &str) -> (Guardrails, Vec<Finding>) {
+    pub fn parse(text: &str) -> (Guardrails, Vec<SessionFinding>) {
         let mut rails = Guardrails::default();
         let mut findings = Vec::new();
         let mut tell = |line: usize, what: String| {
-            findings.push(Finding::new(Place::Instructions, line, what))
+            findings.push(SessionFinding::new(SessionFile::Instructions, line, what))
         };
         let yaml = match front_matter(text).map(|(yaml, before)| (Yaml::parse(yaml), before)) {
             Some((Ok(yaml), before)) => Some((yaml, before)),

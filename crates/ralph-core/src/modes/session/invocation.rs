@@ -3,7 +3,7 @@
 //! The prompt is compared with what was to be said, so there is exactly one way to write it. A value
 //! of several lines is indented: no text of a person can look like a second `MODE:`.
 
-use super::agents::{Agent, Mode};
+use super::agents::{AgentRole, Mode};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use std::fmt::Write;
@@ -14,14 +14,14 @@ pub struct Invocation {
     /// What it is called for.
     pub mode: Mode,
     /// What makes it the same call as another.
-    pub key: Key,
+    pub key: CallKey,
     /// What it is told, in order, without the mode.
     pub inputs: Vec<(&'static str, String)>,
 }
 
 /// What makes two calls the same: after a timeout the same one is made again.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-pub struct Key {
+pub struct CallKey {
     /// What for.
     pub mode: Mode,
     /// About which task; empty if about none.
@@ -41,7 +41,7 @@ fn is_zero(count: &u32) -> bool {
 impl Invocation {
     /// A call that is told nothing yet but where the session is.
     pub fn new(mode: Mode, session_path: &str, iteration: u32) -> Invocation {
-        let key = Key { mode, task: String::new(), iteration, cycle: 0 };
+        let key = CallKey { mode, task: String::new(), iteration, cycle: 0 };
         let inputs = vec![("SESSION_PATH", session_path.to_owned())];
         Invocation { mode, key, inputs }
     }
@@ -73,7 +73,7 @@ impl Invocation {
     }
 
     /// The call of this key, told what a prompt says of it: as much as is asked when it has ended.
-    pub fn again(key: Key, prompt: &str) -> Invocation {
+    pub fn again(key: CallKey, prompt: &str) -> Invocation {
         let status = prompt.lines().find_map(|line| line.strip_prefix("STATUS: "));
         let call = Invocation { mode: key.mode, key, inputs: Vec::new() };
         call.with("STATUS", status.unwrap_or_default().trim())
@@ -85,7 +85,7 @@ impl Invocation {
     }
 
     /// Who is called.
-    pub fn agent(&self) -> Agent {
+    pub fn agent(&self) -> AgentRole {
         self.mode.agent()
     }
 
@@ -132,7 +132,7 @@ fn same(one: &str, other: &str) -> bool {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Running {
     /// Which.
-    pub key: Key,
+    pub key: CallKey,
     /// Since when.
     pub since: Timestamp,
 }

@@ -18,15 +18,15 @@ mod routed;
 mod step;
 
 pub use met::met;
-pub use step::{Act, Output, Step, output};
+pub use step::{Act, MachineStep, Output, output};
 
 pub use resolve::resolve;
 
-use super::change::{Change, advance};
-use super::finding::Finding;
+use super::change::{RouterWrite, advance};
+use super::finding::SessionFinding;
 use super::invocation::Invocation;
 use super::progress::Progress;
-use super::signal::{Heard, listen};
+use super::signal::{SignalsForAgents, listen};
 use super::snapshot::{Picture, Snapshot};
 use super::state::State;
 use super::validate::{findings, is_invalid};
@@ -36,9 +36,9 @@ use jiff::Timestamp;
 const MOST_MOVES: usize = 64;
 
 /// What a state comes to.
-enum Turn {
+enum MachineTurn {
     /// Something is written, and then it is asked again.
-    Move(Vec<Change>),
+    Move(Vec<RouterWrite>),
     /// This is to be done.
     Act(Act),
 }
@@ -58,8 +58,8 @@ impl View<'_> {
         Invocation::new(mode, &self.picture.path, self.iteration)
     }
 
-    fn enter(&self, state: State) -> Change {
-        Change::Enter { state, iteration: self.iteration, wave: None }
+    fn enter(&self, state: State) -> RouterWrite {
+        RouterWrite::Enter { state, iteration: self.iteration, wave: None }
     }
 
     /// Where a person's feedback for this iteration is; empty if there is none.
@@ -70,26 +70,26 @@ impl View<'_> {
     }
 
     /// What the agents of this state are told of the person's words.
-    fn listen(&self, state: State) -> Heard {
+    fn listen(&self, state: State) -> SignalsForAgents {
         listen(state, &self.seen.signals)
     }
 }
 
 /// What comes next, as far as the person lets it.
-pub fn next(seen: &Snapshot, now: Timestamp) -> Step {
+pub fn next(seen: &Snapshot, now: Timestamp) -> MachineStep {
     held::held(seen, due(seen, now))
 }
 
 /// What would come next if nobody held the session.
-fn due(seen: &Snapshot, now: Timestamp) -> Step {
+fn due(seen: &Snapshot, now: Timestamp) -> MachineStep {
     let mut changes = Vec::new();
     let mut current = seen.clone();
-    let mut first: Option<Vec<Finding>> = None;
+    let mut first: Option<Vec<SessionFinding>> = None;
     for _ in 0..MOST_MOVES {
         let picture = Picture::of(&current);
         let found = findings(&current, &picture);
         let (state, iteration) = resolve(&picture);
-        let step = |state, changes, act, findings| Step {
+        let step = |state, changes, act, findings| MachineStep {
             state,
             iteration,
             wave: wave(&picture, state),
@@ -122,8 +122,8 @@ fn due(seen: &Snapshot, now: Timestamp) -> Step {
             }
         };
         let more = match turn {
-            Turn::Move(more) => more,
-            Turn::Act(act) => return step(state, changes, act, std::mem::take(first)),
+            MachineTurn::Move(more) => more,
+            MachineTurn::Act(act) => return step(state, changes, act, std::mem::take(first)),
         };
         match advance(&current, &more, now.into()) {
             Ok(after) => current = after,
@@ -134,7 +134,7 @@ fn due(seen: &Snapshot, now: Timestamp) -> Step {
     // No test has seen it; a state that is asked for ever would hold whoever asks.
     let (state, iteration) = resolve(&Picture::of(&current));
     let act = Act::Failed(format!("could not leave {state}; run `ralph session validate`"));
-    Step {
+    MachineStep {
         state,
         iteration,
         wave: None,
@@ -161,7 +161,7 @@ fn wave(picture: &Picture, state: State) -> Option<u32> {
     picture.metadata.filter(|_| has_one).and_then(|metadata| metadata.wave)
 }
 
-fn turn(view: &View<'_>, state: State, found: &[Finding]) -> Turn {
+fn turn(view: &View<'_>, state: State, found: &[SessionFinding]) -> MachineTurn {
     if let Some(turn) = alone::waits(view, state) {
         return turn;
     }

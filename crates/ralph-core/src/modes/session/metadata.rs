@@ -9,13 +9,13 @@ mod session;
 pub use iteration::{IterationMetadata, planned};
 pub use session::{Counts, SessionMetadata, refresh, set_state};
 
-use super::yaml::{Flaw, set};
+use super::yaml::{YamlError, set};
 
 /// Members to be set, one after the other.
 pub(super) type Changes<'a> = Vec<(&'a [&'a str], String)>;
 
 /// The text with all of them set, or with none.
-pub(super) fn set_all(text: &str, changes: &Changes<'_>) -> Result<String, Flaw> {
+pub(super) fn set_all(text: &str, changes: &Changes<'_>) -> Result<String, YamlError> {
     changes.iter().try_fold(text.to_owned(), |text, (path, value)| set(&text, path, value))
 }
 

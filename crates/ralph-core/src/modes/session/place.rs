@@ -3,7 +3,7 @@
 //! A path is read strictly: what has no name here belongs to nobody, and no spelling of a path leads
 //! out of the folder or past the owner of what it means.
 
-use super::agents::Agent;
+use super::agents::AgentRole;
 use super::id::SessionId;
 use std::fmt;
 
@@ -12,7 +12,7 @@ pub const SESSIONS: &str = ".ralph-sessions/";
 
 /// Something in the folder of a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Place<'a> {
+pub enum SessionFile<'a> {
     /// `plan.md`.
     Plan,
     /// `plan.iteration-N.md`: the plan of an iteration, as it was.
@@ -76,55 +76,57 @@ pub enum Place<'a> {
 
 /// Who may write something.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Owner {
+pub enum FileOwner {
     /// An agent.
-    Agent(Agent),
+    Agent(AgentRole),
     /// The program itself.
     Router,
     /// A person.
     Person,
 }
 
-impl fmt::Display for Owner {
+impl fmt::Display for FileOwner {
     fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Owner::Agent(agent) => agent.fmt(to),
-            Owner::Router => to.write_str("`ralph session`"),
-            Owner::Person => to.write_str("a person"),
+            FileOwner::Agent(agent) => agent.fmt(to),
+            FileOwner::Router => to.write_str("`ralph session`"),
+            FileOwner::Person => to.write_str("a person"),
         }
     }
 }
 
-const PLANNER: Owner = Owner::Agent(Agent::Planner);
-const QUESTIONER: Owner = Owner::Agent(Agent::Questioner);
-const EXECUTOR: Owner = Owner::Agent(Agent::Executor);
-const REVIEWER: Owner = Owner::Agent(Agent::Reviewer);
+const PLANNER: FileOwner = FileOwner::Agent(AgentRole::Planner);
+const QUESTIONER: FileOwner = FileOwner::Agent(AgentRole::Questioner);
+const EXECUTOR: FileOwner = FileOwner::Agent(AgentRole::Executor);
+const REVIEWER: FileOwner = FileOwner::Agent(AgentRole::Reviewer);
 
-impl<'a> Place<'a> {
+impl<'a> SessionFile<'a> {
     /// What a path within the folder means; none if it means nothing that has a name here.
-    pub fn of(path: &'a str) -> Option<Place<'a>> {
+    pub fn of(path: &'a str) -> Option<SessionFile<'a>> {
         if !is_plain(path) {
             return None;
         }
         let (folder, rest) = path.split_once('/').unwrap_or(("", path));
         match folder {
             "" => match rest {
-                "plan.md" => Some(Place::Plan),
-                "progress.md" => Some(Place::Progress),
-                "metadata.yaml" => Some(Place::Metadata),
+                "plan.md" => Some(SessionFile::Plan),
+                "progress.md" => Some(SessionFile::Progress),
+                "metadata.yaml" => Some(SessionFile::Metadata),
                 _ => number(rest.strip_prefix("plan.iteration-")?.strip_suffix(".md")?)
-                    .map(Place::PlanSnapshot),
+                    .map(SessionFile::PlanSnapshot),
             },
-            "tasks" => stem(rest).map(Place::Task),
+            "tasks" => stem(rest).map(SessionFile::Task),
             "reports" => report(rest),
-            "questions" => stem(rest).map(Place::Questions),
+            "questions" => stem(rest).map(SessionFile::Questions),
             "iterations" => {
                 let (iteration, file) = rest.split_once('/')?;
                 iteration_file(number(iteration)?, file)
             }
             "signals" => match rest.split_once('/')? {
-                ("inputs", name) if !name.contains('/') => Some(Place::SignalInput(name)),
-                ("processed", name) if !name.contains('/') => Some(Place::SignalProcessed(name)),
+                ("inputs", name) if !name.contains('/') => Some(SessionFile::SignalInput(name)),
+                ("processed", name) if !name.contains('/') => {
+                    Some(SessionFile::SignalProcessed(name))
+                }
                 _ => None,
             },
             _ => None,
@@ -132,60 +134,68 @@ impl<'a> Place<'a> {
     }
 
     /// Who may write it.
-    pub fn owners(self) -> &'static [Owner] {
+    pub fn owners(self) -> &'static [FileOwner] {
         match self {
-            Place::Plan | Place::Task(_) | Place::Replanning { .. } => &[PLANNER],
-            Place::PlanSnapshot(_) => &[PLANNER, Owner::Router],
-            Place::Progress => &[PLANNER, QUESTIONER, EXECUTOR, REVIEWER, Owner::Router],
-            Place::Report { .. } => &[EXECUTOR, REVIEWER],
-            Place::Questions(_) | Place::IterationQuestions { .. } => &[QUESTIONER],
-            Place::Metadata | Place::IterationMetadata(_) => &[PLANNER, REVIEWER, Owner::Router],
-            Place::Review(_) => &[REVIEWER],
-            Place::Feedback { .. } | Place::Iteration { .. } => {
-                &[Owner::Person, PLANNER, QUESTIONER, EXECUTOR, REVIEWER, Owner::Router]
+            SessionFile::Plan | SessionFile::Task(_) | SessionFile::Replanning { .. } => &[PLANNER],
+            SessionFile::PlanSnapshot(_) => &[PLANNER, FileOwner::Router],
+            SessionFile::Progress => &[PLANNER, QUESTIONER, EXECUTOR, REVIEWER, FileOwner::Router],
+            SessionFile::Report { .. } => &[EXECUTOR, REVIEWER],
+            SessionFile::Questions(_) | SessionFile::IterationQuestions { .. } => &[QUESTIONER],
+            SessionFile::Metadata | SessionFile::IterationMetadata(_) => {
+                &[PLANNER, REVIEWER, FileOwner::Router]
             }
-            Place::SignalInput(_) | Place::SignalProcessed(_) => &[Owner::Person, Owner::Router],
-            Place::Instructions => &[Owner::Person, PLANNER, Owner::Router],
+            SessionFile::Review(_) => &[REVIEWER],
+            SessionFile::Feedback { .. } | SessionFile::Iteration { .. } => {
+                &[FileOwner::Person, PLANNER, QUESTIONER, EXECUTOR, REVIEWER, FileOwner::Router]
+            }
+            SessionFile::SignalInput(_) | SessionFile::SignalProcessed(_) => {
+                &[FileOwner::Person, FileOwner::Router]
+            }
+            SessionFile::Instructions => &[FileOwner::Person, PLANNER, FileOwner::Router],
         }
     }
 
-    /// The path within the folder, for [`Place::Instructions`] the one from it.
+    /// The path within the folder, for [`SessionFile::Instructions`] the one from it.
     pub fn path(self, id: &SessionId) -> String {
         match self {
-            Place::Instructions => format!("../{id}.instructions.md"),
+            SessionFile::Instructions => format!("../{id}.instructions.md"),
             place => place.to_string(),
         }
     }
 }
 
-impl fmt::Display for Place<'_> {
+impl fmt::Display for SessionFile<'_> {
     fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Place::Plan => to.write_str("plan.md"),
-            Place::PlanSnapshot(iteration) => write!(to, "plan.iteration-{iteration}.md"),
-            Place::Task(task) => write!(to, "tasks/{task}.md"),
-            Place::Progress => to.write_str("progress.md"),
-            Place::Report { task, attempt: 0 | 1 } => write!(to, "reports/{task}-report.md"),
-            Place::Report { task, attempt } => write!(to, "reports/{task}-report-r{attempt}.md"),
-            Place::Questions(category) => write!(to, "questions/{category}.md"),
-            Place::Metadata => to.write_str("metadata.yaml"),
-            Place::IterationMetadata(iteration) => {
+            SessionFile::Plan => to.write_str("plan.md"),
+            SessionFile::PlanSnapshot(iteration) => write!(to, "plan.iteration-{iteration}.md"),
+            SessionFile::Task(task) => write!(to, "tasks/{task}.md"),
+            SessionFile::Progress => to.write_str("progress.md"),
+            SessionFile::Report { task, attempt: 0 | 1 } => write!(to, "reports/{task}-report.md"),
+            SessionFile::Report { task, attempt } => {
+                write!(to, "reports/{task}-report-r{attempt}.md")
+            }
+            SessionFile::Questions(category) => write!(to, "questions/{category}.md"),
+            SessionFile::Metadata => to.write_str("metadata.yaml"),
+            SessionFile::IterationMetadata(iteration) => {
                 write!(to, "iterations/{iteration}/metadata.yaml")
             }
-            Place::Feedback { iteration, stamp, file } => {
+            SessionFile::Feedback { iteration, stamp, file } => {
                 write!(to, "iterations/{iteration}/feedbacks/{stamp}/{file}")
             }
-            Place::Replanning { iteration, file } => {
+            SessionFile::Replanning { iteration, file } => {
                 write!(to, "iterations/{iteration}/replanning/{file}")
             }
-            Place::IterationQuestions { iteration, category } => {
+            SessionFile::IterationQuestions { iteration, category } => {
                 write!(to, "iterations/{iteration}/questions/{category}.md")
             }
-            Place::Review(iteration) => write!(to, "iterations/{iteration}/review.md"),
-            Place::Iteration { iteration, file } => write!(to, "iterations/{iteration}/{file}"),
-            Place::SignalInput(name) => write!(to, "signals/inputs/{name}"),
-            Place::SignalProcessed(name) => write!(to, "signals/processed/{name}"),
-            Place::Instructions => to.write_str("the session's instructions"),
+            SessionFile::Review(iteration) => write!(to, "iterations/{iteration}/review.md"),
+            SessionFile::Iteration { iteration, file } => {
+                write!(to, "iterations/{iteration}/{file}")
+            }
+            SessionFile::SignalInput(name) => write!(to, "signals/inputs/{name}"),
+            SessionFile::SignalProcessed(name) => write!(to, "signals/processed/{name}"),
+            SessionFile::Instructions => to.write_str("the session's instructions"),
         }
     }
 }
@@ -197,15 +207,15 @@ pub fn folder(id: &SessionId) -> String {
 
 /// The session and what in it a path means, from the top of the project. For a path among the
 /// sessions that means nothing the place is none; for any other path all is.
-pub fn within(path: &str) -> Option<(Option<SessionId>, Option<Place<'_>>)> {
+pub fn within(path: &str) -> Option<(Option<SessionId>, Option<SessionFile<'_>>)> {
     let rest = path.strip_prefix(SESSIONS)?;
     if let Some(id) = rest.strip_suffix(".instructions.md").and_then(|id| SessionId::parse(id).ok())
     {
-        return Some((Some(id), Some(Place::Instructions)));
+        return Some((Some(id), Some(SessionFile::Instructions)));
     }
     let (id, rest) = rest.split_once('/').unwrap_or((rest, ""));
     let id = SessionId::parse(id).ok();
-    let place = id.as_ref().and_then(|_| Place::of(rest));
+    let place = id.as_ref().and_then(|_| SessionFile::of(rest));
     Some((id, place))
 }
 
@@ -234,29 +244,29 @@ fn stem(file: &str) -> Option<&str> {
     file.strip_suffix(".md").filter(|stem| is_task_id(stem))
 }
 
-fn report(file: &str) -> Option<Place<'_>> {
+fn report(file: &str) -> Option<SessionFile<'_>> {
     let stem = stem(file)?;
     if let Some(task) = stem.strip_suffix("-report").filter(|task| is_task_id(task)) {
-        return Some(Place::Report { task, attempt: 1 });
+        return Some(SessionFile::Report { task, attempt: 1 });
     }
     let (task, attempt) = stem.rsplit_once("-report-r")?;
     let attempt = number(attempt).filter(|attempt| *attempt > 1)?;
-    is_task_id(task).then_some(Place::Report { task, attempt })
+    is_task_id(task).then_some(SessionFile::Report { task, attempt })
 }
 
-fn iteration_file(iteration: u32, file: &str) -> Option<Place<'_>> {
+fn iteration_file(iteration: u32, file: &str) -> Option<SessionFile<'_>> {
     match file.split_once('/') {
-        None if file == "metadata.yaml" => Some(Place::IterationMetadata(iteration)),
-        None if file == "review.md" => Some(Place::Review(iteration)),
+        None if file == "metadata.yaml" => Some(SessionFile::IterationMetadata(iteration)),
+        None if file == "review.md" => Some(SessionFile::Review(iteration)),
         Some(("feedbacks", rest)) => {
             let (stamp, file) = rest.split_once('/')?;
-            Some(Place::Feedback { iteration, stamp, file })
+            Some(SessionFile::Feedback { iteration, stamp, file })
         }
-        Some(("replanning", file)) => Some(Place::Replanning { iteration, file }),
+        Some(("replanning", file)) => Some(SessionFile::Replanning { iteration, file }),
         Some(("questions", file)) => {
-            Some(Place::IterationQuestions { iteration, category: stem(file)? })
+            Some(SessionFile::IterationQuestions { iteration, category: stem(file)? })
         }
-        _ => Some(Place::Iteration { iteration, file }),
+        _ => Some(SessionFile::Iteration { iteration, file }),
     }
 }
 
@@ -265,8 +275,8 @@ mod tests {
     use super::*;
 
     #[track_caller]
-    fn check(path: &str, expected: Place<'_>, owners: &[Owner]) {
-        let place = Place::of(path);
+    fn check(path: &str, expected: SessionFile<'_>, owners: &[FileOwner]) {
+        let place = SessionFile::of(path);
         assert_eq!(place, Some(expected));
         assert_eq!(place.unwrap().to_string(), path);
         assert_eq!(expected.owners(), owners);
@@ -274,29 +284,36 @@ mod tests {
 
     #[test]
     fn every_artefact_has_its_name_and_its_owners() {
-        let anyone = &[Owner::Person, PLANNER, QUESTIONER, EXECUTOR, REVIEWER, Owner::Router];
-        check("plan.md", Place::Plan, &[PLANNER]);
-        check("plan.iteration-12.md", Place::PlanSnapshot(12), &[PLANNER, Owner::Router]);
-        check("tasks/task-1.md", Place::Task("task-1"), &[PLANNER]);
-        check("progress.md", Place::Progress, &anyone[1..]);
-        let report = |attempt| Place::Report { task: "task-1", attempt };
+        let anyone =
+            &[FileOwner::Person, PLANNER, QUESTIONER, EXECUTOR, REVIEWER, FileOwner::Router];
+        check("plan.md", SessionFile::Plan, &[PLANNER]);
+        check("plan.iteration-12.md", SessionFile::PlanSnapshot(12), &[PLANNER, FileOwner::Router]);
+        check("tasks/task-1.md", SessionFile::Task("task-1"), &[PLANNER]);
+        check("progress.md", SessionFile::Progress, &anyone[1..]);
+        let report = |attempt| SessionFile::Report { task: "task-1", attempt };
         check("reports/task-1-report.md", report(1), &[EXECUTOR, REVIEWER]);
         check("reports/task-1-report-r2.md", report(2), &[EXECUTOR, REVIEWER]);
-        check("questions/risks.md", Place::Questions("risks"), &[QUESTIONER]);
-        let of_metadata = &[PLANNER, REVIEWER, Owner::Router];
-        check("metadata.yaml", Place::Metadata, of_metadata);
-        check("iterations/2/metadata.yaml", Place::IterationMetadata(2), of_metadata);
-        let feedback = |file| Place::Feedback { iteration: 2, stamp: "20260131-120000", file };
+        check("questions/risks.md", SessionFile::Questions("risks"), &[QUESTIONER]);
+        let of_metadata = &[PLANNER, REVIEWER, FileOwner::Router];
+        check("metadata.yaml", SessionFile::Metadata, of_metadata);
+        check("iterations/2/metadata.yaml", SessionFile::IterationMetadata(2), of_metadata);
+        let feedback =
+            |file| SessionFile::Feedback { iteration: 2, stamp: "20260131-120000", file };
         check("iterations/2/feedbacks/20260131-120000/a/b.log", feedback("a/b.log"), anyone);
-        let delta = Place::Replanning { iteration: 2, file: "delta.md" };
+        let delta = SessionFile::Replanning { iteration: 2, file: "delta.md" };
         check("iterations/2/replanning/delta.md", delta, &[PLANNER]);
-        let questions = Place::IterationQuestions { iteration: 2, category: "feedback-driven" };
+        let questions =
+            SessionFile::IterationQuestions { iteration: 2, category: "feedback-driven" };
         check("iterations/2/questions/feedback-driven.md", questions, &[QUESTIONER]);
-        check("iterations/2/review.md", Place::Review(2), &[REVIEWER]);
-        check("iterations/2/x/y.md", Place::Iteration { iteration: 2, file: "x/y.md" }, anyone);
-        let of_signals = &[Owner::Person, Owner::Router];
-        check("signals/inputs/a", Place::SignalInput("a"), of_signals);
-        check("signals/processed/a", Place::SignalProcessed("a"), of_signals);
+        check("iterations/2/review.md", SessionFile::Review(2), &[REVIEWER]);
+        check(
+            "iterations/2/x/y.md",
+            SessionFile::Iteration { iteration: 2, file: "x/y.md" },
+            anyone,
+        );
+        let of_signals = &[FileOwner::Person, FileOwner::Router];
+        check("signals/inputs/a", SessionFile::SignalInput("a"), of_signals);
+        check("signals/processed/a", SessionFile::SignalProcessed("a"), of_signals);
     }
 
     #[test]
@@ -328,7 +345,7 @@ mod tests {
             "notes.md",
             "tasks\\a.md",
         ] {
-            assert_eq!(Place::of(path), None, "{path}");
+            assert_eq!(SessionFile::of(path), None, "{path}");
         }
     }
 
@@ -338,13 +355,13 @@ mod tests {
         assert_eq!(folder(&id), ".ralph-sessions/260131-120000/");
         assert_eq!(
             within(".ralph-sessions/260131-120000/plan.md"),
-            Some((Some(id.clone()), Some(Place::Plan)))
+            Some((Some(id.clone()), Some(SessionFile::Plan)))
         );
         assert_eq!(
             within(".ralph-sessions/260131-120000.instructions.md"),
-            Some((Some(id.clone()), Some(Place::Instructions)))
+            Some((Some(id.clone()), Some(SessionFile::Instructions)))
         );
-        assert_eq!(Place::Instructions.path(&id), "../260131-120000.instructions.md");
+        assert_eq!(SessionFile::Instructions.path(&id), "../260131-120000.instructions.md");
         assert_eq!(within(".ralph-sessions/260131-120000/x"), Some((Some(id), None)));
         assert_eq!(within(".ralph-sessions/other/plan.md"), Some((None, None)));
         assert_eq!(within("src/plan.md"), None);

@@ -12,9 +12,9 @@ mod status;
 
 pub use edit::{NotThere, add_section, mark, new, set_row, start};
 pub use repair::{Repaired, repair};
-pub use status::Status;
+pub use status::TaskMark;
 
-use lines::Kind;
+use lines::LineKind;
 use std::collections::{HashMap, HashSet};
 
 /// A progress document as it was read.
@@ -23,30 +23,30 @@ pub struct Progress {
     /// True if it has the header `# Progress`.
     pub has_header: bool,
     /// The statuses that the legend names; none if there is no legend.
-    pub legend: Option<Vec<Status>>,
+    pub legend: Option<Vec<TaskMark>>,
     /// The sections of planning and of implementation, in their order.
     pub sections: Vec<Section>,
     /// The table of iterations; none if there is none.
-    pub iterations: Option<Vec<Row>>,
+    pub iterations: Option<Vec<IterationRow>>,
     /// What could not be read, each with its line.
     pub damage: Vec<Damage>,
 }
 
 /// What a section is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Part {
+pub enum ProgressSection {
     /// `## Planning Progress (Iteration N)`.
     Planning,
     /// `## Implementation Progress (Iteration N)`.
     Implementation,
 }
 
-impl Part {
+impl ProgressSection {
     /// The words of its heading.
     pub fn heading(self) -> &'static str {
         match self {
-            Part::Planning => "Planning Progress",
-            Part::Implementation => "Implementation Progress",
+            ProgressSection::Planning => "Planning Progress",
+            ProgressSection::Implementation => "Implementation Progress",
         }
     }
 }
@@ -55,22 +55,22 @@ impl Part {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Section {
     /// What it is about.
-    pub part: Part,
+    pub part: ProgressSection,
     /// In which iteration.
     pub iteration: u32,
     /// The number of its heading's line, counted from 1.
     pub line: usize,
     /// Its entries, in their order.
-    pub entries: Vec<Entry>,
+    pub entries: Vec<TaskEntry>,
 }
 
 /// `- [/] task-1 (Attempt 1, Iteration 1, started: 2026-01-31T12:00:00Z)`.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Entry {
+pub struct TaskEntry {
     /// What it is about.
     pub id: String,
     /// How far it is.
-    pub status: Status,
+    pub status: TaskMark,
     /// What stands behind the id.
     pub note: String,
     /// The number of its line, counted from 1.
@@ -79,7 +79,7 @@ pub struct Entry {
 
 /// A row of the table of iterations.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Row {
+pub struct IterationRow {
     /// Which iteration.
     pub iteration: u32,
     /// How it stands.
@@ -117,44 +117,46 @@ impl Progress {
         progress
     }
 
-    fn take(&mut self, line: usize, kind: Kind) {
+    fn take(&mut self, line: usize, kind: LineKind) {
         match kind {
-            Kind::Header => self.has_header = true,
-            Kind::LegendHeading => {
+            LineKind::Header => self.has_header = true,
+            LineKind::LegendHeading => {
                 self.legend.get_or_insert_default();
             }
-            Kind::Legend(status) => self.legend.get_or_insert_default().push(status),
-            Kind::IterationsHeading => {
+            LineKind::Legend(status) => self.legend.get_or_insert_default().push(status),
+            LineKind::IterationsHeading => {
                 self.iterations.get_or_insert_default();
             }
-            Kind::SectionHeading { part, iteration } => {
+            LineKind::SectionHeading { part, iteration } => {
                 self.sections.push(Section { part, iteration, line, entries: Vec::new() });
             }
-            Kind::Entry { id, status, note } => {
+            LineKind::Entry { id, status, note } => {
                 if let Some(section) = self.sections.last_mut() {
-                    section.entries.push(Entry { id, status, note, line });
+                    section.entries.push(TaskEntry { id, status, note, line });
                 }
             }
-            Kind::Row { iteration, status, tasks, feedbacks } => self
+            LineKind::Row { iteration, status, tasks, feedbacks } => self
                 .iterations
                 .get_or_insert_default()
-                .push(Row { iteration, status, tasks, feedbacks, line }),
-            Kind::Damaged(what) => self.damage.push(Damage { line, what, matters: true }),
-            Kind::DamagedRow(what) => self.damage.push(Damage { line, what, matters: false }),
-            Kind::TableHead | Kind::Other => {}
+                .push(IterationRow { iteration, status, tasks, feedbacks, line }),
+            LineKind::Damaged(what) => self.damage.push(Damage { line, what, matters: true }),
+            LineKind::DamagedRow(what) => self.damage.push(Damage { line, what, matters: false }),
+            LineKind::TableHead | LineKind::Other => {}
         }
     }
 
     /// The section of an iteration; of several the first.
-    pub fn section(&self, part: Part, iteration: u32) -> Option<&Section> {
+    pub fn section(&self, part: ProgressSection, iteration: u32) -> Option<&Section> {
         self.sections.iter().find(|section| section.part == part && section.iteration == iteration)
     }
 
     /// The planning entries of an iteration.
-    pub fn planning(&self, iteration: u32) -> impl Iterator<Item = &Entry> {
+    pub fn planning(&self, iteration: u32) -> impl Iterator<Item = &TaskEntry> {
         self.sections
             .iter()
-            .filter(move |section| section.part == Part::Planning && section.iteration == iteration)
+            .filter(move |section| {
+                section.part == ProgressSection::Planning && section.iteration == iteration
+            })
             .flat_map(|section| &section.entries)
     }
 
@@ -162,10 +164,12 @@ impl Progress {
     ///
     /// A task may stand in the sections of several iterations. Then the latest counts, but for one
     /// that is done: what is done stays done, whatever a later section says.
-    pub fn tasks(&self) -> Vec<&Entry> {
-        let mut tasks: Vec<(u32, &Entry)> = Vec::new();
+    pub fn tasks(&self) -> Vec<&TaskEntry> {
+        let mut tasks: Vec<(u32, &TaskEntry)> = Vec::new();
         let mut places: HashMap<&str, usize> = HashMap::new();
-        for section in self.sections.iter().filter(|section| section.part == Part::Implementation) {
+        for section in
+            self.sections.iter().filter(|section| section.part == ProgressSection::Implementation)
+        {
             for entry in &section.entries {
                 let Some(place) = places.get(entry.id.as_str()) else {
                     places.insert(&entry.id, tasks.len());
@@ -173,8 +177,8 @@ impl Progress {
                     continue;
                 };
                 let (iteration, other) = &mut tasks[*place];
-                let is_later = section.iteration > *iteration || entry.status == Status::Done;
-                if other.status != Status::Done && is_later {
+                let is_later = section.iteration > *iteration || entry.status == TaskMark::Done;
+                if other.status != TaskMark::Done && is_later {
                     (*iteration, *other) = (section.iteration, entry);
                 }
             }
@@ -183,7 +187,7 @@ impl Progress {
     }
 
     /// The entry of a task that counts.
-    pub fn task(&self, id: &str) -> Option<&Entry> {
+    pub fn task(&self, id: &str) -> Option<&TaskEntry> {
         self.tasks().into_iter().find(|entry| entry.id == id)
     }
 
@@ -193,7 +197,7 @@ impl Progress {
     }
 }
 
-impl Entry {
+impl TaskEntry {
     /// What the note says under this name: `started: …`.
     pub fn said(&self, name: &str) -> Option<&str> {
         let inner = self.note.split(['(', ')', ',', ';']).map(str::trim);
@@ -223,7 +227,7 @@ impl Entry {
 
 /// Which cycle of questions an entry of a section is: the one it names, else the next that no other of its kind
 /// names.
-pub fn cycle(entries: &[&Entry], at: usize) -> u32 {
+pub fn cycle(entries: &[&TaskEntry], at: usize) -> u32 {
     let of_kind = || entries.iter().filter(|other| other.id == entries[at].id);
     let named: HashSet<u32> = of_kind().filter_map(|other| other.cycle()).collect();
     let unnamed = entries[..at].iter().filter(|other| other.id == entries[at].id);

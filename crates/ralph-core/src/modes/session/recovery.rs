@@ -3,7 +3,7 @@
 //! The waits are data, and the time is given: nobody sleeps here. This count is not the one of a task
 //! that was carried out and judged as failed; that one is a guardrail of the session.
 
-use super::invocation::Key;
+use super::invocation::CallKey;
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
@@ -48,7 +48,7 @@ pub struct Tries(Vec<Try>);
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Try {
     /// Which.
-    pub key: Key,
+    pub key: CallKey,
     /// How often in a row it timed out, failed, or ended without what it was made for.
     pub failures: u32,
     /// How often it ended with it.
@@ -69,7 +69,7 @@ fn is_zero(count: &u32) -> bool {
 
 /// How a call ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Ended {
+pub enum CallEnd {
     /// With what it was made for.
     Met,
     /// It timed out, failed, or ended without.
@@ -78,33 +78,33 @@ pub enum Ended {
 
 impl Tries {
     /// How this call went so far.
-    pub fn get(&self, key: &Key) -> Option<&Try> {
+    pub fn get(&self, key: &CallKey) -> Option<&Try> {
         self.0.iter().find(|one| one.key == *key)
     }
 
     /// Notes an end.
-    pub fn ended(&mut self, key: &Key, how: Ended, now: Timestamp) {
+    pub fn ended(&mut self, key: &CallKey, how: CallEnd, now: Timestamp) {
         let one = self.of(key, now);
         one.last = now;
         match how {
-            Ended::Met => (one.failures, one.ends) = (0, one.ends.saturating_add(1)),
-            Ended::Failed => one.failures = one.failures.saturating_add(1),
+            CallEnd::Met => (one.failures, one.ends) = (0, one.ends.saturating_add(1)),
+            CallEnd::Failed => one.failures = one.failures.saturating_add(1),
         }
     }
 
     /// Notes that a call about the task of an execution has left it as failed.
-    pub fn left_failed(&mut self, key: &Key, now: Timestamp) {
+    pub fn left_failed(&mut self, key: &CallKey, now: Timestamp) {
         let one = self.of(key, now);
         one.left_failed = one.left_failed.saturating_add(1);
     }
 
     /// Notes that the task of an execution was marked as failed.
-    pub fn marked_failed(&mut self, key: &Key, now: Timestamp) {
+    pub fn marked_failed(&mut self, key: &CallKey, now: Timestamp) {
         let one = self.of(key, now);
         one.marked_failed = one.marked_failed.saturating_add(1);
     }
 
-    fn of(&mut self, key: &Key, now: Timestamp) -> &mut Try {
+    fn of(&mut self, key: &CallKey, now: Timestamp) -> &mut Try {
         let place = self.0.iter().position(|one| one.key == *key).unwrap_or_else(|| {
             let (failures, ends, left_failed, marked_failed) = (0, 0, 0, 0);
             let key = key.clone();
@@ -115,12 +115,12 @@ impl Tries {
     }
 
     /// How many calls that hold ended with what they were made for.
-    pub fn met(&self, holds: impl Fn(&Key) -> bool) -> usize {
+    pub fn met(&self, holds: impl Fn(&CallKey) -> bool) -> usize {
         self.0.iter().filter(|one| one.ends > 0 && holds(&one.key)).count()
     }
 
     /// What follows for this call.
-    pub fn recovery(&self, key: &Key, now: Timestamp) -> Recovery {
+    pub fn recovery(&self, key: &CallKey, now: Timestamp) -> Recovery {
         self.get(key).map_or(Recovery::Again, |one| after(one.failures, one.last, now))
     }
 }
@@ -134,8 +134,8 @@ mod tests {
         Timestamp::from_second(1_800_000_000 + seconds).unwrap()
     }
 
-    fn key(task: &str) -> Key {
-        Key { mode: Mode::Execute, task: task.to_owned(), iteration: 1, cycle: 0 }
+    fn key(task: &str) -> CallKey {
+        CallKey { mode: Mode::Execute, task: task.to_owned(), iteration: 1, cycle: 0 }
     }
 
     #[track_caller]
@@ -168,12 +168,12 @@ mod tests {
     fn failures_count_in_a_row_and_each_call_for_itself() {
         let mut tries = Tries::default();
         for second in 0..3 {
-            tries.ended(&key("task-1"), Ended::Failed, at(second));
+            tries.ended(&key("task-1"), CallEnd::Failed, at(second));
         }
         assert_eq!(tries.recovery(&key("task-1"), at(3)), Recovery::NotBefore(at(62)));
         assert_eq!(tries.recovery(&key("task-2"), at(3)), Recovery::Again);
-        tries.ended(&key("task-1"), Ended::Met, at(4));
-        tries.ended(&key("task-1"), Ended::Failed, at(5));
+        tries.ended(&key("task-1"), CallEnd::Met, at(4));
+        tries.ended(&key("task-1"), CallEnd::Failed, at(5));
         assert_eq!(tries.recovery(&key("task-1"), at(5)), Recovery::Again);
         let one = tries.get(&key("task-1")).unwrap();
         assert_eq!((one.failures, one.ends, one.last), (1, 1, at(5)));
@@ -182,7 +182,7 @@ mod tests {
     #[test]
     fn what_is_noted_can_be_stored() {
         let mut tries = Tries::default();
-        tries.ended(&key("task-1"), Ended::Failed, at(0));
+        tries.ended(&key("task-1"), CallEnd::Failed, at(0));
         let json = serde_json::to_string(&tries).unwrap();
         assert_eq!(serde_json::from_str::<Tries>(&json).unwrap(), tries);
     }

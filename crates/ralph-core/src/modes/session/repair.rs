@@ -5,13 +5,13 @@
 //! to be done is not done again.
 
 use super::change::planning_of;
-use super::finding::Finding;
+use super::finding::SessionFinding;
 use super::id::SessionId;
 use super::machine::resolve;
 use super::metadata::{Counts, SessionMetadata};
-use super::place::Place;
-use super::progress::{self, Part, Progress, Status};
-use super::report::Verdict;
+use super::place::SessionFile;
+use super::progress::{self, Progress, ProgressSection, TaskMark};
+use super::report::ReviewVerdict;
 use super::snapshot::{Picture, Snapshot};
 use super::state::State;
 use super::validate::validate;
@@ -24,9 +24,9 @@ pub struct Mended {
     /// The session; what is to be written is what differs.
     pub after: Snapshot,
     /// What was done, each with its file and line.
-    pub done: Vec<Finding>,
+    pub done: Vec<SessionFinding>,
     /// What is wrong all the same.
-    pub left: Vec<Finding>,
+    pub left: Vec<SessionFinding>,
 }
 
 /// Puts right what can be.
@@ -35,7 +35,7 @@ pub fn repair(seen: &Snapshot, now: LocalTime) -> Mended {
     let mut done = Vec::new();
     let picture = Picture::of(seen);
     let (state, iteration) = resolve(&picture);
-    if state != State::Initializing || seen.has(Place::Progress) {
+    if state != State::Initializing || seen.has(SessionFile::Progress) {
         mend_progress(&mut after, &picture, iteration, &mut done);
         mend_metadata(&mut after, iteration, now, &mut done);
     }
@@ -43,24 +43,28 @@ pub fn repair(seen: &Snapshot, now: LocalTime) -> Mended {
     Mended { after, done, left }
 }
 
-fn mend_progress(after: &mut Snapshot, picture: &Picture, iteration: u32, done: &mut Vec<Finding>) {
+fn mend_progress(
+    after: &mut Snapshot,
+    picture: &Picture,
+    iteration: u32,
+    done: &mut Vec<SessionFinding>,
+) {
     let planning = planning_of(iteration);
-    let text =
-        match after.text(Place::Progress) {
-            Some(text) => {
-                let (text, repaired, _) = progress::repair(text, iteration, planning);
-                done.extend(repaired.into_iter().map(|one| {
-                    Finding::new(Place::Progress, one.line.unwrap_or_default(), one.what)
-                }));
-                text
-            }
-            None => {
-                let what = "it was missing; each task is as far as its last report shows";
-                done.push(Finding::new(Place::Progress, 0, what));
-                from_reports(picture, iteration)
-            }
-        };
-    after.files.insert(Place::Progress.to_string(), Some(text));
+    let text = match after.text(SessionFile::Progress) {
+        Some(text) => {
+            let (text, repaired, _) = progress::repair(text, iteration, planning);
+            done.extend(repaired.into_iter().map(|one| {
+                SessionFinding::new(SessionFile::Progress, one.line.unwrap_or_default(), one.what)
+            }));
+            text
+        }
+        None => {
+            let what = "it was missing; each task is as far as its last report shows";
+            done.push(SessionFinding::new(SessionFile::Progress, 0, what));
+            from_reports(picture, iteration)
+        }
+    };
+    after.files.insert(SessionFile::Progress.to_string(), Some(text));
 }
 
 /// With tasks there was a breakdown, so planning was over.
@@ -70,7 +74,7 @@ fn from_reports(picture: &Picture, iteration: u32) -> String {
         text = progress::start(&text, iteration, planning_of(iteration), "N/A");
     }
     let ids: Vec<&str> = picture.tasks.iter().map(|task| task.id.as_str()).collect();
-    text = progress::add_section(&text, Part::Implementation, iteration, &ids);
+    text = progress::add_section(&text, ProgressSection::Implementation, iteration, &ids);
     if !ids.is_empty() {
         for id in (1..=iteration).flat_map(planning_of) {
             text = text.replace(&format!("- [ ] {id}\n"), &format!("- [x] {id}\n"));
@@ -80,9 +84,9 @@ fn from_reports(picture: &Picture, iteration: u32) -> String {
         let last = picture.reports_of(id).iter().max_by_key(|report| report.attempt);
         let status = match last.map(|report| report.verdict) {
             None => continue,
-            Some(None) => Status::ReviewPending,
-            Some(Some(Verdict::Qualified)) => Status::Done,
-            Some(Some(Verdict::Failed)) => Status::Failed,
+            Some(None) => TaskMark::ReviewPending,
+            Some(Some(ReviewVerdict::Qualified)) => TaskMark::Done,
+            Some(Some(ReviewVerdict::Failed)) => TaskMark::Failed,
         };
         let parsed = Progress::parse(&text);
         let marked = parsed.task(id).map(|entry| progress::mark(&text, entry, status, None));
@@ -93,22 +97,27 @@ fn from_reports(picture: &Picture, iteration: u32) -> String {
     text
 }
 
-fn mend_metadata(after: &mut Snapshot, iteration: u32, now: LocalTime, done: &mut Vec<Finding>) {
+fn mend_metadata(
+    after: &mut Snapshot,
+    iteration: u32,
+    now: LocalTime,
+    done: &mut Vec<SessionFinding>,
+) {
     let id = after.id.clone();
-    let old = after.text(Place::Metadata).map(str::to_owned);
+    let old = after.text(SessionFile::Metadata).map(str::to_owned);
     let text = match old.as_deref().map(|text| (text, Yaml::parse(text))) {
         Some((text, Ok(yaml))) => members(after, text, &yaml, iteration, now, done),
         other => {
             // Where the session is, its other files show: so without what could not be read.
-            after.files.remove(&Place::Metadata.to_string());
+            after.files.remove(&SessionFile::Metadata.to_string());
             let (state, iteration) = resolve(&Picture::of(after));
             let was = if other.is_some() { "it was no YAML" } else { "it was missing" };
             let what = format!("{was}; it was written anew, in {state}, iteration {iteration}");
-            done.push(Finding::new(Place::Metadata, 0, what));
+            done.push(SessionFinding::new(SessionFile::Metadata, 0, what));
             SessionMetadata::first(&id, state, iteration, now)
         }
     };
-    after.files.insert(Place::Metadata.to_string(), Some(text));
+    after.files.insert(SessionFile::Metadata.to_string(), Some(text));
 }
 
 /// Sets what is missing or cannot be read, and nothing else.
@@ -118,17 +127,17 @@ fn members(
     before: &Yaml,
     iteration: u32,
     now: LocalTime,
-    done: &mut Vec<Finding>,
+    done: &mut Vec<SessionFinding>,
 ) -> String {
     let is_number = |path: &[&str]| before.number(path).is_some();
     let is_text = |path: &[&str]| before.text(path).is_some();
     let is_id = |id: &SessionId| before.text(&["session_id"]) == Some(id.as_str());
     let state = before.text(&["orchestrator", "state"]);
     let has_state = state.is_none() || state.and_then(State::of).is_some();
-    let counts = Counts::of(&Progress::parse(seen.text(Place::Progress).unwrap_or_default()));
+    let counts = Counts::of(&Progress::parse(seen.text(SessionFile::Progress).unwrap_or_default()));
     let inferred = {
         let mut without = seen.clone();
-        without.files.remove(&Place::Metadata.to_string());
+        without.files.remove(&SessionFile::Metadata.to_string());
         resolve(&Picture::of(&without)).0
     };
     let has_iteration = before.number(&["iteration"]).is_some_and(|number| number > 0);
@@ -149,7 +158,11 @@ fn members(
         // What cannot be set stays among what is left.
         if let Ok(changed) = yaml::set(&text, path, value) {
             let what = format!("`{}` became `{value}`", path.join("."));
-            done.push(Finding::new(Place::Metadata, before.line(path).unwrap_or_default(), what));
+            done.push(SessionFinding::new(
+                SessionFile::Metadata,
+                before.line(path).unwrap_or_default(),
+                what,
+            ));
             text = changed;
         }
     }
@@ -158,20 +171,24 @@ fn members(
 
 #[cfg(test)]
 mod tests {
-    use super::super::fixture::{Session, now, report};
+    use super::super::fixture::{SampleOrchestration, now, report};
     use super::super::validate::is_invalid;
     use super::*;
 
     const TASKS: &[(&str, &[&str])] =
         &[("task-1", &[]), ("task-2", &[]), ("task-3", &[]), ("task-4", &[])];
 
-    fn told(findings: &[Finding]) -> Vec<String> {
+    fn told(findings: &[SessionFinding]) -> Vec<String> {
         findings.iter().map(ToString::to_string).collect()
     }
 
     #[test]
     fn a_session_as_it_should_be_stays_as_it_is() {
-        for session in [Session::empty(), Session::initialized(), Session::planned(TASKS)] {
+        for session in [
+            SampleOrchestration::empty(),
+            SampleOrchestration::initialized(),
+            SampleOrchestration::planned(TASKS),
+        ] {
             let mended = repair(&session.seen, now().into());
             assert_eq!((mended.after, mended.done), (session.seen, vec![]));
         }
@@ -179,7 +196,7 @@ mod tests {
 
     #[test]
     fn what_is_plain_is_put_right_and_a_status_is_not_guessed() {
-        let mut session = Session::planned(TASKS);
+        let mut session = SampleOrchestration::planned(TASKS);
         session.edit("progress.md", "- [ ] task-1", "- [X] task-1");
         session.edit("progress.md", "- [ ] task-2", "- [?] task-2");
         session.edit("metadata.yaml", "version: 1\n", "mine: yes # kept\n");
@@ -196,25 +213,28 @@ mod tests {
         assert!(
             is_invalid(&mended.left) && told(&mended.left)[0].starts_with("progress.md:19: `[?]`")
         );
-        assert!(mended.after.text(Place::Metadata).unwrap().contains("mine: yes # kept\n"));
+        assert!(mended.after.text(SessionFile::Metadata).unwrap().contains("mine: yes # kept\n"));
     }
 
     #[test]
     fn a_section_that_stands_twice_stands_once_and_the_session_goes_on() {
-        let mut session = Session::planned(TASKS);
+        let mut session = SampleOrchestration::planned(TASKS);
         let before = session.text("progress.md").to_owned();
         let text = format!("{before}\n## Planning Progress (Iteration 1)\n- [x] plan-init\n");
         session.file("progress.md", &text);
         assert!(is_invalid(&validate(&session.seen)));
         let mended = repair(&session.seen, now().into());
         assert_eq!(mended.left, []);
-        assert_eq!(mended.after.text(Place::Progress).map(str::trim_end), Some(before.trim_end()));
+        assert_eq!(
+            mended.after.text(SessionFile::Progress).map(str::trim_end),
+            Some(before.trim_end())
+        );
         assert_eq!(repair(&mended.after, now().into()).done, [], "again");
     }
 
     #[test]
     fn without_progress_each_task_is_as_far_as_its_last_report_shows() {
-        let mut session = Session::planned(TASKS);
+        let mut session = SampleOrchestration::planned(TASKS);
         session.file("reports/task-1-report.md", &report("task-1", 1, Some("Failed")));
         session.file("reports/task-1-report-r2.md", &report("task-1", 1, Some("Qualified")));
         session.file("reports/task-2-report.md", &report("task-2", 1, Some("Failed")));
@@ -223,7 +243,7 @@ mod tests {
         session.file("metadata.yaml", "tasks: [\n");
         let mended = repair(&session.seen, now().into());
         assert!(!is_invalid(&mended.left), "{:?}", mended.left);
-        let progress = Progress::parse(mended.after.text(Place::Progress).unwrap());
+        let progress = Progress::parse(mended.after.text(SessionFile::Progress).unwrap());
         let statuses: Vec<&str> =
             progress.tasks().iter().map(|entry| entry.status.mark()).collect();
         assert_eq!(statuses, ["[x]", "[F]", "[P]", "[ ]"]);

@@ -6,49 +6,49 @@ use super::yaml::{Yaml, front_matter};
 
 /// A report of a task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Report {
+pub struct TaskReport {
     /// Which attempt, counted from 1.
     pub attempt: u32,
     /// In which iteration it was written; the first if it does not say.
     pub iteration: u32,
     /// What a reviewer has said of it; none as long as none has.
-    pub verdict: Option<Verdict>,
+    pub verdict: Option<ReviewVerdict>,
 }
 
 /// What a reviewer says of an attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Verdict {
+pub enum ReviewVerdict {
     /// The task is done.
     Qualified,
     /// It is not.
     Failed,
 }
 
-impl Report {
+impl TaskReport {
     /// Reads what a report says of itself.
-    pub fn parse(attempt: u32, text: Option<&str>) -> Report {
+    pub fn parse(attempt: u32, text: Option<&str>) -> TaskReport {
         let yaml = text.and_then(front_matter).and_then(|(yaml, _)| Yaml::parse(yaml).ok());
         let iteration = yaml.and_then(|yaml| yaml.number(&["iteration"])).unwrap_or(1);
-        Report { attempt, iteration, verdict: text.and_then(verdict) }
+        TaskReport { attempt, iteration, verdict: text.and_then(verdict) }
     }
 }
 
 /// The number of the next attempt: one more than there are reports, and than any of them has.
-pub fn next_attempt(reports: &[Report]) -> u32 {
+pub fn next_attempt(reports: &[TaskReport]) -> u32 {
     let highest = reports.iter().map(|report| report.attempt).max().unwrap_or_default();
     let count = u32::try_from(reports.len()).unwrap_or(u32::MAX - 1);
     highest.max(count).saturating_add(1)
 }
 
 /// The last verdict behind the heading of the second part; the executor leaves that part empty.
-fn verdict(text: &str) -> Option<Verdict> {
+fn verdict(text: &str) -> Option<ReviewVerdict> {
     let behind =
         text.lines().skip_while(|line| !(line.starts_with('#') && line.contains("PART 2")));
     let verdicts = behind.map(|line| line.replace(['*', '`'], "")).filter_map(|line| {
         let line = line.trim_start().trim_start_matches("- ");
         match line.strip_prefix("Status:")?.trim() {
-            "Qualified" => Some(Verdict::Qualified),
-            "Failed" => Some(Verdict::Failed),
+            "Qualified" => Some(ReviewVerdict::Qualified),
+            "Failed" => Some(ReviewVerdict::Failed),
             _ => None,
         }
     });
@@ -56,8 +56,8 @@ fn verdict(text: &str) -> Option<Verdict> {
 }
 
 /// How many attempts of an iteration left a report.
-pub fn attempts_in(reports: &[Report], iteration: u32) -> u32 {
-    let of = |report: &&Report| report.iteration == iteration;
+pub fn attempts_in(reports: &[TaskReport], iteration: u32) -> u32 {
+    let of = |report: &&TaskReport| report.iteration == iteration;
     u32::try_from(reports.iter().filter(of).count()).unwrap_or(u32::MAX)
 }
 
@@ -90,11 +90,11 @@ fn overall(review: &str) -> Option<String> {
 mod tests {
     use super::*;
 
-    fn reports(of: &[(u32, u32)]) -> Vec<Report> {
-        let report = |(attempt, iteration): &(u32, u32)| Report {
+    fn reports(of: &[(u32, u32)]) -> Vec<TaskReport> {
+        let report = |(attempt, iteration): &(u32, u32)| TaskReport {
             attempt: *attempt,
             iteration: *iteration,
-            verdict: Some(Verdict::Failed),
+            verdict: Some(ReviewVerdict::Failed),
         };
         of.iter().map(report).collect()
     }
@@ -117,9 +117,9 @@ mod tests {
         let reports = reports(&[(1, 1), (2, 1), (3, 2)]);
         assert_eq!([1, 2, 3].map(|iteration| attempts_in(&reports, iteration)), [2, 1, 0]);
         let text = "---\ntask_id: task-1\niteration: 2\n---\n# Task Report\n";
-        assert_eq!(Report::parse(1, Some(text)).iteration, 2);
-        assert_eq!(Report::parse(1, Some("# Task Report")).iteration, 1);
-        assert_eq!(Report::parse(1, None).iteration, 1);
+        assert_eq!(TaskReport::parse(1, Some(text)).iteration, 2);
+        assert_eq!(TaskReport::parse(1, Some("# Task Report")).iteration, 1);
+        assert_eq!(TaskReport::parse(1, None).iteration, 1);
     }
 
     #[test]
@@ -128,11 +128,11 @@ mod tests {
         for (rest, expected) in [
             ("*(To be appended)*\n[Leave empty]\n", None),
             ("**Status**: Qualified | Failed\n", None),
-            ("### Recommendation\n**Status**: Failed\n", Some(Verdict::Failed)),
-            ("- Status: Qualified\n", Some(Verdict::Qualified)),
+            ("### Recommendation\n**Status**: Failed\n", Some(ReviewVerdict::Failed)),
+            ("- Status: Qualified\n", Some(ReviewVerdict::Qualified)),
         ] {
             let text = format!("{part_1}{rest}");
-            assert_eq!(Report::parse(1, Some(&text)).verdict, expected, "{rest}");
+            assert_eq!(TaskReport::parse(1, Some(&text)).verdict, expected, "{rest}");
         }
     }
 

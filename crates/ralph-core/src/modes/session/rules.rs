@@ -3,10 +3,10 @@
 //! The hard rules of a session, as the guard asks for them: the conversation that orchestrates writes
 //! nothing, an agent writes what is its own, and a call is exactly one that the router gave.
 
-use super::agents::{Agent, Mode};
+use super::agents::{AgentRole, Mode};
 use super::invocation::Invocation;
-use super::place::{Owner, Place};
-use super::progress::{Progress, Status};
+use super::place::{FileOwner, SessionFile};
+use super::progress::{Progress, TaskMark};
 use std::collections::BTreeSet;
 
 /// Who wants to write.
@@ -27,18 +27,18 @@ pub enum Writer<'a> {
 
 /// What is known of the file that is to be written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Target {
+pub struct WriteTarget {
     /// True if it is there already.
     pub exists: bool,
     /// For a task's file, or a report: the task's status.
-    pub status: Option<Status>,
+    pub status: Option<TaskMark>,
     /// For a report: the highest attempt that has one; 0 if none has.
     pub latest_attempt: u32,
 }
 
 /// Why something may not be done, and what may.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Refusal(pub String);
+pub struct RuleRefusal(pub String);
 
 /// Decides whether a file may be written. `place` is none for what has no name in the folder.
 ///
@@ -46,10 +46,10 @@ pub struct Refusal(pub String);
 /// The rule, and what is allowed instead.
 pub fn may_write(
     writer: Writer<'_>,
-    place: Option<Place<'_>>,
-    target: Target,
-) -> Result<(), Refusal> {
-    let refuse = |text: String| Err(Refusal(text));
+    place: Option<SessionFile<'_>>,
+    target: WriteTarget,
+) -> Result<(), RuleRefusal> {
+    let refuse = |text: String| Err(RuleRefusal(text));
     let (mode, of_task) = match writer {
         Writer::Main => {
             return refuse(
@@ -74,29 +74,29 @@ pub fn may_write(
         );
     };
     let agent = mode.agent();
-    if !place.owners().contains(&Owner::Agent(agent)) {
+    if !place.owners().contains(&FileOwner::Agent(agent)) {
         let owners: Vec<String> = place.owners().iter().map(ToString::to_string).collect();
         return refuse(format!("`{place}` is written by {}, not by {agent}", owners.join(", ")));
     }
     match place {
-        Place::PlanSnapshot(_) if target.exists => {
+        SessionFile::PlanSnapshot(_) if target.exists => {
             refuse(format!("`{place}` is the plan as it was and stays so; write `plan.md`"))
         }
-        Place::Task(id) if target.exists => replaced_task(mode, id, target),
-        Place::Report { task, attempt } => report(mode, of_task, (task, attempt), target),
+        SessionFile::Task(id) if target.exists => replaced_task(mode, id, target),
+        SessionFile::Report { task, attempt } => report(mode, of_task, (task, attempt), target),
         _ => Ok(()),
     }
 }
 
 /// A task's file is immutable, but for one that is not done when the tasks are made anew.
-fn replaced_task(mode: Mode, id: &str, target: Target) -> Result<(), Refusal> {
+fn replaced_task(mode: Mode, id: &str, target: WriteTarget) -> Result<(), RuleRefusal> {
     let may_replace = matches!(mode, Mode::Rebreakdown | Mode::RebreakdownTask);
     match (may_replace, target.status) {
-        (true, Some(Status::Done)) => {
-            Err(Refusal(format!("{id} is done and its file stays; write a new task")))
+        (true, Some(TaskMark::Done)) => {
+            Err(RuleRefusal(format!("{id} is done and its file stays; write a new task")))
         }
         (true, _) => Ok(()),
-        (false, _) => Err(Refusal(format!(
+        (false, _) => Err(RuleRefusal(format!(
             "`tasks/{id}.md` is there and stays as it is; only REBREAKDOWN and REBREAKDOWN_TASK replace a task"
         ))),
     }
@@ -107,20 +107,20 @@ fn report(
     mode: Mode,
     of_task: &str,
     (task, attempt): (&str, u32),
-    target: Target,
-) -> Result<(), Refusal> {
+    target: WriteTarget,
+) -> Result<(), RuleRefusal> {
     if mode != Mode::SessionReview && of_task != task {
-        return Err(Refusal(format!("this is the report of {task}; write that of {of_task}")));
+        return Err(RuleRefusal(format!("this is the report of {task}; write that of {of_task}")));
     }
     if mode == Mode::SessionReview {
-        return Err(Refusal(
+        return Err(RuleRefusal(
             "a review of the session is written to `iterations/<N>/review.md`".to_owned(),
         ));
     }
     if attempt < target.latest_attempt {
-        return Err(Refusal(format!(
+        return Err(RuleRefusal(format!(
             "an earlier attempt's report stays; write `{}`",
-            Place::Report { task, attempt: target.latest_attempt }
+            SessionFile::Report { task, attempt: target.latest_attempt }
         )));
     }
     Ok(())
@@ -130,7 +130,7 @@ fn report(
 ///
 /// # Errors
 /// The first entry that is not, and what is allowed instead.
-pub fn may_mark(mode: Mode, task: &str, before: &str, after: &str) -> Result<(), Refusal> {
+pub fn may_mark(mode: Mode, task: &str, before: &str, after: &str) -> Result<(), RuleRefusal> {
     let (before, after) = (Progress::parse(before), Progress::parse(after));
     planning_is_own(mode, &before, &after)?;
     for old in before.tasks() {
@@ -143,11 +143,11 @@ pub fn may_mark(mode: Mode, task: &str, before: &str, after: &str) -> Result<(),
         if mode == Mode::RepairState {
             continue;
         }
-        if old.status == Status::Done {
-            return Err(Refusal(format!("{id} is done and stays so; add a new task")));
+        if old.status == TaskMark::Done {
+            return Err(RuleRefusal(format!("{id} is done and stays so; add a new task")));
         }
         let Some(new) = new else {
-            return Err(Refusal(format!("{id} may not be left out; mark it `[C]`")));
+            return Err(RuleRefusal(format!("{id} may not be left out; mark it `[C]`")));
         };
         let allowed = allowed_marks(mode, id == task);
         if !allowed.contains(&new) {
@@ -158,7 +158,7 @@ pub fn may_mark(mode: Mode, task: &str, before: &str, after: &str) -> Result<(),
                     format!("{} for its task", marks.join(", "))
                 }
             };
-            return Err(Refusal(format!(
+            return Err(RuleRefusal(format!(
                 "{} may not mark {id} `{new}`; it marks {own}",
                 mode.agent()
             )));
@@ -166,8 +166,8 @@ pub fn may_mark(mode: Mode, task: &str, before: &str, after: &str) -> Result<(),
     }
     let is_new = |id: &str| before.task(id).is_none();
     match after.tasks().into_iter().find(|entry| is_new(&entry.id)) {
-        Some(entry) if mode.agent() != Agent::Planner => {
-            Err(Refusal(format!("{} is added by the planner; name it in the report", entry.id)))
+        Some(entry) if mode.agent() != AgentRole::Planner => {
+            Err(RuleRefusal(format!("{} is added by the planner; name it in the report", entry.id)))
         }
         _ => Ok(()),
     }
@@ -187,7 +187,7 @@ fn own_planning(mode: Mode) -> &'static [&'static str] {
     }
 }
 
-fn planning_is_own(mode: Mode, before: &Progress, after: &Progress) -> Result<(), Refusal> {
+fn planning_is_own(mode: Mode, before: &Progress, after: &Progress) -> Result<(), RuleRefusal> {
     if mode == Mode::RepairState {
         return Ok(());
     }
@@ -196,7 +196,7 @@ fn planning_is_own(mode: Mode, before: &Progress, after: &Progress) -> Result<()
         let ids: BTreeSet<&str> =
             before.planning(iteration).map(|entry| entry.id.as_str()).collect();
         for id in ids.into_iter().filter(|id| !own.contains(id)) {
-            let statuses = |progress: &Progress| -> Vec<Status> {
+            let statuses = |progress: &Progress| -> Vec<TaskMark> {
                 let entries = progress.planning(iteration).filter(|entry| entry.id == id);
                 entries.map(|entry| entry.status).collect()
             };
@@ -204,7 +204,7 @@ fn planning_is_own(mode: Mode, before: &Progress, after: &Progress) -> Result<()
             // A questioner may add a cycle; what stood there stays as it stood.
             if !new.starts_with(&old) {
                 let own = if own.is_empty() { "none".to_owned() } else { own.join(" or ") };
-                return Err(Refusal(format!(
+                return Err(RuleRefusal(format!(
                     "{} may not mark {id}; called for {mode} it marks {own} of the planning tasks",
                     mode.agent()
                 )));
@@ -215,13 +215,13 @@ fn planning_is_own(mode: Mode, before: &Progress, after: &Progress) -> Result<()
 }
 
 /// The marks that a call may set, of its own task and of others.
-fn allowed_marks(mode: Mode, is_own: bool) -> &'static [Status] {
+fn allowed_marks(mode: Mode, is_own: bool) -> &'static [TaskMark] {
     match (mode, is_own) {
-        (Mode::Execute, true) => &[Status::InProgress, Status::ReviewPending, Status::Failed],
-        (Mode::TaskReview, true) => &[Status::Done, Status::Failed],
-        (Mode::TimeoutFail, true) => &[Status::Failed],
-        (Mode::RebreakdownTask, true) => &[Status::Cancelled],
-        (Mode::Rebreakdown, _) => &[Status::Open, Status::Cancelled],
+        (Mode::Execute, true) => &[TaskMark::InProgress, TaskMark::ReviewPending, TaskMark::Failed],
+        (Mode::TaskReview, true) => &[TaskMark::Done, TaskMark::Failed],
+        (Mode::TimeoutFail, true) => &[TaskMark::Failed],
+        (Mode::RebreakdownTask, true) => &[TaskMark::Cancelled],
+        (Mode::Rebreakdown, _) => &[TaskMark::Open, TaskMark::Cancelled],
         _ => &[],
     }
 }
@@ -230,10 +230,10 @@ fn allowed_marks(mode: Mode, is_own: bool) -> &'static [Status] {
 ///
 /// # Errors
 /// The rule, and the prompt that is allowed.
-pub fn may_call(given: &[Invocation], kind: &str, prompt: &str) -> Result<usize, Refusal> {
-    let Some(agent) = Agent::of(kind) else {
-        let names: Vec<&str> = Agent::ALL.iter().map(|agent| agent.name()).collect();
-        return Err(Refusal(format!(
+pub fn may_call(given: &[Invocation], kind: &str, prompt: &str) -> Result<usize, RuleRefusal> {
+    let Some(agent) = AgentRole::of(kind) else {
+        let names: Vec<&str> = AgentRole::ALL.iter().map(|agent| agent.name()).collect();
+        return Err(RuleRefusal(format!(
             "`{kind}` has no part in the session; call one of {}",
             names.join(", ")
         )));
@@ -250,11 +250,11 @@ pub fn may_call(given: &[Invocation], kind: &str, prompt: &str) -> Result<usize,
         false => "this is not the call that comes next",
     };
     let Some(first) = given.first() else {
-        return Err(Refusal(format!("{why}; no call comes next, run `ralph session next`")));
+        return Err(RuleRefusal(format!("{why}; no call comes next, run `ralph session next`")));
     };
     // Of several the one for this agent is what was meant.
     let meant = given.iter().find(|call| call.agent() == agent).unwrap_or(first);
-    Err(Refusal(format!(
+    Err(RuleRefusal(format!(
         "{why}; call `{}` with this prompt, word for word:\n{}",
         meant.agent(),
         meant.prompt()
@@ -270,15 +270,15 @@ mod tests {
     }
 
     #[track_caller]
-    fn check(writer: Writer<'_>, path: &str, target: Target, refused: Option<&str>) {
-        match (may_write(writer, Place::of(path), target), refused) {
+    fn check(writer: Writer<'_>, path: &str, target: WriteTarget, refused: Option<&str>) {
+        match (may_write(writer, SessionFile::of(path), target), refused) {
             (Ok(()), None) => {}
-            (Err(Refusal(told)), Some(words)) => assert!(told.contains(words), "{told}"),
+            (Err(RuleRefusal(told)), Some(words)) => assert!(told.contains(words), "{told}"),
             (other, _) => panic!("{path}: {other:?}"),
         }
     }
 
-    const NEW: Target = Target { exists: false, status: None, latest_attempt: 0 };
+    const NEW: WriteTarget = WriteTarget { exists: false, status: None, latest_attempt: 0 };
 
     #[test]
     fn the_orchestrator_and_strangers_write_nothing() {
@@ -312,7 +312,7 @@ mod tests {
         let modes = [Mode::Update, Mode::Brainstorm, Mode::Execute, Mode::TaskReview];
         for (path, allowed) in paths {
             for (mode, allowed) in modes.into_iter().zip(allowed) {
-                let result = may_write(agent(mode, "a"), Place::of(path), NEW);
+                let result = may_write(agent(mode, "a"), SessionFile::of(path), NEW);
                 assert_eq!(result.is_ok(), allowed, "{mode} {path}: {result:?}");
             }
         }
@@ -320,20 +320,20 @@ mod tests {
 
     #[test]
     fn what_is_immutable_stays() {
-        let there = |status| Target { exists: true, status: Some(status), latest_attempt: 0 };
+        let there = |status| WriteTarget { exists: true, status: Some(status), latest_attempt: 0 };
         check(
             agent(Mode::Update, ""),
             "plan.iteration-1.md",
-            there(Status::Open),
+            there(TaskMark::Open),
             Some("write `plan.md`"),
         );
         for mode in [Mode::Initialize, Mode::TaskBreakdown, Mode::Update, Mode::RepairState] {
-            check(agent(mode, ""), "tasks/a.md", there(Status::Open), Some("stays as it is"));
+            check(agent(mode, ""), "tasks/a.md", there(TaskMark::Open), Some("stays as it is"));
             check(agent(mode, ""), "tasks/a.md", NEW, None);
         }
         for mode in [Mode::Rebreakdown, Mode::RebreakdownTask] {
-            for status in Status::ALL {
-                let refused = (status == Status::Done).then_some("a is done and its file stays");
+            for status in TaskMark::ALL {
+                let refused = (status == TaskMark::Done).then_some("a is done and its file stays");
                 check(agent(mode, "a"), "tasks/a.md", there(status), refused);
             }
         }
@@ -341,7 +341,7 @@ mod tests {
 
     #[test]
     fn a_report_is_that_of_its_task_and_of_the_latest_attempt() {
-        let target = Target { exists: true, status: None, latest_attempt: 2 };
+        let target = WriteTarget { exists: true, status: None, latest_attempt: 2 };
         for mode in [Mode::Execute, Mode::TaskReview, Mode::TimeoutFail] {
             check(agent(mode, "a"), "reports/a-report-r2.md", target, None);
             check(agent(mode, "a"), "reports/a-report-r3.md", target, None);
@@ -365,7 +365,7 @@ mod tests {
         assert!(after != BEFORE);
         match (may_mark(mode, task, BEFORE, &after), refused) {
             (Ok(()), None) => {}
-            (Err(Refusal(told)), Some(words)) => assert!(told.contains(words), "{told}"),
+            (Err(RuleRefusal(told)), Some(words)) => assert!(told.contains(words), "{told}"),
             (other, _) => panic!("{mode} {new}: {other:?}"),
         }
     }
@@ -415,7 +415,7 @@ mod tests {
             before.replace("- [ ] plan-breakdown", "- [ ] plan-research\n- [ ] plan-breakdown");
         assert_eq!(may_mark(Mode::Brainstorm, "", before, &more), Ok(()));
         let without = before.replace("- [ ] plan-breakdown\n", "");
-        let Refusal(told) = may_mark(Mode::Execute, "a", before, &without).unwrap_err();
+        let RuleRefusal(told) = may_mark(Mode::Execute, "a", before, &without).unwrap_err();
         assert!(told.contains("marks none of the planning tasks"), "{told}");
         assert_eq!(may_mark(Mode::RepairState, "", before, &without), Ok(()));
     }
@@ -458,10 +458,10 @@ mod tests {
             ("Ralph-v2-Planner", "MODE: UPDATE\nMODE: REBREAKDOWN", "exactly one mode or one task"),
             ("Ralph-v2-Executor", "", "word for word:\nSESSION_PATH: p/\nTASK_ID: a"),
         ] {
-            let Refusal(told) = may_call(&given, kind, prompt).unwrap_err();
+            let RuleRefusal(told) = may_call(&given, kind, prompt).unwrap_err();
             assert!(told.contains(words), "{told}");
         }
-        let Refusal(told) = may_call(&[], "Ralph-v2-Planner", "x").unwrap_err();
+        let RuleRefusal(told) = may_call(&[], "Ralph-v2-Planner", "x").unwrap_err();
         assert!(told.contains("run `ralph session next`"), "{told}");
     }
 }

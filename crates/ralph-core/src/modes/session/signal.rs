@@ -7,7 +7,7 @@ use super::state::State;
 
 /// What was said.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Word {
+pub enum SignalKeyword {
     /// The work is to be done otherwise from now on.
     Steer,
     /// Nothing new is to begin until something else is said.
@@ -18,45 +18,50 @@ pub enum Word {
     Info,
 }
 
-impl Word {
+impl SignalKeyword {
     /// All of them.
-    pub const ALL: [Word; 4] = [Word::Steer, Word::Pause, Word::Stop, Word::Info];
+    pub const ALL: [SignalKeyword; 4] =
+        [SignalKeyword::Steer, SignalKeyword::Pause, SignalKeyword::Stop, SignalKeyword::Info];
 
     /// As it is written.
     pub fn as_str(self) -> &'static str {
         match self {
-            Word::Steer => "STEER",
-            Word::Pause => "PAUSE",
-            Word::Stop => "STOP",
-            Word::Info => "INFO",
+            SignalKeyword::Steer => "STEER",
+            SignalKeyword::Pause => "PAUSE",
+            SignalKeyword::Stop => "STOP",
+            SignalKeyword::Info => "INFO",
         }
     }
 }
 
 /// A signal that nobody has heard.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Signal {
+pub struct UnheardSignal {
     /// The name of its file.
     pub name: String,
     /// What was said.
-    pub word: Word,
+    pub word: SignalKeyword,
     /// With which words.
     pub text: String,
 }
 
-impl Signal {
+impl UnheardSignal {
     /// Reads the file of a signal. A text that does not begin with one of the words is an INFO:
     /// nothing that somebody wrote there is lost.
-    pub fn read(name: &str, content: &str) -> Signal {
+    pub fn read(name: &str, content: &str) -> UnheardSignal {
         let content = content.trim();
-        let of_word = |word: Word| {
+        let of_word = |word: SignalKeyword| {
             let (said, rest) = content.split_at_checked(word.as_str().len())?;
-            let ends = rest.is_empty() && matches!(word, Word::Pause | Word::Stop);
+            let ends =
+                rest.is_empty() && matches!(word, SignalKeyword::Pause | SignalKeyword::Stop);
             let rest = rest.strip_prefix(':').or_else(|| ends.then_some(""))?;
             said.eq_ignore_ascii_case(word.as_str()).then_some((word, rest))
         };
-        let (word, text) = Word::ALL.into_iter().find_map(of_word).unwrap_or((Word::Info, content));
-        Signal { name: name.to_owned(), word, text: text.trim().to_owned() }
+        let (word, text) = SignalKeyword::ALL
+            .into_iter()
+            .find_map(of_word)
+            .unwrap_or((SignalKeyword::Info, content));
+        UnheardSignal { name: name.to_owned(), word, text: text.trim().to_owned() }
     }
 }
 
@@ -66,7 +71,7 @@ pub const TOLD: [State; 2] = [State::Planning, State::ExecutingBatch];
 
 /// What the agents that are called now are told.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Heard {
+pub struct SignalsForAgents {
     /// The names of the signals that are used up once all calls that carry them were made.
     pub names: Vec<String>,
     /// STEER and INFO, as the agents are told.
@@ -74,15 +79,15 @@ pub struct Heard {
 }
 
 /// What is told in a state, oldest first; nothing while the session is held.
-pub fn listen(state: State, signals: &[Signal]) -> Heard {
+pub fn listen(state: State, signals: &[UnheardSignal]) -> SignalsForAgents {
     if !TOLD.contains(&state) || held(signals).is_some() {
-        return Heard::default();
+        return SignalsForAgents::default();
     }
-    let mut heard = Heard::default();
+    let mut heard = SignalsForAgents::default();
     for signal in signals {
         // A PAUSE is over here, and goes with what ended it.
         heard.names.push(signal.name.clone());
-        if matches!(signal.word, Word::Steer | Word::Info) {
+        if matches!(signal.word, SignalKeyword::Steer | SignalKeyword::Info) {
             if !heard.told.is_empty() {
                 heard.told.push('\n');
             }
@@ -114,22 +119,23 @@ pub struct Held {
 
 /// What holds the session: the first STOP, else the last PAUSE. Whatever follows a PAUSE ends it: the person is there
 /// again.
-pub fn held(signals: &[Signal]) -> Option<Held> {
-    let is_stop = |signal: &&Signal| signal.word == Word::Stop;
-    let pause = || signals.last().filter(|signal| signal.word == Word::Pause);
+pub fn held(signals: &[UnheardSignal]) -> Option<Held> {
+    let is_stop = |signal: &&UnheardSignal| signal.word == SignalKeyword::Stop;
+    let pause = || signals.last().filter(|signal| signal.word == SignalKeyword::Pause);
     let (how, by) = match signals.iter().find(is_stop) {
         Some(stop) => (Hold::Stop, stop),
         None => (Hold::Pause, pause()?),
     };
     // A PAUSE that is left behind would hold whoever goes on after a STOP.
-    let for_router =
-        signals.iter().filter(|signal| matches!(signal.word, Word::Pause | Word::Stop));
+    let for_router = signals
+        .iter()
+        .filter(|signal| matches!(signal.word, SignalKeyword::Pause | SignalKeyword::Stop));
     let names = for_router.map(|signal| signal.name.clone()).collect();
     Some(Held { how, text: by.text.clone(), names })
 }
 
 /// The PAUSEs that hold the session, by their names: who goes on without saying anything has heard them.
-pub fn pauses(signals: &[Signal]) -> Vec<String> {
+pub fn pauses(signals: &[UnheardSignal]) -> Vec<String> {
     match held(signals) {
         Some(Held { how: Hold::Pause, names, .. }) => names,
         _ => Vec::new(),
@@ -138,15 +144,15 @@ pub fn pauses(signals: &[Signal]) -> Vec<String> {
 
 /// True for a text that is for the router and for no agent.
 pub fn is_for_router(content: &str) -> bool {
-    matches!(Signal::read("", content).word, Word::Pause | Word::Stop)
+    matches!(UnheardSignal::read("", content).word, SignalKeyword::Pause | SignalKeyword::Stop)
 }
 
 /// What agents were told, as the signals that it came from.
-pub fn parts(told: &str) -> Vec<(Word, String)> {
-    let mut parts: Vec<(Word, String)> = Vec::new();
+pub fn parts(told: &str) -> Vec<(SignalKeyword, String)> {
+    let mut parts: Vec<(SignalKeyword, String)> = Vec::new();
     // Not by `lines`: a `\r` before the end of a line is part of what was said.
     for line in told.split('\n').filter(|_| !told.is_empty()) {
-        let begins = [Word::Steer, Word::Info].into_iter().find_map(|word| {
+        let begins = [SignalKeyword::Steer, SignalKeyword::Info].into_iter().find_map(|word| {
             let text = line.strip_prefix(word.as_str())?.strip_prefix(": ")?;
             Some((word, text.to_owned()))
         });
@@ -156,7 +162,7 @@ pub fn parts(told: &str) -> Vec<(Word, String)> {
                 text.push('\n');
                 text.push_str(line);
             }
-            (None, None) => parts.push((Word::Info, line.to_owned())),
+            (None, None) => parts.push((SignalKeyword::Info, line.to_owned())),
         }
     }
     parts
@@ -166,22 +172,26 @@ pub fn parts(told: &str) -> Vec<(Word, String)> {
 mod tests {
     use super::*;
 
-    fn signals(texts: &[&str]) -> Vec<Signal> {
-        texts.iter().enumerate().map(|(at, text)| Signal::read(&at.to_string(), text)).collect()
+    fn signals(texts: &[&str]) -> Vec<UnheardSignal> {
+        texts
+            .iter()
+            .enumerate()
+            .map(|(at, text)| UnheardSignal::read(&at.to_string(), text))
+            .collect()
     }
 
     #[test]
     fn the_four_words_are_read_and_all_else_is_an_info() {
         let read = |text: &str| {
-            let signal = Signal::read("a", text);
+            let signal = UnheardSignal::read("a", text);
             (signal.word, signal.text)
         };
-        assert_eq!(read("STEER: use tabs\n"), (Word::Steer, "use tabs".to_owned()));
-        assert_eq!(read("pause"), (Word::Pause, String::new()));
-        assert_eq!(read("Stop: enough"), (Word::Stop, "enough".to_owned()));
-        assert_eq!(read("INFO: x"), (Word::Info, "x".to_owned()));
+        assert_eq!(read("STEER: use tabs\n"), (SignalKeyword::Steer, "use tabs".to_owned()));
+        assert_eq!(read("pause"), (SignalKeyword::Pause, String::new()));
+        assert_eq!(read("Stop: enough"), (SignalKeyword::Stop, "enough".to_owned()));
+        assert_eq!(read("INFO: x"), (SignalKeyword::Info, "x".to_owned()));
         for text in ["stopping now", "steer", "é", "", "STEERING: x"] {
-            assert_eq!(read(text), (Word::Info, text.to_owned()));
+            assert_eq!(read(text), (SignalKeyword::Info, text.to_owned()));
         }
     }
 
@@ -230,7 +240,7 @@ mod tests {
     #[test]
     fn while_the_session_is_held_nobody_is_told_anything() {
         for texts in [&["STEER: a", "PAUSE"][..], &["STEER: a", "STOP", "STEER: b"]] {
-            assert_eq!(listen(State::ExecutingBatch, &signals(texts)), Heard::default());
+            assert_eq!(listen(State::ExecutingBatch, &signals(texts)), SignalsForAgents::default());
         }
         let over = listen(State::ExecutingBatch, &signals(&["STEER: a", "PAUSE", "INFO: go on"]));
         assert_eq!(over.names, ["0", "1", "2"]);
@@ -241,15 +251,18 @@ mod tests {
     fn what_was_told_can_be_said_again() {
         let all = signals(&["STEER: a\nof two lines", "INFO: b"]);
         let told = listen(State::ExecutingBatch, &all).told;
-        let again: Vec<Signal> = parts(&told)
+        let again: Vec<UnheardSignal> = parts(&told)
             .into_iter()
             .zip(["0", "1"])
-            .map(|((word, text), name)| Signal { name: name.to_owned(), word, text })
+            .map(|((word, text), name)| UnheardSignal { name: name.to_owned(), word, text })
             .collect();
         assert_eq!(again, all);
         let told = "STEER: a\r\nof two lines\n\nand more";
-        assert_eq!(parts(told), [(Word::Steer, "a\r\nof two lines\n\nand more".to_owned())]);
-        assert_eq!(parts("x"), [(Word::Info, "x".to_owned())]);
+        assert_eq!(
+            parts(told),
+            [(SignalKeyword::Steer, "a\r\nof two lines\n\nand more".to_owned())]
+        );
+        assert_eq!(parts("x"), [(SignalKeyword::Info, "x".to_owned())]);
         assert_eq!(parts(""), []);
     }
 
@@ -262,7 +275,7 @@ mod tests {
                 State::Planning | State::ExecutingBatch => {
                     assert_eq!((heard.names.len(), heard.told.lines().count()), (3, 2), "{state}");
                 }
-                _ => assert_eq!(heard, Heard::default(), "{state}"),
+                _ => assert_eq!(heard, SignalsForAgents::default(), "{state}"),
             }
         }
     }

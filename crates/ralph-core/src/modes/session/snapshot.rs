@@ -3,18 +3,18 @@
 //! [`Snapshot`] is what somebody has read. [`Picture`] is what the router sees in it; it borrows
 //! nothing and is made anew after each change.
 
-use super::feedback::{self, Feedback};
-use super::finding::Finding;
+use super::feedback::{self, FeedbackBatch};
+use super::finding::SessionFinding;
 use super::guardrails::Guardrails;
 use super::id::SessionId;
 use super::invocation::Running;
 use super::metadata::{IterationMetadata, SessionMetadata};
-use super::place::{self, Place};
+use super::place::{self, SessionFile};
 use super::progress::Progress;
 use super::recovery::Tries;
-use super::report::{self, Report};
-use super::signal::Signal;
-use super::state::Standing;
+use super::report::{self, TaskReport};
+use super::signal::UnheardSignal;
+use super::state::MetadataStatus;
 use super::task::TaskFile;
 use std::collections::BTreeMap;
 
@@ -34,7 +34,7 @@ pub struct Snapshot {
     /// How calls went so far.
     pub tries: Tries,
     /// What the person said and nobody has heard, oldest first.
-    pub signals: Vec<Signal>,
+    pub signals: Vec<UnheardSignal>,
 }
 
 impl Snapshot {
@@ -52,18 +52,18 @@ impl Snapshot {
     }
 
     /// The text of a file; empty if it was not read.
-    pub fn text(&self, place: Place<'_>) -> Option<&str> {
+    pub fn text(&self, place: SessionFile<'_>) -> Option<&str> {
         self.files.get(&place.to_string()).map(|text| text.as_deref().unwrap_or_default())
     }
 
     /// How the session stands; none where its metadata do not say.
-    pub fn standing(&self) -> Option<Standing> {
-        let (metadata, _) = SessionMetadata::parse(self.text(Place::Metadata)?, &self.id);
+    pub fn standing(&self) -> Option<MetadataStatus> {
+        let (metadata, _) = SessionMetadata::parse(self.text(SessionFile::Metadata)?, &self.id);
         metadata.standing
     }
 
     /// True if there is such a file.
-    pub fn has(&self, place: Place<'_>) -> bool {
+    pub fn has(&self, place: SessionFile<'_>) -> bool {
         self.files.contains_key(&place.to_string())
     }
 }
@@ -82,7 +82,7 @@ pub struct Picture {
     /// The tasks that have a file, in the order of their ids.
     pub tasks: Vec<TaskFile>,
     /// The reports of each task.
-    pub reports: BTreeMap<String, Vec<Report>>,
+    pub reports: BTreeMap<String, Vec<TaskReport>>,
     /// The folders of feedback that ask for something, for each iteration.
     pub feedbacks: BTreeMap<u32, Vec<String>>,
     /// The reviews: true for an iteration that is complete.
@@ -90,7 +90,7 @@ pub struct Picture {
     /// The latest iteration that has a folder; 0 if there is none.
     pub latest_iteration: u32,
     /// What is wrong, worst first.
-    pub findings: Vec<Finding>,
+    pub findings: Vec<SessionFinding>,
 }
 
 impl Picture {
@@ -99,7 +99,7 @@ impl Picture {
         let mut findings = Vec::new();
         let (rails, found) = Guardrails::parse(seen.instructions.as_deref().unwrap_or_default());
         findings.extend(found);
-        let metadata = seen.text(Place::Metadata).map(|text| {
+        let metadata = seen.text(SessionFile::Metadata).map(|text| {
             let (metadata, found) = SessionMetadata::parse(text, &seen.id);
             findings.extend(found);
             metadata
@@ -107,7 +107,7 @@ impl Picture {
         let mut picture = Picture {
             path: place::folder(&seen.id),
             rails,
-            progress: seen.text(Place::Progress).map(Progress::parse),
+            progress: seen.text(SessionFile::Progress).map(Progress::parse),
             metadata,
             tasks: Vec::new(),
             reports: BTreeMap::new(),
@@ -117,7 +117,7 @@ impl Picture {
             findings,
         };
         for (path, text) in &seen.files {
-            if let Some(place) = Place::of(path) {
+            if let Some(place) = SessionFile::of(path) {
                 picture.take(place, text.as_deref());
             }
         }
@@ -125,26 +125,26 @@ impl Picture {
         picture
     }
 
-    fn take(&mut self, place: Place<'_>, text: Option<&str>) {
+    fn take(&mut self, place: SessionFile<'_>, text: Option<&str>) {
         let content = text.unwrap_or_default();
         match place {
-            Place::Task(id) => {
+            SessionFile::Task(id) => {
                 let (task, found) = TaskFile::parse(id, content);
                 self.tasks.push(task);
                 self.findings.extend(found);
             }
-            Place::Report { task, attempt } => {
-                let report = Report::parse(attempt, text);
+            SessionFile::Report { task, attempt } => {
+                let report = TaskReport::parse(attempt, text);
                 self.reports.entry(task.to_owned()).or_default().push(report);
             }
-            Place::IterationMetadata(iteration) => {
+            SessionFile::IterationMetadata(iteration) => {
                 self.findings.extend(IterationMetadata::parse(content, iteration).1);
             }
-            Place::Review(iteration) => {
+            SessionFile::Review(iteration) => {
                 self.reviews.insert(iteration, report::is_complete(content));
             }
-            Place::Feedback { iteration, stamp, file: feedback::FILE } => {
-                let (feedback, found) = Feedback::parse(iteration, stamp, content);
+            SessionFile::Feedback { iteration, stamp, file: feedback::FILE } => {
+                let (feedback, found) = FeedbackBatch::parse(iteration, stamp, content);
                 self.findings.extend(found);
                 if feedback.says_something() {
                     self.feedbacks.entry(iteration).or_default().push(stamp.to_owned());
@@ -152,7 +152,7 @@ impl Picture {
             }
             _ => {}
         }
-        if let Place::IterationMetadata(iteration) | Place::Review(iteration) = place {
+        if let SessionFile::IterationMetadata(iteration) | SessionFile::Review(iteration) = place {
             self.latest_iteration = self.latest_iteration.max(iteration);
         }
     }
@@ -163,7 +163,7 @@ impl Picture {
     }
 
     /// The reports of a task.
-    pub fn reports_of(&self, id: &str) -> &[Report] {
+    pub fn reports_of(&self, id: &str) -> &[TaskReport] {
         self.reports.get(id).map_or(&[], Vec::as_slice)
     }
 }

@@ -68,7 +68,7 @@ impl fmt::Display for State {
 
 /// `status` of `metadata.yaml`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Standing {
+pub enum MetadataStatus {
     /// Work is to be done.
     InProgress,
     /// All is done, and a reviewer says so.
@@ -77,22 +77,22 @@ pub enum Standing {
     AwaitingFeedback,
 }
 
-impl Standing {
+impl MetadataStatus {
     /// All of them.
-    pub const ALL: [Standing; 3] =
-        [Standing::InProgress, Standing::Completed, Standing::AwaitingFeedback];
+    pub const ALL: [MetadataStatus; 3] =
+        [MetadataStatus::InProgress, MetadataStatus::Completed, MetadataStatus::AwaitingFeedback];
 
     /// Its word.
     pub fn word(self) -> &'static str {
         match self {
-            Standing::InProgress => "in_progress",
-            Standing::Completed => "completed",
-            Standing::AwaitingFeedback => "awaiting_feedback",
+            MetadataStatus::InProgress => "in_progress",
+            MetadataStatus::Completed => "completed",
+            MetadataStatus::AwaitingFeedback => "awaiting_feedback",
         }
     }
 
     /// The standing of a word.
-    pub fn of(word: &str) -> Option<Standing> {
-        Standing::ALL.into_iter().find(|standing| standing.word() == word)
+    pub fn of(word: &str) -> Option<MetadataStatus> {
+        MetadataStatus::ALL.into_iter().find(|standing| standing.word() == word)
     }
 }

@@ -4,8 +4,8 @@
 //! `depends_on`; a task whose dependencies cannot be read is not carried out, since it might be
 //! carried out too early.
 
-use super::finding::Finding;
-use super::place::{Place, is_task_id};
+use super::finding::SessionFinding;
+use super::place::{SessionFile, is_task_id};
 use super::yaml::{Yaml, front_matter};
 
 /// A task as its file defines it.
@@ -30,19 +30,21 @@ const SECTIONS: [&str; 3] = ["Title", "Objective", "Success Criteria"];
 
 impl TaskFile {
     /// Reads a file, and tells what is wrong with it.
-    pub fn parse(id: &str, text: &str) -> (TaskFile, Vec<Finding>) {
-        let place = Place::Task(id);
+    pub fn parse(id: &str, text: &str) -> (TaskFile, Vec<SessionFinding>) {
+        let place = SessionFile::Task(id);
         let mut found = Vec::new();
         let mut task =
             TaskFile { id: id.to_owned(), parallel: true, is_sound: true, ..TaskFile::default() };
         let mut lines: Option<(Vec<String>, usize)> = None;
         match front_matter(text).map(|(yaml, before)| (Yaml::parse(yaml), before)) {
-            None => {
-                found.push(Finding::new(place, 1, "no front matter; begin the file with `---`"))
-            }
+            None => found.push(SessionFinding::new(
+                place,
+                1,
+                "no front matter; begin the file with `---`",
+            )),
             Some((Err(flaw), before)) => {
                 task.is_sound = false;
-                found.push(Finding::blocks(place, flaw.line + before, flaw.what));
+                found.push(SessionFinding::blocks(place, flaw.line + before, flaw.what));
             }
             Some((Ok(yaml), before)) => {
                 let line = |name: &str| yaml.line(&[name]).unwrap_or_default() + before;
@@ -50,12 +52,12 @@ impl TaskFile {
                 task.parallel = yaml.text(&["type"]) != Some("Sequential");
                 match yaml.text(&["id"]) {
                     Some(said) if said == id => {}
-                    Some(said) => found.push(Finding::new(
+                    Some(said) => found.push(SessionFinding::new(
                         place,
                         line("id"),
                         format!("`id: {said}` is not the file's name; the name counts"),
                     )),
-                    None => found.push(Finding::new(place, 1, format!("write `id: {id}`"))),
+                    None => found.push(SessionFinding::new(place, 1, format!("write `id: {id}`"))),
                 }
                 lines = yaml.list(&["depends_on"]).map(|ids| (ids, line("depends_on")));
                 if lines.is_none() && yaml.value(&["depends_on"]).is_some() {
@@ -67,7 +69,11 @@ impl TaskFile {
         let body = body(text);
         for wanted in SECTIONS {
             if !body.iter().any(|line| line.heading == Some(wanted)) {
-                found.push(Finding::new(place, 0, format!("the section `## {wanted}` is missing")));
+                found.push(SessionFinding::new(
+                    place,
+                    0,
+                    format!("the section `## {wanted}` is missing"),
+                ));
             }
         }
         task.title = title(&body);
@@ -85,22 +91,22 @@ impl TaskFile {
         for bad in ids.iter().filter(|id| !is_task_id(id)) {
             task.is_sound = false;
             let what = format!("`{bad}` is no id of a task; write `depends_on: [task-1]`");
-            found.push(Finding::blocks(place, line, what));
+            found.push(SessionFinding::blocks(place, line, what));
         }
         task.depends_on = ids;
         (task, found)
     }
 }
 
-fn unreadable(place: Place<'_>, line: usize) -> Finding {
-    Finding::blocks(
+fn unreadable(place: SessionFile<'_>, line: usize) -> SessionFinding {
+    SessionFinding::blocks(
         place,
         line,
         "`depends_on` cannot be read; write `depends_on: [task-1, task-2]`",
     )
 }
 
-struct Line<'a> {
+struct TaskFileLine<'a> {
     number: usize,
     text: &'a str,
     /// The words of a heading of the second level.
@@ -108,7 +114,7 @@ struct Line<'a> {
 }
 
 /// The lines behind the front matter, without those in fenced blocks.
-fn body(text: &str) -> Vec<Line<'_>> {
+fn body(text: &str) -> Vec<TaskFileLine<'_>> {
     let skipped = front_matter(text).map_or(0, |(yaml, before)| before + yaml.lines().count() + 1);
     let mut fenced = false;
     let mut lines = Vec::new();
@@ -119,14 +125,14 @@ fn body(text: &str) -> Vec<Line<'_>> {
         }
         if !is_fence && !fenced {
             let heading = line.strip_prefix("## ").map(str::trim);
-            lines.push(Line { number: at + 1, text: line, heading });
+            lines.push(TaskFileLine { number: at + 1, text: line, heading });
         }
     }
     lines
 }
 
 /// The first line under `## Title`.
-fn title(body: &[Line<'_>]) -> String {
+fn title(body: &[TaskFileLine<'_>]) -> String {
     let behind = body.iter().skip_while(|line| line.heading != Some("Title")).skip(1);
     let mut within = behind.take_while(|line| line.heading.is_none());
     let line = within.find(|line| !line.text.trim().is_empty());
@@ -134,8 +140,8 @@ fn title(body: &[Line<'_>]) -> String {
 }
 
 /// `depends_on: [task-1]  # why`, or `depends_on:` and a list below it.
-fn depends_on(body: &[Line<'_>]) -> Option<(Result<Vec<String>, ()>, usize)> {
-    let plain = |line: &Line<'_>| {
+fn depends_on(body: &[TaskFileLine<'_>]) -> Option<(Result<Vec<String>, ()>, usize)> {
+    let plain = |line: &TaskFileLine<'_>| {
         let text = line.text.trim_start().trim_start_matches(['-', '*']).trim_start();
         text.trim_start_matches(['`', '*']).starts_with("depends_on")
     };

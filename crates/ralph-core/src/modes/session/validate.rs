@@ -4,33 +4,37 @@
 //! repaired. What blocks a task is told as long as it does, and the others go on.
 
 use super::feedback;
-use super::finding::{Finding, Weight};
+use super::finding::{SessionFinding, Weight};
 use super::machine::resolve;
-use super::place::Place;
-use super::progress::{Part, Progress, Status};
+use super::place::SessionFile;
+use super::progress::{Progress, ProgressSection, TaskMark};
 use super::snapshot::{Picture, Snapshot};
 use super::state::State;
-use super::waves::Wanted;
+use super::waves::TaskFiles;
 use std::collections::BTreeMap;
 
 /// Looks at everything; worst first, then by file and line.
-pub fn validate(seen: &Snapshot) -> Vec<Finding> {
+pub fn validate(seen: &Snapshot) -> Vec<SessionFinding> {
     findings(seen, &Picture::of(seen))
 }
 
-pub(super) fn findings(seen: &Snapshot, picture: &Picture) -> Vec<Finding> {
+pub(super) fn findings(seen: &Snapshot, picture: &Picture) -> Vec<SessionFinding> {
     let mut found = picture.findings.clone();
     let (state, iteration) = resolve(picture);
     if state != State::Initializing {
         if picture.metadata.is_none() {
             let what = "it is missing; where the session is, is inferred from the other files";
-            found.push(Finding::new(Place::Metadata, 0, what));
+            found.push(SessionFinding::new(SessionFile::Metadata, 0, what));
         }
-        if !seen.has(Place::Plan) {
-            found.push(Finding::new(Place::Plan, 0, "it is missing; write what is to be done"));
+        if !seen.has(SessionFile::Plan) {
+            found.push(SessionFinding::new(
+                SessionFile::Plan,
+                0,
+                "it is missing; write what is to be done",
+            ));
         }
         match &picture.progress {
-            None => found.push(Finding::invalid(Place::Progress, 0, "it is missing")),
+            None => found.push(SessionFinding::invalid(SessionFile::Progress, 0, "it is missing")),
             Some(progress) => {
                 found.extend(of_progress(progress, iteration));
                 found.extend(of_tasks(picture, progress));
@@ -38,10 +42,10 @@ pub(super) fn findings(seen: &Snapshot, picture: &Picture) -> Vec<Finding> {
             }
         }
         found.extend(of_feedback(seen, state, iteration));
-        found.extend((1..iteration).filter(|old| !seen.has(Place::PlanSnapshot(*old))).map(
+        found.extend((1..iteration).filter(|old| !seen.has(SessionFile::PlanSnapshot(*old))).map(
             |old| {
                 let what = "it is missing; nobody can tell any more what the plan was";
-                Finding::new(Place::PlanSnapshot(old), 0, what)
+                SessionFinding::new(SessionFile::PlanSnapshot(old), 0, what)
             },
         ));
     }
@@ -57,7 +61,7 @@ pub(super) fn findings(seen: &Snapshot, picture: &Picture) -> Vec<Finding> {
 
 /// What a person has put down as feedback and no iteration takes up. Of an iteration that has taken up its feedback
 /// nothing is told.
-pub(super) fn of_feedback(seen: &Snapshot, state: State, iteration: u32) -> Vec<Finding> {
+pub(super) fn of_feedback(seen: &Snapshot, state: State, iteration: u32) -> Vec<SessionFinding> {
     // For each iteration its batches: true for one that has its file.
     let mut batches: BTreeMap<(u32, &str), bool> = BTreeMap::new();
     let mut found = Vec::new();
@@ -78,8 +82,8 @@ pub(super) fn of_feedback(seen: &Snapshot, state: State, iteration: u32) -> Vec<
                     "it stands in no batch; move it to `iterations/{}/feedbacks/<YYYYMMDD-hhmmss>/`",
                     of.max(next.min(2))
                 );
-                found.push(Finding::blocks(
-                    Place::Iteration { iteration: of, file: rest },
+                found.push(SessionFinding::blocks(
+                    SessionFile::Iteration { iteration: of, file: rest },
                     0,
                     what,
                 ));
@@ -97,25 +101,25 @@ pub(super) fn of_feedback(seen: &Snapshot, state: State, iteration: u32) -> Vec<
                 "it is missing, so nobody takes the files beside it up; write what is to be done into it".to_owned()
             }
         };
-        let place = Place::Feedback { iteration: of, stamp, file: feedback::FILE };
-        found.push(Finding::blocks(place, 0, what));
+        let place = SessionFile::Feedback { iteration: of, stamp, file: feedback::FILE };
+        found.push(SessionFinding::blocks(place, 0, what));
     }
     found
 }
 
 /// True if the session has to be repaired before anything else.
-pub fn is_invalid(findings: &[Finding]) -> bool {
+pub fn is_invalid(findings: &[SessionFinding]) -> bool {
     findings.iter().any(|finding| finding.weight == Weight::Invalid)
 }
 
-fn of_progress(progress: &Progress, iteration: u32) -> Vec<Finding> {
-    let invalid = |line, what: String| Finding::invalid(Place::Progress, line, what);
+fn of_progress(progress: &Progress, iteration: u32) -> Vec<SessionFinding> {
+    let invalid = |line, what: String| SessionFinding::invalid(SessionFile::Progress, line, what);
     let mut found = Vec::new();
     if !progress.has_header {
         found.push(invalid(0, "the header `# Progress` is missing".to_owned()));
     }
     let named = progress.legend.as_deref().unwrap_or_default();
-    let missing: Vec<String> = Status::ALL
+    let missing: Vec<String> = TaskMark::ALL
         .into_iter()
         .filter(|status| !named.contains(status))
         .map(|status| format!("`{status}`"))
@@ -127,7 +131,7 @@ fn of_progress(progress: &Progress, iteration: u32) -> Vec<Finding> {
         }
         (Some(_), true) => {}
     }
-    for part in [Part::Planning, Part::Implementation] {
+    for part in [ProgressSection::Planning, ProgressSection::Implementation] {
         if progress.section(part, iteration).is_none() {
             let what =
                 format!("the section `## {} (Iteration {iteration})` is missing", part.heading());
@@ -136,46 +140,51 @@ fn of_progress(progress: &Progress, iteration: u32) -> Vec<Finding> {
     }
     found.extend(progress.damage.iter().map(|damage| match damage.matters {
         true => invalid(damage.line, damage.what.clone()),
-        false => Finding::new(Place::Progress, damage.line, damage.what.clone()),
+        false => SessionFinding::new(SessionFile::Progress, damage.line, damage.what.clone()),
     }));
     found
 }
 
-fn of_tasks(picture: &Picture, progress: &Progress) -> Vec<Finding> {
+fn of_tasks(picture: &Picture, progress: &Progress) -> Vec<SessionFinding> {
     let mut found = Vec::new();
     for entry in progress.tasks() {
         let mut tell = |what: String| {
-            found.push(Finding::blocks(Place::Progress, entry.line, what));
+            found.push(SessionFinding::blocks(SessionFile::Progress, entry.line, what));
         };
         if picture.task(&entry.id).is_none() && !entry.status.is_settled() {
             tell(format!("{} has no file; write `tasks/{}.md`", entry.id, entry.id));
         }
-        if entry.status == Status::InProgress && entry.said("started").is_none() {
+        if entry.status == TaskMark::InProgress && entry.said("started").is_none() {
             let what = format!("{} does not say since when; write `(started: …)`", entry.id);
-            found.push(Finding::new(Place::Progress, entry.line, what));
-        } else if entry.status == Status::ReviewPending && picture.reports_of(&entry.id).is_empty()
+            found.push(SessionFinding::new(SessionFile::Progress, entry.line, what));
+        } else if entry.status == TaskMark::ReviewPending
+            && picture.reports_of(&entry.id).is_empty()
         {
             let what = format!("{} is to be reviewed and has no report", entry.id);
-            found.push(Finding::new(Place::Progress, entry.line, what));
+            found.push(SessionFinding::new(SessionFile::Progress, entry.line, what));
         }
     }
     for task in picture.tasks.iter().filter(|task| progress.task(&task.id).is_none()) {
         let what = format!("{} does not stand in `progress.md`; it counts as open", task.id);
-        found.push(Finding::new(Place::Task(&task.id), 0, what));
+        found.push(SessionFinding::new(SessionFile::Task(&task.id), 0, what));
     }
-    let wanted = Wanted::of(picture, progress);
+    let wanted = TaskFiles::of(picture, progress);
     found.extend(
-        wanted.flaws().into_iter().map(|(id, what)| Finding::blocks(Place::Task(&id), 0, what)),
+        wanted
+            .flaws()
+            .into_iter()
+            .map(|(id, what)| SessionFinding::blocks(SessionFile::Task(&id), 0, what)),
     );
     found
 }
 
 /// A mark before the id of a task anywhere else: two places of status are one too many.
-fn marks_elsewhere(seen: &Snapshot, progress: &Progress) -> Vec<Finding> {
+fn marks_elsewhere(seen: &Snapshot, progress: &Progress) -> Vec<SessionFinding> {
     let ids: Vec<String> = progress.tasks().iter().map(|entry| entry.id.clone()).collect();
     let mut found = Vec::new();
     for (path, text) in &seen.files {
-        let Some(place @ (Place::Plan | Place::Task(_) | Place::Questions(_))) = Place::of(path)
+        let Some(place @ (SessionFile::Plan | SessionFile::Task(_) | SessionFile::Questions(_))) =
+            SessionFile::of(path)
         else {
             continue;
         };
@@ -184,11 +193,11 @@ fn marks_elsewhere(seen: &Snapshot, progress: &Progress) -> Vec<Finding> {
             let Some((mark, rest)) = rest.trim_start().split_at_checked(3) else { continue };
             let word = rest.trim_start().split([' ', ':', '(']).next().unwrap_or_default();
             if mark.starts_with('[')
-                && Status::of(mark).is_some()
+                && TaskMark::of(mark).is_some()
                 && ids.iter().any(|id| id == word)
             {
                 let what = format!("the status of {word} stands in `progress.md` and nowhere else");
-                found.push(Finding::new(place, at + 1, what));
+                found.push(SessionFinding::new(place, at + 1, what));
             }
         }
     }
@@ -197,24 +206,24 @@ fn marks_elsewhere(seen: &Snapshot, progress: &Progress) -> Vec<Finding> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::fixture::{Session, feedback, task};
+    use super::super::fixture::{SampleOrchestration, feedback, task};
     use super::*;
 
     #[track_caller]
-    fn check(session: &Session, expected: &[&str]) {
+    fn check(session: &SampleOrchestration, expected: &[&str]) {
         let told: Vec<String> = validate(&session.seen).iter().map(ToString::to_string).collect();
         assert_eq!(told, expected);
     }
 
     #[test]
     fn a_session_as_it_should_be_has_no_findings() {
-        check(&Session::planned(&[("task-1", &[]), ("task-2", &["task-1"])]), &[]);
-        check(&Session::empty(), &[]);
+        check(&SampleOrchestration::planned(&[("task-1", &[]), ("task-2", &["task-1"])]), &[]);
+        check(&SampleOrchestration::empty(), &[]);
     }
 
     #[test]
     fn what_keeps_progress_from_being_read_is_invalid() {
-        let mut session = Session::planned(&[("task-1", &[])]);
+        let mut session = SampleOrchestration::planned(&[("task-1", &[])]);
         session.edit("progress.md", "- `[P]` Pending review\n", "");
         session.edit("progress.md", "- [ ] task-1", "- [?] task-1");
         session.edit("progress.md", "## Planning Progress (Iteration 1)", "## Planning");
@@ -238,7 +247,7 @@ mod tests {
 
     #[test]
     fn a_section_that_stands_twice_is_invalid_and_told_with_its_line() {
-        let mut session = Session::planned(&[("task-1", &[])]);
+        let mut session = SampleOrchestration::planned(&[("task-1", &[])]);
         let copy = "## Implementation Progress (Iteration 1)\n- [x] task-1\n\n## Iterations";
         session.edit("progress.md", "## Iterations", copy);
         check(
@@ -254,7 +263,7 @@ mod tests {
 
     #[test]
     fn what_blocks_a_task_is_told_with_its_place() {
-        let mut session = Session::planned(&[
+        let mut session = SampleOrchestration::planned(&[
             ("task-1", &["task-2"]),
             ("task-2", &["task-1"]),
             ("task-3", &["task-9"]),
@@ -281,7 +290,7 @@ mod tests {
 
     #[test]
     fn a_status_that_stands_elsewhere_is_told() {
-        let mut session = Session::planned(&[("task-1", &[])]);
+        let mut session = SampleOrchestration::planned(&[("task-1", &[])]);
         session.file("plan.md", "# Plan\n- [ ] a criterion\n- [x] task-1: done\n");
         check(
             &session,
@@ -291,7 +300,7 @@ mod tests {
 
     #[test]
     fn a_batch_that_nobody_takes_up_is_told() {
-        let mut session = Session::planned(&[("task-1", &[])]);
+        let mut session = SampleOrchestration::planned(&[("task-1", &[])]);
         session.file("iterations/2/feedbacks/20260201-120000/app.log", "boom");
         session.file("iterations/2/feedbacks/20260201-120000/shots/a.png", "");
         session.file("iterations/2/feedbacks/notes.md", "it squeaks");
@@ -310,7 +319,7 @@ mod tests {
                  `iterations/2/feedbacks/`",
             ],
         );
-        let mut session = Session::planned(&[("task-1", &[])]);
+        let mut session = SampleOrchestration::planned(&[("task-1", &[])]);
         session.file("iterations/2/feedbacks/20260201-120000/feedbacks.md", &feedback(2));
         session.file("iterations/2/feedbacks/20260201-120000/app.log", "boom");
         check(&session, &[]);
@@ -318,7 +327,7 @@ mod tests {
 
     #[test]
     fn what_is_under_way_says_since_when_and_what_is_reviewed_has_a_report() {
-        let mut session = Session::planned(&[("task-1", &[]), ("task-2", &[])]);
+        let mut session = SampleOrchestration::planned(&[("task-1", &[]), ("task-2", &[])]);
         session.mark("task-1", "[/]");
         session.mark("task-2", "[P]");
         check(

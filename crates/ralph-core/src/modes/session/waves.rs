@@ -4,20 +4,20 @@
 //! wave of its own. Whether a task can be carried out is decided here and nowhere else.
 
 use super::attempts;
-use super::progress::{Progress, Status};
+use super::progress::{Progress, TaskMark};
 use super::recovery::Tries;
 use super::snapshot::Picture;
 use crate::state::{Task, TaskStatus};
-use crate::tasks::graph::{self, Flaw};
+use crate::tasks::graph::{self, GraphFlaw};
 use std::collections::BTreeMap;
 
 /// The tasks as a graph, with their statuses.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Wanted {
+pub struct TaskFiles {
     tasks: Vec<Task>,
     alone: Vec<String>,
     unsound: Vec<String>,
-    statuses: BTreeMap<String, Status>,
+    statuses: BTreeMap<String, TaskMark>,
 }
 
 /// What can become of a task.
@@ -46,18 +46,18 @@ impl Outlook {
     }
 }
 
-impl Wanted {
+impl TaskFiles {
     /// Takes the tasks that have a file; one that does not stand in the progress is open.
-    pub fn of(picture: &Picture, progress: &Progress) -> Wanted {
-        let mut statuses: BTreeMap<String, Status> =
-            picture.tasks.iter().map(|task| (task.id.clone(), Status::Open)).collect();
+    pub fn of(picture: &Picture, progress: &Progress) -> TaskFiles {
+        let mut statuses: BTreeMap<String, TaskMark> =
+            picture.tasks.iter().map(|task| (task.id.clone(), TaskMark::Open)).collect();
         for entry in progress.tasks() {
             statuses.insert(entry.id.clone(), entry.status);
         }
         let names = |holds: fn(&super::task::TaskFile) -> bool| -> Vec<String> {
             picture.tasks.iter().filter(|task| holds(task)).map(|task| task.id.clone()).collect()
         };
-        Wanted {
+        TaskFiles {
             tasks: picture
                 .tasks
                 .iter()
@@ -76,18 +76,18 @@ impl Wanted {
     }
 
     /// The status of a task.
-    pub fn status(&self, id: &str) -> Option<Status> {
+    pub fn status(&self, id: &str) -> Option<TaskMark> {
         self.statuses.get(id).copied()
     }
 
     /// The tasks for a drawing. What is reviewed is under way, and what is cancelled is not to be waited for.
     pub fn drawn(&self) -> Vec<Task> {
         let status = |id: &str| match self.status(id) {
-            None | Some(Status::Open) => TaskStatus::Pending,
-            Some(Status::InProgress | Status::ReviewPending) => TaskStatus::InProgress,
-            Some(Status::Done) => TaskStatus::Done,
-            Some(Status::Failed) => TaskStatus::Failed,
-            Some(Status::Cancelled) => TaskStatus::Blocked,
+            None | Some(TaskMark::Open) => TaskStatus::Pending,
+            Some(TaskMark::InProgress | TaskMark::ReviewPending) => TaskStatus::InProgress,
+            Some(TaskMark::Done) => TaskStatus::Done,
+            Some(TaskMark::Failed) => TaskStatus::Failed,
+            Some(TaskMark::Cancelled) => TaskStatus::Blocked,
         };
         let drawn = |task: &Task| Task { status: status(&task.id), ..task.clone() };
         self.tasks.iter().map(drawn).collect()
@@ -110,12 +110,12 @@ impl Wanted {
     pub fn flaws(&self) -> Vec<(String, String)> {
         let mut found: Vec<(String, String)> = graph::lint_with_places(&self.tasks)
             .into_iter()
-            .filter(|(_, flaw)| !matches!(flaw, Flaw::EmptyName { .. }))
+            .filter(|(_, flaw)| !matches!(flaw, GraphFlaw::EmptyName { .. }))
             .map(|(at, flaw)| (self.tasks[at].id.clone(), flaw.to_string()))
             .collect();
         for task in &self.tasks {
             let is_open = self.status(&task.id).is_some_and(|status| !status.is_settled());
-            let cancelled = |id: &&String| is_open && self.status(id) == Some(Status::Cancelled);
+            let cancelled = |id: &&String| is_open && self.status(id) == Some(TaskMark::Cancelled);
             found.extend(task.deps.iter().filter(cancelled).map(|on| {
                 let id = &task.id;
                 (
@@ -160,10 +160,10 @@ impl Wanted {
     /// What its status alone says.
     fn at_rest(&self, id: &str) -> Option<Outlook> {
         match self.status(id)? {
-            Status::Done | Status::Cancelled => Some(Outlook::Settled),
-            Status::ReviewPending => Some(Outlook::ToReview),
-            Status::InProgress => Some(Outlook::UnderWay),
-            Status::Open | Status::Failed => None,
+            TaskMark::Done | TaskMark::Cancelled => Some(Outlook::Settled),
+            TaskMark::ReviewPending => Some(Outlook::ToReview),
+            TaskMark::InProgress => Some(Outlook::UnderWay),
+            TaskMark::Open | TaskMark::Failed => None,
         }
     }
 
@@ -185,14 +185,14 @@ impl Wanted {
         let deps = self.tasks.iter().find(|task| task.id == id).map_or(&[][..], |task| &task.deps);
         let mut waits = false;
         for on in deps {
-            if self.status(on) == Some(Status::Done) {
+            if self.status(on) == Some(TaskMark::Done) {
                 continue;
             }
             let moves = before.iter().any(|(other, outlook)| other == on && outlook.moves());
             if !moves {
                 let why = match self.status(on) {
-                    Some(Status::Cancelled) => "is cancelled",
-                    Some(Status::Failed) => "failed",
+                    Some(TaskMark::Cancelled) => "is cancelled",
+                    Some(TaskMark::Failed) => "failed",
                     Some(_) => "is not done",
                     None => "is not there",
                 };

@@ -4,7 +4,7 @@
 //! the person to say: a guess would write into another's folder.
 
 use super::id::SessionId;
-use super::state::Standing;
+use super::state::MetadataStatus;
 
 /// A sentence that continues a session: `Continue session 260131-120000 with new feedback`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -114,9 +114,9 @@ pub enum Meant {
 }
 
 /// Chooses among all that there are, each with its standing where its metadata say one.
-pub fn meant(all: Vec<(SessionId, Option<Standing>)>) -> Meant {
+pub fn meant(all: Vec<(SessionId, Option<MetadataStatus>)>) -> Meant {
     let (completed, open): (Vec<_>, Vec<_>) =
-        all.into_iter().partition(|(_, standing)| *standing == Some(Standing::Completed));
+        all.into_iter().partition(|(_, standing)| *standing == Some(MetadataStatus::Completed));
     let names = |all: Vec<(SessionId, _)>| all.into_iter().map(|(id, _)| id).collect::<Vec<_>>();
     match (names(open).as_slice(), names(completed).as_slice()) {
         ([one], _) | ([], [one]) => Meant::One(one.clone()),
@@ -157,9 +157,9 @@ impl Meant {
 mod tests {
     use super::*;
 
-    const DONE: Option<Standing> = Some(Standing::Completed);
-    const OPEN: Option<Standing> = Some(Standing::InProgress);
-    const AWAITS: Option<Standing> = Some(Standing::AwaitingFeedback);
+    const DONE: Option<MetadataStatus> = Some(MetadataStatus::Completed);
+    const OPEN: Option<MetadataStatus> = Some(MetadataStatus::InProgress);
+    const AWAITS: Option<MetadataStatus> = Some(MetadataStatus::AwaitingFeedback);
 
     fn named(at: usize) -> SessionId {
         SessionId::parse(&format!("260131-12000{at}")).unwrap()
@@ -167,7 +167,7 @@ mod tests {
 
     /// The sessions are numbered from 0.
     #[track_caller]
-    fn check(standings: &[Option<Standing>], expected: Result<usize, &str>) {
+    fn check(standings: &[Option<MetadataStatus>], expected: Result<usize, &str>) {
         let all = standings.iter().enumerate().map(|(at, it)| (named(at), *it)).collect();
         let said = meant(all).one("there is none", |id| format!("`{}`", &id.as_str()[12..]));
         assert_eq!(said, expected.map(named).map_err(str::to_owned));

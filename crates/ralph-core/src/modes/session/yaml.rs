@@ -27,12 +27,12 @@ struct Node {
     end: usize,
     /// Where its name ends, in characters; a value that is not there has no place of its own.
     name_end: usize,
-    value: Value,
+    value: YamlValue,
 }
 
 /// A value.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Value {
+pub enum YamlValue {
     /// As it reads; true for a plain one, which may be a number or nothing.
     Scalar(String, bool),
     /// Its scalars.
@@ -43,14 +43,14 @@ pub enum Value {
 
 /// Why a text is no document, or cannot be changed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Flaw {
+pub struct YamlError {
     /// The line, counted from 1.
     pub line: usize,
     /// What is wrong.
     pub what: String,
 }
 
-impl fmt::Display for Flaw {
+impl fmt::Display for YamlError {
     fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(to, "line {}: {}", self.line, self.what)
     }
@@ -61,10 +61,10 @@ impl Yaml {
     ///
     /// # Errors
     /// Where it stops being YAML, is no mapping, names a member twice, or is beyond the bounds.
-    pub fn parse(text: &str) -> Result<Yaml, Flaw> {
-        let mut reader = Reader::default();
+    pub fn parse(text: &str) -> Result<Yaml, YamlError> {
+        let mut reader = YamlReader::default();
         for event in Parser::new_from_str(text).take(2 * MOST) {
-            let (event, span) = event.map_err(|error| Flaw {
+            let (event, span) = event.map_err(|error| YamlError {
                 line: error.marker().line(),
                 what: format!("this is no YAML: {}", error.info()),
             })?;
@@ -73,10 +73,15 @@ impl Yaml {
             }
         }
         let is_mapping = reader.nodes.is_empty()
-            || reader.nodes.iter().any(|node| node.path.is_empty() && node.value == Value::Mapping);
+            || reader
+                .nodes
+                .iter()
+                .any(|node| node.path.is_empty() && node.value == YamlValue::Mapping);
         match is_mapping && reader.open.is_empty() {
             true => Ok(Yaml { nodes: reader.nodes }),
-            false => Err(Flaw { line: 1, what: "not a mapping; write `name: value`".to_owned() }),
+            false => {
+                Err(YamlError { line: 1, what: "not a mapping; write `name: value`".to_owned() })
+            }
         }
     }
 
@@ -85,7 +90,7 @@ impl Yaml {
     }
 
     /// The value of a path.
-    pub fn value(&self, path: &[&str]) -> Option<&Value> {
+    pub fn value(&self, path: &[&str]) -> Option<&YamlValue> {
         self.node(path).map(|node| &node.value)
     }
 
@@ -97,12 +102,12 @@ impl Yaml {
     /// The text of a path; none for nothing: a plain `null`, `~` or empty value.
     pub fn text(&self, path: &[&str]) -> Option<&str> {
         match self.value(path)? {
-            Value::Scalar(text, true)
+            YamlValue::Scalar(text, true)
                 if matches!(text.as_str(), "" | "~" | "null" | "Null" | "NULL") =>
             {
                 None
             }
-            Value::Scalar(text, _) => Some(text),
+            YamlValue::Scalar(text, _) => Some(text),
             _ => None,
         }
     }
@@ -115,24 +120,24 @@ impl Yaml {
     /// The texts of a list; one text alone is a list of those that commas part.
     pub fn list(&self, path: &[&str]) -> Option<Vec<String>> {
         match self.value(path)? {
-            Value::List(items) => Some(items.clone()),
-            Value::Scalar(text, _) => {
+            YamlValue::List(items) => Some(items.clone()),
+            YamlValue::Scalar(text, _) => {
                 let parts = text.split(',').map(str::trim).filter(|part| !part.is_empty());
                 Some(self.text(path).map_or_else(Vec::new, |_| parts.map(str::to_owned).collect()))
             }
-            Value::Mapping => None,
+            YamlValue::Mapping => None,
         }
     }
 }
 
 #[derive(Default)]
-struct Reader {
+struct YamlReader {
     nodes: Vec<Node>,
-    open: Vec<Open>,
+    open: Vec<OpenNode>,
 }
 
 /// A collection whose end has not come yet.
-enum Open {
+enum OpenNode {
     /// Where its node is, and the key whose value comes next.
     Mapping {
         node: usize,
@@ -143,39 +148,39 @@ enum Open {
     },
 }
 
-impl Reader {
+impl YamlReader {
     /// True at the end of the document.
-    fn take(&mut self, event: Event, start: Marker, end: Marker) -> Result<bool, Flaw> {
-        let flaw = |what: &str| Err(Flaw { line: start.line(), what: what.to_owned() });
+    fn take(&mut self, event: Event, start: Marker, end: Marker) -> Result<bool, YamlError> {
+        let flaw = |what: &str| Err(YamlError { line: start.line(), what: what.to_owned() });
         if self.nodes.len() > MOST || self.open.len() > DEEPEST {
             return flaw("there is more in it than this document ever holds");
         }
         let value = match event {
             Event::DocumentEnd | Event::StreamEnd => return Ok(true),
             Event::MappingEnd => {
-                if let Some(Open::Mapping { node, .. }) = self.open.pop() {
+                if let Some(OpenNode::Mapping { node, .. }) = self.open.pop() {
                     self.nodes[node].end = end.index();
                 }
                 return Ok(false);
             }
             Event::SequenceEnd => {
-                if let Some(Open::List { node }) = self.open.pop() {
+                if let Some(OpenNode::List { node }) = self.open.pop() {
                     self.nodes[node].end = end.index();
                 }
                 return Ok(false);
             }
-            Event::MappingStart(..) => Value::Mapping,
-            Event::SequenceStart(..) => Value::List(Vec::new()),
+            Event::MappingStart(..) => YamlValue::Mapping,
+            Event::SequenceStart(..) => YamlValue::List(Vec::new()),
             Event::Scalar(text, style, ..) => {
-                Value::Scalar(text.into_owned(), style == ScalarStyle::Plain)
+                YamlValue::Scalar(text.into_owned(), style == ScalarStyle::Plain)
             }
             // A few lines must not stand for millions.
             Event::Alias(_) => return flaw("an alias; write the value itself"),
             _ => return Ok(false),
         };
         // A key is not a value.
-        if let Some(Open::Mapping { key: key @ None, .. }) = self.open.last_mut() {
-            let Value::Scalar(text, _) = value else {
+        if let Some(OpenNode::Mapping { key: key @ None, .. }) = self.open.last_mut() {
+            let YamlValue::Scalar(text, _) = value else {
                 return flaw("a name is a text; write `name: value`");
             };
             *key = Some((text, end.index()));
@@ -185,24 +190,24 @@ impl Reader {
         Ok(false)
     }
 
-    fn value(&mut self, value: Value, start: Marker, end: Marker) -> Result<(), Flaw> {
+    fn value(&mut self, value: YamlValue, start: Marker, end: Marker) -> Result<(), YamlError> {
         let mut name_end = start.index();
         let path = match self.open.last_mut() {
             None => Vec::new(),
-            Some(Open::List { node }) => {
+            Some(OpenNode::List { node }) => {
                 let item = match &value {
-                    Value::Scalar(text, _) => text.clone(),
+                    YamlValue::Scalar(text, _) => text.clone(),
                     _ => String::new(),
                 };
                 let node = *node;
-                if let Value::List(items) = &mut self.nodes[node].value {
+                if let YamlValue::List(items) = &mut self.nodes[node].value {
                     items.push(item);
                 }
                 // What is within a list has no path of its own.
                 let place = format!("[{}]", self.nodes.len());
                 [self.nodes[node].path.clone(), vec![place]].concat()
             }
-            Some(Open::Mapping { node, key }) => {
+            Some(OpenNode::Mapping { node, key }) => {
                 let (key, end) = key.take().unwrap_or_default();
                 name_end = end;
                 [self.nodes[*node].path.clone(), vec![key]].concat()
@@ -210,12 +215,12 @@ impl Reader {
         };
         if self.nodes.iter().any(|node| node.path == path) {
             let what = format!("`{}` stands there twice; leave one", path.join("."));
-            return Err(Flaw { line: start.line(), what });
+            return Err(YamlError { line: start.line(), what });
         }
         let opens = match &value {
-            Value::Mapping => Some(Open::Mapping { node: self.nodes.len(), key: None }),
-            Value::List(_) => Some(Open::List { node: self.nodes.len() }),
-            Value::Scalar(..) => None,
+            YamlValue::Mapping => Some(OpenNode::Mapping { node: self.nodes.len(), key: None }),
+            YamlValue::List(_) => Some(OpenNode::List { node: self.nodes.len() }),
+            YamlValue::Scalar(..) => None,
         };
         let (line, start, end) = (start.line(), start.index(), end.index());
         self.nodes.push(Node { path, line, start, end, name_end, value });
@@ -229,7 +234,7 @@ impl Reader {
 ///
 /// # Errors
 /// If the text is no document, or a change of this one value would have to rewrite others.
-pub fn set(text: &str, path: &[&str], value: &str) -> Result<String, Flaw> {
+pub fn set(text: &str, path: &[&str], value: &str) -> Result<String, YamlError> {
     let before = Yaml::parse(text)?;
     if before.value(path) == Some(&scalar(value)) {
         return Ok(text.to_owned());
@@ -257,16 +262,16 @@ fn is_list_item(node: &Node) -> bool {
     node.path.iter().any(|name| name.starts_with('['))
 }
 
-fn cannot(line: usize, path: &[&str]) -> Flaw {
+fn cannot(line: usize, path: &[&str]) -> YamlError {
     let what = format!(
         "could not change `{}`; write it on a line of its own, as `name: value`",
         path.join(".")
     );
-    Flaw { line, what }
+    YamlError { line, what }
 }
 
-fn scalar(value: &str) -> Value {
-    Value::Scalar(value.to_owned(), is_plain(value))
+fn scalar(value: &str) -> YamlValue {
+    YamlValue::Scalar(value.to_owned(), is_plain(value))
 }
 
 /// True for a text that reads the same without quotes.
@@ -291,8 +296,8 @@ fn byte(text: &str, character: usize) -> usize {
     text.char_indices().nth(character).map_or(text.len(), |(at, _)| at)
 }
 
-fn replace(text: &str, node: &Node, path: &[&str], written: &str) -> Result<String, Flaw> {
-    let Value::Scalar(..) = &node.value else { return Err(cannot(node.line, path)) };
+fn replace(text: &str, node: &Node, path: &[&str], written: &str) -> Result<String, YamlError> {
+    let YamlValue::Scalar(..) = &node.value else { return Err(cannot(node.line, path)) };
     if node.start == node.end {
         // Nothing stands there: the value goes behind the colon of its name.
         let name_end = byte(text, node.name_end);
@@ -308,11 +313,11 @@ fn replace(text: &str, node: &Node, path: &[&str], written: &str) -> Result<Stri
 }
 
 /// A new member goes behind the last of its mapping.
-fn add(text: &str, before: &Yaml, path: &[&str], written: &str) -> Result<String, Flaw> {
+fn add(text: &str, before: &Yaml, path: &[&str], written: &str) -> Result<String, YamlError> {
     let [parents @ .., name] = path else { return Err(cannot(1, path)) };
     let newline = if text.contains("\r\n") { "\r\n" } else { "\n" };
     let (line, behind) = match before.node(parents) {
-        Some(parent) if parents.is_empty() || parent.value == Value::Mapping => {
+        Some(parent) if parents.is_empty() || parent.value == YamlValue::Mapping => {
             let inner = before.nodes.iter().filter(|node| {
                 node.path.len() > parents.len()
                     && node.path.iter().zip(parents).all(|(a, b)| a == b)
@@ -344,7 +349,7 @@ fn add(text: &str, before: &Yaml, path: &[&str], written: &str) -> Result<String
 /// Where a value ends; a collection without brackets ends where its last value does.
 fn last_line(text: &str, node: &Node) -> usize {
     let value = text[byte(text, node.start)..byte(text, node.end)].trim_end();
-    let has_end = matches!(node.value, Value::Scalar(..)) || value.ends_with(['}', ']']);
+    let has_end = matches!(node.value, YamlValue::Scalar(..)) || value.ends_with(['}', ']']);
     if !has_end {
         return node.line;
     }

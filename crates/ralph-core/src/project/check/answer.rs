@@ -23,7 +23,7 @@ const PER_FINDING: usize = 500;
 
 /// What came of the checks of one tool call.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Report {
+pub struct CheckReport {
     /// The edited files, as they are named to the model.
     pub files: Vec<String>,
     /// What the work brought and the model was not told yet.
@@ -47,7 +47,7 @@ pub struct Report {
 }
 
 /// The text for the model; none when there is nothing to say.
-pub fn text(report: &Report) -> Option<String> {
+pub fn text(report: &CheckReport) -> Option<String> {
     let rest = the_rest(report);
     if report.new.is_empty() && rest.is_empty() {
         return None;
@@ -77,7 +77,7 @@ pub fn text(report: &Report) -> Option<String> {
     Some(bounded(&text, LONGEST))
 }
 
-fn head(report: &Report) -> String {
+fn head(report: &CheckReport) -> String {
     let files = match report.files.as_slice() {
         [] => "the edit".to_owned(),
         [one] => one.clone(),
@@ -121,7 +121,7 @@ fn told(finding: &Finding, most: usize) -> String {
 }
 
 /// Everything that is said below the findings; empty when there is nothing of it.
-fn the_rest(report: &Report) -> String {
+fn the_rest(report: &CheckReport) -> String {
     let mut text = String::new();
     let mut say = |line: String| {
         text.push('\n');
@@ -198,12 +198,12 @@ mod tests {
         }
     }
 
-    fn report(new: Vec<Finding>) -> Report {
-        Report {
+    fn report(new: Vec<Finding>) -> CheckReport {
+        CheckReport {
             files: vec!["src/a.ts".to_owned()],
             new,
             full: "/kept/all.txt".to_owned(),
-            ..Report::default()
+            ..CheckReport::default()
         }
     }
 
@@ -212,14 +212,14 @@ mod tests {
     }
 
     #[track_caller]
-    fn check(report: &Report, expected: &str) {
+    fn check(report: &CheckReport, expected: &str) {
         assert_eq!(text(report).unwrap_or_default(), expected);
     }
 
     #[test]
     fn all_is_well_is_silence_also_where_there_are_old_findings() {
         check(&report(Vec::new()), "");
-        check(&Report { old: 300, elsewhere: 2, ..report(Vec::new()) }, "");
+        check(&CheckReport { old: 300, elsewhere: 2, ..report(Vec::new()) }, "");
     }
 
     #[test]
@@ -230,7 +230,7 @@ mod tests {
             finding("src/a.ts", 3, true, "own\nand why"),
         ];
         check(
-            &Report { old: 1, ..report(new) },
+            &CheckReport { old: 1, ..report(new) },
             "Ralph checked src/a.ts: 2 new errors and 1 new warning.\n\
              src/a.ts:3:5 error TS2322 (tsc): own\n    and why\n\
              src/b.ts:2:5 error TS2322 (tsc): other\n\
@@ -242,7 +242,7 @@ mod tests {
     #[test]
     fn what_was_fixed_and_what_did_not_run_is_said() {
         let fixed = [pair("src/a.ts", "eslint"), pair("src/a.ts", "prettier")].concat();
-        let said = Report {
+        let said = CheckReport {
             fixed,
             unfinished: pair("vitest", "ended at the deadline of 12 s"),
             not_run: pair("ruff", "not installed"),
@@ -274,7 +274,7 @@ mod tests {
             ..finding("", 1, false, "no input")
         };
         check(
-            &Report { files: vec!["a".to_owned(), "b".to_owned()], ..report(vec![bare]) },
+            &CheckReport { files: vec!["a".to_owned(), "b".to_owned()], ..report(vec![bare]) },
             "Ralph checked a and 1 file more: 1 new warning.\nwarning (tsc): no input",
         );
     }

@@ -26,11 +26,11 @@ pub trait Around {
 
     /// How a tool is called: the project's own installation (`node_modules/.bin`, `.venv/bin`,
     /// `vendor/bin`, `uv run`, mise), else the one on `PATH`.
-    fn tool(&self, name: &str) -> Option<Tool>;
+    fn tool(&self, name: &str) -> Option<ToolCommand>;
 
     /// The project's own installation only. What is on `PATH` may be another version or, as with a
     /// name that several tools share, another tool.
-    fn own_tool(&self, name: &str) -> Option<Tool>;
+    fn own_tool(&self, name: &str) -> Option<ToolCommand>;
 
     /// A file of ours outside the project, for what a tool keeps from one run to the next. Equal for
     /// equal keys.
@@ -39,7 +39,7 @@ pub trait Around {
 
 /// How a tool is called.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Tool {
+pub struct ToolCommand {
     /// The program and the arguments that come before the tool's own: `["…/bin/eslint"]`, or
     /// `["uv", "run", "--no-sync", "ruff"]`.
     pub line: Vec<String>,
@@ -47,7 +47,7 @@ pub struct Tool {
     pub found: String,
 }
 
-impl Tool {
+impl ToolCommand {
     /// The tool with these arguments.
     pub fn with(&self, arguments: &[&str]) -> super::Program {
         let line = self.line.iter().cloned().chain(arguments.iter().map(|one| (*one).to_owned()));

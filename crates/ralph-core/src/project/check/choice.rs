@@ -1,8 +1,8 @@
 //! What `[backpressure]` in `ralph.toml` makes of the checks: switches them off, changes their
 //! commands, adds more.
 
-use super::forms::Form;
-use super::{By, Check, Kind, Plan, Scope};
+use super::forms::OutputFormat;
+use super::{By, Check, CheckKind, CheckPlan, FindingScope};
 use crate::text::globs;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
@@ -14,7 +14,7 @@ const BUDGET: u64 = 12;
 /// The section `[backpressure]`.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub struct Choice {
+pub struct CheckSettings {
     /// Also in sessions without a loop.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub always: Option<bool>,
@@ -49,12 +49,12 @@ pub struct Own {
     pub timeout: Option<u64>,
     /// How its output is read.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub parse: Option<Form>,
+    pub parse: Option<OutputFormat>,
 }
 
-impl Choice {
+impl CheckSettings {
     /// These where they say something, else those below them; lists add up.
-    pub fn over(mut self, below: Choice) -> Choice {
+    pub fn over(mut self, below: CheckSettings) -> CheckSettings {
         self.always = self.always.or(below.always);
         self.budget_seconds = self.budget_seconds.or(below.budget_seconds);
         self.off.extend(below.off);
@@ -65,8 +65,8 @@ impl Choice {
 
     /// What a project's own file may say without its owner's trust: it names no command to run, and
     /// switches nothing on.
-    pub fn of_untrusted_project(self) -> Choice {
-        Choice { always: None, checks: Vec::new(), ..self }
+    pub fn of_untrusted_project(self) -> CheckSettings {
+        CheckSettings { always: None, checks: Vec::new(), ..self }
     }
 
     /// What cannot be used, with what to write.
@@ -95,13 +95,13 @@ impl Choice {
     }
 
     /// What these settings make of a plan for a file below `root`.
-    pub fn apply(&self, mut plan: Plan, root: &Path, file: &Path) -> Plan {
-        let is_on = |name: &str, kind: Option<Kind>| {
+    pub fn apply(&self, mut plan: CheckPlan, root: &Path, file: &Path) -> CheckPlan {
+        let is_on = |name: &str, kind: Option<CheckKind>| {
             !self.off.iter().any(|off| {
                 off == name
                     || off == "all"
-                    || (off == "tests" && kind == Some(Kind::Test))
-                    || (off == "fixers" && kind == Some(Kind::Fix))
+                    || (off == "tests" && kind == Some(CheckKind::Test))
+                    || (off == "fixers" && kind == Some(CheckKind::Fix))
             })
         };
         let path = file.strip_prefix(root).unwrap_or(file);
@@ -139,9 +139,9 @@ impl Own {
     fn check(&self, root: &Path, file: &Path, known: Option<&Check>) -> Check {
         let names_file = self.command.contains("{file}");
         let kind = match (self.fix, known) {
-            (true, _) => Kind::Fix,
+            (true, _) => CheckKind::Fix,
             (false, Some(known)) => known.kind,
-            (false, None) => Kind::Look,
+            (false, None) => CheckKind::Look,
         };
         Check {
             name: self.name.clone(),
@@ -149,10 +149,10 @@ impl Own {
             by: By::Shell(self.command.replace("{file}", &quoted(&file.to_string_lossy()))),
             folder: root.to_owned(),
             scope: match names_file {
-                true => Scope::File,
-                false => Scope::Whole(root.to_owned()),
+                true => FindingScope::File,
+                false => FindingScope::Whole(root.to_owned()),
             },
-            form: self.parse.or(known.map(|known| known.form)).unwrap_or(Form::Plain),
+            form: self.parse.or(known.map(|known| known.form)).unwrap_or(OutputFormat::Plain),
             why: "`ralph.toml` names it".to_owned(),
             limit: self.timeout.map(Duration::from_secs),
         }
@@ -174,28 +174,32 @@ mod tests {
         Own { name: name.to_owned(), files, command: command.to_owned(), ..Own::default() }
     }
 
-    fn known(name: &str, kind: Kind) -> Check {
+    fn known(name: &str, kind: CheckKind) -> Check {
         Check {
             name: name.to_owned(),
             kind,
             by: By::Shell("known".to_owned()),
             folder: "/p".into(),
-            scope: Scope::File,
-            form: Form::Eslint,
+            scope: FindingScope::File,
+            form: OutputFormat::Eslint,
             why: String::new(),
             limit: None,
         }
     }
 
-    fn plan() -> Plan {
+    fn plan() -> CheckPlan {
         let lacking = Lacking { name: "ruff".to_owned(), why: String::new() };
-        let kinds = [("eslint", Kind::Fix), ("tsc", Kind::Look), ("vitest", Kind::Test)];
-        Plan { checks: kinds.map(|(name, kind)| known(name, kind)).into(), lacking: vec![lacking] }
+        let kinds =
+            [("eslint", CheckKind::Fix), ("tsc", CheckKind::Look), ("vitest", CheckKind::Test)];
+        CheckPlan {
+            checks: kinds.map(|(name, kind)| known(name, kind)).into(),
+            lacking: vec![lacking],
+        }
     }
 
     /// `kind name: command` of each check, then what is lacking.
     #[track_caller]
-    fn check(choice: &Choice, expected: &str) {
+    fn check(choice: &CheckSettings, expected: &str) {
         let plan = choice.apply(plan(), Path::new("/p"), Path::new("/p/src/it's.ts"));
         let line = |check: &Check| match &check.by {
             By::Shell(line) => format!("{:?} {}: {line}", check.kind, check.name),
@@ -206,14 +210,17 @@ mod tests {
         assert_eq!(shown.join("; "), expected);
     }
 
-    fn off(names: &[&str]) -> Choice {
-        Choice { off: names.iter().map(|one| (*one).to_owned()).collect(), ..Choice::default() }
+    fn off(names: &[&str]) -> CheckSettings {
+        CheckSettings {
+            off: names.iter().map(|one| (*one).to_owned()).collect(),
+            ..CheckSettings::default()
+        }
     }
 
     #[test]
     fn a_check_is_switched_off_by_its_name_or_by_its_kind() {
         let all = "Fix eslint: known; Look tsc: known; Test vitest: known; lacks ruff";
-        check(&Choice::default(), all);
+        check(&CheckSettings::default(), all);
         check(&off(&["nothing"]), all);
         check(&off(&["tsc", "ruff"]), "Fix eslint: known; Test vitest: known");
         check(&off(&["tests"]), "Fix eslint: known; Look tsc: known; lacks ruff");
@@ -223,7 +230,7 @@ mod tests {
 
     #[test]
     fn a_command_is_changed_or_added_for_the_files_that_it_names() {
-        let of = |checks: Vec<Own>| Choice { checks, ..Choice::default() };
+        let of = |checks: Vec<Own>| CheckSettings { checks, ..CheckSettings::default() };
         check(
             &of(vec![own("tsc", &[], "mine {file}")]),
             r"Fix eslint: known; Look tsc: mine '/p/src/it'\''s.ts'; Test vitest: known; lacks ruff",
@@ -240,31 +247,38 @@ mod tests {
 
     #[test]
     fn an_own_check_says_how_it_is_run_and_read() {
-        let it =
-            Own { fix: true, timeout: Some(3), parse: Some(Form::Sarif), ..own("x", &["*"], "x") };
+        let it = Own {
+            fix: true,
+            timeout: Some(3),
+            parse: Some(OutputFormat::Sarif),
+            ..own("x", &["*"], "x")
+        };
         let made = it.check(Path::new("/p"), Path::new("/p/a"), None);
         assert_eq!(
             (made.kind, made.form, made.scope),
-            (Kind::Fix, Form::Sarif, Scope::Whole("/p".into()))
+            (CheckKind::Fix, OutputFormat::Sarif, FindingScope::Whole("/p".into()))
         );
         assert_eq!((made.limit, made.folder), (Some(Duration::from_secs(3)), "/p".into()));
         let made = own("x", &[], "x {file}").check(
             Path::new("/p"),
             Path::new("/p/a"),
-            Some(&known("x", Kind::Test)),
+            Some(&known("x", CheckKind::Test)),
         );
-        assert_eq!((made.kind, made.form, made.scope), (Kind::Test, Form::Eslint, Scope::File));
+        assert_eq!(
+            (made.kind, made.form, made.scope),
+            (CheckKind::Test, OutputFormat::Eslint, FindingScope::File)
+        );
     }
 
     #[test]
     fn a_projects_file_without_trust_names_no_command_and_switches_nothing_on() {
-        let project = Choice {
+        let project = CheckSettings {
             always: Some(true),
             budget_seconds: Some(5),
             off: vec!["tsc".to_owned()],
             checks: vec![own("evil", &["*"], "rm")],
         };
-        let user = Choice {
+        let user = CheckSettings {
             checks: vec![own("mine", &["*"], "m")],
             always: Some(false),
             ..off(&["jest"])
@@ -275,20 +289,22 @@ mod tests {
             (merged.off, merged.checks),
             (vec!["tsc".to_owned(), "jest".to_owned()], user.checks.clone())
         );
-        let trusted = project.over(Choice { checks: vec![own("evil", &["*"], "other")], ..user });
+        let trusted =
+            project.over(CheckSettings { checks: vec![own("evil", &["*"], "other")], ..user });
         assert_eq!((trusted.always, trusted.checks), (Some(true), vec![own("evil", &["*"], "rm")]));
     }
 
     #[test]
     fn what_cannot_be_used_is_named() {
-        let refused = |choice: Choice| choice.refused().unwrap_or_default();
-        assert_eq!(refused(Choice::default()), "");
-        let budget = |seconds| Choice { budget_seconds: Some(seconds), ..Choice::default() };
+        let refused = |choice: CheckSettings| choice.refused().unwrap_or_default();
+        assert_eq!(refused(CheckSettings::default()), "");
+        let budget =
+            |seconds| CheckSettings { budget_seconds: Some(seconds), ..CheckSettings::default() };
         assert_eq!(refused(budget(1)), "");
         assert_eq!(refused(budget(600)), "");
         let expected = "`backpressure.budget_seconds` is a whole number from 1 to 600, not 0";
         assert_eq!(refused(budget(0)), expected);
-        let checks = |own| Choice { checks: vec![own], ..Choice::default() };
+        let checks = |own| CheckSettings { checks: vec![own], ..CheckSettings::default() };
         assert_eq!(
             refused(checks(own("", &[], "x"))),
             "each `[[backpressure.check]]` needs a `name`"
@@ -300,7 +316,7 @@ mod tests {
     #[test]
     fn the_budget_ends_before_the_client_ends_the_hook() {
         let seconds = |set, registered: Option<u64>| {
-            let choice = Choice { budget_seconds: set, ..Choice::default() };
+            let choice = CheckSettings { budget_seconds: set, ..CheckSettings::default() };
             choice.budget(registered.map(Duration::from_secs)).as_secs_f64()
         };
         assert_eq!(seconds(None, None), 12.0);

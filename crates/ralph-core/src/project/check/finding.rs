@@ -29,7 +29,7 @@ pub const OF_TEST: &str = "test";
 
 /// What makes two findings the same although lines have moved.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub struct Key {
+pub struct FindingKey {
     check: String,
     file: String,
     rule: String,
@@ -42,12 +42,12 @@ pub struct Key {
 impl Finding {
     /// The file, the rule and the message, with every number left out: they count lines and columns
     /// as a rule.
-    pub fn key(&self) -> Key {
+    pub fn key(&self) -> FindingKey {
         let (message, how) = match (self.rule == OF_TEST, self.message.split_once(": ")) {
             (true, Some(name_and_how)) => name_and_how,
             _ => (self.message.as_str(), ""),
         };
-        Key {
+        FindingKey {
             check: self.check.clone(),
             file: self.file.clone(),
             rule: self.rule.clone(),
@@ -57,10 +57,10 @@ impl Finding {
     }
 }
 
-impl Key {
+impl FindingKey {
     /// The same without how a test failed.
-    pub fn of_whatever_failure(&self) -> Key {
-        Key { how: String::new(), ..self.clone() }
+    pub fn of_whatever_failure(&self) -> FindingKey {
+        FindingKey { how: String::new(), ..self.clone() }
     }
 }
 

@@ -35,7 +35,7 @@ const LONGEST: usize = 1_000;
 /// The form of a tool's output. Each has a file of its own here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Form {
+pub enum OutputFormat {
     /// `eslint --format json`.
     Eslint,
     /// `ruff check --output-format json`.
@@ -83,7 +83,7 @@ pub struct Printed<'a> {
 
 /// What the output says.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Said {
+pub enum ParsedOutput {
     /// It looked, and this is what it found; empty if all is well.
     Found(Vec<Finding>),
     /// It did not look; why, in one line: "could not find its configuration".
@@ -91,42 +91,44 @@ pub enum Said {
 }
 
 /// Reads what a tool printed.
-pub fn read(form: Form, printed: &Printed<'_>) -> Said {
+pub fn read(form: OutputFormat, printed: &Printed<'_>) -> ParsedOutput {
     if let Some(why) = failure::never_ran(printed) {
-        return Said::DidNotRun(why);
+        return ParsedOutput::DidNotRun(why);
     }
     let said = match form {
-        Form::Eslint => eslint::read(printed),
-        Form::Ruff => ruff::read(printed),
-        Form::Tsc => tsc::read(printed),
-        Form::Shellcheck => shellcheck::read(printed),
-        Form::Cargo => cargo::read(printed),
-        Form::Pyright => pyright::read(printed),
-        Form::Vitest => vitest::read(printed),
-        Form::Pytest => pytest::read(printed),
-        Form::Deno => deno::read(printed),
-        Form::Supabase => supabase::read(printed),
-        Form::Sarif => sarif::read(printed),
-        Form::Plain => plain::read(printed),
-        Form::Whole => whole::read(printed),
+        OutputFormat::Eslint => eslint::read(printed),
+        OutputFormat::Ruff => ruff::read(printed),
+        OutputFormat::Tsc => tsc::read(printed),
+        OutputFormat::Shellcheck => shellcheck::read(printed),
+        OutputFormat::Cargo => cargo::read(printed),
+        OutputFormat::Pyright => pyright::read(printed),
+        OutputFormat::Vitest => vitest::read(printed),
+        OutputFormat::Pytest => pytest::read(printed),
+        OutputFormat::Deno => deno::read(printed),
+        OutputFormat::Supabase => supabase::read(printed),
+        OutputFormat::Sarif => sarif::read(printed),
+        OutputFormat::Plain => plain::read(printed),
+        OutputFormat::Whole => whole::read(printed),
     };
     match said {
-        Said::Found(mut findings) => {
+        ParsedOutput::Found(mut findings) => {
             findings.truncate(MOST);
-            let longest = if form == Form::Whole { whole::LONGEST } else { LONGEST };
+            let longest = if form == OutputFormat::Whole { whole::LONGEST } else { LONGEST };
             findings.iter_mut().for_each(|finding| tidy(finding, longest));
-            Said::Found(findings)
+            ParsedOutput::Found(findings)
         }
         // A message of tsc may have several.
-        Said::DidNotRun(why) => Said::DidNotRun(why.lines().next().unwrap_or_default().to_owned()),
+        ParsedOutput::DidNotRun(why) => {
+            ParsedOutput::DidNotRun(why.lines().next().unwrap_or_default().to_owned())
+        }
     }
 }
 
 /// What was found; or why nothing was, where the exit code says that something is wrong.
-fn found(findings: Vec<Finding>, printed: &Printed<'_>) -> Said {
+fn found(findings: Vec<Finding>, printed: &Printed<'_>) -> ParsedOutput {
     match findings.is_empty() && printed.code != Some(0) {
-        true => Said::DidNotRun(failure::why(printed)),
-        false => Said::Found(findings),
+        true => ParsedOutput::DidNotRun(failure::why(printed)),
+        false => ParsedOutput::Found(findings),
     }
 }
 

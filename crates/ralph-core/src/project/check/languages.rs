@@ -29,12 +29,12 @@ mod yaml;
 use std::ffi::OsStr;
 use std::path::Path;
 
-use super::Plan;
+use super::CheckPlan;
 use super::around::Around;
-use wanted::Wanted;
+use wanted::CheckBuilder;
 
 /// A language: the names of its files, and what it wants of one of them.
-type Language = (&'static [&'static str], fn(&dyn Around) -> Wanted);
+type Language = (&'static [&'static str], fn(&dyn Around) -> CheckBuilder);
 
 /// All languages, in the order in which their fixers run: what puts text in order comes last, since
 /// the fixers before it do not.
@@ -65,8 +65,8 @@ const LANGUAGES: &[Language] = &[
 const FOREIGN: &[&str] = &["node_modules", "site-packages", ".git"];
 
 /// The checks for the file that is around here.
-pub fn plan(around: &dyn Around) -> Plan {
-    let mut plan = Plan::default();
+pub fn plan(around: &dyn Around) -> CheckPlan {
+    let mut plan = CheckPlan::default();
     if is_foreign(around) {
         return plan;
     }
@@ -126,7 +126,7 @@ fn matches(pattern: &str, name: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::world::World;
+    use super::world::FileFixture;
     use super::*;
 
     #[test]
@@ -150,8 +150,8 @@ mod tests {
     fn what_others_wrote_is_not_looked_at() {
         for file in ["node_modules/a/package.json", ".venv/lib/site-packages/a.json", ".git/a.json"]
         {
-            World::edits(file).plans("");
+            FileFixture::edits(file).plans("");
         }
-        World::edits("git/a.json").plans("look json");
+        FileFixture::edits("git/a.json").plans("look json");
     }
 }

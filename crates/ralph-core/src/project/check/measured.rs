@@ -8,7 +8,7 @@ const MISSES: u32 = 2;
 
 /// How the last runs of a check went.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct Measured {
+pub struct CheckTimes {
     /// How long it took last, in milliseconds.
     pub last_ms: u64,
     /// The longest that it took, which is from nothing as a rule.
@@ -27,7 +27,7 @@ pub enum Had {
     TimeEnough,
 }
 
-impl Measured {
+impl CheckTimes {
     /// True if it is left for the end of the turn.
     pub fn is_too_slow(&self) -> bool {
         self.missed >= MISSES
@@ -58,7 +58,7 @@ mod tests {
     /// `+` finished, `-` did not; upper case is a run with time enough: `F` and `N`.
     #[track_caller]
     fn check(runs: &str, expected: bool) {
-        let mut measured = Measured::default();
+        let mut measured = CheckTimes::default();
         for run in runs.chars() {
             let had = if matches!(run, '+' | '-') { Had::TimeOfAnEdit } else { Had::TimeEnough };
             measured.note(Duration::from_millis(7), matches!(run, '+' | 'F'), had);
@@ -81,7 +81,7 @@ mod tests {
 
     #[test]
     fn a_run_from_nothing_needs_the_longest_time_that_one_took() {
-        let mut measured = Measured::default();
+        let mut measured = CheckTimes::default();
         assert!(measured.fits(Duration::ZERO));
         measured.note(Duration::from_millis(9), true, Had::TimeOfAnEdit);
         measured.note(Duration::from_millis(7), true, Had::TimeOfAnEdit);
@@ -91,7 +91,7 @@ mod tests {
 
     #[test]
     fn the_last_duration_is_kept() {
-        let mut measured = Measured::default();
+        let mut measured = CheckTimes::default();
         measured.note(Duration::from_millis(7), true, Had::TimeOfAnEdit);
         measured.note(Duration::from_millis(9), false, Had::TimeOfAnEdit);
         assert_eq!(measured.last_ms, 9);

@@ -3,14 +3,14 @@
 //! Findings are compared by their keys, which know no line numbers, and counted: where two of a kind
 //! were there before and three are now, one is new.
 
-use super::finding::{Finding, Key, OF_TEST};
+use super::finding::{Finding, FindingKey, OF_TEST};
 use std::collections::{HashMap, HashSet};
 
 /// What was there before the work began.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Before {
+pub enum KnownFindings {
     /// The findings on the tree from which the loop started.
-    Known(Vec<Key>),
+    Known(Vec<FindingKey>),
     /// Nobody knows. Then the edited files answer for theirs, and other files are only counted.
     Unknown,
 }
@@ -27,12 +27,17 @@ pub struct Sorted {
 }
 
 /// Sorts what one check found. `is_edited` tells the edited files, by the name in a finding.
-pub fn sort(found: Vec<Finding>, before: &Before, is_edited: impl Fn(&str) -> bool) -> Sorted {
+pub fn sort(
+    found: Vec<Finding>,
+    before: &KnownFindings,
+    is_edited: impl Fn(&str) -> bool,
+) -> Sorted {
     let mut sorted = Sorted::default();
     match before {
-        Before::Known(keys) => {
+        KnownFindings::Known(keys) => {
             let mut left = counts(keys);
-            let failed: HashSet<Key> = keys.iter().map(Key::of_whatever_failure).collect();
+            let failed: HashSet<FindingKey> =
+                keys.iter().map(FindingKey::of_whatever_failure).collect();
             for finding in found {
                 let key = finding.key();
                 match left.get_mut(&key) {
@@ -47,7 +52,7 @@ pub fn sort(found: Vec<Finding>, before: &Before, is_edited: impl Fn(&str) -> bo
                 }
             }
         }
-        Before::Unknown => {
+        KnownFindings::Unknown => {
             for finding in found {
                 if finding.file.is_empty() || is_edited(&finding.file) {
                     sorted.new.push(finding);
@@ -69,12 +74,12 @@ fn as_before(finding: Finding) -> Finding {
 
 /// Takes out what the model was told already and has not put right yet: the rest, and how many
 /// were taken out.
-pub fn untold(new: Vec<Finding>, told: &[Key]) -> (Vec<Finding>, usize) {
-    let sorted = sort(new, &Before::Known(told.to_vec()), |_| true);
+pub fn untold(new: Vec<Finding>, told: &[FindingKey]) -> (Vec<Finding>, usize) {
+    let sorted = sort(new, &KnownFindings::Known(told.to_vec()), |_| true);
     (sorted.new, sorted.old)
 }
 
-fn counts(keys: &[Key]) -> HashMap<&Key, usize> {
+fn counts(keys: &[FindingKey]) -> HashMap<&FindingKey, usize> {
     let mut counts = HashMap::new();
     for key in keys {
         *counts.entry(key).or_default() += 1;
@@ -100,7 +105,7 @@ mod tests {
 
     /// New as `file:line`, then how many are old and elsewhere.
     #[track_caller]
-    fn check(found: &[(&str, u32, &str)], before: &Before, expected: &str) {
+    fn check(found: &[(&str, u32, &str)], before: &KnownFindings, expected: &str) {
         let found = found.iter().map(|(file, line, message)| finding(file, *line, message));
         let sorted = sort(found.collect(), before, |file| file == "a.ts");
         let line = |one: &Finding| format!("{}:{}", one.file, one.line.unwrap());
@@ -112,8 +117,10 @@ mod tests {
 
     #[test]
     fn what_was_there_before_is_counted_wherever_its_line_is_now() {
-        let known =
-            Before::Known(vec![finding("a.ts", 3, "x").key(), finding("b.ts", 1, "y").key()]);
+        let known = KnownFindings::Known(vec![
+            finding("a.ts", 3, "x").key(),
+            finding("b.ts", 1, "y").key(),
+        ]);
         check(&[("a.ts", 9, "x"), ("b.ts", 1, "y")], &known, " | 2 old, 0 elsewhere");
         check(&[("a.ts", 9, "z"), ("b.ts", 1, "y")], &known, "a.ts:9 | 1 old, 0 elsewhere");
         check(&[("b.ts", 9, "x")], &known, "b.ts:9 | 0 old, 0 elsewhere");
@@ -121,7 +128,7 @@ mod tests {
 
     #[test]
     fn one_more_of_a_kind_is_new() {
-        let known = Before::Known(vec![finding("a.ts", 3, "x").key(); 2]);
+        let known = KnownFindings::Known(vec![finding("a.ts", 3, "x").key(); 2]);
         let three = [("a.ts", 1, "x"), ("a.ts", 2, "x"), ("a.ts", 3, "x")];
         check(&three, &known, "a.ts:3 | 2 old, 0 elsewhere");
     }
@@ -130,7 +137,7 @@ mod tests {
     fn a_test_that_failed_before_in_another_way_is_told_and_not_blamed() {
         let test =
             |message: &str| Finding { rule: "test".to_owned(), ..finding("a.ts", 1, message) };
-        let before = Before::Known(vec![test("adds: no repository").key()]);
+        let before = KnownFindings::Known(vec![test("adds: no repository").key()]);
         let sort = |message| sort(vec![test(message)], &before, |_| true);
         assert_eq!((sort("adds: no repository").old, sort("adds: no repository").new), (1, vec![]));
         let told = sort("adds: got 3");
@@ -141,7 +148,7 @@ mod tests {
         assert!(sort("subtracts: got 3").new[0].is_error);
         let of_rule =
             |rule: &str, message: &str| Finding { rule: rule.to_owned(), ..test(message) };
-        let before = Before::Known(vec![of_rule("TS1", "adds: a").key()]);
+        let before = KnownFindings::Known(vec![of_rule("TS1", "adds: a").key()]);
         let other = super::sort(vec![of_rule("TS1", "adds: b")], &before, |_| true);
         assert!(other.new[0].is_error);
     }
@@ -149,7 +156,7 @@ mod tests {
     #[test]
     fn where_nobody_knows_the_edited_file_answers_for_its_own() {
         let found = [("a.ts", 1, "x"), ("b.ts", 2, "y"), ("", 3, "no inputs")];
-        check(&found, &Before::Unknown, "a.ts:1 :3 | 0 old, 1 elsewhere");
+        check(&found, &KnownFindings::Unknown, "a.ts:1 :3 | 0 old, 1 elsewhere");
     }
 
     #[test]

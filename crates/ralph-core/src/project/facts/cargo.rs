@@ -1,14 +1,14 @@
 //! `Cargo.toml`: the package or the workspace, its features, and the project's own cargo commands.
 
 use super::workspace::{self, Patterns};
-use super::{Fact, Form, Project, shape, show};
+use super::{Fact, FileFormat, Project, shape, show};
 use serde_json::Value;
 
 /// The most of the command that an alias stands for, in UTF-16 units.
 const COMMAND: usize = 60;
 
 pub(super) fn fact(project: &dyn Project) -> Option<Fact> {
-    let manifest = project.document("Cargo.toml", Form::Toml)?;
+    let manifest = project.document("Cargo.toml", FileFormat::Toml)?;
     let package = &manifest["package"];
     let mut told = Vec::new();
     if let Some(name) = package["name"].as_str() {
@@ -54,7 +54,7 @@ fn members(project: &dyn Project, workspace: &Value) -> Option<String> {
 /// Commands that the project has given names to, such as `cargo xtask`.
 fn aliases(project: &dyn Project) -> Option<String> {
     let files = [".cargo/config.toml", ".cargo/config"];
-    let config = files.iter().find_map(|file| project.document(file, Form::Toml))?;
+    let config = files.iter().find_map(|file| project.document(file, FileFormat::Toml))?;
     let aliases: Vec<String> = shape::members(&config["alias"])
         .map(|(name, command)| {
             let command = shape::texts(command).join(" ");
@@ -84,7 +84,7 @@ fn names(heading: &str, dependencies: &Value, most: usize) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::world::World;
+    use super::super::world::ProjectFixture;
     use super::fact;
     use serde_json::json;
 
@@ -96,7 +96,7 @@ mod tests {
             "dependencies": {"anyhow": "1", "serde": {"version": "1"}},
             "dev-dependencies": {"insta": "1"},
         });
-        World::new().document("Cargo.toml", manifest).tells(
+        ProjectFixture::new().document("Cargo.toml", manifest).tells(
             fact,
             "Cargo.toml: package \"a\", edition \"2024\", rust-version \"1.85\"\n  \
              features: \"serde\", \"std\"; default \"std\"\n  \
@@ -117,7 +117,7 @@ mod tests {
             },
         });
         let config = json!({"alias": {"t": ["test", "--all"], "xtask": "run -p xtask --"}});
-        World::new()
+        ProjectFixture::new()
             .document("Cargo.toml", manifest)
             .document(".cargo/config.toml", config)
             .file("crates/a/Cargo.toml", "")
@@ -136,13 +136,13 @@ mod tests {
     #[test]
     fn what_has_another_shape_is_left_out() {
         for manifest in [json!(3), json!({"package": 3}), json!({"workspace": [], "package": {}})] {
-            World::new().document("Cargo.toml", manifest).tells_nothing(fact);
+            ProjectFixture::new().document("Cargo.toml", manifest).tells_nothing(fact);
         }
         let odd = json!({"workspace": {"members": 3}, "features": [], "dependencies": "x"});
-        World::new()
+        ProjectFixture::new()
             .document("Cargo.toml", odd)
             .document(".cargo/config.toml", json!({"alias": 3}))
             .tells(fact, "Cargo.toml: a workspace");
-        World::new().tells_nothing(fact);
+        ProjectFixture::new().tells_nothing(fact);
     }
 }

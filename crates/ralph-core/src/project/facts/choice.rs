@@ -1,7 +1,7 @@
 //! What `[context]` in `ralph.toml` makes of the facts: switches them off, asks for more, and says how
 //! long the page may be.
 
-use super::{KINDS, Kind, NAMES, page};
+use super::{FactKind, KINDS, NAMES, page};
 use serde::{Deserialize, Serialize};
 
 /// No fact fits into less.
@@ -10,7 +10,7 @@ const LEAST: usize = 500;
 /// The section `[context]`.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub struct Choice {
+pub struct ContextSettings {
     /// False: a session is told nothing.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub enabled: Option<bool>,
@@ -25,18 +25,22 @@ pub struct Choice {
     pub size: Option<usize>,
 }
 
-impl Choice {
+impl ContextSettings {
     /// These where they say something, else those below them; lists add up.
-    pub fn over(mut self, below: Choice) -> Choice {
+    pub fn over(mut self, below: ContextSettings) -> ContextSettings {
         self.off.extend(below.off);
         self.also.extend(below.also);
-        Choice { enabled: self.enabled.or(below.enabled), size: self.size.or(below.size), ..self }
+        ContextSettings {
+            enabled: self.enabled.or(below.enabled),
+            size: self.size.or(below.size),
+            ..self
+        }
     }
 
     /// What a project's own file may say without its owner's trust: all but that a session is told
     /// what the person has switched off.
-    pub fn of_untrusted_project(self) -> Choice {
-        Choice { enabled: self.enabled.filter(|enabled| !enabled), ..self }
+    pub fn of_untrusted_project(self) -> ContextSettings {
+        ContextSettings { enabled: self.enabled.filter(|enabled| !enabled), ..self }
     }
 
     /// What cannot be used, with what to write.
@@ -63,10 +67,11 @@ impl Choice {
     }
 
     /// The kinds of facts that are wanted, in the order of the page. What is switched off stays so.
-    pub fn kinds(&self) -> Vec<Kind> {
-        let names = |list: &[String], kind: &Kind| list.iter().any(|name| name == kind.name);
-        let is_wanted =
-            |kind: &Kind| !names(&self.off, kind) && (!kind.on_request || names(&self.also, kind));
+    pub fn kinds(&self) -> Vec<FactKind> {
+        let names = |list: &[String], kind: &FactKind| list.iter().any(|name| name == kind.name);
+        let is_wanted = |kind: &FactKind| {
+            !names(&self.off, kind) && (!kind.on_request || names(&self.also, kind))
+        };
         KINDS.into_iter().filter(is_wanted).collect()
     }
 }
@@ -75,13 +80,13 @@ impl Choice {
 mod tests {
     use super::*;
 
-    fn set(off: &[&str], also: &[&str]) -> Choice {
+    fn set(off: &[&str], also: &[&str]) -> ContextSettings {
         let owned = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
-        Choice { off: owned(off), also: owned(also), ..Choice::default() }
+        ContextSettings { off: owned(off), also: owned(also), ..ContextSettings::default() }
     }
 
     #[track_caller]
-    fn check(choice: &Choice, has: &[&str], lacks: &[&str]) {
+    fn check(choice: &ContextSettings, has: &[&str], lacks: &[&str]) {
         let names: Vec<&str> = choice.kinds().iter().map(|kind| kind.name).collect();
         assert!(has.iter().all(|name| names.contains(name)), "{names:?}");
         assert!(!lacks.iter().any(|name| names.contains(name)), "{names:?}");
@@ -89,35 +94,41 @@ mod tests {
 
     #[test]
     fn a_fact_is_switched_off_or_asked_for_by_its_name() {
-        check(&Choice::default(), &["git", "go", "structure"], &["branch", "commits", "changes"]);
+        check(
+            &ContextSettings::default(),
+            &["git", "go", "structure"],
+            &["branch", "commits", "changes"],
+        );
         check(&set(&["go"], &["commits"]), &["git", "commits"], &["go", "branch"]);
         check(&set(&["commits"], &["commits"]), &["git"], &["commits"]);
     }
 
     #[test]
     fn the_project_stands_over_the_person_and_lists_add_up() {
-        let user = Choice { enabled: Some(false), size: Some(900), ..set(&["go"], &["commits"]) };
-        let project = Choice { enabled: Some(true), size: Some(700), ..set(&["git"], &[]) };
+        let user =
+            ContextSettings { enabled: Some(false), size: Some(900), ..set(&["go"], &["commits"]) };
+        let project =
+            ContextSettings { enabled: Some(true), size: Some(700), ..set(&["git"], &[]) };
         let merged = project.clone().over(user.clone());
         assert_eq!((merged.enabled, merged.size), (Some(true), Some(700)));
         check(&merged, &["commits", "structure"], &["go", "git"]);
-        assert_eq!(Choice::default().over(user.clone()), user);
+        assert_eq!(ContextSettings::default().over(user.clone()), user);
         let merged = project.of_untrusted_project().over(user);
         assert_eq!((merged.enabled, merged.size), (Some(false), Some(700)));
-        let silences = Choice { enabled: Some(false), ..Choice::default() };
-        assert!(!silences.of_untrusted_project().over(Choice::default()).is_enabled());
+        let silences = ContextSettings { enabled: Some(false), ..ContextSettings::default() };
+        assert!(!silences.of_untrusted_project().over(ContextSettings::default()).is_enabled());
     }
 
     #[test]
     fn what_cannot_be_used_is_named() {
-        let refused = |choice: Choice| choice.refused().unwrap_or_default();
+        let refused = |choice: ContextSettings| choice.refused().unwrap_or_default();
         assert_eq!(refused(set(&["go"], &["commits"])), "");
         assert!(
             refused(set(&["gone"], &[]))
                 .starts_with("`[context]` names no fact `gone`; there are git, ")
         );
         assert!(refused(set(&[], &["x"])).contains("no fact `x`"));
-        let size = |size| Choice { size: Some(size), ..Choice::default() };
+        let size = |size| ContextSettings { size: Some(size), ..ContextSettings::default() };
         assert_eq!(refused(size(500)), "");
         assert_eq!(refused(size(10_000)), "");
         let expected = "`context.size` is a whole number from 500 to 10000, not 499";

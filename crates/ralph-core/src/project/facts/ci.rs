@@ -2,7 +2,7 @@
 //!
 //! What prepares a machine, and what deploys, is left out: neither says whether the code is right.
 
-use super::{Fact, Form, Project, show};
+use super::{Fact, FileFormat, Project, show};
 use serde_json::Value;
 
 /// Folders of workflows.
@@ -106,13 +106,13 @@ const UNWANTED_FIRST: [&str; 46] = [
 ];
 
 /// A command, the rank of its use, and the number of the file that it stands in.
-type Command = (usize, usize, String);
+type RankedCommand = (usize, usize, String);
 
 pub(super) fn fact(project: &dyn Project) -> Option<Fact> {
     let files = files(project);
-    let mut commands: Vec<Command> = Vec::new();
+    let mut commands: Vec<RankedCommand> = Vec::new();
     for (at, file) in files.iter().enumerate() {
-        let document = project.document(file, Form::Yaml).unwrap_or_default();
+        let document = project.document(file, FileFormat::Yaml).unwrap_or_default();
         gather(&document, None, DEEPEST, &mut |command| add(&mut commands, at, command));
     }
     commands.sort_by_key(|(rank, file, _)| (*rank, *file));
@@ -134,7 +134,7 @@ fn files(project: &dyn Project) -> Vec<String> {
     files
 }
 
-fn line(commands: &[Command], at: usize, file: &str) -> Option<String> {
+fn line(commands: &[RankedCommand], at: usize, file: &str) -> Option<String> {
     let own: Vec<&str> = commands
         .iter()
         .filter(|(_, from, _)| *from == at)
@@ -144,12 +144,12 @@ fn line(commands: &[Command], at: usize, file: &str) -> Option<String> {
 }
 
 /// What comes in many variants (`cargo test --features a`, `… b`) leaves room for the others.
-fn add(commands: &mut Vec<Command>, at: usize, command: &str) {
+fn add(commands: &mut Vec<RankedCommand>, at: usize, command: &str) {
     let Some(rank) = rank(command) else { return };
     if commands.len() == LOOKED_AT || commands.iter().any(|(.., known)| known == command) {
         return;
     }
-    let is_variant = |(.., known): &&Command| {
+    let is_variant = |(.., known): &&RankedCommand| {
         known.split_whitespace().take(2).eq(command.split_whitespace().take(2))
     };
     let variants = commands.iter().filter(is_variant).count();
@@ -268,14 +268,14 @@ fn rank(command: &str) -> Option<usize> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{show, world::World};
+    use super::super::{show, world::ProjectFixture};
     use super::{fact, rank};
     use serde_json::{Value, json};
 
     #[track_caller]
     fn check(script: &str, expected: &[&str]) {
         let document = json!({"jobs": {"a": {"steps": [{"run": script}]}}});
-        let world = World::new().document(".github/workflows/ci.yml", document);
+        let world = ProjectFixture::new().document(".github/workflows/ci.yml", document);
         let expected: Vec<String> = expected.iter().map(|text| show::quoted(text)).collect();
         match expected.is_empty() {
             true => world.tells_nothing(fact),
@@ -323,7 +323,7 @@ mod tests {
     #[test]
     fn no_value_of_the_environment_is_told() {
         let step = json!({"run": "A_TOKEN=abc npm test", "env": {"B_KEY": "hunter2 test"}});
-        World::new()
+        ProjectFixture::new()
             .document(".github/workflows/a.yaml", json!({"jobs": {"a": {"steps": [step]}}}))
             .tells(
                 fact,
@@ -336,11 +336,13 @@ mod tests {
         let steps =
             json!([{"run": "npm test", "working-directory": "web"}, {"run": "npm run lint"}]);
         let job = json!({"defaults": {"run": {"working-directory": "all"}}, "steps": steps});
-        World::new().document(".github/workflows/a.yml", json!({"jobs": {"a": job}})).tells(
-            fact,
-            "commands of its CI\n  \
+        ProjectFixture::new()
+            .document(".github/workflows/a.yml", json!({"jobs": {"a": job}}))
+            .tells(
+                fact,
+                "commands of its CI\n  \
              \".github/workflows/a.yml\": \"cd web && npm test\", \"cd all && npm run lint\"",
-        );
+            );
     }
 
     #[test]
@@ -349,7 +351,7 @@ mod tests {
             {"run": {"name": "Lint", "command": "go vet ./..."}}]}}});
         let gitlab = json!({"a": {"before_script": ["make test-setup"], "script": ["tox", ["mypy ."]]},
             "stages": ["test"], "b": {"script": "tox"}});
-        World::new()
+        ProjectFixture::new()
             .document(".gitlab-ci.yml", gitlab)
             .document(".circleci/config.yml", circle)
             .tells(
@@ -363,18 +365,18 @@ mod tests {
     fn what_has_another_shape_is_left_out() {
         for document in [json!(3), json!([[["test"]]]), json!({"run": 3}), json!({"script": [{}]})]
         {
-            World::new().document(".travis.yml", document).tells_nothing(fact);
+            ProjectFixture::new().document(".travis.yml", document).tells_nothing(fact);
         }
         let deep = (0..100).fold(json!({"run": "npm test"}), |inner, _| json!({"a": inner}));
-        World::new().document(".travis.yml", deep).tells_nothing(fact);
-        World::new().tells_nothing(fact);
+        ProjectFixture::new().document(".travis.yml", deep).tells_nothing(fact);
+        ProjectFixture::new().tells_nothing(fact);
     }
 
     #[test]
     fn many_commands_are_bounded() {
         let steps: Vec<Value> =
             (0..20_000).map(|n| json!({"run": format!("make test{n} test")})).collect();
-        let world = World::new().document(".travis.yml", json!({"steps": steps}));
+        let world = ProjectFixture::new().document(".travis.yml", json!({"steps": steps}));
         assert!(fact(&world).unwrap().lines[0].len() < 600);
     }
 

@@ -2,7 +2,7 @@
 //!
 //! What a service finds in its environment is never looked at.
 
-use super::{Fact, Form, Project, shape, show};
+use super::{Fact, FileFormat, Project, shape, show};
 use serde_json::Value;
 
 /// In the order in which Compose looks for its file.
@@ -13,7 +13,7 @@ const FILES: [&str; 4] =
 const SERVICES: usize = 12;
 
 pub(super) fn fact(project: &dyn Project) -> Option<Fact> {
-    let read = |name: &'static str| Some((name, project.document(name, Form::Yaml)?));
+    let read = |name: &'static str| Some((name, project.document(name, FileFormat::Yaml)?));
     let (name, document) = FILES.into_iter().find_map(read)?;
     let services: Vec<(&str, &Value)> = shape::members(&document["services"]).collect();
     if services.is_empty() {
@@ -72,7 +72,7 @@ fn some(heading: &str, texts: Vec<&str>) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::world::World;
+    use super::super::world::ProjectFixture;
     use super::fact;
     use serde_json::json;
 
@@ -85,7 +85,7 @@ mod tests {
             "web": {"build": "."}, "worker": {"build": {"target": "worker"}},
             "x": null,
         }});
-        World::new().document("compose.yaml", document).tells(
+        ProjectFixture::new().document("compose.yaml", document).tells(
             fact,
             "compose.yaml: services\n  \
              \"api\": built from \"./api\", ports \"8080:80\"\n  \
@@ -100,7 +100,8 @@ mod tests {
     fn many_services_are_only_named() {
         let services: serde_json::Map<_, _> =
             (10..30).map(|n| (format!("s{n}"), json!({"image": "a"}))).collect();
-        let world = World::new().document("docker-compose.yml", json!({"services": services}));
+        let world =
+            ProjectFixture::new().document("docker-compose.yml", json!({"services": services}));
         let lines = fact(&world).unwrap().lines;
         assert_eq!((lines.len(), &lines[12][..16]), (13, "also \"s22\", \"s23"));
     }
@@ -108,10 +109,12 @@ mod tests {
     #[test]
     fn what_has_another_shape_is_left_out() {
         for document in [json!(3), json!({"services": ["a"]}), json!({"services": {}})] {
-            World::new().document("compose.yml", document).tells_nothing(fact);
+            ProjectFixture::new().document("compose.yml", document).tells_nothing(fact);
         }
         let odd =
             json!({"services": {"a": {"image": 3, "build": 3, "ports": "80", "profiles": {}}}});
-        World::new().document("compose.yml", odd).tells(fact, "compose.yml: services\n  \"a\"");
+        ProjectFixture::new()
+            .document("compose.yml", odd)
+            .tells(fact, "compose.yml: services\n  \"a\"");
     }
 }

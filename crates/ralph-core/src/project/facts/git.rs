@@ -10,7 +10,7 @@ mod status;
 
 use super::{Fact, Project, show};
 use crate::text::counted::noun;
-use status::Status;
+use status::GitStatus;
 
 /// The client cuts its status there.
 const CLIENTS_STATUS: usize = 2_000;
@@ -23,7 +23,7 @@ const MOST_CHANGES: usize = 15;
 pub(super) fn fact(project: &dyn Project) -> Option<Fact> {
     // Outside a repository nothing of this can be said.
     let head = project.git_text("HEAD")?;
-    let status = Status::of(project);
+    let status = GitStatus::of(project);
     let mut lines = Vec::new();
     lines.extend(doing::all(project));
     if let Some(status) = &status {
@@ -67,7 +67,7 @@ pub(super) fn commits(project: &dyn Project) -> Option<Fact> {
 }
 
 pub(super) fn changes(project: &dyn Project) -> Option<Fact> {
-    let status = Status::of(project)?;
+    let status = GitStatus::of(project)?;
     let heading = format!("uncommitted changes: {}", status.changes.len());
     match status.changes.len() {
         0 => Some(Fact::line("uncommitted changes: none")),
@@ -76,7 +76,7 @@ pub(super) fn changes(project: &dyn Project) -> Option<Fact> {
     }
 }
 
-fn conflicts(status: &Status) -> Option<String> {
+fn conflicts(status: &GitStatus) -> Option<String> {
     let conflicts = status.conflicts();
     (!conflicts.is_empty()).then(|| {
         let names = show::list(conflicts.iter().map(String::as_str), MOST_CONFLICTS);
@@ -90,7 +90,7 @@ fn detached(head: &str) -> Option<String> {
     is_commit.then(|| format!("HEAD is detached at {}", doing::short(commit)))
 }
 
-fn upstream(status: &Status) -> Option<String> {
+fn upstream(status: &GitStatus) -> Option<String> {
     let name = show::quoted(status.upstream.as_deref()?);
     Some(match status.ahead_behind {
         // Its branch is gone, or nobody has fetched it yet.
@@ -138,16 +138,18 @@ fn is_sparse(config: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::world::World;
+    use super::super::world::ProjectFixture;
     use super::status::ARGUMENTS;
     use super::*;
 
     const ON_MAIN: &str = "ref: refs/heads/main\n";
     const COMMIT: &str = "0123456789abcdef0123456789abcdef01234567\n";
 
-    fn world(status: &str) -> World {
+    fn world(status: &str) -> ProjectFixture {
         let printed = status.replace('\n', "\0");
-        World::new().git_file("HEAD", ON_MAIN).git_prints(&ARGUMENTS.join(" "), printed.as_bytes())
+        ProjectFixture::new()
+            .git_file("HEAD", ON_MAIN)
+            .git_prints(&ARGUMENTS.join(" "), printed.as_bytes())
     }
 
     /// A record of a file that is changed in this way.
@@ -159,13 +161,13 @@ mod tests {
     fn what_the_client_says_itself_is_not_said_again() {
         let status = "# branch.oid 0123\n# branch.head main\n".to_owned() + &changed(".M", "a");
         world(&status).tells_nothing(fact);
-        World::new().git_file("HEAD", ON_MAIN).tells_nothing(fact);
-        World::new().tells_nothing(fact);
+        ProjectFixture::new().git_file("HEAD", ON_MAIN).tells_nothing(fact);
+        ProjectFixture::new().tells_nothing(fact);
     }
 
     #[test]
     fn a_detached_head_and_a_linked_work_tree_are_told() {
-        World::new().git_file("HEAD", COMMIT).linked_to("/p/main").tells(
+        ProjectFixture::new().git_file("HEAD", COMMIT).linked_to("/p/main").tells(
             fact,
             "git: HEAD is detached at 0123456789\n  this is a linked work tree; the main one is \
                  \"/p/main\"",
@@ -224,8 +226,8 @@ mod tests {
             "uncommitted changes: 3\n  changed \"src/a\"\n  deleted \"b\"\n  new \"new\"",
         );
         self::world("").tells(changes, "uncommitted changes: none");
-        World::new().git_file("HEAD", COMMIT).tells_nothing(branch);
-        World::new().tells_nothing(commits);
-        World::new().tells_nothing(changes);
+        ProjectFixture::new().git_file("HEAD", COMMIT).tells_nothing(branch);
+        ProjectFixture::new().tells_nothing(commits);
+        ProjectFixture::new().tells_nothing(changes);
     }
 }

@@ -65,14 +65,14 @@ fn word(text: &str) -> &str {
 
 #[cfg(test)]
 mod tests {
-    use super::super::world::World;
+    use super::super::world::ProjectFixture;
     use super::fact;
 
     #[test]
     fn module_version_and_direct_requirements() {
         let text = "module example.com/a\n\ngo 1.22\n\nrequire github.com/x/y v1.2.3\n\nrequire (\n\
                     \tgithub.com/z/w v0.1.0\n\t// why\n\tgolang.org/x/sys v0.2.0 // indirect\n)\n";
-        World::new().file("go.mod", text).tells(
+        ProjectFixture::new().file("go.mod", text).tells(
             fact,
             "go.mod: module \"example.com/a\", go \"1.22\"\n  requires \"github.com/x/y\", \"github.com/z/w\"",
         );
@@ -82,22 +82,22 @@ mod tests {
     fn only_what_is_required_is_told_as_required() {
         let text = "module \"a.b/c\"\nreplace (\n\ta.b/x v1.0.0 => ../x\n)\nexclude (\n\ta.b/y v1\n)\n\
                     retract v1.0.0\ntool a.b/z/cmd\n";
-        World::new()
+        ProjectFixture::new()
             .file("go.mod", text)
             .tells(fact, "go.mod: module \"a.b/c\"\n  replaces \"a.b/x\"\n  tools \"a.b/z/cmd\"");
     }
 
     #[test]
     fn a_workspace_names_its_folders() {
-        World::new()
+        ProjectFixture::new()
             .file("go.work", "go 1.23\nuse (\n\t./api\n\t./web\n)\nuse ./cli\n")
             .tells(fact, "go.work: go \"1.23\"\n  go.work uses \"./api\", \"./web\", \"./cli\"");
     }
 
     #[test]
     fn without_a_module_there_is_nothing_to_tell() {
-        World::new().file("go.mod", "// nothing\n").tells_nothing(fact);
-        World::new().file("go.mod", "module\ngo (\n").tells_nothing(fact);
-        World::new().tells_nothing(fact);
+        ProjectFixture::new().file("go.mod", "// nothing\n").tells_nothing(fact);
+        ProjectFixture::new().file("go.mod", "module\ngo (\n").tells_nothing(fact);
+        ProjectFixture::new().tells_nothing(fact);
     }
 }

@@ -46,7 +46,7 @@ const SHORTEST_TOKEN: usize = 20;
 
 /// What the word before says about the next one.
 #[derive(Clone, Copy, PartialEq)]
-enum Next {
+enum NextWord {
     Shown,
     Secret,
     /// A secret if it is a name and a password with a colon between.
@@ -56,7 +56,7 @@ enum Next {
 /// The text without what is not for others.
 pub(super) fn secrets(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
-    let mut next = Next::Shown;
+    let mut next = NextWord::Shown;
     let mut rest = text;
     while !rest.is_empty() {
         let space = rest.len() - rest.trim_start().len();
@@ -64,15 +64,15 @@ pub(super) fn secrets(text: &str) -> String {
         let (word, after) = rest[space..].split_at(end_of_word(&rest[space..]));
         let is_scheme = ["bearer", "basic", "token"].contains(&word.to_lowercase().as_str());
         let is_secret = match next {
-            Next::Shown => false,
-            Next::Secret => !word.starts_with('-'),
-            Next::User => word.contains(':'),
+            NextWord::Shown => false,
+            NextWord::Secret => !word.starts_with('-'),
+            NextWord::User => word.contains(':'),
         };
         match is_secret && !is_scheme {
             true if !word.is_empty() => shown.push_str(HIDDEN),
             _ => push_word(&mut shown, word),
         }
-        next = if is_secret && is_scheme { Next::Secret } else { after_word(word) };
+        next = if is_secret && is_scheme { NextWord::Secret } else { after_word(word) };
         rest = after;
     }
     shown
@@ -99,14 +99,14 @@ fn is_quote(letter: char) -> bool {
     matches!(letter, '"' | '\'' | '`')
 }
 
-fn after_word(word: &str) -> Next {
+fn after_word(word: &str) -> NextWord {
     let bare = word.trim_matches(['"', '\'']);
     match bare.to_lowercase().as_str() {
-        "bearer" => Next::Secret,
-        "-u" | "--user" => Next::User,
-        flag if flag.starts_with('-') && !flag.contains('=') && is_secret(flag) => Next::Secret,
-        header if header.ends_with(':') && is_secret(header) => Next::Secret,
-        _ => Next::Shown,
+        "bearer" => NextWord::Secret,
+        "-u" | "--user" => NextWord::User,
+        flag if flag.starts_with('-') && !flag.contains('=') && is_secret(flag) => NextWord::Secret,
+        header if header.ends_with(':') && is_secret(header) => NextWord::Secret,
+        _ => NextWord::Shown,
     }
 }
 

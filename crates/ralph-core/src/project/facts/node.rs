@@ -1,7 +1,7 @@
 //! `package.json`: how its scripts are called, what it depends on, and the packages beside it.
 
 use super::workspace::{self, Patterns};
-use super::{Fact, Form, Project, shape, show, useful};
+use super::{Fact, FileFormat, Project, shape, show, useful};
 use serde_json::Value;
 use std::collections::BTreeSet;
 
@@ -17,7 +17,7 @@ const LOCKS: [(&str, &str); 7] = [
 ];
 
 pub(super) fn fact(project: &dyn Project) -> Option<Fact> {
-    let manifest = project.document("package.json", Form::Json).filter(Value::is_object)?;
+    let manifest = project.document("package.json", FileFormat::Json).filter(Value::is_object)?;
     let mut lines: Vec<String> = workspaces(project, &manifest).into_iter().collect();
     lines.extend(scripts(&manifest));
     lines.extend(dependencies(&manifest, "dependencies", 25));
@@ -84,7 +84,7 @@ fn dependencies(manifest: &Value, kind: &str, most: usize) -> Option<String> {
 
 /// npm, Yarn and Bun keep the patterns in the manifest, Yarn also one level deeper.
 fn workspaces(project: &dyn Project, manifest: &Value) -> Option<String> {
-    let pnpm = project.document("pnpm-workspace.yaml", Form::Yaml).unwrap_or_default();
+    let pnpm = project.document("pnpm-workspace.yaml", FileFormat::Yaml).unwrap_or_default();
     let stated = &manifest["workspaces"];
     let all = [&pnpm["packages"], stated, &stated["packages"]].into_iter().flat_map(shape::texts);
     let mut patterns = Patterns { manifest: "package.json", ..Patterns::default() };
@@ -99,7 +99,7 @@ fn workspaces(project: &dyn Project, manifest: &Value) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::world::World;
+    use super::super::world::ProjectFixture;
     use super::fact;
     use serde_json::json;
 
@@ -112,7 +112,7 @@ mod tests {
             "dependencies": {"next": "^15.1.0", "odd": 3, "ui": "git+https://me:pw@example.com/ui"},
             "devDependencies": {"typescript": "~5.7.2"}
         }"#;
-        World::new().file("package.json", text).file("pnpm-lock.yaml", "").tells(
+        ProjectFixture::new().file("package.json", text).file("pnpm-lock.yaml", "").tells(
             fact,
             "package.json: \"@acme/web\", type \"module\", package manager pnpm, by its lock file\n  \
              scripts:\n  \
@@ -129,11 +129,11 @@ mod tests {
     #[test]
     fn the_stated_package_manager_wins_and_two_lock_files_are_both_named() {
         let text = r#"{"packageManager": "yarn@4.1.0+sha512.abc"}"#;
-        World::new()
+        ProjectFixture::new()
             .file("package.json", text)
             .file("package-lock.json", "")
             .tells(fact, "package.json: package manager \"yarn@4.1.0\"");
-        World::new()
+        ProjectFixture::new()
             .file("package.json", r#"{"name": "a"}"#)
             .file("package-lock.json", "")
             .file("yarn.lock", "")
@@ -143,7 +143,7 @@ mod tests {
     #[test]
     fn workspaces_are_named_by_their_patterns_and_by_their_folders() {
         let manifest = r#"{"workspaces": {"packages": ["libs/*"]}}"#;
-        World::new()
+        ProjectFixture::new()
             .file("package.json", manifest)
             .file("libs/a/package.json", "{}")
             .file("libs/notes/readme", "")
@@ -159,10 +159,10 @@ mod tests {
     #[test]
     fn what_has_another_shape_is_left_out() {
         for text in ["", "[", "[]", "7", "{}", r#"{"name": 1, "scripts": [], "dependencies": 2}"#] {
-            World::new().file("package.json", text).tells_nothing(fact);
+            ProjectFixture::new().file("package.json", text).tells_nothing(fact);
         }
-        World::new().tells_nothing(fact);
-        World::new()
+        ProjectFixture::new().tells_nothing(fact);
+        ProjectFixture::new()
             .file("package.json", r#"{"name": "a", "workspaces": 3}"#)
             .document("pnpm-workspace.yaml", json!([1]))
             .tells(fact, "package.json: \"a\"");
@@ -173,7 +173,7 @@ mod tests {
         let scripts: serde_json::Map<_, _> =
             (10..60).map(|n| (format!("s{n}"), json!("run it"))).collect();
         let text = json!({"scripts": scripts}).to_string();
-        let told = fact(&World::new().file("package.json", &text)).unwrap();
+        let told = fact(&ProjectFixture::new().file("package.json", &text)).unwrap();
         assert_eq!(told.lines.len(), 18);
         assert!(told.lines[17].starts_with("also \"s26\", "), "{:?}", told.lines[17]);
         assert!(told.lines[17].ends_with(", and 14 more"), "{:?}", told.lines[17]);

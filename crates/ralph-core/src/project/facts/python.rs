@@ -1,6 +1,6 @@
 //! Python: `pyproject.toml`, or else `setup.cfg`, `Pipfile` and the files of requirements.
 
-use super::{Fact, Form, Project, shape, show};
+use super::{Fact, FileFormat, Project, shape, show};
 use serde_json::Value;
 
 /// What says which program manages the environment: its lock file, or its table under `tool`.
@@ -13,7 +13,7 @@ const MANAGERS: [(&str, &str, &str); 5] = [
 ];
 
 pub(super) fn fact(project: &dyn Project) -> Option<Fact> {
-    match project.document("pyproject.toml", Form::Toml).filter(Value::is_object) {
+    match project.document("pyproject.toml", FileFormat::Toml).filter(Value::is_object) {
         Some(document) => of_pyproject(project, &document),
         None => older(project),
     }
@@ -112,7 +112,7 @@ fn older(project: &dyn Project) -> Option<Fact> {
         lines.extend(line("python", python, 1));
         lines.extend(line("dependencies", wanted, 25));
     }
-    if let Some(pipfile) = project.document("Pipfile", Form::Toml) {
+    if let Some(pipfile) = project.document("Pipfile", FileFormat::Toml) {
         found.push("Pipfile".to_owned());
         lines.extend(line("packages", shape::names(&pipfile["packages"]), 25));
         lines.extend(line("dev-packages", shape::names(&pipfile["dev-packages"]), 15));
@@ -159,7 +159,7 @@ fn requirement(line: &str) -> Option<&str> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::world::World;
+    use super::super::world::ProjectFixture;
     use super::fact;
     use serde_json::json;
 
@@ -176,7 +176,7 @@ mod tests {
             "build-system": {"build-backend": "hatchling.build"},
             "tool": {"mypy": {}, "ruff": {}},
         });
-        World::new().document("pyproject.toml", document).file("uv.lock", "").tells(
+        ProjectFixture::new().document("pyproject.toml", document).file("uv.lock", "").tells(
             fact,
             "pyproject.toml: \"api\", python \">=3.12\", managed with uv, \
              built with \"hatchling.build\"\n  \
@@ -195,18 +195,20 @@ mod tests {
             "name": "old", "dependencies": {"django": "^5", "python": "^3.11"},
             "group": {"dev": {"dependencies": {"pytest": "*"}}},
         });
-        World::new().document("pyproject.toml", json!({"tool": {"poetry": poetry}})).tells(
-            fact,
-            "pyproject.toml: \"old\", python \"^3.11\", managed with poetry\n  \
+        ProjectFixture::new()
+            .document("pyproject.toml", json!({"tool": {"poetry": poetry}}))
+            .tells(
+                fact,
+                "pyproject.toml: \"old\", python \"^3.11\", managed with poetry\n  \
              dependencies: \"django\"\n  \
              group \"dev\": \"pytest\"\n  \
              configured tools: \"poetry\"",
-        );
+            );
     }
 
     #[test]
     fn an_older_project_is_told_from_its_lists() {
-        World::new()
+        ProjectFixture::new()
             .file(
                 "setup.cfg",
                 "[metadata]\nname = old\n[options]\npython_requires = >=3.8\ninstall_requires =\n    \
@@ -222,14 +224,14 @@ mod tests {
                  dependencies: \"requests\", \"six>=1\"\n  \
                  \"requirements-dev.txt\": \"pytest==8\", \"mypy\"",
             );
-        World::new()
+        ProjectFixture::new()
             .document("pyproject.toml", json!({"build-system": {"build-backend": "setuptools"}}))
             .file("setup.cfg", "[options]\ninstall_requires = six\n")
             .tells(fact, "pyproject.toml: built with \"setuptools\"\n  dependencies: \"six\"");
-        World::new()
+        ProjectFixture::new()
             .document("Pipfile", json!({"packages": {"a": "*"}, "dev-packages": 3}))
             .tells(fact, "Pipfile\n  packages: \"a\"");
-        World::new()
+        ProjectFixture::new()
             .file("requirements.txt", "a\n")
             .tells(fact, "python requirements\n  \"requirements.txt\": \"a\"");
     }
@@ -237,9 +239,9 @@ mod tests {
     #[test]
     fn what_has_another_shape_is_left_out() {
         let odd = json!({"project": 3, "tool": [], "dependency-groups": {"a": 3, "b": []}});
-        World::new().document("pyproject.toml", odd).tells_nothing(fact);
-        World::new().document("pyproject.toml", json!(3)).tells_nothing(fact);
-        World::new().file("setup.cfg", "[flake8]\nname=x\n[options\n").tells_nothing(fact);
-        World::new().tells_nothing(fact);
+        ProjectFixture::new().document("pyproject.toml", odd).tells_nothing(fact);
+        ProjectFixture::new().document("pyproject.toml", json!(3)).tells_nothing(fact);
+        ProjectFixture::new().file("setup.cfg", "[flake8]\nname=x\n[options\n").tells_nothing(fact);
+        ProjectFixture::new().tells_nothing(fact);
     }
 }

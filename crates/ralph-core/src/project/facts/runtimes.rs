@@ -2,7 +2,7 @@
 //!
 //! Two files that disagree make two lines: which one wins is not ours to guess.
 
-use super::{Fact, Form, Project, shape, show};
+use super::{Fact, FileFormat, Project, shape, show};
 use serde_json::Value;
 
 /// Files that hold nothing but one version, and what it is the version of.
@@ -74,7 +74,7 @@ fn of_lists(project: &dyn Project) -> Vec<Pin> {
         .take(TOOLS)
         .collect();
     for file in ["mise.toml", ".mise.toml", ".config/mise.toml"] {
-        let document = project.document(file, Form::Toml).unwrap_or_default();
+        let document = project.document(file, FileFormat::Toml).unwrap_or_default();
         pins.extend(table(&document["tools"], file));
     }
     pins
@@ -94,14 +94,14 @@ fn table(tools: &Value, file: &'static str) -> Vec<Pin> {
 
 /// Files that are about more than versions.
 fn of_manifests(project: &dyn Project) -> Vec<Pin> {
-    let manifest = project.document("package.json", Form::Json).unwrap_or_default();
+    let manifest = project.document("package.json", FileFormat::Json).unwrap_or_default();
     let mut pins = table(&manifest["volta"], "package.json volta");
     pins.extend(table(&manifest["engines"], "package.json engines"));
     pins.extend(rust(project));
     let module = project.text("go.mod").unwrap_or_default();
     let toolchain = module.lines().find_map(|line| line.trim().strip_prefix("toolchain "));
     pins.extend(toolchain.map(|version| ("go".to_owned(), version.trim().to_owned(), "go.mod")));
-    let sdk = project.document("global.json", Form::Json).unwrap_or_default();
+    let sdk = project.document("global.json", FileFormat::Json).unwrap_or_default();
     let sdk = sdk["sdk"]["version"].as_str().map(str::to_owned);
     pins.extend(sdk.map(|version| ("dotnet".to_owned(), version, "global.json")));
     pins
@@ -110,7 +110,7 @@ fn of_manifests(project: &dyn Project) -> Vec<Pin> {
 /// The older form of the file is nothing but the name of a toolchain.
 fn rust(project: &dyn Project) -> Option<Pin> {
     ["rust-toolchain.toml", "rust-toolchain"].into_iter().find_map(|file| {
-        let document = project.document(file, Form::Toml).unwrap_or_default();
+        let document = project.document(file, FileFormat::Toml).unwrap_or_default();
         let channel = document["toolchain"]["channel"].as_str().map(str::to_owned);
         let plain = || {
             let text = project.text(file).filter(|_| file == "rust-toolchain")?;
@@ -159,13 +159,13 @@ fn plainly(version: &str) -> &str {
 
 #[cfg(test)]
 mod tests {
-    use super::super::world::World;
+    use super::super::world::ProjectFixture;
     use super::fact;
     use serde_json::json;
 
     #[test]
     fn one_line_for_a_version_whatever_says_so() {
-        World::new()
+        ProjectFixture::new()
             .file(".nvmrc", "# lts\nv22.1.0\n")
             .file(".tool-versions", "nodejs 22.1.0\n# x\nruby 3.4.1 3.3\nalone\n")
             .file(".ruby-version", "ruby-3.4.1\n")
@@ -182,7 +182,7 @@ mod tests {
     #[test]
     fn every_other_place_is_read() {
         let tools = json!({"go": ["1.24", "1.23"], "jq": {"version": "1.7"}, "x": 3});
-        World::new()
+        ProjectFixture::new()
             .document("mise.toml", json!({"tools": tools, "env": {"A_KEY": "hunter2"}}))
             .document("rust-toolchain.toml", json!({"toolchain": {"channel": "1.95"}}))
             .file("go.mod", "module a\ntoolchain go1.24.1\n")
@@ -196,7 +196,7 @@ mod tests {
                  \"go\" \"1.24.1\": go.mod\n  \
                  \"dotnet\" \"9.0.100\": global.json",
             );
-        World::new()
+        ProjectFixture::new()
             .file("rust-toolchain", "nightly-2026-01-01\n")
             .tells(fact, "pinned versions\n  \"rust\" \"nightly-2026-01-01\": rust-toolchain");
     }
@@ -205,14 +205,14 @@ mod tests {
     fn an_image_is_told_and_a_stage_is_not() {
         let text = "# x\nARG A=b\nFROM --platform=linux/amd64 node:22 AS build\nRUN from x\n\
                     from build AS next\nFROM scratch\nFROM nginx\nFROM\n";
-        World::new()
+        ProjectFixture::new()
             .file("Dockerfile", text)
             .tells(fact, "pinned versions\n  Dockerfile: from \"node:22\", \"nginx\"");
     }
 
     #[test]
     fn what_has_another_shape_is_left_out() {
-        World::new()
+        ProjectFixture::new()
             .document("mise.toml", json!({"tools": 3}))
             .document("rust-toolchain.toml", json!({"toolchain": 3}))
             .file("package.json", r#"{"engines": "x", "volta": [1]}"#)
@@ -221,6 +221,6 @@ mod tests {
             .file(".nvmrc", "\n\n")
             .file("Dockerfile", "FROM")
             .tells_nothing(fact);
-        World::new().tells_nothing(fact);
+        ProjectFixture::new().tells_nothing(fact);
     }
 }

@@ -6,7 +6,7 @@
 mod words;
 
 use std::collections::BTreeSet;
-use words::{Reader, Word};
+use words::{SqlReader, SqlWord};
 
 /// The tables so far, by schema and name.
 #[derive(Debug, Default)]
@@ -15,7 +15,7 @@ pub(super) struct Tables(BTreeSet<(String, String)>);
 impl Tables {
     /// What the statements of a file change.
     pub(super) fn read(&mut self, text: &str) {
-        let mut reader = Reader::new(text);
+        let mut reader = SqlReader::new(text);
         while let Some(statement) = reader.statement() {
             self.apply(&mut Statement { words: &statement });
             if is_copy(&statement) {
@@ -95,7 +95,7 @@ impl Tables {
 
 /// The words of a statement that were not read yet.
 struct Statement<'a> {
-    words: &'a [Word],
+    words: &'a [SqlWord],
 }
 
 impl Statement<'_> {
@@ -104,8 +104,7 @@ impl Statement<'_> {
     }
 
     fn take_all(&mut self, wanted: &[&str]) -> bool {
-        let is =
-            |(word, wanted): (&Word, &&str)| matches!(word, Word::Plain(word) if word == wanted);
+        let is = |(word, wanted): (&SqlWord, &&str)| matches!(word, SqlWord::Plain(word) if word == wanted);
         let all = self.words.len() >= wanted.len() && self.words.iter().zip(wanted).all(is);
         if all {
             self.words = &self.words[wanted.len()..];
@@ -118,14 +117,15 @@ impl Statement<'_> {
     }
 
     fn sign(&mut self, wanted: u8) -> Option<()> {
-        let rest = self.words.split_first().filter(|(first, _)| **first == Word::Sign(wanted))?.1;
+        let rest =
+            self.words.split_first().filter(|(first, _)| **first == SqlWord::Sign(wanted))?.1;
         self.words = rest;
         Some(())
     }
 
     fn name(&mut self) -> Option<String> {
         let (first, rest) = self.words.split_first()?;
-        let (Word::Plain(name) | Word::Quoted(name)) = first else { return None };
+        let (SqlWord::Plain(name) | SqlWord::Quoted(name)) = first else { return None };
         self.words = rest;
         (!name.is_empty()).then(|| name.clone())
     }
@@ -140,8 +140,8 @@ impl Statement<'_> {
     }
 }
 
-fn is_copy(statement: &[Word]) -> bool {
-    let is = |word: &Word, wanted: &str| matches!(word, Word::Plain(word) if word == wanted);
+fn is_copy(statement: &[SqlWord]) -> bool {
+    let is = |word: &SqlWord, wanted: &str| matches!(word, SqlWord::Plain(word) if word == wanted);
     statement.first().is_some_and(|word| is(word, "copy"))
         && statement.windows(2).any(|pair| is(&pair[0], "from") && is(&pair[1], "stdin"))
 }

@@ -3,7 +3,7 @@
 //! It stands last on the page and takes the room that is left, so what it says is said in few words:
 //! the more folders there are, the fewer names of each.
 
-use super::{Entry, EntryKind, Fact, Folder, Project, show};
+use super::{EntryKind, Fact, Folder, FolderEntry, Project, show};
 
 /// Folders that are looked into; of the others the names are told.
 const MOST_LOOKED_INTO: usize = 30;
@@ -17,8 +17,8 @@ const MOST_FILES: usize = 20;
 
 pub(super) fn fact(project: &dyn Project) -> Option<Fact> {
     let root = project.folder("")?;
-    let folders: Vec<&Entry> = of_kind(&root, |kind| kind == EntryKind::Folder).collect();
-    let files: Vec<&Entry> = of_kind(&root, |kind| kind != EntryKind::Folder).collect();
+    let folders: Vec<&FolderEntry> = of_kind(&root, |kind| kind == EntryKind::Folder).collect();
+    let files: Vec<&FolderEntry> = of_kind(&root, |kind| kind != EntryKind::Folder).collect();
     if root.entries.is_empty() {
         return None;
     }
@@ -45,12 +45,12 @@ pub(super) fn fact(project: &dyn Project) -> Option<Fact> {
 fn line(project: &dyn Project, name: &str, most: usize) -> String {
     let own = show::quoted(&format!("{name}/"));
     let Some(folder) = project.folder(name) else { return own };
-    let folders: Vec<&Entry> = of_kind(&folder, |kind| kind == EntryKind::Folder).collect();
-    let files: Vec<&Entry> = of_kind(&folder, |kind| kind != EntryKind::Folder).collect();
+    let folders: Vec<&FolderEntry> = of_kind(&folder, |kind| kind == EntryKind::Folder).collect();
+    let files: Vec<&FolderEntry> = of_kind(&folder, |kind| kind != EntryKind::Folder).collect();
     if folder.entries.is_empty() {
         return format!("{own} empty");
     }
-    let all: Vec<&Entry> = folders.iter().chain(&files).copied().collect();
+    let all: Vec<&FolderEntry> = folders.iter().chain(&files).copied().collect();
     let counted = match all.len() > most {
         true => format!(" {}{}", counted(folders.len(), files.len()), cut(&folder)),
         false => cut(&folder).to_owned(),
@@ -58,16 +58,16 @@ fn line(project: &dyn Project, name: &str, most: usize) -> String {
     format!("{own}{counted}: {}", names(&all, most))
 }
 
-fn of_kind(folder: &Folder, is_meant: fn(EntryKind) -> bool) -> impl Iterator<Item = &Entry> {
+fn of_kind(folder: &Folder, is_meant: fn(EntryKind) -> bool) -> impl Iterator<Item = &FolderEntry> {
     folder.entries.iter().filter(move |entry| is_meant(entry.kind))
 }
 
-fn names(entries: &[&Entry], most: usize) -> String {
+fn names(entries: &[&FolderEntry], most: usize) -> String {
     let names: Vec<String> = entries.iter().map(|entry| shown(entry)).collect();
     show::list(names.iter().map(String::as_str), most)
 }
 
-fn shown(entry: &Entry) -> String {
+fn shown(entry: &FolderEntry) -> String {
     match entry.kind {
         EntryKind::Folder => format!("{}/", entry.name),
         EntryKind::File | EntryKind::Link => entry.name.clone(),
@@ -93,12 +93,12 @@ fn cut(folder: &Folder) -> &'static str {
 
 #[cfg(test)]
 mod tests {
-    use super::super::world::World;
+    use super::super::world::ProjectFixture;
     use super::fact;
 
     #[test]
     fn folders_come_first_and_each_has_a_line_of_its_own() {
-        World::new()
+        ProjectFixture::new()
             .file("src/lib.rs", "")
             .file("src/facts/go.rs", "")
             .file("docs/a b.md", "")
@@ -113,7 +113,7 @@ mod tests {
 
     #[test]
     fn a_big_folder_is_a_count_and_a_few_names() {
-        let mut world = World::new().file("src/a/x", "");
+        let mut world = ProjectFixture::new().file("src/a/x", "");
         for n in 0..213 {
             world = world.file(&format!("src/f{n:03}.rs"), "");
         }
@@ -127,7 +127,7 @@ mod tests {
 
     #[test]
     fn of_many_folders_only_the_first_are_looked_into() {
-        let mut world = World::new();
+        let mut world = ProjectFixture::new();
         for folder in 0..60 {
             for file in 0..9 {
                 world = world.file(&format!("d{folder:02}/{file}"), "");
@@ -143,6 +143,6 @@ mod tests {
 
     #[test]
     fn an_empty_project_has_no_structure() {
-        World::new().tells_nothing(fact);
+        ProjectFixture::new().tells_nothing(fact);
     }
 }

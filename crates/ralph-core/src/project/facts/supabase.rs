@@ -77,12 +77,12 @@ fn newest(project: &dyn Project, names: &[String]) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::world::World;
+    use super::super::world::ProjectFixture;
     use super::fact;
 
     #[test]
     fn migrations_are_counted_and_applied_in_their_order() {
-        World::new()
+        ProjectFixture::new()
             .file("supabase/migrations/2_b.sql", "drop table a; create table auth.c();")
             .file("supabase/migrations/1_a.sql", "create table a(); create table \"B\"();")
             .file("supabase/migrations/readme.md", "create table x();")
@@ -97,7 +97,7 @@ mod tests {
 
     #[test]
     fn of_too_many_migrations_the_newest_are_read() {
-        let mut world = World::new();
+        let mut world = ProjectFixture::new();
         for n in 1_000..1_500 {
             world = world
                 .file(&format!("supabase/migrations/{n}.sql"), &format!("create table t{n}();"));
@@ -113,7 +113,7 @@ mod tests {
     #[test]
     fn of_too_large_migrations_the_newest_are_read() {
         let large = format!("create table a(); -- {}", "x".repeat(3 << 20));
-        let mut world = World::new();
+        let mut world = ProjectFixture::new();
         for n in 1..=4 {
             world = world.file(&format!("supabase/migrations/{n}.sql"), &large);
         }
@@ -123,9 +123,9 @@ mod tests {
 
     #[test]
     fn without_migrations_there_is_nothing_to_tell() {
-        World::new().file("supabase/config.toml", "").tells_nothing(fact);
-        World::new().tells_nothing(fact);
-        World::new()
+        ProjectFixture::new().file("supabase/config.toml", "").tells_nothing(fact);
+        ProjectFixture::new().tells_nothing(fact);
+        ProjectFixture::new()
             .file("supabase/migrations/1.sql", "select 1")
             .tells(fact, "supabase\n  migrations: 1, the newest \"1.sql\"");
     }

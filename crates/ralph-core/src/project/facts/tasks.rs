@@ -2,7 +2,7 @@
 //!
 //! The scripts of a `package.json` stand with what else it says.
 
-use super::{Fact, Form, Project, shape, show, useful};
+use super::{Fact, FileFormat, Project, shape, show, useful};
 use crate::project::recipes::{self, JUSTFILES, MAKEFILES, Recipe};
 use serde_json::Value;
 use std::borrow::Cow;
@@ -31,9 +31,9 @@ pub(super) fn fact(project: &dyn Project) -> Option<Fact> {
         names.iter().find_map(|name| project.document(name, form)).unwrap_or_default()
     };
     let (make, just) = (text(&MAKEFILES).unwrap_or_default(), text(&JUSTFILES).unwrap_or_default());
-    let (task, mise) = (document(&TASKFILES, Form::Yaml), document(&MISE, Form::Toml));
-    let deno = document(&["deno.json", "deno.jsonc"], Form::Json);
-    let composer = document(&["composer.json"], Form::Json);
+    let (task, mise) = (document(&TASKFILES, FileFormat::Yaml), document(&MISE, FileFormat::Toml));
+    let deno = document(&["deno.json", "deno.jsonc"], FileFormat::Json);
+    let composer = document(&["composer.json"], FileFormat::Json);
     let targets = recipes::of_make(&make).into_iter().filter(is_no_file);
     let runners = [
         ("make", targets.map(of_recipe).collect()),
@@ -92,7 +92,7 @@ fn described(tasks: &Value) -> Vec<Task<'_>> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::world::World;
+    use super::super::world::ProjectFixture;
     use super::fact;
     use serde_json::json;
 
@@ -102,7 +102,7 @@ mod tests {
                     all: build ## everything\n## runs the tests\n.PHONY: test\ntest: build\n\t./a:b\n\
                     # no help\nbuild clean:\n\ta\n%.o: %.c\nout/x: y\nmain.o: main.c\n$(X): y\n\
                     define D\nfake: x\nendef\n";
-        World::new().file("Makefile", text).tells(
+        ProjectFixture::new().file("Makefile", text).tells(
             fact,
             "tasks, called by name\n  \
              make \"test # runs the tests\", \"build\", \"all # everything\", \"clean\"",
@@ -114,7 +114,7 @@ mod tests {
         let text = "set shell := ['bash']\nalias t := test\n# ships it\n[group: 'x']\n\
                     deploy env tag='x':\n    a\n# lost\n\n@test *args: build\n_inner:\n[private]\nno:\n\
                     build:\n";
-        World::new().file("justfile", text).tells(
+        ProjectFixture::new().file("justfile", text).tells(
             fact,
             "tasks, called by name\n  just \"test\", \"build\", \"deploy env # ships it\"",
         );
@@ -126,7 +126,7 @@ mod tests {
             "test": "cargo test"});
         let task = json!({"a": {"desc": "does a"}, "b": ["x"], "c": {"internal": true}, "d": 3,
             "e": {"cmds": ["y"]}});
-        World::new()
+        ProjectFixture::new()
             .document("mise.toml", json!({"tasks": mise}))
             .document("Taskfile.yml", json!({"tasks": task}))
             .file("deno.jsonc", r#"{"tasks": {"dev": "API_KEY=abc deno run a.ts", /* x */}}"#)
@@ -144,19 +144,19 @@ mod tests {
     #[test]
     fn many_targets_with_a_long_help_cost_little() {
         let text = format!("{}: ## {}", "a ".repeat(250_000), "x".repeat(500_000));
-        let lines = fact(&World::new().file("Makefile", &text)).unwrap().lines;
+        let lines = fact(&ProjectFixture::new().file("Makefile", &text)).unwrap().lines;
         assert!(lines[0].ends_with("\"a\", and 249976 more"), "{}", lines[0]);
     }
 
     #[test]
     fn what_has_another_shape_is_left_out() {
-        World::new()
+        ProjectFixture::new()
             .file("Makefile", "a := b\n")
             .document("mise.toml", json!({"tasks": [1]}))
             .document("Taskfile.yml", json!("x"))
             .file("deno.json", "[")
             .file("composer.json", r#"{"scripts": "x"}"#)
             .tells_nothing(fact);
-        World::new().tells_nothing(fact);
+        ProjectFixture::new().tells_nothing(fact);
     }
 }

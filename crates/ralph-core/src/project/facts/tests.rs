@@ -1,6 +1,8 @@
 //! What holds for every fact, whatever a repository says.
 
-use super::{BUDGET, Entry, EntryKind, Fact, Folder, Form, KINDS, NAMES, Project, page};
+use super::{
+    BUDGET, EntryKind, Fact, FileFormat, Folder, FolderEntry, KINDS, NAMES, Project, page,
+};
 use serde_json::{Value, json};
 
 /// A project in which every file says the same.
@@ -14,7 +16,7 @@ impl Project for Same {
         Some(self.text.clone())
     }
 
-    fn document(&self, _: &str, _: Form) -> Option<Value> {
+    fn document(&self, _: &str, _: FileFormat) -> Option<Value> {
         Some(self.document.clone())
     }
 
@@ -23,7 +25,7 @@ impl Project for Same {
             ["a.yml", "b", "package-lock.json", "requirements.txt", "tsconfig.x.json", "z.sql"];
         let kinds = [EntryKind::File, EntryKind::Folder, EntryKind::Link];
         let entries = names.iter().flat_map(|name| {
-            kinds.map(|kind| Entry { name: format!("{}{name}", self.name()), kind })
+            kinds.map(|kind| FolderEntry { name: format!("{}{name}", self.name()), kind })
         });
         Some(Folder { entries: entries.collect(), is_cut: true })
     }

@@ -1,6 +1,6 @@
 //! `tsconfig.json`: the options that decide how code has to be written, and where it goes.
 
-use super::{Fact, Form, Project, shape, show};
+use super::{Fact, FileFormat, Project, shape, show};
 use serde_json::Value;
 
 /// Looked for in this order; the first that is there is told.
@@ -37,7 +37,7 @@ const OPTIONS: [&str; 26] = [
 ];
 
 pub(super) fn fact(project: &dyn Project) -> Option<Fact> {
-    let read = |name: &'static str| Some((name, project.document(name, Form::Json)?));
+    let read = |name: &'static str| Some((name, project.document(name, FileFormat::Json)?));
     let (name, config) = FILES.into_iter().find_map(read).filter(|(_, text)| text.is_object())?;
     let mut lines = Vec::new();
     lines.extend(options("compilerOptions", &config));
@@ -95,8 +95,9 @@ fn inherited(project: &dyn Project, config: &Value) -> Option<String> {
     let own = shape::texts(&config["extends"])
         .into_iter()
         .find_map(|name| name.strip_prefix("./").filter(is_own))?;
-    let document = project.document(own, Form::Json);
-    let document = document.or_else(|| project.document(&format!("{own}.json"), Form::Json))?;
+    let document = project.document(own, FileFormat::Json);
+    let document =
+        document.or_else(|| project.document(&format!("{own}.json"), FileFormat::Json))?;
     options(&format!("inherited from {}", show::quoted(own)), &document)
 }
 
@@ -118,7 +119,7 @@ fn others(project: &dyn Project, told: &str) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::world::World;
+    use super::super::world::ProjectFixture;
     use super::fact;
 
     #[test]
@@ -130,7 +131,7 @@ mod tests {
             "include": ["src", "types"], "exclude": ["node_modules", "dist"],
             "references": [{"path": "./a"}, 3],
         }"#;
-        World::new().file("tsconfig.json", text).file("tsconfig.node.json", "{}").tells(
+        ProjectFixture::new().file("tsconfig.json", text).file("tsconfig.node.json", "{}").tells(
             fact,
             "tsconfig.json\n  \
              compilerOptions: strict true, target \"ES2022\", paths \"@/* -> ./src/*\", \
@@ -145,7 +146,7 @@ mod tests {
     #[test]
     fn what_it_extends_is_named_and_looked_into_where_it_is_the_projects_own() {
         let text = r#"{"extends": ["@tsconfig/node22/tsconfig.json", "./base"]}"#;
-        World::new()
+        ProjectFixture::new()
             .file("tsconfig.json", text)
             .file("base.json", r#"{"compilerOptions": {"noEmit": true}}"#)
             .tells(
@@ -153,7 +154,7 @@ mod tests {
                 "tsconfig.json: extends \"@tsconfig/node22/tsconfig.json\", \"./base\"\n  \
                  inherited from \"base\": noEmit true",
             );
-        World::new()
+        ProjectFixture::new()
             .file("tsconfig.json", r#"{"extends": "./../base.json"}"#)
             .file("../base.json", r#"{"compilerOptions": {"noEmit": true}}"#)
             .tells(fact, "tsconfig.json: extends \"./../base.json\"");
@@ -162,8 +163,8 @@ mod tests {
     #[test]
     fn what_has_another_shape_is_left_out() {
         for text in ["", "3", "[]", "{}", r#"{"compilerOptions": 3, "references": {}}"#] {
-            World::new().file("tsconfig.json", text).tells_nothing(fact);
+            ProjectFixture::new().file("tsconfig.json", text).tells_nothing(fact);
         }
-        World::new().tells_nothing(fact);
+        ProjectFixture::new().tells_nothing(fact);
     }
 }

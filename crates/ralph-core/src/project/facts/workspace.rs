@@ -92,12 +92,12 @@ fn tidy(pattern: &str) -> &str {
 
 #[cfg(test)]
 mod tests {
-    use super::super::world::World;
+    use super::super::world::ProjectFixture;
     use super::*;
 
     #[track_caller]
     fn check(wanted: &[&str], unwanted: &[&str], expected: &[&str]) {
-        let world = World::new()
+        let world = ProjectFixture::new()
             .file("a/m", "")
             .file("libs/one/m", "")
             .file("libs/two/m", "")

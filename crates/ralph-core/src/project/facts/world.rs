@@ -1,12 +1,12 @@
 //! A project for tests: files as a map, and what git would print.
 
-use super::{Entry, EntryKind, Fact, Folder, Form, Project};
+use super::{EntryKind, Fact, FileFormat, Folder, FolderEntry, Project};
 use crate::project::check::jsonc;
 use serde_json::Value;
 use std::collections::BTreeMap;
 
 #[derive(Default)]
-pub(super) struct World {
+pub(super) struct ProjectFixture {
     files: BTreeMap<String, String>,
     documents: BTreeMap<String, Value>,
     git_files: BTreeMap<String, String>,
@@ -14,36 +14,36 @@ pub(super) struct World {
     main_work_tree: Option<String>,
 }
 
-impl World {
-    pub(super) fn new() -> World {
-        World::default()
+impl ProjectFixture {
+    pub(super) fn new() -> ProjectFixture {
+        ProjectFixture::default()
     }
 
     /// A file with a text; JSON is read from it.
-    pub(super) fn file(mut self, path: &str, text: &str) -> World {
+    pub(super) fn file(mut self, path: &str, text: &str) -> ProjectFixture {
         self.files.insert(path.to_owned(), text.to_owned());
         self
     }
 
     /// A file that holds a document in TOML or YAML.
-    pub(super) fn document(mut self, path: &str, document: Value) -> World {
+    pub(super) fn document(mut self, path: &str, document: Value) -> ProjectFixture {
         self.documents.insert(path.to_owned(), document);
         self.file(path, "(a document)")
     }
 
     /// A file of the git folder.
-    pub(super) fn git_file(mut self, path: &str, text: &str) -> World {
+    pub(super) fn git_file(mut self, path: &str, text: &str) -> ProjectFixture {
         self.git_files.insert(path.to_owned(), text.to_owned());
         self
     }
 
     /// What git prints for these arguments, which are given with single spaces.
-    pub(super) fn git_prints(mut self, arguments: &str, printed: &[u8]) -> World {
+    pub(super) fn git_prints(mut self, arguments: &str, printed: &[u8]) -> ProjectFixture {
         self.printed.insert(arguments.to_owned(), printed.to_owned());
         self
     }
 
-    pub(super) fn linked_to(mut self, main_work_tree: &str) -> World {
+    pub(super) fn linked_to(mut self, main_work_tree: &str) -> ProjectFixture {
         self.main_work_tree = Some(main_work_tree.to_owned());
         self
     }
@@ -62,15 +62,15 @@ impl World {
     }
 }
 
-impl Project for World {
+impl Project for ProjectFixture {
     fn text(&self, path: &str) -> Option<String> {
         self.files.get(path).cloned()
     }
 
-    fn document(&self, path: &str, form: Form) -> Option<Value> {
+    fn document(&self, path: &str, form: FileFormat) -> Option<Value> {
         match form {
-            Form::Json => jsonc::read(&self.text(path)?),
-            Form::Toml | Form::Yaml => self.documents.get(path).cloned(),
+            FileFormat::Json => jsonc::read(&self.text(path)?),
+            FileFormat::Toml | FileFormat::Yaml => self.documents.get(path).cloned(),
         }
     }
 
@@ -83,8 +83,8 @@ impl Project for World {
                 None => entries.insert(rest.to_owned(), EntryKind::File),
             };
         }
-        let entries: Vec<Entry> =
-            entries.into_iter().map(|(name, kind)| Entry { name, kind }).collect();
+        let entries: Vec<FolderEntry> =
+            entries.into_iter().map(|(name, kind)| FolderEntry { name, kind }).collect();
         (!entries.is_empty()).then_some(Folder { entries, is_cut: false })
     }
 

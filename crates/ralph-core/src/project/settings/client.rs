@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 /// What may be set.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub struct Client {
+pub struct ClientSettings {
     /// One of the client's modes; its own settings say it where this does not.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub permission_mode: Option<String>,
@@ -19,21 +19,21 @@ pub struct Client {
     pub unattended: Option<bool>,
 }
 
-impl Client {
-    pub(super) fn over(self, below: Client) -> Client {
-        Client {
+impl ClientSettings {
+    pub(super) fn over(self, below: ClientSettings) -> ClientSettings {
+        ClientSettings {
             permission_mode: self.permission_mode.or(below.permission_mode),
             unattended: self.unattended.or(below.unattended),
         }
     }
 
-    pub(super) fn of_untrusted_project(self) -> Client {
+    pub(super) fn of_untrusted_project(self) -> ClientSettings {
         let is_meek = |mode: &String| {
             Mode::named(mode)
                 .is_some_and(|mode| matches!(mode, Mode::Default | Mode::Plan | Mode::DontAsk))
         };
         // That nobody is there only ever refuses more.
-        Client { permission_mode: self.permission_mode.filter(is_meek), ..self }
+        ClientSettings { permission_mode: self.permission_mode.filter(is_meek), ..self }
     }
 
     pub(super) fn refused(&self) -> Option<String> {

@@ -38,9 +38,9 @@ impl Refine {
     }
 
     /// What a session goes by: this, and the defaults.
-    pub fn bounds(&self) -> refine::Settings {
-        let default = refine::Settings::default();
-        refine::Settings {
+    pub fn bounds(&self) -> refine::RefineSettings {
+        let default = refine::RefineSettings::default();
+        refine::RefineSettings {
             max_iterations: self.max_iterations.unwrap_or(default.max_iterations),
             plateau_threshold: self.plateau_threshold.unwrap_or(default.plateau_threshold),
             min_iterations: self.min_iterations.unwrap_or(default.min_iterations),

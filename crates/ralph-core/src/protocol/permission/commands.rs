@@ -8,7 +8,7 @@ use crate::shell;
 
 /// One command that has to be allowed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Part {
+pub(super) struct CommandPart {
     /// As it is written.
     pub(super) text: String,
     /// It writes a file by itself, or runs in the background: no rule for the command is enough.
@@ -32,7 +32,7 @@ const LOOKING: [&str; 4] = ["status", "diff", "log", "show"];
 /// Not asked about where edits are accepted, within the project; each was measured.
 const EDITING: [&str; 6] = ["mkdir", "rmdir", "touch", "rm", "mv", "cp"];
 
-impl Part {
+impl CommandPart {
     pub(super) fn is_allowed_by(&self, allow: &[String]) -> bool {
         let mut texts = vec![self.text.clone()];
         if self.is_plain {
@@ -59,24 +59,24 @@ fn stays(word: &str) -> bool {
 }
 
 /// The parts that are asked about.
-pub(super) fn parts(line: &str) -> Vec<Part> {
+pub(super) fn parts(line: &str) -> Vec<CommandPart> {
     let plain = line.replace(" 2>&1", "");
     if !plain.contains(|letter| "'\"\\$`(){}<>#\n".contains(letter)) {
         return split(&plain);
     }
     // Quoted or not: better one question too many announced than one too few.
     let is_more = line.contains(|letter| ";|&(){}<>#`\n".contains(letter));
-    vec![Part { text: line.to_owned(), is_more, is_plain: false }]
+    vec![CommandPart { text: line.to_owned(), is_more, is_plain: false }]
 }
 
 /// A line of nothing but words and operators.
-fn split(line: &str) -> Vec<Part> {
+fn split(line: &str) -> Vec<CommandPart> {
     let joined = line.replace("&&", ";").replace("||", ";").replace('|', ";");
     let parts = joined.split(';').map(str::trim).filter(|text| !text.is_empty());
     let part = |text: &str| {
         let is_assigned = text.split_whitespace().next().is_some_and(|word| word.contains('='));
         let is_more = text.contains('&');
-        Part { text: text.to_owned(), is_more, is_plain: !is_assigned && !is_more }
+        CommandPart { text: text.to_owned(), is_more, is_plain: !is_assigned && !is_more }
     };
     parts.map(part).collect()
 }

@@ -4,7 +4,7 @@ use std::fmt;
 
 /// Why. Nothing was changed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Refused {
+pub enum BeadError {
     /// bd knows no such id.
     NoSuchBead {
         /// As given.
@@ -51,40 +51,40 @@ pub enum Refused {
     },
 }
 
-impl fmt::Display for Refused {
+impl fmt::Display for BeadError {
     fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Refused::NoSuchBead { id } => {
+            BeadError::NoSuchBead { id } => {
                 write!(
                     to,
                     "there is no bead `{id}`; `ralph task list --all --tracker bd` shows them"
                 )
             }
-            Refused::Held { id, by } => write!(
+            BeadError::Held { id, by } => write!(
                 to,
                 "{id} is claimed by {by}; take another, or `ralph task release {id} --tracker bd`"
             ),
-            Refused::Waits { id, on } => {
+            BeadError::Waits { id, on } => {
                 write!(to, "{id} waits for {on}, which is not closed; finish {on} first")
             }
-            Refused::Closed { id, status } if status == "closed" => {
+            BeadError::Closed { id, status } if status == "closed" => {
                 write!(to, "{id} is already closed; `bd reopen {id}` opens it again")
             }
-            Refused::Closed { id, status } => write!(
+            BeadError::Closed { id, status } => write!(
                 to,
                 "{id} is {status}; `ralph task release {id} --tracker bd` makes it open again"
             ),
-            Refused::NothingReady => to.write_str(
+            BeadError::NothingReady => to.write_str(
                 "no bead is ready; `ralph task list --tracker bd` shows what is open and what it \
                  waits for",
             ),
-            Refused::NoReason => to.write_str("the reason is missing; say it in words"),
-            Refused::ByBd { task, words } => write!(to, "`bd {task}` refused: {words}"),
-            Refused::NotWithBd { what, instead } => {
+            BeadError::NoReason => to.write_str("the reason is missing; say it in words"),
+            BeadError::ByBd { task, words } => write!(to, "`bd {task}` refused: {words}"),
+            BeadError::NotWithBd { what, instead } => {
                 write!(to, "{what} cannot be had with `--tracker bd`: {instead}")
             }
         }
     }
 }
 
-impl std::error::Error for Refused {}
+impl std::error::Error for BeadError {}

@@ -1,5 +1,5 @@
 use super::*;
-use crate::tasks::graph::{Graph, Standing};
+use crate::tasks::graph::{Graph, TaskReadiness};
 use jiff::Timestamp;
 
 fn one(json: &str) -> Bead {
@@ -25,7 +25,7 @@ fn a_list_becomes_tasks_and_only_what_blocks_is_waited_for() {
     assert_eq!(tasks[0].result.as_deref(), Some("12 tests"));
     assert_eq!(
         (graph.standing(&tasks[0]), graph.standing(&tasks[1])),
-        (Standing::Done, Standing::Ready)
+        (TaskReadiness::Done, TaskReadiness::Ready)
     );
     let task = &tasks[1];
     assert_eq!((task.name.as_str(), task.deps.as_slice()), ("Print", &["bd-1".to_owned()][..]));
@@ -101,19 +101,22 @@ const SHOWN: &str = r#"[{"id":"bd-2","title":"Print","status":"in_progress","ass
 fn a_claim_says_what_came_of_those_before() {
     let claim = one(SHOWN).claim();
     assert_eq!(claim.task.deps, ["bd-1"]);
-    let finding =
-        Finding { id: "bd-1".into(), name: "Parse".into(), result: Some("12 tests".into()) };
+    let finding = DependencyResult {
+        id: "bd-1".into(),
+        name: "Parse".into(),
+        result: Some("12 tests".into()),
+    };
     assert_eq!(claim.findings, [finding]);
     let around = one(SHOWN).surroundings();
     let graph = Graph::new(&around, Timestamp::UNIX_EPOCH);
-    assert_eq!(graph.get("bd-1").map(|task| graph.standing(task)), Some(Standing::Done));
+    assert_eq!(graph.get("bd-1").map(|task| graph.standing(task)), Some(TaskReadiness::Done));
 }
 
 #[test]
 fn who_may_claim_and_who_may_end() {
     let check = |json: &str, actor: &str, claim: &str, done: &str| {
         let bead = one(json);
-        let told = |refused: Option<Refused>| refused.map(|why| why.to_string());
+        let told = |refused: Option<BeadError>| refused.map(|why| why.to_string());
         let told = |refused| told(refused).unwrap_or_default();
         let (may, end) = (told(bead.not_for(actor)), told(bead.may_be_done(Some(actor)).err()));
         assert!(may.starts_with(claim) && (claim.is_empty() == may.is_empty()), "{json}: {may}");

@@ -6,17 +6,17 @@ use std::fmt;
 
 /// Three numbers, in their order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Version(pub u64, pub u64, pub u64);
+pub struct BdVersion(pub u64, pub u64, pub u64);
 
 /// The first in which of two that claim an issue only one gets it (gastownhall/beads, #3570 and its
 /// repair #3578, released with 1.0.4); all else that we use is older.
-pub const OLDEST: Version = Version(1, 0, 4);
+pub const OLDEST: BdVersion = BdVersion(1, 0, 4);
 
 /// Why a bd is not used.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Unusable {
     /// It is older than [`OLDEST`].
-    TooOld(Version),
+    TooOld(BdVersion),
     /// It names no version.
     Unknown {
         /// What it said instead.
@@ -28,27 +28,28 @@ pub enum Unusable {
 ///
 /// # Errors
 /// When it is too old, or says nothing of the kind.
-pub fn usable(printed: &str) -> Result<Version, Unusable> {
+pub fn usable(printed: &str) -> Result<BdVersion, Unusable> {
     #[derive(Deserialize)]
-    struct Said {
+    struct VersionOutput {
         version: String,
     }
-    let said = payload(printed).ok().and_then(|value| serde_json::from_value::<Said>(value).ok());
+    let said =
+        payload(printed).ok().and_then(|value| serde_json::from_value::<VersionOutput>(value).ok());
     let unknown = || Unusable::Unknown { said: printed.trim().chars().take(200).collect() };
     let version = said.and_then(|said| parse(&said.version)).ok_or_else(unknown)?;
     if version < OLDEST { Err(Unusable::TooOld(version)) } else { Ok(version) }
 }
 
 /// `1.2.2`, `v1.2.2`, `1.2.2-dc4`: what a build adds does not count.
-fn parse(text: &str) -> Option<Version> {
+fn parse(text: &str) -> Option<BdVersion> {
     let text = text.strip_prefix('v').unwrap_or(text);
     let plain = text.split(['-', '+']).next()?;
     let mut numbers = plain.split('.').map(|number| number.parse::<u64>().ok());
-    let version = Version(numbers.next()??, numbers.next()??, numbers.next()??);
+    let version = BdVersion(numbers.next()??, numbers.next()??, numbers.next()??);
     numbers.next().is_none().then_some(version)
 }
 
-impl fmt::Display for Version {
+impl fmt::Display for BdVersion {
     fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(to, "{}.{}.{}", self.0, self.1, self.2)
     }
@@ -104,7 +105,7 @@ mod tests {
 
     #[test]
     fn a_refusal_names_both_versions() {
-        let text = Unusable::TooOld(Version(1, 0, 3)).to_string();
+        let text = Unusable::TooOld(BdVersion(1, 0, 3)).to_string();
         assert!(text.contains("1.0.3") && text.contains("1.0.4") && text.contains("update bd"));
     }
 }

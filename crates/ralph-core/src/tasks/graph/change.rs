@@ -3,7 +3,7 @@
 //! Who may claim a task is decided here; that two workers do not decide at once is the store's
 //! business, which holds its lock around these functions.
 
-use super::{Flaw, Graph, Refused, Standing, lease_ran_out, lint};
+use super::{Graph, GraphFlaw, TaskError, TaskReadiness, lease_ran_out, lint};
 use crate::state::{Task, TaskStatus};
 use jiff::{SignedDuration, Timestamp};
 
@@ -24,7 +24,7 @@ pub struct NewTask {
 
 /// Which task to claim.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Which<'a> {
+pub enum ClaimTarget<'a> {
     /// The first that is ready.
     Next,
     /// This one.
@@ -46,12 +46,12 @@ pub struct Claim {
     /// The task as it stands now.
     pub task: Task,
     /// What came of the tasks it depends on, in the order of `deps`.
-    pub findings: Vec<Finding>,
+    pub findings: Vec<DependencyResult>,
 }
 
 /// What came of a task that another one depends on.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Finding {
+pub struct DependencyResult {
     /// Its id.
     pub id: String,
     /// Its name.
@@ -61,13 +61,13 @@ pub struct Finding {
 }
 
 /// Adds a task at the end and says its id.
-pub fn add(tasks: &mut Vec<Task>, new: NewTask) -> Result<String, Refused> {
+pub fn add(tasks: &mut Vec<Task>, new: NewTask) -> Result<String, TaskError> {
     let id = match new.id {
         Some(id) => id.trim().to_owned(),
         None => format!("T-{}", next_number(tasks)),
     };
     if new.name.trim().is_empty() {
-        return Err(Refused::Missing { what: "the task's name" });
+        return Err(TaskError::Missing { what: "the task's name" });
     }
     tasks.push(Task {
         id: id.clone(),
@@ -81,43 +81,47 @@ pub fn add(tasks: &mut Vec<Task>, new: NewTask) -> Result<String, Refused> {
         None => Ok(id),
         Some(flaw) => {
             tasks.pop();
-            Err(Refused::Flawed(flaw))
+            Err(TaskError::Flawed(flaw))
         }
     }
 }
 
 /// What is wrong with the last task; what was wrong with the others before is not its fault.
-fn flaw_of_last(tasks: &[Task]) -> Option<Flaw> {
+fn flaw_of_last(tasks: &[Task]) -> Option<GraphFlaw> {
     let (last, others) = tasks.split_last()?;
     if last.id.is_empty() {
-        return Some(Flaw::EmptyId { place: tasks.len() });
+        return Some(GraphFlaw::EmptyId { place: tasks.len() });
     }
     if others.iter().any(|other| other.id == last.id) {
-        return Some(Flaw::DuplicateId { id: last.id.clone() });
+        return Some(GraphFlaw::DuplicateId { id: last.id.clone() });
     }
     flaw_of_deps(tasks, last)
 }
 
-fn flaw_of_deps(tasks: &[Task], task: &Task) -> Option<Flaw> {
+fn flaw_of_deps(tasks: &[Task], task: &Task) -> Option<GraphFlaw> {
     let graph = Graph::new(tasks, Timestamp::UNIX_EPOCH);
     let unknown = task.deps.iter().find(|id| graph.place(id).is_none());
     if let Some(unknown) = unknown {
-        return Some(Flaw::UnknownDependency { id: task.id.clone(), on: unknown.clone() });
+        return Some(GraphFlaw::UnknownDependency { id: task.id.clone(), on: unknown.clone() });
     }
     lint::cycles(tasks).into_iter().find(|cycle| cycle.contains(&task.id)).map(|path| {
-        if path.len() == 1 { Flaw::OnItself { id: task.id.clone() } } else { Flaw::Cycle { path } }
+        if path.len() == 1 {
+            GraphFlaw::OnItself { id: task.id.clone() }
+        } else {
+            GraphFlaw::Cycle { path }
+        }
     })
 }
 
 /// Makes a task depend on exactly these others.
-pub fn depend(tasks: &mut [Task], id: &str, deps: Vec<String>) -> Result<(), Refused> {
+pub fn depend(tasks: &mut [Task], id: &str, deps: Vec<String>) -> Result<(), TaskError> {
     let place = place(tasks, id)?;
     let before = std::mem::replace(&mut tasks[place].deps, deps);
     match flaw_of_deps(tasks, &tasks[place]) {
         None => Ok(()),
         Some(flaw) => {
             tasks[place].deps = before;
-            Err(Refused::Flawed(flaw))
+            Err(TaskError::Flawed(flaw))
         }
     }
 }
@@ -125,12 +129,12 @@ pub fn depend(tasks: &mut [Task], id: &str, deps: Vec<String>) -> Result<(), Ref
 /// Gives a task to a worker. Claiming again what one holds already renews the lease.
 pub fn claim(
     tasks: &mut [Task],
-    which: Which,
+    which: ClaimTarget,
     lease: Lease,
     now: Timestamp,
-) -> Result<Claim, Refused> {
+) -> Result<Claim, TaskError> {
     if lease.owner.trim().is_empty() {
-        return Err(Refused::Missing { what: "the owner" });
+        return Err(TaskError::Missing { what: "the owner" });
     }
     let (place, findings) = claimable(tasks, which, lease.owner, now)?;
     let task = &mut tasks[place];
@@ -150,34 +154,34 @@ pub fn claim(
 /// which is most of what a claim among ten thousand costs here.
 fn claimable(
     tasks: &[Task],
-    which: Which,
+    which: ClaimTarget,
     owner: &str,
     now: Timestamp,
-) -> Result<(usize, Vec<Finding>), Refused> {
+) -> Result<(usize, Vec<DependencyResult>), TaskError> {
     let graph = Graph::new(tasks, now);
-    let Which::Id(id) = which else {
-        let next = tasks.iter().position(|task| graph.standing(task) == Standing::Ready);
+    let ClaimTarget::Id(id) = which else {
+        let next = tasks.iter().position(|task| graph.standing(task) == TaskReadiness::Ready);
         let found = next.map(|place| (place, findings(&graph, &tasks[place])));
-        return found.ok_or_else(|| Refused::NothingReady(graph.summary()));
+        return found.ok_or_else(|| TaskError::NothingReady(graph.summary()));
     };
-    let place = graph.place(id).ok_or_else(|| Refused::NoSuchTask { id: id.to_owned() })?;
+    let place = graph.place(id).ok_or_else(|| TaskError::NoSuchTask { id: id.to_owned() })?;
     let task = &tasks[place];
     match graph.standing(task) {
-        Standing::Ready => Ok((place, findings(&graph, task))),
-        Standing::InProgress if task.owner.as_deref() == Some(owner) => {
+        TaskReadiness::Ready => Ok((place, findings(&graph, task))),
+        TaskReadiness::InProgress if task.owner.as_deref() == Some(owner) => {
             Ok((place, findings(&graph, task)))
         }
-        Standing::InProgress => Err(held(task)),
-        Standing::Waiting => Err(waits(&graph, task)),
-        _ => Err(Refused::Closed { id: id.to_owned(), status: task.status.clone() }),
+        TaskReadiness::InProgress => Err(held(task)),
+        TaskReadiness::Waiting => Err(waits(&graph, task)),
+        _ => Err(TaskError::Closed { id: id.to_owned(), status: task.status.clone() }),
     }
 }
 
-fn findings(graph: &Graph, task: &Task) -> Vec<Finding> {
+fn findings(graph: &Graph, task: &Task) -> Vec<DependencyResult> {
     task.deps
         .iter()
         .filter_map(|id| graph.get(id))
-        .map(|dependency| Finding {
+        .map(|dependency| DependencyResult {
             id: dependency.id.clone(),
             name: dependency.name.clone(),
             result: dependency.result.clone(),
@@ -187,10 +191,10 @@ fn findings(graph: &Graph, task: &Task) -> Vec<Finding> {
 
 /// Lengthens the claim of a worker that still holds its task, even if the lease has run out in
 /// the meantime: as long as nobody else has taken it, the work is still its own.
-pub fn renew(tasks: &mut [Task], id: &str, lease: Lease, now: Timestamp) -> Result<(), Refused> {
+pub fn renew(tasks: &mut [Task], id: &str, lease: Lease, now: Timestamp) -> Result<(), TaskError> {
     let task = open(tasks, id)?;
     if task.status != TaskStatus::InProgress {
-        return Err(Refused::NotHeld { id: id.to_owned() });
+        return Err(TaskError::NotHeld { id: id.to_owned() });
     }
     if task.owner.as_deref() != Some(lease.owner) {
         return Err(held(task));
@@ -206,7 +210,7 @@ pub fn done(
     id: &str,
     by: Option<&str>,
     result: Option<String>,
-) -> Result<(), Refused> {
+) -> Result<(), TaskError> {
     let graph = Graph::new(tasks, Timestamp::UNIX_EPOCH);
     if let Some(task) = graph.get(id).filter(|task| graph.waits_for(task).is_some()) {
         return Err(waits(&graph, task));
@@ -218,18 +222,23 @@ pub fn done(
 }
 
 /// Gives a task up, with the reason. What depends on it waits until it is released and done.
-pub fn fail(tasks: &mut [Task], id: &str, by: Option<&str>, reason: &str) -> Result<(), Refused> {
+pub fn fail(tasks: &mut [Task], id: &str, by: Option<&str>, reason: &str) -> Result<(), TaskError> {
     stop_work(tasks, id, by, reason, TaskStatus::Failed)
 }
 
 /// Sets a task aside that waits for something outside, with what it waits for.
-pub fn block(tasks: &mut [Task], id: &str, by: Option<&str>, reason: &str) -> Result<(), Refused> {
+pub fn block(
+    tasks: &mut [Task],
+    id: &str,
+    by: Option<&str>,
+    reason: &str,
+) -> Result<(), TaskError> {
     stop_work(tasks, id, by, reason, TaskStatus::Blocked)
 }
 
 /// Makes a claimed, failed or blocked task pending again. What came of the attempt is kept for
 /// whoever takes it next.
-pub fn release(tasks: &mut [Task], id: &str) -> Result<(), Refused> {
+pub fn release(tasks: &mut [Task], id: &str) -> Result<(), TaskError> {
     let place = place(tasks, id)?;
     let task = &mut tasks[place];
     match task.status {
@@ -249,9 +258,9 @@ fn stop_work(
     by: Option<&str>,
     reason: &str,
     status: TaskStatus,
-) -> Result<(), Refused> {
+) -> Result<(), TaskError> {
     if reason.trim().is_empty() {
-        return Err(Refused::Missing { what: "the reason" });
+        return Err(TaskError::Missing { what: "the reason" });
     }
     let task = open(tasks, id)?;
     theirs(task, by)?;
@@ -266,7 +275,7 @@ fn close(task: &mut Task, status: TaskStatus, result: Option<String>) {
     task.result = result.filter(|text| !text.trim().is_empty());
 }
 
-fn theirs(task: &Task, by: Option<&str>) -> Result<(), Refused> {
+fn theirs(task: &Task, by: Option<&str>) -> Result<(), TaskError> {
     match (by, &task.owner) {
         (Some(by), Some(owner)) if task.status == TaskStatus::InProgress && owner != by => {
             Err(held(task))
@@ -276,7 +285,7 @@ fn theirs(task: &Task, by: Option<&str>) -> Result<(), Refused> {
 }
 
 /// The task of this id, if it is pending or in progress.
-fn open<'a>(tasks: &'a mut [Task], id: &str) -> Result<&'a mut Task, Refused> {
+fn open<'a>(tasks: &'a mut [Task], id: &str) -> Result<&'a mut Task, TaskError> {
     let place = place(tasks, id)?;
     let task = &mut tasks[place];
     match task.status {
@@ -285,28 +294,28 @@ fn open<'a>(tasks: &'a mut [Task], id: &str) -> Result<&'a mut Task, Refused> {
     }
 }
 
-fn place(tasks: &[Task], id: &str) -> Result<usize, Refused> {
+fn place(tasks: &[Task], id: &str) -> Result<usize, TaskError> {
     tasks
         .iter()
         .position(|task| task.id == id)
-        .ok_or_else(|| Refused::NoSuchTask { id: id.to_owned() })
+        .ok_or_else(|| TaskError::NoSuchTask { id: id.to_owned() })
 }
 
-fn closed(task: &Task) -> Refused {
-    Refused::Closed { id: task.id.clone(), status: task.status.clone() }
+fn closed(task: &Task) -> TaskError {
+    TaskError::Closed { id: task.id.clone(), status: task.status.clone() }
 }
 
-fn held(task: &Task) -> Refused {
-    Refused::Held {
+fn held(task: &Task) -> TaskError {
+    TaskError::Held {
         id: task.id.clone(),
         owner: task.owner.clone().unwrap_or_else(|| "someone".to_owned()),
         until: task.lease_expires_at,
     }
 }
 
-fn waits(graph: &Graph, task: &Task) -> Refused {
+fn waits(graph: &Graph, task: &Task) -> TaskError {
     let on = graph.waits_for(task).unwrap_or_default();
-    Refused::Waits {
+    TaskError::Waits {
         id: task.id.clone(),
         on: on.to_owned(),
         status: graph.get(on).map(|dependency| dependency.status.clone()),

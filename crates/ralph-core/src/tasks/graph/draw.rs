@@ -3,7 +3,7 @@
 //! Names come from models and plans, so in a drawing's language they are only ever the inside of a
 //! quoted label, with everything escaped that could end it; the drawing's own names are numbers.
 
-use super::{Graph, Standing, waves};
+use super::{Graph, TaskReadiness, waves};
 use crate::state::Task;
 use crate::tasks::graph::render::one_line;
 use jiff::Timestamp;
@@ -72,17 +72,17 @@ pub fn dot(tasks: &[Task], now: Timestamp) -> String {
 /// A document for Mermaid.
 pub fn mermaid(tasks: &[Task], now: Timestamp) -> String {
     let graph = Graph::new(tasks, now);
-    let shown: Vec<Shown> =
+    let shown: Vec<DrawnTask> =
         tasks.iter().map(|task| (&*task.id, &*task.name, graph.standing(task))).collect();
     flowchart(&shown, edges(&graph))
 }
 
 /// A task as it is drawn: id, name and standing.
-pub(crate) type Shown<'a> = (&'a str, &'a str, Standing);
+pub(crate) type DrawnTask<'a> = (&'a str, &'a str, TaskReadiness);
 
 /// As [`mermaid`], for tasks whose standing and places are known.
 pub(crate) fn flowchart(
-    tasks: &[Shown<'_>],
+    tasks: &[DrawnTask<'_>],
     edges: impl Iterator<Item = (usize, usize)>,
 ) -> String {
     let mut drawn = String::from("flowchart LR\n");
@@ -103,17 +103,17 @@ pub(crate) fn flowchart(
     drawn
 }
 
-const ALL: [Standing; 7] = [
-    Standing::Ready,
-    Standing::Waiting,
-    Standing::InProgress,
-    Standing::Done,
-    Standing::Failed,
-    Standing::Blocked,
-    Standing::Unknown,
+const ALL: [TaskReadiness; 7] = [
+    TaskReadiness::Ready,
+    TaskReadiness::Waiting,
+    TaskReadiness::InProgress,
+    TaskReadiness::Done,
+    TaskReadiness::Failed,
+    TaskReadiness::Blocked,
+    TaskReadiness::Unknown,
 ];
 
-fn label(id: &str, name: &str, standing: Standing, escape: fn(&str) -> String) -> String {
+fn label(id: &str, name: &str, standing: TaskReadiness, escape: fn(&str) -> String) -> String {
     let text = format!("{}: {} ({})", one_line(id), one_line(name), standing.word());
     escape(&text)
 }
@@ -155,27 +155,27 @@ fn mermaid_text(text: &str) -> String {
     escaped
 }
 
-fn class(standing: Standing) -> &'static str {
+fn class(standing: TaskReadiness) -> &'static str {
     match standing {
-        Standing::Ready => "ready",
-        Standing::Waiting => "waiting",
-        Standing::InProgress => "in_progress",
-        Standing::Done => "finished",
-        Standing::Failed => "failed",
-        Standing::Blocked => "blocked",
-        Standing::Unknown => "unknown",
+        TaskReadiness::Ready => "ready",
+        TaskReadiness::Waiting => "waiting",
+        TaskReadiness::InProgress => "in_progress",
+        TaskReadiness::Done => "finished",
+        TaskReadiness::Failed => "failed",
+        TaskReadiness::Blocked => "blocked",
+        TaskReadiness::Unknown => "unknown",
     }
 }
 
-fn colour(standing: Standing) -> &'static str {
+fn colour(standing: TaskReadiness) -> &'static str {
     match standing {
-        Standing::Ready => "#cfe8ff",
-        Standing::Waiting => "#f2f2f2",
-        Standing::InProgress => "#fff3bf",
-        Standing::Done => "#d3f9d8",
-        Standing::Failed => "#ffc9c9",
-        Standing::Blocked => "#ffd8a8",
-        Standing::Unknown => "#e5dbff",
+        TaskReadiness::Ready => "#cfe8ff",
+        TaskReadiness::Waiting => "#f2f2f2",
+        TaskReadiness::InProgress => "#fff3bf",
+        TaskReadiness::Done => "#d3f9d8",
+        TaskReadiness::Failed => "#ffc9c9",
+        TaskReadiness::Blocked => "#ffd8a8",
+        TaskReadiness::Unknown => "#e5dbff",
     }
 }
 

@@ -10,7 +10,7 @@ use std::fmt;
 
 /// Something that keeps a graph from being worked off.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Flaw {
+pub enum GraphFlaw {
     /// A task without an id.
     EmptyId {
         /// Which task of the list, counted from 1.
@@ -45,19 +45,19 @@ pub enum Flaw {
     },
 }
 
-impl fmt::Display for Flaw {
+impl fmt::Display for GraphFlaw {
     fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Flaw::EmptyId { place } => write!(to, "task {place} has no id; give it one"),
-            Flaw::EmptyName { id } => {
+            GraphFlaw::EmptyId { place } => write!(to, "task {place} has no id; give it one"),
+            GraphFlaw::EmptyName { id } => {
                 write!(to, "{id} has no name; say in words what is to be done")
             }
-            Flaw::DuplicateId { id } => write!(to, "{id} is the id of two tasks; rename one"),
-            Flaw::UnknownDependency { id, on } => {
+            GraphFlaw::DuplicateId { id } => write!(to, "{id} is the id of two tasks; rename one"),
+            GraphFlaw::UnknownDependency { id, on } => {
                 write!(to, "{id} depends on {on}, which does not exist; add it or leave it out")
             }
-            Flaw::OnItself { id } => write!(to, "{id} depends on itself; leave that out"),
-            Flaw::Cycle { path } => {
+            GraphFlaw::OnItself { id } => write!(to, "{id} depends on itself; leave that out"),
+            GraphFlaw::Cycle { path } => {
                 let first = path.first().map_or("", String::as_str);
                 write!(
                     to,
@@ -70,34 +70,34 @@ impl fmt::Display for Flaw {
 }
 
 /// Everything that is wrong, in the order of the list; cycles last.
-pub fn lint(tasks: &[Task]) -> Vec<Flaw> {
+pub fn lint(tasks: &[Task]) -> Vec<GraphFlaw> {
     lint_with_places(tasks).into_iter().map(|(_, flaw)| flaw).collect()
 }
 
 /// As [`lint`], each with the place of the task in the list, counted from 0.
-pub fn lint_with_places(tasks: &[Task]) -> Vec<(usize, Flaw)> {
+pub fn lint_with_places(tasks: &[Task]) -> Vec<(usize, GraphFlaw)> {
     let graph = Graph::new(tasks, Timestamp::UNIX_EPOCH);
     let mut seen = HashSet::new();
     let mut flaws = Vec::new();
     for (at, task) in tasks.iter().enumerate() {
         let id = task.id.clone();
         if id.trim().is_empty() {
-            flaws.push((at, Flaw::EmptyId { place: at + 1 }));
+            flaws.push((at, GraphFlaw::EmptyId { place: at + 1 }));
         } else if !seen.insert(task.id.as_str()) {
-            flaws.push((at, Flaw::DuplicateId { id: id.clone() }));
+            flaws.push((at, GraphFlaw::DuplicateId { id: id.clone() }));
         }
         if task.name.trim().is_empty() {
-            flaws.push((at, Flaw::EmptyName { id: id.clone() }));
+            flaws.push((at, GraphFlaw::EmptyName { id: id.clone() }));
         }
         let unknown = task.deps.iter().filter(|on| graph.place(on).is_none());
         flaws.extend(
-            unknown.map(|on| (at, Flaw::UnknownDependency { id: id.clone(), on: on.clone() })),
+            unknown.map(|on| (at, GraphFlaw::UnknownDependency { id: id.clone(), on: on.clone() })),
         );
     }
     flaws.extend(cycles(tasks).into_iter().map(|path| match path.as_slice() {
-        [id] => (graph.place(id).unwrap_or(0), Flaw::OnItself { id: id.clone() }),
-        [first, ..] => (graph.place(first).unwrap_or(0), Flaw::Cycle { path }),
-        [] => (0, Flaw::Cycle { path }),
+        [id] => (graph.place(id).unwrap_or(0), GraphFlaw::OnItself { id: id.clone() }),
+        [first, ..] => (graph.place(first).unwrap_or(0), GraphFlaw::Cycle { path }),
+        [] => (0, GraphFlaw::Cycle { path }),
     }));
     flaws
 }
@@ -106,7 +106,7 @@ pub fn lint_with_places(tasks: &[Task]) -> Vec<(usize, Flaw)> {
 const MAX_CYCLES: usize = 20;
 
 #[derive(Clone, Copy, PartialEq)]
-enum Mark {
+enum VisitMark {
     New,
     /// On the path that is being walked.
     OnPath,
@@ -117,30 +117,32 @@ enum Mark {
 /// its own stack: a chain of ten thousand tasks must not exhaust the thread's.
 pub(super) fn cycles(tasks: &[Task]) -> Vec<Vec<String>> {
     let graph = Graph::new(tasks, Timestamp::UNIX_EPOCH);
-    let mut marks = vec![Mark::New; tasks.len()];
+    let mut marks = vec![VisitMark::New; tasks.len()];
     let mut found = Vec::new();
     for start in 0..tasks.len() {
-        if marks[start] != Mark::New || found.len() >= MAX_CYCLES {
+        if marks[start] != VisitMark::New || found.len() >= MAX_CYCLES {
             continue;
         }
         // Each step: a task, and how many of its dependencies were followed.
         let mut path = vec![(start, 0_usize)];
-        marks[start] = Mark::OnPath;
+        marks[start] = VisitMark::OnPath;
         while let Some((place, followed)) = path.last_mut() {
             let Some(on) = tasks[*place].deps.get(*followed) else {
-                marks[*place] = Mark::Finished;
+                marks[*place] = VisitMark::Finished;
                 path.pop();
                 continue;
             };
             *followed += 1;
             let Some(next) = graph.place(on) else { continue };
             match marks[next] {
-                Mark::New => {
-                    marks[next] = Mark::OnPath;
+                VisitMark::New => {
+                    marks[next] = VisitMark::OnPath;
                     path.push((next, 0));
                 }
-                Mark::OnPath if found.len() < MAX_CYCLES => found.push(closing(tasks, &path, next)),
-                Mark::OnPath | Mark::Finished => {}
+                VisitMark::OnPath if found.len() < MAX_CYCLES => {
+                    found.push(closing(tasks, &path, next))
+                }
+                VisitMark::OnPath | VisitMark::Finished => {}
             }
         }
     }

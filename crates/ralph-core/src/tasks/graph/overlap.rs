@@ -7,7 +7,7 @@ use std::collections::HashMap;
 
 /// Files that are spoken for, and by whom.
 #[derive(Debug, Default)]
-pub struct Taken<'a> {
+pub struct ClaimedFiles<'a> {
     files: HashMap<String, &'a str>,
     /// The folders that taken files are in, each with one of whoever took them.
     inside: HashMap<String, &'a str>,
@@ -22,7 +22,7 @@ pub struct Clash {
     pub file: String,
 }
 
-impl<'a> Taken<'a> {
+impl<'a> ClaimedFiles<'a> {
     /// Takes the files for this one.
     pub fn take(&mut self, files: &[String], by: &'a str) {
         for file in files.iter().filter_map(|file| plain(file)) {
@@ -68,7 +68,7 @@ mod tests {
     fn check(taken: &[&str], asked: &[&str], expected: Option<&str>) {
         let words =
             |files: &[&str]| files.iter().map(|file| (*file).to_owned()).collect::<Vec<_>>();
-        let mut all = Taken::default();
+        let mut all = ClaimedFiles::default();
         all.take(&words(taken), "T-1");
         let clash = all.clash(&words(asked));
         assert_eq!(

@@ -1,13 +1,13 @@
 //! Why a change to the task graph was refused, and what to do instead.
 
-use super::{Flaw, Summary};
+use super::{GraphFlaw, Summary};
 use crate::state::TaskStatus;
 use jiff::Timestamp;
 use std::fmt;
 
 /// Why a change was refused. Nothing was changed.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Refused {
+pub enum TaskError {
     /// No task has this id.
     NoSuchTask {
         /// As given.
@@ -46,7 +46,7 @@ pub enum Refused {
     /// No task can be worked on now.
     NothingReady(Summary),
     /// The graph would not be sound.
-    Flawed(Flaw),
+    Flawed(GraphFlaw),
     /// A name, an owner or a reason is missing.
     Missing {
         /// Which.
@@ -54,41 +54,43 @@ pub enum Refused {
     },
 }
 
-impl fmt::Display for Refused {
+impl fmt::Display for TaskError {
     fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Refused::NoSuchTask { id } => {
+            TaskError::NoSuchTask { id } => {
                 write!(to, "there is no task `{id}`; `ralph task list --all` shows them")
             }
-            Refused::Waits { id, on, status: Some(status) } => {
+            TaskError::Waits { id, on, status: Some(status) } => {
                 write!(to, "{id} waits for {on}, which is {status}; finish {on} first")
             }
-            Refused::Waits { id, on, status: None } => write!(
+            TaskError::Waits { id, on, status: None } => write!(
                 to,
                 "{id} waits for {on}, which does not exist; add it, or take it out of {id}'s deps"
             ),
-            Refused::Held { id, owner, until: Some(until) } => {
+            TaskError::Held { id, owner, until: Some(until) } => {
                 write!(to, "{id} is claimed by {owner} until {until}; take another task")
             }
-            Refused::Held { id, owner, until: None } => write!(
+            TaskError::Held { id, owner, until: None } => write!(
                 to,
                 "{id} is claimed by {owner}; take another task, or `ralph task release {id}`"
             ),
-            Refused::NotHeld { id } => {
+            TaskError::NotHeld { id } => {
                 write!(to, "{id} is not claimed; `ralph task claim {id}` first")
             }
-            Refused::Closed { id, status: TaskStatus::Done } => write!(to, "{id} is already done"),
-            Refused::Closed { id, status } => {
+            TaskError::Closed { id, status: TaskStatus::Done } => {
+                write!(to, "{id} is already done")
+            }
+            TaskError::Closed { id, status } => {
                 write!(to, "{id} is {status}; `ralph task release {id}` makes it pending again")
             }
-            Refused::NothingReady(summary) => nothing_ready(to, summary),
-            Refused::Flawed(flaw) => flaw.fmt(to),
-            Refused::Missing { what } => write!(to, "{what} is missing; say it in words"),
+            TaskError::NothingReady(summary) => nothing_ready(to, summary),
+            TaskError::Flawed(flaw) => flaw.fmt(to),
+            TaskError::Missing { what } => write!(to, "{what} is missing; say it in words"),
         }
     }
 }
 
-impl std::error::Error for Refused {}
+impl std::error::Error for TaskError {}
 
 fn nothing_ready(to: &mut fmt::Formatter<'_>, summary: &Summary) -> fmt::Result {
     if summary.total == 0 {

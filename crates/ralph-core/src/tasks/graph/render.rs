@@ -3,7 +3,7 @@
 //! Texts that came from a model or a plan are put on one line, so that a name cannot pretend to
 //! be a row of its own.
 
-use super::{Graph, Standing};
+use super::{Graph, TaskReadiness};
 use crate::state::Task;
 use crate::text::plain;
 use jiff::Timestamp;
@@ -43,16 +43,16 @@ pub fn text(tasks: &[Task], show: Show, now: Timestamp) -> String {
     list
 }
 
-fn described<'a>(task: &'a Task, standing: Standing) -> Cow<'a, str> {
+fn described<'a>(task: &'a Task, standing: TaskReadiness) -> Cow<'a, str> {
     let name = one_line(&task.name);
     let remark = match standing {
-        Standing::Waiting => format!("after {}", task.deps.join(", ")),
-        Standing::InProgress => {
+        TaskReadiness::Waiting => format!("after {}", task.deps.join(", ")),
+        TaskReadiness::InProgress => {
             task.owner.as_ref().map(|owner| format!("by {owner}")).unwrap_or_default()
         }
-        Standing::Failed | Standing::Blocked => task.result.clone().unwrap_or_default(),
-        Standing::Unknown => task.status.to_string(),
-        Standing::Ready | Standing::Done => String::new(),
+        TaskReadiness::Failed | TaskReadiness::Blocked => task.result.clone().unwrap_or_default(),
+        TaskReadiness::Unknown => task.status.to_string(),
+        TaskReadiness::Ready | TaskReadiness::Done => String::new(),
     };
     match remark.as_str() {
         "" => name,
@@ -66,7 +66,7 @@ pub fn markdown(tasks: &[Task], show: Show, now: Timestamp) -> String {
     let graph = Graph::new(tasks, now);
     let mut list = String::new();
     for (task, standing) in shown(&graph, show) {
-        let tick = if standing == Standing::Done { 'x' } else { ' ' };
+        let tick = if standing == TaskReadiness::Done { 'x' } else { ' ' };
         let (id, name, stands) = (one_line(&task.id), one_line(&task.name), stands(task, standing));
         let _ = writeln!(list, "- [{tick}] **{id}** {name} ({stands})");
         for (label, detail) in details(task, standing) {
@@ -78,25 +78,25 @@ pub fn markdown(tasks: &[Task], show: Show, now: Timestamp) -> String {
     list
 }
 
-fn stands(task: &Task, standing: Standing) -> Cow<'static, str> {
+fn stands(task: &Task, standing: TaskReadiness) -> Cow<'static, str> {
     match (standing, &task.owner) {
-        (Standing::InProgress, Some(owner)) => {
+        (TaskReadiness::InProgress, Some(owner)) => {
             Cow::from(format!("in progress by {}", one_line(owner)))
         }
-        (Standing::Unknown, _) => Cow::from(one_line(&task.status.to_string()).into_owned()),
+        (TaskReadiness::Unknown, _) => Cow::from(one_line(&task.status.to_string()).into_owned()),
         _ => Cow::from(standing.word()),
     }
 }
 
-fn details(task: &Task, standing: Standing) -> [(&'static str, Cow<'_, str>); 4] {
+fn details(task: &Task, standing: TaskReadiness) -> [(&'static str, Cow<'_, str>); 4] {
     let files: Vec<String> =
         task.files.iter().map(|file| format!("`{}`", one_line(file))).collect();
     let result = match standing {
-        Standing::Failed => "failed because",
-        Standing::Blocked => "blocked because",
+        TaskReadiness::Failed => "failed because",
+        TaskReadiness::Blocked => "blocked because",
         // Given back: what the one before came upon is for whoever takes it next.
-        Standing::Ready | Standing::Waiting | Standing::InProgress => "before",
-        Standing::Done | Standing::Unknown => "result",
+        TaskReadiness::Ready | TaskReadiness::Waiting | TaskReadiness::InProgress => "before",
+        TaskReadiness::Done | TaskReadiness::Unknown => "result",
     };
     [
         ("after", Cow::from(one_line(&task.deps.join(", ")).into_owned())),
@@ -119,12 +119,12 @@ pub fn json(tasks: &[Task], show: Show, now: Timestamp) -> Value {
     json!({ "schema_version": 1, "tasks": shown, "summary": graph.summary() })
 }
 
-fn shown<'g>(graph: &'g Graph, show: Show) -> impl Iterator<Item = (&'g Task, Standing)> {
+fn shown<'g>(graph: &'g Graph, show: Show) -> impl Iterator<Item = (&'g Task, TaskReadiness)> {
     graph
         .tasks
         .iter()
         .map(|task| (task, graph.standing(task)))
-        .filter(move |(_, standing)| show == Show::All || *standing != Standing::Done)
+        .filter(move |(_, standing)| show == Show::All || *standing != TaskReadiness::Done)
 }
 
 pub(super) fn one_line(text: &str) -> Cow<'_, str> {

@@ -18,7 +18,7 @@ use std::collections::HashSet;
 
 /// A task as it is wanted, and the number of its line as an editor counts.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Line {
+pub struct TaskLine {
     /// The line's number.
     pub number: usize,
     /// The task on it.
@@ -32,16 +32,16 @@ pub struct Synced {
     /// order. With no difference, the tasks exactly as they were.
     pub tasks: Vec<Task>,
     /// The difference.
-    pub diff: Diff,
+    pub diff: GraphDiff,
 }
 
 /// How a graph differs from the one before.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Diff {
+pub struct GraphDiff {
     /// Ids of the tasks that are new, in the order of the lines.
     pub added: Vec<String>,
     /// The tasks that are to be done otherwise, in the order of the lines.
-    pub changed: Vec<Changed>,
+    pub changed: Vec<ChangedTask>,
     /// The tasks that are gone.
     pub removed: Vec<Task>,
     /// How many tasks of the lines are as they were.
@@ -57,7 +57,7 @@ pub struct Diff {
 
 /// A task that is to be done otherwise.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Changed {
+pub struct ChangedTask {
     /// Its id.
     pub id: String,
     /// The members that differ.
@@ -66,7 +66,7 @@ pub struct Changed {
     pub status: TaskStatus,
 }
 
-impl Diff {
+impl GraphDiff {
     /// True if the graph is as it was before.
     pub fn is_empty(&self) -> bool {
         self.added.is_empty()
@@ -95,7 +95,7 @@ impl Diff {
 /// wrong with the graph before is not theirs.
 pub fn sync(
     tasks: &[Task],
-    lines: &[Line],
+    lines: &[TaskLine],
     now: Timestamp,
 ) -> Result<Synced, Vec<(usize, LineFlaw)>> {
     let before = Graph::new(tasks, now);
@@ -114,8 +114,8 @@ pub fn sync(
     Err(found)
 }
 
-fn merge(before: &Graph, lines: &[Line]) -> Synced {
-    let mut diff = Diff::default();
+fn merge(before: &Graph, lines: &[TaskLine]) -> Synced {
+    let mut diff = GraphDiff::default();
     let stays = stay::without_line(before, lines);
     let mut tasks: Vec<Task> = Vec::with_capacity(stays.len() + lines.len());
     let named: HashSet<&str> = lines.iter().map(|line| line.task.id.as_str()).collect();
@@ -133,7 +133,7 @@ fn merge(before: &Graph, lines: &[Line]) -> Synced {
         }
     }
     let mut last_place = 0;
-    for Line { task: wanted, .. } in lines {
+    for TaskLine { task: wanted, .. } in lines {
         let Some(place) = before.place(&wanted.id) else {
             diff.added.push(wanted.id.clone());
             tasks.push(unclaimed(wanted));
@@ -147,7 +147,7 @@ fn merge(before: &Graph, lines: &[Line]) -> Synced {
         }
         match members.is_empty() {
             true => diff.unchanged += 1,
-            false => diff.changed.push(Changed {
+            false => diff.changed.push(ChangedTask {
                 id: task.id.clone(),
                 members,
                 status: task.status.clone(),

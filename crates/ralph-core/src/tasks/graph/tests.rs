@@ -28,7 +28,7 @@ fn lease(owner: &str, seconds: i64) -> Lease<'_> {
     Lease { owner, length: Some(SignedDuration::from_secs(seconds)) }
 }
 
-fn take(tasks: &mut [Task], which: Which, owner: &str, now: i64) -> Result<String, String> {
+fn take(tasks: &mut [Task], which: ClaimTarget, owner: &str, now: i64) -> Result<String, String> {
     claim(tasks, which, lease(owner, 60), at(now))
         .map(|claim| claim.task.id)
         .map_err(|refused| refused.to_string())
@@ -45,14 +45,14 @@ fn check_ready(lines: &str, expected: &[&str]) {
 fn check_claim(lines: &str, id: &str, expected: &str) {
     let mut tasks = graph(lines);
     let before = tasks.clone();
-    let refused = take(&mut tasks, Which::Id(id), "me", 0).expect_err(lines);
+    let refused = take(&mut tasks, ClaimTarget::Id(id), "me", 0).expect_err(lines);
     assert_eq!(refused, expected, "{lines}");
     assert_eq!(tasks, before, "a refused claim changes nothing");
 }
 
 #[track_caller]
 fn check_flaws(lines: &str, expected: &[&str]) {
-    let flaws: Vec<_> = lint(&graph(lines)).iter().map(Flaw::to_string).collect();
+    let flaws: Vec<_> = lint(&graph(lines)).iter().map(GraphFlaw::to_string).collect();
     assert_eq!(flaws, expected, "{lines}");
 }
 
@@ -111,7 +111,7 @@ fn a_claim_is_refused_with_its_reason() {
 
 #[test]
 fn when_no_task_is_ready_the_refusal_says_where_they_are() {
-    let next = |lines| take(&mut graph(lines), Which::Next, "me", 0).unwrap_err();
+    let next = |lines| take(&mut graph(lines), ClaimTarget::Next, "me", 0).unwrap_err();
     assert_eq!(next(""), "there are no tasks; `ralph task add NAME` adds one");
     assert_eq!(next("T-1 done\nT-2 done"), "no task is left: 2 of 2 tasks done");
     assert_eq!(
@@ -124,33 +124,33 @@ fn when_no_task_is_ready_the_refusal_says_where_they_are() {
 #[test]
 fn a_claimed_task_is_held_until_its_lease_runs_out() {
     let mut tasks = graph("T-1");
-    assert_eq!(take(&mut tasks, Which::Next, "a", 0), Ok("T-1".to_owned()));
-    let refused = take(&mut tasks, Which::Id("T-1"), "b", 59).unwrap_err();
+    assert_eq!(take(&mut tasks, ClaimTarget::Next, "a", 0), Ok("T-1".to_owned()));
+    let refused = take(&mut tasks, ClaimTarget::Id("T-1"), "b", 59).unwrap_err();
     assert_eq!(refused, "T-1 is claimed by a until 1970-01-01T00:01:00Z; take another task");
-    assert_eq!(take(&mut tasks, Which::Next, "b", 60), Ok("T-1".to_owned()));
+    assert_eq!(take(&mut tasks, ClaimTarget::Next, "b", 60), Ok("T-1".to_owned()));
     assert_eq!((tasks[0].owner.as_deref(), tasks[0].attempts), (Some("b"), 2));
 }
 
 #[test]
 fn a_claim_without_a_lease_does_not_run_out() {
     let mut tasks = graph("T-1");
-    claim(&mut tasks, Which::Next, Lease { owner: "a", length: None }, at(0)).unwrap();
-    let refused = take(&mut tasks, Which::Id("T-1"), "b", i64::from(u32::MAX)).unwrap_err();
+    claim(&mut tasks, ClaimTarget::Next, Lease { owner: "a", length: None }, at(0)).unwrap();
+    let refused = take(&mut tasks, ClaimTarget::Id("T-1"), "b", i64::from(u32::MAX)).unwrap_err();
     assert_eq!(refused, "T-1 is claimed by a; take another task, or `ralph task release T-1`");
 }
 
 #[test]
 fn claiming_again_what_one_holds_renews_it_without_another_attempt() {
     let mut tasks = graph("T-1");
-    take(&mut tasks, Which::Next, "a", 0).unwrap();
-    take(&mut tasks, Which::Id("T-1"), "a", 30).unwrap();
+    take(&mut tasks, ClaimTarget::Next, "a", 0).unwrap();
+    take(&mut tasks, ClaimTarget::Id("T-1"), "a", 30).unwrap();
     assert_eq!((tasks[0].attempts, tasks[0].lease_expires_at), (1, Some(at(90))));
-    take(&mut tasks, Which::Id("T-1"), "a", 90).unwrap();
+    take(&mut tasks, ClaimTarget::Id("T-1"), "a", 90).unwrap();
     assert_eq!(tasks[0].attempts, 2, "it had run out");
     tasks[0].status = TaskStatus::Pending;
-    take(&mut tasks, Which::Id("T-1"), "a", 91).unwrap();
+    take(&mut tasks, ClaimTarget::Id("T-1"), "a", 91).unwrap();
     assert_eq!(tasks[0].attempts, 3, "it was given back");
-    let nobody = take(&mut tasks, Which::Next, " ", 0).unwrap_err();
+    let nobody = take(&mut tasks, ClaimTarget::Next, " ", 0).unwrap_err();
     assert_eq!(nobody, "the owner is missing; say it in words");
 }
 
@@ -158,7 +158,7 @@ fn claiming_again_what_one_holds_renews_it_without_another_attempt() {
 fn a_claim_brings_what_came_of_the_tasks_before_it() {
     let mut tasks = graph("T-1\nT-2 done\nT-3 after T-2 T-1");
     done(&mut tasks, "T-1", None, Some("wrote a.rs".to_owned())).unwrap();
-    let claim = claim(&mut tasks, Which::Next, lease("a", 60), at(0)).unwrap();
+    let claim = claim(&mut tasks, ClaimTarget::Next, lease("a", 60), at(0)).unwrap();
     let findings: Vec<_> =
         claim.findings.iter().map(|one| (one.id.as_str(), one.result.as_deref())).collect();
     assert_eq!(findings, [("T-2", None), ("T-1", Some("wrote a.rs"))]);
@@ -167,10 +167,10 @@ fn a_claim_brings_what_came_of_the_tasks_before_it() {
 #[test]
 fn a_worker_keeps_what_nobody_else_has_taken() {
     let mut tasks = graph("T-1\nT-2");
-    take(&mut tasks, Which::Id("T-1"), "a", 0).unwrap();
+    take(&mut tasks, ClaimTarget::Id("T-1"), "a", 0).unwrap();
     renew(&mut tasks, "T-1", lease("a", 60), at(100)).unwrap();
     assert_eq!(tasks[0].lease_expires_at, Some(at(160)));
-    take(&mut tasks, Which::Id("T-1"), "b", 200).unwrap();
+    take(&mut tasks, ClaimTarget::Id("T-1"), "b", 200).unwrap();
     let refused = renew(&mut tasks, "T-1", lease("a", 60), at(201)).unwrap_err();
     assert!(refused.to_string().starts_with("T-1 is claimed by b"), "{refused}");
     let refused = renew(&mut tasks, "T-2", lease("a", 60), at(0)).unwrap_err();
@@ -180,8 +180,8 @@ fn a_worker_keeps_what_nobody_else_has_taken() {
 #[test]
 fn a_worker_cannot_close_what_another_has_taken_over() {
     let mut tasks = graph("T-1");
-    take(&mut tasks, Which::Next, "a", 0).unwrap();
-    take(&mut tasks, Which::Next, "b", 60).unwrap();
+    take(&mut tasks, ClaimTarget::Next, "a", 0).unwrap();
+    take(&mut tasks, ClaimTarget::Next, "b", 60).unwrap();
     assert!(done(&mut tasks, "T-1", Some("a"), None).is_err());
     assert!(fail(&mut tasks, "T-1", Some("a"), "late").is_err());
     done(&mut tasks, "T-1", Some("b"), Some("ok".to_owned())).unwrap();
@@ -301,7 +301,7 @@ fn every_flaw_of_a_graph_is_named() {
     let nameless = Task { id: "T-1".to_owned(), ..Task::default() };
     assert_eq!(lint(&[nameless, Task::default()]).len(), 3);
     let flaws = lint_with_places(&[task("a"), Task { id: " ".to_owned(), ..task("b") }]);
-    assert_eq!(flaws, [(1, Flaw::EmptyId { place: 2 })]);
+    assert_eq!(flaws, [(1, GraphFlaw::EmptyId { place: 2 })]);
 }
 
 #[test]
@@ -333,14 +333,14 @@ fn ten_thousand_tasks_in_a_chain_or_a_circle_are_no_burden() {
     assert_eq!(waves(&tasks).len(), 10_000);
     assert_eq!(summary(&tasks, at(0)).waiting, 9_999);
     tasks[0].deps = vec!["T-10000".to_owned()];
-    assert!(matches!(lint(&tasks).as_slice(), [Flaw::Cycle { path }] if path.len() == 10_000));
+    assert!(matches!(lint(&tasks).as_slice(), [GraphFlaw::Cycle { path }] if path.len() == 10_000));
 }
 
 #[test]
 fn a_list_is_aligned_and_says_how_much_is_done() {
     let mut tasks = graph("T-1 done\nT-10\nT-2 after T-10\nT-3");
     tasks[1].name = "write\nthe parser".to_owned();
-    take(&mut tasks, Which::Id("T-3"), "ann", 0).unwrap();
+    take(&mut tasks, ClaimTarget::Id("T-3"), "ann", 0).unwrap();
     assert_eq!(
         render::text(&tasks, Show::Open, at(1)),
         "T-10  ready        write the parser\n\
@@ -359,7 +359,7 @@ fn markdown_has_a_box_for_each_task_and_all_that_a_planner_asks_for() {
     tasks[1].completion_condition = "it builds".to_owned();
     tasks[1].files = vec!["a.rs".to_owned(), "b.rs".to_owned()];
     tasks[2].result = Some("no disk".to_owned());
-    take(&mut tasks, Which::Id("T-5"), "ann", 0).unwrap();
+    take(&mut tasks, ClaimTarget::Id("T-5"), "ann", 0).unwrap();
     assert_eq!(
         render::markdown(&tasks, Show::All, at(0)),
         "- [x] **T-1** do T-1 (done)\n  - result: built a.rs and b.rs\n\
@@ -432,7 +432,7 @@ fn change_at_random(tasks: &mut Vec<Task>, dice: &mut Dice, now: Timestamp) {
 }
 
 fn claim_and_check(tasks: &mut [Task], dice: &mut Dice, id: &str, owner: &str, now: Timestamp) {
-    let which = if dice.roll(2) == 0 { Which::Next } else { Which::Id(id) };
+    let which = if dice.roll(2) == 0 { ClaimTarget::Next } else { ClaimTarget::Id(id) };
     let before = tasks.to_vec();
     let Ok(claim) = claim(tasks, which, lease(owner, 25), now) else {
         assert_eq!(tasks, before, "a refused claim changes nothing");

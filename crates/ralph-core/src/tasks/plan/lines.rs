@@ -6,7 +6,7 @@
 
 use super::{Problem, flaws, number, unclaimed, unknown_statuses};
 use crate::state::Task;
-use crate::tasks::graph::{self, Flaw, Line, LineFlaw, Synced};
+use crate::tasks::graph::{self, GraphFlaw, LineFlaw, Synced, TaskLine};
 use jiff::Timestamp;
 use serde_json::{Map, Value};
 use std::collections::HashSet;
@@ -35,7 +35,7 @@ pub fn parse(text: &str) -> Result<Vec<Task>, Vec<Problem>> {
 ///
 /// # Errors
 /// Every line that is no task.
-pub fn read(text: &str) -> Result<Vec<Line>, Vec<Problem>> {
+pub fn read(text: &str) -> Result<Vec<TaskLine>, Vec<Problem>> {
     let mut text = Text::read(text);
     let lines = std::mem::take(&mut text.lines);
     text.all_or(Vec::new()).map(|()| lines)
@@ -46,7 +46,7 @@ pub fn read(text: &str) -> Result<Vec<Line>, Vec<Problem>> {
 ///
 /// # Errors
 /// Everything that is wrong, each with the number of its line.
-pub fn sync(tasks: &[Task], lines: &[Line], now: Timestamp) -> Result<Synced, Vec<Problem>> {
+pub fn sync(tasks: &[Task], lines: &[TaskLine], now: Timestamp) -> Result<Synced, Vec<Problem>> {
     Text { lines: lines.to_vec(), ..Text::default() }.sync(tasks, now)
 }
 
@@ -54,7 +54,7 @@ pub fn sync(tasks: &[Task], lines: &[Line], now: Timestamp) -> Result<Synced, Ve
 /// looked at, so that all of it is told at once.
 #[derive(Debug, Clone, Default)]
 pub struct Text {
-    lines: Vec<Line>,
+    lines: Vec<TaskLine>,
     problems: Vec<(usize, String)>,
     /// The members that a line has in a shape that cannot be read.
     unread: HashSet<(usize, String)>,
@@ -102,11 +102,11 @@ impl Text {
     }
 
     /// True for a flaw that only follows from what could not be read.
-    fn follows(&self, number: usize, flaw: &Flaw) -> bool {
+    fn follows(&self, number: usize, flaw: &GraphFlaw) -> bool {
         match flaw {
-            Flaw::EmptyName { .. } => self.unread.contains(&(number, "name".to_owned())),
+            GraphFlaw::EmptyName { .. } => self.unread.contains(&(number, "name".to_owned())),
             // A line without an id would be given one.
-            Flaw::UnknownDependency { on, .. } => {
+            GraphFlaw::UnknownDependency { on, .. } => {
                 self.ids.contains(on) || (self.is_unnamed && on.starts_with("T-"))
             }
             _ => false,
@@ -125,7 +125,7 @@ impl Text {
     fn line(&mut self, number: usize, line: &str) {
         // Only what is wrong is looked at twice: there may be ten thousand lines.
         let error = match serde_json::from_str::<Task>(line) {
-            Ok(task) => return self.lines.push(Line { number, task: tidied(task) }),
+            Ok(task) => return self.lines.push(TaskLine { number, task: tidied(task) }),
             Err(error) => error,
         };
         let members = match serde_json::from_str::<Value>(line) {
@@ -155,7 +155,7 @@ impl Text {
             self.problems.push((number, shape(&error, &format!(" in `{member}`"))));
             self.unread.insert((number, member));
         }
-        self.lines.push(Line { number, task: tidied(task) });
+        self.lines.push(TaskLine { number, task: tidied(task) });
     }
 }
 

@@ -40,7 +40,7 @@ fn object(text: &str) -> Result<Map<String, Value>, String> {
 
 /// A block of a Markdown document that is fenced as JSON.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Block {
+pub struct JsonBlock {
     /// The line of its opening fence, counted from 1.
     pub line: usize,
     /// What stands in it.
@@ -50,7 +50,7 @@ pub struct Block {
 /// The block that holds the plan: the last one that says ```` ```json ralph-plan ````, else the last that
 /// says ```` ```json ````. A block that is not closed ends with the text; what is fenced as anything else
 /// is passed over as a whole, since it may show a plan that is not meant.
-pub fn block(text: &str) -> Option<Block> {
+pub fn block(text: &str) -> Option<JsonBlock> {
     let (mut last, mut named) = (None, None);
     let mut lines = text.lines().enumerate();
     while let Some((at, line)) = lines.next() {
@@ -60,7 +60,7 @@ pub fn block(text: &str) -> Option<Block> {
         let mut words = kind.split_whitespace();
         if words.next().is_some_and(|word| word.eq_ignore_ascii_case("json")) {
             let place = if words.any(|word| word == "ralph-plan") { &mut named } else { &mut last };
-            *place = Some(Block { line: at + 1, text: inside.join("\n") });
+            *place = Some(JsonBlock { line: at + 1, text: inside.join("\n") });
         }
     }
     named.or(last)

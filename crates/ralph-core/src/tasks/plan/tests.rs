@@ -1,5 +1,5 @@
 use super::*;
-use crate::state::{Completion, Ending, EndingKind, Pause, PauseCause, Phase, Turn, Via};
+use crate::state::{Completion, DrivenTurn, Ending, EndingKind, Pause, PauseCause, Phase, Via};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
@@ -204,8 +204,8 @@ fn no_member_of_a_full_state_is_taken_for_an_unknown_one() {
             cause: None,
         }),
         via: Some(Via::Settings),
-        turn: Some(Turn::new("", now)),
-        client: Some(crate::state::Client { pid: 1, started: String::new() }),
+        turn: Some(DrivenTurn::new("", now)),
+        client: Some(crate::state::ClientProcess { pid: 1, started: String::new() }),
         task_graph: vec![Task { name: "a".to_owned(), ..Task::default() }],
         ..LoopState::default()
     };

@@ -4,7 +4,7 @@ use super::{Span, shapes};
 
 /// What a name says about the value that follows it.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub(super) enum Kind {
+pub(super) enum ValueKind {
     /// A password: even a short or plain one is secret.
     Password,
     /// A token or a key, which no word of prose is.
@@ -36,7 +36,7 @@ pub(super) fn at_sign(text: &[u8], sign: usize) -> Option<Span> {
         let known = Span { known_from: name_from, start, end, needle: None };
         (end > start && !text[start..end].starts_with(b"[redacted")).then_some(known)
     };
-    if kind == Kind::Line {
+    if kind == ValueKind::Line {
         return (op == b':' && spaces > 0).then(|| header(text, at, line_end, span))?;
     }
     let end_of_xml =
@@ -70,7 +70,7 @@ pub(super) fn at_sign(text: &[u8], sign: usize) -> Option<Span> {
         value,
         kind,
         tight,
-        alone && (tight || op == b':' || is_variable || kind == Kind::Password),
+        alone && (tight || op == b':' || is_variable || kind == ValueKind::Password),
     )
     .then(|| span(at, end))?
 }
@@ -320,7 +320,7 @@ const WHICH: [&[u8]; 9] = [
     b"_dev",
 ];
 
-pub(super) fn kind_of(name: &[u8]) -> Option<Kind> {
+pub(super) fn kind_of(name: &[u8]) -> Option<ValueKind> {
     let shorter = |which: &&[u8]| {
         let rest = name.len().checked_sub(which.len())?;
         name[rest..].eq_ignore_ascii_case(which).then_some(&name[..rest])
@@ -335,31 +335,33 @@ pub(super) fn kind_of(name: &[u8]) -> Option<Kind> {
     let is_variable = words.len() >= 2 && !name.iter().any(u8::is_ascii_lowercase);
     let ends = |ending: &[u8]| last.ends_with(ending);
     match last {
-        b"authorization" => Some(Kind::Line),
-        b"cookie" if before != b"same" => Some(Kind::Line),
+        b"authorization" => Some(ValueKind::Line),
+        b"cookie" if before != b"same" => Some(ValueKind::Line),
         b"pwd" | b"pass" | b"pw" | b"passwort" | b"secrets" | b"credential" | b"credentials" => {
-            Some(Kind::Password)
+            Some(ValueKind::Password)
         }
-        b"auth" if name.starts_with(b"_") || name == b"auth" || is_variable => Some(Kind::Token),
-        b"key" if KEYS.contains(&before) => Some(Kind::Token),
-        b"key" if is_variable && !HARMLESS_KEYS.contains(&before) => Some(Kind::Token),
+        b"auth" if name.starts_with(b"_") || name == b"auth" || is_variable => {
+            Some(ValueKind::Token)
+        }
+        b"key" if KEYS.contains(&before) => Some(ValueKind::Token),
+        b"key" if is_variable && !HARMLESS_KEYS.contains(&before) => Some(ValueKind::Token),
         b"sig" | b"signature"
             if words.len() == 1 || matches!(before, b"amz" | b"goog" | b"access") =>
         {
-            Some(Kind::Token)
+            Some(ValueKind::Token)
         }
-        b"phpsessid" | b"jsessionid" | b"sessionid" | b"jwt" | b"otp" => Some(Kind::Token),
-        b"sid" if before == b"connect" => Some(Kind::Token),
+        b"phpsessid" | b"jsessionid" | b"sessionid" | b"jwt" | b"otp" => Some(ValueKind::Token),
+        b"sid" if before == b"connect" => Some(ValueKind::Token),
         _ if [&b"password"[..], b"passwd", b"passphrase", b"passcode", b"secret"]
             .iter()
             .any(|word| ends(word)) =>
         {
-            Some(Kind::Password)
+            Some(ValueKind::Password)
         }
         _ if ends(b"token") || ends(b"apikey") || ends(b"secretkey") || ends(b"accesskey") => {
-            Some(Kind::Token)
+            Some(ValueKind::Token)
         }
-        _ if ends(b"privatekey") || ends(b"accountkey") => Some(Kind::Token),
+        _ if ends(b"privatekey") || ends(b"accountkey") => Some(ValueKind::Token),
         _ => None,
     }
 }
@@ -449,15 +451,15 @@ fn has(value: &[u8], what: fn(&u8) -> bool) -> bool {
     value.iter().any(what)
 }
 
-fn is_secret_in_quotes(value: &[u8], kind: Kind) -> bool {
+fn is_secret_in_quotes(value: &[u8], kind: ValueKind) -> bool {
     if is_word(value) || is_stand_in(value) {
         return false;
     }
     let n_spaces = value.iter().filter(|byte| **byte == b' ').count();
     match kind {
-        Kind::Line => false,
-        Kind::Password => value.len() >= 3 && !(n_spaces >= 1 && is_said(value)),
-        Kind::Token => {
+        ValueKind::Line => false,
+        ValueKind::Password => value.len() >= 3 && !(n_spaces >= 1 && is_said(value)),
+        ValueKind::Token => {
             let is_random = has(value, u8::is_ascii_digit)
                 || has(value, u8::is_ascii_lowercase) && has(value, u8::is_ascii_uppercase);
             n_spaces == 0 && value.len() >= 8 && (is_random && !is_code(value) || value.len() >= 24)
@@ -501,7 +503,7 @@ fn is_code(value: &[u8]) -> bool {
         || value.contains(&b'[') && !value.starts_with(b"[")
 }
 
-fn is_secret_bare(value: &[u8], kind: Kind, tight: bool, alone: bool) -> bool {
+fn is_secret_bare(value: &[u8], kind: ValueKind, tight: bool, alone: bool) -> bool {
     let first = value.first().copied().unwrap_or(b' ');
     if is_word(value) || is_stand_in(value) || b"({[!&/~@|".contains(&first) && !alone {
         return false;
@@ -512,12 +514,14 @@ fn is_secret_bare(value: &[u8], kind: Kind, tight: bool, alone: bool) -> bool {
     let is_number = value.iter().all(|byte| byte.is_ascii_digit() || *byte == b'.');
     let is_plain = value.iter().all(u8::is_ascii_alphabetic);
     match kind {
-        Kind::Line => false,
-        Kind::Password if is_number => tight && value.len() >= 4,
-        Kind::Password if is_code(value) && !is_plain => tight && alone && !value.contains(&b'('),
-        Kind::Password if is_plain => value.len() >= 4 && (alone || tight),
-        Kind::Password => value.len() >= 4,
-        Kind::Token => {
+        ValueKind::Line => false,
+        ValueKind::Password if is_number => tight && value.len() >= 4,
+        ValueKind::Password if is_code(value) && !is_plain => {
+            tight && alone && !value.contains(&b'(')
+        }
+        ValueKind::Password if is_plain => value.len() >= 4 && (alone || tight),
+        ValueKind::Password => value.len() >= 4,
+        ValueKind::Token => {
             let is_random = has(value, u8::is_ascii_digit) && has(value, u8::is_ascii_alphabetic);
             let is_long = tight && value.len() >= 16 && !value.contains(&b'(');
             value.len() >= 8

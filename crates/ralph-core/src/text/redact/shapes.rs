@@ -1,6 +1,6 @@
 //! What is a secret by its shape: one pass over a block of text.
 
-use super::assigned::{self, Kind};
+use super::assigned::{self, ValueKind};
 use super::{Span, tokens};
 
 /// Everything in the text that is a secret, in no order. `before` is the byte before the text.
@@ -195,9 +195,9 @@ fn flag(text: &[u8], at: usize) -> Option<Span> {
     let is_plain =
         value.iter().all(|byte| byte.is_ascii_alphabetic() || matches!(byte, b'_' | b'-' | b'.'));
     let is_one = match kind {
-        Kind::Password => quote.is_some() && value.len() >= 3 || !is_plain && value.len() >= 4,
-        Kind::Token => value.len() >= 8 && value.iter().any(u8::is_ascii_digit),
-        Kind::Line => false,
+        ValueKind::Password => quote.is_some() && value.len() >= 3 || !is_plain && value.len() >= 4,
+        ValueKind::Token => value.len() >= 8 && value.iter().any(u8::is_ascii_digit),
+        ValueKind::Line => false,
     };
     (is_one && !value.starts_with(b"/") && !value.contains(&b'=')).then(|| span(at, from, stop))?
 }

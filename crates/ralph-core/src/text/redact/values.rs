@@ -9,7 +9,7 @@ use std::cmp::Reverse;
 /// A stream on its way from a command to a file.
 #[derive(Debug)]
 pub(super) struct Values {
-    values: Vec<Value>,
+    values: Vec<SecretValue>,
     /// Longest value less one byte: how much must be seen after a byte to decide on it.
     ahead: usize,
     /// What was seen and not yet decided on.
@@ -19,7 +19,7 @@ pub(super) struct Values {
 }
 
 #[derive(Debug)]
-struct Value {
+struct SecretValue {
     finder: Finder<'static>,
     /// What takes its place.
     mark: Vec<u8>,
@@ -29,8 +29,8 @@ impl Values {
     /// Replaces each value by `[redacted NAME]`. An empty value is ignored.
     pub(super) fn new<'a>(secrets: impl IntoIterator<Item = (&'a str, &'a [u8])>) -> Values {
         let secrets = secrets.into_iter().filter(|(_, value)| !value.is_empty());
-        let values: Vec<Value> = secrets
-            .map(|(name, value)| Value {
+        let values: Vec<SecretValue> = secrets
+            .map(|(name, value)| SecretValue {
                 finder: Finder::new(value).into_owned(),
                 mark: format!("[redacted {name}]").into_bytes(),
             })
@@ -73,9 +73,9 @@ impl Values {
     }
 
     /// Every value that starts before `limit`, by its place, the longest first.
-    fn found(&self, limit: usize) -> Vec<(usize, &Value)> {
+    fn found(&self, limit: usize) -> Vec<(usize, &SecretValue)> {
         let places = |value| starts(value, &self.held, limit).map(move |start| (start, value));
-        let mut found: Vec<(usize, &Value)> = self.values.iter().flat_map(places).collect();
+        let mut found: Vec<(usize, &SecretValue)> = self.values.iter().flat_map(places).collect();
         found.sort_by_key(|(start, value)| (*start, Reverse(value.finder.needle().len())));
         found
     }
@@ -83,7 +83,7 @@ impl Values {
 
 /// Also those that overlap each other: of `ababa` no part may stay where `aba` is the value, and
 /// how the stream was cut must not decide it.
-fn starts(value: &Value, held: &[u8], limit: usize) -> impl Iterator<Item = usize> {
+fn starts(value: &SecretValue, held: &[u8], limit: usize) -> impl Iterator<Item = usize> {
     let mut from = 0;
     std::iter::from_fn(move || {
         let start = from + value.finder.find(held.get(from..)?)?;

@@ -1,6 +1,6 @@
 //! What is known of a conversation from the lines so far.
 
-use super::{Background, Ended, Limit, Reason, Retry, Said};
+use super::{Background, Limit, Reason, Retry, StreamEvent, TurnResult};
 use crate::transcript::usage::Tokens;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -26,7 +26,7 @@ pub struct Account {
     /// What the client tries again, until something works.
     pub retry: Option<Retry>,
     /// How the last turn ended.
-    pub ended: Option<Ended>,
+    pub ended: Option<TurnResult>,
     /// True once the model has said anything: a conversation that can be taken up.
     pub has_worked: bool,
     limit: Option<Limit>,
@@ -38,11 +38,11 @@ pub struct Account {
 
 impl Account {
     /// Takes in what a line said.
-    pub fn hear(&mut self, said: Said) {
+    pub fn hear(&mut self, said: StreamEvent) {
         match said {
-            Said::Began { session_id, .. } => self.session_id = Some(session_id),
-            Said::Model(model) if model.error.is_some() => {}
-            Said::Model(model) => {
+            StreamEvent::Began { session_id, .. } => self.session_id = Some(session_id),
+            StreamEvent::Model(model) if model.error.is_some() => {}
+            StreamEvent::Model(model) => {
                 self.has_worked = true;
                 // A turn after the last one's end: a worker has reported.
                 self.ended = None;
@@ -52,15 +52,15 @@ impl Account {
                     self.tool = Some(tool);
                 }
             }
-            Said::ToolEnded => self.tool = None,
-            Said::Retry(retry) => self.retry = Some(retry),
-            Said::Limit(limit) => self.limit = Some(limit),
-            Said::Denied { tool, call, why } => {
+            StreamEvent::ToolEnded => self.tool = None,
+            StreamEvent::Retry(retry) => self.retry = Some(retry),
+            StreamEvent::Limit(limit) => self.limit = Some(limit),
+            StreamEvent::Denied { tool, call, why } => {
                 let about = String::new();
                 self.denials.insert(call, Denial { tool, about, why });
             }
-            Said::Background(all) => self.background = all,
-            Said::Ended(mut ended) => {
+            StreamEvent::Background(all) => self.background = all,
+            StreamEvent::Ended(mut ended) => {
                 ended.reason = std::mem::take(&mut ended.reason).with(self.limit);
                 self.tool = None;
                 for (tool, call, about) in std::mem::take(&mut ended.denials) {
@@ -69,7 +69,7 @@ impl Account {
                 }
                 self.ended = Some(*ended);
             }
-            Said::Warning(_) | Said::Other => {}
+            StreamEvent::Warning(_) | StreamEvent::Other => {}
         }
     }
 

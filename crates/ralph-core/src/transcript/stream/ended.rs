@@ -1,14 +1,14 @@
 //! The line that ends a turn: what came of it, and why where it failed.
 
 use super::Limit;
-use crate::transcript::row::Row;
+use crate::transcript::row::TranscriptRow;
 use crate::transcript::usage::Tokens;
 use jiff::Timestamp;
 use serde_json::Value;
 
 /// How a turn ended.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Ended {
+pub struct TurnResult {
     /// The last words, or the error's.
     pub result: String,
     /// The client calls it a failure.
@@ -37,13 +37,13 @@ pub enum Reason {
     UsedUp(Option<Timestamp>),
 }
 
-pub(super) fn read(row: &Row) -> Ended {
+pub(super) fn read(row: &TranscriptRow) -> TurnResult {
     let is_error = row.is("is_error");
     let result = match row.text(&["result"]) {
         "" => row.items(&["errors"]).filter_map(Value::as_str).collect::<Vec<_>>().join("; "),
         text => text.to_owned(),
     };
-    Ended {
+    TurnResult {
         reason: if is_error { reason(row, &result) } else { Reason::Own },
         result,
         is_error,
@@ -62,7 +62,7 @@ pub(super) fn read(row: &Row) -> Ended {
 ///   Error: Request rejected (429) · …", no time.
 /// * 529 and 5xx: up to ten retries (0.5 s, doubling), then exit 1 with the status.
 /// * Older clients: "Claude AI usage limit reached|1735689600".
-fn reason(row: &Row, result: &str) -> Reason {
+fn reason(row: &TranscriptRow, result: &str) -> Reason {
     if let Some((_, at)) = result.split_once("usage limit reached|") {
         let digits: String = at.chars().take_while(char::is_ascii_digit).collect();
         let at = digits.parse().ok().and_then(|at| Timestamp::from_second(at).ok());
@@ -93,7 +93,7 @@ impl Reason {
     }
 }
 
-fn tokens(row: &Row) -> Tokens {
+fn tokens(row: &TranscriptRow) -> Tokens {
     let models = row.at(&["modelUsage"]).and_then(Value::as_object);
     let sum = |name| {
         let numbers = models.into_iter().flat_map(|models| models.values());

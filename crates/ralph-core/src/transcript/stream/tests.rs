@@ -140,11 +140,11 @@ fn lines_of_other_kinds_say_nothing_and_half_a_line_is_no_line() {
         r#"{"type":"system","subtype":"invented"}"#,
         r#"{"type":"rate_limit_event"}"#,
     ] {
-        assert_eq!(read(line.as_bytes()), Some(Said::Other), "{line}");
+        assert_eq!(read(line.as_bytes()), Some(StreamEvent::Other), "{line}");
     }
     for line in ["", "{\"type\":", "[]", "7", "Error: x"] {
         assert_eq!(read(line.as_bytes()), None, "{line}");
     }
     let said = read(br#"{"type":"system","subtype":"informational","content":"A hook blocked"}"#);
-    assert_eq!(said, Some(Said::Warning("A hook blocked".to_owned())));
+    assert_eq!(said, Some(StreamEvent::Warning("A hook blocked".to_owned())));
 }

@@ -4,10 +4,10 @@
 //! found. In between a receipt is what it was when it was last looked at: that is shown, and that nobody
 //! looked. Where the fingerprint shows that something had changed meanwhile, the receipt is called stale.
 
-use super::line::Line;
+use super::line::ReportLine;
 use super::timeline::turns;
 use super::words;
-use crate::evidence::receipt::Standing;
+use crate::evidence::receipt::ReceiptStatus;
 use crate::state::{Criterion, LoopState};
 use std::collections::BTreeMap;
 
@@ -23,7 +23,7 @@ pub struct History {
     /// The moments, oldest first: the number of an iteration; at last `end` or `now`.
     pub moments: Vec<String>,
     /// The criteria, each with a cell for each moment.
-    pub rows: Vec<Row>,
+    pub rows: Vec<CriterionRow>,
     /// Earlier moments that are not shown.
     pub n_moments_left_out: usize,
     /// Criteria that are not shown.
@@ -32,7 +32,7 @@ pub struct History {
 
 /// One criterion.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Row {
+pub struct CriterionRow {
     /// Its id.
     pub id: String,
     /// In words.
@@ -49,7 +49,7 @@ pub struct Cell {
     /// The standing, in a word.
     pub word: String,
     /// Whether anyone looked in this iteration.
-    pub looked: Looked,
+    pub looked: FromWhen,
 }
 
 /// What a criterion is worth, at a glance.
@@ -67,7 +67,7 @@ pub enum Worth {
 
 /// Whether anyone looked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Looked {
+pub enum FromWhen {
     /// In this iteration.
     Now,
     /// In an earlier one.
@@ -77,11 +77,11 @@ pub enum Looked {
 impl Worth {
     /// Of the word of a standing. A word of another version is a failure: only `holds` is known to hold.
     pub fn of(word: &str) -> Worth {
-        let is = |standing: Standing| standing.as_str() == word;
+        let is = |standing: ReceiptStatus| standing.as_str() == word;
         match () {
-            () if is(Standing::Holds) => Worth::Holds,
-            () if is(Standing::NeverRun) => Worth::Never,
-            () if is(Standing::Stale) || is(Standing::Flaky) => Worth::Stale,
+            () if is(ReceiptStatus::Holds) => Worth::Holds,
+            () if is(ReceiptStatus::NeverRun) => Worth::Never,
+            () if is(ReceiptStatus::Stale) || is(ReceiptStatus::Flaky) => Worth::Stale,
             () => Worth::Fails,
         }
     }
@@ -96,7 +96,7 @@ struct Known {
 }
 
 /// The criteria of a loop over time; `now` is what each is worth at the end, or now.
-pub(super) fn of(state: &LoopState, lines: &[Line], now: &[Standing]) -> History {
+pub(super) fn of(state: &LoopState, lines: &[ReportLine], now: &[ReceiptStatus]) -> History {
     let shown: Vec<&Criterion> = state.acceptance_criteria.iter().take(MOST_ROWS).collect();
     let n_rows_left_out = state.acceptance_criteria.len() - shown.len();
     if shown.is_empty() {
@@ -109,21 +109,22 @@ pub(super) fn of(state: &LoopState, lines: &[Line], now: &[Standing]) -> History
         let mut looked = BTreeMap::new();
         turn.lines.iter().for_each(|line| look(line, &mut known, &mut looked));
         let Some(number) = turn.number else { continue };
-        let tree = turn.lines.last().and_then(Line::stop).and_then(|stop| stop.seen.tree.clone());
+        let tree =
+            turn.lines.last().and_then(ReportLine::stop).and_then(|stop| stop.seen.tree.clone());
         let cell = |one: &&Criterion| cell(&one.id, &known, looked.contains_key(&one.id), &tree);
         moments.push(number.to_string());
         columns.push(shown.iter().map(cell).collect());
     }
     moments.push(if state.ending.is_some() { "end" } else { "now" }.to_owned());
     let last = |(at, _): (usize, &&Criterion)| {
-        let word = now.get(at).copied().unwrap_or(Standing::NeverRun).as_str();
-        Cell { worth: Worth::of(word), word: word.to_owned(), looked: Looked::Now }
+        let word = now.get(at).copied().unwrap_or(ReceiptStatus::NeverRun).as_str();
+        Cell { worth: Worth::of(word), word: word.to_owned(), looked: FromWhen::Now }
     };
     columns.push(shown.iter().enumerate().map(last).collect());
     let n_moments_left_out = moments.len().saturating_sub(MOST_MOMENTS);
     moments.drain(..n_moments_left_out);
     columns.drain(..n_moments_left_out);
-    let row = |(at, one): (usize, &&Criterion)| Row {
+    let row = |(at, one): (usize, &&Criterion)| CriterionRow {
         id: words::line(&one.id, 40),
         about: words::line(&one.description, words::SHORT),
         cells: columns.iter().map(|column| column[at].clone()).collect(),
@@ -133,7 +134,7 @@ pub(super) fn of(state: &LoopState, lines: &[Line], now: &[Standing]) -> History
 }
 
 /// Takes up what a line says of criteria.
-fn look(line: &Line, known: &mut BTreeMap<String, Known>, looked: &mut BTreeMap<String, ()>) {
+fn look(line: &ReportLine, known: &mut BTreeMap<String, Known>, looked: &mut BTreeMap<String, ()>) {
     let mut take = |id: &str, word: &str, tree: Option<String>| {
         let word = words::spaced(word).replace(' ', "_");
         known.insert(id.to_owned(), Known { word, tree });
@@ -155,13 +156,13 @@ fn cell(
     tree: &Option<String>,
 ) -> Cell {
     let Some(known) = known.get(id) else {
-        let word = Standing::NeverRun.as_str();
-        return Cell { worth: Worth::Never, word: word.to_owned(), looked: Looked::Before };
+        let word = ReceiptStatus::NeverRun.as_str();
+        return Cell { worth: Worth::Never, word: word.to_owned(), looked: FromWhen::Before };
     };
-    let looked = if is_looked_at { Looked::Now } else { Looked::Before };
+    let looked = if is_looked_at { FromWhen::Now } else { FromWhen::Before };
     let has_changed = !is_looked_at
         && matches!((&known.tree, tree), (Some(then), Some(now)) if then != now)
         && Worth::of(&known.word) != Worth::Never;
-    let word = if has_changed { Standing::Stale.as_str() } else { &known.word };
+    let word = if has_changed { ReceiptStatus::Stale.as_str() } else { &known.word };
     Cell { worth: Worth::of(word), word: word.to_owned(), looked }
 }

@@ -25,7 +25,7 @@ const MARGIN: i32 = 4;
 
 /// A graph with its places.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Drawing {
+pub struct GraphDrawing {
     /// Width of all.
     pub width: i32,
     /// Height of all.
@@ -60,7 +60,7 @@ struct Slot {
 }
 
 /// Lays the tasks out; none where there is none, or too many.
-pub fn drawing(tasks: &[TaskShown]) -> Option<Drawing> {
+pub fn drawing(tasks: &[TaskShown]) -> Option<GraphDrawing> {
     if tasks.is_empty() || tasks.len() > MOST_DRAWN {
         return None;
     }
@@ -88,7 +88,7 @@ pub fn drawing(tasks: &[TaskShown]) -> Option<Drawing> {
         false => format!("wave {}", column + 1),
     };
     let bottom = slots.iter().map(|slot| slot.y + slot.height).max().unwrap_or_default();
-    Some(Drawing {
+    Some(GraphDrawing {
         width: x(n_columns) - BETWEEN + MARGIN,
         height: bottom + MARGIN,
         columns: (0..n_columns).map(|column| (x(column), name(column))).collect(),
@@ -256,14 +256,14 @@ fn points(chain: &[usize], slots: &[Slot], x: impl Fn(usize) -> i32) -> Vec<(i32
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tasks::graph::Standing;
+    use crate::tasks::graph::TaskReadiness;
 
     /// `b after a`: the waves are those that follow from it.
     fn tasks(of: &[(&str, &[usize], Option<usize>)]) -> Vec<TaskShown> {
         let task = |(id, after, wave): &(&str, &[usize], Option<usize>)| TaskShown {
             id: (*id).to_owned(),
             name: String::new(),
-            standing: Standing::Ready,
+            standing: TaskReadiness::Ready,
             wave: *wave,
             after: after.to_vec(),
             remark: String::new(),
@@ -271,7 +271,7 @@ mod tests {
         of.iter().map(task).collect()
     }
 
-    fn check_apart(drawing: &Drawing) {
+    fn check_apart(drawing: &GraphDrawing) {
         for (at, a) in drawing.tasks.iter().enumerate() {
             for b in &drawing.tasks[at + 1..] {
                 let apart = (a.0 - b.0).abs() >= WIDTH || (a.1 - b.1).abs() >= HEIGHT;

@@ -2,14 +2,14 @@
 
 use crate::guard;
 use crate::stop;
-use crate::text::token::Request;
+use crate::text::token::CompletionRequest;
 use jiff::Timestamp;
 use serde::Deserialize;
 use serde_json::Value;
 
 /// One line, with what `ralph explain` says of it.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Line {
+pub struct ReportLine {
     /// When.
     pub at: Timestamp,
     /// The hook event, or the command, that asked.
@@ -23,7 +23,7 @@ pub struct Line {
     /// What of the event explains it.
     pub seen: Value,
     /// What it was decided from, as far as it could be read.
-    pub record: Record,
+    pub record: LineRecord,
     /// How long the decision took, in microseconds.
     pub took_us: u64,
     /// What is told of it, each with its label.
@@ -32,34 +32,34 @@ pub struct Line {
 
 /// What a line was decided from.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Record {
+pub enum LineRecord {
     /// The end of a turn.
-    Stop(Box<stop::Record>),
+    Stop(Box<stop::StopRecord>),
     /// A refused tool call.
-    Denial(Box<guard::Record>),
+    Denial(Box<guard::DenialRecord>),
     /// It keeps none, or one of another version.
     None,
 }
 
-impl Record {
+impl LineRecord {
     /// Reads the record of a line of this event.
-    pub fn of(event: &str, record: Option<&Value>) -> Record {
-        let Some(record) = record else { return Record::None };
+    pub fn of(event: &str, record: Option<&Value>) -> LineRecord {
+        let Some(record) = record else { return LineRecord::None };
         match event {
-            "Stop" => stop::Record::deserialize(record)
-                .map_or(Record::None, |record| Record::Stop(Box::new(record))),
-            "PreToolUse" => guard::Record::deserialize(record)
-                .map_or(Record::None, |record| Record::Denial(Box::new(record))),
-            _ => Record::None,
+            "Stop" => stop::StopRecord::deserialize(record)
+                .map_or(LineRecord::None, |record| LineRecord::Stop(Box::new(record))),
+            "PreToolUse" => guard::DenialRecord::deserialize(record)
+                .map_or(LineRecord::None, |record| LineRecord::Denial(Box::new(record))),
+            _ => LineRecord::None,
         }
     }
 }
 
-impl Line {
+impl ReportLine {
     /// The record of a stop.
-    pub(super) fn stop(&self) -> Option<&stop::Record> {
+    pub(super) fn stop(&self) -> Option<&stop::StopRecord> {
         match &self.record {
-            Record::Stop(record) => Some(record),
+            LineRecord::Stop(record) => Some(record),
             _ => None,
         }
     }
@@ -76,7 +76,8 @@ impl Line {
 
     /// True for a request for completion that was not granted.
     pub(super) fn refuses_completion(&self) -> bool {
-        self.goes_on() && self.stop().is_some_and(|record| record.seen.request == Request::Made)
+        self.goes_on()
+            && self.stop().is_some_and(|record| record.seen.request == CompletionRequest::Made)
     }
 
     /// What a run of the criteria found: each id with its standing.

@@ -4,9 +4,9 @@
 //! calls nobody by name and refers to no other pull request. Where it was made is left out: a pull request
 //! is read by others.
 
-use super::history::{Looked, Worth};
+use super::history::{FromWhen, Worth};
 use super::words::{self, LONG, SHORT, counted};
-use super::{Evidence, Report, Round, Rounds, Step, Tone, Trouble};
+use super::{Evidence, Report, ReportRound, ReportStep, Rounds, Tone, Trouble};
 use crate::tasks::graph::draw;
 use std::fmt::Write as _;
 
@@ -125,7 +125,7 @@ fn rounds(report: &Report) -> String {
     let n_skipped = all.len().saturating_sub(MOST_ROUNDS);
     let mut part =
         "\n| Round | Changes said | Measured | What it did |\n|---|---|---|---|\n".to_owned();
-    for Round { number, word, tone, said, change, summary, remarks, version, .. } in
+    for ReportRound { number, word, tone, said, change, summary, remarks, version, .. } in
         &all[n_skipped..]
     {
         let mut told = vec![text(&words::line(summary, SHORT))];
@@ -166,8 +166,8 @@ fn history(report: &Report) -> String {
     table += &"---|".repeat(history.moments.len() - from);
     for row in history.rows.iter().take(MOST_CRITERIA) {
         let cells = row.cells[from..].iter().map(|cell| match (cell.worth, cell.looked) {
-            (Worth::Holds, Looked::Now) => "✅",
-            (Worth::Holds, Looked::Before) => "☑️",
+            (Worth::Holds, FromWhen::Now) => "✅",
+            (Worth::Holds, FromWhen::Before) => "☑️",
             (Worth::Fails, _) => "❌",
             (Worth::Stale, _) => "⚠️",
             (Worth::Never, _) => "·",
@@ -252,7 +252,7 @@ fn timeline(report: &Report) -> String {
     folded(&title, &inside)
 }
 
-fn of_step(step: &Step) -> String {
+fn of_step(step: &ReportStep) -> String {
     let at = step.at.map(|at| format!("{} ", at.strftime("%H:%M:%SZ"))).unwrap_or_default();
     let why = words::line(&step.why, 240);
     let why = if why.is_empty() { why } else { format!(": {}", text(&why)) };

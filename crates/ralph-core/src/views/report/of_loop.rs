@@ -1,14 +1,14 @@
 //! The report of a loop or of a planning, from its state and its journal.
 
 use super::history::Worth;
-use super::line::Line;
+use super::line::ReportLine;
 use super::words::{self, LONG, SHORT, counted, grouped, lasted, rounded, share};
-use super::{Evidence, Gauge, Outcome, Report, Rounds, TaskShown, Tone, VersionSeen};
+use super::{Evidence, Gauge, Report, ReportOutcome, Rounds, TaskShown, Tone, VersionSeen};
 use super::{history, of_refinement, spent, timeline, trouble};
-use crate::evidence::receipt::Standing;
-use crate::modes::refine::state::Session;
+use crate::evidence::receipt::ReceiptStatus;
+use crate::modes::refine::state::RefineSession;
 use crate::state::{Criterion, EndingKind, LoopState, Phase, Task};
-use crate::tasks::graph::{self, Graph, Standing as TaskStanding};
+use crate::tasks::graph::{self, Graph, TaskReadiness as TaskStanding};
 use crate::{evidence::refusal, modes::ralplan, text::plain, views::say};
 use jiff::Timestamp;
 
@@ -27,15 +27,15 @@ pub struct LoopSeen<'a> {
     /// The state; test files that changed are those of today.
     pub state: &'a LoopState,
     /// The journal.
-    pub lines: Vec<Line>,
+    pub lines: Vec<ReportLine>,
     /// Lines that could not be read.
     pub n_unreadable: usize,
     /// What each criterion is worth, and files by which a receipt became stale.
-    pub criteria: Vec<(Standing, Vec<String>)>,
+    pub criteria: Vec<(ReceiptStatus, Vec<String>)>,
     /// Signals of the person that the conversation has not heard.
     pub n_signals: usize,
     /// The session that a conversation refines, with the versions of its plan.
-    pub refinement: Option<(Session, Vec<VersionSeen>)>,
+    pub refinement: Option<(RefineSession, Vec<VersionSeen>)>,
     /// What a person would do next.
     pub next: String,
     /// The time.
@@ -45,16 +45,19 @@ pub struct LoopSeen<'a> {
 impl LoopSeen<'_> {
     /// What a criterion is worth. Of one that was not proven when the loop ended, what a receipt says
     /// is how it was when it was last run, and no more.
-    fn standing(&self, at: usize) -> Standing {
-        let looked = self.criteria.get(at).map_or(Standing::NeverRun, |(standing, _)| *standing);
+    fn standing(&self, at: usize) -> ReceiptStatus {
+        let looked =
+            self.criteria.get(at).map_or(ReceiptStatus::NeverRun, |(standing, _)| *standing);
         let verified = self.state.acceptance_criteria.get(at).is_some_and(|one| one.verified);
         match looked {
-            Standing::Holds if self.state.ending.is_some() && !verified => Standing::Stale,
+            ReceiptStatus::Holds if self.state.ending.is_some() && !verified => {
+                ReceiptStatus::Stale
+            }
             looked => looked,
         }
     }
 
-    fn standings(&self) -> Vec<Standing> {
+    fn standings(&self) -> Vec<ReceiptStatus> {
         (0..self.state.acceptance_criteria.len()).map(|at| self.standing(at)).collect()
     }
 }
@@ -101,7 +104,7 @@ fn rounds(seen: &LoopSeen<'_>) -> Rounds {
     })
 }
 
-fn outcome(state: &LoopState) -> Outcome {
+fn outcome(state: &LoopState) -> ReportOutcome {
     if let Some(ending) = &state.ending {
         let cause =
             ending.cause.as_ref().map(|cause| format!(" ({})", words::spaced(cause.as_str())));
@@ -111,14 +114,14 @@ fn outcome(state: &LoopState) -> Outcome {
             EndingKind::Failed | EndingKind::Stalled => Tone::Bad,
             _ => Tone::Warn,
         };
-        return Outcome {
+        return ReportOutcome {
             word: format!("{}{}", words::spaced(ending.kind.as_str()), cause.unwrap_or_default()),
             tone,
             detail: words::line(&ending.detail, LONG),
         };
     }
     if let Some(pause) = state.pause.as_ref().filter(|_| !state.awaits_decision()) {
-        return Outcome {
+        return ReportOutcome {
             word: format!("paused ({})", words::spaced(pause.cause.as_str())),
             tone: Tone::Warn,
             detail: words::line(&pause.detail, LONG),
@@ -129,7 +132,7 @@ fn outcome(state: &LoopState) -> Outcome {
         (None, Some(blocked)) => (state.phase.as_str(), format!("blocked: {}", blocked.what)),
         (None, None) => (state.phase.as_str(), String::new()),
     };
-    Outcome {
+    ReportOutcome {
         word: words::spaced(phase),
         tone: if state.phase == Phase::Planned { Tone::Quiet } else { Tone::Live },
         detail: words::line(&detail, LONG),
@@ -184,7 +187,7 @@ fn gauges(seen: &LoopSeen<'_>, took_ms: u64, until: Timestamp) -> Vec<Gauge> {
     });
     let standings = seen.standings();
     if !standings.is_empty() {
-        let holding = standings.iter().filter(|one| **one == Standing::Holds).count();
+        let holding = standings.iter().filter(|one| **one == ReceiptStatus::Holds).count();
         gauges.push(Gauge { label: "Criteria that hold", ..reached(holding, standings.len()) });
     }
     let summary = graph::summary(&state.task_graph, until);
@@ -248,14 +251,14 @@ fn evidence(seen: &LoopSeen<'_>) -> Vec<Evidence> {
                 Worth::Never => Tone::Quiet,
             },
             receipt: match (*looked, standing) {
-                (Standing::Holds, Standing::Holds) => receipt(criterion),
-                (Standing::Holds, _) => {
+                (ReceiptStatus::Holds, ReceiptStatus::Holds) => receipt(criterion),
+                (ReceiptStatus::Holds, _) => {
                     "held when it was last run; nobody has asked since".to_owned()
                 }
                 _ => words::line(&refusal::why(criterion, standing, changed), LONG),
             },
             tail: match standing {
-                Standing::Failed => tail(criterion),
+                ReceiptStatus::Failed => tail(criterion),
                 _ => String::new(),
             },
         }

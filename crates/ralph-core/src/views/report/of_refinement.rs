@@ -6,8 +6,8 @@
 use super::of_loop::{moment, reached};
 use super::rounds::{self, Rounds, VersionSeen};
 use super::words::{self, LONG, SHORT, counted, grouped, lasted};
-use super::{Gauge, History, Outcome, Report, Step, Tone, Trouble, Turn};
-use crate::modes::refine::state::{Entry, Session};
+use super::{Gauge, History, Report, ReportOutcome, ReportStep, ReportTurn, Tone, Trouble};
+use crate::modes::refine::state::{RefineSession, RoundEntry};
 use crate::modes::refine::{Mode, PlanAfter, RoundEnd, Status, look, picture, say};
 use jiff::Timestamp;
 
@@ -25,7 +25,7 @@ pub struct RefinementSeen<'a> {
     /// The same, as a shell reads it back.
     pub word: &'a str,
     /// The session.
-    pub session: &'a Session,
+    pub session: &'a RefineSession,
     /// The versions of its plan, oldest first.
     pub versions: Vec<VersionSeen>,
     /// Who is at it.
@@ -78,18 +78,18 @@ pub fn of_refinement(seen: &RefinementSeen<'_>) -> Report {
 
 /// The rounds that a conversation's loop has seen of its session: none that was made after it ended.
 pub(super) fn until(
-    session: &Session,
+    session: &RefineSession,
     versions: &[VersionSeen],
     ended: Option<Timestamp>,
 ) -> Rounds {
     let is_later = |at: Option<Timestamp>| ended.zip(at).is_some_and(|(ended, at)| at > ended);
     let before = session.history.iter().take_while(|entry| !is_later(entry.ended_at));
-    let session = Session { history: before.cloned().collect(), ..session.clone() };
+    let session = RefineSession { history: before.cloned().collect(), ..session.clone() };
     let kept = versions.iter().filter(|version| !is_later(Some(version.at)));
     rounds::of(&session, &kept.cloned().collect::<Vec<_>>())
 }
 
-fn outcome(seen: &RefinementSeen<'_>) -> Outcome {
+fn outcome(seen: &RefinementSeen<'_>) -> ReportOutcome {
     let session = seen.session;
     let (word, tone) = match (&session.status, &seen.activity) {
         (Status::Plateau, _) => ("plateau".to_owned(), Tone::Good),
@@ -112,7 +112,7 @@ fn outcome(seen: &RefinementSeen<'_>) -> Outcome {
         (None, None, Some(cut)) => format!("round {} was cut: {}", cut.iteration, cut.summary),
         (None, None, None) => String::new(),
     };
-    Outcome { word: words::line(&word, SHORT), tone, detail: words::line(&detail, LONG) }
+    ReportOutcome { word: words::line(&word, SHORT), tone, detail: words::line(&detail, LONG) }
 }
 
 fn facts(seen: &RefinementSeen<'_>) -> Vec<(&'static str, String)> {
@@ -150,7 +150,7 @@ fn gauges(seen: &RefinementSeen<'_>) -> Vec<Gauge> {
         |label, value| Gauge { label, value, of: String::new(), share: None, tone: Tone::Quiet };
     let measured: u64 = picture::measured(session)
         .into_iter()
-        .map(|mark| if let picture::Mark::Number(number) = mark { number } else { 0 })
+        .map(|mark| if let picture::PictureBar::Number(number) = mark { number } else { 0 })
         .fold(0, u64::saturating_add);
     let measured_of = if session.mode == Mode::Plan { "Lines measured" } else { "Tasks measured" };
     let needed = bounds.plateau_threshold.max(1);
@@ -174,7 +174,7 @@ fn gauges(seen: &RefinementSeen<'_>) -> Vec<Gauge> {
     gauges
 }
 
-fn notes(session: &Session) -> Vec<String> {
+fn notes(session: &RefineSession) -> Vec<String> {
     let plateau = look(&session.history, &session.settings).plateau;
     let is_early = session.status == Status::Plateau && plateau.is_some_and(|one| one.is_early);
     let early = "The plateau came early: a session with fresh eyes may see more.";
@@ -225,12 +225,12 @@ enum Happened<'a> {
     /// A version was kept.
     Kept(&'a VersionSeen),
     /// A round ended.
-    Ended(&'a Entry),
+    Ended(&'a RoundEntry),
 }
 
 /// What happened when: versions that were kept, and ends of rounds. What comes behind the last round is no part
 /// of any.
-fn timeline(seen: &RefinementSeen<'_>) -> (Vec<Turn>, usize) {
+fn timeline(seen: &RefinementSeen<'_>) -> (Vec<ReportTurn>, usize) {
     let session = seen.session;
     let n_left_out = (session.history.len() + seen.versions.len()).saturating_sub(MOST_STEPS);
     let mut to_skip = n_left_out;
@@ -239,9 +239,10 @@ fn timeline(seen: &RefinementSeen<'_>) -> (Vec<Turn>, usize) {
     let mut put = |title: String, at, happened: Vec<Happened<'_>>| {
         let skipped = to_skip.min(happened.len());
         to_skip -= skipped;
-        let steps: Vec<Step> = happened[skipped..].iter().map(|one| step(session, *one)).collect();
+        let steps: Vec<ReportStep> =
+            happened[skipped..].iter().map(|one| step(session, *one)).collect();
         if !steps.is_empty() {
-            turns.push(Turn { title, at, sum: String::new(), steps });
+            turns.push(ReportTurn { title, at, sum: String::new(), steps });
         }
     };
     for entry in &session.history {
@@ -262,15 +263,15 @@ fn timeline(seen: &RefinementSeen<'_>) -> (Vec<Turn>, usize) {
     (turns, n_left_out)
 }
 
-fn step(session: &Session, happened: Happened<'_>) -> Step {
+fn step(session: &RefineSession, happened: Happened<'_>) -> ReportStep {
     match happened {
         Happened::Kept(version) => kept(version),
         Happened::Ended(entry) => ended(session, entry),
     }
 }
 
-fn kept(version: &VersionSeen) -> Step {
-    Step {
+fn kept(version: &VersionSeen) -> ReportStep {
+    ReportStep {
         at: Some(version.at),
         what: format!("Version {} kept", version.number),
         tone: Tone::Quiet,
@@ -279,7 +280,7 @@ fn kept(version: &VersionSeen) -> Step {
     }
 }
 
-fn ended(session: &Session, entry: &Entry) -> Step {
+fn ended(session: &RefineSession, entry: &RoundEntry) -> ReportStep {
     let (what, tone) = match (&entry.end, &entry.plan) {
         (RoundEnd::Interrupted, _) => ("The round was cut", Tone::Warn),
         (_, PlanAfter::KeptEdit) => ("The round was set aside", Tone::Warn),
@@ -289,7 +290,7 @@ fn ended(session: &Session, entry: &Entry) -> Step {
     let told = say::round(session, entry);
     let rest = told.get(1..).unwrap_or_default().join("\n");
     let rows = [("also".to_owned(), words::block(&rest, words::TEXT))];
-    Step {
+    ReportStep {
         at: entry.ended_at,
         what: what.to_owned(),
         tone,
@@ -298,11 +299,12 @@ fn ended(session: &Session, entry: &Entry) -> Step {
     }
 }
 
-fn trouble(session: &Session) -> Vec<Trouble> {
-    let of = |is: fn(&Entry) -> bool| -> Vec<(String, String)> {
+fn trouble(session: &RefineSession) -> Vec<Trouble> {
+    let of = |is: fn(&RoundEntry) -> bool| -> Vec<(String, String)> {
         let entries = session.history.iter().filter(|entry| is(entry));
-        let told =
-            |one: &Entry| (format!("round {}", one.iteration), words::line(&one.summary, LONG));
+        let told = |one: &RoundEntry| {
+            (format!("round {}", one.iteration), words::line(&one.summary, LONG))
+        };
         entries.map(told).collect()
     };
     let all = [

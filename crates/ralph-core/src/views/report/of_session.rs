@@ -2,16 +2,16 @@
 
 use super::of_loop::{MOST_TASKS, reached};
 use super::words::{self, LONG, SHORT, counted};
-use super::{Gauge, Outcome, Report, Step, TaskShown, Tone, Trouble, Turn};
-use crate::modes::session::feedback::{FILE, Feedback};
+use super::{Gauge, Report, ReportOutcome, ReportStep, ReportTurn, TaskShown, Tone, Trouble};
+use crate::modes::session::feedback::{FILE, FeedbackBatch};
 use crate::modes::session::finding::Weight;
 use crate::modes::session::machine::{self, Act};
 use crate::modes::session::metadata::IterationMetadata;
-use crate::modes::session::place::Place;
-use crate::modes::session::progress::Status;
-use crate::modes::session::report::Verdict;
+use crate::modes::session::place::SessionFile;
+use crate::modes::session::progress::TaskMark;
+use crate::modes::session::report::ReviewVerdict;
 use crate::modes::session::snapshot::{Picture, Snapshot};
-use crate::modes::session::waves::Wanted;
+use crate::modes::session::waves::TaskFiles;
 use crate::state::Task;
 use crate::tasks::graph::Graph;
 use jiff::Timestamp;
@@ -28,7 +28,7 @@ pub struct SessionSeen<'a> {
     /// The session as it is, or would be once the router has written what comes next.
     pub files: &'a Snapshot,
     /// What comes next.
-    pub step: &'a machine::Step,
+    pub step: &'a machine::MachineStep,
     /// The time.
     pub now: Timestamp,
 }
@@ -38,7 +38,7 @@ pub fn of_session(seen: &SessionSeen<'_>) -> Report {
     let SessionSeen { files, step, now } = seen;
     let picture = Picture::of(files);
     let progress = picture.progress.clone().unwrap_or_default();
-    let wanted = Wanted::of(&picture, &progress);
+    let wanted = TaskFiles::of(&picture, &progress);
     let said = machine::output(files, step);
     let (timeline, n_left_out) = timeline(files, &picture);
     let (tasks, n_tasks_left_out) = tasks(&picture, &wanted, *now);
@@ -84,7 +84,7 @@ pub fn of_session(seen: &SessionSeen<'_>) -> Report {
     }
 }
 
-fn outcome(step: &machine::Step) -> Outcome {
+fn outcome(step: &machine::MachineStep) -> ReportOutcome {
     let (word, tone, detail) = match &step.act {
         Act::Complete => ("completed", Tone::Good, "a reviewer found all of it done".to_owned()),
         Act::AwaitingFeedback(open) => ("awaiting feedback", Tone::Warn, open.join("; ")),
@@ -93,10 +93,10 @@ fn outcome(step: &machine::Step) -> Outcome {
         Act::Failed(why) => ("blocked", Tone::Bad, why.clone()),
         Act::Invoke(_) | Act::Wait { .. } => ("in progress", Tone::Live, String::new()),
     };
-    Outcome { word: word.to_owned(), tone, detail: words::line(&detail, LONG) }
+    ReportOutcome { word: word.to_owned(), tone, detail: words::line(&detail, LONG) }
 }
 
-fn next(step: &machine::Step) -> String {
+fn next(step: &machine::MachineStep) -> String {
     let said = match &step.act {
         Act::Complete => "`ralph session feedback new` begins another iteration".to_owned(),
         Act::Invoke(_) => format!("`ralph session next`: {}", step.act),
@@ -113,7 +113,7 @@ fn notes(files: &Snapshot) -> Vec<String> {
     unheard.take(20).collect()
 }
 
-fn tasks(picture: &Picture, wanted: &Wanted, now: Timestamp) -> (Vec<TaskShown>, usize) {
+fn tasks(picture: &Picture, wanted: &TaskFiles, now: Timestamp) -> (Vec<TaskShown>, usize) {
     let drawn = wanted.drawn();
     let graph = Graph::new(&drawn, now);
     let waves = wanted.waves();
@@ -121,7 +121,7 @@ fn tasks(picture: &Picture, wanted: &Wanted, now: Timestamp) -> (Vec<TaskShown>,
     let show = |task: &Task| {
         let file = picture.task(&task.id);
         let places = task.deps.iter().filter_map(|id| graph.place(id));
-        let is_cancelled = wanted.status(&task.id) == Some(Status::Cancelled);
+        let is_cancelled = wanted.status(&task.id) == Some(TaskMark::Cancelled);
         let reports = picture.reports_of(&task.id).len();
         let attempts = counted(reports, "attempt", "attempts");
         TaskShown {
@@ -141,12 +141,12 @@ fn tasks(picture: &Picture, wanted: &Wanted, now: Timestamp) -> (Vec<TaskShown>,
 }
 
 /// Each iteration: when it began, what was reported and judged, what was asked for next.
-fn timeline(files: &Snapshot, picture: &Picture) -> (Vec<Turn>, usize) {
+fn timeline(files: &Snapshot, picture: &Picture) -> (Vec<ReportTurn>, usize) {
     let first = picture.latest_iteration.saturating_sub(MOST_TURNS as u32);
     let mut turns = Vec::new();
     let mut n_left_out = 0;
     for iteration in first + 1..=picture.latest_iteration {
-        let of = Place::IterationMetadata(iteration);
+        let of = SessionFile::IterationMetadata(iteration);
         let about = files.text(of).map(|text| IterationMetadata::parse(text, iteration).0);
         let about = about.unwrap_or_default();
         let mut steps = feedbacks(files, picture, iteration);
@@ -164,7 +164,7 @@ fn timeline(files: &Snapshot, picture: &Picture) -> (Vec<Turn>, usize) {
         steps.truncate(MOST_STEPS);
         let [began, ended] = [&about.started_at, &about.completed_at].map(time);
         let took = began.zip(ended).map(|(from, to)| words::lasted(words::between(from, to)));
-        turns.push(Turn {
+        turns.push(ReportTurn {
             title: format!("Iteration {iteration}"),
             at: began,
             sum: took.unwrap_or_default(),
@@ -174,20 +174,20 @@ fn timeline(files: &Snapshot, picture: &Picture) -> (Vec<Turn>, usize) {
     (turns, n_left_out + first as usize)
 }
 
-fn step(what: String, tone: Tone, why: String) -> Step {
-    Step { at: None, what, tone, why, rows: Vec::new() }
+fn step(what: String, tone: Tone, why: String) -> ReportStep {
+    ReportStep { at: None, what, tone, why, rows: Vec::new() }
 }
 
 fn time(text: &Option<String>) -> Option<Timestamp> {
     text.as_deref()?.parse().ok()
 }
 
-fn when(what: &str, at: &Option<String>) -> Option<Step> {
+fn when(what: &str, at: &Option<String>) -> Option<ReportStep> {
     let at = time(at)?;
-    Some(Step { at: Some(at), ..step(what.to_owned(), Tone::Quiet, String::new()) })
+    Some(ReportStep { at: Some(at), ..step(what.to_owned(), Tone::Quiet, String::new()) })
 }
 
-fn reports(picture: &Picture, iteration: u32) -> Vec<Step> {
+fn reports(picture: &Picture, iteration: u32) -> Vec<ReportStep> {
     let all = picture.reports.iter().flat_map(|(task, reports)| {
         let of = reports.iter().filter(move |report| report.iteration == iteration);
         of.map(move |report| (task, report))
@@ -197,8 +197,8 @@ fn reports(picture: &Picture, iteration: u32) -> Vec<Step> {
     let all = all.into_iter();
     all.map(|(task, report)| {
         let (word, tone) = match report.verdict {
-            Some(Verdict::Qualified) => ("qualified", Tone::Good),
-            Some(Verdict::Failed) => ("failed", Tone::Bad),
+            Some(ReviewVerdict::Qualified) => ("qualified", Tone::Good),
+            Some(ReviewVerdict::Failed) => ("failed", Tone::Bad),
             None => ("not reviewed yet", Tone::Live),
         };
         let what = format!("{}, attempt {}: {word}", words::line(task, 40), report.attempt);
@@ -207,13 +207,13 @@ fn reports(picture: &Picture, iteration: u32) -> Vec<Step> {
     .collect()
 }
 
-fn feedbacks(files: &Snapshot, picture: &Picture, iteration: u32) -> Vec<Step> {
+fn feedbacks(files: &Snapshot, picture: &Picture, iteration: u32) -> Vec<ReportStep> {
     let stamps = picture.feedbacks.get(&iteration).into_iter().flatten();
     stamps
         .map(|stamp| {
-            let place = Place::Feedback { iteration, stamp, file: FILE };
+            let place = SessionFile::Feedback { iteration, stamp, file: FILE };
             let text = files.text(place).unwrap_or_default();
-            let feedback = Feedback::parse(iteration, stamp, text).0;
+            let feedback = FeedbackBatch::parse(iteration, stamp, text).0;
             let kinds = [
                 ("critical", &feedback.critical),
                 ("quality", &feedback.quality),
@@ -227,12 +227,12 @@ fn feedbacks(files: &Snapshot, picture: &Picture, iteration: u32) -> Vec<Step> {
                 .collect();
             let n: usize = kinds.iter().map(|(_, items)| items.len()).sum();
             let what = format!("Feedback: {}", counted(n, "item", "items"));
-            Step { rows, ..step(what, Tone::Warn, words::line(stamp, SHORT)) }
+            ReportStep { rows, ..step(what, Tone::Warn, words::line(stamp, SHORT)) }
         })
         .collect()
 }
 
-fn trouble(step: &machine::Step, picture: &Picture) -> Vec<Trouble> {
+fn trouble(step: &machine::MachineStep, picture: &Picture) -> Vec<Trouble> {
     let matters = step.findings.iter().filter(|finding| finding.weight != Weight::Notice);
     let findings: Vec<(String, String)> =
         matters.map(|finding| (String::new(), words::line(&finding.to_string(), LONG))).collect();
@@ -240,7 +240,7 @@ fn trouble(step: &machine::Step, picture: &Picture) -> Vec<Trouble> {
         .reports
         .iter()
         .flat_map(|(task, reports)| reports.iter().map(move |report| (task, report)))
-        .filter(|(_, report)| report.verdict == Some(Verdict::Failed))
+        .filter(|(_, report)| report.verdict == Some(ReviewVerdict::Failed))
         .map(|(task, report)| {
             (words::line(task, 40), format!("attempt {} was found not done", report.attempt))
         })

@@ -6,12 +6,12 @@
 mod drawing;
 mod glyph;
 
-use super::history::{Cell, Looked, Worth};
+use super::history::{Cell, FromWhen, Worth};
 use super::markup::Markup;
 use super::spent::Spent;
 use super::words::{self, counted, grouped, lasted, rounded, share};
-use super::{Evidence, Gauge, Report, Round, Rounds, Step, Tone, Trouble, Turn};
-use crate::tasks::graph::Standing as TaskStanding;
+use super::{Evidence, Gauge, Report, ReportRound, ReportStep, ReportTurn, Rounds, Tone, Trouble};
+use crate::tasks::graph::TaskReadiness as TaskStanding;
 pub(super) use drawing::summary as tasks_summary;
 use glyph::Glyph;
 use jiff::Timestamp;
@@ -248,7 +248,7 @@ fn rounds(card: &mut Markup, rounds: &Rounds) {
     }
 }
 
-fn of_round(to: &mut Markup, round: &Round) {
+fn of_round(to: &mut Markup, round: &ReportRound) {
     to.within("div", &[("class", "proof")], |proof| {
         pill(proof, round.tone, round.word, "small");
         proof.within("div", &[], |about| {
@@ -290,11 +290,11 @@ fn history(card: &mut Markup, report: &Report) {
     });
     card.within("p", &[("class", "key")], |key| {
         for (worth, looked, said) in [
-            (Worth::Holds, Looked::Now, "holds"),
-            (Worth::Holds, Looked::Before, "held when last run"),
-            (Worth::Fails, Looked::Now, "does not hold"),
-            (Worth::Stale, Looked::Now, "stale, or to be run once more"),
-            (Worth::Never, Looked::Now, "never run"),
+            (Worth::Holds, FromWhen::Now, "holds"),
+            (Worth::Holds, FromWhen::Before, "held when last run"),
+            (Worth::Fails, FromWhen::Now, "does not hold"),
+            (Worth::Stale, FromWhen::Now, "stale, or to be run once more"),
+            (Worth::Never, FromWhen::Now, "never run"),
         ] {
             key.within("span", &[], |span| {
                 glyph::put(span, Glyph::of_worth(worth, looked), tone_of(worth));
@@ -323,8 +323,8 @@ fn tone_of(worth: Worth) -> Tone {
 fn of_cell(td: &mut Markup, cell: &Cell) {
     glyph::put(td, Glyph::of_worth(cell.worth, cell.looked), tone_of(cell.worth));
     let said = match cell.looked {
-        Looked::Now => words::spaced(&cell.word),
-        Looked::Before => format!("{} when it was last run", words::spaced(&cell.word)),
+        FromWhen::Now => words::spaced(&cell.word),
+        FromWhen::Before => format!("{} when it was last run", words::spaced(&cell.word)),
     };
     td.put("span", "only-said", &said);
 }
@@ -409,7 +409,7 @@ fn trouble(to: &mut Markup, one: &Trouble) {
     });
 }
 
-fn turn(to: &mut Markup, turn: &Turn) {
+fn turn(to: &mut Markup, turn: &ReportTurn) {
     to.within("div", &[("class", "turn")], |group| {
         group.within("h3", &[], |head| {
             head.words(&turn.title);
@@ -425,7 +425,7 @@ fn turn(to: &mut Markup, turn: &Turn) {
     });
 }
 
-fn step(item: &mut Markup, step: &Step) {
+fn step(item: &mut Markup, step: &ReportStep) {
     glyph::put(item, Glyph::of_tone(step.tone), step.tone);
     item.put("span", "what", &step.what);
     if let Some(at) = step.at {

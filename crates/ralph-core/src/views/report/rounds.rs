@@ -2,8 +2,8 @@
 
 use super::Tone;
 use super::words::{self, LONG, share};
-use crate::modes::refine::picture::{self, Mark};
-use crate::modes::refine::state::{Entry, Session};
+use crate::modes::refine::picture::{self, PictureBar};
+use crate::modes::refine::state::{RefineSession, RoundEntry};
 use crate::modes::refine::{Mode, PlanAfter, RoundEnd, look};
 use jiff::Timestamp;
 
@@ -14,7 +14,7 @@ const MOST_ROUNDS: usize = 60;
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Rounds {
     /// Oldest first.
-    pub all: Vec<Round>,
+    pub all: Vec<ReportRound>,
     /// In what is measured: `lines`, `tasks`.
     pub unit: &'static str,
     /// Earlier rounds that are not shown.
@@ -23,7 +23,7 @@ pub struct Rounds {
 
 /// One round.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Round {
+pub struct ReportRound {
     /// Which, from 1 on. One that was cut stands before the same once more.
     pub number: u32,
     /// What it came to, in a word or two.
@@ -69,9 +69,9 @@ pub struct VersionSeen {
 }
 
 /// The rounds of a session.
-pub(super) fn of(session: &Session, versions: &[VersionSeen]) -> Rounds {
+pub(super) fn of(session: &RefineSession, versions: &[VersionSeen]) -> Rounds {
     let n_left_out = session.history.len().saturating_sub(MOST_ROUNDS);
-    let shown = |marks: Vec<Mark>| amounts(&marks[n_left_out..]);
+    let shown = |marks: Vec<PictureBar>| amounts(&marks[n_left_out..]);
     let said = shown(picture::said(session));
     let measured = shown(picture::measured(session));
     let numbers = said.into_iter().zip(measured);
@@ -83,7 +83,7 @@ pub(super) fn of(session: &Session, versions: &[VersionSeen]) -> Rounds {
         let is_its = |one: &&VersionSeen| one.is_written && one.round == entry.iteration;
         let is_cut = entry.end == RoundEnd::Interrupted;
         let version = versions.iter().rev().find(is_its).filter(|_| !is_cut);
-        Round {
+        ReportRound {
             number: entry.iteration,
             word,
             tone,
@@ -99,7 +99,7 @@ pub(super) fn of(session: &Session, versions: &[VersionSeen]) -> Rounds {
     Rounds { all: all.collect(), unit, n_left_out }
 }
 
-fn standing(entry: &Entry, streak: u32) -> (&'static str, Tone) {
+fn standing(entry: &RoundEntry, streak: u32) -> (&'static str, Tone) {
     match (&entry.end, &entry.plan) {
         (RoundEnd::Interrupted, _) => ("cut", Tone::Warn),
         (_, PlanAfter::KeptEdit) => ("set aside", Tone::Warn),
@@ -110,7 +110,7 @@ fn standing(entry: &Entry, streak: u32) -> (&'static str, Tone) {
     }
 }
 
-fn remarks(session: &Session, entry: &Entry) -> Vec<&'static str> {
+fn remarks(session: &RefineSession, entry: &RoundEntry) -> Vec<&'static str> {
     let is_plan = session.mode == Mode::Plan;
     let edited = match is_plan {
         true => "the plan was edited by somebody else before it, so the count began anew",
@@ -126,15 +126,16 @@ fn remarks(session: &Session, entry: &Entry) -> Vec<&'static str> {
     entry.edited_before.then_some(edited).into_iter().chain(after).collect()
 }
 
-fn amounts(marks: &[Mark]) -> Vec<Amount> {
-    let number = |mark: &Mark| if let Mark::Number(number) = mark { *number } else { 0 };
+fn amounts(marks: &[PictureBar]) -> Vec<Amount> {
+    let number =
+        |mark: &PictureBar| if let PictureBar::Number(number) = mark { *number } else { 0 };
     let most = marks.iter().map(number).max().unwrap_or_default();
-    let amount = |mark: &Mark| match mark {
-        Mark::Number(number) => {
+    let amount = |mark: &PictureBar| match mark {
+        PictureBar::Number(number) => {
             Amount { word: words::grouped(*number), share: Some(share(*number, most)) }
         }
-        Mark::Unknown => Amount { word: "unknown".to_owned(), share: None },
-        Mark::Cut => Amount { word: "cut".to_owned(), share: None },
+        PictureBar::Unknown => Amount { word: "unknown".to_owned(), share: None },
+        PictureBar::Cut => Amount { word: "cut".to_owned(), share: None },
     };
     marks.iter().map(amount).collect()
 }

@@ -3,7 +3,7 @@
 //! A stop's record holds the sum of tokens at that stop; an iteration has used what was added since the
 //! stop before. Without a record nothing is known, and nothing is made up.
 
-use super::line::Line;
+use super::line::ReportLine;
 use super::timeline::{self, turns};
 use super::words::{self, lasted};
 use crate::text::counted::noun;
@@ -34,13 +34,13 @@ impl Spent {
 }
 
 /// Each iteration, from the moment at which the loop began.
-pub(super) fn of(lines: &[Line], began: Timestamp) -> Vec<Spent> {
+pub(super) fn of(lines: &[ReportLine], began: Timestamp) -> Vec<Spent> {
     let (mut since, mut used) = (began, 0);
     turns(lines)
         .iter()
         .map(|turn| {
             let until = turn.lines.last().map_or(since, |line| line.at);
-            let sum = turn.lines.iter().rev().find_map(Line::stop);
+            let sum = turn.lines.iter().rev().find_map(ReportLine::stop);
             let sum = sum.map(|stop| stop.before.usage.total());
             let spent = Spent {
                 title: timeline::title(turn),

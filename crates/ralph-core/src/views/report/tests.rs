@@ -1,12 +1,12 @@
-use super::history::{Looked, Worth};
-use super::line::{Line, Record};
+use super::history::{FromWhen, Worth};
+use super::line::{LineRecord, ReportLine};
 use super::*;
-use crate::evidence::receipt::{Proof, Receipt, Standing};
-use crate::modes::refine::measure::{Measured, PlanChange};
-use crate::modes::refine::state::{Entry, Open, Session};
+use crate::evidence::receipt::{Proof, Receipt, ReceiptStatus};
+use crate::modes::refine::measure::{ArtefactChange, PlanChange};
+use crate::modes::refine::state::{OpenRound, RefineSession, RoundEntry};
 use crate::modes::refine::{self, PlanAfter};
 use crate::state::{Criterion, EndingKind, LoopState, Phase, Task, TaskStatus};
-use crate::stop::{self, Seen};
+use crate::stop::{self, StopInputs};
 use crate::text::token;
 use serde_json::{Value, json};
 
@@ -31,22 +31,22 @@ fn looping(criteria: &[&str]) -> LoopState {
     }
 }
 
-fn line(second: i64, event: &str, decision: &str, seen: Value) -> Line {
-    Line {
+fn line(second: i64, event: &str, decision: &str, seen: Value) -> ReportLine {
+    ReportLine {
         at: at(second),
         event: event.to_owned(),
         decision: decision.to_owned(),
         why: "because".to_owned(),
         position: "1/25".to_owned(),
         seen,
-        record: Record::None,
+        record: LineRecord::None,
         took_us: 1_000,
         rows: Vec::new(),
     }
 }
 
 /// A stop on a tree; `passed` is what the checks of a request found.
-fn stop(state: &mut LoopState, second: i64, tree: &str, passed: Option<bool>) -> Line {
+fn stop(state: &mut LoopState, second: i64, tree: &str, passed: Option<bool>) -> ReportLine {
     let message = if passed.is_some() { "RALPH_COMPLETE" } else { "working" };
     let proof = passed.map(|passed| {
         for criterion in &mut state.acceptance_criteria {
@@ -64,7 +64,7 @@ fn stop(state: &mut LoopState, second: i64, tree: &str, passed: Option<bool>) ->
         let trees = ids.map(|one| (one.id.clone(), tree.to_owned())).collect();
         Proof { trees, ran: true, ..Proof::default() }
     });
-    let seen = Seen {
+    let seen = StopInputs {
         now: at(second),
         prompt_id: String::new(),
         request: token::request(message, "RALPH_COMPLETE"),
@@ -81,11 +81,11 @@ fn stop(state: &mut LoopState, second: i64, tree: &str, passed: Option<bool>) ->
     };
     let decided = stop::decide(state, &seen);
     let decision = if state.ending.is_some() { "ended" } else { "go on" };
-    let record = Record::Stop(Box::new(decided.record));
-    Line { record, ..line(second, "Stop", decision, Value::Null) }
+    let record = LineRecord::Stop(Box::new(decided.record));
+    ReportLine { record, ..line(second, "Stop", decision, Value::Null) }
 }
 
-fn report(state: &LoopState, lines: Vec<Line>, criteria: &[Standing]) -> Report {
+fn report(state: &LoopState, lines: Vec<ReportLine>, criteria: &[ReceiptStatus]) -> Report {
     let criteria = criteria.iter().map(|standing| (*standing, Vec::new())).collect();
     let next = "`ralph status` shows it".to_owned();
     of_loop(&LoopSeen {
@@ -103,8 +103,8 @@ fn report(state: &LoopState, lines: Vec<Line>, criteria: &[Standing]) -> Report 
 /// The words of the only criterion over time; one that nobody looked at stands in brackets.
 fn told(report: &Report) -> String {
     let cells = report.history.rows[0].cells.iter().map(|cell| match cell.looked {
-        Looked::Now => cell.word.clone(),
-        Looked::Before => format!("({})", cell.word),
+        FromWhen::Now => cell.word.clone(),
+        FromWhen::Before => format!("({})", cell.word),
     });
     cells.collect::<Vec<_>>().join(" ")
 }
@@ -121,7 +121,7 @@ fn a_criterion_is_what_it_was_found_to_be_and_stale_once_something_changed() {
         stop(&mut state, 50, "d", None),
         stop(&mut state, 60, "e", None),
     ];
-    let report = report(&state, lines, &[Standing::Stale]);
+    let report = report(&state, lines, &[ReceiptStatus::Stale]);
     assert_eq!(
         told(&report),
         "(never_run) failed (failed) (stale) holds (holds) stale",
@@ -136,7 +136,7 @@ fn an_ended_loop_shows_what_was_proven_and_no_more() {
     let lines = vec![stop(&mut state, 20, "b", Some(true))];
     state.acceptance_criteria[1].verified = false;
     state.end(EndingKind::Cancelled, "a person cancelled", at(30));
-    let report = report(&state, lines, &[Standing::Holds, Standing::Holds]);
+    let report = report(&state, lines, &[ReceiptStatus::Holds, ReceiptStatus::Holds]);
     let standings: Vec<_> = report.evidence.iter().map(|one| one.standing).collect();
     assert_eq!(standings, ["holds", "stale"]);
     assert_eq!(report.evidence[1].receipt, "held when it was last run; nobody has asked since");
@@ -233,7 +233,7 @@ fn no_text_becomes_markup() {
     }
     state.changed_tests = vec![evil.clone(); 3];
     state.end(EndingKind::Other(evil.clone()), evil.clone(), at(30));
-    let mut report = report(&state, vec![told, odd], &[Standing::Failed]);
+    let mut report = report(&state, vec![told, odd], &[ReceiptStatus::Failed]);
     report.next = super::words::line(&evil, 400);
     for (form, most) in [(page::render(&report), 200_000), (markdown::render(&report), 60_000)] {
         assert!(form.len() < most, "{} letters", form.len());
@@ -246,18 +246,19 @@ fn no_text_becomes_markup() {
 }
 
 /// A session whose rounds say and change so much.
-fn refined(rounds: &[(Option<u32>, Option<u64>)]) -> Session {
-    let entry = |(at, (changes, lines)): (usize, &(Option<u32>, Option<u64>))| Entry {
+fn refined(rounds: &[(Option<u32>, Option<u64>)]) -> RefineSession {
+    let entry = |(at, (changes, lines)): (usize, &(Option<u32>, Option<u64>))| RoundEntry {
         iteration: at as u32 + 1,
         changes: *changes,
-        measured: lines.map(|lines| Measured::Plan(PlanChange { lines, ..PlanChange::default() })),
+        measured: lines
+            .map(|lines| ArtefactChange::Plan(PlanChange { lines, ..PlanChange::default() })),
         ended_at: Some(at_minute(at)),
-        ..Entry::default()
+        ..RoundEntry::default()
     };
-    Session {
+    RefineSession {
         history: rounds.iter().enumerate().map(entry).collect(),
         iterations_completed: rounds.len() as u32,
-        ..Session::new(refine::Mode::Plan, "p.md", refine::Settings::default(), at(0))
+        ..RefineSession::new(refine::Mode::Plan, "p.md", refine::RefineSettings::default(), at(0))
     }
 }
 
@@ -265,7 +266,7 @@ fn at_minute(minute: usize) -> Timestamp {
     at(60 * (minute as i64 + 1))
 }
 
-fn of(session: &Session, activity: Activity, versions: Vec<VersionSeen>) -> Report {
+fn of(session: &RefineSession, activity: Activity, versions: Vec<VersionSeen>) -> Report {
     of_refinement(&RefinementSeen {
         name: "api",
         word: "api",
@@ -315,7 +316,7 @@ fn a_refinement_stands_where_its_session_says_and_whoever_is_at_it() {
     let runs = || Activity::Runs("running in tmux refine-api".to_owned());
     let check = |status: refine::Status, activity, word: &str, tone, next: &str| {
         let mut session = refined(&[(Some(0), Some(0)); 5]);
-        session.round = Some(Open { iteration: 6, ..Open::default() });
+        session.round = Some(OpenRound { iteration: 6, ..OpenRound::default() });
         session.status = status;
         let report = of(&session, activity, Vec::new());
         assert_eq!((report.outcome.word.as_str(), report.outcome.tone), (word, tone));

@@ -1,9 +1,9 @@
 //! What happened, iteration by iteration: each decision with its reason, and all else folded away.
 
-use super::line::{Line, Record};
+use super::line::{LineRecord, ReportLine};
 use super::spent::Spent;
 use super::words;
-use super::{Step, Tone, Turn};
+use super::{ReportStep, ReportTurn, Tone};
 
 /// Decisions that are shown, the last ones.
 const MOST_STEPS: usize = 300;
@@ -17,21 +17,21 @@ pub(super) struct Lines<'a> {
     /// Its number, counted from 1; none for what did not end by going on.
     pub(super) number: Option<usize>,
     pub(super) title: &'static str,
-    pub(super) lines: &'a [Line],
+    pub(super) lines: &'a [ReportLine],
 }
 
 /// The journal, cut after each stop by which an iteration was counted.
-pub(super) fn turns(lines: &[Line]) -> Vec<Lines<'_>> {
+pub(super) fn turns(lines: &[ReportLine]) -> Vec<Lines<'_>> {
     let (mut number, mut is_over) = (0, false);
     let pieces = lines.split_inclusive(|line| line.goes_on() || line.ends());
     pieces
         .map(|lines| {
             let last = lines.last();
-            if last.is_some_and(Line::goes_on) {
+            if last.is_some_and(ReportLine::goes_on) {
                 number += 1;
                 return Lines { number: Some(number), title: "Iteration", lines };
             }
-            let title = match last.is_some_and(Line::ends) {
+            let title = match last.is_some_and(ReportLine::ends) {
                 true => "Last turn",
                 false if is_over => "Afterwards",
                 false => "Under way",
@@ -58,33 +58,33 @@ pub(super) fn short(turn: &Lines<'_>) -> String {
 }
 
 /// All iterations, oldest first, and how many decisions were left out.
-pub(super) fn of(lines: &[Line], spent: &[Spent]) -> (Vec<Turn>, usize) {
+pub(super) fn of(lines: &[ReportLine], spent: &[Spent]) -> (Vec<ReportTurn>, usize) {
     let n_left_out = lines.len().saturating_sub(MOST_STEPS);
     let mut to_skip = n_left_out;
     let mut shown = Vec::new();
     for (turn, spent) in turns(lines).iter().zip(spent) {
         let skipped = to_skip.min(turn.lines.len());
         to_skip -= skipped;
-        let steps: Vec<Step> = turn.lines[skipped..].iter().map(step).collect();
+        let steps: Vec<ReportStep> = turn.lines[skipped..].iter().map(step).collect();
         if !steps.is_empty() {
             let at = turn.lines.last().map(|line| line.at);
-            shown.push(Turn { title: title(turn), at, sum: spent.sum(), steps });
+            shown.push(ReportTurn { title: title(turn), at, sum: spent.sum(), steps });
         }
     }
     (shown, n_left_out)
 }
 
-fn step(line: &Line) -> Step {
+fn step(line: &ReportLine) -> ReportStep {
     let (what, tone, why) = told(line);
     let rows = line.rows.iter().filter(|(_, value)| !value.trim().is_empty()).take(MOST_ROWS);
     let row = |(label, value): &(String, String)| {
         (words::line(label, 40), words::block(value, words::TEXT))
     };
-    Step { at: Some(line.at), what, tone, why, rows: rows.map(row).collect() }
+    ReportStep { at: Some(line.at), what, tone, why, rows: rows.map(row).collect() }
 }
 
 /// What is said of a line without unfolding it.
-fn told(line: &Line) -> (String, Tone, String) {
+fn told(line: &ReportLine) -> (String, Tone, String) {
     let because = || {
         let row = line.rows.iter().find(|(label, _)| label == "because");
         words::line(row.map_or(&line.why, |(_, value)| value), words::LONG)
@@ -132,9 +132,9 @@ fn named(event: &str, decision: &str) -> String {
 }
 
 /// What was refused: the rule, and the command or the file.
-fn denied(line: &Line) -> String {
+fn denied(line: &ReportLine) -> String {
     match &line.record {
-        Record::Denial(denial) => {
+        LineRecord::Denial(denial) => {
             let what = denial.command.as_ref().or(denial.path.as_ref());
             let what = what.map(|what| format!(": {}", words::line(what, words::SHORT)));
             format!("{}{}", words::spaced(&denial.rule), what.unwrap_or_default())

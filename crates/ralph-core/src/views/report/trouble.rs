@@ -1,12 +1,12 @@
 //! What was in the way: refusals, standing still, what checks found, what was given up.
 
-use super::line::{Line, Record};
+use super::line::{LineRecord, ReportLine};
 use super::words::{self, LONG};
 use super::{Tone, Trouble};
-use crate::evidence::receipt::Standing;
+use crate::evidence::receipt::ReceiptStatus;
 use crate::evidence::refusal;
 use crate::state::{LoopState, Signal};
-use crate::tasks::graph::{Graph, Standing as TaskStanding};
+use crate::tasks::graph::{Graph, TaskReadiness as TaskStanding};
 use jiff::Timestamp;
 
 /// Items of one kind that are shown.
@@ -15,7 +15,7 @@ const MOST: usize = 40;
 /// All of it, what matters most first.
 pub(super) fn of(
     state: &LoopState,
-    lines: &[Line],
+    lines: &[ReportLine],
     n_unreadable: usize,
     now: Timestamp,
 ) -> Vec<Trouble> {
@@ -41,18 +41,18 @@ fn trouble(title: &'static str, tone: Tone, mut items: Items) -> Trouble {
     Trouble { title, tone, items, more }
 }
 
-fn at(line: &Line) -> String {
+fn at(line: &ReportLine) -> String {
     words::line(&line.position, 20)
 }
 
-fn refused(lines: &[Line]) -> Items {
-    let told = |line: &Line| {
+fn refused(lines: &[ReportLine]) -> Items {
+    let told = |line: &ReportLine| {
         let stop = line.stop()?;
         let proof = stop.seen.proof.as_ref();
         let open = stop.before.acceptance_criteria.iter().filter_map(|criterion| {
-            let standing = proof.map_or(Standing::NeverRun, |proof| proof.standing(criterion));
+            let standing = proof.map_or(ReceiptStatus::NeverRun, |proof| proof.standing(criterion));
             let why = refusal::why(criterion, standing, &[]);
-            (standing != Standing::Holds).then(|| format!("{} {why}", criterion.id))
+            (standing != ReceiptStatus::Holds).then(|| format!("{} {why}", criterion.id))
         });
         let open: Vec<String> = open.collect();
         let why = if open.is_empty() { line.why.clone() } else { open.join("; ") };
@@ -76,8 +76,8 @@ fn turned_red(state: &LoopState) -> Items {
     red.collect()
 }
 
-fn still(lines: &[Line]) -> Items {
-    let told = |line: &Line| {
+fn still(lines: &[ReportLine]) -> Items {
+    let told = |line: &ReportLine| {
         let stop = line.stop()?;
         let asked = stop.outcome.verdict == "go on" || stop.outcome.cause.is_some();
         let what = match &stop.outcome.signal {
@@ -92,18 +92,18 @@ fn still(lines: &[Line]) -> Items {
     lines.iter().filter_map(told).collect()
 }
 
-fn of_event(lines: &[Line], event: &str, decision: &str) -> Items {
+fn of_event(lines: &[ReportLine], event: &str, decision: &str) -> Items {
     let meant = lines.iter().filter(|line| line.event == event && line.decision == decision);
     meant.map(|line| (at(line), words::line(&line.why, LONG))).collect()
 }
 
 /// The same call refused again and again is one item.
-fn denials(lines: &[Line]) -> Items {
+fn denials(lines: &[ReportLine]) -> Items {
     let mut found: Vec<(String, String, usize)> = Vec::new();
     for line in lines.iter().filter(|line| line.event == "PreToolUse" && line.decision == "denied")
     {
         let what = match &line.record {
-            Record::Denial(denial) => {
+            LineRecord::Denial(denial) => {
                 let given = denial.command.as_ref().or(denial.path.as_ref());
                 let given = given.map(|given| format!(": {}", words::line(given, words::SHORT)));
                 let rule = words::spaced(&denial.rule);

@@ -1,6 +1,6 @@
 //! Says what a checkpoint holds, and what has changed since. Nothing is left behind.
 
-use super::work::{NOT_OURS, Objects, Work};
+use super::work::{NOT_OURS, Objects, ScratchIndex};
 use super::{Checkpoint, comparing};
 use crate::git::tree_id::readable;
 use crate::{git, git::tree};
@@ -9,7 +9,7 @@ use std::path::Path;
 
 /// How a difference is told.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Form {
+pub enum DiffFormat {
     /// Line by line.
     Patch,
     /// How much of each file.
@@ -17,13 +17,13 @@ pub enum Form {
 }
 
 /// What has changed from the checkpoint to the work tree as it is now, as git prints it.
-pub fn diff(root: &Path, from: &Checkpoint, form: Form) -> Result<Vec<u8>> {
+pub fn diff(root: &Path, from: &Checkpoint, form: DiffFormat) -> Result<Vec<u8>> {
     let work = now(root)?;
     let mut command = work.command();
     comparing(&mut command, "diff");
     command.arg(match form {
-        Form::Patch => "--patch",
-        Form::Stat => "--stat=100",
+        DiffFormat::Patch => "--patch",
+        DiffFormat::Stat => "--stat=100",
     });
     git::output(command.args(["--cached", &from.commit, "--"]).args(NOT_OURS))
         .with_context(|| compared(from))
@@ -61,8 +61,8 @@ pub(super) fn is_ours(path: &[u8]) -> bool {
     ralph_core::state::progress::is_ours(&String::from_utf8_lossy(path))
 }
 
-fn now(root: &Path) -> Result<Work> {
-    Work::gather(&top(root)?, Objects::Dropped).context("could not look at the work tree")
+fn now(root: &Path) -> Result<ScratchIndex> {
+    ScratchIndex::gather(&top(root)?, Objects::Dropped).context("could not look at the work tree")
 }
 
 fn compared(from: &Checkpoint) -> String {

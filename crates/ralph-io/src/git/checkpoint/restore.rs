@@ -5,7 +5,7 @@
 //! link and does all or nothing.
 
 use super::look::{is_ours, top};
-use super::work::{Objects, Work};
+use super::work::{Objects, ScratchIndex};
 use super::{Checkpoint, comparing, keep};
 use crate::git::tree_id::readable;
 use crate::{git, process::clock};
@@ -30,7 +30,7 @@ pub struct Restored {
 }
 
 /// One path that differs between now and then.
-struct Change<'a> {
+struct RestoreChange<'a> {
     path: &'a [u8],
     /// Mode and object of then; none if there was no such file.
     then: Option<(&'a [u8], &'a [u8])>,
@@ -43,13 +43,13 @@ struct Change<'a> {
 /// index and all branches stay as they are.
 pub fn restore(root: &Path, checkpoint: &Checkpoint) -> Result<Restored> {
     let number = checkpoint.number;
-    let work = Work::gather(&top(root)?, Objects::Kept)
+    let work = ScratchIndex::gather(&top(root)?, Objects::Kept)
         .context("could not keep the present state; nothing was restored")?;
     let about = format!("before restoring {number}");
     let before = keep(&work, checkpoint.loop_id(), &about, clock::now())
         .context("could not keep the present state; nothing was restored")?;
     let listed = differences(&work, checkpoint)?;
-    let changes: Vec<Change<'_>> = parse(&listed);
+    let changes: Vec<RestoreChange<'_>> = parse(&listed);
     let held: BTreeSet<&[u8]> =
         changes.iter().filter(|change| change.is_now).map(|change| change.path).collect();
     let (done, left): (Vec<_>, Vec<_>) = changes
@@ -65,11 +65,11 @@ pub fn restore(root: &Path, checkpoint: &Checkpoint) -> Result<Restored> {
     Ok(Restored { before, written: paths(&written), removed: paths(&removed), left: paths(&left) })
 }
 
-fn paths(changes: &[&Change<'_>]) -> Vec<String> {
+fn paths(changes: &[&RestoreChange<'_>]) -> Vec<String> {
     changes.iter().map(|change| readable(change.path)).collect()
 }
 
-fn differences(work: &Work, checkpoint: &Checkpoint) -> Result<Vec<u8>> {
+fn differences(work: &ScratchIndex, checkpoint: &Checkpoint) -> Result<Vec<u8>> {
     let mut command = work.command();
     comparing(&mut command, "diff-tree");
     command.args(["-r", "-z", "--raw", "--no-renames", "--no-abbrev", work.tree()]);
@@ -78,7 +78,7 @@ fn differences(work: &Work, checkpoint: &Checkpoint) -> Result<Vec<u8>> {
 }
 
 /// `:<mode now> <mode then> <object now> <object then> <letter>`, zero byte, path, zero byte.
-fn parse(listed: &[u8]) -> Vec<Change<'_>> {
+fn parse(listed: &[u8]) -> Vec<RestoreChange<'_>> {
     let mut parts = listed.split(|byte| *byte == 0);
     let mut changes = Vec::new();
     while let (Some(about), Some(path)) = (parts.next(), parts.next()) {
@@ -87,7 +87,7 @@ fn parse(listed: &[u8]) -> Vec<Change<'_>> {
         if is_ours(path) {
             continue;
         }
-        changes.push(Change {
+        changes.push(RestoreChange {
             path,
             then: (then != b"000000").then_some((then, object)),
             is_now: now != b":000000",
@@ -99,7 +99,7 @@ fn parse(listed: &[u8]) -> Vec<Change<'_>> {
 
 /// True unless something stands in the place of the file that the checkpoint of the present state
 /// does not hold: an ignored file, or a link or folder of such.
-fn has_room(root: &Path, change: &Change<'_>, held: &BTreeSet<&[u8]>) -> bool {
+fn has_room(root: &Path, change: &RestoreChange<'_>, held: &BTreeSet<&[u8]>) -> bool {
     if change.then.is_none() || change.is_now {
         return true;
     }
@@ -129,7 +129,7 @@ fn is_held(root: &Path, path: &Path, held: &BTreeSet<&[u8]>) -> bool {
 }
 
 /// Builds the tree that is wanted, and lets git go from the present one to it.
-fn carry_out(work: &Work, changes: &[&Change<'_>]) -> Result<()> {
+fn carry_out(work: &ScratchIndex, changes: &[&RestoreChange<'_>]) -> Result<()> {
     let git = || work.command_with("wanted");
     git::output(git().args(["read-tree", work.tree()]))?;
     let mut lines: Vec<u8> = Vec::new();

@@ -40,7 +40,7 @@ pub(crate) enum Filters {
 
 /// The index, and the id of the tree that it makes.
 #[derive(Debug)]
-pub(crate) struct Work {
+pub(crate) struct ScratchIndex {
     root: PathBuf,
     scratch: Scratch,
     environment: Vec<(&'static str, OsString)>,
@@ -58,26 +58,30 @@ pub(crate) enum Maker {
     Person,
 }
 
-impl Work {
+impl ScratchIndex {
     /// Puts everything into the index that a commit of all work would hold.
-    pub(crate) fn gather(root: &Path, objects: Objects) -> Result<Work> {
-        Work::gather_with(root, objects, Filters::Run)
+    pub(crate) fn gather(root: &Path, objects: Objects) -> Result<ScratchIndex> {
+        ScratchIndex::gather_with(root, objects, Filters::Run)
     }
 
     /// As [`Work::gather`], with or without the filters of the repository.
-    pub(crate) fn gather_with(root: &Path, objects: Objects, filters: Filters) -> Result<Work> {
-        let mut work = Work::copy_with(root, objects, filters)?;
+    pub(crate) fn gather_with(
+        root: &Path,
+        objects: Objects,
+        filters: Filters,
+    ) -> Result<ScratchIndex> {
+        let mut work = ScratchIndex::copy_with(root, objects, filters)?;
         work.is_whole = work.add_all()?;
         work.tree = git::line(work.command().args(["write-tree", "--missing-ok"]))?;
         Ok(work)
     }
 
     /// The user's index as it is, but for the bits that tell git not to look at a file.
-    pub(crate) fn copy(root: &Path, objects: Objects) -> Result<Work> {
-        Work::copy_with(root, objects, Filters::Run)
+    pub(crate) fn copy(root: &Path, objects: Objects) -> Result<ScratchIndex> {
+        ScratchIndex::copy_with(root, objects, Filters::Run)
     }
 
-    fn copy_with(root: &Path, objects: Objects, filters: Filters) -> Result<Work> {
+    fn copy_with(root: &Path, objects: Objects, filters: Filters) -> Result<ScratchIndex> {
         let scratch = Scratch::new()?;
         let mut asked = git::command(root);
         let asked =
@@ -95,7 +99,7 @@ impl Work {
         }
         copy_index(&git_dir.join("index"), &scratch.path("index"))?;
         let (root, tree) = (root.to_owned(), String::new());
-        let work = Work { root, scratch, environment, filters, tree, is_whole: true };
+        let work = ScratchIndex { root, scratch, environment, filters, tree, is_whole: true };
         work.look_everywhere()?;
         Ok(work)
     }

@@ -4,9 +4,9 @@
 //! process that finds the note knows from the index and the branch how far another came: files alone are
 //! put back, and from the index on it is finished.
 
-use super::touched::{Change, Way, change, in_the_way_of};
+use super::touched::{TouchedPaths, Way, change, in_the_way_of};
 use super::undo::above;
-use super::{Place, branch, undo};
+use super::{MergeTarget, branch, undo};
 use crate::git::checkpoint::work::copy_index;
 use crate::git::scratch::Scratch;
 use crate::{git, git::worktrees, project::owned, store::atomic};
@@ -32,12 +32,12 @@ pub struct Intent {
     /// The branch that moves; empty for a detached `HEAD`.
     pub branch: String,
     /// The workers whose work comes with it.
-    pub steps: Vec<Step>,
+    pub steps: Vec<MergeStep>,
 }
 
 /// One worker's part.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Step {
+pub struct MergeStep {
     /// What tells the worker from all others.
     pub call: String,
     /// The commit with all of its work.
@@ -74,7 +74,7 @@ pub enum Recovered {
 ///
 /// # Errors
 /// When git fails or is at work in this work tree; nothing has moved then.
-pub fn forward(place: &Place, intent: &Intent) -> Result<Moved> {
+pub fn forward(place: &MergeTarget, intent: &Intent) -> Result<Moved> {
     if !stands_at(place, intent, &intent.base)? {
         return Ok(Moved::HeadMoved);
     }
@@ -96,7 +96,7 @@ pub fn forward(place: &Place, intent: &Intent) -> Result<Moved> {
 }
 
 /// With the index locked.
-fn held(place: &Place, intent: &Intent, change: &Change) -> Result<Moved> {
+fn held(place: &MergeTarget, intent: &Intent, change: &TouchedPaths) -> Result<Moved> {
     if !stands_at(place, intent, &intent.base)? {
         return Ok(Moved::HeadMoved);
     }
@@ -120,7 +120,7 @@ fn held(place: &Place, intent: &Intent, change: &Change) -> Result<Moved> {
 }
 
 /// Undoes what there is of a move whose branch has not moved. Returns what somebody else has written.
-fn put_back(place: &Place, intent: &Intent, change: &Change) -> Result<Vec<String>> {
+fn put_back(place: &MergeTarget, intent: &Intent, change: &TouchedPaths) -> Result<Vec<String>> {
     if undo::index_has(place, change)? {
         move_files(place, Way { from: &intent.merged, to: &intent.base }, change)?;
         return Ok(Vec::new());
@@ -132,7 +132,7 @@ fn put_back(place: &Place, intent: &Intent, change: &Change) -> Result<Vec<Strin
 ///
 /// # Errors
 /// When git fails or is at work in this work tree.
-pub fn recover(place: &Place) -> Result<Recovered> {
+pub fn recover(place: &MergeTarget) -> Result<Recovered> {
     let Some(text) = owned::read(&place.note())? else { return Ok(Recovered::Nothing) };
     let Ok(intent) = serde_json::from_slice::<Intent>(&text) else {
         bail!("could not understand `{}`, the note of a merge", place.note().display());
@@ -155,7 +155,7 @@ pub fn recover(place: &Place) -> Result<Recovered> {
     outcome
 }
 
-fn recover_held(place: &Place, intent: &Intent) -> Result<Recovered> {
+fn recover_held(place: &MergeTarget, intent: &Intent) -> Result<Recovered> {
     let change = change(&place.top, Way { from: &intent.base, to: &intent.merged })?;
     if undo::index_has(place, &change)? {
         move_branch(place, intent)?;
@@ -169,7 +169,7 @@ fn recover_held(place: &Place, intent: &Intent) -> Result<Recovered> {
 ///
 /// # Errors
 /// When it cannot be removed.
-pub fn done(place: &Place) -> Result<()> {
+pub fn done(place: &MergeTarget) -> Result<()> {
     match std::fs::remove_file(place.note()) {
         Err(error) if error.kind() != ErrorKind::NotFound => {
             Err(error).with_context(|| format!("could not remove `{}`", place.note().display()))
@@ -178,7 +178,7 @@ pub fn done(place: &Place) -> Result<()> {
     }
 }
 
-impl Place {
+impl MergeTarget {
     fn note(&self) -> PathBuf {
         self.git_dir.join("ralph-merge")
     }
@@ -192,14 +192,14 @@ impl Place {
     }
 }
 
-fn stands_at(place: &Place, intent: &Intent, commit: &str) -> Result<bool> {
+fn stands_at(place: &MergeTarget, intent: &Intent, commit: &str) -> Result<bool> {
     let head = worktrees::tip(&place.top, "HEAD")?;
     Ok(head.as_deref() == Some(commit) && branch(&place.top)? == intent.branch)
 }
 
 /// Keeps every git from writing the index. The lock is the note by another name: who finds it after a
 /// kill knows whose it is.
-fn hold(place: &Place) -> Result<()> {
+fn hold(place: &MergeTarget) -> Result<()> {
     let lock = place.index_lock();
     std::fs::hard_link(place.note(), &lock).map_err(|error| match error.kind() {
         ErrorKind::AlreadyExists => anyhow::anyhow!(
@@ -212,7 +212,7 @@ fn hold(place: &Place) -> Result<()> {
     })
 }
 
-fn release(place: &Place) -> Result<()> {
+fn release(place: &MergeTarget) -> Result<()> {
     let lock = place.index_lock();
     let (Ok(ours), Ok(there)) = (place.note().symlink_metadata(), lock.symlink_metadata()) else {
         return Ok(());
@@ -225,7 +225,7 @@ fn release(place: &Place) -> Result<()> {
 }
 
 /// Git's own two-tree merge on a copy of the index, which then takes the place of the index.
-fn move_files(place: &Place, way: Way<'_>, change: &Change) -> Result<()> {
+fn move_files(place: &MergeTarget, way: Way<'_>, change: &TouchedPaths) -> Result<()> {
     let scratch = Scratch::new()?;
     let copy = scratch.path("index");
     copy_index(&place.index(), &copy)?;
@@ -243,7 +243,7 @@ fn move_files(place: &Place, way: Way<'_>, change: &Change) -> Result<()> {
 
 /// Git syncs no file of a work tree, and no object. After a power cut an index that says that all is there
 /// would make deletions of what is not.
-fn sync(place: &Place, change: &Change) -> Result<()> {
+fn sync(place: &MergeTarget, change: &TouchedPaths) -> Result<()> {
     let mut folders = BTreeSet::new();
     for path in change.keys().map(|path| Path::new(OsStr::from_bytes(path))) {
         let full = place.top.join(path);
@@ -268,7 +268,7 @@ fn sync(place: &Place, change: &Change) -> Result<()> {
     Ok(())
 }
 
-fn install(place: &Place, copy: &Path) -> Result<()> {
+fn install(place: &MergeTarget, copy: &Path) -> Result<()> {
     let (index, beside) = (place.index(), place.git_dir.join("ralph-merge.index"));
     let install = || -> std::io::Result<()> {
         std::fs::copy(copy, &beside)?;
@@ -285,7 +285,7 @@ fn install(place: &Place, copy: &Path) -> Result<()> {
     install().with_context(|| format!("could not write `{}`", index.display()))
 }
 
-fn move_branch(place: &Place, intent: &Intent) -> Result<()> {
+fn move_branch(place: &MergeTarget, intent: &Intent) -> Result<()> {
     let mut command = git::command(&place.top);
     // The person finds it in their reflog.
     command.args(["-c", "core.logAllRefUpdates=true", "update-ref", "-m", "ralph parallel merge"]);

@@ -7,7 +7,7 @@ use std::fs;
 /// A repository whose next commit changes `tracked`, adds `new/one`, and takes `src/a.rs` away.
 struct Killed {
     sandbox: Sandbox,
-    place: Place,
+    place: MergeTarget,
     intent: Intent,
 }
 
@@ -22,7 +22,8 @@ fn killed() -> Killed {
     sandbox.git("reset -q --hard HEAD^");
     let place = place(&sandbox.root()).unwrap().unwrap();
     let branch = place.branch.clone();
-    let steps = vec![Step { call: "c".to_owned(), commit: merged.clone(), merge: merged.clone() }];
+    let steps =
+        vec![MergeStep { call: "c".to_owned(), commit: merged.clone(), merge: merged.clone() }];
     let intent = Intent { loop_id: "l".to_owned(), base, merged, branch, steps };
     fs::write(place.git_dir.join("ralph-merge"), serde_json::to_vec(&intent).unwrap()).unwrap();
     Killed { sandbox, place, intent }

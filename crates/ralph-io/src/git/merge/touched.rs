@@ -3,10 +3,10 @@
 //! Asked before anything moves. Git would ask too, but it lets go of ignored files, and it believes the
 //! bits by which a person told it not to look.
 
-use super::Place;
+use super::MergeTarget;
 use super::undo::above;
 use crate::git;
-use crate::git::checkpoint::work::{Objects, Work};
+use crate::git::checkpoint::work::{Objects, ScratchIndex};
 use crate::git::tree_id::readable;
 use anyhow::Result;
 use std::collections::{BTreeMap, BTreeSet};
@@ -18,13 +18,13 @@ use std::path::Path;
 const MOST_NAMED: usize = 200;
 
 /// Mode and object of a file.
-pub(super) type Entry = (Vec<u8>, Vec<u8>);
+pub(super) type TreeEntry = (Vec<u8>, Vec<u8>);
 
 /// One path that differs between two commits.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Touched {
-    pub(super) old: Option<Entry>,
-    pub(super) new: Option<Entry>,
+    pub(super) old: Option<TreeEntry>,
+    pub(super) new: Option<TreeEntry>,
 }
 
 impl Touched {
@@ -34,7 +34,7 @@ impl Touched {
 }
 
 /// What differs between two commits, by path.
-pub(super) type Change = BTreeMap<Vec<u8>, Touched>;
+pub(super) type TouchedPaths = BTreeMap<Vec<u8>, Touched>;
 
 /// From one commit to another.
 #[derive(Debug, Clone, Copy)]
@@ -45,12 +45,12 @@ pub struct Way<'a> {
     pub to: &'a str,
 }
 
-pub(super) fn change(top: &Path, way: Way<'_>) -> Result<Change> {
+pub(super) fn change(top: &Path, way: Way<'_>) -> Result<TouchedPaths> {
     let mut command = git::command(top);
     command.args(["diff-tree", "-r", "-z", "--raw", "--no-renames", "--no-abbrev"]);
     let listed = git::output(command.args([way.from, way.to]))?;
     let mut parts = listed.split(|byte| *byte == 0);
-    let mut change = Change::new();
+    let mut change = TouchedPaths::new();
     while let (Some(about), Some(path)) = (parts.next(), parts.next()) {
         let fields: Vec<&[u8]> = about.split(|byte| *byte == b' ').collect();
         let [old, new, old_object, new_object, _] = fields[..] else { continue };
@@ -68,12 +68,12 @@ pub(super) fn change(top: &Path, way: Way<'_>) -> Result<Change> {
 ///
 /// # Errors
 /// When git fails.
-pub fn in_the_way(place: &Place, way: Way<'_>) -> Result<Vec<String>> {
+pub fn in_the_way(place: &MergeTarget, way: Way<'_>) -> Result<Vec<String>> {
     in_the_way_of(place, &change(&place.top, way)?)
 }
 
-pub(super) fn in_the_way_of(place: &Place, change: &Change) -> Result<Vec<String>> {
-    let work = Work::copy(&place.top, Objects::Dropped)?;
+pub(super) fn in_the_way_of(place: &MergeTarget, change: &TouchedPaths) -> Result<Vec<String>> {
+    let work = ScratchIndex::copy(&place.top, Objects::Dropped)?;
     let mut found: BTreeSet<Vec<u8>> = BTreeSet::new();
     let mut staged = work.command();
     staged.args(["diff-index", "--cached", "-z", "--name-only", "--no-renames"]);
@@ -97,7 +97,7 @@ pub(super) fn in_the_way_of(place: &Place, change: &Change) -> Result<Vec<String
 }
 
 /// Notes what stands where a file is to be.
-fn occupied(top: &Path, path: &[u8], change: &Change, found: &mut BTreeSet<Vec<u8>>) {
+fn occupied(top: &Path, path: &[u8], change: &TouchedPaths, found: &mut BTreeSet<Vec<u8>>) {
     let goes = |path: &Path| {
         let touched = change.get(path.as_os_str().as_bytes());
         touched.is_some_and(|touched| touched.old.is_some())

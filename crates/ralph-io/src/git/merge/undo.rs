@@ -3,11 +3,11 @@
 //! Only what that merge can have made is overwritten: a file of the merged commit, the beginning of one,
 //! or nothing where one was to be. What holds anything else was written by somebody and stays.
 
-use super::Place;
+use super::MergeTarget;
 use super::forward::Intent;
-use super::touched::{Change, Entry, Touched};
+use super::touched::{Touched, TouchedPaths, TreeEntry};
 use crate::git;
-use crate::git::checkpoint::work::{Objects, Work};
+use crate::git::checkpoint::work::{Objects, ScratchIndex};
 use crate::git::tree_id::readable;
 use anyhow::{Context, Result};
 use std::collections::BTreeMap;
@@ -28,13 +28,17 @@ enum Stands {
 }
 
 /// True if the index has the merged version of every path that is touched.
-pub(super) fn index_has(place: &Place, change: &Change) -> Result<bool> {
+pub(super) fn index_has(place: &MergeTarget, change: &TouchedPaths) -> Result<bool> {
     let entries = entries(git::output(git::command(&place.top).args(["ls-files", "-s", "-z"]))?);
     Ok(change.iter().all(|(path, touched)| entries.get(path) == touched.new.as_ref()))
 }
 
 /// Makes the files what they were; or names those that somebody has written since, and changes nothing.
-pub(super) fn files(place: &Place, intent: &Intent, change: &Change) -> Result<Vec<String>> {
+pub(super) fn files(
+    place: &MergeTarget,
+    intent: &Intent,
+    change: &TouchedPaths,
+) -> Result<Vec<String>> {
     let stands = look(place, intent, change)?;
     let others: Vec<String> = stands
         .iter()
@@ -51,7 +55,7 @@ pub(super) fn files(place: &Place, intent: &Intent, change: &Change) -> Result<V
     let back = stands.iter().filter(|(path, stands)| **stands != Stands::Old && !is_new(path));
     let back: Vec<u8> = back.flat_map(|(path, _)| [path.as_slice(), b"\0"].concat()).collect();
     if !back.is_empty() {
-        let work = Work::copy(&place.top, Objects::Dropped)?;
+        let work = ScratchIndex::copy(&place.top, Objects::Dropped)?;
         let mut command = work.command();
         command.args(["checkout-index", "-f", "-q", "-z", "--stdin"]);
         git::output(command.stdin(work.input("paths", &back)?))?;
@@ -59,21 +63,27 @@ pub(super) fn files(place: &Place, intent: &Intent, change: &Change) -> Result<V
     Ok(Vec::new())
 }
 
-fn look(place: &Place, intent: &Intent, change: &Change) -> Result<BTreeMap<Vec<u8>, Stands>> {
+fn look(
+    place: &MergeTarget,
+    intent: &Intent,
+    change: &TouchedPaths,
+) -> Result<BTreeMap<Vec<u8>, Stands>> {
     let mut stands = BTreeMap::new();
     let mut there: Vec<u8> = Vec::new();
     for (path, _) in change.iter().filter(|(_, touched)| !touched.is_repository()) {
         match kind(&place.top, path) {
-            Kind::File => {
+            UndoKind::File => {
                 stands.insert(path.clone(), Stands::Other);
                 there.extend([path.as_slice(), b"\0"].concat());
             }
             // A folder stands where the other version has files, and those are looked at too.
-            Kind::Nothing | Kind::Folder => drop(stands.insert(path.clone(), Stands::Nothing)),
+            UndoKind::Nothing | UndoKind::Folder => {
+                stands.insert(path.clone(), Stands::Nothing);
+            }
         }
     }
     // What git would take them for if they were added, filters and all.
-    let work = Work::copy(&place.top, Objects::Dropped)?;
+    let work = ScratchIndex::copy(&place.top, Objects::Dropped)?;
     let mut update = work.command();
     update.args(["update-index", "--add", "--replace", "-z", "--stdin"]);
     git::output(update.stdin(work.input("paths", &there)?))?;
@@ -85,11 +95,11 @@ fn look(place: &Place, intent: &Intent, change: &Change) -> Result<BTreeMap<Vec<
 }
 
 fn judge(
-    place: &Place,
+    place: &MergeTarget,
     intent: &Intent,
     path: &[u8],
     touched: &Touched,
-    now: Option<&Entry>,
+    now: Option<&TreeEntry>,
 ) -> Result<Stands> {
     if now == touched.old.as_ref() {
         return Ok(Stands::Old);
@@ -119,23 +129,23 @@ fn written(top: &Path, commit: &str, path: &[u8]) -> Result<Vec<u8>> {
     git::output(git::command(top).args(["cat-file", "--filters"]).arg(name))
 }
 
-enum Kind {
+enum UndoKind {
     Nothing,
     File,
     Folder,
 }
 
 /// What stands at a path, not through any link.
-fn kind(top: &Path, path: &[u8]) -> Kind {
+fn kind(top: &Path, path: &[u8]) -> UndoKind {
     let path = Path::new(OsStr::from_bytes(path));
     let is_folder = |part: &&Path| top.join(part).symlink_metadata().is_ok_and(|it| it.is_dir());
     if !above(path).iter().all(is_folder) {
-        return Kind::Nothing;
+        return UndoKind::Nothing;
     }
     match top.join(path).symlink_metadata() {
-        Err(_) => Kind::Nothing,
-        Ok(about) if about.is_dir() => Kind::Folder,
-        Ok(_) => Kind::File,
+        Err(_) => UndoKind::Nothing,
+        Ok(about) if about.is_dir() => UndoKind::Folder,
+        Ok(_) => UndoKind::File,
     }
 }
 
@@ -166,7 +176,7 @@ pub(super) fn above(path: &Path) -> Vec<&Path> {
 }
 
 /// Mode, object and path of each entry that `ls-files -s -z` prints.
-fn entries(listed: Vec<u8>) -> BTreeMap<Vec<u8>, Entry> {
+fn entries(listed: Vec<u8>) -> BTreeMap<Vec<u8>, TreeEntry> {
     let lines = listed.split(|byte| *byte == 0).filter(|line| !line.is_empty());
     lines
         .filter_map(|line| {

@@ -4,7 +4,7 @@
 //! beginning stay a part of every later listing, and a change of the rules is seen.
 
 use super::names::{self, Names};
-use super::{Listing, Place};
+use super::{Listing, TreeRoot};
 use crate::{git, git::repository, project::owned, store::atomic};
 use anyhow::Result;
 use sha2::{Digest, Sha256};
@@ -19,7 +19,7 @@ const MARK: &[u8] = b"ralph-begun-1\n";
 
 /// What was noted at the beginning.
 #[derive(Debug, Default)]
-pub struct Begun {
+pub struct TreeAtStart {
     rules: String,
     names: Vec<u8>,
 }
@@ -32,7 +32,7 @@ pub fn note(path: &Path, project_root: &Path) -> Result<()> {
     if path.exists() {
         return Ok(());
     }
-    let place = Place::of(project_root)?;
+    let place = TreeRoot::of(project_root)?;
     let names = names::gather(&place)?;
     let mut bytes = MARK.to_vec();
     bytes.extend(rules_of(&place, &names).as_bytes());
@@ -44,21 +44,21 @@ pub fn note(path: &Path, project_root: &Path) -> Result<()> {
 }
 
 /// What was noted; nothing where that cannot be read.
-pub fn load(path: &Path) -> Option<Begun> {
+pub fn load(path: &Path) -> Option<TreeAtStart> {
     let bytes = owned::read_at_most(path, LARGEST).ok().flatten()?;
     let rest = bytes.strip_prefix(MARK)?;
     let end = rest.iter().position(|byte| *byte == 0).unwrap_or(rest.len());
     let rules = String::from_utf8(rest[..end].to_vec()).ok()?;
-    Some(Begun { rules, names: rest[end..].to_vec() })
+    Some(TreeAtStart { rules, names: rest[end..].to_vec() })
 }
 
-impl Begun {
+impl TreeAtStart {
     /// True if git leaves out other files now than at the beginning, as far as its rules tell.
     ///
     /// # Errors
     /// When the tree cannot be looked at.
     pub fn rules_changed(&self, project_root: &Path, now: &Listing) -> Result<bool> {
-        let place = Place::of(project_root)?;
+        let place = TreeRoot::of(project_root)?;
         let mut names = Names::default();
         now.iter().for_each(|(path, _)| names.push(b"", path));
         Ok(rules_of(&place, &names) != self.rules)
@@ -73,7 +73,7 @@ impl Begun {
 
 /// One value for the rules: the person's own, the repository's, and every `.gitignore` of the tree or
 /// at the top of a folder that is left out as a whole.
-fn rules_of(place: &Place, names: &Names) -> String {
+fn rules_of(place: &TreeRoot, names: &Names) -> String {
     let mut hash = Sha256::new();
     let mut add = |name: &[u8], text: Option<Vec<u8>>| {
         let text = text.unwrap_or_default();
@@ -111,7 +111,7 @@ fn rules_of(place: &Place, names: &Names) -> String {
 }
 
 /// What git leaves out, a folder as a whole where all of it is.
-fn left_out(place: &Place) -> Vec<u8> {
+fn left_out(place: &TreeRoot) -> Vec<u8> {
     if !place.is_repository {
         return Vec::new();
     }

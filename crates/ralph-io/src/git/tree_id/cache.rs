@@ -9,7 +9,7 @@
 
 use super::kept::{Cursor, begin, end, open_sealed, put, put_name};
 use super::names::Names;
-use super::read::{Found, Read};
+use super::read::{PathContent, Read};
 use crate::project::owned;
 use rustix::fs::Stat;
 use std::fs::OpenOptions;
@@ -38,7 +38,7 @@ pub(super) struct Stamp {
 
 /// One remembered file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Entry {
+pub(super) struct CachedFile {
     name: (usize, usize),
     pub(super) stamp: Stamp,
     pub(super) digest: [u8; 32],
@@ -48,12 +48,12 @@ pub(super) struct Entry {
 #[derive(Debug, Default)]
 pub(super) struct Remembered {
     names: Vec<u8>,
-    entries: Vec<Entry>,
+    entries: Vec<CachedFile>,
     size: usize,
 }
 
 /// What a reading found, and what of it can be remembered.
-pub(super) struct Seen<'a> {
+pub(super) struct CacheUpdate<'a> {
     pub(super) names: &'a Names,
     pub(super) read: &'a Read,
     /// A file that changed later may have changed after it was read.
@@ -97,14 +97,14 @@ impl Remembered {
         Onwards { remembered: self, at }
     }
 
-    fn name(&self, entry: &Entry) -> &[u8] {
+    fn name(&self, entry: &CachedFile) -> &[u8] {
         &self.names[entry.name.0..entry.name.1]
     }
 }
 
 impl<'a> Onwards<'a> {
     /// What is remembered of a path, which must not be before the last one.
-    pub(super) fn find(&mut self, path: &[u8]) -> Option<&'a Entry> {
+    pub(super) fn find(&mut self, path: &[u8]) -> Option<&'a CachedFile> {
         let remembered = self.remembered;
         loop {
             let entry = remembered.entries.get(self.at)?;
@@ -138,7 +138,7 @@ fn parse(bytes: &[u8], root: &Path) -> Option<Remembered> {
         let digest = cursor.array()?;
         let [size, mtime, ctime, inode, mode] = cursor.numbers()?;
         let stamp = Stamp { size, mtime, ctime, inode, mode };
-        remembered.entries.push(Entry { name, stamp, digest });
+        remembered.entries.push(CachedFile { name, stamp, digest });
     }
     Some(remembered)
 }
@@ -151,14 +151,14 @@ pub(crate) fn count(bytes: &[u8], root: &Path) -> Option<usize> {
 
 /// Writes the cache anew if that will spare more reading than it costs. It is a help and no
 /// record: what cannot be written is left.
-pub(super) fn keep(path: Option<&Path>, root: &Path, before: &Remembered, seen: &Seen<'_>) {
+pub(super) fn keep(path: Option<&Path>, root: &Path, before: &Remembered, seen: &CacheUpdate<'_>) {
     let Some(path) = path else { return };
     if seen.is_worth_writing(before) {
         let _ = write(path, &seen.render(root));
     }
 }
 
-impl Seen<'_> {
+impl CacheUpdate<'_> {
     fn is_worth_writing(&self, before: &Remembered) -> bool {
         // What opening and closing a file costs, in bytes that are read in that time.
         const OPENING: usize = 4096;
@@ -169,7 +169,7 @@ impl Seen<'_> {
         spared > before.size / 16
     }
 
-    fn settled(&self) -> impl Iterator<Item = (&[u8], &Found, Stamp)> {
+    fn settled(&self) -> impl Iterator<Item = (&[u8], &PathContent, Stamp)> {
         self.names.iter().zip(&self.read.found).filter_map(|(name, found)| {
             let found = found.as_ref()?;
             let stamp = found.stamp.filter(|stamp| stamp.is_settled(self.settled_before))?;

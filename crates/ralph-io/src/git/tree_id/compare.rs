@@ -1,7 +1,7 @@
 //! Keeps a listing in a file, and says what changed since.
 
 use super::kept::{Cursor, begin, end, open_sealed, put, put_name};
-use super::{Kind, Listing};
+use super::{Listing, PathKind};
 use crate::{project::owned, store::atomic};
 use anyhow::{Context, Result};
 use ralph_core::text::plain;
@@ -69,8 +69,8 @@ fn parse(bytes: &[u8]) -> Option<Listing> {
     for _ in 0..cursor.number()? {
         let (_, end) = cursor.name(&mut listing.names)?;
         let [kind] = cursor.array()?;
-        let (kind, digest) = (Kind::from_number(kind)?, cursor.array()?);
-        listing.records.push(super::Record { end, kind, digest });
+        let (kind, digest) = (PathKind::from_number(kind)?, cursor.array()?);
+        listing.records.push(super::PathRecord { end, kind, digest });
     }
     Some(listing)
 }

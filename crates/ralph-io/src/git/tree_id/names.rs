@@ -3,7 +3,7 @@
 //! A listed folder is a repository of its own (a submodule, or one that nobody has added yet) and
 //! is asked in turn; git does not look into it for us.
 
-use super::Place;
+use super::TreeRoot;
 use crate::git;
 use crate::git::scratch::Scratch;
 use anyhow::{Context, Result};
@@ -57,7 +57,7 @@ impl Names {
 }
 
 /// The names of all files of the place.
-pub(super) fn gather(place: &Place) -> Result<Names> {
+pub(super) fn gather(place: &TreeRoot) -> Result<Names> {
     let mut names = Names::default();
     if !place.is_repository {
         of_plain_folder(&place.root, b"", &mut names, 0)?;

@@ -2,11 +2,11 @@
 //!
 //! Memory does not grow with the size of a file: each thread has one buffer.
 
-use super::Kind;
+use super::PathKind;
 use super::cache::{Remembered, Stamp};
 use super::folder::Folders;
 use super::names::Names;
-use super::reader::Reader;
+use super::reader::FileReader;
 use anyhow::{Context, Result};
 use std::path::Path;
 use std::sync::Mutex;
@@ -22,8 +22,8 @@ const MOST_THREADS: usize = 8;
 
 /// What stands at a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Found {
-    pub(super) kind: Kind,
+pub(super) struct PathContent {
+    pub(super) kind: PathKind,
     pub(super) digest: [u8; 32],
     /// The stamp of the content that was read; none if the file changed meanwhile.
     pub(super) stamp: Option<Stamp>,
@@ -34,7 +34,7 @@ pub(super) struct Found {
 /// All that was found, in the order of the names.
 pub(super) struct Read {
     /// None where there is nothing, or a folder.
-    pub(super) found: Vec<Option<Found>>,
+    pub(super) found: Vec<Option<PathContent>>,
     /// When it began, in nanoseconds: a file that changed later may have changed after it was read.
     pub(super) began: i64,
 }
@@ -42,14 +42,14 @@ pub(super) struct Read {
 /// Reads what stands at all the names.
 pub(super) fn all(top: &Path, names: &Names, remembered: &Remembered) -> Result<Read> {
     let began = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    let mut found: Vec<Option<Found>> = vec![None; names.len()];
+    let mut found: Vec<Option<PathContent>> = vec![None; names.len()];
     let threads = std::thread::available_parallelism().map_or(1, usize::from).min(MOST_THREADS);
     let threads = threads.min(names.len().div_ceil(AT_ONCE)).max(1);
     let next = AtomicUsize::new(0);
-    let blocks: Vec<Mutex<&mut [Option<Found>]>> =
+    let blocks: Vec<Mutex<&mut [Option<PathContent>]>> =
         found.chunks_mut(AT_ONCE).map(Mutex::new).collect();
     let work = || -> Result<()> {
-        let mut reader = Reader::new(top, Folders::new(top).map_err(std::io::Error::from)?);
+        let mut reader = FileReader::new(top, Folders::new(top).map_err(std::io::Error::from)?);
         loop {
             let number = next.fetch_add(1, Ordering::Relaxed);
             let Some(block) = blocks.get(number) else { return Ok(()) };

@@ -1,10 +1,10 @@
 //! Reads what stands at one path, without ever waiting for anyone: a pipe is never opened.
 
-use super::Kind;
+use super::PathKind;
 use super::behind;
-use super::cache::{Entry, Stamp};
+use super::cache::{CachedFile, Stamp};
 use super::folder::Folders;
-use super::read::Found;
+use super::read::PathContent;
 use rustix::fd::{BorrowedFd, OwnedFd};
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, Stat};
 use rustix::io::Errno;
@@ -16,20 +16,20 @@ use std::path::Path;
 const BUFFER: usize = 128 * 1024;
 
 /// What one thread needs to read files.
-pub(super) struct Reader<'a> {
+pub(super) struct FileReader<'a> {
     top: &'a Path,
     folders: Folders,
     buffer: Vec<u8>,
 }
 
-impl<'a> Reader<'a> {
-    pub(super) fn new(top: &'a Path, folders: Folders) -> Reader<'a> {
-        Reader { top, folders, buffer: vec![0; BUFFER] }
+impl<'a> FileReader<'a> {
+    pub(super) fn new(top: &'a Path, folders: Folders) -> FileReader<'a> {
+        FileReader { top, folders, buffer: vec![0; BUFFER] }
     }
 
     /// What stands at the path; none if nothing does, or a folder. A file that is as it was
     /// remembered is not read again.
-    pub(super) fn look(&mut self, path: &[u8], known: Option<&Entry>) -> Option<Found> {
+    pub(super) fn look(&mut self, path: &[u8], known: Option<&CachedFile>) -> Option<PathContent> {
         let (folder, name) = match self.folders.of(path) {
             Ok(place) => place,
             Err(error) => return unreachable_file(error, None),
@@ -53,19 +53,23 @@ impl<'a> Reader<'a> {
                 Ok(target) => {
                     let behind = behind::digest(self.top, &self.top.join(OsStr::from_bytes(path)));
                     let behind = behind.as_ref().map_or(&[][..], |digest| &digest[..]);
-                    Some(only(Kind::Link, &[target.as_bytes(), behind].concat()))
+                    Some(only(PathKind::Link, &[target.as_bytes(), behind].concat()))
                 }
                 Err(error) => unreachable_file(error, Some(&about)),
             },
             FileType::Directory => None,
-            FileType::Fifo => Some(only(Kind::Pipe, b"")),
-            FileType::Socket => Some(only(Kind::Socket, b"")),
-            _ => Some(only(Kind::Device, b"")),
+            FileType::Fifo => Some(only(PathKind::Pipe, b"")),
+            FileType::Socket => Some(only(PathKind::Socket, b"")),
+            _ => Some(only(PathKind::Device, b"")),
         }
     }
 }
 
-fn read(folder: BorrowedFd<'_>, name: &[u8], buffer: &mut [u8]) -> Result<Option<Found>, Errno> {
+fn read(
+    folder: BorrowedFd<'_>,
+    name: &[u8],
+    buffer: &mut [u8],
+) -> Result<Option<PathContent>, Errno> {
     // Not blocking and not through a link: it may have become something else since it was looked at.
     let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::NONBLOCK;
     let file = rustix::fs::openat(folder, name, flags, Mode::empty())?;
@@ -77,7 +81,7 @@ fn read(folder: BorrowedFd<'_>, name: &[u8], buffer: &mut [u8]) -> Result<Option
     let stamp = Stamp::of(&before);
     // What was written to while it was read has no stamp that its digest belongs to.
     let unchanged = Stamp::of(&rustix::fs::fstat(&file)?) == stamp;
-    Ok(Some(Found {
+    Ok(Some(PathContent {
         kind: kind_of(&before),
         digest,
         stamp: unchanged.then_some(stamp),
@@ -98,29 +102,34 @@ fn digest(file: &OwnedFd, buffer: &mut [u8]) -> Result<[u8; 32], Errno> {
 }
 
 /// The executable bit is the owner's, as git has it.
-fn kind_of(about: &Stat) -> Kind {
-    if about.st_mode & 0o100 == 0 { Kind::Plain } else { Kind::Executable }
+fn kind_of(about: &Stat) -> PathKind {
+    if about.st_mode & 0o100 == 0 { PathKind::Plain } else { PathKind::Executable }
 }
 
-fn remembered(known: &Entry, about: &Stat) -> Found {
-    Found { kind: kind_of(about), digest: known.digest, stamp: Some(known.stamp), was_read: false }
+fn remembered(known: &CachedFile, about: &Stat) -> PathContent {
+    PathContent {
+        kind: kind_of(about),
+        digest: known.digest,
+        stamp: Some(known.stamp),
+        was_read: false,
+    }
 }
 
-fn only(kind: Kind, content: &[u8]) -> Found {
+fn only(kind: PathKind, content: &[u8]) -> PathContent {
     let digest = Sha256::digest(content).into();
-    Found { kind, digest, stamp: None, was_read: false }
+    PathContent { kind, digest, stamp: None, was_read: false }
 }
 
 /// Nothing if it is gone; else something that changes when the file is written to, as far as that
 /// can be seen from outside. It must not end the whole listing: a tree may always hold such a file.
-pub(super) fn unreachable_file(error: Errno, about: Option<&Stat>) -> Option<Found> {
+pub(super) fn unreachable_file(error: Errno, about: Option<&Stat>) -> Option<PathContent> {
     match error {
         // A folder that became a file or a link has no files any more.
         Errno::NOENT | Errno::NOTDIR | Errno::LOOP => None,
         _ => {
             let seen = about.map(Stamp::of).map(|stamp| [stamp.size, stamp.mtime]);
             let bytes = seen.unwrap_or_default().map(i64::to_le_bytes).concat();
-            Some(only(Kind::Unreadable, &bytes))
+            Some(only(PathKind::Unreadable, &bytes))
         }
     }
 }

@@ -6,7 +6,7 @@ use std::os::unix::ffi::OsStringExt;
 use std::process::Command;
 
 fn listed(root: &Path) -> Listing {
-    listing(&Scope {
+    listing(&TreeScope {
         project_root: root,
         ignore: &[],
         cache: None,
@@ -159,7 +159,7 @@ fn pipes_and_sockets_are_named_and_never_opened() {
     let _socket = std::os::unix::net::UnixListener::bind(at.path("socket")).unwrap();
     let listing = listed(&at.root());
     let kinds: Vec<_> = listing.iter().map(|(path, it)| (path, it.kind)).collect();
-    assert!(kinds.contains(&(b"sub/tracked.pipe", Kind::Pipe)), "{kinds:?}");
+    assert!(kinds.contains(&(b"sub/tracked.pipe", PathKind::Pipe)), "{kinds:?}");
 }
 
 #[test]
@@ -171,12 +171,12 @@ fn an_unreadable_file_stands_with_its_size_and_time() {
         // Nothing is unreadable for the superuser.
         let about = rustix::fs::stat(at.path("secret")).unwrap();
         let found = |about| reader::unreachable_file(rustix::io::Errno::ACCESS, about).unwrap();
-        assert_eq!(found(Some(&about)).kind, Kind::Unreadable);
+        assert_eq!(found(Some(&about)).kind, PathKind::Unreadable);
         assert_ne!(found(Some(&about)).digest, found(None).digest);
         return;
     }
     let listing = listed(&at.root());
-    assert!(listing.iter().any(|(_, it)| it.kind == Kind::Unreadable));
+    assert!(listing.iter().any(|(_, it)| it.kind == PathKind::Unreadable));
     check(&at, "it grows", true, |r| {
         r.chmod("secret", 0o600);
         r.write("secret", "22");
@@ -257,7 +257,7 @@ fn a_project_that_the_repository_around_it_ignores_is_listed() {
 fn a_broken_repository_is_an_error_with_gits_words() {
     let at = Sandbox::new();
     std::fs::write(at.path(".git/index"), "nonsense").unwrap();
-    let scope = Scope {
+    let scope = TreeScope {
         project_root: &at.root(),
         ignore: &[],
         cache: None,
@@ -274,7 +274,7 @@ fn what_the_settings_leave_out_is_no_part_of_it() {
     at.write("deep/coverage/x", "1");
     at.write("report.xml", "1");
     let ignore = ["coverage/".to_owned(), "/report.xml".to_owned()];
-    let scope = Scope {
+    let scope = TreeScope {
         project_root: &at.root(),
         ignore: &ignore,
         cache: None,
@@ -344,7 +344,7 @@ impl Cached {
 
     fn id(&self, margin: i64) -> String {
         let (root, file) = (self.at.root(), self.file());
-        let scope = Scope {
+        let scope = TreeScope {
             project_root: &root,
             ignore: &[],
             cache: Some(&file),
@@ -356,7 +356,7 @@ impl Cached {
 
     /// The files that the next listing would read.
     fn to_read(&self) -> Vec<String> {
-        let place = Place::of(&self.at.root()).unwrap();
+        let place = TreeRoot::of(&self.at.root()).unwrap();
         let names = names::gather(&place).unwrap();
         let remembered = cache::load(Some(&self.file()), &place.root);
         let read = read::all(&place.root, &names, &remembered).unwrap();
@@ -447,7 +447,7 @@ fn a_cache_that_is_torn_or_of_another_tree_is_not_used() {
 #[test]
 fn files_that_vanish_in_between_are_absent() {
     let at = Sandbox::new();
-    let place = Place::of(&at.root()).unwrap();
+    let place = TreeRoot::of(&at.root()).unwrap();
     let names = names::gather(&place).unwrap();
     at.remove("src");
     let read = read::all(&place.root, &names, &cache::Remembered::default()).unwrap();

@@ -5,7 +5,7 @@
 //! work, git's lock on its work tree names the client's process.
 
 use crate::{client, git::repository, project::outside, project::plain_file};
-use ralph_core::state::Client;
+use ralph_core::state::ClientProcess;
 use std::path::{Path, PathBuf};
 
 /// Below the top of a work tree.
@@ -34,7 +34,7 @@ fn is_at_work(reason: &str) -> bool {
     let holder = || {
         let (_, words) = reason.rsplit_once("(pid ")?;
         let (pid, started) = words.trim_end().strip_suffix(')')?.split_once(" start ")?;
-        Some(Client { pid: pid.parse().ok()?, started: started.to_owned() })
+        Some(ClientProcess { pid: pid.parse().ok()?, started: started.to_owned() })
     };
     holder().is_some_and(|holder| client::is_alive(&holder))
 }

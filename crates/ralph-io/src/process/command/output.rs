@@ -4,7 +4,7 @@
 //! through the redaction first: no secret reaches a file.
 
 use super::keep::{HALF, Keep, Ring};
-use super::wire::Request;
+use super::wire::CommandRequest;
 use ralph_core::text::plain;
 use ralph_core::text::redact::Redactor;
 use sha2::{Digest, Sha256};
@@ -49,7 +49,10 @@ pub(super) struct Summary {
 }
 
 impl<'a> Output<'a> {
-    pub(super) fn begin(request: &Request, observer: &'a mut dyn FnMut(&[u8])) -> Output<'a> {
+    pub(super) fn begin(
+        request: &CommandRequest,
+        observer: &'a mut dyn FnMut(&[u8]),
+    ) -> Output<'a> {
         let secrets = request.secrets.iter();
         Output {
             observer,

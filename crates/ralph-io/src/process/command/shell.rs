@@ -2,7 +2,7 @@
 //!
 //! Both outputs go into one pipe, so that what was written first is read first.
 
-use super::wire::Request;
+use super::wire::CommandRequest;
 use crate::process::programs;
 use anyhow::{Context, Result};
 use rustix::process::Pid;
@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 /// The command, which leads a group of its own, and what it writes; reading never blocks.
-pub(super) fn start(request: &Request) -> Result<(Pid, PipeReader)> {
+pub(super) fn start(request: &CommandRequest) -> Result<(Pid, PipeReader)> {
     let folder = Path::new(OsStr::from_bytes(&request.folder));
     // Asked before: the failure to start a program would not tell which of the two is missing.
     std::fs::metadata(folder)

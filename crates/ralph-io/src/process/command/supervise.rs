@@ -8,8 +8,8 @@ use super::family;
 use super::output::Output;
 use super::shell;
 use super::signals::{self, Signals};
-use super::wire::{self, Report, Request};
-use super::{Ended, FAR, adopt_orphans};
+use super::wire::{self, CommandReport, CommandRequest};
+use super::{CommandEnd, FAR, adopt_orphans};
 use anyhow::Result;
 use ralph_core::evidence::tests_run::Summary;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -31,12 +31,14 @@ const PATIENCE: Duration = Duration::from_secs(10);
 const PIECE: usize = 64 * 1024;
 
 /// Runs what was asked for. The observer sees every byte of the output, as it is written.
-pub fn supervise(request: &Request, observer: &mut dyn FnMut(&[u8])) -> Report {
+pub fn supervise(request: &CommandRequest, observer: &mut dyn FnMut(&[u8])) -> CommandReport {
     let began = Instant::now();
     let started = prepare().and_then(|signals| Ok((signals, shell::start(request)?)));
     match started {
-        Err(error) => Report::nothing(Ended::NotStarted(format!("{error:#}")), began.elapsed()),
-        Ok((signals, (command, pipe))) => Watch {
+        Err(error) => {
+            CommandReport::nothing(CommandEnd::NotStarted(format!("{error:#}")), began.elapsed())
+        }
+        Ok((signals, (command, pipe))) => CommandWatch {
             began,
             deadline: began + Duration::from_millis(request.deadline_ms).min(FAR),
             command,
@@ -60,7 +62,7 @@ fn prepare() -> Result<Signals> {
 }
 
 /// A command that runs, or whose leftovers do.
-struct Watch<'a> {
+struct CommandWatch<'a> {
     began: Instant,
     deadline: Instant,
     /// The command itself, which leads a group.
@@ -75,14 +77,14 @@ struct Watch<'a> {
     is_stopped: bool,
 }
 
-impl Watch<'_> {
-    fn finish(mut self) -> Report {
+impl CommandWatch<'_> {
+    fn finish(mut self) -> CommandReport {
         let ended = self.watch();
         let took = self.began.elapsed();
         let left = self.end_family();
         self.drain();
         let output = self.output.finish();
-        Report {
+        CommandReport {
             ended,
             duration_ms: wire::millis(took),
             output_sha256: output.sha256,
@@ -96,13 +98,13 @@ impl Watch<'_> {
     }
 
     /// Until the command itself has ended, or has to.
-    fn watch(&mut self) -> Ended {
+    fn watch(&mut self) -> CommandEnd {
         loop {
             match self.exit.map(|status| (status.exit_status(), status.terminating_signal())) {
-                Some((Some(code), _)) => return Ended::Exited(code),
-                Some((None, signal)) => return Ended::Signalled(signal.unwrap_or_default()),
-                None if self.is_stopped => return Ended::Stopped,
-                None if Instant::now() >= self.deadline => return Ended::Deadline,
+                Some((Some(code), _)) => return CommandEnd::Exited(code),
+                Some((None, signal)) => return CommandEnd::Signalled(signal.unwrap_or_default()),
+                None if self.is_stopped => return CommandEnd::Stopped,
+                None if Instant::now() >= self.deadline => return CommandEnd::Deadline,
                 None => self.turn(self.deadline),
             }
         }

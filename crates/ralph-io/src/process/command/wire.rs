@@ -3,7 +3,7 @@
 //! The secrets are on this line and nowhere else: a pipe is not seen by the command, as the
 //! arguments or the environment of its parent would be.
 
-use super::{Ended, Run};
+use super::{CommandEnd, CommandRun};
 use anyhow::{Context, Result, bail};
 use jiff::Timestamp;
 use ralph_core::evidence::tests_run::Summary;
@@ -13,7 +13,7 @@ use std::time::Duration;
 
 /// What to run. Paths are bytes, because a path need not be text.
 #[derive(Serialize, Deserialize)]
-pub struct Request {
+pub struct CommandRequest {
     /// One line for a shell.
     pub command: String,
     pub(super) folder: Vec<u8>,
@@ -25,8 +25,8 @@ pub struct Request {
 
 /// What came of it.
 #[derive(Debug, Serialize, Deserialize)]
-pub struct Report {
-    pub(super) ended: Ended,
+pub struct CommandReport {
+    pub(super) ended: CommandEnd,
     pub(super) duration_ms: u64,
     pub(super) output_sha256: String,
     pub(super) output_bytes: u64,
@@ -39,10 +39,10 @@ pub struct Report {
     pub tests: Summary,
 }
 
-impl Report {
+impl CommandReport {
     /// The report on a command of which there is no output.
-    pub(super) fn nothing(ended: Ended, took: Duration) -> Report {
-        Report {
+    pub(super) fn nothing(ended: CommandEnd, took: Duration) -> CommandReport {
+        CommandReport {
             ended,
             duration_ms: millis(took),
             output_sha256: String::new(),
@@ -54,8 +54,8 @@ impl Report {
         }
     }
 
-    pub(super) fn into_run(self, started_at: Timestamp) -> Run {
-        Run {
+    pub(super) fn into_run(self, started_at: Timestamp) -> CommandRun {
+        CommandRun {
             ended: self.ended,
             started_at,
             duration: Duration::from_millis(self.duration_ms),
@@ -81,7 +81,7 @@ pub(super) fn line(document: &impl Serialize) -> Result<Vec<u8>> {
 }
 
 /// The report, if all of it is there.
-pub(super) fn read(answer: &[u8]) -> Option<Report> {
+pub(super) fn read(answer: &[u8]) -> Option<CommandReport> {
     serde_json::from_slice(answer.strip_suffix(b"\n")?).ok()
 }
 
@@ -89,7 +89,7 @@ pub(super) fn read(answer: &[u8]) -> Option<Report> {
 ///
 /// # Errors
 /// When whoever started us is already gone, or is no caller of ours.
-pub fn receive() -> Result<Request> {
+pub fn receive() -> Result<CommandRequest> {
     let mut line = Vec::new();
     let read = std::io::stdin().lock().read_until(b'\n', &mut line);
     read.context("could not read what to run")?;
@@ -103,7 +103,7 @@ pub fn receive() -> Result<Request> {
 ///
 /// # Errors
 /// When nobody reads it any more.
-pub fn send(report: &Report) -> Result<()> {
+pub fn send(report: &CommandReport) -> Result<()> {
     let mut stdout = std::io::stdout().lock();
     stdout.write_all(&line(report)?).context("could not tell what came of it")?;
     stdout.flush().context("could not tell what came of it")

@@ -1,8 +1,8 @@
 //! The surroundings of an edited file, on disk.
 
-use super::Kept;
+use super::CheckStore;
 use crate::{git::tree, process::programs, project::plain_file};
-use ralph_core::project::check::around::{Around, Tool};
+use ralph_core::project::check::around::{Around, ToolCommand};
 use std::path::{Path, PathBuf};
 
 /// No configuration is larger.
@@ -53,7 +53,7 @@ impl Surroundings {
     }
 
     /// What stands around the file, in a project whose root and kept things are known.
-    pub fn of(file: &Path, root: &Path, kept: &Kept) -> Surroundings {
+    pub fn of(file: &Path, root: &Path, kept: &CheckStore) -> Surroundings {
         Surroundings { file: file.to_owned(), root: root.to_owned(), tools: kept.tools() }
     }
 
@@ -63,7 +63,7 @@ impl Surroundings {
     }
 
     /// Where a version manager or a package manager has put this tool for the project.
-    fn managed(&self, name: &str) -> Option<Tool> {
+    fn managed(&self, name: &str) -> Option<ToolCommand> {
         let absolute = |name: &str| {
             std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute())
         };
@@ -112,14 +112,14 @@ impl Around for Surroundings {
         names
     }
 
-    fn tool(&self, name: &str) -> Option<Tool> {
+    fn tool(&self, name: &str) -> Option<ToolCommand> {
         self.own_tool(name).or_else(|| {
             let line = vec![programs::find_on_path(name)?.to_string_lossy().into_owned()];
-            Some(Tool { line, found: "`PATH`".to_owned() })
+            Some(ToolCommand { line, found: "`PATH`".to_owned() })
         })
     }
 
-    fn own_tool(&self, name: &str) -> Option<Tool> {
+    fn own_tool(&self, name: &str) -> Option<ToolCommand> {
         let places = self.folders().flat_map(|folder| OWN.map(|own| (folder.join(own), own)));
         places
             .into_iter()
@@ -132,10 +132,10 @@ impl Around for Surroundings {
     }
 }
 
-fn found(place: &Path, name: &str, called: &str) -> Option<Tool> {
+fn found(place: &Path, name: &str, called: &str) -> Option<ToolCommand> {
     let path = place.join(name);
     let line = vec![path.to_string_lossy().into_owned()];
-    programs::is_executable(&path).then(|| Tool { line, found: called.to_owned() })
+    programs::is_executable(&path).then(|| ToolCommand { line, found: called.to_owned() })
 }
 
 #[cfg(test)]
@@ -149,7 +149,7 @@ mod tests {
         let file = sandbox.path(file);
         let home = Home::at(sandbox.path(".home"));
         let root = Surroundings::root_of(&file);
-        Surroundings::of(&file, &root, &Kept::of(&home, &root).unwrap())
+        Surroundings::of(&file, &root, &CheckStore::of(&home, &root).unwrap())
     }
 
     fn install(sandbox: &Sandbox, path: &str) {

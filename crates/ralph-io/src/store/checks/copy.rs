@@ -4,7 +4,7 @@
 //! Files come from the tree of git; what git ignores (installed packages, environments) is linked to,
 //! since the tools need it and the work does not make it.
 
-use super::Kept;
+use super::CheckStore;
 use crate::git;
 use crate::git::scratch::Scratch;
 use anyhow::{Context, Result};
@@ -43,7 +43,7 @@ impl Copy {
     ///
     /// # Errors
     /// When git fails, the disk is full, or another process makes it for too long.
-    pub fn of(kept: &Kept, root: &Path, tree: &str, patience: Duration) -> Result<Copy> {
+    pub fn of(kept: &CheckStore, root: &Path, tree: &str, patience: Duration) -> Result<Copy> {
         let copies = kept.folder().join("copies");
         let name = format!("{tree}-{}", boot());
         let copy = Copy { folder: copies.join(&name), tree: tree.to_owned() };
@@ -144,7 +144,7 @@ mod tests {
         sandbox.write("src/made.ignored", "kept\n");
         let folder = tempfile::tempdir().unwrap();
         let root = sandbox.root();
-        let kept = Kept::of(&Home::at(folder.path().join("home")), &root).unwrap();
+        let kept = CheckStore::of(&Home::at(folder.path().join("home")), &root).unwrap();
         let tree = Copy::tree(&root, None).unwrap();
         let make = || Copy::of(&kept, &root, &tree, Duration::from_secs(5)).unwrap();
         let copy = make();

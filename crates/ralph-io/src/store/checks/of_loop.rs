@@ -12,7 +12,7 @@ const MOST_LATER: usize = 500;
 
 /// The project as it was when the loop started.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Start {
+pub struct LoopBaseline {
     /// The top of its work tree.
     pub root: PathBuf,
     /// The id of the tree with everything in it, committed or not.
@@ -26,12 +26,12 @@ pub struct Start {
 pub fn note_start(of_loop: &Path, project_root: &Path) -> Result<()> {
     let root = Surroundings::root_of(&project_root.join("any file"));
     let Some(tree) = checkpoint::tree_now(&root)? else { return Ok(()) };
-    let text = serde_json::to_vec(&Start { root, tree }).context("could not write JSON")?;
+    let text = serde_json::to_vec(&LoopBaseline { root, tree }).context("could not write JSON")?;
     atomic::write(&of_loop.join("start.json"), &text)
 }
 
 /// What was written down; none if nothing was.
-pub fn start_of(of_loop: &Path) -> Option<Start> {
+pub fn start_of(of_loop: &Path) -> Option<LoopBaseline> {
     let bytes = owned::read(&of_loop.join("start.json")).ok().flatten()?;
     serde_json::from_slice(&bytes).ok()
 }

@@ -5,7 +5,7 @@
 //! by a warning.
 
 use crate::process::clock;
-use crate::process::command::{self, Ended, Order};
+use crate::process::command::{self, CommandEnd, CommandOrder};
 use anyhow::Result;
 use ralph_core::project::check::Program;
 use ralph_core::project::check::choice::quoted;
@@ -58,7 +58,7 @@ pub struct Limits<'a> {
 #[derive(Debug, Clone)]
 pub struct Ran {
     /// How it ended.
-    pub ended: Ended,
+    pub ended: CommandEnd,
     /// From its start to its end.
     pub took: Duration,
     /// What it printed on standard output.
@@ -104,7 +104,7 @@ pub fn run(line: &str, limits: &Limits<'_>, whole: bool) -> Result<Ran> {
     }
     command.push_str(line);
     let began = clock::now();
-    let ran = command::run(&Order {
+    let ran = command::run(&CommandOrder {
         ralph: limits.ralph,
         command: &command,
         folder: limits.folder,

@@ -32,7 +32,7 @@ pub enum What {
 
 /// One version.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Version {
+pub struct KeptVersion {
     /// From 1 on.
     pub number: u32,
     /// The round that it belongs to; 0 for none.
@@ -47,7 +47,7 @@ pub struct Version {
 
 /// A text to keep.
 #[derive(Debug, Clone, Copy)]
-pub struct Kept<'a> {
+pub struct NewVersion<'a> {
     /// The text.
     pub text: &'a str,
     /// The round that it belongs to; 0 for none.
@@ -73,7 +73,7 @@ impl Versions {
     ///
     /// # Errors
     /// When the list cannot be read.
-    pub fn list(&self) -> Result<Vec<Version>> {
+    pub fn list(&self) -> Result<Vec<KeptVersion>> {
         let path = self.folder.join("versions.json");
         let Some(text) = plain_file::text(&path, LARGEST)? else { return Ok(Vec::new()) };
         serde_json::from_str(&text)
@@ -84,7 +84,7 @@ impl Versions {
     ///
     /// # Errors
     /// When it cannot be written.
-    pub fn keep(&self, kept: &Kept<'_>) -> Result<u32> {
+    pub fn keep(&self, kept: &NewVersion<'_>) -> Result<u32> {
         let mut list = self.list()?;
         let sha256 = digest::hex(&Sha256::digest(kept.text));
         let last = list.last().filter(|last| last.sha256 == sha256);
@@ -97,8 +97,8 @@ impl Versions {
             atomic::write(&path, kept.text.as_bytes())?;
         }
         let number = list.last().map_or(0, |last| last.number) + 1;
-        let Kept { round, what, at, .. } = *kept;
-        list.push(Version { number, round, what, at, sha256 });
+        let NewVersion { round, what, at, .. } = *kept;
+        list.push(KeptVersion { number, round, what, at, sha256 });
         let text = serde_json::to_string_pretty(&list).context("could not write the versions")?;
         atomic::write(&self.folder.join("versions.json"), text.as_bytes())?;
         Ok(number)
@@ -118,7 +118,7 @@ impl Versions {
     ///
     /// # Errors
     /// When it is gone, or is not what it was.
-    pub fn text(&self, version: &Version) -> Result<String> {
+    pub fn text(&self, version: &KeptVersion) -> Result<String> {
         let path = self.text_file(&version.sha256);
         let text = plain_file::text(&path, super::LARGEST_PLAN)?
             .with_context(|| format!("could not find `{}`", path.display()))?;
@@ -140,8 +140,8 @@ mod tests {
     use super::*;
     use crate::process::sandbox::Sandbox;
 
-    fn kept<'a>(text: &'a str, round: u32, what: What) -> Kept<'a> {
-        Kept { text, round, what, at: Timestamp::UNIX_EPOCH }
+    fn kept<'a>(text: &'a str, round: u32, what: What) -> NewVersion<'a> {
+        NewVersion { text, round, what, at: Timestamp::UNIX_EPOCH }
     }
 
     #[test]
@@ -172,7 +172,7 @@ mod tests {
         at.write(&format!("v/{}.md", version.sha256), "another");
         assert!(versions.text(&version).unwrap_err().to_string().contains("is not what it was"));
         at.write("outside.md", "x");
-        let wrong = Version { sha256: "../outside".to_owned(), ..version };
+        let wrong = KeptVersion { sha256: "../outside".to_owned(), ..version };
         assert!(versions.text(&wrong).is_err());
     }
 }

@@ -9,7 +9,7 @@ use crate::{project::plain_file, store::atomic, store::digest};
 use anyhow::{Context, Result};
 use ralph_core::modes::session::change::writes;
 use ralph_core::modes::session::id::SessionId;
-use ralph_core::modes::session::place::{Place, folder};
+use ralph_core::modes::session::place::{SessionFile, folder};
 use ralph_core::modes::session::snapshot::Snapshot;
 use serde::{Deserialize, Serialize};
 use std::io::ErrorKind;
@@ -95,7 +95,7 @@ impl Pending {
     /// Does what is not done yet. A file that somebody else has written since is theirs, and stays.
     pub(super) fn carry_out(&self, top: &Path, id: &SessionId) -> Result<()> {
         for file in &self.files {
-            if Place::of(&file.path).is_some() && found(top, id, &file.path)? == file.before {
+            if SessionFile::of(&file.path).is_some() && found(top, id, &file.path)? == file.before {
                 target::write(top, &format!("{}{}", folder(id), file.path), &file.text)?;
             }
         }
@@ -128,7 +128,10 @@ fn found(top: &Path, id: &SessionId, path: &str) -> Result<Option<String>> {
 
 /// Moves a signal to those that were heard; another may have been quicker.
 fn put_away(top: &Path, id: &SessionId, name: &str) -> Result<()> {
-    if !matches!(Place::of(&format!("signals/inputs/{name}")), Some(Place::SignalInput(_))) {
+    if !matches!(
+        SessionFile::of(&format!("signals/inputs/{name}")),
+        Some(SessionFile::SignalInput(_))
+    ) {
         return Ok(());
     }
     let from = target::place(top, &format!("{}signals/inputs/{name}", folder(id)))?;

@@ -6,8 +6,8 @@ use anyhow::{Result, bail};
 use jiff::Timestamp;
 use ralph_core::modes::session::feedback;
 use ralph_core::modes::session::id::SessionId;
-use ralph_core::modes::session::place::{Place, folder};
-use ralph_core::modes::session::signal::Word;
+use ralph_core::modes::session::place::{SessionFile, folder};
+use ralph_core::modes::session::signal::SignalKeyword;
 
 impl Sessions {
     /// Sends a signal, and gives the path of its file; none if there is no such session.
@@ -17,7 +17,7 @@ impl Sessions {
     pub fn send(
         &self,
         id: &SessionId,
-        (word, text): (Word, &str),
+        (word, text): (SignalKeyword, &str),
         at: Timestamp,
     ) -> Result<Option<String>> {
         let content = match text.trim() {
@@ -28,7 +28,7 @@ impl Sessions {
         self.put(id, &content, |number| {
             // Those of one moment are heard in the order in which they were sent.
             let nano = at.subsec_nanosecond().saturating_add(number);
-            Place::SignalInput(&format!("{second}.{nano:09}Z")).to_string()
+            SessionFile::SignalInput(&format!("{second}.{nano:09}Z")).to_string()
         })
     }
 
@@ -48,12 +48,12 @@ impl Sessions {
             let at = at + jiff::SignedDuration::from_secs(later);
             let local = at.to_zoned(jiff::tz::TimeZone::system());
             let stamp = local.strftime("%Y%m%d-%H%M%S").to_string();
-            let place = Place::Feedback { iteration, stamp: &stamp, file: "" };
+            let place = SessionFile::Feedback { iteration, stamp: &stamp, file: "" };
             if self.folder(id).join(place.to_string()).exists() {
                 continue;
             }
             let text = feedback::template(iteration, &stamp, clock::local(at));
-            let place = Place::Feedback { iteration, stamp: &stamp, file: feedback::FILE };
+            let place = SessionFile::Feedback { iteration, stamp: &stamp, file: feedback::FILE };
             return self.put(id, &text, |_| place.to_string());
         }
         bail!("there is a batch of feedback for each second of the last minute; try again later")
@@ -65,14 +65,14 @@ impl Sessions {
     /// # Errors
     /// When it cannot be written.
     pub fn keep_task(&self, id: &SessionId, iteration: u32, task: &str) -> Result<Option<String>> {
-        let path = self.folder(id).join(Place::Task(task).to_string());
+        let path = self.folder(id).join(SessionFile::Task(task).to_string());
         let Some(text) = crate::project::within::text(&self.top, &path) else { return Ok(None) };
         self.put(id, &text, |number| {
             let file = match number {
                 0 => format!("replaced/{task}.md"),
                 number => format!("replaced/{task}-{}.md", number + 1),
             };
-            Place::Replanning { iteration, file: &file }.to_string()
+            SessionFile::Replanning { iteration, file: &file }.to_string()
         })
     }
 

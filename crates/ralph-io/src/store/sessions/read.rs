@@ -7,8 +7,8 @@ use crate::project::within;
 use anyhow::{Context, Result, bail};
 use ralph_core::modes::session::feedback;
 use ralph_core::modes::session::id::SessionId;
-use ralph_core::modes::session::place::{Place, SESSIONS};
-use ralph_core::modes::session::signal::Signal;
+use ralph_core::modes::session::place::{SESSIONS, SessionFile};
+use ralph_core::modes::session::signal::UnheardSignal;
 use ralph_core::modes::session::snapshot::Snapshot;
 use std::path::Path;
 
@@ -29,10 +29,10 @@ pub(super) fn snapshot(top: &Path, id: &SessionId) -> Result<Snapshot> {
     list(top, &folder, "", DEEPEST, &mut seen)?;
     let names: Vec<String> = seen.files.keys().cloned().collect();
     for name in names {
-        let Some(place) = Place::of(&name) else { continue };
-        if let Place::SignalInput(signal) = place {
+        let Some(place) = SessionFile::of(&name) else { continue };
+        if let SessionFile::SignalInput(signal) = place {
             let text = within::text(top, &folder.join(&name));
-            seen.signals.extend(text.map(|text| Signal::read(signal, &text)));
+            seen.signals.extend(text.map(|text| UnheardSignal::read(signal, &text)));
         } else if is_read(place) {
             let text = within::text(top, &folder.join(&name));
             if text.is_none() && decides(place) {
@@ -54,23 +54,26 @@ pub(super) fn snapshot(top: &Path, id: &SessionId) -> Result<Snapshot> {
     Ok(seen)
 }
 
-fn is_read(place: Place<'_>) -> bool {
+fn is_read(place: SessionFile<'_>) -> bool {
     match place {
-        Place::Task(_) | Place::Report { .. } | Place::Questions(_) | Place::Review(_) => true,
-        Place::Feedback { file, .. } => file == feedback::FILE,
+        SessionFile::Task(_)
+        | SessionFile::Report { .. }
+        | SessionFile::Questions(_)
+        | SessionFile::Review(_) => true,
+        SessionFile::Feedback { file, .. } => file == feedback::FILE,
         place => decides(place),
     }
 }
 
 /// True for what the program itself changes.
-fn decides(place: Place<'_>) -> bool {
+fn decides(place: SessionFile<'_>) -> bool {
     matches!(
         place,
-        Place::Plan
-            | Place::PlanSnapshot(_)
-            | Place::Progress
-            | Place::Metadata
-            | Place::IterationMetadata(_)
+        SessionFile::Plan
+            | SessionFile::PlanSnapshot(_)
+            | SessionFile::Progress
+            | SessionFile::Metadata
+            | SessionFile::IterationMetadata(_)
     )
 }
 

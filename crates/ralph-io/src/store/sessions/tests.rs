@@ -1,9 +1,9 @@
 use super::*;
 use crate::process::sandbox::Sandbox;
-use ralph_core::modes::session::change::{Change, apply};
+use ralph_core::modes::session::change::{RouterWrite, apply};
 use ralph_core::modes::session::metadata::SessionMetadata;
 use ralph_core::modes::session::progress;
-use ralph_core::modes::session::signal::Word;
+use ralph_core::modes::session::signal::SignalKeyword;
 use ralph_core::modes::session::state::State;
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
@@ -37,9 +37,9 @@ fn laid_out(at: &Sandbox) -> Sessions {
 /// Two files and a signal change.
 fn changes(seen: &Snapshot) -> Result<(Snapshot, ())> {
     let heard = seen.signals.iter().map(|signal| signal.name.clone()).collect();
-    let enter = Change::Enter { state: State::Batching, iteration: 1, wave: Some(2) };
-    let row = Change::Row { iteration: 1, status: "Executing" };
-    let after = apply(seen, &[row, enter, Change::Heard(heard)], now().into())
+    let enter = RouterWrite::Enter { state: State::Batching, iteration: 1, wave: Some(2) };
+    let row = RouterWrite::Row { iteration: 1, status: "Executing" };
+    let after = apply(seen, &[row, enter, RouterWrite::Heard(heard)], now().into())
         .map_err(anyhow::Error::msg)?;
     Ok((after, ()))
 }
@@ -69,7 +69,7 @@ fn files_and_signals_change_together_and_keep_their_modes() {
     let sessions = laid_out(&at);
     let path = at.path(&format!("project/{AT}/progress.md"));
     fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).unwrap();
-    sessions.send(&id(), (Word::Info, "hear me"), now()).unwrap().unwrap();
+    sessions.send(&id(), (SignalKeyword::Info, "hear me"), now()).unwrap().unwrap();
     let changed = sessions.update(&id(), changes).unwrap().unwrap();
     assert_eq!(changed.before.signals[0].text, "hear me");
     assert_eq!(sessions.read(&id()).unwrap().unwrap(), {
@@ -88,7 +88,7 @@ fn a_writer_that_was_killed_at_any_point_is_finished_and_seen_as_finished() {
     for done in 0..=3 {
         let at = Sandbox::folder();
         let sessions = laid_out(&at);
-        sessions.send(&id(), (Word::Info, "hear me"), now()).unwrap().unwrap();
+        sessions.send(&id(), (SignalKeyword::Info, "hear me"), now()).unwrap().unwrap();
         let before = sessions.read(&id()).unwrap().unwrap();
         let (after, ()) = changes(&before).unwrap();
         let pending = Pending::of(&before, &after);
@@ -160,7 +160,7 @@ fn nothing_is_read_or_written_outside_of_the_project() {
     at.write(&format!("project/{AT}/progress.md"), "# Progress\n");
     symlink(at.path("secret"), at.path(&format!("project/{AT}/iterations"))).unwrap();
     let begins = |seen: &Snapshot| {
-        let begin = Change::Begin { iteration: 2, feedbacks: Vec::new() };
+        let begin = RouterWrite::Begin { iteration: 2, feedbacks: Vec::new() };
         Ok((apply(seen, &[begin], now().into()).map_err(anyhow::Error::msg)?, ()))
     };
     let why = sessions.update(&id(), begins).unwrap_err().to_string();
@@ -188,19 +188,30 @@ fn a_progress_that_is_no_text_is_an_error_and_stays() {
 fn signals_of_one_moment_are_heard_in_their_order_and_feedback_is_never_laid_over() {
     let at = Sandbox::folder();
     let sessions = laid_out(&at);
-    for (word, text) in [(Word::Steer, "tabs"), (Word::Pause, ""), (Word::Stop, "enough")] {
+    for (word, text) in [
+        (SignalKeyword::Steer, "tabs"),
+        (SignalKeyword::Pause, ""),
+        (SignalKeyword::Stop, "enough"),
+    ] {
         sessions.send(&id(), (word, text), now()).unwrap().unwrap();
     }
     let signals = sessions.read(&id()).unwrap().unwrap().signals;
     let said: Vec<_> = signals.iter().map(|one| (one.word, one.text.as_str())).collect();
-    assert_eq!(said, [(Word::Steer, "tabs"), (Word::Pause, ""), (Word::Stop, "enough")]);
+    assert_eq!(
+        said,
+        [
+            (SignalKeyword::Steer, "tabs"),
+            (SignalKeyword::Pause, ""),
+            (SignalKeyword::Stop, "enough")
+        ]
+    );
     let one = sessions.feedback(&id(), 2, now()).unwrap().unwrap();
     let two = sessions.feedback(&id(), 2, now()).unwrap().unwrap();
     assert_eq!(one, format!("{AT}/iterations/2/feedbacks/20260131-120000/feedbacks.md"));
     assert_ne!(one, two);
     assert_eq!(
         sessions
-            .send(&SessionId::parse("260131-120009").unwrap(), (Word::Info, "x"), now())
+            .send(&SessionId::parse("260131-120009").unwrap(), (SignalKeyword::Info, "x"), now())
             .unwrap(),
         None
     );

@@ -3,7 +3,7 @@
 //! Anybody can put a file into a shared folder, so both must be regular, ours, and writable by
 //! nobody else. Hooks never look here.
 
-use super::super::exit::{Exit, Refused, bad_state, refused};
+use super::super::exit::{Exit, ExitError, bad_state, refused};
 use super::super::here::Here;
 use super::super::screen;
 use super::plugin_file;
@@ -31,7 +31,7 @@ pub(super) fn read(path: &Path, here: &Here) -> Result<Old> {
     if plugin_file::is_one(&bytes) {
         let read = plugin_file::read(&bytes, path, here);
         let state =
-            read.map_err(|error| if error.is::<Refused>() { error } else { bad_state(error) })?;
+            read.map_err(|error| if error.is::<ExitError>() { error } else { bad_state(error) })?;
         return Ok(Old { state: planned(state, here), still_acts: true });
     }
     let state = find(bytes, path).map_err(bad_state)?;

@@ -22,7 +22,7 @@ pub(super) fn is_one(bytes: &[u8]) -> bool {
 
 /// What its file says.
 #[derive(Debug, PartialEq, Eq)]
-struct Said {
+struct PluginState {
     active: bool,
     iteration: u32,
     /// None for a loop without a bound.
@@ -66,7 +66,7 @@ fn project(path: &Path) -> Option<PathBuf> {
     is_settings.then(|| folder.parent().map(Path::to_owned))?
 }
 
-fn parse(text: &str) -> Result<Said> {
+fn parse(text: &str) -> Result<PluginState> {
     let text = text.replace("\r\n", "\n");
     let inner = text.strip_prefix("---\n").and_then(|rest| rest.split_once("\n---\n"));
     let (front, prompt) = inner.context("its front matter does not end")?;
@@ -86,7 +86,7 @@ fn parse(text: &str) -> Result<Said> {
     if prompt.is_empty() {
         bail!("it has no prompt");
     }
-    Ok(Said {
+    Ok(PluginState {
         active: value("active").is_none_or(|active| active == "true"),
         iteration: number("iteration")?,
         max_iterations,

@@ -2,13 +2,13 @@
 
 use super::super::exit::Exit;
 use super::super::screen::{self, visible};
-use crate::check::{self, Order};
+use crate::check::{self, CheckOrder};
 use anyhow::Result;
-use ralph_core::project::check::{By, Check, Kind, Parser};
+use ralph_core::project::check::{By, Check, CheckKind, Parser};
 use ralph_io::store::checks::line_of;
 use serde_json::json;
 
-pub(super) fn run(order: &Order<'_>, as_json: bool) -> Result<Exit> {
+pub(super) fn run(order: &CheckOrder<'_>, as_json: bool) -> Result<Exit> {
     let targets = check::targets(order)?;
     if as_json {
         let files: Vec<_> = targets
@@ -66,11 +66,11 @@ fn document(check: &Check) -> serde_json::Value {
         "command": how(&check.by), "folder": check.folder})
 }
 
-fn kind(kind: Kind) -> &'static str {
+fn kind(kind: CheckKind) -> &'static str {
     match kind {
-        Kind::Fix => "fixes",
-        Kind::Look => "looks",
-        Kind::Test => "tests",
+        CheckKind::Fix => "fixes",
+        CheckKind::Look => "looks",
+        CheckKind::Test => "tests",
     }
 }
 

@@ -1,39 +1,39 @@
 //! `ralph checkpoint list|show|diff`: looks, and changes nothing.
 
-use super::{Kept, git_failed};
+use super::{LoopCheckpoints, git_failed};
 use crate::cli::exit::{Exit, refused};
 use crate::cli::here::Here;
 use crate::cli::number;
 use crate::cli::screen::{self, visible, visible_lines};
-use crate::cli::which::Which;
+use crate::cli::which::LoopArgs;
 use anyhow::Result;
-use ralph_io::git::checkpoint::{self, Checkpoint, Form};
+use ralph_io::git::checkpoint::{self, Checkpoint, DiffFormat};
 use serde_json::{Value, json};
 use std::io::IsTerminal;
 
 /// How the list is wanted.
 #[derive(Debug, clap::Args)]
-pub(crate) struct List {
+pub(crate) struct CheckpointListArgs {
     /// Print one JSON document
     #[arg(long)]
     json: bool,
     #[command(flatten)]
-    which: Which,
+    which: LoopArgs,
 }
 
 /// Which moment is meant.
 #[derive(Debug, clap::Args)]
-pub(crate) struct One {
+pub(crate) struct CheckpointArgs {
     /// The checkpoint's number; the newest if none is given
     #[arg(value_name = "N", value_parser = number::count, allow_hyphen_values = true)]
     number: Option<u32>,
     #[command(flatten)]
-    which: Which,
+    which: LoopArgs,
 }
 
 /// What the present is compared with.
 #[derive(Debug, clap::Args)]
-pub(crate) struct Diff {
+pub(crate) struct DiffArgs {
     /// The checkpoint's number; the newest if none is given
     #[arg(value_name = "N", value_parser = number::count, allow_hyphen_values = true)]
     number: Option<u32>,
@@ -41,11 +41,11 @@ pub(crate) struct Diff {
     #[arg(long)]
     stat: bool,
     #[command(flatten)]
-    which: Which,
+    which: LoopArgs,
 }
 
-pub(super) fn list(here: &Here, args: &List) -> Result<Exit> {
-    let kept = Kept::gather(here, &args.which)?;
+pub(super) fn list(here: &Here, args: &CheckpointListArgs) -> Result<Exit> {
+    let kept = LoopCheckpoints::gather(here, &args.which)?;
     if args.json {
         let checkpoints: Vec<Value> = kept.checkpoints.iter().map(document).collect();
         let document =
@@ -62,17 +62,17 @@ pub(super) fn list(here: &Here, args: &List) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-pub(super) fn one(here: &Here, args: &One) -> Result<Exit> {
-    let kept = Kept::gather(here, &args.which)?;
+pub(super) fn one(here: &Here, args: &CheckpointArgs) -> Result<Exit> {
+    let kept = LoopCheckpoints::gather(here, &args.which)?;
     let shown = checkpoint::show(&kept.root, kept.one(args.number)?).map_err(git_failed)?;
     screen::print(&visible_lines(&shown))?;
     Ok(Exit::Done)
 }
 
-pub(super) fn diff(here: &Here, args: &Diff) -> Result<Exit> {
-    let kept = Kept::gather(here, &args.which)?;
+pub(super) fn diff(here: &Here, args: &DiffArgs) -> Result<Exit> {
+    let kept = LoopCheckpoints::gather(here, &args.which)?;
     let from = kept.one(args.number)?;
-    let form = if args.stat { Form::Stat } else { Form::Patch };
+    let form = if args.stat { DiffFormat::Stat } else { DiffFormat::Patch };
     let text = checkpoint::diff(&kept.root, from, form).map_err(git_failed)?;
     if text.is_empty() {
         screen::tell(&format!("nothing has changed since checkpoint {}", from.number));

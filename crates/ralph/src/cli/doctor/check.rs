@@ -6,7 +6,7 @@ use std::fmt;
 
 /// How it stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-pub(crate) enum Verdict {
+pub(crate) enum CheckVerdict {
     /// As it should be.
     #[serde(rename = "ok")]
     Well,
@@ -24,7 +24,7 @@ pub(crate) struct Check {
     /// What was looked at.
     pub(crate) name: &'static str,
     /// How it stands.
-    pub(crate) verdict: Verdict,
+    pub(crate) verdict: CheckVerdict,
     /// What was found.
     pub(crate) detail: String,
     /// What to do, if anything.
@@ -47,7 +47,7 @@ fn is_there<S: serde::Serializer>(fix: &Option<Fix>, serializer: S) -> Result<S:
 
 /// Nothing to do.
 pub(crate) fn well(name: &'static str, detail: impl Into<String>) -> Check {
-    Check { name, verdict: Verdict::Well, detail: detail.into(), cure: None, fix: None }
+    Check { name, verdict: CheckVerdict::Well, detail: detail.into(), cure: None, fix: None }
 }
 
 /// Something to know.
@@ -58,7 +58,7 @@ pub(crate) fn warn(
 ) -> Check {
     Check {
         name,
-        verdict: Verdict::Warn,
+        verdict: CheckVerdict::Warn,
         detail: detail.into(),
         cure: Some(cure.into()),
         fix: None,
@@ -73,7 +73,7 @@ pub(crate) fn fail(
 ) -> Check {
     Check {
         name,
-        verdict: Verdict::Fail,
+        verdict: CheckVerdict::Fail,
         detail: detail.into(),
         cure: Some(cure.into()),
         fix: None,
@@ -83,9 +83,9 @@ pub(crate) fn fail(
 impl fmt::Display for Check {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let word = match self.verdict {
-            Verdict::Well => "ok  ",
-            Verdict::Warn => "warn",
-            Verdict::Fail => "FAIL",
+            CheckVerdict::Well => "ok  ",
+            CheckVerdict::Warn => "warn",
+            CheckVerdict::Fail => "FAIL",
         };
         write!(formatter, "{word}  {}: {}", self.name, self.detail)?;
         if let Some(cure) = &self.cure {
@@ -101,7 +101,7 @@ impl fmt::Display for Check {
 /// The last line.
 pub(crate) fn conclusion(checks: &[Check]) -> String {
     let count = |verdict| checks.iter().filter(|check| check.verdict == verdict).count();
-    match (count(Verdict::Fail), count(Verdict::Warn)) {
+    match (count(CheckVerdict::Fail), count(CheckVerdict::Warn)) {
         (0, 0) => "all is well".to_owned(),
         (0, warnings) => format!("all is well, with {warnings} to know about"),
         (failures, _) => format!("{failures} to mend"),

@@ -1,17 +1,17 @@
 //! Is the client there, and new enough for what the hooks rely on?
 
-use super::super::places::Places;
+use super::super::places::InstallPaths;
 use super::check::{Check, fail, warn, well};
-use ralph_io::process::probe::{self, Ended, Program};
+use ralph_io::process::probe::{self, Program, ProgramEnd};
 use std::time::Duration;
 
 const NAME: &str = "client";
 const DEADLINE: Duration = Duration::from_secs(20);
 
-type Version = (u32, u32, u32);
+type ClientVersion = (u32, u32, u32);
 
 /// What each version brought, oldest first, and whether a loop can be enforced without it.
-const NEEDED: [(Version, Need, &str); 3] = [
+const NEEDED: [(ClientVersion, Need, &str); 3] = [
     (
         (2, 1, 139),
         Need::Must,
@@ -39,7 +39,7 @@ enum Need {
 }
 
 /// One line.
-pub(super) fn check(places: &Places) -> Check {
+pub(super) fn check(places: &InstallPaths) -> Check {
     let named = std::env::var("RALPH_CLAUDE").ok().filter(|name| !name.is_empty());
     let command = named.as_deref().unwrap_or("claude");
     let program = Program {
@@ -53,7 +53,7 @@ pub(super) fn check(places: &Places) -> Check {
     let missing = "install Claude Code, or name it in RALPH_CLAUDE";
     match probe::run(&program) {
         Err(error) => fail(NAME, format!("{error:#}"), missing),
-        Ok(outcome) if outcome.ended != Ended::Exited(0) => {
+        Ok(outcome) if outcome.ended != ProgramEnd::Exited(0) => {
             fail(NAME, format!("`{command} --version` failed ({:?})", outcome.ended), missing)
         }
         Ok(outcome) => judge(command, outcome.stdout.trim()),
@@ -78,7 +78,7 @@ fn judge(command: &str, said: &str) -> Check {
 }
 
 /// The first word that is three numbers with points between them.
-fn version(said: &str) -> Option<Version> {
+fn version(said: &str) -> Option<ClientVersion> {
     said.split_whitespace().find_map(|word| {
         let mut numbers = word.trim_start_matches('v').splitn(3, '.').map(leading_number);
         Some((numbers.next()??, numbers.next()??, numbers.next()??))
@@ -92,11 +92,11 @@ fn leading_number(text: &str) -> Option<u32> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::check::Verdict;
+    use super::super::check::CheckVerdict;
     use super::*;
 
     #[track_caller]
-    fn says(said: &str, verdict: Verdict, expected: &str) {
+    fn says(said: &str, verdict: CheckVerdict, expected: &str) {
         let check = judge("claude", said);
         assert_eq!(check.verdict, verdict, "{check}");
         assert!(check.detail.contains(expected), "{check}");
@@ -104,13 +104,13 @@ mod tests {
 
     #[test]
     fn a_client_is_judged_by_what_its_version_has() {
-        says("2.1.328 (Claude Code)", Verdict::Well, "measured with 2.1.328");
-        says("2.1.295 (Claude Code)", Verdict::Well, "2.1.295");
-        says("2.1.294 (Claude Code)", Verdict::Warn, "older than 2.1.295");
-        says("2.1.162 (Claude Code)", Verdict::Warn, "older than 2.1.163");
-        says("2.1.138 (Claude Code)", Verdict::Fail, "older than 2.1.139");
-        says("1.0.128 (Claude Code)", Verdict::Fail, "older than 2.1.139");
-        says("3.0.0-beta.1", Verdict::Well, "3.0.0-beta.1");
-        says("hello", Verdict::Warn, "names no version");
+        says("2.1.328 (Claude Code)", CheckVerdict::Well, "measured with 2.1.328");
+        says("2.1.295 (Claude Code)", CheckVerdict::Well, "2.1.295");
+        says("2.1.294 (Claude Code)", CheckVerdict::Warn, "older than 2.1.295");
+        says("2.1.162 (Claude Code)", CheckVerdict::Warn, "older than 2.1.163");
+        says("2.1.138 (Claude Code)", CheckVerdict::Fail, "older than 2.1.139");
+        says("1.0.128 (Claude Code)", CheckVerdict::Fail, "older than 2.1.139");
+        says("3.0.0-beta.1", CheckVerdict::Well, "3.0.0-beta.1");
+        says("hello", CheckVerdict::Warn, "names no version");
     }
 }

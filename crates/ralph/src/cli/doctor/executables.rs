@@ -3,7 +3,7 @@
 use super::check::{Check, fail, well};
 use super::fix::Fix;
 use ralph_core::protocol::registration::HOOK_EXECUTABLES;
-use ralph_io::process::probe::{self, Ended, Program};
+use ralph_io::process::probe::{self, Program, ProgramEnd};
 use ralph_io::project::outside;
 use std::path::Path;
 use std::time::Duration;
@@ -74,10 +74,10 @@ fn trouble(path: &Path) -> Option<String> {
     match probe::run(&program) {
         Err(error) => Some(format!("does not start ({error:#})")),
         Ok(outcome) => match outcome.ended {
-            Ended::Exited(0) => None,
-            Ended::Exited(code) => Some(format!("ended with exit code {code}")),
-            Ended::Signalled(signal) => Some(format!("was ended by signal {signal}")),
-            Ended::Overdue => Some(format!("gave no answer in {} s", DEADLINE.as_secs())),
+            ProgramEnd::Exited(0) => None,
+            ProgramEnd::Exited(code) => Some(format!("ended with exit code {code}")),
+            ProgramEnd::Signalled(signal) => Some(format!("was ended by signal {signal}")),
+            ProgramEnd::Overdue => Some(format!("gave no answer in {} s", DEADLINE.as_secs())),
         },
     }
 }

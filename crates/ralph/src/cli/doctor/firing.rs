@@ -4,13 +4,13 @@
 //! right `PATH`, and a hook that is not found fails without a word. So they are started, from a
 //! folder where a relative path leads nowhere, as happens after a `cd` in a session.
 
-use super::super::places::Places;
+use super::super::places::InstallPaths;
 use super::super::screen::visible;
 use super::check::{Check, fail, warn, well};
 use super::plugin::{self, Plugin};
-use super::settings::{RegisteredHook, Settings, project_root};
-use super::skills::{Owner, Skill};
-use ralph_io::process::probe::{self, Ended, Outcome, Program};
+use super::settings::{RegisteredHook, SettingsFiles, project_root};
+use super::skills::{Skill, SkillOwner};
+use ralph_io::process::probe::{self, ProbeResult, Program, ProgramEnd};
 use ralph_io::project::outside;
 use serde_json::json;
 use std::path::{Path, PathBuf};
@@ -35,7 +35,11 @@ struct Started<'a> {
 }
 
 /// One line if all answer, else one for each that does not.
-pub(super) fn check(settings: &Settings, plugin: Option<&Plugin>, places: &Places) -> Vec<Check> {
+pub(super) fn check(
+    settings: &SettingsFiles,
+    plugin: Option<&Plugin>,
+    places: &InstallPaths,
+) -> Vec<Check> {
     let hooks = settings.hooks();
     let registered = |hook| {
         let cure = "run `ralph install` again";
@@ -49,7 +53,7 @@ pub(super) fn check(settings: &Settings, plugin: Option<&Plugin>, places: &Place
 }
 
 /// The same for what stands in the front matter of skills. What several of them have is started once.
-pub(super) fn check_skills(skills: &[Skill], places: &Places) -> Vec<Check> {
+pub(super) fn check_skills(skills: &[Skill], places: &InstallPaths) -> Vec<Check> {
     let mut all: Vec<Started<'_>> = Vec::new();
     let hooks =
         skills.iter().flat_map(|skill| skill.hooks.iter().flatten().map(move |hook| (skill, hook)));
@@ -58,7 +62,7 @@ pub(super) fn check_skills(skills: &[Skill], places: &Places) -> Vec<Check> {
             hook,
             skill: Some((skill, 0)),
             cure: skill.of.cure(),
-            is_the_projects: skill.of == Owner::Project,
+            is_the_projects: skill.of == SkillOwner::Project,
         };
         match all.iter_mut().find(|known| known.is_as(&one)).and_then(|known| known.skill.as_mut())
         {
@@ -98,7 +102,7 @@ impl Started<'_> {
     }
 }
 
-fn fire_all(all: &[Started<'_>], what: &str, places: &Places) -> Vec<Check> {
+fn fire_all(all: &[Started<'_>], what: &str, places: &InstallPaths) -> Vec<Check> {
     let mut times = Vec::new();
     let mut checks = Vec::new();
     for one in all {
@@ -126,7 +130,7 @@ fn fire_all(all: &[Started<'_>], what: &str, places: &Places) -> Vec<Check> {
 
 /// Why a hook is not started, which by its words is ours. Whoever wrote the project may have put any words
 /// there, and given any program that name.
-fn withheld(one: &Started<'_>, places: &Places) -> Option<&'static str> {
+fn withheld(one: &Started<'_>, places: &InstallPaths) -> Option<&'static str> {
     let hook = one.hook;
     let is_shell = hook.args.is_none();
     if is_shell && hook.command.contains(|letter| ";&|<>()`\n".contains(letter)) {
@@ -147,7 +151,7 @@ fn withheld(one: &Started<'_>, places: &Places) -> Option<&'static str> {
 
 /// The program that is started; for a shell line its first word as the shell reads it, as far as that is
 /// plain.
-fn program(one: &Started<'_>, places: &Places) -> Result<PathBuf, &'static str> {
+fn program(one: &Started<'_>, places: &InstallPaths) -> Result<PathBuf, &'static str> {
     let hook = one.hook;
     if hook.args.is_some() {
         return Ok(PathBuf::from(&hook.command));
@@ -174,7 +178,7 @@ fn program(one: &Started<'_>, places: &Places) -> Result<PathBuf, &'static str> 
 }
 
 /// A slow answer is tried twice more: what counts is the hook, and not what the machine did beside it.
-fn measure(one: &Started<'_>, places: &Places) -> Result<Duration, String> {
+fn measure(one: &Started<'_>, places: &InstallPaths) -> Result<Duration, String> {
     let mut took = fire(one, places)?;
     for _ in 0..2 {
         if is_slow(took, one.hook) {
@@ -191,7 +195,7 @@ fn is_slow(took: Duration, hook: &RegisteredHook) -> bool {
     }
 }
 
-fn fire(one: &Started<'_>, places: &Places) -> Result<Duration, String> {
+fn fire(one: &Started<'_>, places: &InstallPaths) -> Result<Duration, String> {
     let hook = one.hook;
     let (command, args) = match &hook.args {
         Some(args) => (hook.command.as_str(), args.iter().map(String::as_str).collect()),
@@ -206,13 +210,15 @@ fn fire(one: &Started<'_>, places: &Places) -> Result<Duration, String> {
     judge(hook, &outcome)
 }
 
-fn judge(hook: &RegisteredHook, outcome: &Outcome) -> Result<Duration, String> {
+fn judge(hook: &RegisteredHook, outcome: &ProbeResult) -> Result<Duration, String> {
     let said = outcome.stderr.lines().next().unwrap_or_default();
     match outcome.ended {
-        Ended::Exited(0) => {}
-        Ended::Exited(code) => return Err(format!("ended with exit code {code}: {said}")),
-        Ended::Signalled(signal) => return Err(format!("was ended by signal {signal}: {said}")),
-        Ended::Overdue => return Err(format!("gave no answer in {} s", DEADLINE.as_secs())),
+        ProgramEnd::Exited(0) => {}
+        ProgramEnd::Exited(code) => return Err(format!("ended with exit code {code}: {said}")),
+        ProgramEnd::Signalled(signal) => {
+            return Err(format!("was ended by signal {signal}: {said}"));
+        }
+        ProgramEnd::Overdue => return Err(format!("gave no answer in {} s", DEADLINE.as_secs())),
     }
     // What stands in the place of an executable that is missing ends well, and says so.
     if said.contains(plugin::WITHOUT_EXECUTABLES) {
@@ -230,7 +236,7 @@ fn judge(hook: &RegisteredHook, outcome: &Outcome) -> Result<Duration, String> {
     }
 }
 
-fn event(hook: &RegisteredHook, places: &Places) -> String {
+fn event(hook: &RegisteredHook, places: &InstallPaths) -> String {
     let event = json!({
         "session_id": format!("ralph-doctor-{}", std::process::id()),
         "hook_event_name": hook.event,

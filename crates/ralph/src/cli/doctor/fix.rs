@@ -4,14 +4,14 @@
 //! is one, and leaves alone what is well by now.
 
 use super::super::here::Here;
-use super::super::install::record::Record;
+use super::super::install::record::InstallRecord;
 use super::super::install::{self, scope::ScopeArgs};
 use super::super::note::note;
-use super::super::places::Places;
+use super::super::places::InstallPaths;
 use crate::parallel::clean;
 use anyhow::{Context, Result, bail};
 use ralph_core::state::PauseCause;
-use ralph_io::store::manifest::{self, Key};
+use ralph_io::store::manifest::{self, ManifestKey};
 use ralph_io::store::store::LoopFile;
 use ralph_io::{client, project::outside, store::lifecycle};
 use std::path::{Path, PathBuf};
@@ -40,8 +40,8 @@ pub(crate) enum Fix {
 
 impl Fix {
     /// To install again, where this settings file is known to be one that we have installed into.
-    pub(super) fn install_again(settings: &Path, places: &Places) -> Option<Fix> {
-        let record = Record::read(places.ralph.root()).ok()?;
+    pub(super) fn install_again(settings: &Path, places: &InstallPaths) -> Option<Fix> {
+        let record = InstallRecord::read(places.ralph.root()).ok()?;
         record.of(settings)?;
         if settings == places.config.join("settings.json") {
             return Some(Fix::Install { project: None });
@@ -55,7 +55,7 @@ impl Fix {
     ///
     /// # Errors
     /// When it could not be done; nothing has changed then.
-    pub(super) fn carry_out(&self, places: &Places) -> Result<String> {
+    pub(super) fn carry_out(&self, places: &InstallPaths) -> Result<String> {
         match self {
             Fix::Private(folder) => {
                 outside::change_mode(folder, 0o700, 0o077)?;
@@ -77,8 +77,8 @@ impl Fix {
     }
 }
 
-fn forget(session: &str, places: &Places) -> Result<String> {
-    let key = Key::session(session).context("this is no session's entry")?;
+fn forget(session: &str, places: &InstallPaths) -> Result<String> {
+    let key = ManifestKey::session(session).context("this is no session's entry")?;
     let Some(state) = manifest::read(&places.ralph, &key)? else {
         return Ok(format!("the entry of session {session} is gone already"));
     };
@@ -111,7 +111,7 @@ fn rest(file: &LoopFile) -> Result<String> {
     Ok(format!("loop {} is paused at {}", state.loop_id, state.position()))
 }
 
-fn clean_worktrees(places: &Places, root: &Path) -> Result<String> {
+fn clean_worktrees(places: &InstallPaths, root: &Path) -> Result<String> {
     let items = clean::clean(&places.ralph, root, false)?;
     if let Some(item) = items.iter().find(|item| !item.problem.is_empty()) {
         bail!("could not remove `{}`: {}", item.worktree, item.problem);

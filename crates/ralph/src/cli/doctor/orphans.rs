@@ -2,7 +2,7 @@
 //!
 //! Such a loop is not lost. It waits, and says so nowhere until somebody looks.
 
-use super::super::places::Places;
+use super::super::places::InstallPaths;
 use super::check::{Check, warn, well};
 use super::fix::Fix;
 use super::states::Loops;
@@ -13,7 +13,7 @@ use std::path::Path;
 const NAME: &str = "orphans";
 
 /// One line if there are none, else one for each.
-pub(super) fn check(loops: &Loops, places: &Places) -> Vec<Check> {
+pub(super) fn check(loops: &Loops, places: &InstallPaths) -> Vec<Check> {
     let projects = places.config.join("projects");
     let live = loops.files.iter().zip(&loops.states).filter(|(_, state)| state.is_live());
     let found: Vec<Check> =

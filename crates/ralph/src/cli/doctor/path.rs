@@ -4,14 +4,14 @@
 //! A client that was started from a desktop may have another `PATH` than this terminal.
 
 use super::check::{Check, warn, well};
-use super::settings::Settings;
+use super::settings::SettingsFiles;
 use ralph_io::{process::programs, project::outside};
 use std::path::{Path, PathBuf};
 
 const NAME: &str = "path";
 
 /// One line, or one for each name that leads elsewhere.
-pub(super) fn check(settings: &Settings, executables: &Path) -> Vec<Check> {
+pub(super) fn check(settings: &SettingsFiles, executables: &Path) -> Vec<Check> {
     let mut names: Vec<String> = vec!["ralph".to_owned()];
     names.extend(settings.hooks().iter().filter_map(|hook| bare_name(&hook.command)));
     names.sort_unstable();

@@ -3,10 +3,10 @@
 //! Two files of the client's say where: a marketplace that is a folder is read in place, anything else
 //! from the copy that the client has made.
 
-use super::super::places::Places;
+use super::super::places::InstallPaths;
 use super::check::{Check, fail, warn, well};
 use super::registration::missing;
-use super::settings::{RegisteredHook, Settings, hooks_in};
+use super::settings::{RegisteredHook, SettingsFiles, hooks_in};
 use ralph_core::protocol::registration::Origin;
 use ralph_core::text::counted::counted;
 use ralph_io::project::outside;
@@ -40,7 +40,7 @@ impl Plugin {
     }
 
     /// The one that is on, as the client's settings and its own files tell.
-    pub(super) fn find(settings: &Settings, places: &Places) -> Option<Plugin> {
+    pub(super) fn find(settings: &SettingsFiles, places: &InstallPaths) -> Option<Plugin> {
         let id = switched_on(settings)?;
         let root = folder(&id, &places.config.join("plugins"));
         let hooks = root.as_deref().map(hooks_of).unwrap_or_default();
@@ -49,7 +49,7 @@ impl Plugin {
 }
 
 /// The settings of higher rank decide for each name.
-fn switched_on(settings: &Settings) -> Option<String> {
+fn switched_on(settings: &SettingsFiles) -> Option<String> {
     let mut is_on: BTreeMap<&String, bool> = BTreeMap::new();
     for (_, value) in settings.readable() {
         let plugins = value["enabledPlugins"].as_object().into_iter().flatten();

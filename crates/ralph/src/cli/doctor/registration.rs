@@ -1,11 +1,11 @@
 //! Which registrations are there, is each complete, and do they get in each other's way?
 
-use super::super::places::Places;
+use super::super::places::InstallPaths;
 use super::super::screen::visible;
 use super::check::{Check, fail, warn, well};
 use super::fix::Fix;
 use super::plugin::{self, Plugin};
-use super::settings::{RegisteredHook, Settings, hooks_in};
+use super::settings::{RegisteredHook, SettingsFiles, hooks_in};
 use super::skills::Skill;
 use ralph_core::protocol::registration::{HOOKS, Hook, OnFailure, Origin, Runs, matcher_text};
 use ralph_core::text::counted::counted;
@@ -17,10 +17,10 @@ const INSTALL: &str = "run `ralph install`";
 
 /// One line per registration found, and one for each thing that is wrong with them.
 pub(super) fn check(
-    settings: &Settings,
+    settings: &SettingsFiles,
     plugin: Option<&Plugin>,
     skills: &[Skill],
-    places: &Places,
+    places: &InstallPaths,
 ) -> Vec<Check> {
     let mut checks = Vec::new();
     for (file, value) in settings.readable() {
@@ -64,7 +64,7 @@ pub(super) fn check(
     checks
 }
 
-fn check_file(name: &str, path: &Path, hooks: &[RegisteredHook], places: &Places) -> Check {
+fn check_file(name: &str, path: &Path, hooks: &[RegisteredHook], places: &InstallPaths) -> Check {
     let again = Fix::install_again(path, places);
     let shown = path.display();
     let missing = missing(hooks);
@@ -152,7 +152,7 @@ fn is_row(hook: &RegisteredHook, row: &Hook) -> bool {
 }
 
 /// The client starts identical entries once; two that differ both run, with the same rank.
-fn different_copies(settings: &Settings) -> Option<Check> {
+fn different_copies(settings: &SettingsFiles) -> Option<Check> {
     let hooks = settings.hooks();
     let row = HOOKS.iter().find(|row| hooks.iter().filter(|hook| is_row(hook, row)).count() > 1)?;
     let copies: Vec<&str> =

@@ -6,7 +6,7 @@
 
 use super::super::install::extras::BLOCK_CAP;
 use super::super::install::merge;
-use super::super::places::Places;
+use super::super::places::InstallPaths;
 use super::check::{Check, fail, warn, well};
 use ralph_core::protocol::registration::Origin;
 use ralph_core::text::counted::noun;
@@ -22,7 +22,7 @@ const MANAGED: &str = "managed";
 const PROJECT: &str = "project";
 
 /// All settings files, lowest rank first: a later one wins.
-pub(super) struct Settings {
+pub(super) struct SettingsFiles {
     /// The ones that exist.
     pub(super) files: Vec<SettingsFile>,
 }
@@ -56,11 +56,11 @@ pub(super) struct RegisteredHook {
     pub(super) blocks_on_failure: bool,
 }
 
-impl Settings {
+impl SettingsFiles {
     /// Reads them.
-    pub(super) fn gather(places: &Places) -> Settings {
+    pub(super) fn gather(places: &InstallPaths) -> SettingsFiles {
         let project = project_root(&places.current).join(".claude");
-        Settings::at([
+        SettingsFiles::at([
             ("user", places.config.join("settings.json")),
             (PROJECT, project.join("settings.json")),
             ("local", project.join("settings.local.json")),
@@ -69,7 +69,7 @@ impl Settings {
     }
 
     /// Reads these, the weakest first.
-    fn at(named: [(&'static str, PathBuf); 4]) -> Settings {
+    fn at(named: [(&'static str, PathBuf); 4]) -> SettingsFiles {
         let mut files: Vec<SettingsFile> = Vec::new();
         for (name, path) in named {
             // Standing in the home folder, the project's file is the person's own.
@@ -79,7 +79,7 @@ impl Settings {
                 files.push(SettingsFile { name, path, value });
             }
         }
-        Settings { files }
+        SettingsFiles { files }
     }
 
     /// The readable ones, with their content.
@@ -147,7 +147,7 @@ fn registered_hook(event: &str, group: &Value, entry: &Value) -> RegisteredHook 
 }
 
 /// A settings file that the client cannot read switches everything in it off.
-pub(super) fn check_readable(settings: &Settings) -> Vec<Check> {
+pub(super) fn check_readable(settings: &SettingsFiles) -> Vec<Check> {
     let unreadable = |file: &SettingsFile| {
         let error = file.value.as_ref().err()?;
         let detail = format!("the {} settings `{}` {error}", file.name, file.path.display());
@@ -157,7 +157,7 @@ pub(super) fn check_readable(settings: &Settings) -> Vec<Check> {
 }
 
 /// Switches turn all hooks off, or all but an administrator's.
-pub(super) fn check_hooks_enabled(settings: &Settings) -> Check {
+pub(super) fn check_hooks_enabled(settings: &SettingsFiles) -> Check {
     const NAME: &str = "hooks enabled";
     let managed_only =
         |(_, value): &(&SettingsFile, &Value)| value["allowManagedHooksOnly"] == true;
@@ -189,7 +189,7 @@ pub(super) fn check_hooks_enabled(settings: &Settings) -> Check {
 }
 
 /// How many stops in a row the client lets a hook refuse when no tool was called in between.
-pub(super) fn check_block_cap(settings: &Settings) -> Check {
+pub(super) fn check_block_cap(settings: &SettingsFiles) -> Check {
     let cap = settings.strongest(|value| match &value["env"][BLOCK_CAP] {
         Value::String(text) => Some(text.clone()),
         Value::Number(number) => Some(number.to_string()),
@@ -268,14 +268,14 @@ pub(super) fn project_root(current: &Path) -> &Path {
 
 #[cfg(test)]
 mod tests {
-    use super::super::check::Verdict;
+    use super::super::check::CheckVerdict;
     use super::*;
     use serde_json::json;
 
     const NAMES: [&str; 4] = ["user", "project", "local", MANAGED];
 
     /// Settings with these texts, the weakest first; an empty one is no file.
-    fn settings(texts: [Value; 4]) -> Settings {
+    fn settings(texts: [Value; 4]) -> SettingsFiles {
         let folder = tempfile::tempdir().unwrap();
         let mut named = NAMES.map(|name| (name, folder.path().join(name)));
         for ((_, path), text) in named.iter_mut().zip(texts) {
@@ -283,11 +283,11 @@ mod tests {
                 std::fs::write(path, text.to_string()).unwrap();
             }
         }
-        Settings::at(named)
+        SettingsFiles::at(named)
     }
 
     #[track_caller]
-    fn hooks(texts: [Value; 4], verdict: Verdict, expected: &str) {
+    fn hooks(texts: [Value; 4], verdict: CheckVerdict, expected: &str) {
         let check = check_hooks_enabled(&settings(texts));
         assert_eq!(check.verdict, verdict, "{check}");
         assert!(check.detail.contains(expected), "{check}");
@@ -298,27 +298,35 @@ mod tests {
         let off = || json!({"disableAllHooks": true});
         let on = || json!({"disableAllHooks": false});
         let none = || Value::Null;
-        hooks([none(), none(), none(), none()], Verdict::Well, "no settings file");
-        hooks([off(), none(), none(), none()], Verdict::Fail, "in the user settings");
-        hooks([off(), on(), none(), none()], Verdict::Well, "false in the project settings");
-        hooks([on(), off(), none(), none()], Verdict::Fail, "in the project settings");
-        hooks([off(), off(), on(), none()], Verdict::Well, "false in the local settings");
-        hooks([on(), on(), on(), off()], Verdict::Fail, "in the managed settings");
-        hooks([off(), json!({}), json!({"disableAllHooks": "no"}), none()], Verdict::Fail, "user");
+        hooks([none(), none(), none(), none()], CheckVerdict::Well, "no settings file");
+        hooks([off(), none(), none(), none()], CheckVerdict::Fail, "in the user settings");
+        hooks([off(), on(), none(), none()], CheckVerdict::Well, "false in the project settings");
+        hooks([on(), off(), none(), none()], CheckVerdict::Fail, "in the project settings");
+        hooks([off(), off(), on(), none()], CheckVerdict::Well, "false in the local settings");
+        hooks([on(), on(), on(), off()], CheckVerdict::Fail, "in the managed settings");
+        hooks(
+            [off(), json!({}), json!({"disableAllHooks": "no"}), none()],
+            CheckVerdict::Fail,
+            "user",
+        );
     }
 
     #[test]
     fn where_only_managed_hooks_run_ours_have_to_be_there() {
         let none = || Value::Null;
         let only = json!({"allowManagedHooksOnly": true});
-        hooks([none(), none(), none(), only.clone()], Verdict::Fail, "`allowManagedHooksOnly`");
+        hooks(
+            [none(), none(), none(), only.clone()],
+            CheckVerdict::Fail,
+            "`allowManagedHooksOnly`",
+        );
         // It is an administrator's word, and nobody else's.
-        hooks([only.clone(), only.clone(), only, none()], Verdict::Well, "no settings file");
+        hooks([only.clone(), only.clone(), only, none()], CheckVerdict::Well, "no settings file");
         let ours = ralph_core::protocol::registration::settings_hooks(
             ralph_core::protocol::registration::Location::Folder("/opt/ralph"),
         );
         let managed = json!({"allowManagedHooksOnly": true, "hooks": ours});
-        hooks([none(), none(), none(), managed], Verdict::Well, "ours are among them");
+        hooks([none(), none(), none(), managed], CheckVerdict::Well, "ours are among them");
     }
 
     #[test]
@@ -339,13 +347,13 @@ mod tests {
             assert_eq!(check.verdict, verdict, "{check}");
             assert!(check.detail.contains(expected), "{check}");
         };
-        check("30", Verdict::Well, "is 30 here");
-        check("0", Verdict::Well, "is 0 here: never");
-        check("-1", Verdict::Well, "is -1 here: never");
-        check("2", Verdict::Warn, "after 2 text-only turns");
-        check("3.7", Verdict::Warn, "reads as 3");
-        check("12abc", Verdict::Warn, "reads as 12");
-        check("lots", Verdict::Warn, "the client uses 8");
-        check("", Verdict::Warn, "the client uses 8");
+        check("30", CheckVerdict::Well, "is 30 here");
+        check("0", CheckVerdict::Well, "is 0 here: never");
+        check("-1", CheckVerdict::Well, "is -1 here: never");
+        check("2", CheckVerdict::Warn, "after 2 text-only turns");
+        check("3.7", CheckVerdict::Warn, "reads as 3");
+        check("12abc", CheckVerdict::Warn, "reads as 12");
+        check("lots", CheckVerdict::Warn, "the client uses 8");
+        check("", CheckVerdict::Warn, "the client uses 8");
     }
 }

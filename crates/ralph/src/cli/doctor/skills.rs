@@ -4,7 +4,7 @@
 //! the session ends. Where one cannot be started, the client says so at every tool call of such a session.
 
 use super::super::install::shipped::SHIPPED;
-use super::super::places::Places;
+use super::super::places::InstallPaths;
 use super::super::screen::visible;
 use super::check::{Check, fail};
 use super::plugin::Plugin;
@@ -22,7 +22,7 @@ pub(super) struct Skill {
     /// The file.
     pub(super) file: PathBuf,
     /// Whose it is.
-    pub(super) of: Owner,
+    pub(super) of: SkillOwner,
     /// What its hooks are told as `CLAUDE_PLUGIN_ROOT`: the plugin's folder, else its own.
     pub(super) root: PathBuf,
     /// Its hooks, with folders in the place of variables; none where they cannot be read.
@@ -31,7 +31,7 @@ pub(super) struct Skill {
 
 /// Where a skill lies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Owner {
+pub(super) enum SkillOwner {
     /// Below the person's own configuration.
     Person,
     /// In the project.
@@ -41,18 +41,20 @@ pub(super) enum Owner {
 }
 
 /// All of them that the client would load here.
-pub(super) fn gather(plugin: Option<&Plugin>, places: &Places) -> Vec<Skill> {
+pub(super) fn gather(plugin: Option<&Plugin>, places: &InstallPaths) -> Vec<Skill> {
     let project = project_root(&places.current);
-    let mut folders = vec![(Owner::Person, places.config.join("skills"))];
-    folders.push((Owner::Project, project.join(".claude/skills")));
-    folders.extend(plugin.and_then(Plugin::root).map(|root| (Owner::Plugin, root.join("skills"))));
+    let mut folders = vec![(SkillOwner::Person, places.config.join("skills"))];
+    folders.push((SkillOwner::Project, project.join(".claude/skills")));
+    folders.extend(
+        plugin.and_then(Plugin::root).map(|root| (SkillOwner::Plugin, root.join("skills"))),
+    );
     // Standing in the home folder, the project's skills are the person's own.
     folders.dedup_by(|one, before| one.1 == before.1);
     let mut skills = Vec::new();
     for (of, folder) in folders {
         for name in outside::names(&folder) {
             let folder = folder.join(&name);
-            let root = plugin.and_then(Plugin::root).filter(|_| of == Owner::Plugin);
+            let root = plugin.and_then(Plugin::root).filter(|_| of == SkillOwner::Plugin);
             let root = root.unwrap_or(&folder);
             skills.extend(read(&folder.join("SKILL.md"), name, of, (root, project)));
         }
@@ -71,22 +73,22 @@ pub(super) fn check_readable(skills: &[Skill]) -> Vec<Check> {
     told.collect()
 }
 
-impl Owner {
+impl SkillOwner {
     /// What to do about a file of theirs.
     pub(super) fn cure(self) -> &'static str {
         match self {
-            Owner::Person => {
+            SkillOwner::Person => {
                 "look at that file; `ralph install` writes it anew where nobody has edited it"
             }
-            Owner::Project => {
+            SkillOwner::Project => {
                 "look at that file; `ralph install --project DIR` writes it anew where nobody has edited it"
             }
-            Owner::Plugin => super::plugin::CURE,
+            SkillOwner::Plugin => super::plugin::CURE,
         }
     }
 }
 
-fn read(file: &Path, name: String, of: Owner, roots: (&Path, &Path)) -> Option<Skill> {
+fn read(file: &Path, name: String, of: SkillOwner, roots: (&Path, &Path)) -> Option<Skill> {
     let text = outside::find(file).ok()?.text?;
     let front_matter = front_matter(&text)?;
     let has_hooks = front_matter.lines().any(|line| line.starts_with("hooks:"));
@@ -137,7 +139,12 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("SKILL.md");
         std::fs::write(&file, text).unwrap();
-        read(&file, name.to_owned(), Owner::Person, (Path::new("/skill"), Path::new("/project")))
+        read(
+            &file,
+            name.to_owned(),
+            SkillOwner::Person,
+            (Path::new("/skill"), Path::new("/project")),
+        )
     }
 
     #[test]

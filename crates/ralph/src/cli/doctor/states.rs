@@ -6,7 +6,7 @@ use super::check::{Check, fail, warn, well};
 use super::fix::Fix;
 use ralph_core::state::LoopState;
 use ralph_io::store::home::Home;
-use ralph_io::store::manifest::{self, Key};
+use ralph_io::store::manifest::{self, ManifestKey};
 use ralph_io::store::store::LoopFile;
 use ralph_io::{project::outside, store::lifecycle};
 
@@ -83,7 +83,7 @@ pub(super) fn check(loops: &Loops) -> Vec<Check> {
 
 /// The live loop that a session is bound to, if there is one that can be read.
 pub(crate) fn live_loop_of(home: &Home, session: &str) -> Option<String> {
-    let state = manifest::read(home, &Key::session(session)?).ok()??;
+    let state = manifest::read(home, &ManifestKey::session(session)?).ok()??;
     let state = LoopFile::at(state).read().ok()??.state;
     state.is_live().then_some(state.loop_id)
 }

@@ -1,7 +1,7 @@
 //! Do several live loops share a work tree? Then the edits of one count as progress of the other. And
 //! which work trees of workers are left?
 
-use super::super::places::Places;
+use super::super::places::InstallPaths;
 use super::check::{Check, warn, well};
 use super::fix::Fix;
 use super::states::Loops;
@@ -36,7 +36,7 @@ pub(super) fn check(loops: &Loops) -> Check {
 }
 
 /// One line where work trees of workers are left.
-pub(super) fn check_left(places: &Places) -> Option<Check> {
+pub(super) fn check_left(places: &InstallPaths) -> Option<Check> {
     let (folder, names) = worktrees::left(&places.current)?;
     let place = quoted(&format!("{}/NAME", folder.display()));
     let folder = folder.display();
@@ -59,7 +59,7 @@ pub(super) fn check_left(places: &Places) -> Option<Check> {
 }
 
 /// Whether `ralph parallel clean` would remove one: all that a worker of a loop did is merged.
-fn some_may_go(places: &Places, root: &Path) -> bool {
+fn some_may_go(places: &InstallPaths, root: &Path) -> bool {
     let items = clean::clean(&places.ralph, root, true).unwrap_or_default();
     items.iter().any(|item| item.stays.is_none())
 }

@@ -1,13 +1,13 @@
 //! A refused tool call in plain words.
 
-use super::Told;
-use ralph_core::guard::{Record, Standing};
-use ralph_io::store::journal::Entry;
+use super::ExplainedDecision;
+use ralph_core::guard::{DenialRecord, LoopActivity};
+use ralph_io::store::journal::JournalEntry;
 
 /// Tells which call was refused, by which rule, and what the model read.
-pub(super) fn tell(entry: &Entry, record: &Record) -> Told {
+pub(super) fn tell(entry: &JournalEntry, record: &DenialRecord) -> ExplainedDecision {
     let told = entry.why.strip_prefix(&format!("{}: ", record.rule)).unwrap_or(&entry.why);
-    Told {
+    ExplainedDecision {
         what: format!("{} at {}: {} was refused", entry.event, entry.position, record.tool),
         rows: vec![
             ("rule", record.rule.replace('_', " ")),
@@ -26,7 +26,7 @@ fn shown(text: Option<&str>, shortened: bool) -> String {
     if shortened && !text.is_empty() { format!("{text}… (longer than is kept)") } else { text }
 }
 
-fn file(record: &Record) -> String {
+fn file(record: &DenialRecord) -> String {
     let path = shown(record.path.as_deref(), record.shortened);
     match &record.resolved {
         Some(resolved) if record.path.as_ref() != Some(resolved) => {
@@ -36,7 +36,7 @@ fn file(record: &Record) -> String {
     }
 }
 
-fn caller(record: &Record) -> String {
+fn caller(record: &DenialRecord) -> String {
     match record.subagent.as_deref() {
         None => "the main conversation".to_owned(),
         Some("") => "a subagent".to_owned(),
@@ -44,11 +44,11 @@ fn caller(record: &Record) -> String {
     }
 }
 
-fn standing(standing: Standing) -> &'static str {
+fn standing(standing: LoopActivity) -> &'static str {
     match standing {
-        Standing::Running => "was running",
-        Standing::AwaitingBaseline => "was waiting for its baseline",
-        Standing::Paused => "was paused",
+        LoopActivity::Running => "was running",
+        LoopActivity::AwaitingBaseline => "was waiting for its baseline",
+        LoopActivity::Paused => "was paused",
     }
 }
 
@@ -66,7 +66,7 @@ mod tests {
         all.as_object_mut().unwrap().extend(record.as_object().unwrap().clone());
         let entry = json!({"at": "2026-01-01T00:00:00Z", "event": "PreToolUse",
             "decision": "denied", "why": "protected_place: Not this.", "position": "1/5"});
-        let entry: Entry = serde_json::from_value(entry).unwrap();
+        let entry: JournalEntry = serde_json::from_value(entry).unwrap();
         let told = tell(&entry, &serde_json::from_value(all).unwrap());
         assert_eq!(told.what, "PreToolUse at 1/5: Write was refused");
         let row = told.rows.iter().find(|(name, _)| *name == label).unwrap();

@@ -1,21 +1,21 @@
 //! A decision about the end of a turn in plain words.
 
-use super::Told;
+use super::ExplainedDecision;
 use ralph_core::evidence::frozen;
-use ralph_core::evidence::receipt::{Proof, Standing};
+use ralph_core::evidence::receipt::{Proof, ReceiptStatus};
 use ralph_core::evidence::refusal;
 use ralph_core::modes::ralplan::position;
 use ralph_core::state::{LoopState, Ralplan, Refining, Signal};
-use ralph_core::stop::{Record, Seen};
+use ralph_core::stop::{StopInputs, StopRecord};
 use ralph_core::text::counted::noun;
-use ralph_core::text::token::Request;
-use ralph_io::store::journal::Entry;
+use ralph_core::text::token::CompletionRequest;
+use ralph_io::store::journal::JournalEntry;
 
 /// Letters of the model's last message that are shown.
 const MESSAGE: usize = 160;
 
 /// Tells what was decided, why, and what the decision looked at.
-pub(super) fn tell(entry: &Entry, record: &Record) -> Told {
+pub(super) fn tell(entry: &JournalEntry, record: &StopRecord) -> ExplainedDecision {
     let (what, because) = verdict(entry, record);
     let goes_on = record.outcome.verdict == "go on";
     if let Some(plan) = &record.before.ralplan {
@@ -24,7 +24,7 @@ pub(super) fn tell(entry: &Entry, record: &Record) -> Told {
     if let Some(refining) = &record.before.refine {
         return of_a_refinement(entry, record, refining, (what, because));
     }
-    Told {
+    ExplainedDecision {
         what: format!("{} at {}: {what}", entry.event, entry.position),
         rows: vec![
             ("because", because),
@@ -41,13 +41,13 @@ pub(super) fn tell(entry: &Entry, record: &Record) -> Told {
 
 /// A planning asks for no completion and proves nothing; what counts is how far it is.
 fn of_a_planning(
-    entry: &Entry,
-    record: &Record,
+    entry: &JournalEntry,
+    record: &StopRecord,
     plan: &Ralplan,
     (what, because): (String, String),
-) -> Told {
+) -> ExplainedDecision {
     let goes_on = record.outcome.verdict == "go on";
-    Told {
+    ExplainedDecision {
         what: format!("{} at {}: {what}", entry.event, entry.position),
         rows: vec![
             ("because", if goes_on { "the planning is not over".to_owned() } else { because }),
@@ -62,11 +62,11 @@ fn of_a_planning(
 
 /// Nor does a refinement.
 fn of_a_refinement(
-    entry: &Entry,
-    record: &Record,
+    entry: &JournalEntry,
+    record: &StopRecord,
     refining: &Refining,
     (what, because): (String, String),
-) -> Told {
+) -> ExplainedDecision {
     let goes_on = record.outcome.verdict == "go on";
     let open = match refining.open {
         0 => "no round is open".to_owned(),
@@ -78,7 +78,7 @@ fn of_a_refinement(
         record.before.position(),
         refining.calls.len()
     );
-    Told {
+    ExplainedDecision {
         what: format!("{} at {}: {what}", entry.event, entry.position),
         rows: vec![
             ("because", if goes_on { "the refinement is not over".to_owned() } else { because }),
@@ -91,7 +91,7 @@ fn of_a_refinement(
     }
 }
 
-fn verdict(entry: &Entry, record: &Record) -> (String, String) {
+fn verdict(entry: &JournalEntry, record: &StopRecord) -> (String, String) {
     let verdict = record.outcome.verdict.as_str();
     if let Some(why) = verdict.strip_prefix("let go: ") {
         return ("the turn may end".to_owned(), why.to_owned());
@@ -104,19 +104,19 @@ fn verdict(entry: &Entry, record: &Record) -> (String, String) {
         return (what, detail.to_owned());
     }
     let because = match record.seen.request {
-        Request::Made => refused(record),
+        CompletionRequest::Made => refused(record),
         _ => "completion was not requested, and no bound is reached".to_owned(),
     };
     ("the turn goes on".to_owned(), because)
 }
 
 /// Why a request was not granted.
-fn refused(record: &Record) -> String {
+fn refused(record: &StopRecord) -> String {
     if let Some(withheld) = record.work.withheld {
         return format!("completion was requested and is refused: {}", withheld.describe());
     }
     let all = standings(record);
-    let holding = all.iter().filter(|(_, standing)| *standing == Standing::Holds).count();
+    let holding = all.iter().filter(|(_, standing)| *standing == ReceiptStatus::Holds).count();
     let hold = noun(holding, "holds", "hold");
     let criteria = noun(all.len(), "criterion", "criteria");
     let mut text = format!(
@@ -133,21 +133,21 @@ fn refused(record: &Record) -> String {
 }
 
 /// How completion was asked for, or nearly.
-fn request(state: &LoopState, seen: &Seen) -> String {
+fn request(state: &LoopState, seen: &StopInputs) -> String {
     let token = &state.completion_token;
     match seen.request {
-        Request::Made => format!("{token} stood alone on the last line"),
-        Request::OnlyMentioned => {
+        CompletionRequest::Made => format!("{token} stood alone on the last line"),
+        CompletionRequest::OnlyMentioned => {
             format!(
                 "{token} was in the message, but not alone on its last line: it asked for nothing"
             )
         }
-        Request::None => String::new(),
+        CompletionRequest::None => String::new(),
     }
 }
 
 /// Each criterion with what it was worth; the journal keeps them where completion was requested.
-fn criteria(record: &Record) -> String {
+fn criteria(record: &StopRecord) -> String {
     let nothing = Proof::default();
     let proof = record.seen.proof.as_ref().unwrap_or(&nothing);
     let lines: Vec<String> = standings(record)
@@ -161,15 +161,15 @@ fn criteria(record: &Record) -> String {
     lines.join("\n")
 }
 
-fn standings(record: &Record) -> Vec<(&ralph_core::state::Criterion, Standing)> {
+fn standings(record: &StopRecord) -> Vec<(&ralph_core::state::Criterion, ReceiptStatus)> {
     let Some(proof) = &record.seen.proof else { return Vec::new() };
     let all = record.before.acceptance_criteria.iter();
     all.map(|criterion| (criterion, proof.standing(criterion))).collect()
 }
 
 /// What the stop said about progress; nothing where it was decided without asking.
-fn progress(record: &Record) -> String {
-    let Record { before, seen, outcome, .. } = record;
+fn progress(record: &StopRecord) -> String {
+    let StopRecord { before, seen, outcome, .. } = record;
     let asked = outcome.verdict == "go on" || outcome.cause.is_some();
     if !asked {
         return String::new();
@@ -196,7 +196,7 @@ fn progress(record: &Record) -> String {
     if outcome.signal == Signal::Idle { what.to_owned() } else { format!("{what}{worked}") }
 }
 
-fn workers(seen: &Seen) -> String {
+fn workers(seen: &StopInputs) -> String {
     let mut parts = Vec::new();
     if !seen.workers.is_empty() {
         parts.push(format!("still at work: {}", seen.workers.join(", ")));
@@ -207,7 +207,7 @@ fn workers(seen: &Seen) -> String {
     parts.join("\n")
 }
 
-fn budgets(state: &LoopState, seen: &Seen) -> String {
+fn budgets(state: &LoopState, seen: &StopInputs) -> String {
     let began = state.started_at.unwrap_or(state.created_at);
     let minutes = seen.now.duration_since(began).as_mins().max(0);
     let mut text = format!(
@@ -229,7 +229,7 @@ fn budgets(state: &LoopState, seen: &Seen) -> String {
 }
 
 /// The end of what the model said last, on one line.
-fn message(entry: &Entry) -> String {
+fn message(entry: &JournalEntry) -> String {
     entry.seen["message"]
         .as_str()
         .map_or_else(String::new, |text| ralph_core::views::say::tail(text, MESSAGE))

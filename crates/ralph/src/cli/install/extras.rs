@@ -5,7 +5,7 @@
 //! choice of the client's, which a person may have made: another value than ours is kept.
 
 use super::json_text;
-use super::merge::{Change, Merged, not_a, remove_key};
+use super::merge::{Merged, SettingsChange, not_a, remove_key};
 use super::statusline::{self, Statusline};
 use anyhow::Result;
 use jsonc_parser::cst::CstObject;
@@ -55,47 +55,47 @@ struct Spot {
 }
 
 /// Puts in what is wanted.
-pub(super) fn put_in(settings: &CstObject, wanted: &Extras) -> Result<Vec<Change>> {
+pub(super) fn put_in(settings: &CstObject, wanted: &Extras) -> Result<Vec<SettingsChange>> {
     let mut changes = Vec::new();
     if let Some(cap) = wanted.block_cap
         && CAP.number(settings) != Some(cap)
     {
         CAP.set(settings, &cap.to_string())?;
-        changes.push(Change::CapSet(cap));
+        changes.push(SettingsChange::CapSet(cap));
     }
     if let Some(base) = wanted.worker_base
         && !BASE.is_there(settings)?
     {
         BASE.set(settings, base.as_str())?;
-        changes.push(Change::BaseSet(base));
+        changes.push(SettingsChange::BaseSet(base));
     }
     if let Some(line) = &wanted.statusline
         && statusline::put_in(settings, line)
     {
-        changes.push(Change::LineSet(line.command.clone()));
+        changes.push(SettingsChange::LineSet(line.command.clone()));
     }
     Ok(changes)
 }
 
 /// Takes out what still has the value that we wrote.
-pub(super) fn take_out(settings: &CstObject, written: &Extras) -> Vec<Change> {
+pub(super) fn take_out(settings: &CstObject, written: &Extras) -> Vec<SettingsChange> {
     let mut changes = Vec::new();
     if written.block_cap.is_some() && written.block_cap == CAP.number(settings) {
         CAP.remove(settings);
-        changes.push(Change::CapRemoved);
+        changes.push(SettingsChange::CapRemoved);
     }
     if let Some(base) = written.worker_base
         && BASE.string(settings).as_deref() == Some(base.as_str())
     {
         BASE.remove(settings);
-        changes.push(Change::BaseRemoved);
+        changes.push(SettingsChange::BaseRemoved);
     }
     if let Some(line) = &written.statusline
         && statusline::take_out(settings, line)
     {
         changes.push(match &line.before {
-            Some(_) => Change::LineRestored,
-            None => Change::LineRemoved,
+            Some(_) => SettingsChange::LineRestored,
+            None => SettingsChange::LineRemoved,
         });
     }
     changes
@@ -109,7 +109,7 @@ pub(super) fn worker_base_of(text: &str) -> Result<Option<Value>> {
 
 /// What we may take back later: what was written now, and what we wrote before if it is still there.
 pub(super) fn to_record(merged: &Merged, wanted: &Extras, known: &Extras) -> Result<Extras> {
-    let wrote = |base: &WorkerBase| merged.changes.contains(&Change::BaseSet(*base));
+    let wrote = |base: &WorkerBase| merged.changes.contains(&SettingsChange::BaseSet(*base));
     let value = worker_base_of(&merged.text)?;
     let is_still = |base: &WorkerBase| value.as_ref().is_some_and(|value| value == base.as_str());
     let (_, settings) = json_text::parse(&merged.text)?;

@@ -1,16 +1,16 @@
 //! What becomes of one skill or agent file: written, brought up to date, or left to its owner.
 
 use super::record::Copied;
-use super::scope::Scope;
+use super::scope::InstallScope;
 use super::shipped::SHIPPED;
 use anyhow::Result;
 use ralph_core::protocol::registration::{HOOK_EXECUTABLES, Location, yaml_word};
-use ralph_io::project::outside::{self, Found};
+use ralph_io::project::outside::{self, TextFile};
 use std::path::{Path, PathBuf};
 
 /// A file that we ship and what is at its place.
 #[derive(Debug)]
-pub(crate) struct Target {
+pub(crate) struct ShippedFile {
     /// Below the configuration folder.
     pub(crate) name: &'static str,
     /// Where it goes.
@@ -20,7 +20,7 @@ pub(crate) struct Target {
     /// Whether a link below the configuration folder leads there, as after `stow`.
     pub(crate) linked: bool,
     /// What is there; an error says why it cannot be looked at.
-    pub(crate) found: Result<Found>,
+    pub(crate) found: Result<TextFile>,
 }
 
 /// What to do with it.
@@ -39,7 +39,7 @@ pub(crate) enum Fate {
 }
 
 /// Looks at the place of every shipped file.
-pub(crate) fn look(scope: &Scope) -> Vec<Target> {
+pub(crate) fn look(scope: &InstallScope) -> Vec<ShippedFile> {
     let target = |file: &super::shipped::Shipped| {
         at(&scope.base, file.path, located(file.text, scope.naming.location()))
     };
@@ -47,16 +47,16 @@ pub(crate) fn look(scope: &Scope) -> Vec<Target> {
 }
 
 /// Looks at one place below a folder.
-pub(super) fn at(base: &Path, name: &'static str, text: String) -> Target {
+pub(super) fn at(base: &Path, name: &'static str, text: String) -> ShippedFile {
     let path = base.join(name);
     let found = outside::find(&path);
     let straight = outside::real(base).map(|base| base.join(name));
     let linked = found.as_ref().is_ok_and(|found| Some(&found.real) != straight.as_ref());
-    Target { name, path, text, linked, found }
+    ShippedFile { name, path, text, linked, found }
 }
 
 /// Decides, by content: a text that we did not write is not ours, whatever it says of itself.
-pub(crate) fn decide(target: &Target, known: &[Copied]) -> Fate {
+pub(crate) fn decide(target: &ShippedFile, known: &[Copied]) -> Fate {
     let Ok(found) = &target.found else { return Fate::Keep };
     let Some(text) = &found.text else { return Fate::Write };
     match (*text == target.text, target.linked) {

@@ -18,12 +18,12 @@ pub(crate) struct Merged {
     /// The whole text.
     pub(crate) text: String,
     /// What was done; nothing means that the text is as it was.
-    pub(crate) changes: Vec<Change>,
+    pub(crate) changes: Vec<SettingsChange>,
 }
 
 /// One thing that was done to a settings text.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Change {
+pub(crate) enum SettingsChange {
     /// An event got our hook.
     Added(String),
     /// An event had an older entry of ours.
@@ -76,7 +76,7 @@ pub(crate) fn take_out(text: &str, written: &Extras) -> Result<Merged> {
             if let (Some(event), Some(groups)) = (property.decoded_name(), property.array_value())
                 && take_out_of(&groups)
             {
-                changes.push(Change::Removed(event));
+                changes.push(SettingsChange::Removed(event));
                 if groups.elements().is_empty() {
                     property.remove();
                 }
@@ -107,7 +107,7 @@ pub(crate) fn is_ours_as(entry: &Value, origin: Origin) -> bool {
     }
 }
 
-fn finished(before: &str, after: String, changes: Vec<Change>) -> Merged {
+fn finished(before: &str, after: String, changes: Vec<SettingsChange>) -> Merged {
     let text = if changes.is_empty() { before.to_owned() } else { after };
     Merged { text, changes }
 }
@@ -128,7 +128,7 @@ fn check_shape(hooks: &CstObject, wanted: &Registered) -> Result<()> {
 }
 
 /// Entries of ours at events that are no longer in the table.
-fn take_out_strangers_to(hooks: &CstObject, wanted: &Registered) -> Vec<Change> {
+fn take_out_strangers_to(hooks: &CstObject, wanted: &Registered) -> Vec<SettingsChange> {
     let mut changes = Vec::new();
     for property in hooks.properties() {
         let Some(event) = property.decoded_name() else { continue };
@@ -137,7 +137,7 @@ fn take_out_strangers_to(hooks: &CstObject, wanted: &Registered) -> Vec<Change> 
         if let Some(groups) = groups
             && take_out_of(&groups)
         {
-            changes.push(Change::Removed(event));
+            changes.push(SettingsChange::Removed(event));
             if groups.elements().is_empty() {
                 property.remove();
             }
@@ -146,7 +146,7 @@ fn take_out_strangers_to(hooks: &CstObject, wanted: &Registered) -> Vec<Change> 
     changes
 }
 
-fn put_event_in(hooks: &CstObject, event: &str, wanted: &[Value]) -> Option<Change> {
+fn put_event_in(hooks: &CstObject, event: &str, wanted: &[Value]) -> Option<SettingsChange> {
     let present = hooks.array_value(event).map(|groups| ours_in(&groups)).unwrap_or_default();
     if present == ours_of(wanted) {
         return None;
@@ -158,7 +158,7 @@ fn put_event_in(hooks: &CstObject, event: &str, wanted: &[Value]) -> Option<Chan
     }
     groups.ensure_multiline();
     let event = event.to_owned();
-    Some(if had_ours { Change::Replaced(event) } else { Change::Added(event) })
+    Some(if had_ours { SettingsChange::Replaced(event) } else { SettingsChange::Added(event) })
 }
 
 /// Our entries with the matcher they stand under, which is all that decides what they do.

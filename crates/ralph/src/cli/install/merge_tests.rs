@@ -79,7 +79,7 @@ fn an_upgrade_replaces_the_entries_of_an_older_place() {
         put_in("{}", &settings_hooks(Location::Folder("/old")), &Extras::default()).unwrap().text;
     let new = put_in(&old, &wanted(), &Extras::default()).unwrap();
     assert!(!new.text.contains("/old/"));
-    assert!(new.changes.iter().all(|change| matches!(change, Change::Replaced(_))));
+    assert!(new.changes.iter().all(|change| matches!(change, SettingsChange::Replaced(_))));
     assert_eq!(new.text.matches("ralph-pre-tool-use").count(), 2, "for two events");
 }
 
@@ -87,7 +87,7 @@ fn an_upgrade_replaces_the_entries_of_an_older_place() {
 fn an_entry_of_ours_at_an_event_we_no_longer_use_is_removed() {
     let text = r#"{"hooks":{"Notification":[{"hooks":[{"type":"command","command":"/x/ralph-stop-hook","args":["settings"]}]}]}}"#;
     let merged = put_in(text, &wanted(), &Extras::default()).unwrap();
-    assert!(merged.changes.contains(&Change::Removed("Notification".into())));
+    assert!(merged.changes.contains(&SettingsChange::Removed("Notification".into())));
     assert!(!merged.text.contains("Notification"));
 }
 
@@ -123,7 +123,7 @@ fn the_cap_is_written_on_request_and_taken_out_only_if_it_is_still_ours() {
         put_in("{\n  \"env\": {\n    \"A\": \"b\"\n  }\n}\n", &wanted(), &capped(30)).unwrap();
     let value: Value = serde_json::from_str(&merged.text).unwrap();
     assert_eq!(value["env"], serde_json::json!({"A": "b", BLOCK_CAP: "30"}));
-    assert!(merged.changes.contains(&Change::CapSet(30)));
+    assert!(merged.changes.contains(&SettingsChange::CapSet(30)));
     let out = take_out(&merged.text, &capped(30)).unwrap().text;
     assert_eq!(out, "{\n  \"env\": {\n    \"A\": \"b\"\n  }\n}\n");
     assert!(take_out(&merged.text, &capped(12)).unwrap().text.contains(BLOCK_CAP));
@@ -137,7 +137,7 @@ fn what_workers_begin_from_is_written_on_request_and_taken_out_only_if_it_is_sti
     let value: Value = serde_json::from_str(&merged.text).unwrap();
     let expected = serde_json::json!({"sparsePaths": [], "baseRef": "head"});
     assert_eq!(value["worktree"], expected);
-    assert!(merged.changes.contains(&Change::BaseSet(WorkerBase::Head)));
+    assert!(merged.changes.contains(&SettingsChange::BaseSet(WorkerBase::Head)));
     assert_eq!(take_out(&merged.text, &from_head()).unwrap().text, text);
     let changed = merged.text.replace("\"head\"", "\"fresh\"");
     assert!(take_out(&changed, &from_head()).unwrap().text.contains("fresh"));

@@ -6,12 +6,12 @@
 //! folder that was left half done is known as ours.
 
 use super::super::exit::{Exit, refused};
-use super::super::places::Places;
+use super::super::places::InstallPaths;
 use super::super::tell::tell;
 use super::extras::Extras;
-use super::files::{self, Fate, Target};
+use super::files::{self, Fate, ShippedFile};
 use super::put_file;
-use super::record::{Copied, Install, Record};
+use super::record::{Copied, Install, InstallRecord};
 use super::shipped::SHIPPED;
 use anyhow::Result;
 use ralph_core::project::check::choice::quoted;
@@ -66,8 +66,8 @@ fn programs() -> impl Iterator<Item = &'static str> {
 }
 
 /// Makes the plugin or brings it up to date, or says what would be done.
-pub(crate) fn install(folder: &Path, dry_run: bool, places: &Places) -> Result<Exit> {
-    let record = Record::read(places.ralph.root())?;
+pub(crate) fn install(folder: &Path, dry_run: bool, places: &InstallPaths) -> Result<Exit> {
+    let record = InstallRecord::read(places.ralph.root())?;
     let description = folder.join(DESCRIPTION);
     let known = record.of(&description).cloned();
     let targets = look(folder, known.as_ref());
@@ -105,8 +105,8 @@ pub(crate) fn install(folder: &Path, dry_run: bool, places: &Places) -> Result<E
 }
 
 /// Removes the plugin's folder as far as it is ours, or says what would be done.
-pub(crate) fn uninstall(folder: &Path, dry_run: bool, places: &Places) -> Result<Exit> {
-    let record = Record::read(places.ralph.root())?;
+pub(crate) fn uninstall(folder: &Path, dry_run: bool, places: &InstallPaths) -> Result<Exit> {
+    let record = InstallRecord::read(places.ralph.root())?;
     let description = folder.join(DESCRIPTION);
     let known = record.of(&description).cloned();
     let mut targets = look(folder, known.as_ref());
@@ -152,7 +152,7 @@ pub(crate) fn uninstall(folder: &Path, dry_run: bool, places: &Places) -> Result
     Ok(Exit::Done)
 }
 
-fn look(folder: &Path, known: Option<&Install>) -> Vec<(Target, Fate)> {
+fn look(folder: &Path, known: Option<&Install>) -> Vec<(ShippedFile, Fate)> {
     let ours = known.map_or(&[][..], |known| &known.files);
     let target = |(name, text)| {
         let target = files::at(folder, name, text);
@@ -167,7 +167,7 @@ fn changes(fate: Fate) -> bool {
 }
 
 /// A plugin is only as good as its whole folder, so nothing is put beside what others have there.
-fn may_be_ours(folder: &Path, targets: &[(Target, Fate)]) -> Result<()> {
+fn may_be_ours(folder: &Path, targets: &[(ShippedFile, Fate)]) -> Result<()> {
     let shown = folder.display();
     if let Some((target, _)) = targets.iter().find(|(_, fate)| *fate == Fate::Keep) {
         let message = format!(

@@ -15,7 +15,7 @@ const SCHEMA_VERSION: u32 = 1;
 
 /// Every installation on this machine.
 #[derive(Debug, Default, Serialize, Deserialize)]
-pub(crate) struct Record {
+pub(crate) struct InstallRecord {
     schema_version: u32,
     installs: Vec<Install>,
 }
@@ -47,14 +47,14 @@ pub(crate) struct Copied {
     pub(crate) digest: String,
 }
 
-impl Record {
+impl InstallRecord {
     /// Reads it; a missing record is an empty one.
-    pub(crate) fn read(ralph_home: &Path) -> Result<Record> {
+    pub(crate) fn read(ralph_home: &Path) -> Result<InstallRecord> {
         let path = path(ralph_home);
         let Some(text) = outside::find(&path)?.text else {
-            return Ok(Record { schema_version: SCHEMA_VERSION, installs: Vec::new() });
+            return Ok(InstallRecord { schema_version: SCHEMA_VERSION, installs: Vec::new() });
         };
-        let record: Record = serde_json::from_str(&text).map_err(|error| {
+        let record: InstallRecord = serde_json::from_str(&text).map_err(|error| {
             let shown = path.display();
             refused(Exit::BadState, format!("could not read `{shown}` ({error}); move it away"))
         })?;

@@ -1,7 +1,7 @@
 //! For whom an installation is: this person, one project, or a dotfiles package.
 
 use super::super::exit::{Exit, refused};
-use super::super::places::Places;
+use super::super::places::InstallPaths;
 use anyhow::{Context, Result};
 use ralph_core::protocol::registration::Location;
 use ralph_io::project::outside;
@@ -27,7 +27,7 @@ pub(crate) struct ScopeArgs {
 
 impl ScopeArgs {
     /// The folder of a plugin, which has no settings and is put together in another way.
-    pub(crate) fn plugin(&self, places: &Places) -> Option<PathBuf> {
+    pub(crate) fn plugin(&self, places: &InstallPaths) -> Option<PathBuf> {
         self.plugin.as_deref().map(|folder| absolute_path(folder, places))
     }
 }
@@ -41,7 +41,7 @@ impl ScopeArgs {
 
 /// Where an installation goes.
 #[derive(Debug, Clone)]
-pub(crate) struct Scope {
+pub(crate) struct InstallScope {
     /// For messages.
     pub(crate) name: String,
     /// The folder that holds `settings.json`, `skills` and `agents`.
@@ -78,14 +78,14 @@ impl Naming {
 }
 
 /// Works out the places that the arguments mean.
-pub(crate) fn resolve(args: &ScopeArgs, places: &Places) -> Result<Scope> {
+pub(crate) fn resolve(args: &ScopeArgs, places: &InstallPaths) -> Result<InstallScope> {
     let executables =
         places.executables.to_str().context("the executables' folder is not UTF-8")?;
     let absolute = Naming::Absolute(executables.to_owned());
     if let Some(folder) = &args.stow {
         let package = absolute_path(folder, places);
         let base = package.join("claude/.claude");
-        return Ok(Scope {
+        return Ok(InstallScope {
             name: format!("stow package `{}`", package.join("claude").display()),
             settings: base.join("settings.json"),
             backups: places.ralph.root().join("backups"),
@@ -102,7 +102,7 @@ pub(crate) fn resolve(args: &ScopeArgs, places: &Places) -> Result<Scope> {
     };
     let settings = base.join("settings.json");
     let (backups, package) = (base.clone(), None);
-    Ok(Scope { name, settings, backups, naming: absolute, package, project, base })
+    Ok(InstallScope { name, settings, backups, naming: absolute, package, project, base })
 }
 
 fn project_folder(named: &Path) -> Result<PathBuf> {
@@ -111,6 +111,6 @@ fn project_folder(named: &Path) -> Result<PathBuf> {
         .ok_or_else(|| refused(Exit::No, format!("there is no folder `{}`", named.display())))
 }
 
-fn absolute_path(path: &Path, places: &Places) -> PathBuf {
+fn absolute_path(path: &Path, places: &InstallPaths) -> PathBuf {
     outside::real(path).unwrap_or_else(|| places.current.join(path))
 }

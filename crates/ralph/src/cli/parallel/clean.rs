@@ -3,7 +3,7 @@
 use crate::cli::exit::Exit;
 use crate::cli::here::Here;
 use crate::cli::screen::{self, visible};
-use crate::parallel::clean::{self, Item};
+use crate::parallel::clean::{self, CleanItem};
 use anyhow::Result;
 use serde_json::json;
 
@@ -36,7 +36,7 @@ pub(super) fn run(args: &Args) -> Result<Exit> {
     Ok(exit)
 }
 
-fn line(item: &Item, dry_run: bool) -> String {
+fn line(item: &CleanItem, dry_run: bool) -> String {
     let what = match (item.worktree.as_str(), item.branch.as_str()) {
         ("", branch) => format!("branch `{}`", visible(branch)),
         (worktree, "") => visible(worktree),

@@ -3,14 +3,14 @@
 use crate::cli::exit::{Exit, refused};
 use crate::cli::here::Here;
 use crate::cli::screen::{self, visible, visible_lines};
-use crate::cli::which::{self, Which};
+use crate::cli::which::{self, LoopArgs};
 use crate::parallel::OTHERS_TURN;
-use crate::parallel::merge::{self, Merged, One, Order};
+use crate::parallel::merge::{self, MergeOrder, Merged, WorkerMerge};
 use crate::verify::Watcher;
 use anyhow::Result;
 use indicatif::{ProgressBar, ProgressStyle};
-use ralph_core::evidence::receipt::Standing;
-use ralph_core::modes::parallel::merge::Outcome;
+use ralph_core::evidence::receipt::ReceiptStatus;
+use ralph_core::modes::parallel::merge::MergeOutcome;
 use ralph_core::state::Criterion;
 use std::time::Duration;
 
@@ -24,15 +24,15 @@ pub(crate) struct Args {
     #[arg(long)]
     json: bool,
     #[command(flatten)]
-    which: Which,
+    which: LoopArgs,
 }
 
 pub(super) fn run(args: &Args) -> Result<Exit> {
     let here = Here::gather()?;
     let found = which::recent(&here, &args.which)?;
     let _ = ralph_io::process::command::adopt_orphans();
-    let shown = Shown::new();
-    let merged = merge::merge(&Order {
+    let shown = MergeDisplay::new();
+    let merged = merge::merge(&MergeOrder {
         home: &here.home,
         file: &found.file,
         tasks: &args.tasks,
@@ -77,14 +77,14 @@ pub(super) fn describe(merged: &Merged) -> String {
     lines.join("\n")
 }
 
-fn name(one: &One) -> String {
+fn name(one: &WorkerMerge) -> String {
     visible(if one.task.is_empty() { &one.about } else { &one.task })
 }
 
-fn line(one: &One, width: usize) -> String {
+fn line(one: &WorkerMerge, width: usize) -> String {
     let said = match &one.outcome {
-        Outcome::Merged { merge } => format!("merged    {}", merge.get(..10).unwrap_or(merge)),
-        Outcome::Nothing => "nothing to merge".to_owned(),
+        MergeOutcome::Merged { merge } => format!("merged    {}", merge.get(..10).unwrap_or(merge)),
+        MergeOutcome::Nothing => "nothing to merge".to_owned(),
         other => format!("kept out  {}", visible(&other.kept_out().unwrap_or_default())),
     };
     let mut line = format!("{:<width$}  {said}", name(one));
@@ -93,7 +93,7 @@ fn line(one: &One, width: usize) -> String {
             line.push_str(&format!("\n{:<width$}  {text}", ""));
         }
     };
-    if let Outcome::TurnedRed { tail, .. } = &one.outcome {
+    if let MergeOutcome::TurnedRed { tail, .. } = &one.outcome {
         below(tail);
     }
     if let Some(became) = &one.became {
@@ -106,27 +106,27 @@ fn line(one: &One, width: usize) -> String {
 }
 
 /// Says on a terminal which criterion runs.
-struct Shown {
+struct MergeDisplay {
     bar: ProgressBar,
 }
 
-impl Shown {
-    fn new() -> Shown {
+impl MergeDisplay {
+    fn new() -> MergeDisplay {
         let style = ProgressStyle::with_template("{spinner} {elapsed}  {wide_msg}")
             .unwrap_or_else(|_| ProgressStyle::default_spinner());
         let bar = ProgressBar::new_spinner().with_style(style).with_message("merging");
         bar.enable_steady_tick(Duration::from_millis(120));
-        Shown { bar }
+        MergeDisplay { bar }
     }
 }
 
-impl Watcher for Shown {
+impl Watcher for MergeDisplay {
     fn begins(&self, criterion: &Criterion) {
         let (id, command) = (visible(&criterion.id), visible(&criterion.verification_command));
         self.bar.set_message(format!("{id}  {command}"));
     }
 
-    fn ended(&self, _criterion: &Criterion, _standing: Standing) {
+    fn ended(&self, _criterion: &Criterion, _standing: ReceiptStatus) {
         self.bar.set_message("merging");
     }
 

@@ -6,9 +6,9 @@
 use super::super::exit::Exit;
 use super::super::here::Here;
 use super::super::screen::{self, visible_lines};
-use super::super::which::{self, Wanted, Which};
+use super::super::which::{self, LoopArgs, LoopFilter};
 use anyhow::Result;
-use ralph_core::modes::parallel::{self, Next, merge};
+use ralph_core::modes::parallel::{self, NextParallelStep, merge};
 use ralph_core::state::LoopState;
 use ralph_io::git::worker_base::{self, Base};
 use serde_json::json;
@@ -20,14 +20,14 @@ pub(crate) struct Args {
     #[arg(long)]
     json: bool,
     #[command(flatten)]
-    which: Which,
+    which: LoopArgs,
 }
 
 pub(super) fn run(here: &Here, args: &Args) -> Result<Exit> {
-    let state = which::one(here, &args.which, Wanted::Live)?.state;
+    let state = which::one(here, &args.which, LoopFilter::Live)?.state;
     let next = parallel::next(&state, here.now);
     let (hindrance, lacking) = match &next {
-        Next::Start { .. } => base(here)?,
+        NextParallelStep::Start { .. } => base(here)?,
         _ => (None, Vec::new()),
     };
     if args.json {
@@ -36,7 +36,8 @@ pub(super) fn run(here: &Here, args: &Args) -> Result<Exit> {
     } else {
         screen::print(&visible_lines(&told(&state, &next, hindrance.as_deref(), &lacking)))?;
     }
-    let goes_on = hindrance.is_none() && !matches!(next, Next::Stuck { .. } | Next::NoTasks);
+    let goes_on = hindrance.is_none()
+        && !matches!(next, NextParallelStep::Stuck { .. } | NextParallelStep::NoTasks);
     Ok(if goes_on { Exit::Done } else { Exit::No })
 }
 
@@ -63,7 +64,12 @@ fn hindrance(base: &Base) -> Option<String> {
     ))
 }
 
-fn told(state: &LoopState, next: &Next, hindrance: Option<&str>, lacking: &[String]) -> String {
+fn told(
+    state: &LoopState,
+    next: &NextParallelStep,
+    hindrance: Option<&str>,
+    lacking: &[String],
+) -> String {
     if let Some(why) = hindrance {
         return format!(
             "No worker can be started: {why}. Say so with `ralph blocked 'WHAT A PERSON MUST DO'` and \
@@ -71,7 +77,7 @@ fn told(state: &LoopState, next: &Next, hindrance: Option<&str>, lacking: &[Stri
         );
     }
     match next {
-        Next::Start { calls } => {
+        NextParallelStep::Start { calls } => {
             let inputs: Vec<String> = calls.iter().map(|call| json!(call).to_string()).collect();
             format!(
                 "Start {} now: in one message, one call of the Agent tool for each line, with exactly \
@@ -86,29 +92,29 @@ fn told(state: &LoopState, next: &Next, hindrance: Option<&str>, lacking: &[Stri
                 not_in_base(lacking)
             )
         }
-        Next::Merge { tasks } => format!(
+        NextParallelStep::Merge { tasks } => format!(
             "Run `ralph parallel merge` now: the work of {} is done and not merged. Then run `ralph \
              parallel next` again.",
             tasks.join(", ")
         ),
-        Next::Wait { workers } => format!(
+        NextParallelStep::Wait { workers } => format!(
             "At work: {}. End your turn now: you are woken when one ends. Run `ralph parallel next` \
              again then.",
             workers.join(", ")
         ),
-        Next::Finished => format!(
+        NextParallelStep::Finished => format!(
             "All tasks are done and merged. Run `ralph verify`. When all criteria hold, end your message \
              with {} alone on its last line.",
             state.completion_token
         ),
-        Next::NoTasks => {
+        NextParallelStep::NoTasks => {
             "There are no tasks yet, and without tasks this loop cannot complete. Read what the goal \
              names, and bring its work into the graph with `ralph plan-sync`: one JSON object on each line \
              of standard input, `{\"id\":\"T-1\",\"name\":\"…\",\"deps\":[],\"completion_condition\":\"…\",\
              \"files\":[\"…\"]}`. Then run `ralph parallel next` again."
                 .to_owned()
         }
-        Next::Stuck { why } => format!(
+        NextParallelStep::Stuck { why } => format!(
             "Nothing can be started: {}. Where you can mend that, `ralph task release ID` makes a task \
              pending again. Otherwise say what a person must do with `ralph blocked 'WHAT'`, and end \
              your turn.",

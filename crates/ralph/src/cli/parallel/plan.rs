@@ -3,9 +3,9 @@
 use super::super::exit::Exit;
 use super::super::here::Here;
 use super::super::screen::{self, visible_lines};
-use super::super::which::{self, Wanted, Which};
+use super::super::which::{self, LoopArgs, LoopFilter};
 use anyhow::Result;
-use ralph_core::modes::parallel::{self, Plan};
+use ralph_core::modes::parallel::{self, WavePlan};
 use ralph_core::state::{LoopState, Task};
 use serde_json::json;
 use std::fmt::Write;
@@ -17,14 +17,14 @@ pub(crate) struct Args {
     #[arg(long)]
     json: bool,
     #[command(flatten)]
-    which: Which,
+    which: LoopArgs,
 }
 
 /// Ids of one kind that are named.
 const NAMED: usize = 20;
 
 pub(super) fn run(here: &Here, args: &Args) -> Result<Exit> {
-    let state = which::one(here, &args.which, Wanted::WithTasks)?.state;
+    let state = which::one(here, &args.which, LoopFilter::WithTasks)?.state;
     let plan = parallel::plan(&state);
     if args.json {
         let most = state.limits.max_workers;
@@ -35,7 +35,7 @@ pub(super) fn run(here: &Here, args: &Args) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-fn text(state: &LoopState, plan: &Plan) -> String {
+fn text(state: &LoopState, plan: &WavePlan) -> String {
     let mut text = String::new();
     // Writing into a `String` cannot fail.
     for (number, wave) in plan.waves.iter().enumerate() {

@@ -8,13 +8,13 @@ use crate::cli::exit::{Exit, bad_state, refused};
 use crate::cli::here::Here;
 use crate::cli::note::note;
 use crate::cli::number;
-use crate::cli::rounds::{self, Client};
+use crate::cli::rounds::{self, ClientOptions};
 use crate::cli::screen;
-use crate::cli::which::{self, Found, Wanted, Which};
+use crate::cli::which::{self, FoundLoop, LoopArgs, LoopFilter};
 use crate::driver;
 use crate::parallel::OTHERS_TURN;
-use crate::parallel::merge::{self, Order};
-use crate::parallel::run::{self, AllMerged, Ended, Plan};
+use crate::parallel::merge::{self, MergeOrder};
+use crate::parallel::run::{self, AllMerged, ParallelEnd, ParallelRun};
 use crate::verify::Silent;
 use anyhow::{Context, Result};
 use ralph_core::modes::parallel;
@@ -34,9 +34,9 @@ pub(crate) struct Args {
     #[arg(short = 'n', long = "workers", value_name = "N", value_parser = number::max_workers)]
     workers: Option<u32>,
     #[command(flatten)]
-    which: Which,
+    which: LoopArgs,
     #[command(flatten)]
-    client: Client,
+    client: ClientOptions,
 }
 
 /// What needs no worktrees.
@@ -45,7 +45,7 @@ const ONE_AFTER_ANOTHER: &str = "or let `ralph build` do the tasks one after ano
 /// Works off the tasks.
 pub(crate) fn run(args: &Args) -> Result<Exit> {
     let here = Here::gather()?;
-    let found = which::one(&here, &args.which, Wanted::WithTasks)?;
+    let found = which::one(&here, &args.which, LoopFilter::WithTasks)?;
     build::nobody_works(&found.state)?;
     let base = worker_base::look(&here.root)?;
     let base = base.map_err(|why| refused(Exit::No, format!("{why}; {ONE_AFTER_ANOTHER}")))?;
@@ -73,7 +73,7 @@ pub(crate) fn run(args: &Args) -> Result<Exit> {
 
 /// Merges what is done; a line for each, in words.
 fn merge(here: &Here, file: &LoopFile) -> Result<Vec<String>> {
-    let merged = merge::merge(&Order {
+    let merged = merge::merge(&MergeOrder {
         home: &here.home,
         file,
         tasks: &[],
@@ -87,7 +87,7 @@ fn merge(here: &Here, file: &LoopFile) -> Result<Vec<String>> {
 }
 
 /// Who begins here is not above any session: whichever had the loop has it no more.
-fn take_up(here: &Here, found: &Found, args: &Args) -> Result<LoopState> {
+fn take_up(here: &Here, found: &FoundLoop, args: &Args) -> Result<LoopState> {
     let bound = found.state.session_id.clone();
     let state = build::take_up(here, found, "parallel run", |state| {
         rules::go_on(state, here.now);
@@ -101,12 +101,12 @@ fn take_up(here: &Here, found: &Found, args: &Args) -> Result<LoopState> {
     Ok(state)
 }
 
-fn plan<'a>(here: &'a Here, file: &'a LoopFile, args: &'a Args, logs: PathBuf) -> Plan<'a> {
-    Plan { here, file, client: &args.client, logs, merge: &merge }
+fn plan<'a>(here: &'a Here, file: &'a LoopFile, args: &'a Args, logs: PathBuf) -> ParallelRun<'a> {
+    ParallelRun { here, file, client: &args.client, logs, merge: &merge }
 }
 
 /// The command of each worker that would be started.
-fn show(plan: &Plan<'_>, args: &Args, mut state: LoopState) -> Result<Exit> {
+fn show(plan: &ParallelRun<'_>, args: &Args, mut state: LoopState) -> Result<Exit> {
     rules::go_on(&mut state, plan.here.now);
     state.limits.max_workers = args.workers.unwrap_or(state.limits.max_workers);
     let rounds = run::planned(plan, &state)?;
@@ -129,29 +129,34 @@ fn tell_of_uncommitted(files: &[String]) {
     }
 }
 
-fn conclude(plan: &Plan<'_>, interrupts: &Interrupts, loop_id: &str, ended: Ended) -> Result<Exit> {
+fn conclude(
+    plan: &ParallelRun<'_>,
+    interrupts: &Interrupts,
+    loop_id: &str,
+    ended: ParallelEnd,
+) -> Result<Exit> {
     let (here, file) = (plan.here, plan.file);
     match ended {
-        Ended::Decided(AllMerged) => {
+        ParallelEnd::Decided(AllMerged) => {
             // Nothing is left for workers: whoever goes on does so in the main work tree.
             file.update(|state| state.parallel = false).map_err(bad_state)?;
             let logs = plan.logs.clone();
             let builder = Builder::new(here, plan.client, file.clone(), loop_id.to_owned(), logs);
             builder.all(interrupts)
         }
-        Ended::Failed(error) => Err(error),
-        Ended::Over => build::over(here, loop_id),
-        Ended::Bound => {
+        ParallelEnd::Failed(error) => Err(error),
+        ParallelEnd::Over => build::over(here, loop_id),
+        ParallelEnd::Bound => {
             let now = clock::now();
             file.update(|state| stop::may_go_on(state, now)).map_err(bad_state)?;
             build::over(here, loop_id)
         }
-        Ended::Paused => {
+        ParallelEnd::Paused => {
             let state = read(file)?;
             rest(&state, "a person let it rest")?;
             Ok(Exit::No)
         }
-        Ended::Rest { cause, why, exit } => {
+        ParallelEnd::Rest { cause, why, exit } => {
             let now = clock::now();
             let rested = file.update(|state| {
                 rules::rest(state, cause, &why, now);

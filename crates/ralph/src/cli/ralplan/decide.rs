@@ -4,17 +4,17 @@ use super::super::exit::{Exit, bad_state, refused};
 use super::super::here::Here;
 use super::super::note::note;
 use super::super::screen::{self, visible_lines};
-use super::super::which::{Found, Which};
+use super::super::which::{FoundLoop, LoopArgs};
 use anyhow::Result;
 use ralph_core::state::{DecidedBy, DecisionKind, LoopState};
-use ralph_hooks::ralplan::{self, Decided, Said};
-use ralph_io::store::lifecycle::Entry;
+use ralph_hooks::ralplan::{self, Decided, DecisionRequest};
+use ralph_io::store::lifecycle::ManifestFate;
 
 /// Which planning.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     #[command(flatten)]
-    which: Which,
+    which: LoopArgs,
 }
 
 /// What should change.
@@ -24,7 +24,7 @@ pub(crate) struct Adjust {
     #[arg(value_name = "TEXT")]
     text: Vec<String>,
     #[command(flatten)]
-    which: Which,
+    which: LoopArgs,
 }
 
 pub(super) fn approve(here: &Here, args: &Args) -> Result<Exit> {
@@ -39,10 +39,10 @@ pub(super) fn discard(here: &Here, args: &Args) -> Result<Exit> {
     decide(here, &args.which, DecisionKind::Discard, "")
 }
 
-fn decide(here: &Here, which: &Which, kind: DecisionKind, text: &str) -> Result<Exit> {
+fn decide(here: &Here, which: &LoopArgs, kind: DecisionKind, text: &str) -> Result<Exit> {
     super::is_a_person(here)?;
     let found = super::live(here, which)?;
-    let decided = take(here, &found, kind, text, Entry::KeepAsTombstone)?;
+    let decided = take(here, &found, kind, text, ManifestFate::KeepAsTombstone)?;
     let (_, why) = decided.describe();
     match &decided {
         Decided::Refused(why) => Err(refused(Exit::No, format!("nothing was decided: {why}"))),
@@ -54,14 +54,15 @@ fn decide(here: &Here, which: &Which, kind: DecisionKind, text: &str) -> Result<
 /// Takes a person's decision, and notes it.
 pub(super) fn take(
     here: &Here,
-    found: &Found,
+    found: &FoundLoop,
     kind: DecisionKind,
     text: &str,
-    entry: Entry,
+    entry: ManifestFate,
 ) -> Result<Decided> {
     let word = if kind == DecisionKind::Proceed { "approve" } else { kind.as_str() };
     let command = format!("ralplan {word}");
-    let said = Said { kind, text: text.to_owned(), by: DecidedBy::CommandLine, via: None };
+    let said =
+        DecisionRequest { kind, text: text.to_owned(), by: DecidedBy::CommandLine, via: None };
     let decided = ralplan::decide(&here.home, &found.file, said, entry).map_err(bad_state)?;
     let (decision, why) = decided.describe();
     let file = decided.file().unwrap_or(&found.file);

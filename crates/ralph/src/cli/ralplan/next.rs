@@ -3,12 +3,12 @@
 use super::super::exit::Exit;
 use super::super::here::Here;
 use super::super::screen::{self, visible_lines};
-use super::Shown;
+use super::PlanViewArgs;
 use anyhow::Result;
 use ralph_core::modes::ralplan;
 use serde_json::json;
 
-pub(super) fn run(here: &Here, args: &Shown) -> Result<Exit> {
+pub(super) fn run(here: &Here, args: &PlanViewArgs) -> Result<Exit> {
     let state = super::live(here, &args.which)?.state;
     let prefix = ralplan::prefix(&state);
     let plan = state.ralplan.unwrap_or_default();

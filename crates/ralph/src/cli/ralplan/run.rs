@@ -9,20 +9,20 @@ mod told;
 use super::super::exit::{Exit, bad_state, refused};
 use super::super::here::Here;
 use super::super::note::note;
-use super::super::rounds::{self, Client};
+use super::super::rounds::{self, ClientOptions};
 use super::super::screen;
-use super::super::which::Found;
-use crate::driver::{self, Outcome, Round};
+use super::super::which::FoundLoop;
+use crate::driver::{self, ClientRound, RoundOutcome};
 use crate::parallel::run::held_by_client;
 use anyhow::{Context, Result};
 use gate::Passed;
-use ralph_core::modes::arguments::Request;
+use ralph_core::modes::arguments::LoopRequest;
 use ralph_core::modes::ralplan::driven::{self, Due};
-use ralph_core::modes::ralplan::{self as rules, Call, Next, Role};
+use ralph_core::modes::ralplan::{self as rules, AgentInput, NextPlanStep, Role};
 use ralph_core::protocol::permission::Need;
 use ralph_core::state::{EndingKind, LoopState, PauseCause};
 use ralph_core::views::say;
-use ralph_hooks::ralplan::{self, Asked, Begun};
+use ralph_hooks::ralplan::{self, PlanningRequest, PlanningStart};
 use ralph_io::process::interrupts::Interrupts;
 use ralph_io::store::store::{Loaded, LoopFile};
 use ralph_io::{
@@ -38,7 +38,7 @@ pub(crate) struct Args {
     #[arg(value_name = "TASK")]
     task: Option<String>,
     #[command(flatten)]
-    client: Client,
+    client: ClientOptions,
 }
 
 /// Drives a planning to the person's decision.
@@ -84,7 +84,7 @@ fn show(here: &Here, args: &Args, logs: &Path) -> Result<Exit> {
         }
     };
     match rules::next(&plan, prefix(&root)) {
-        Next::Call(call) => {
+        NextPlanStep::Call(call) => {
             let about = About { number: 1, session: "ID", root: &root };
             let round = of_agent(here, &args.client, logs, &call, &about);
             screen::print(&screen::visible_lines(&driver::command_line(&round)?))?;
@@ -95,9 +95,9 @@ fn show(here: &Here, args: &Args, logs: &Path) -> Result<Exit> {
 }
 
 /// Begins one as the typed command does, or takes up what another tool has left.
-fn begin(here: &Here, args: &Args) -> Result<Found> {
-    let request = Request { task: task(args)?, ..Request::default() };
-    let begun = ralplan::begin(&Asked {
+fn begin(here: &Here, args: &Args) -> Result<FoundLoop> {
+    let request = LoopRequest { task: task(args)?, ..LoopRequest::default() };
+    let begun = ralplan::begin(&PlanningRequest {
         home: &here.home,
         request: &request,
         session_id: &chance::uuid(),
@@ -106,15 +106,17 @@ fn begin(here: &Here, args: &Args) -> Result<Found> {
         via: None,
     })?;
     let state = match begun {
-        Begun::Started(state, told) => {
+        PlanningStart::Started(state, told) => {
             told.iter().for_each(|line| screen::tell(&screen::visible(line)));
             state
         }
-        Begun::Continues(state) => state,
-        Begun::Refused(why) => return Err(refused(Exit::No, why)),
-        Begun::Answered => anyhow::bail!("could not begin: another process has just done so"),
+        PlanningStart::Continues(state) => state,
+        PlanningStart::Refused(why) => return Err(refused(Exit::No, why)),
+        PlanningStart::Answered => {
+            anyhow::bail!("could not begin: another process has just done so")
+        }
     };
-    let found = Found::of(here, &state.loop_id)?;
+    let found = FoundLoop::of(here, &state.loop_id)?;
     note(here, &found.file, &found.state, ("ralplan run", "started"), STARTED);
     Ok(found)
 }
@@ -135,7 +137,7 @@ fn alone(file: &LoopFile) -> Result<lock::Lock> {
 }
 
 /// One that a session left, or that another driver did.
-fn take_up(here: &Here, found: &Found) -> Result<LoopState> {
+fn take_up(here: &Here, found: &FoundLoop) -> Result<LoopState> {
     let state = &found.state;
     // Its wall stands in that session, and would not any more.
     if state.round.is_none() && state.client.as_ref().is_some_and(client::is_alive) {
@@ -185,11 +187,17 @@ struct About<'a> {
     root: &'a Path,
 }
 
-fn of_agent(here: &Here, client: &Client, logs: &Path, call: &Call, about: &About<'_>) -> Round {
+fn of_agent(
+    here: &Here,
+    client: &ClientOptions,
+    logs: &Path,
+    call: &AgentInput,
+    about: &About<'_>,
+) -> ClientRound {
     let agent = Role::of(&call.subagent_type).map_or("", Role::agent);
     let mut extra_args = vec!["--agent".into(), call.subagent_type.clone().into()];
     extra_args.extend(client.args.iter().cloned());
-    Round {
+    ClientRound {
         prompt: call.prompt.clone(),
         session_id: Some(about.session.to_owned()),
         resume: None,
@@ -206,7 +214,7 @@ fn of_agent(here: &Here, client: &Client, logs: &Path, call: &Call, about: &Abou
 /// Drives one planning.
 struct Driver<'a> {
     here: &'a Here,
-    client: &'a Client,
+    client: &'a ClientOptions,
     file: LoopFile,
     /// As it was when this began; the file says how it is.
     state: LoopState,
@@ -220,7 +228,7 @@ impl Driver<'_> {
         let (mut number, mut crashes) = (1, 0);
         loop {
             let session = chance::uuid();
-            let bound = ralplan::Round { session_id: &session, number, prefix: self.prefix };
+            let bound = ralplan::RoundSession { session_id: &session, number, prefix: self.prefix };
             let step = ralplan::drive(&self.here.home, &self.file, bound).map_err(bad_state)?;
             let Some((due, before)) = step else { return self.over() };
             let call = match due {
@@ -246,10 +254,11 @@ impl Driver<'_> {
             )?;
             rounds::tell(&round.label, &came);
             self.tell(&round.label, &session, &before, &came)?;
-            if matches!(came.outcome, Outcome::Finished { .. }) && !self.was_heard()? {
+            if matches!(came.outcome, RoundOutcome::Finished { .. }) && !self.was_heard()? {
                 return self.leave(PauseCause::BlockedOnHuman, UNHEARD, Exit::MissingProgram);
             }
-            crashes = if matches!(came.outcome, Outcome::Crashed { .. }) { crashes + 1 } else { 0 };
+            crashes =
+                if matches!(came.outcome, RoundOutcome::Crashed { .. }) { crashes + 1 } else { 0 };
             if let Some((cause, why)) = rounds::rests(&came, interrupts, crashes) {
                 return self.leave(cause, &why, Exit::MissingProgram);
             }
@@ -270,7 +279,7 @@ impl Driver<'_> {
         label: &str,
         session: &str,
         before: &LoopState,
-        came: &driver::Came,
+        came: &driver::RoundResult,
     ) -> Result<()> {
         let Some(loaded) = self.file.read().map_err(bad_state)? else { return Ok(()) };
         let state = loaded.state;

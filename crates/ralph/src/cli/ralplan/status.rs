@@ -5,7 +5,7 @@
 use super::super::exit::Exit;
 use super::super::here::Here;
 use super::super::screen::{self, visible, visible_lines};
-use super::Shown;
+use super::PlanViewArgs;
 use anyhow::Result;
 use ralph_core::modes::ralplan::{self, position, short};
 use ralph_core::state::{LoopState, Ralplan};
@@ -15,7 +15,7 @@ use serde_json::json;
 use std::fmt::Write as _;
 use std::path::Path;
 
-pub(super) fn run(here: &Here, args: &Shown) -> Result<Exit> {
+pub(super) fn run(here: &Here, args: &PlanViewArgs) -> Result<Exit> {
     let state = super::live(here, &args.which)?.state;
     let Some(plan) = &state.ralplan else {
         screen::print(

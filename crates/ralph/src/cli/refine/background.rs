@@ -6,10 +6,10 @@ use crate::cli::here::Here;
 use crate::cli::screen::{self, visible, visible_lines};
 use crate::refine::{close_what_was_left, record};
 use anyhow::{Context, Result};
-use ralph_core::modes::refine::state::Session;
-use ralph_core::modes::refine::{Event, Mode};
-use ralph_io::store::refine::Place;
-use ralph_io::terminal::tmux::{self, Job, Missing, Tmux};
+use ralph_core::modes::refine::state::RefineSession;
+use ralph_core::modes::refine::{Mode, RefineEvent};
+use ralph_io::store::refine::RefineStore;
+use ralph_io::terminal::tmux::{self, Job, Tmux, TmuxMissing};
 use ralph_io::{process::programs, project::outside, store::digest};
 use std::ffi::{OsStr, OsString};
 use std::time::Duration;
@@ -26,7 +26,7 @@ pub(crate) struct Name {
 }
 
 /// Starts this very command in tmux; false where a person would rather have it here.
-pub(super) fn start(place: &Place, name: &str) -> Result<bool> {
+pub(super) fn start(place: &RefineStore, name: &str) -> Result<bool> {
     let tmux = match Tmux::find() {
         Ok(tmux) => tmux,
         Err(missing) => return offer(missing),
@@ -53,7 +53,7 @@ pub(super) fn start(place: &Place, name: &str) -> Result<bool> {
     Ok(true)
 }
 
-fn offer(missing: Missing) -> Result<bool> {
+fn offer(missing: TmuxMissing) -> Result<bool> {
     let here = "leave out --background to work in this terminal";
     let question = format!("{missing}, or work in this terminal. Begin here? [y/N]");
     match screen::can_ask() && matches!(screen::ask(&question)?.as_str(), "y" | "Y" | "yes") {
@@ -99,7 +99,7 @@ pub(super) fn attach(here: &Here, args: &Name) -> Result<Exit> {
 }
 
 pub(super) fn kill(here: &Here, args: &Name) -> Result<Exit> {
-    let place = Place::of(&here.home, &here.root);
+    let place = RefineStore::of(&here.home, &here.root);
     let in_tmux = |name: &str| of(&place, name);
     let (name, found) = match &args.name {
         Some(name) => session::one(&place, Some(name), |_| true)?,
@@ -126,7 +126,7 @@ pub(super) fn kill(here: &Here, args: &Name) -> Result<Exit> {
     let (name, found) = session::one(&place, Some(&name), |_| true)?;
     forget(here, &place, &name, &found);
     if !found.status.is_over() {
-        record(&place, &name, Event::Cancelled)?;
+        record(&place, &name, RefineEvent::Cancelled)?;
     }
     conversation::cancel(here, &name)?;
     screen::print(&visible(&format!("`{name}` is ended; what it did stays")))?;
@@ -135,7 +135,7 @@ pub(super) fn kill(here: &Here, args: &Name) -> Result<Exit> {
 
 /// What a round has left that its driver could not put away: best effort, since what it refines may be
 /// gone, and the session is ended all the same.
-fn forget(here: &Here, place: &Place, name: &str, found: &Session) {
+fn forget(here: &Here, place: &RefineStore, name: &str, found: &RefineSession) {
     if found.mode == Mode::Plan
         && let Ok(artefact) = session::artefact(here, place, name, found)
         && let Err(error) = close_what_was_left(place, name, &artefact, found)
@@ -145,7 +145,7 @@ fn forget(here: &Here, place: &Place, name: &str, found: &Session) {
 }
 
 /// The tmux session in which a session runs; none if it does not.
-pub(super) fn of(place: &Place, name: &str) -> Option<String> {
+pub(super) fn of(place: &RefineStore, name: &str) -> Option<String> {
     let session = tmux_name(name);
     let listed = Tmux::find().ok()?.list(&owner(place)).ok()?;
     listed.contains(&session).then_some(session)
@@ -158,7 +158,7 @@ fn there(here: &Here, args: &Name) -> Result<(Tmux, String)> {
             format!("{missing}: nothing runs in the background without it"),
         )
     })?;
-    let place = Place::of(&here.home, &here.root);
+    let place = RefineStore::of(&here.home, &here.root);
     let name = match &args.name {
         Some(name) => name.clone(),
         None => match running(&place)?.as_slice() {
@@ -180,7 +180,7 @@ fn there(here: &Here, args: &Name) -> Result<(Tmux, String)> {
 }
 
 /// The sessions of this project that run in tmux.
-fn running(place: &Place) -> Result<Vec<String>> {
+fn running(place: &RefineStore) -> Result<Vec<String>> {
     let Ok(tmux) = Tmux::find() else { return Ok(Vec::new()) };
     let listed = tmux.list(&owner(place))?;
     let document = session::document(place)?;
@@ -202,7 +202,7 @@ fn not_one(names: &[String]) -> anyhow::Error {
     }
 }
 
-fn owner(place: &Place) -> String {
+fn owner(place: &RefineStore) -> String {
     // Of the folder's name only what no format of tmux could split.
     let root = outside::real(place.root()).unwrap_or_else(|| place.root().to_owned());
     digest::of_bytes(root.as_os_str().as_encoded_bytes()).replace(':', "-")

@@ -8,25 +8,25 @@ use crate::cli::exit::{Exit, refused};
 use crate::cli::here::Here;
 use crate::cli::note::note;
 use crate::cli::screen::{self, visible};
-use crate::cli::which::{self, Found};
+use crate::cli::which::{self, FoundLoop};
 use crate::refine::artefact::Artefact;
 use anyhow::Result;
-use ralph_core::modes::refine::state::{Document, Session};
+use ralph_core::modes::refine::state::{RefineDocument, RefineSession};
 use ralph_core::modes::refine::{MOST_IN_FOREGROUND, Mode, Status, foreground, say};
 use ralph_core::state::{EndingKind, LoopState, Mode as LoopMode};
 use ralph_core::text::counted::counted;
 use ralph_core::views::report::Activity;
 use ralph_hooks::{cancel, refine};
 use ralph_io::client;
-use ralph_io::store::lifecycle::{self, Entry};
+use ralph_io::store::lifecycle::{self, ManifestFate};
 use ralph_io::store::store::LoopFile;
 
 /// The live loop in which this session is refined.
-pub(super) fn live(here: &Here, name: &str) -> Option<Found> {
+pub(super) fn live(here: &Here, name: &str) -> Option<FoundLoop> {
     all(here).into_iter().find(|found| name_of(&found.state) == Some(name))
 }
 
-fn all(here: &Here) -> Vec<Found> {
+fn all(here: &Here) -> Vec<FoundLoop> {
     which::of_project(here, |state| state.mode == LoopMode::Refine && state.is_live())
 }
 
@@ -47,13 +47,17 @@ pub(super) fn activity(here: &Here, name: &str) -> Activity {
 ///
 /// # Errors
 /// The refusal.
-pub(super) fn none_beside(here: &Here, document: &Document, artefact: &Artefact) -> Result<()> {
+pub(super) fn none_beside(
+    here: &Here,
+    document: &RefineDocument,
+    artefact: &Artefact,
+) -> Result<()> {
     let (mode, plan_file) = (artefact.mode(), artefact.plan_file());
-    let shares = |found: &Found| {
+    let shares = |found: &FoundLoop| {
         let session = name_of(&found.state).and_then(|name| document.session(name).ok().flatten());
         session.is_some_and(|session| session.shares_artefact(&mode, plan_file))
     };
-    let is_other = |found: &Found| {
+    let is_other = |found: &FoundLoop| {
         let is_own = here.session.as_ref() == Some(&found.state.session_id);
         // A client that is gone refines nothing any more.
         !is_own && found.state.client.as_ref().is_none_or(client::is_alive)
@@ -78,13 +82,13 @@ pub(super) fn none_beside(here: &Here, document: &Document, artefact: &Artefact)
 ///
 /// # Errors
 /// When there can be none, or it has called as many agents as it may.
-pub(super) fn enter(here: &Here, name: &str, stands: &Session) -> Result<Option<LoopFile>> {
+pub(super) fn enter(here: &Here, name: &str, stands: &RefineSession) -> Result<Option<LoopFile>> {
     let Some(session_id) = &here.session else { return Ok(None) };
     let what = match stands.mode {
         Mode::Plan => stands.plan_file.as_str(),
         _ => "the tasks",
     };
-    let begun = refine::begin(&refine::Asked {
+    let begun = refine::begin(&refine::RefineRequest {
         home: &here.home,
         root: &here.root,
         session_id,
@@ -95,9 +99,9 @@ pub(super) fn enter(here: &Here, name: &str, stands: &Session) -> Result<Option<
         most: stands.settings.max_iterations,
     })?;
     let (file, state) = match begun {
-        refine::Begun::Refused(why) => return Err(refused(Exit::No, visible(&why))),
-        refine::Begun::Own(file, state) => (file, state),
-        refine::Begun::Made(file, state) => {
+        refine::RefineStart::Refused(why) => return Err(refused(Exit::No, visible(&why))),
+        refine::RefineStart::Own(file, state) => (file, state),
+        refine::RefineStart::Made(file, state) => {
             note(here, &file, &state, ("refine begin", "started"), "a conversation refines");
             let left = MOST_IN_FOREGROUND.saturating_sub(foreground::made(&state));
             screen::tell(&visible(&format!(
@@ -149,7 +153,7 @@ const FULL: &str = "a conversation has room for no more agents";
 ///
 /// # Errors
 /// When the state cannot be read or written.
-pub(super) fn follow(here: &Here, name: &str, stands: &Session) -> Result<Option<String>> {
+pub(super) fn follow(here: &Here, name: &str, stands: &RefineSession) -> Result<Option<String>> {
     put_away(here, name)?;
     let Some(found) = live(here, name) else { return Ok(None) };
     if let Some(kind) = kind(&stands.status) {
@@ -177,7 +181,7 @@ fn put_away(here: &Here, name: &str) -> Result<()> {
         // Of a cancel the session has yet to hear.
         let is_cancelled =
             found.state.ending.as_ref().is_some_and(|it| it.kind == EndingKind::Cancelled);
-        let entry = if is_cancelled { Entry::KeepAsTombstone } else { Entry::Remove };
+        let entry = if is_cancelled { ManifestFate::KeepAsTombstone } else { ManifestFate::Remove };
         lifecycle::put_away(&here.home, &found.file, &found.state, entry)?;
     }
     Ok(())
@@ -200,7 +204,7 @@ fn kind(status: &Status) -> Option<EndingKind> {
     }
 }
 
-fn ending(stands: &Session) -> String {
+fn ending(stands: &RefineSession) -> String {
     let said = say::of_status(stands);
     said.first().cloned().unwrap_or_default()
 }
@@ -210,7 +214,7 @@ fn end(
     file: &LoopFile,
     kind: &EndingKind,
     detail: &str,
-    stands: &Session,
+    stands: &RefineSession,
 ) -> Result<()> {
     let ended = refine::end(&here.home, file, kind, detail, stands.iterations_completed)?;
     if let Some((state, away)) = ended {

@@ -8,13 +8,13 @@ use super::{conversation, prompt, session};
 use crate::cli::exit::{Exit, bad_state, refused};
 use crate::cli::here::Here;
 use crate::cli::screen::{self, visible, visible_lines};
-use crate::refine::artefact::{self, Artefact, Before};
+use crate::refine::artefact::{self, Artefact, ArtefactBefore};
 use crate::refine::{asks_again, close_what_was_left, note_client, of_round, of_rounds, record};
 use anyhow::{Context, Result};
-use ralph_core::modes::refine::state::Session;
-use ralph_core::modes::refine::{Event, MOST_IN_FOREGROUND, Outcome, picture, say};
+use ralph_core::modes::refine::state::RefineSession;
+use ralph_core::modes::refine::{MOST_IN_FOREGROUND, RefineEvent, RefineOutcome, picture, say};
 use ralph_io::client::given;
-use ralph_io::store::refine::Place;
+use ralph_io::store::refine::RefineStore;
 
 /// What is refined.
 #[derive(Debug, clap::Args)]
@@ -35,7 +35,7 @@ pub(crate) struct End {
 }
 
 pub(super) fn begin(here: &Here, args: &Begin) -> Result<Exit> {
-    let place = Place::of(&here.home, &here.root);
+    let place = RefineStore::of(&here.home, &here.root);
     let (name, artefact) = args.subject.find(here, &place, None)?;
     if args.explain {
         prompt::explain(here);
@@ -59,7 +59,7 @@ pub(super) fn begin(here: &Here, args: &Begin) -> Result<Exit> {
     }
     let new = || {
         let bounds = run::bounds(here).in_foreground();
-        Session::new(artefact.mode(), artefact.plan_file(), bounds, here.now)
+        RefineSession::new(artefact.mode(), artefact.plan_file(), bounds, here.now)
     };
     let known = document.session(&name).map_err(|why| session::told(why.into()))?;
     if let Some(known) = &known {
@@ -80,13 +80,13 @@ pub(super) fn begin(here: &Here, args: &Begin) -> Result<Exit> {
     let of_loop = conversation::enter(here, &name, &stands)?;
     close_what_was_left(&place, &name, &artefact, &stands)?;
     let before = artefact.look()?;
-    if let Before::Pieces(pieces) = &before {
+    if let ArtefactBefore::Pieces(pieces) = &before {
         place
             .remember(&name, &serde_json::to_string(pieces).context("could not keep the tasks")?)?;
     }
-    let event = Event::Begun { artefact: &artefact::digest(&before) };
+    let event = RefineEvent::Begun { artefact: &artefact::digest(&before) };
     let (begun, stands) = record(&place, &name, event).map_err(session::told)?;
-    let Outcome::Begin { iteration, .. } = begun else {
+    let RefineOutcome::Begin { iteration, .. } = begun else {
         unreachable!("a round that is begun begins")
     };
     if let (Some(_), Some(conversation)) = (&of_loop, &here.session) {
@@ -107,7 +107,7 @@ pub(super) fn begin(here: &Here, args: &Begin) -> Result<Exit> {
 }
 
 pub(super) fn end(here: &Here, args: &End) -> Result<Exit> {
-    let place = Place::of(&here.home, &here.root);
+    let place = RefineStore::of(&here.home, &here.root);
     let (name, stands) =
         session::one(&place, args.session.as_deref(), |session| session.round.is_some())?;
     let Some(open) = &stands.round else {
@@ -150,40 +150,47 @@ pub(super) fn end(here: &Here, args: &End) -> Result<Exit> {
         // What is not known is never nothing.
         None => (None, Default::default(), artefact::digest(&artefact.look()?)),
     };
-    let event = Event::Ended { message: &message, measured, plan, artefact: &digest };
+    let event = RefineEvent::Ended { message: &message, measured, plan, artefact: &digest };
     let (outcome, stands) = record(&place, &name, event).map_err(session::told)?;
     let is_full = conversation::follow(here, &name, &stands)?;
     show(&name, &stands, &outcome, is_full)
 }
 
 fn before(
-    place: &Place,
+    place: &RefineStore,
     name: &str,
     artefact: &Artefact,
-    stands: &Session,
-) -> Result<Option<Before>> {
+    stands: &RefineSession,
+) -> Result<Option<ArtefactBefore>> {
     if let Artefact::Plan(_) = artefact {
         return artefact.found(stands).map_err(bad_state);
     }
     let pieces = place.remembered(name).and_then(|text| serde_json::from_str(&text).ok());
-    Ok(pieces.map(Before::Pieces))
+    Ok(pieces.map(ArtefactBefore::Pieces))
 }
 
-fn show(name: &str, stands: &Session, outcome: &Outcome, is_full: Option<String>) -> Result<Exit> {
+fn show(
+    name: &str,
+    stands: &RefineSession,
+    outcome: &RefineOutcome,
+    is_full: Option<String>,
+) -> Result<Exit> {
     let round = stands.history.last().map(|entry| say::round(stands, entry));
     let mut lines: Vec<String> = round.into_iter().flatten().collect();
     lines.extend(picture::lines(stands));
     lines.extend(say::ending(stands, outcome));
     const NO_OTHER: &str = "Begin no other round: tell the person how it ended";
     lines.push(match (outcome, is_full) {
-        (Outcome::Next { .. }, Some(why)) => format!("{why}. {NO_OTHER}"),
-        (Outcome::Next { iteration }, None) => {
+        (RefineOutcome::Next { .. }, Some(why)) => format!("{why}. {NO_OTHER}"),
+        (RefineOutcome::Next { iteration }, None) => {
             format!(
                 "`ralph refine begin --session {}` opens round {iteration}",
                 session::word(name)
             )
         }
-        (Outcome::Cap { .. }, _) => format!("{NO_OTHER}; {}", conversation::how_to_go_on(name)),
+        (RefineOutcome::Cap { .. }, _) => {
+            format!("{NO_OTHER}; {}", conversation::how_to_go_on(name))
+        }
         _ => NO_OTHER.to_owned(),
     });
     for line in lines {

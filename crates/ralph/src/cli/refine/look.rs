@@ -5,15 +5,15 @@ use crate::cli::exit::{Exit, bad_state};
 use crate::cli::here::Here;
 use crate::cli::screen::{self, visible};
 use anyhow::Result;
-use ralph_core::modes::refine::state::Session;
+use ralph_core::modes::refine::state::RefineSession;
 use ralph_core::modes::refine::{Mode, Status as Standing, picture, say};
 use ralph_core::views::report::Activity;
-use ralph_io::store::refine::Place;
+use ralph_io::store::refine::RefineStore;
 use serde_json::json;
 
 /// Which session.
 #[derive(Debug, clap::Args)]
-pub(crate) struct Status {
+pub(crate) struct StatusArgs {
     /// The session's name [default: the only one]
     #[arg(long, value_name = "NAME")]
     session: Option<String>,
@@ -24,14 +24,14 @@ pub(crate) struct Status {
 
 /// How they are shown.
 #[derive(Debug, clap::Args)]
-pub(crate) struct List {
+pub(crate) struct ListArgs {
     /// Print one JSON document
     #[arg(long)]
     json: bool,
 }
 
-pub(super) fn status(here: &Here, args: &Status) -> Result<Exit> {
-    let place = Place::of(&here.home, &here.root);
+pub(super) fn status(here: &Here, args: &StatusArgs) -> Result<Exit> {
+    let place = RefineStore::of(&here.home, &here.root);
     let (name, found) = session::one(&place, args.session.as_deref(), |_| true)?;
     if args.json {
         screen::print_json(&as_json(here, &place, &name, &found))?;
@@ -49,8 +49,8 @@ pub(super) fn status(here: &Here, args: &Status) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-pub(super) fn list(here: &Here, args: &List) -> Result<Exit> {
-    let place = Place::of(&here.home, &here.root);
+pub(super) fn list(here: &Here, args: &ListArgs) -> Result<Exit> {
+    let place = RefineStore::of(&here.home, &here.root);
     let document = session::document(&place)?;
     let mut broken = None;
     let mut sessions = Vec::new();
@@ -80,7 +80,7 @@ pub(super) fn list(here: &Here, args: &List) -> Result<Exit> {
 }
 
 /// What it refines, where it stands, and who is at it.
-fn standing(here: &Here, place: &Place, name: &str, found: &Session) -> String {
+fn standing(here: &Here, place: &RefineStore, name: &str, found: &RefineSession) -> String {
     let what = match found.mode {
         Mode::Plan => found.plan_file.clone(),
         _ => found.mode.to_string(),
@@ -90,7 +90,7 @@ fn standing(here: &Here, place: &Place, name: &str, found: &Session) -> String {
 }
 
 /// Running is said of one that somebody runs; who was killed could not say so any more.
-fn word(here: &Here, place: &Place, name: &str, found: &Session) -> String {
+fn word(here: &Here, place: &RefineStore, name: &str, found: &RefineSession) -> String {
     match (&found.status, activity(here, place, name, found)) {
         (Standing::Running, Activity::Runs(how)) => how,
         (Standing::Running, Activity::Pauses) => "paused in a conversation".to_owned(),
@@ -101,7 +101,12 @@ fn word(here: &Here, place: &Place, name: &str, found: &Session) -> String {
 }
 
 /// Who is at it.
-pub(super) fn activity(here: &Here, place: &Place, name: &str, found: &Session) -> Activity {
+pub(super) fn activity(
+    here: &Here,
+    place: &RefineStore,
+    name: &str,
+    found: &RefineSession,
+) -> Activity {
     if found.status != Standing::Running {
         return Activity::Nobody;
     }
@@ -114,7 +119,12 @@ pub(super) fn activity(here: &Here, place: &Place, name: &str, found: &Session) 
     conversation::activity(here, name)
 }
 
-fn as_json(here: &Here, place: &Place, name: &str, found: &Session) -> serde_json::Value {
+fn as_json(
+    here: &Here,
+    place: &RefineStore,
+    name: &str,
+    found: &RefineSession,
+) -> serde_json::Value {
     json!({
         "schema_version": 1,
         "name": name,

@@ -4,10 +4,10 @@ use super::{look, session, versions};
 use crate::cli::exit::bad_state;
 use crate::cli::here::Here;
 use anyhow::Result;
-use ralph_core::modes::refine::state::Session;
+use ralph_core::modes::refine::state::RefineSession;
 use ralph_core::state::LoopState;
 use ralph_core::views::report::{RefinementSeen, Report, VersionSeen, of_refinement};
-use ralph_io::store::refine::{Place, Version, What};
+use ralph_io::store::refine::{KeptVersion, RefineStore, What};
 use std::path::Path;
 
 /// The report of the session of this name.
@@ -15,7 +15,7 @@ use std::path::Path;
 /// # Errors
 /// When there is none, or it cannot be read.
 pub(in crate::cli) fn of(here: &Here, name: &str) -> Result<Report> {
-    let place = Place::of(&here.home, &here.root);
+    let place = RefineStore::of(&here.home, &here.root);
     let (name, found) = session::one(&place, Some(name), |_| true)?;
     let mut versions = seen(&place, &name)?;
     if found.status.is_over() {
@@ -34,7 +34,7 @@ pub(in crate::cli) fn of(here: &Here, name: &str) -> Result<Report> {
 
 /// The names of the project's sessions, the last one last.
 pub(in crate::cli) fn names(here: &Here) -> Vec<String> {
-    let document = Place::of(&here.home, &here.root).document().unwrap_or_default();
+    let document = RefineStore::of(&here.home, &here.root).document().unwrap_or_default();
     document.sessions().map(|(name, _)| name.to_owned()).collect()
 }
 
@@ -43,16 +43,16 @@ pub(in crate::cli) fn names(here: &Here) -> Vec<String> {
 pub(in crate::cli) fn of_loop(
     here: &Here,
     state: &LoopState,
-) -> Option<(Session, Vec<VersionSeen>)> {
+) -> Option<(RefineSession, Vec<VersionSeen>)> {
     let name = &state.refine.as_ref()?.name;
-    let place = Place::of(&here.home, Path::new(&state.project_root));
+    let place = RefineStore::of(&here.home, Path::new(&state.project_root));
     let session = place.document().ok()?.session(name).ok()??;
     Some((session, seen(&place, name).unwrap_or_default()))
 }
 
-fn seen(place: &Place, name: &str) -> Result<Vec<VersionSeen>> {
+fn seen(place: &RefineStore, name: &str) -> Result<Vec<VersionSeen>> {
     let list = place.versions(name).list().map_err(bad_state)?;
-    let seen = |version: &Version| VersionSeen {
+    let seen = |version: &KeptVersion| VersionSeen {
         number: version.number,
         round: version.round,
         is_written: matches!(version.what, What::Round | What::Aside),

@@ -7,18 +7,18 @@ use super::{background, conversation, notice, prompt, session};
 use crate::cli::exit::{Exit, refused};
 use crate::cli::here::Here;
 use crate::cli::number;
-use crate::cli::rounds::{self, Client};
+use crate::cli::rounds::{self, ClientOptions};
 use crate::cli::screen::{self, visible};
 use crate::driver;
-use crate::refine::artefact::{Artefact, Plan};
+use crate::refine::artefact::{Artefact, PlanFile};
 use crate::refine::{Refiner, Rounded, Template, close_what_was_left, of_rounds};
 use anyhow::Result;
 use ralph_core::modes::refine::prompt::Tracker;
-use ralph_core::modes::refine::state::Session;
-use ralph_core::modes::refine::{Event, Mode, Outcome, picture, say, step};
+use ralph_core::modes::refine::state::RefineSession;
+use ralph_core::modes::refine::{Mode, RefineEvent, RefineOutcome, picture, say, step};
 use ralph_core::protocol::permission::Need;
-use ralph_io::process::interrupts::{Asked, Interrupts};
-use ralph_io::store::refine::{Commits, Place};
+use ralph_io::process::interrupts::{InterruptRequest, Interrupts};
+use ralph_io::store::refine::{Commits, RefineStore};
 use ralph_io::{project::outside, project::settings};
 use std::cell::Cell;
 use std::io::IsTerminal;
@@ -40,7 +40,7 @@ pub(crate) struct Subject {
 
 /// How it is refined, and how the client is called.
 #[derive(Debug, clap::Args)]
-pub(crate) struct Run {
+pub(crate) struct RunArgs {
     #[command(flatten)]
     subject: Subject,
     /// Rounds after which it ends in any case [default: the settings, else 10]
@@ -62,21 +62,21 @@ pub(crate) struct Run {
     #[arg(long)]
     explain: bool,
     #[command(flatten)]
-    client: Client,
+    client: ClientOptions,
 }
 
 /// One round.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Once {
     #[command(flatten)]
-    run: Run,
+    run: RunArgs,
 }
 
 /// As many as it takes.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Loop {
     #[command(flatten)]
-    run: Run,
+    run: RunArgs,
     /// Work in a tmux session `refine-NAME`, and come back at once
     #[arg(long)]
     background: bool,
@@ -96,12 +96,12 @@ const MOST_CRASHES: u32 = 3;
 
 /// One round and no more.
 pub(super) fn once(here: &Here, args: &Once) -> Result<Exit> {
-    Start::prepare(here, &args.run)?.run(Rounds::One)
+    RefineSetup::prepare(here, &args.run)?.run(Rounds::One)
 }
 
 /// Until it is over.
 pub(super) fn all(here: &Here, args: &Loop) -> Result<Exit> {
-    let start = Start::prepare(here, &args.run)?;
+    let start = RefineSetup::prepare(here, &args.run)?;
     if !args.background || args.run.client.dry_run {
         return start.run(Rounds::All);
     }
@@ -122,18 +122,18 @@ enum Rounds {
 }
 
 /// Everything that is known before anything is written.
-struct Start<'a> {
+struct RefineSetup<'a> {
     here: &'a Here,
-    args: &'a Run,
-    place: Place,
+    args: &'a RunArgs,
+    place: RefineStore,
     name: String,
     artefact: Artefact,
     template: Template,
 }
 
-impl<'a> Start<'a> {
-    fn prepare(here: &'a Here, args: &'a Run) -> Result<Start<'a>> {
-        let place = Place::of(&here.home, &here.root);
+impl<'a> RefineSetup<'a> {
+    fn prepare(here: &'a Here, args: &'a RunArgs) -> Result<RefineSetup<'a>> {
+        let place = RefineStore::of(&here.home, &here.root);
         let (name, artefact) = args.subject.find(here, &place, args.max_iterations)?;
         args.can_confirm(&artefact)?;
         args.can_commit(&artefact)?;
@@ -141,7 +141,7 @@ impl<'a> Start<'a> {
             prompt::explain(here);
         }
         let template = of_rounds(&here.root, &artefact)?;
-        Ok(Start { here, args, place, name, artefact, template })
+        Ok(RefineSetup { here, args, place, name, artefact, template })
     }
 
     /// Refused where somebody else works on it.
@@ -192,15 +192,15 @@ impl<'a> Start<'a> {
         end(&refiner, notifies, done)
     }
 
-    fn open(&self) -> Result<Session> {
+    fn open(&self) -> Result<RefineSession> {
         let most = self.args.max_iterations;
         session::open(&self.place, &self.name, &self.artefact, most, || self.new_session())
     }
 
-    fn new_session(&self) -> Session {
+    fn new_session(&self) -> RefineSession {
         let mut bounds = bounds(self.here);
         bounds.max_iterations = self.args.max_iterations.unwrap_or(bounds.max_iterations);
-        Session::new(self.artefact.mode(), self.artefact.plan_file(), bounds, self.here.now)
+        RefineSession::new(self.artefact.mode(), self.artefact.plan_file(), bounds, self.here.now)
     }
 
     fn refiner(self) -> Refiner<'a> {
@@ -235,16 +235,16 @@ impl<'a> Start<'a> {
 ///
 /// # Errors
 /// The refusal.
-pub(super) fn may_begin(name: &str, stands: &Session) -> Result<()> {
-    let mut tried = Session { round: None, ..stands.clone() };
-    match step(&mut tried, Event::Begun { artefact: "" }, stands.started_at) {
+pub(super) fn may_begin(name: &str, stands: &RefineSession) -> Result<()> {
+    let mut tried = RefineSession { round: None, ..stands.clone() };
+    match step(&mut tried, RefineEvent::Begun { artefact: "" }, stands.started_at) {
         Ok(_) => Ok(()),
         Err(refusal) => Err(refused(Exit::No, visible(&format!("`{name}`: {refusal}")))),
     }
 }
 
 /// What the settings say of a new session.
-pub(super) fn bounds(here: &Here) -> ralph_core::modes::refine::Settings {
+pub(super) fn bounds(here: &Here) -> ralph_core::modes::refine::RefineSettings {
     let (settings, problems) = settings::read(&here.home, &here.root);
     problems.iter().for_each(|problem| screen::tell(&visible(problem)));
     settings.refine().bounds()
@@ -255,7 +255,7 @@ impl Subject {
     pub(super) fn find(
         &self,
         here: &Here,
-        place: &Place,
+        place: &RefineStore,
         max_iterations: Option<u32>,
     ) -> Result<(String, Artefact)> {
         self.session.as_deref().map_or(Ok(()), session::sound)?;
@@ -268,7 +268,7 @@ impl Subject {
             return Ok((name.clone(), session::artefact(here, place, name, &found)?));
         }
         let plan_file = match self.plan()? {
-            Some(path) => Some((Plan::find(place, "", path)?.name, path)),
+            Some(path) => Some((PlanFile::find(place, "", path)?.name, path)),
             None => None,
         };
         let mode = if plan_file.is_some() { Mode::Plan } else { Mode::Beads };
@@ -278,7 +278,7 @@ impl Subject {
             .clone()
             .unwrap_or_else(|| session::unnamed(place, &document, what, max_iterations));
         let artefact = match plan_file {
-            Some((_, path)) => Artefact::Plan(Plan::find(place, &name, path)?),
+            Some((_, path)) => Artefact::Plan(PlanFile::find(place, &name, path)?),
             None => Artefact::tasks(here)?,
         };
         Ok((name, artefact))
@@ -300,7 +300,7 @@ impl Subject {
     }
 }
 
-impl Run {
+impl RunArgs {
     fn can_confirm(&self, artefact: &Artefact) -> Result<()> {
         let why = match artefact {
             _ if !self.confirm || self.client.dry_run => return Ok(()),
@@ -314,7 +314,7 @@ impl Run {
     }
 }
 
-impl Run {
+impl RunArgs {
     /// Refused where a commit would hold more than the round's work.
     fn can_commit(&self, artefact: &Artefact) -> Result<()> {
         if !self.commit || self.client.dry_run {
@@ -354,43 +354,43 @@ fn on(artefact: &Artefact) -> String {
 }
 
 /// How the rounds ended.
-enum Done {
+enum RunEnd {
     /// The session says what follows.
-    Said(Outcome),
+    Said(RefineOutcome),
     /// It goes on when it is asked to; why it does not now.
     Rests(String),
 }
 
-fn rounds_of(refiner: &Refiner<'_>, wanted: Rounds, interrupts: &Interrupts) -> Result<Done> {
+fn rounds_of(refiner: &Refiner<'_>, wanted: Rounds, interrupts: &Interrupts) -> Result<RunEnd> {
     let mut crashes = 0;
     loop {
         let is_asked = |interrupts: &Interrupts| {
-            (interrupts.asked() != Asked::Nothing).then(|| "as you asked".to_owned())
+            (interrupts.asked() != InterruptRequest::Nothing).then(|| "as you asked".to_owned())
         };
         match refiner.round(interrupts).map_err(session::told)? {
-            Rounded::Ended(outcome @ Outcome::Next { .. }) => {
+            Rounded::Ended(outcome @ RefineOutcome::Next { .. }) => {
                 crashes = 0;
                 if wanted == Rounds::One {
-                    return Ok(Done::Said(outcome));
+                    return Ok(RunEnd::Said(outcome));
                 }
                 if let Some(why) = is_asked(interrupts) {
-                    return Ok(Done::Rests(why));
+                    return Ok(RunEnd::Rests(why));
                 }
             }
-            Rounded::Ended(outcome) => return Ok(Done::Said(outcome)),
+            Rounded::Ended(outcome) => return Ok(RunEnd::Said(outcome)),
             Rounded::Cut { why, stops } => {
                 crashes += 1;
                 let enough = wanted == Rounds::One || crashes >= MOST_CRASHES;
                 let enough = enough.then(|| why.clone());
                 if let Some(why) = stops.or_else(|| is_asked(interrupts)).or(enough) {
-                    return Ok(Done::Rests(why));
+                    return Ok(RunEnd::Rests(why));
                 }
             }
         }
     }
 }
 
-fn end(refiner: &Refiner<'_>, notifies: bool, done: Result<Done>) -> Result<Exit> {
+fn end(refiner: &Refiner<'_>, notifies: bool, done: Result<RunEnd>) -> Result<Exit> {
     let title = format!("ralph refine: {}", refiner.name);
     let tell = |text: &str| {
         if notifies {
@@ -403,11 +403,11 @@ fn end(refiner: &Refiner<'_>, notifies: bool, done: Result<Done>) -> Result<Exit
             tell(&format!("{error:#}"));
             Err(error)
         }
-        Ok(Done::Rests(why)) => {
+        Ok(RunEnd::Rests(why)) => {
             tell(&format!("it rests: {why}"));
             Err(rounds::broke_off(format!("refinement rests: {why}; {goes_on}")))
         }
-        Ok(Done::Said(outcome)) => {
+        Ok(RunEnd::Said(outcome)) => {
             let document = session::document(&refiner.place)?;
             let session =
                 document.session(&refiner.name).map_err(|why| session::told(why.into()))?;
@@ -421,14 +421,14 @@ fn end(refiner: &Refiner<'_>, notifies: bool, done: Result<Done>) -> Result<Exit
             if refiner.lacks_commit.get() {
                 lines.push("a round's change stands in the file and in no commit".to_owned());
             }
-            if matches!(outcome, Outcome::Next { .. }) {
+            if matches!(outcome, RefineOutcome::Next { .. }) {
                 lines.push(goes_on);
             }
             for line in &lines {
                 screen::print(&visible(line))?;
             }
             // As many rounds as it may have, and not settled; or not all in a commit that was asked for.
-            let is_no = matches!(outcome, Outcome::Cap { .. }) || refiner.lacks_commit.get();
+            let is_no = matches!(outcome, RefineOutcome::Cap { .. }) || refiner.lacks_commit.get();
             Ok(if is_no { Exit::No } else { Exit::Done })
         }
     }

@@ -4,21 +4,21 @@ use crate::cli::exit::{Exit, bad_state, refused};
 use crate::cli::here::Here;
 use crate::cli::screen::visible;
 use crate::driver::quoted;
-use crate::refine::artefact::{Artefact, Plan};
+use crate::refine::artefact::{Artefact, PlanFile};
 use anyhow::Result;
-use ralph_core::modes::refine::state::{Document, Session, refused_name};
+use ralph_core::modes::refine::state::{RefineDocument, RefineSession, refused_name};
 use ralph_core::modes::refine::{Mode, Status};
-use ralph_io::store::refine::{self as kept, Place};
+use ralph_io::store::refine::{self as kept, RefineStore};
 
 /// The session that is named, else the project's only one that fits.
 ///
 /// # Errors
 /// When there is none, several, or one that cannot be read.
 pub(super) fn one(
-    place: &Place,
+    place: &RefineStore,
     name: Option<&str>,
-    fits: impl Fn(&Session) -> bool,
-) -> Result<(String, Session)> {
+    fits: impl Fn(&RefineSession) -> bool,
+) -> Result<(String, RefineSession)> {
     let document = document(place)?;
     if let Some(name) = name {
         let found = document.session(name).map_err(|damaged| bad_state(damaged.into()))?;
@@ -30,7 +30,7 @@ pub(super) fn one(
             )
         });
     }
-    let mut found: Vec<(String, Session)> = document
+    let mut found: Vec<(String, RefineSession)> = document
         .sessions()
         .filter_map(|(name, session)| Some((name.to_owned(), session.ok()?)))
         .filter(|(_, session)| fits(session))
@@ -48,11 +48,11 @@ pub(super) fn one(
 }
 
 /// All sessions; a document that cannot be read is reported as such.
-pub(super) fn document(place: &Place) -> Result<Document> {
+pub(super) fn document(place: &RefineStore) -> Result<RefineDocument> {
     place.document().map_err(bad_state)
 }
 
-fn there_are(document: &Document) -> String {
+fn there_are(document: &RefineDocument) -> String {
     let names: Vec<String> =
         document.sessions().map(|(name, _)| format!("`{}`", visible(name))).collect();
     match names.is_empty() {
@@ -67,14 +67,14 @@ fn there_are(document: &Document) -> String {
 /// When it is gone.
 pub(super) fn artefact(
     here: &Here,
-    place: &Place,
+    place: &RefineStore,
     name: &str,
-    session: &Session,
+    session: &RefineSession,
 ) -> Result<Artefact> {
     match session.mode {
         // An absolute name stands for itself.
         Mode::Plan => {
-            Ok(Artefact::Plan(Plan::find(place, name, &place.root().join(&session.plan_file))?))
+            Ok(Artefact::Plan(PlanFile::find(place, name, &place.root().join(&session.plan_file))?))
         }
         _ => Artefact::tasks(here),
     }
@@ -91,8 +91,8 @@ pub(super) fn sound(name: &str) -> Result<()> {
 /// The name of a session that nobody named: after the plan or the project, and with a number behind it
 /// where the one of that name is over or refines something else.
 pub(super) fn unnamed(
-    place: &Place,
-    document: &Document,
+    place: &RefineStore,
+    document: &RefineDocument,
     (mode, plan_file): (&Mode, &str),
     max_iterations: Option<u32>,
 ) -> String {
@@ -118,12 +118,12 @@ pub(super) fn unnamed(
 
 /// The session as it is, or a new one; with as many rounds as are asked for.
 pub(super) fn open(
-    place: &Place,
+    place: &RefineStore,
     name: &str,
     artefact: &Artefact,
     most: Option<u32>,
-    new: impl FnOnce() -> Session,
-) -> Result<Session> {
+    new: impl FnOnce() -> RefineSession,
+) -> Result<RefineSession> {
     place.update(|document| {
         let mut session = match document.session(name)? {
             Some(found) if !found.shares_artefact(&artefact.mode(), artefact.plan_file()) => {
@@ -148,7 +148,7 @@ pub(super) fn open(
 }
 
 /// Refuses to work beside another on the same thing.
-pub(super) fn taken(document: &Document, name: &str, artefact: &Artefact) -> anyhow::Error {
+pub(super) fn taken(document: &RefineDocument, name: &str, artefact: &Artefact) -> anyhow::Error {
     let (mode, plan_file) = (artefact.mode(), artefact.plan_file());
     let mut names: Vec<&str> = document.rivals(name, &mode, plan_file);
     let is_own = document.session(name).is_ok_and(|own| own.is_some_and(|own| own.round.is_some()));
@@ -178,7 +178,7 @@ pub(super) fn word(name: &str) -> String {
 }
 
 /// True if somebody works on what a session refines.
-pub(super) fn is_held(place: &Place, session: &Session) -> bool {
+pub(super) fn is_held(place: &RefineStore, session: &RefineSession) -> bool {
     place.is_held(&session.mode, &session.plan_file)
 }
 

@@ -5,12 +5,12 @@ use crate::cli::exit::{Exit, bad_state, refused};
 use crate::cli::here::Here;
 use crate::cli::number;
 use crate::cli::screen::{self, visible, visible_lines};
-use crate::refine::artefact::{Artefact, Plan, at};
+use crate::refine::artefact::{Artefact, PlanFile, at};
 use anyhow::Result;
-use ralph_core::modes::refine::state::Session;
+use ralph_core::modes::refine::state::RefineSession;
 use ralph_core::modes::refine::{Mode, picture, say, trace, unified};
 use ralph_io::project::outside;
-use ralph_io::store::refine::{Kept, Place, Version, What};
+use ralph_io::store::refine::{KeptVersion, NewVersion, RefineStore, What};
 use serde_json::json;
 
 /// Which session.
@@ -30,7 +30,7 @@ pub(crate) struct History {
 
 /// Which versions.
 #[derive(Debug, clap::Args)]
-pub(crate) struct Diff {
+pub(crate) struct DiffArgs {
     /// The older one, by its number in `history` [default: the one before the last]
     #[arg(value_name = "VERSION", value_parser = number::count)]
     from: Option<u32>,
@@ -54,7 +54,7 @@ pub(crate) struct Restore {
 }
 
 pub(super) fn history(here: &Here, args: &History) -> Result<Exit> {
-    let place = Place::of(&here.home, &here.root);
+    let place = RefineStore::of(&here.home, &here.root);
     let (name, found) = session::one(&place, args.session.as_deref(), |_| true)?;
     if args.json {
         screen::print_json(&json!({
@@ -84,7 +84,7 @@ pub(super) fn history(here: &Here, args: &History) -> Result<Exit> {
 }
 
 /// Where a version comes from, in words.
-pub(super) fn of(version: &Version) -> String {
+pub(super) fn of(version: &KeptVersion) -> String {
     match version.what {
         What::Found => format!("the plan before round {}", version.round),
         What::Round => format!("the plan after round {}", version.round),
@@ -94,13 +94,13 @@ pub(super) fn of(version: &Version) -> String {
     }
 }
 
-pub(super) fn diff(here: &Here, args: &Diff) -> Result<Exit> {
-    let place = Place::of(&here.home, &here.root);
+pub(super) fn diff(here: &Here, args: &DiffArgs) -> Result<Exit> {
+    let place = RefineStore::of(&here.home, &here.root);
     let (name, found) = of_plan(&place, args.session.as_deref())?;
     let versions = place.versions(&name);
     let list = versions.list().map_err(bad_state)?;
-    let text = |version: &Version| versions.text(version).map_err(bad_state);
-    let named = |version: &Version| format!("{} (version {})", found.plan_file, version.number);
+    let text = |version: &KeptVersion| versions.text(version).map_err(bad_state);
+    let named = |version: &KeptVersion| format!("{} (version {})", found.plan_file, version.number);
     let (from, to) = match (args.from, args.to) {
         (None, _) => match list.as_slice() {
             [.., before, last] => (before, Some(last)),
@@ -123,7 +123,7 @@ pub(super) fn diff(here: &Here, args: &Diff) -> Result<Exit> {
 }
 
 pub(super) fn restore(here: &Here, args: &Restore) -> Result<Exit> {
-    let place = Place::of(&here.home, &here.root);
+    let place = RefineStore::of(&here.home, &here.root);
     let (name, found) = of_plan(&place, args.session.as_deref())?;
     let plan = plan(here, &place, &name, &found)?;
     let list = plan.versions.list().map_err(bad_state)?;
@@ -143,7 +143,7 @@ pub(super) fn restore(here: &Here, args: &Restore) -> Result<Exit> {
         screen::print(&format!("the plan is version {} already", version.number))?;
         return Ok(Exit::Done);
     }
-    let kept = Kept { text: before, round: 0, what: What::Replaced, at: here.now };
+    let kept = NewVersion { text: before, round: 0, what: What::Replaced, at: here.now };
     let number = plan.versions.keep(&kept)?;
     outside::replace(&now, &text)?;
     screen::print(&visible(&format!(
@@ -153,7 +153,7 @@ pub(super) fn restore(here: &Here, args: &Restore) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-fn of_plan(place: &Place, name: Option<&str>) -> Result<(String, Session)> {
+fn of_plan(place: &RefineStore, name: Option<&str>) -> Result<(String, RefineSession)> {
     let (name, found) = session::one(place, name, |session| session.mode == Mode::Plan)?;
     match found.mode {
         Mode::Plan => Ok((name, found)),
@@ -164,14 +164,14 @@ fn of_plan(place: &Place, name: Option<&str>) -> Result<(String, Session)> {
     }
 }
 
-fn plan(here: &Here, place: &Place, name: &str, found: &Session) -> Result<Plan> {
+fn plan(here: &Here, place: &RefineStore, name: &str, found: &RefineSession) -> Result<PlanFile> {
     match session::artefact(here, place, name, found)? {
         Artefact::Plan(plan) => Ok(plan),
         _ => Err(refused(Exit::No, "the session refines tasks")),
     }
 }
 
-fn numbered(list: &[Version], number: u32) -> Result<&Version> {
+fn numbered(list: &[KeptVersion], number: u32) -> Result<&KeptVersion> {
     let found = list.iter().find(|version| version.number == number);
     found.ok_or_else(|| {
         let most = list.last().map_or(0, |last| last.number);

@@ -2,13 +2,13 @@
 
 use super::super::exit::Exit;
 use super::super::screen::{self, visible};
-use super::{NONE, Place};
+use super::{NONE, SessionContext};
 use anyhow::Result;
 use ralph_core::modes::session::machine;
 use ralph_core::text::counted::noun;
 use ralph_hooks::session;
 
-pub(super) fn run(place: &Place) -> Result<Exit> {
+pub(super) fn run(place: &SessionContext) -> Result<Exit> {
     let mut lines = Vec::new();
     for id in place.sessions.list() {
         // One that cannot be read does not hide the others.

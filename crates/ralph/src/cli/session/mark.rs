@@ -2,15 +2,15 @@
 
 use super::super::exit::{Exit, refused};
 use super::super::screen::{self, visible};
-use super::{Place, Which, next};
+use super::{SessionArg, SessionContext, next};
 use anyhow::Result;
 use ralph_core::modes::session::attempts;
-use ralph_core::modes::session::change::{Change, apply};
-use ralph_core::modes::session::invocation::Key;
+use ralph_core::modes::session::change::{RouterWrite, apply};
+use ralph_core::modes::session::invocation::CallKey;
 use ralph_core::modes::session::machine;
 use ralph_core::modes::session::metadata::Counts;
-use ralph_core::modes::session::place::Place as File;
-use ralph_core::modes::session::progress::{Progress, Status};
+use ralph_core::modes::session::place::SessionFile as File;
+use ralph_core::modes::session::progress::{Progress, TaskMark};
 use ralph_core::modes::session::snapshot::{Picture, Snapshot};
 use ralph_core::text::counted::noun;
 use ralph_hooks::session;
@@ -24,26 +24,26 @@ pub(crate) struct Args {
     /// How far it is: `[ ]`, `[/]`, `[P]`, `[x]`, `[F]` or `[C]`, or its word: open, started, review, done,
     /// failed, cancelled
     #[arg(value_parser = status, allow_hyphen_values = true)]
-    status: Status,
+    status: TaskMark,
     /// What stands behind the id from now on
     #[arg(long, value_name = "TEXT")]
     note: Option<String>,
     #[command(flatten)]
-    which: Which,
+    which: SessionArg,
 }
 
-fn status(said: &str) -> Result<Status, String> {
+fn status(said: &str) -> Result<TaskMark, String> {
     let of_word = || {
         let words = ["open", "started", "review", "done", "failed", "cancelled"];
         let at = words.iter().position(|word| word.eq_ignore_ascii_case(said))?;
-        Status::ALL.get(at).copied()
+        TaskMark::ALL.get(at).copied()
     };
-    Status::of(said)
+    TaskMark::of(said)
         .or_else(of_word)
         .ok_or_else(|| "no status; write `[ ]`, `[/]`, `[P]`, `[x]`, `[F]` or `[C]`".to_owned())
 }
 
-pub(super) fn run(place: &Place, args: &Args) -> Result<Exit> {
+pub(super) fn run(place: &SessionContext, args: &Args) -> Result<Exit> {
     if args.note.as_ref().is_some_and(|note| note.contains(['\n', '\r'])) {
         return Err(refused(Exit::Usage, "a note is one line; write more into the task's report"));
     }
@@ -80,7 +80,7 @@ pub(super) fn run(place: &Place, args: &Args) -> Result<Exit> {
 
 /// The change, and for a task that has failed by it the execution that this ends. A planning task is the one of this
 /// iteration that is not settled; of several the first.
-fn change(place: &Place, seen: &Snapshot, args: &Args) -> (Change, Option<Key>) {
+fn change(place: &SessionContext, seen: &Snapshot, args: &Args) -> (RouterWrite, Option<CallKey>) {
     let picture = Picture::of(seen);
     let (_, iteration) = machine::resolve(&picture);
     let progress = picture.progress.clone().unwrap_or_default();
@@ -89,7 +89,7 @@ fn change(place: &Place, seen: &Snapshot, args: &Args) -> (Change, Option<Key>) 
     planning.sort_by_key(|entry| entry.status.is_settled());
     if let Some(entry) = planning.first() {
         let (line, status, note) = (entry.line, args.status, args.note.clone());
-        return (Change::MarkPlanning { iteration, line, status, note }, None);
+        return (RouterWrite::MarkPlanning { iteration, line, status, note }, None);
     }
     let entry = progress.task(&args.task);
     let started = || {
@@ -99,9 +99,9 @@ fn change(place: &Place, seen: &Snapshot, args: &Args) -> (Change, Option<Key>) 
     };
     let note = args.note.clone();
     // Since when it is worked on is what tells that its executor is gone.
-    let note = note.or_else(|| (args.status == Status::InProgress).then(started));
-    let fails =
-        args.status == Status::Failed && entry.is_some_and(|entry| entry.status != Status::Failed);
+    let note = note.or_else(|| (args.status == TaskMark::InProgress).then(started));
+    let fails = args.status == TaskMark::Failed
+        && entry.is_some_and(|entry| entry.status != TaskMark::Failed);
     let failed = fails.then(|| attempts::execution(&args.task, iteration));
-    (Change::Mark { task: args.task.clone(), status: args.status, note }, failed)
+    (RouterWrite::Mark { task: args.task.clone(), status: args.status, note }, failed)
 }

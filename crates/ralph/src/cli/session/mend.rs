@@ -2,9 +2,9 @@
 
 use super::super::exit::Exit;
 use super::super::screen::{self, visible, visible_lines};
-use super::{Place, Which};
+use super::{SessionArg, SessionContext};
 use anyhow::Result;
-use ralph_core::modes::session::finding::Finding;
+use ralph_core::modes::session::finding::SessionFinding;
 use ralph_core::modes::session::repair::repair as mended;
 use ralph_core::modes::session::validate::{is_invalid, validate as findings};
 use ralph_io::process::clock;
@@ -13,17 +13,17 @@ use ralph_io::process::clock;
 #[derive(Debug, clap::Args)]
 pub(crate) struct Validate {
     #[command(flatten)]
-    which: Which,
+    which: SessionArg,
 }
 
 /// Which session.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Repair {
     #[command(flatten)]
-    which: Which,
+    which: SessionArg,
 }
 
-pub(super) fn validate(place: &Place, args: &Validate) -> Result<Exit> {
+pub(super) fn validate(place: &SessionContext, args: &Validate) -> Result<Exit> {
     let id = place.find(&args.which)?;
     let found = findings(&place.read(&id)?);
     match found.is_empty() {
@@ -33,7 +33,7 @@ pub(super) fn validate(place: &Place, args: &Validate) -> Result<Exit> {
     Ok(code(&found))
 }
 
-pub(super) fn repair(place: &Place, args: &Repair) -> Result<Exit> {
+pub(super) fn repair(place: &SessionContext, args: &Repair) -> Result<Exit> {
     let id = place.find(&args.which)?;
     let now = place.here.now;
     let changed = place.update(&id, |seen| {
@@ -57,11 +57,11 @@ pub(super) fn repair(place: &Place, args: &Repair) -> Result<Exit> {
     Ok(code(&left))
 }
 
-fn lines(found: &[Finding]) -> String {
+fn lines(found: &[SessionFinding]) -> String {
     found.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
 }
 
 /// No, where the session has to be repaired before it can go on.
-fn code(found: &[Finding]) -> Exit {
+fn code(found: &[SessionFinding]) -> Exit {
     if is_invalid(found) { Exit::No } else { Exit::Done }
 }

@@ -2,7 +2,7 @@
 
 use super::super::exit::{Exit, bad_state, refused};
 use super::super::screen;
-use super::{Place, named};
+use super::{SessionContext, named};
 use anyhow::Result;
 use ralph_core::modes::session::id::{REFUSED, SessionId};
 use ralph_core::modes::session::place::folder;
@@ -20,7 +20,7 @@ pub(crate) struct Args {
     id: Option<String>,
 }
 
-pub(super) fn run(place: &Place, args: &Args) -> Result<Exit> {
+pub(super) fn run(place: &SessionContext, args: &Args) -> Result<Exit> {
     let task = match args.task.as_slice() {
         [dash] if dash == "-" => given::stdin()?,
         words => words.join(" "),
@@ -48,7 +48,7 @@ pub(super) fn is_new(task: &str) -> Result<()> {
 }
 
 /// Under this name, or under that of this second.
-pub(super) fn begin(place: &Place, task: &str, name: Option<&str>) -> Result<SessionId> {
+pub(super) fn begin(place: &SessionContext, task: &str, name: Option<&str>) -> Result<SessionId> {
     let Some(name) = name else {
         return place.sessions.begin_now(task, place.here.now).map_err(bad_state);
     };

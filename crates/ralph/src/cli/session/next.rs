@@ -3,12 +3,12 @@
 
 use super::super::exit::{Exit, refused};
 use super::super::screen::{self, visible_lines};
-use super::{Place, Which};
+use super::{SessionArg, SessionContext};
 use anyhow::Result;
 use ralph_core::modes::session::change::apply;
 use ralph_core::modes::session::finding::Weight;
 use ralph_core::modes::session::invocation::Invocation;
-use ralph_core::modes::session::machine::{self, Act, Step};
+use ralph_core::modes::session::machine::{self, Act, MachineStep};
 use ralph_core::modes::session::snapshot::Snapshot;
 use ralph_core::text::counted::noun;
 use ralph_hooks::session;
@@ -40,10 +40,10 @@ pub(crate) struct Args {
     #[arg(long)]
     json: bool,
     #[command(flatten)]
-    which: Which,
+    which: SessionArg,
 }
 
-pub(super) fn next(place: &Place, Next { begin, args }: &Next) -> Result<Exit> {
+pub(super) fn next(place: &SessionContext, Next { begin, args }: &Next) -> Result<Exit> {
     if !begin {
         return status(place, args);
     }
@@ -69,13 +69,13 @@ pub(super) fn next(place: &Place, Next { begin, args }: &Next) -> Result<Exit> {
     show(&changed.after, &changed.what, args.json)
 }
 
-pub(super) fn status(place: &Place, args: &Args) -> Result<Exit> {
+pub(super) fn status(place: &SessionContext, args: &Args) -> Result<Exit> {
     let id = place.find(&args.which)?;
     let (after, step) = decided(place, &place.read(&id)?)?;
     show(&after, &step, args.json)
 }
 
-pub(super) fn decided(place: &Place, seen: &Snapshot) -> Result<(Snapshot, Step)> {
+pub(super) fn decided(place: &SessionContext, seen: &Snapshot) -> Result<(Snapshot, MachineStep)> {
     let seen = &session::as_driven(&place.here.home, &place.here.root, seen);
     let step = machine::next(seen, place.here.now);
     let after = apply(seen, &step.changes, clock::local(place.here.now))
@@ -83,7 +83,7 @@ pub(super) fn decided(place: &Place, seen: &Snapshot) -> Result<(Snapshot, Step)
     Ok((after, step))
 }
 
-fn show(after: &Snapshot, step: &Step, as_json: bool) -> Result<Exit> {
+fn show(after: &Snapshot, step: &MachineStep, as_json: bool) -> Result<Exit> {
     match as_json {
         true => screen::print_json(&document(after, step)?)?,
         false => screen::print(&visible_lines(&text(after, step)))?,
@@ -93,7 +93,7 @@ fn show(after: &Snapshot, step: &Step, as_json: bool) -> Result<Exit> {
 }
 
 /// The members of the contract, and what a program needs to carry the step out.
-fn document(after: &Snapshot, step: &Step) -> Result<Value> {
+fn document(after: &Snapshot, step: &MachineStep) -> Result<Value> {
     let mut document = serde_json::to_value(machine::output(after, step))?;
     let calls: Vec<Value> = calls(step).iter().map(call).collect();
     let until = match &step.act {
@@ -109,7 +109,7 @@ fn document(after: &Snapshot, step: &Step) -> Result<Value> {
     Ok(document)
 }
 
-fn calls(step: &Step) -> &[Invocation] {
+fn calls(step: &MachineStep) -> &[Invocation] {
     match &step.act {
         Act::Invoke(calls) => calls,
         _ => &[],
@@ -124,7 +124,7 @@ fn call(call: &Invocation) -> Value {
     })
 }
 
-fn text(after: &Snapshot, step: &Step) -> String {
+fn text(after: &Snapshot, step: &MachineStep) -> String {
     let said = machine::output(after, step);
     let mut text = format!(
         "session {}: {}, iteration {}",

@@ -11,14 +11,14 @@ mod leftovers;
 
 use super::super::exit::{Exit, bad_state, refused};
 use super::super::number;
-use super::super::rounds::{self, Client};
+use super::super::rounds::{self, ClientOptions};
 use super::super::screen;
-use super::super::which::Found;
-use super::{Place, Which};
+use super::super::which::FoundLoop;
+use super::{SessionArg, SessionContext};
 use crate::driver;
 use anyhow::Result;
 use ralph_core::modes::arguments;
-use ralph_core::modes::session::agents::Agent;
+use ralph_core::modes::session::agents::AgentRole;
 use ralph_core::modes::session::id::SessionId;
 use ralph_core::modes::session::machine::{self, Act};
 use ralph_core::modes::session::snapshot::Snapshot;
@@ -37,7 +37,7 @@ pub(crate) struct Args {
     #[arg(value_name = "TASK")]
     task: Option<String>,
     #[command(flatten)]
-    which: Which,
+    which: SessionArg,
     /// Agents that may be called [default: 200]
     #[arg(short = 'n', long, value_name = "N", value_parser = number::max_iterations, allow_hyphen_values = true)]
     max_iterations: Option<u32>,
@@ -51,7 +51,7 @@ pub(crate) struct Args {
     #[arg(long = "ac", value_name = "DESCRIPTION=COMMAND", value_parser = criterion)]
     criteria: Vec<Criterion>,
     #[command(flatten)]
-    client: Client,
+    client: ClientOptions,
 }
 
 fn criterion(text: &str) -> Result<Criterion, String> {
@@ -59,11 +59,11 @@ fn criterion(text: &str) -> Result<Criterion, String> {
 }
 
 /// What is driven, and how.
-pub(super) struct Plan<'a> {
-    place: &'a Place,
+pub(super) struct OrchestrationRun<'a> {
+    place: &'a SessionContext,
     id: SessionId,
     file: LoopFile,
-    client: &'a Client,
+    client: &'a ClientOptions,
     /// The folder for what the clients print.
     logs: PathBuf,
     /// What stands before the agents' names.
@@ -71,7 +71,7 @@ pub(super) struct Plan<'a> {
 }
 
 /// Drives a session to its end, or to where a person is needed.
-pub(super) fn run(place: &Place, args: &Args) -> Result<Exit> {
+pub(super) fn run(place: &SessionContext, args: &Args) -> Result<Exit> {
     let here = &place.here;
     let task = task(args)?;
     task.as_deref().map_or(Ok(()), super::new::is_new)?;
@@ -100,7 +100,7 @@ pub(super) fn run(place: &Place, args: &Args) -> Result<Exit> {
     let found = bound::begin(here, &id, args)?;
     outside::make_folders(&logs, 0o700)?;
     screen::tell(&screen::visible_lines(&announcement(&found, &id, &logs, &seen)));
-    let plan = Plan { place, id, file: found.file, client: &args.client, logs, prefix };
+    let plan = OrchestrationRun { place, id, file: found.file, client: &args.client, logs, prefix };
     let interrupts = Interrupts::catch()?;
     let ended = drive::all(&plan, &interrupts)?;
     conclude::conclude(&plan, &interrupts, &found.state.loop_id, ended)
@@ -117,7 +117,7 @@ fn task(args: &Args) -> Result<Option<String>> {
     }
 }
 
-fn announcement(found: &Found, id: &SessionId, logs: &Path, seen: &Snapshot) -> String {
+fn announcement(found: &FoundLoop, id: &SessionId, logs: &Path, seen: &Snapshot) -> String {
     let mut text = format!(
         "session {id} as loop {}; logs in {}\nTask: {}",
         found.state.loop_id,
@@ -141,12 +141,12 @@ fn needs() -> Vec<Need> {
 fn agents(root: &Path) -> Result<&'static str> {
     let places: Vec<PathBuf> =
         [client::config_dir(), Some(root.join(".claude"))].into_iter().flatten().collect();
-    let is_there = |agent: &&Agent| {
+    let is_there = |agent: &&AgentRole| {
         let file = format!("agents/{agent}.md");
         places.iter().any(|place| place.join(&file).exists())
     };
-    let (there, missing): (Vec<Agent>, Vec<Agent>) =
-        Agent::ALL.iter().copied().partition(|agent| is_there(&agent));
+    let (there, missing): (Vec<AgentRole>, Vec<AgentRole>) =
+        AgentRole::ALL.iter().copied().partition(|agent| is_there(&agent));
     match (there.is_empty(), missing.is_empty()) {
         (_, true) => Ok(""),
         (true, _) => {
@@ -168,7 +168,7 @@ fn agents(root: &Path) -> Result<&'static str> {
 }
 
 /// The command of each call that would be made now; or why none would be.
-fn show(place: &Place, args: &Args, task: Option<&str>, logs: &Path) -> Result<Exit> {
+fn show(place: &SessionContext, args: &Args, task: Option<&str>, logs: &Path) -> Result<Exit> {
     let here = &place.here;
     let seen = match (task, &args.which.id) {
         (Some(task), name) => {

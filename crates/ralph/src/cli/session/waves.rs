@@ -3,31 +3,31 @@
 use super::super::exit::Exit;
 use super::super::screen::{self, visible_lines};
 use super::super::task::{Format, in_format};
-use super::{Place, Which};
+use super::{SessionArg, SessionContext};
 use anyhow::Result;
 use ralph_core::modes::session::snapshot::Picture;
-use ralph_core::modes::session::waves::Wanted;
+use ralph_core::modes::session::waves::TaskFiles;
 
 /// Which session.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Waves {
     #[command(flatten)]
-    which: Which,
+    which: SessionArg,
 }
 
 /// How to draw.
 #[derive(Debug, clap::Args)]
-pub(crate) struct Drawing {
+pub(crate) struct WavesArgs {
     /// As text, for Graphviz, or for Mermaid
     #[arg(long, value_enum, default_value_t = Format::Text, value_name = "FORMAT")]
     format: Format,
     #[command(flatten)]
-    which: Which,
+    which: SessionArg,
 }
 
 const NO_TASKS: &str = "there are no tasks yet; the planner writes them";
 
-pub(super) fn waves(place: &Place, args: &Waves) -> Result<Exit> {
+pub(super) fn waves(place: &SessionContext, args: &Waves) -> Result<Exit> {
     let wanted = wanted(place, &args.which)?;
     let with_mark = |id: &&str| match wanted.status(id) {
         Some(status) => format!("{status} {id}"),
@@ -45,13 +45,13 @@ pub(super) fn waves(place: &Place, args: &Waves) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-pub(super) fn drawing(place: &Place, args: &Drawing) -> Result<Exit> {
+pub(super) fn drawing(place: &SessionContext, args: &WavesArgs) -> Result<Exit> {
     let tasks = wanted(place, &args.which)?.drawn();
     in_format(args.format, &tasks, place.here.now, NO_TASKS)
 }
 
-fn wanted(place: &Place, which: &Which) -> Result<Wanted> {
+fn wanted(place: &SessionContext, which: &SessionArg) -> Result<TaskFiles> {
     let picture = Picture::of(&place.read(&place.find(which)?)?);
     let progress = picture.progress.clone().unwrap_or_default();
-    Ok(Wanted::of(&picture, &progress))
+    Ok(TaskFiles::of(&picture, &progress))
 }

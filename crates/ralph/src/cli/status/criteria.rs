@@ -1,9 +1,9 @@
 //! The criteria of a loop for people: what each is worth, its command, and what is wrong with it.
 
 use super::layout::{WIDTH, wrapped};
-use super::looked::Looked;
+use super::looked::LoopView;
 use crate::cli::screen::{self, Colour, visible};
-use ralph_core::evidence::receipt::Standing;
+use ralph_core::evidence::receipt::ReceiptStatus;
 use ralph_core::evidence::refusal;
 use ralph_core::protocol::reply::bounded;
 use ralph_core::state::{Criterion, LoopState};
@@ -12,7 +12,7 @@ use ralph_core::state::{Criterion, LoopState};
 const LAST_LINE: usize = 120;
 
 /// A row for each, and what there is to say below it.
-pub(super) fn describe(one: &Looked) -> String {
+pub(super) fn describe(one: &LoopView) -> String {
     let all = &one.state.acceptance_criteria;
     let id = all.iter().map(|one| visible(&one.id).chars().count()).max().unwrap_or_default();
     let word = all.iter().map(|it| one.standing(it).as_str().len()).max().unwrap_or_default();
@@ -45,15 +45,15 @@ pub(super) fn describe(one: &Looked) -> String {
 }
 
 /// What is wrong with a criterion, or what its proof rests on.
-fn notes(one: &Looked, criterion: &Criterion, standing: Standing) -> Vec<String> {
+fn notes(one: &LoopView, criterion: &Criterion, standing: ReceiptStatus) -> Vec<String> {
     let why = refusal::why(criterion, standing, one.changed(criterion));
     let tests = criterion.receipt.as_ref().and_then(|receipt| receipt.tests_run);
     let mut notes = match standing {
         // The word beside it says as much.
-        Standing::NeverRun => Vec::new(),
-        Standing::Stale => vec![why.strip_prefix("is stale: ").unwrap_or(&why).to_owned()],
-        Standing::Failed => vec![failure(criterion, &why)],
-        Standing::Holds => {
+        ReceiptStatus::NeverRun => Vec::new(),
+        ReceiptStatus::Stale => vec![why.strip_prefix("is stale: ").unwrap_or(&why).to_owned()],
+        ReceiptStatus::Failed => vec![failure(criterion, &why)],
+        ReceiptStatus::Holds => {
             let ran = tests.map(|n| format!("{n} {} ran", one_or_many(n)));
             ran.into_iter().chain((!one.is_proven(criterion)).then_some(why)).collect()
         }
@@ -88,11 +88,11 @@ fn one_or_many(n: u64) -> &'static str {
     if n == 1 { "test" } else { "tests" }
 }
 
-fn worth(standing: Standing) -> Colour {
+fn worth(standing: ReceiptStatus) -> Colour {
     match standing {
-        Standing::Holds => Colour::Green,
-        Standing::NeverRun => Colour::Dim,
-        Standing::Stale | Standing::Flaky => Colour::Yellow,
+        ReceiptStatus::Holds => Colour::Green,
+        ReceiptStatus::NeverRun => Colour::Dim,
+        ReceiptStatus::Stale | ReceiptStatus::Flaky => Colour::Yellow,
         _ => Colour::Red,
     }
 }

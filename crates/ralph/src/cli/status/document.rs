@@ -1,8 +1,8 @@
 //! The list for programs. `docs/evidence.md` says what each member means; a test keeps the two in
 //! step.
 
-use super::Listed;
-use super::looked::Looked;
+use super::LoopList;
+use super::looked::LoopView;
 use super::text;
 use jiff::Timestamp;
 use ralph_core::state::{Criterion, Worker};
@@ -10,7 +10,7 @@ use ralph_core::{evidence::frozen, tasks::graph};
 use serde_json::{Value, json};
 
 /// All of it.
-pub(super) fn document(listed: &Listed, now: Timestamp) -> Value {
+pub(super) fn document(listed: &LoopList, now: Timestamp) -> Value {
     let loops: Vec<Value> = listed.loops.iter().map(|one| of_loop(one, now)).collect();
     let unreadable: Vec<Value> = listed
         .unreadable
@@ -20,7 +20,7 @@ pub(super) fn document(listed: &Listed, now: Timestamp) -> Value {
     json!({"schema_version": 1, "loops": loops, "unreadable": unreadable})
 }
 
-fn of_loop(one: &Looked, now: Timestamp) -> Value {
+fn of_loop(one: &LoopView, now: Timestamp) -> Value {
     let state = &one.state;
     let criteria: Vec<Value> =
         state.acceptance_criteria.iter().map(|criterion| of_criterion(one, criterion)).collect();
@@ -104,7 +104,7 @@ fn of_worker(worker: &Worker) -> Value {
     })
 }
 
-fn of_criterion(one: &Looked, criterion: &Criterion) -> Value {
+fn of_criterion(one: &LoopView, criterion: &Criterion) -> Value {
     let receipt = criterion.receipt.as_ref();
     json!({
         "id": criterion.id,

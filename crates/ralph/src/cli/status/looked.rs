@@ -3,10 +3,10 @@
 //! Only a live loop's project is looked at: what an ended one left is no longer its own. Where the
 //! tree cannot be looked at, the receipts alone speak.
 
-use crate::cli::which::Found;
+use crate::cli::which::FoundLoop;
 use crate::verify;
 use jiff::Timestamp;
-use ralph_core::evidence::receipt::{self, Proof, Standing};
+use ralph_core::evidence::receipt::{self, Proof, ReceiptStatus};
 use ralph_core::state::{Criterion, LoopState, PauseCause};
 use ralph_io::store::mailbox::Mailbox;
 use ralph_io::store::store::LoopFile;
@@ -14,7 +14,7 @@ use ralph_io::{client, client::transcript, project::test_files};
 use std::path::{Path, PathBuf};
 
 /// A loop, as it is now.
-pub(in crate::cli) struct Looked {
+pub(in crate::cli) struct LoopView {
     pub(in crate::cli) file: LoopFile,
     /// With the changed test files as they are now.
     pub(in crate::cli) state: LoopState,
@@ -22,10 +22,10 @@ pub(in crate::cli) struct Looked {
     proof: Option<Proof>,
 }
 
-impl Looked {
+impl LoopView {
     /// Looks.
-    pub(in crate::cli) fn at(found: Found) -> Looked {
-        let Found { file, mut state, .. } = found;
+    pub(in crate::cli) fn at(found: FoundLoop) -> LoopView {
+        let FoundLoop { file, mut state, .. } = found;
         if state.is_live() {
             state.changed_tests = test_files::changed(Path::new(&state.project_root), &state);
             ralph_io::project::meaning::note(&mut state);
@@ -34,16 +34,16 @@ impl Looked {
         let proof = (state.is_live() && state.acceptance_criteria.iter().any(asks))
             .then(|| verify::look(&file, &state).ok())
             .flatten();
-        Looked { file, state, proof }
+        LoopView { file, state, proof }
     }
 
     /// The state alone: to look at the tree is too much for who looks every moment.
-    pub(in crate::cli) fn glimpsed(found: Found) -> Looked {
-        Looked { file: found.file, state: found.state, proof: None }
+    pub(in crate::cli) fn glimpsed(found: FoundLoop) -> LoopView {
+        LoopView { file: found.file, state: found.state, proof: None }
     }
 
     /// What a criterion's receipt is worth.
-    pub(in crate::cli) fn standing(&self, criterion: &Criterion) -> Standing {
+    pub(in crate::cli) fn standing(&self, criterion: &Criterion) -> ReceiptStatus {
         match &self.proof {
             Some(proof) => proof.standing(criterion),
             None => receipt::standing(criterion, None),
@@ -60,7 +60,9 @@ impl Looked {
     pub(super) fn is_proven(&self, criterion: &Criterion) -> bool {
         match self.state.ending {
             Some(_) => criterion.verified,
-            None => receipt::is_of_proof(criterion) && self.standing(criterion) == Standing::Holds,
+            None => {
+                receipt::is_of_proof(criterion) && self.standing(criterion) == ReceiptStatus::Holds
+            }
         }
     }
 

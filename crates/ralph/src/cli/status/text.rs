@@ -2,7 +2,7 @@
 
 use super::criteria;
 use super::layout::{grouped, wrapped};
-use super::looked::Looked;
+use super::looked::LoopView;
 use crate::cli::screen::{self, Colour, visible};
 use jiff::Timestamp;
 use ralph_core::modes::refine::MOST_IN_FOREGROUND;
@@ -13,7 +13,7 @@ use ralph_core::{evidence::frozen, modes::ralplan, tasks::graph, views::say};
 
 /// How much is said of a loop that has ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Form {
+pub(super) enum Detail {
     /// Its criteria, with what became of each.
     Whole,
     /// A list of many loops has no room for them.
@@ -21,7 +21,7 @@ pub(super) enum Form {
 }
 
 /// One loop.
-pub(super) fn describe(one: &Looked, form: Form, now: Timestamp) -> String {
+pub(super) fn describe(one: &LoopView, form: Detail, now: Timestamp) -> String {
     let state = &one.state;
     let (what, position) = say::what_and_where(state);
     let by_mode = state.is_running() || state.awaits_decision();
@@ -38,7 +38,7 @@ pub(super) fn describe(one: &Looked, form: Form, now: Timestamp) -> String {
             text.push_str(&wrapped(&visible(&value), label.len() - 1, label.len() - 1));
         }
     }
-    if form == Form::Whole || state.ending.is_none() {
+    if form == Detail::Whole || state.ending.is_none() {
         text.push_str(&criteria::describe(one));
     }
     text
@@ -66,7 +66,7 @@ fn worker_of(state: &LoopState) -> String {
 }
 
 /// What a person has sent and the model has not heard.
-fn signals(one: &Looked) -> String {
+fn signals(one: &LoopView) -> String {
     let what = if one.state.ending.is_some() { "never delivered" } else { "not delivered yet" };
     match one.signals_waiting() {
         0 => String::new(),
@@ -75,7 +75,7 @@ fn signals(one: &Looked) -> String {
 }
 
 /// What comes next, and who does it.
-pub(in crate::cli) fn next(one: &Looked) -> String {
+pub(in crate::cli) fn next(one: &LoopView) -> String {
     let state = &one.state;
     match state.phase {
         Phase::Planned => "/ralph in Claude Code starts it".to_owned(),
@@ -124,7 +124,7 @@ pub(in crate::cli) fn next(one: &Looked) -> String {
 }
 
 /// What there is to say of a loop beside its criteria; an empty row says nothing.
-pub(in crate::cli) fn rows(one: &Looked, now: Timestamp) -> Vec<(&'static str, String)> {
+pub(in crate::cli) fn rows(one: &LoopView, now: Timestamp) -> Vec<(&'static str, String)> {
     let state = &one.state;
     let goal = match state.prompt.char_indices().nth(200) {
         Some((end, _)) => format!("{}…", &state.prompt[..end]),
@@ -172,7 +172,7 @@ pub(in crate::cli) fn rows(one: &Looked, now: Timestamp) -> Vec<(&'static str, S
 }
 
 /// A turn that was cut, as by Esc, and of which nothing else tells before the next prompt.
-fn at_rest(one: &Looked) -> String {
+fn at_rest(one: &LoopView) -> String {
     one.cut().map_or_else(String::new, |cause| {
         format!("{cause}; {} in its session continues", say::command(&one.state.mode))
     })
@@ -250,7 +250,7 @@ fn moves(state: &LoopState) -> String {
     }
 }
 
-fn used(one: &Looked, now: Timestamp) -> String {
+fn used(one: &LoopView, now: Timestamp) -> String {
     let limits = &one.state.limits;
     let mut parts: Vec<String> = Vec::new();
     if let Some(minutes) = one.minutes(now) {
@@ -270,13 +270,13 @@ fn used(one: &Looked, now: Timestamp) -> String {
     parts.join(", ")
 }
 
-fn checkpoint(one: &Looked) -> String {
+fn checkpoint(one: &LoopView) -> String {
     let Some(green) = &one.state.checkpoint else { return String::new() };
     let number = one.checkpoint_number().map(|number| format!("{number}, "));
     format!("{}all held at {}", number.unwrap_or_default(), green.at.strftime("%Y-%m-%d %H:%M:%SZ"))
 }
 
-fn count(one: &Looked) -> String {
+fn count(one: &LoopView) -> String {
     let all = &one.state.acceptance_criteria;
     match (&one.state.ending, all.len()) {
         // What was achieved says it.

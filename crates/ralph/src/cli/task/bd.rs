@@ -7,83 +7,87 @@
 use super::super::exit::{Exit, refused};
 use super::super::here::Here;
 use super::super::screen::{self, visible_lines};
-use super::super::which::Which;
-use super::{Command, change, show};
+use super::super::which::LoopArgs;
+use super::{TaskCommand, change, show};
 use anyhow::{Result, anyhow};
 use ralph_core::state::Task;
-use ralph_core::tasks::beads::{self, Bead, Refused};
+use ralph_core::tasks::beads::{self, Bead, BeadError};
 use ralph_core::tasks::graph::Graph;
-use ralph_io::store::beads::{Answer, Bd, Link, hold_claims};
+use ralph_io::store::beads::{Bd, BdReply, Link, hold_claims};
 
 const NO_BEADS: &str = "there are no beads; `bd create NAME` adds one";
 
 /// Does it.
-pub(super) fn run(here: &Here, command: Command) -> Result<Exit> {
+pub(super) fn run(here: &Here, command: TaskCommand) -> Result<Exit> {
     allowed(&command).map_err(|why| no(&why))?;
     let bd = Bd::find().map_err(broken)?;
     match command {
-        Command::List(args) if show::is_for_planner(&args) => show::for_planner(here, &all(&bd)?),
-        Command::List(args) => show::listed(here, &args, &all(&bd)?, NO_BEADS),
-        Command::Show(args) => one(here, &bd, &args.id),
-        Command::Ready(_) => ready(&bd),
-        Command::Claim(args) => claim(here, &bd, &args),
-        Command::Done(args) => done(here, &bd, &args),
-        Command::Fail(args) => aside(here, &bd, &Aside::failed(args)),
-        Command::Block(args) => aside(here, &bd, &Aside::blocked(args)),
-        Command::Release(args) => release(here, &bd, &args.id),
-        Command::Deps(args) => deps(here, &bd, &args),
-        Command::Waves(_) => show::in_waves(here, &all(&bd)?, NO_BEADS),
-        Command::Graph(args) => show::drawn(here, &args, &all(&bd)?, NO_BEADS),
-        Command::Add(_)
-        | Command::Renew(_)
-        | Command::Lint(_)
-        | Command::Sync(_)
-        | Command::Import(_) => Err(anyhow!("a command that bd cannot do was let through")),
+        TaskCommand::List(args) if show::is_for_planner(&args) => {
+            show::for_planner(here, &all(&bd)?)
+        }
+        TaskCommand::List(args) => show::listed(here, &args, &all(&bd)?, NO_BEADS),
+        TaskCommand::Show(args) => one(here, &bd, &args.id),
+        TaskCommand::Ready(_) => ready(&bd),
+        TaskCommand::Claim(args) => claim(here, &bd, &args),
+        TaskCommand::Done(args) => done(here, &bd, &args),
+        TaskCommand::Fail(args) => aside(here, &bd, &Aside::failed(args)),
+        TaskCommand::Block(args) => aside(here, &bd, &Aside::blocked(args)),
+        TaskCommand::Release(args) => release(here, &bd, &args.id),
+        TaskCommand::Deps(args) => deps(here, &bd, &args),
+        TaskCommand::Waves(_) => show::in_waves(here, &all(&bd)?, NO_BEADS),
+        TaskCommand::Graph(args) => show::drawn(here, &args, &all(&bd)?, NO_BEADS),
+        TaskCommand::Add(_)
+        | TaskCommand::Renew(_)
+        | TaskCommand::Lint(_)
+        | TaskCommand::Sync(_)
+        | TaskCommand::Import(_) => Err(anyhow!("a command that bd cannot do was let through")),
     }
 }
 
 /// Refuses what bd has nothing for, before anything is run.
-fn allowed(command: &Command) -> Result<(), Refused> {
-    let without = |what, instead| Err(Refused::NotWithBd { what, instead });
-    let named: Option<&Which> = match command {
-        Command::Add(_) => return without("`task add`", "`bd create NAME` adds a bead"),
-        Command::Renew(_) => {
+fn allowed(command: &TaskCommand) -> Result<(), BeadError> {
+    let without = |what, instead| Err(BeadError::NotWithBd { what, instead });
+    let named: Option<&LoopArgs> = match command {
+        TaskCommand::Add(_) => return without("`task add`", "`bd create NAME` adds a bead"),
+        TaskCommand::Renew(_) => {
             return without(
                 "`task renew`",
                 "a claim lasts until it is released; a bd that has leases of its own renews one by \
                  `bd heartbeat ID`",
             );
         }
-        Command::Lint(_) => return without("`task lint`", "give `bd lint` and `bd dep cycles`"),
-        Command::Sync(_) => {
+        TaskCommand::Lint(_) => {
+            return without("`task lint`", "give `bd lint` and `bd dep cycles`");
+        }
+        TaskCommand::Sync(_) => {
             return without(
                 "`task sync`",
                 "a planner writes to bd by `bd create`, `bd update` and `bd dep add`",
             );
         }
-        Command::Import(_) => {
+        TaskCommand::Import(_) => {
             return without("`task import`", "`bd import` reads what another bd has exported");
         }
-        Command::Claim(args) if args.holder.lease.is_some() => {
+        TaskCommand::Claim(args) if args.holder.lease.is_some() => {
             return without(
                 "`--lease`",
                 "bd takes no length for a claim, which lasts until it is released; leave it out, \
                  and `ralph task release ID --tracker bd` frees what a worker has left",
             );
         }
-        Command::List(args) => Some(&args.which),
-        Command::Show(args) => Some(&args.which),
-        Command::Ready(args) => Some(&args.which),
-        Command::Claim(args) => Some(&args.which),
-        Command::Done(args) => Some(&args.which),
-        Command::Fail(args) => Some(&args.which),
-        Command::Block(args) => Some(&args.which),
-        Command::Release(args) => Some(&args.which),
-        Command::Deps(args) => Some(&args.which),
-        Command::Waves(args) => Some(&args.which),
-        Command::Graph(args) => Some(&args.which),
+        TaskCommand::List(args) => Some(&args.which),
+        TaskCommand::Show(args) => Some(&args.which),
+        TaskCommand::Ready(args) => Some(&args.which),
+        TaskCommand::Claim(args) => Some(&args.which),
+        TaskCommand::Done(args) => Some(&args.which),
+        TaskCommand::Fail(args) => Some(&args.which),
+        TaskCommand::Block(args) => Some(&args.which),
+        TaskCommand::Release(args) => Some(&args.which),
+        TaskCommand::Deps(args) => Some(&args.which),
+        TaskCommand::Waves(args) => Some(&args.which),
+        TaskCommand::Graph(args) => Some(&args.which),
     };
-    match named.is_some_and(Which::is_named) {
+    match named.is_some_and(LoopArgs::is_named) {
         true => without(
             "`--loop` and `--session`",
             "beads are the project's and no loop's; leave the option out",
@@ -98,7 +102,7 @@ fn all(bd: &Bd) -> Result<Vec<Task>> {
 
 fn find(bd: &Bd, id: &str) -> Result<Bead> {
     let found = bd.show(id).map_err(broken)?;
-    found.ok_or_else(|| no(&Refused::NoSuchBead { id: id.to_owned() }))
+    found.ok_or_else(|| no(&BeadError::NoSuchBead { id: id.to_owned() }))
 }
 
 fn one(here: &Here, bd: &Bd, id: &str) -> Result<Exit> {
@@ -112,7 +116,7 @@ fn one(here: &Here, bd: &Bd, id: &str) -> Result<Exit> {
 fn ready(bd: &Bd) -> Result<Exit> {
     let ready = bd.ready().map_err(broken)?;
     match ready.is_empty() {
-        true => Err(no(&Refused::NothingReady)),
+        true => Err(no(&BeadError::NothingReady)),
         false => show::rows(ready.iter().map(|bead| (bead.id.as_str(), bead.title.as_str()))),
     }
 }
@@ -139,26 +143,26 @@ fn next(here: &Here, bd: &Bd, actor: &str) -> Result<Bead> {
         match take(bd, &bead.id, actor)? {
             Ok(taken) => return Ok(taken),
             // Nothing speaks against it but bd: the next one would be refused, too.
-            Err(why @ Refused::ByBd { .. }) => return Err(no(&why)),
+            Err(why @ BeadError::ByBd { .. }) => return Err(no(&why)),
             Err(_) => {}
         }
     }
-    Err(no(&Refused::NothingReady))
+    Err(no(&BeadError::NothingReady))
 }
 
 /// Claims one; the bead as it stands then, or why it is not ours.
-fn take(bd: &Bd, id: &str, actor: &str) -> Result<Result<Bead, Refused>> {
+fn take(bd: &Bd, id: &str, actor: &str) -> Result<Result<Bead, BeadError>> {
     let answer = bd.claim(id, actor).map_err(broken)?;
     let bead = find(bd, id)?;
     let words = match answer {
-        Answer::Done(_) if bead.is_held_by(actor) => return Ok(Ok(bead)),
-        Answer::Done(_) => "it says that it was claimed, and it is not".to_owned(),
-        Answer::No(words) => words,
+        BdReply::Done(_) if bead.is_held_by(actor) => return Ok(Ok(bead)),
+        BdReply::Done(_) => "it says that it was claimed, and it is not".to_owned(),
+        BdReply::No(words) => words,
     };
-    Ok(Err(bead.not_for(actor).unwrap_or(Refused::ByBd { task: "update --claim", words })))
+    Ok(Err(bead.not_for(actor).unwrap_or(BeadError::ByBd { task: "update --claim", words })))
 }
 
-fn done(here: &Here, bd: &Bd, args: &change::Done) -> Result<Exit> {
+fn done(here: &Here, bd: &Bd, args: &change::DoneArgs) -> Result<Exit> {
     let bead = find(bd, &args.id)?;
     bead.may_be_done(args.owner.as_deref()).map_err(|why| no(&why))?;
     let actor = change::worker(here, args.owner.as_deref());
@@ -182,8 +186,8 @@ impl Aside {
         Aside { id, owner, reason, note: "failed", said: "failed" }
     }
 
-    fn blocked(args: change::Block) -> Aside {
-        let change::Block { id, owner, reason, .. } = args;
+    fn blocked(args: change::BlockArgs) -> Aside {
+        let change::BlockArgs { id, owner, reason, .. } = args;
         Aside { id, owner, reason, note: "waits for", said: "blocked" }
     }
 }
@@ -191,7 +195,7 @@ impl Aside {
 fn aside(here: &Here, bd: &Bd, args: &Aside) -> Result<Exit> {
     let reason = args.reason.split_whitespace().collect::<Vec<_>>().join(" ");
     if reason.is_empty() {
-        return Err(no(&Refused::NoReason));
+        return Err(no(&BeadError::NoReason));
     }
     let bead = find(bd, &args.id)?;
     bead.may_end(args.owner.as_deref()).map_err(|why| no(&why))?;
@@ -220,7 +224,7 @@ fn deps(here: &Here, bd: &Bd, args: &change::Deps) -> Result<Exit> {
     let actor = change::worker(here, None);
     let step = |on: &str, link| {
         let done = bd.depend(&bead.id, on, &actor, link).map_err(broken)?;
-        done.map_err(|words| no(&Refused::ByBd { task: "dep", words }))
+        done.map_err(|words| no(&BeadError::ByBd { task: "dep", words }))
     };
     for on in wanted.iter().filter(|id| !before.contains(&id.as_str())) {
         step(on, Link::Add)?;
@@ -242,14 +246,14 @@ fn at_length(bead: &Bead) -> String {
     parts.collect()
 }
 
-fn accepted(task: &'static str, answer: Result<Answer>) -> Result<()> {
+fn accepted(task: &'static str, answer: Result<BdReply>) -> Result<()> {
     match answer.map_err(broken)? {
-        Answer::Done(_) => Ok(()),
-        Answer::No(words) => Err(no(&Refused::ByBd { task, words })),
+        BdReply::Done(_) => Ok(()),
+        BdReply::No(words) => Err(no(&BeadError::ByBd { task, words })),
     }
 }
 
-fn no(why: &Refused) -> anyhow::Error {
+fn no(why: &BeadError) -> anyhow::Error {
     refused(Exit::No, why.to_string())
 }
 

@@ -4,7 +4,7 @@ use super::super::exit::Exit;
 use super::super::here::Here;
 use super::super::number;
 use super::super::screen::{self, visible};
-use super::super::which::Which;
+use super::super::which::LoopArgs;
 use anyhow::Result;
 use jiff::SignedDuration;
 use ralph_core::tasks::graph::{self, Lease, NewTask};
@@ -27,7 +27,7 @@ pub(crate) struct Add {
     #[arg(long)]
     id: Option<String>,
     #[command(flatten)]
-    which: Which,
+    which: LoopArgs,
 }
 
 /// Which task, for whom and how long.
@@ -38,7 +38,7 @@ pub(crate) struct Claim {
     #[command(flatten)]
     pub(super) holder: Holder,
     #[command(flatten)]
-    pub(super) which: Which,
+    pub(super) which: LoopArgs,
 }
 
 /// Which task, for whom and how much longer.
@@ -49,7 +49,7 @@ pub(crate) struct Renew {
     #[command(flatten)]
     pub(super) holder: Holder,
     #[command(flatten)]
-    pub(super) which: Which,
+    pub(super) which: LoopArgs,
 }
 
 /// Who holds a task.
@@ -65,7 +65,7 @@ pub(super) struct Holder {
 
 /// What became of a task.
 #[derive(Debug, clap::Args)]
-pub(crate) struct Done {
+pub(crate) struct DoneArgs {
     /// The task's id
     pub(super) id: String,
     /// What was done and what showed it
@@ -75,7 +75,7 @@ pub(crate) struct Done {
     #[arg(long, value_name = "NAME")]
     pub(super) owner: Option<String>,
     #[command(flatten)]
-    pub(super) which: Which,
+    pub(super) which: LoopArgs,
 }
 
 /// Why a task is given up.
@@ -90,7 +90,7 @@ pub(crate) struct Fail {
     #[arg(long, value_name = "NAME")]
     pub(super) owner: Option<String>,
     #[command(flatten)]
-    pub(super) which: Which,
+    pub(super) which: LoopArgs,
 }
 
 /// Which task.
@@ -99,12 +99,12 @@ pub(crate) struct Release {
     /// The task's id
     pub(super) id: String,
     #[command(flatten)]
-    pub(super) which: Which,
+    pub(super) which: LoopArgs,
 }
 
 /// What a task waits for.
 #[derive(Debug, clap::Args)]
-pub(crate) struct Block {
+pub(crate) struct BlockArgs {
     /// The task's id
     pub(super) id: String,
     /// What it waits for
@@ -114,7 +114,7 @@ pub(crate) struct Block {
     #[arg(long, value_name = "NAME")]
     pub(super) owner: Option<String>,
     #[command(flatten)]
-    pub(super) which: Which,
+    pub(super) which: LoopArgs,
 }
 
 /// What a task depends on.
@@ -129,7 +129,7 @@ pub(crate) struct Deps {
     #[arg(long, conflicts_with = "deps")]
     pub(super) none: bool,
     #[command(flatten)]
-    pub(super) which: Which,
+    pub(super) which: LoopArgs,
 }
 
 impl Holder {
@@ -165,7 +165,7 @@ pub(super) fn add(here: &Here, args: Add) -> Result<Exit> {
 pub(super) fn claim(here: &Here, args: &Claim) -> Result<Exit> {
     let owner = args.holder.name(here);
     let lease = Lease { owner: &owner, length: args.holder.length() };
-    let which = args.id.as_deref().map_or(graph::Which::Next, graph::Which::Id);
+    let which = args.id.as_deref().map_or(graph::ClaimTarget::Next, graph::ClaimTarget::Id);
     let claim = super::update(here, &args.which, "claim", |state| {
         graph::claim(&mut state.task_graph, which, lease, here.now)
     })?;
@@ -200,7 +200,7 @@ pub(super) fn renew(here: &Here, args: &Renew) -> Result<Exit> {
     say(&format!("{} renewed", args.id))
 }
 
-pub(super) fn done(here: &Here, args: Done) -> Result<Exit> {
+pub(super) fn done(here: &Here, args: DoneArgs) -> Result<Exit> {
     let (id, by) = (args.id.as_str(), args.owner.as_deref());
     super::update(here, &args.which, "done", |state| {
         graph::done(&mut state.task_graph, id, by, args.result)
@@ -223,7 +223,7 @@ pub(super) fn release(here: &Here, args: &Release) -> Result<Exit> {
     say(&format!("{} released", args.id))
 }
 
-pub(super) fn block(here: &Here, args: &Block) -> Result<Exit> {
+pub(super) fn block(here: &Here, args: &BlockArgs) -> Result<Exit> {
     let (id, by) = (args.id.as_str(), args.owner.as_deref());
     super::update(here, &args.which, "block", |state| {
         graph::block(&mut state.task_graph, id, by, &args.reason)
@@ -240,7 +240,7 @@ pub(super) fn deps(here: &Here, args: Deps) -> Result<Exit> {
     }
     let tasks = super::find(here, &args.which)?.state.task_graph;
     let task = tasks.into_iter().find(|task| task.id == id);
-    let missing = || graph::Refused::NoSuchTask { id: visible(id) };
+    let missing = || graph::TaskError::NoSuchTask { id: visible(id) };
     let task = task.ok_or_else(|| super::refused(Exit::No, missing().to_string()))?;
     depends(id, &task.deps)
 }

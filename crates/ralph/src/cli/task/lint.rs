@@ -3,7 +3,7 @@
 use super::super::exit::Exit;
 use super::super::here::Here;
 use super::super::screen::{self, visible};
-use super::super::which::Which;
+use super::super::which::LoopArgs;
 use anyhow::Result;
 use ralph_core::state::LoopState;
 use ralph_core::tasks::graph;
@@ -16,11 +16,11 @@ use std::path::Path;
 #[derive(Debug, clap::Args)]
 pub(crate) struct Lint {
     #[command(flatten)]
-    which: Which,
+    which: LoopArgs,
 }
 
 /// What there is to say of a plan.
-pub(super) struct Looked {
+pub(super) struct LintResult {
     /// What keeps it from being worked off.
     pub(super) problems: Vec<String>,
     /// What would make it go badly.
@@ -44,7 +44,7 @@ pub(super) fn run(here: &Here, args: &Lint) -> Result<Exit> {
 }
 
 /// Looks at the criteria and the tasks of a loop.
-pub(super) fn look(state: &LoopState, root: &Path) -> Looked {
+pub(super) fn look(state: &LoopState, root: &Path) -> LintResult {
     let criteria = &state.acceptance_criteria;
     let mut problems: Vec<String> =
         plan::criteria_problems(criteria).iter().map(ToString::to_string).collect();
@@ -55,11 +55,11 @@ pub(super) fn look(state: &LoopState, root: &Path) -> Looked {
     let mut advice: Vec<String> =
         criteria.is_empty().then(|| none.to_owned()).into_iter().collect();
     advice.extend(graph::advice(&state.task_graph).iter().map(ToString::to_string));
-    Looked { problems, advice }
+    LintResult { problems, advice }
 }
 
 /// Tells what there is to say beside the answer of another command.
-pub(super) fn tell(looked: &Looked) {
+pub(super) fn tell(looked: &LintResult) {
     looked.problems.iter().for_each(|row| screen::tell(&visible(row)));
     looked.advice.iter().for_each(|row| screen::tell(&format!("advice: {}", visible(row))));
 }

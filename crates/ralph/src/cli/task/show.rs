@@ -3,16 +3,16 @@
 use super::super::exit::{Exit, refused};
 use super::super::here::Here;
 use super::super::screen::{self, visible, visible_lines};
-use super::super::which::{self, Wanted, Which};
+use super::super::which::{self, LoopArgs, LoopFilter};
 use anyhow::Result;
 use jiff::Timestamp;
 use ralph_core::state::Task;
 use ralph_core::tasks::graph::render::{self, Show};
-use ralph_core::tasks::graph::{self, Graph, Refused, draw};
+use ralph_core::tasks::graph::{self, Graph, TaskError, draw};
 
 /// What a person may say about the list.
 #[derive(Debug, clap::Args)]
-pub(crate) struct List {
+pub(crate) struct ListArgs {
     /// Also those that are done
     #[arg(long)]
     all: bool,
@@ -23,40 +23,40 @@ pub(crate) struct List {
     #[arg(long)]
     json: bool,
     #[command(flatten)]
-    pub(super) which: Which,
+    pub(super) which: LoopArgs,
 }
 
 /// Which task.
 #[derive(Debug, clap::Args)]
-pub(crate) struct One {
+pub(crate) struct ShowArgs {
     /// The task's id
     pub(super) id: String,
     #[command(flatten)]
-    pub(super) which: Which,
+    pub(super) which: LoopArgs,
 }
 
 /// Which loop.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Ready {
     #[command(flatten)]
-    pub(super) which: Which,
+    pub(super) which: LoopArgs,
 }
 
 /// Which loop.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Waves {
     #[command(flatten)]
-    pub(super) which: Which,
+    pub(super) which: LoopArgs,
 }
 
 /// How to draw.
 #[derive(Debug, clap::Args)]
-pub(crate) struct Drawing {
+pub(crate) struct GraphArgs {
     /// As text, for Graphviz, or for Mermaid
     #[arg(long, value_enum, default_value_t = Format::Text, value_name = "FORMAT")]
     format: Format,
     #[command(flatten)]
-    pub(super) which: Which,
+    pub(super) which: LoopArgs,
 }
 
 /// The languages that a graph is drawn in.
@@ -67,7 +67,7 @@ pub(crate) enum Format {
     Mermaid,
 }
 
-pub(super) fn list(here: &Here, args: &List) -> Result<Exit> {
+pub(super) fn list(here: &Here, args: &ListArgs) -> Result<Exit> {
     if is_for_planner(args) {
         return whole(here, &args.which);
     }
@@ -76,7 +76,7 @@ pub(super) fn list(here: &Here, args: &List) -> Result<Exit> {
 }
 
 /// The tasks as they were asked for; `none` is said where there are none.
-pub(super) fn listed(here: &Here, args: &List, tasks: &[Task], none: &str) -> Result<Exit> {
+pub(super) fn listed(here: &Here, args: &ListArgs, tasks: &[Task], none: &str) -> Result<Exit> {
     let show = if args.all { Show::All } else { Show::Open };
     if args.json {
         screen::print_json(&render::json(tasks, show, here.now))?;
@@ -94,13 +94,13 @@ pub(super) fn listed(here: &Here, args: &List, tasks: &[Task], none: &str) -> Re
 
 /// The whole graph as a planner reads it, before the first round, too: where nothing is planned
 /// nothing is printed, not a line feed.
-fn whole(here: &Here, which: &Which) -> Result<Exit> {
-    let found = which::if_any(here, which, Wanted::WithTasks)?;
+fn whole(here: &Here, which: &LoopArgs) -> Result<Exit> {
+    let found = which::if_any(here, which, LoopFilter::WithTasks)?;
     for_planner(here, &found.map(|found| found.state.task_graph).unwrap_or_default())
 }
 
 /// True if a planner asks.
-pub(super) fn is_for_planner(args: &List) -> bool {
+pub(super) fn is_for_planner(args: &ListArgs) -> bool {
     args.all && args.markdown
 }
 
@@ -122,13 +122,13 @@ pub(super) fn in_waves(here: &Here, tasks: &[Task], none: &str) -> Result<Exit> 
     draw(tasks, &draw::in_waves(tasks, here.now), none)
 }
 
-pub(super) fn drawing(here: &Here, args: &Drawing) -> Result<Exit> {
+pub(super) fn drawing(here: &Here, args: &GraphArgs) -> Result<Exit> {
     let tasks = super::find(here, &args.which)?.state.task_graph;
     drawn(here, args, &tasks, NO_TASKS)
 }
 
 /// A drawing of these tasks.
-pub(super) fn drawn(here: &Here, args: &Drawing, tasks: &[Task], none: &str) -> Result<Exit> {
+pub(super) fn drawn(here: &Here, args: &GraphArgs, tasks: &[Task], none: &str) -> Result<Exit> {
     in_format(args.format, tasks, here.now, none)
 }
 
@@ -161,10 +161,10 @@ fn print(text: &str) -> Result<Exit> {
 
 const NO_TASKS: &str = "there are no tasks; `ralph task add NAME` adds one";
 
-pub(super) fn one(here: &Here, args: &One) -> Result<Exit> {
+pub(super) fn one(here: &Here, args: &ShowArgs) -> Result<Exit> {
     let tasks = super::find(here, &args.which)?.state.task_graph;
     let graph = Graph::new(&tasks, here.now);
-    let missing = || refused(Exit::No, Refused::NoSuchTask { id: visible(&args.id) }.to_string());
+    let missing = || refused(Exit::No, TaskError::NoSuchTask { id: visible(&args.id) }.to_string());
     let task = graph.get(&args.id).ok_or_else(missing)?;
     screen::print(&described(&graph, task))?;
     Ok(Exit::Done)
@@ -197,7 +197,7 @@ pub(super) fn ready(here: &Here, args: &Ready) -> Result<Exit> {
     let ready = graph::ready(&tasks, here.now);
     if ready.is_empty() {
         let summary = graph::summary(&tasks, here.now);
-        return Err(refused(Exit::No, Refused::NothingReady(summary).to_string()));
+        return Err(refused(Exit::No, TaskError::NothingReady(summary).to_string()));
     }
     rows(ready.iter().map(|task| (task.id.as_str(), task.name.as_str())))
 }

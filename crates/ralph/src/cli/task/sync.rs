@@ -10,11 +10,11 @@ use super::super::exit::{Exit, bad_state, refused};
 use super::super::here::Here;
 use super::super::note::note;
 use super::super::screen::{self, visible};
-use super::super::which::{self, Found, Which};
+use super::super::which::{self, FoundLoop, LoopArgs};
 use super::{import, lint};
 use anyhow::{Context, Result};
 use ralph_core::state::{LoopState, Phase};
-use ralph_core::tasks::graph::Diff;
+use ralph_core::tasks::graph::GraphDiff;
 use ralph_core::tasks::plan::lines::Text;
 use ralph_core::tasks::plan::{Plan, Problem};
 use ralph_core::text::counted::counted;
@@ -32,13 +32,13 @@ pub(crate) struct Sync {
     #[arg(long)]
     json: bool,
     #[command(flatten)]
-    which: Which,
+    which: LoopArgs,
 }
 
 /// The tasks of a loop, brought to what was written.
-struct Done {
+struct SyncResult {
     state: LoopState,
-    diff: Diff,
+    diff: GraphDiff,
     /// True if the loop was made for it.
     is_new: bool,
 }
@@ -79,7 +79,7 @@ fn read() -> Result<Text> {
 }
 
 /// At a terminal, one who syncs while a loop runs may mean the running loop's tasks, or may not.
-fn nobody_elses(here: &Here, found: Option<&Found>, which: &Which) -> Result<()> {
+fn nobody_elses(here: &Here, found: Option<&FoundLoop>, which: &LoopArgs) -> Result<()> {
     if here.session.is_some() || which.is_named() || found.is_some_and(|it| it.state.is_live()) {
         return Ok(());
     }
@@ -95,7 +95,7 @@ fn nobody_elses(here: &Here, found: Option<&Found>, which: &Which) -> Result<()>
 }
 
 /// What would be changed.
-fn compare(here: &Here, state: Option<LoopState>, lines: &Text) -> Result<Done> {
+fn compare(here: &Here, state: Option<LoopState>, lines: &Text) -> Result<SyncResult> {
     let is_new = state.is_none();
     let mut state = match state {
         Some(state) => state,
@@ -103,10 +103,10 @@ fn compare(here: &Here, state: Option<LoopState>, lines: &Text) -> Result<Done> 
     };
     let synced = lines.sync(&state.task_graph, here.now).map_err(unsound)?;
     state.task_graph = synced.tasks;
-    Ok(Done { state, diff: synced.diff, is_new })
+    Ok(SyncResult { state, diff: synced.diff, is_new })
 }
 
-fn update(here: &Here, found: Found, lines: &Text) -> Result<Done> {
+fn update(here: &Here, found: FoundLoop, lines: &Text) -> Result<SyncResult> {
     let file = found.file.clone();
     let changed = found.update(|state| {
         // It may have ended since it was found.
@@ -123,11 +123,11 @@ fn update(here: &Here, found: Found, lines: &Text) -> Result<Done> {
     if !diff.is_empty() {
         note(here, &file, &state, ("task sync", "changed"), &diff.describe());
     }
-    Ok(Done { state, diff, is_new: false })
+    Ok(SyncResult { state, diff, is_new: false })
 }
 
 /// Makes the planned loop, unless another has made it since.
-fn begin(here: &Here, args: &Sync, lines: &Text) -> Result<Done> {
+fn begin(here: &Here, args: &Sync, lines: &Text) -> Result<SyncResult> {
     let _held = lifecycle::lock_starts(&here.home)?;
     if let Some(found) = which::to_plan(here, &args.which)? {
         return update(here, found, lines);

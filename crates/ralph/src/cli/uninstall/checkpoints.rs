@@ -1,6 +1,6 @@
 //! The repositories that still hold checkpoints: cleared with all the rest, or named so that a person can.
 
-use crate::cli::places::Places;
+use crate::cli::places::InstallPaths;
 use crate::cli::screen::visible;
 use ralph_io::{git::checkpoint, git::tree, project, store::lifecycle};
 use std::collections::BTreeSet;
@@ -15,7 +15,7 @@ pub(super) struct Repository {
 }
 
 /// The repository that the person stands in and those of all known loops, each once.
-pub(super) fn repositories(places: &Places) -> Vec<Repository> {
+pub(super) fn repositories(places: &InstallPaths) -> Vec<Repository> {
     let all = lifecycle::all(&places.ralph).into_iter().chain(lifecycle::ended(&places.ralph));
     // A state that cannot be read names no repository; the doctor speaks of it.
     let projects = all.filter_map(|(_, state)| Some(PathBuf::from(state.ok()?.project_root)));

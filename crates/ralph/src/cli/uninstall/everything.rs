@@ -5,8 +5,8 @@
 //! an installation that needs the executables.
 
 use super::super::exit::{Exit, refused};
-use super::super::install::record::Record;
-use super::super::places::Places;
+use super::super::install::record::InstallRecord;
+use super::super::places::InstallPaths;
 use super::super::screen::visible;
 use super::super::tell::tell;
 use anyhow::Result;
@@ -34,7 +34,7 @@ const WORKED_BY: [&str; 11] = [
 const KEPT: [&str; 3] = ["archive", "refine", "sessions"];
 
 /// Why not everything can be removed now.
-pub(super) fn check(places: &Places, record: &Record, settings: &Path) -> Result<()> {
+pub(super) fn check(places: &InstallPaths, record: &InstallRecord, settings: &Path) -> Result<()> {
     let others = record.settings().find(|known| *known != settings && known.exists());
     if let Some(other) = others {
         let message = format!(
@@ -57,7 +57,7 @@ pub(super) fn check(places: &Places, record: &Record, settings: &Path) -> Result
 }
 
 /// Removes it, or says what it would; each thing is named.
-pub(super) fn remove(places: &Places, backups: &[PathBuf], dry_run: bool) -> Result<()> {
+pub(super) fn remove(places: &InstallPaths, backups: &[PathBuf], dry_run: bool) -> Result<()> {
     let root = places.ralph.root();
     let state = WORKED_BY.iter().map(|name| root.join(name));
     let names = HOOK_EXECUTABLES.into_iter().chain([COMMAND_LINE]);
@@ -84,7 +84,7 @@ pub(super) fn remove(places: &Places, backups: &[PathBuf], dry_run: bool) -> Res
 }
 
 /// What of Ralph's own folder stays, for the list of what is left.
-pub(super) fn kept(places: &Places) -> Vec<String> {
+pub(super) fn kept(places: &InstallPaths) -> Vec<String> {
     let root = places.ralph.root();
     let folders = KEPT.iter().map(|name| root.join(name)).filter(|folder| folder.is_dir());
     folders.map(|folder| format!("`{}`", folder.display())).collect()

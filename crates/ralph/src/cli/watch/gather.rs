@@ -2,13 +2,13 @@
 //!
 //! The work tree is not looked at: that costs a walk over all files, and this is done at every change.
 
-use super::model::{Bar, Criterion, Decision, Shown, Signal, Time, Tone};
+use super::model::{Bar, Criterion, DecisionLine, SignalView, Time, Tone, WatchedLoop};
 use crate::cli::here::Here;
-use crate::cli::status::looked::{Looked, transcript_of};
+use crate::cli::status::looked::{LoopView, transcript_of};
 use crate::cli::status::{text, under_each_other};
-use crate::cli::which::{self, Found};
+use crate::cli::which::{self, FoundLoop};
 use anyhow::Result;
-use ralph_core::evidence::receipt::{self, Standing};
+use ralph_core::evidence::receipt::{self, ReceiptStatus};
 use ralph_core::state::{self, EndingKind, LoopState, Mode, Phase, Task};
 use ralph_core::tasks::graph::Graph;
 use ralph_core::text::counted::counted;
@@ -31,7 +31,7 @@ const LEFT_OUT: [&str; 7] = ["goal", "project", "session", "tasks", "used", "sig
 
 /// What was found.
 pub(super) struct Gathered {
-    pub(super) loops: Vec<Shown>,
+    pub(super) loops: Vec<WatchedLoop>,
     pub(super) unreadable: Vec<String>,
     /// Where something may change.
     pub(super) places: Vec<PathBuf>,
@@ -93,9 +93,9 @@ impl Gathered {
         let transcript = if state.is_live() { transcript_of(&state) } else { None };
         self.places.extend(transcript.clone());
         let decisions = journal::last(file.folder(), DECISIONS).into_iter().rev();
-        let mut shown = describe(here, Looked::glimpsed(Found::seen(file, state)));
+        let mut shown = describe(here, LoopView::glimpsed(FoundLoop::seen(file, state)));
         shown.decisions = decisions
-            .map(|entry| Decision {
+            .map(|entry| DecisionLine {
                 at: entry.at,
                 what: format!("{}: {}", entry.event, entry.decision),
                 why: entry.why,
@@ -104,7 +104,7 @@ impl Gathered {
         shown.signals = mailbox
             .last(SIGNALS)
             .into_iter()
-            .map(|(signal, is_heard)| Signal {
+            .map(|(signal, is_heard)| SignalView {
                 is_heard,
                 kind: signal.kind.as_str(),
                 text: signal.text,
@@ -115,7 +115,7 @@ impl Gathered {
     }
 }
 
-fn describe(here: &Here, one: Looked) -> Shown {
+fn describe(here: &Here, one: LoopView) -> WatchedLoop {
     let state = &one.state;
     let tasks = graph::summary(&state.task_graph, here.now);
     let (_, position) = say::what_and_where(state);
@@ -123,7 +123,7 @@ fn describe(here: &Here, one: Looked) -> Shown {
     let mut rows = vec![("task", at_work(state, here.now))];
     rows.extend(text::rows(&one, here.now));
     rows.retain(|(label, value)| !value.is_empty() && !LEFT_OUT.contains(label));
-    Shown {
+    WatchedLoop {
         loop_id: state.loop_id.clone(),
         state: word,
         tone,
@@ -138,7 +138,7 @@ fn describe(here: &Here, one: Looked) -> Shown {
             most: state.limits.max_minutes,
         }),
         criteria: state.acceptance_criteria.iter().map(criterion).collect(),
-        ..Shown::default()
+        ..WatchedLoop::default()
     }
 }
 
@@ -175,7 +175,7 @@ fn standing(state: &LoopState) -> (String, Tone) {
 /// The tasks that are worked on; for a session of one task, that one.
 fn at_work(state: &LoopState, now: jiff::Timestamp) -> String {
     let tasks = Graph::new(&state.task_graph, now);
-    let is_claimed = |task: &&Task| tasks.standing(task) == graph::Standing::InProgress;
+    let is_claimed = |task: &&Task| tasks.standing(task) == graph::TaskReadiness::InProgress;
     let claimed = state.task_graph.iter().filter(is_claimed).take(4);
     let names: Vec<String> = claimed.map(|task| format!("{} {}", task.id, task.name)).collect();
     match (&state.round, names.is_empty()) {
@@ -205,15 +205,15 @@ fn criterion(criterion: &state::Criterion) -> Criterion {
     let receipt = criterion.receipt.as_ref();
     let (word, tone) = match standing {
         // Whether it still does, the tree would have to say.
-        Standing::Holds => ("held", Tone::Good),
-        Standing::Failed => ("failed", Tone::Wrong),
+        ReceiptStatus::Holds => ("held", Tone::Good),
+        ReceiptStatus::Failed => ("failed", Tone::Wrong),
         other => (other.as_str(), Tone::Waits),
     };
     let tests = receipt.and_then(|receipt| receipt.tests_run);
     let note = match (standing, tests) {
-        (Standing::NeverRun, _) => String::new(),
-        (Standing::Holds, Some(n)) => counted(n as usize, "test", "tests"),
-        (Standing::Holds, None) => String::new(),
+        (ReceiptStatus::NeverRun, _) => String::new(),
+        (ReceiptStatus::Holds, Some(n)) => counted(n as usize, "test", "tests"),
+        (ReceiptStatus::Holds, None) => String::new(),
         (other, _) => refusal::why(criterion, other, &[]),
     };
     let command = &criterion.verification_command;

@@ -5,7 +5,7 @@
 
 /// A key, or a text that was pasted.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Key {
+pub(super) enum KeyPress {
     Letter(char),
     Enter,
     Escape,
@@ -35,7 +35,7 @@ const LONGEST: usize = 1 << 20;
 
 impl Keyboard {
     /// The keys that are whole now.
-    pub(super) fn feed(&mut self, bytes: &[u8]) -> Vec<Key> {
+    pub(super) fn feed(&mut self, bytes: &[u8]) -> Vec<KeyPress> {
         self.pending.extend_from_slice(bytes);
         let mut keys = Vec::new();
         while let Some((key, length)) = first(&self.pending) {
@@ -54,31 +54,31 @@ impl Keyboard {
     }
 
     /// Nothing has come for a moment.
-    pub(super) fn settle(&mut self) -> Vec<Key> {
+    pub(super) fn settle(&mut self) -> Vec<KeyPress> {
         if self.pending.starts_with(PASTE) {
             return Vec::new();
         }
         let was_escape = self.pending == b"\x1b";
         self.pending.clear();
-        if was_escape { vec![Key::Escape] } else { Vec::new() }
+        if was_escape { vec![KeyPress::Escape] } else { Vec::new() }
     }
 }
 
 /// The first key and how many bytes it takes; a key that is not known is none. None at all where it is
 /// not whole.
-fn first(bytes: &[u8]) -> Option<(Option<Key>, usize)> {
+fn first(bytes: &[u8]) -> Option<(Option<KeyPress>, usize)> {
     let (byte, rest) = bytes.split_first()?;
     let one = |key| Some((Some(key), 1));
     match byte {
         0x1b => sequence(bytes, rest),
-        b'\r' | b'\n' => one(Key::Enter),
-        0x7f | 0x08 => one(Key::Backspace),
-        0..0x20 => one(Key::Control(char::from(byte | 0x60))),
+        b'\r' | b'\n' => one(KeyPress::Enter),
+        0x7f | 0x08 => one(KeyPress::Backspace),
+        0..0x20 => one(KeyPress::Control(char::from(byte | 0x60))),
         _ => letter(bytes),
     }
 }
 
-fn letter(bytes: &[u8]) -> Option<(Option<Key>, usize)> {
+fn letter(bytes: &[u8]) -> Option<(Option<KeyPress>, usize)> {
     let length = match bytes[0] {
         0..0x80 => 1,
         0xc0..0xe0 => 2,
@@ -93,41 +93,41 @@ fn letter(bytes: &[u8]) -> Option<(Option<Key>, usize)> {
     }
     let letter = bytes.get(..length)?;
     let key = std::str::from_utf8(letter).ok().and_then(|text| text.chars().next());
-    Some((key.map(Key::Letter), if key.is_some() { length } else { 1 }))
+    Some((key.map(KeyPress::Letter), if key.is_some() { length } else { 1 }))
 }
 
-fn sequence(all: &[u8], rest: &[u8]) -> Option<(Option<Key>, usize)> {
+fn sequence(all: &[u8], rest: &[u8]) -> Option<(Option<KeyPress>, usize)> {
     if all.starts_with(PASTE) {
         let text = &all[PASTE.len()..];
         let end = text.windows(PASTED.len()).position(|window| window == PASTED)?;
         let pasted = String::from_utf8_lossy(&text[..end]).into_owned();
-        return Some((Some(Key::Pasted(pasted)), PASTE.len() + end + PASTED.len()));
+        return Some((Some(KeyPress::Pasted(pasted)), PASTE.len() + end + PASTED.len()));
     }
     match rest.first()? {
         b'[' => {
             let end = rest[1..].iter().position(|byte| (0x40..0x7f).contains(byte))?;
             let key = match &rest[1..=end + 1] {
-                b"A" => Some(Key::Up),
-                b"B" => Some(Key::Down),
-                b"H" | b"1~" | b"7~" => Some(Key::First),
-                b"F" | b"4~" | b"8~" => Some(Key::Last),
-                b"5~" => Some(Key::PageUp),
-                b"6~" => Some(Key::PageDown),
+                b"A" => Some(KeyPress::Up),
+                b"B" => Some(KeyPress::Down),
+                b"H" | b"1~" | b"7~" => Some(KeyPress::First),
+                b"F" | b"4~" | b"8~" => Some(KeyPress::Last),
+                b"5~" => Some(KeyPress::PageUp),
+                b"6~" => Some(KeyPress::PageDown),
                 _ => None,
             };
             Some((key, end + 3))
         }
         b'O' => {
             let key = match rest.get(1)? {
-                b'A' => Some(Key::Up),
-                b'B' => Some(Key::Down),
-                b'H' => Some(Key::First),
-                b'F' => Some(Key::Last),
+                b'A' => Some(KeyPress::Up),
+                b'B' => Some(KeyPress::Down),
+                b'H' => Some(KeyPress::First),
+                b'F' => Some(KeyPress::Last),
                 _ => None,
             };
             Some((key, 3))
         }
-        0x1b => Some((Some(Key::Escape), 1)),
+        0x1b => Some((Some(KeyPress::Escape), 1)),
         // A letter with the Alt key: none of ours.
         _ => Some((None, 2)),
     }
@@ -138,49 +138,57 @@ mod tests {
     use super::*;
 
     #[track_caller]
-    fn check(bytes: &[u8], expected: &[Key]) {
+    fn check(bytes: &[u8], expected: &[KeyPress]) {
         let mut keyboard = Keyboard::default();
         let mut keys = keyboard.feed(bytes);
         keys.extend(keyboard.settle());
         assert_eq!(keys, expected);
         // The same in the smallest pieces.
         let mut keyboard = Keyboard::default();
-        let mut keys: Vec<Key> = bytes.iter().flat_map(|byte| keyboard.feed(&[*byte])).collect();
+        let mut keys: Vec<KeyPress> =
+            bytes.iter().flat_map(|byte| keyboard.feed(&[*byte])).collect();
         keys.extend(keyboard.settle());
         assert_eq!(keys, expected, "in pieces");
     }
 
     #[test]
     fn letters_and_keys_are_told_apart() {
-        let letters = |text: &str| text.chars().map(Key::Letter).collect::<Vec<_>>();
+        let letters = |text: &str| text.chars().map(KeyPress::Letter).collect::<Vec<_>>();
         check("aé€😀".as_bytes(), &letters("aé€😀"));
         check(
             b"\r\x7f\x03\x1a",
-            &[Key::Enter, Key::Backspace, Key::Control('c'), Key::Control('z')],
+            &[KeyPress::Enter, KeyPress::Backspace, KeyPress::Control('c'), KeyPress::Control('z')],
         );
         check(
             b"\x1b[A\x1bOB\x1b[5~\x1b[6~\x1b[H\x1b[4~",
-            &[Key::Up, Key::Down, Key::PageUp, Key::PageDown, Key::First, Key::Last],
+            &[
+                KeyPress::Up,
+                KeyPress::Down,
+                KeyPress::PageUp,
+                KeyPress::PageDown,
+                KeyPress::First,
+                KeyPress::Last,
+            ],
         );
-        check(b"\x1b", &[Key::Escape]);
-        check(b"\x1b\x1b", &[Key::Escape, Key::Escape]);
+        check(b"\x1b", &[KeyPress::Escape]);
+        check(b"\x1b\x1b", &[KeyPress::Escape, KeyPress::Escape]);
     }
 
     #[test]
     fn what_is_not_known_is_no_key_and_leaves_the_next_alone() {
-        check(b"\x1b[1;5Cq\x1bxq\xffq\x1bOPq", &vec![Key::Letter('q'); 4]);
-        check(b"\xe2q", &[Key::Letter('q')]);
+        check(b"\x1b[1;5Cq\x1bxq\xffq\x1bOPq", &vec![KeyPress::Letter('q'); 4]);
+        check(b"\xe2q", &[KeyPress::Letter('q')]);
     }
 
     #[test]
     fn a_pasted_text_is_one_thing_whatever_it_holds() {
         check(
             b"\x1b[200~x\ny\x1b[A\x1b[201~q",
-            &[Key::Pasted("x\ny\u{1b}[A".to_owned()), Key::Letter('q')],
+            &[KeyPress::Pasted("x\ny\u{1b}[A".to_owned()), KeyPress::Letter('q')],
         );
         let mut keyboard = Keyboard::default();
         assert_eq!((keyboard.feed(b"\x1b[200~x"), keyboard.settle()), (vec![], vec![]));
-        assert_eq!(keyboard.feed(b"\x1b[201~"), [Key::Pasted("x".to_owned())]);
+        assert_eq!(keyboard.feed(b"\x1b[201~"), [KeyPress::Pasted("x".to_owned())]);
         assert!(!keyboard.waits());
     }
 }

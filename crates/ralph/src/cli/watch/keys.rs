@@ -1,7 +1,7 @@
 //! What a key does: moves on the page, asks, or becomes something that is to be done.
 
-use super::keyboard::Key;
-use super::model::{Asks, Model};
+use super::keyboard::KeyPress;
+use super::model::{InputMode, Model};
 
 /// What is to be done, to the loop of this id.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -21,34 +21,34 @@ pub(super) enum Act {
 const PAGE: usize = 10;
 
 /// Takes a key.
-pub(super) fn press(model: &mut Model, key: Key) -> Option<Act> {
+pub(super) fn press(model: &mut Model, key: KeyPress) -> Option<Act> {
     model.notice.clear();
     match (&key, &model.asks) {
-        (Key::Control('c'), Asks::Nothing) => return Some(Act::Quit),
-        (Key::Control('c'), _) => model.asks = Asks::Nothing,
-        (Key::Control('z'), _) => return Some(Act::Rest),
-        (Key::Control('l'), _) => return Some(Act::Redraw),
-        (_, Asks::Nothing) => return command(model, &key),
-        (_, Asks::Help) => model.asks = Asks::Nothing,
-        (_, Asks::Steer { .. }) => return write(model, key),
-        (_, Asks::Stop { .. }) => return answer(model, &key),
+        (KeyPress::Control('c'), InputMode::Nothing) => return Some(Act::Quit),
+        (KeyPress::Control('c'), _) => model.asks = InputMode::Nothing,
+        (KeyPress::Control('z'), _) => return Some(Act::Rest),
+        (KeyPress::Control('l'), _) => return Some(Act::Redraw),
+        (_, InputMode::Nothing) => return command(model, &key),
+        (_, InputMode::Help) => model.asks = InputMode::Nothing,
+        (_, InputMode::Steer { .. }) => return write(model, key),
+        (_, InputMode::Stop { .. }) => return answer(model, &key),
     }
     None
 }
 
 /// A pasted text is no command: nobody meant each of its letters.
-fn command(model: &mut Model, key: &Key) -> Option<Act> {
+fn command(model: &mut Model, key: &KeyPress) -> Option<Act> {
     let last = model.loops.len().saturating_sub(1);
     match key {
-        Key::Up | Key::Letter('k') => model.selected = model.selected.saturating_sub(1),
-        Key::Down | Key::Letter('j') => model.selected = (model.selected + 1).min(last),
-        Key::PageUp => model.selected = model.selected.saturating_sub(PAGE),
-        Key::PageDown => model.selected = (model.selected + PAGE).min(last),
-        Key::First | Key::Letter('g') => model.selected = 0,
-        Key::Last | Key::Letter('G') => model.selected = last,
-        Key::Letter('?' | 'h') => model.asks = Asks::Help,
-        Key::Letter('q') => return Some(Act::Quit),
-        Key::Letter(letter @ ('p' | 'r' | 's' | 'x')) => {
+        KeyPress::Up | KeyPress::Letter('k') => model.selected = model.selected.saturating_sub(1),
+        KeyPress::Down | KeyPress::Letter('j') => model.selected = (model.selected + 1).min(last),
+        KeyPress::PageUp => model.selected = model.selected.saturating_sub(PAGE),
+        KeyPress::PageDown => model.selected = (model.selected + PAGE).min(last),
+        KeyPress::First | KeyPress::Letter('g') => model.selected = 0,
+        KeyPress::Last | KeyPress::Letter('G') => model.selected = last,
+        KeyPress::Letter('?' | 'h') => model.asks = InputMode::Help,
+        KeyPress::Letter('q') => return Some(Act::Quit),
+        KeyPress::Letter(letter @ ('p' | 'r' | 's' | 'x')) => {
             let Some(one) = model.selected_loop() else {
                 model.notice = "there is no loop to do this to".to_owned();
                 return None;
@@ -57,8 +57,8 @@ fn command(model: &mut Model, key: &Key) -> Option<Act> {
             match letter {
                 'p' => return Some(Act::Pause(loop_id)),
                 'r' => return Some(Act::Resume(loop_id)),
-                's' => model.asks = Asks::Steer { loop_id, text: String::new() },
-                _ => model.asks = Asks::Stop { loop_id },
+                's' => model.asks = InputMode::Steer { loop_id, text: String::new() },
+                _ => model.asks = InputMode::Stop { loop_id },
             }
         }
         _ => {}
@@ -66,22 +66,22 @@ fn command(model: &mut Model, key: &Key) -> Option<Act> {
     None
 }
 
-fn write(model: &mut Model, key: Key) -> Option<Act> {
-    let Asks::Steer { loop_id, text } = &mut model.asks else { return None };
+fn write(model: &mut Model, key: KeyPress) -> Option<Act> {
+    let InputMode::Steer { loop_id, text } = &mut model.asks else { return None };
     match key {
-        Key::Letter(letter) => text.push(letter),
+        KeyPress::Letter(letter) => text.push(letter),
         // It is one line here.
-        Key::Pasted(pasted) => {
+        KeyPress::Pasted(pasted) => {
             text.push_str(&pasted.split_whitespace().collect::<Vec<_>>().join(" "));
         }
-        Key::Backspace => drop(text.pop()),
-        Key::Control('u') => text.clear(),
-        Key::Escape => model.asks = Asks::Nothing,
-        Key::Enter => {
+        KeyPress::Backspace => drop(text.pop()),
+        KeyPress::Control('u') => text.clear(),
+        KeyPress::Escape => model.asks = InputMode::Nothing,
+        KeyPress::Enter => {
             let act = Act::Steer(loop_id.clone(), text.clone());
             // Nothing typed is nothing meant.
             let is_empty = text.trim().is_empty();
-            model.asks = Asks::Nothing;
+            model.asks = InputMode::Nothing;
             return (!is_empty).then_some(act);
         }
         _ => {}
@@ -89,10 +89,10 @@ fn write(model: &mut Model, key: Key) -> Option<Act> {
     None
 }
 
-fn answer(model: &mut Model, key: &Key) -> Option<Act> {
-    let asked = std::mem::replace(&mut model.asks, Asks::Nothing);
+fn answer(model: &mut Model, key: &KeyPress) -> Option<Act> {
+    let asked = std::mem::replace(&mut model.asks, InputMode::Nothing);
     match (asked, key) {
-        (Asks::Stop { loop_id }, Key::Letter('y' | 'Y')) => Some(Act::Stop(loop_id)),
+        (InputMode::Stop { loop_id }, KeyPress::Letter('y' | 'Y')) => Some(Act::Stop(loop_id)),
         _ => {
             model.notice = "nothing was stopped".to_owned();
             None
@@ -106,7 +106,7 @@ mod tests {
     use super::*;
 
     fn typed(model: &mut Model, text: &str) -> Vec<Act> {
-        text.chars().filter_map(|letter| press(model, Key::Letter(letter))).collect()
+        text.chars().filter_map(|letter| press(model, KeyPress::Letter(letter))).collect()
     }
 
     #[test]
@@ -116,20 +116,27 @@ mod tests {
         assert_eq!(typed(&mut model, "jjjr"), [Act::Resume("c".to_owned())]);
         assert_eq!(typed(&mut model, "kkkkp"), [Act::Pause("a".to_owned())]);
         assert_eq!(typed(&mut model, "Gq"), [Act::Quit]);
-        assert_eq!((model.selected, press(&mut model, Key::First), model.selected), (2, None, 0));
+        assert_eq!(
+            (model.selected, press(&mut model, KeyPress::First), model.selected),
+            (2, None, 0)
+        );
     }
 
     #[test]
     fn a_loop_is_stopped_only_after_a_yes() {
         let mut model = model(vec![shown("a")]);
-        for no in
-            [Key::Letter('n'), Key::Enter, Key::Escape, Key::Letter('x'), Key::Pasted("y".into())]
-        {
+        for no in [
+            KeyPress::Letter('n'),
+            KeyPress::Enter,
+            KeyPress::Escape,
+            KeyPress::Letter('x'),
+            KeyPress::Pasted("y".into()),
+        ] {
             assert_eq!(typed(&mut model, "x"), []);
             assert_eq!(press(&mut model, no), None);
             assert_eq!(
                 (&model.asks, model.notice.as_str()),
-                (&Asks::Nothing, "nothing was stopped")
+                (&InputMode::Nothing, "nothing was stopped")
             );
         }
         assert_eq!(typed(&mut model, "xy"), [Act::Stop("a".to_owned())]);
@@ -147,29 +154,29 @@ mod tests {
     fn what_is_written_is_sent_by_enter_and_left_by_escape() {
         let mut model = model(vec![shown("a")]);
         assert_eq!(typed(&mut model, "suse qx"), []);
-        press(&mut model, Key::Backspace);
-        press(&mut model, Key::Pasted("tabs\nand\u{1b}[A more\n".to_owned()));
+        press(&mut model, KeyPress::Backspace);
+        press(&mut model, KeyPress::Pasted("tabs\nand\u{1b}[A more\n".to_owned()));
         let steer = Act::Steer("a".to_owned(), "use qtabs and\u{1b}[A more".to_owned());
-        assert_eq!(press(&mut model, Key::Enter), Some(steer));
+        assert_eq!(press(&mut model, KeyPress::Enter), Some(steer));
         typed(&mut model, "sabc");
-        assert_eq!((press(&mut model, Key::Escape), &model.asks), (None, &Asks::Nothing));
+        assert_eq!((press(&mut model, KeyPress::Escape), &model.asks), (None, &InputMode::Nothing));
         typed(&mut model, "s  ");
-        assert_eq!((press(&mut model, Key::Enter), &model.asks), (None, &Asks::Nothing));
+        assert_eq!((press(&mut model, KeyPress::Enter), &model.asks), (None, &InputMode::Nothing));
     }
 
     #[test]
     fn a_pasted_text_is_no_command() {
         let mut model = model(vec![shown("a")]);
-        assert_eq!(press(&mut model, Key::Pasted("pxyq".to_owned())), None);
-        assert_eq!(model.asks, Asks::Nothing);
+        assert_eq!(press(&mut model, KeyPress::Pasted("pxyq".to_owned())), None);
+        assert_eq!(model.asks, InputMode::Nothing);
     }
 
     #[test]
     fn without_a_loop_nothing_is_done() {
         let mut model = model(Vec::new());
         assert_eq!(typed(&mut model, "pjkrsx"), []);
-        assert_eq!(model.asks, Asks::Nothing);
+        assert_eq!(model.asks, InputMode::Nothing);
         assert_eq!(model.notice, "there is no loop to do this to");
-        assert_eq!(press(&mut model, Key::Control('c')), Some(Act::Quit));
+        assert_eq!(press(&mut model, KeyPress::Control('c')), Some(Act::Quit));
     }
 }

@@ -8,12 +8,12 @@ use ralph_core::transcript::at_work::Doing;
 pub(super) struct Model {
     /// Whose loops these are, in words.
     pub(super) of: String,
-    pub(super) loops: Vec<Shown>,
+    pub(super) loops: Vec<WatchedLoop>,
     /// What could not be read, and why.
     pub(super) unreadable: Vec<String>,
     /// The place in the list.
     pub(super) selected: usize,
-    pub(super) asks: Asks,
+    pub(super) asks: InputMode,
     /// What came of the last key.
     pub(super) notice: String,
     /// Whether colours can be seen and are wanted.
@@ -24,7 +24,7 @@ pub(super) struct Model {
 /// What the next keys are for. A loop is named, so that no change of the list can put another in its
 /// place while a person types.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Asks {
+pub(super) enum InputMode {
     Nothing,
     Help,
     Steer { loop_id: String, text: String },
@@ -33,7 +33,7 @@ pub(super) enum Asks {
 
 /// A loop as it is shown.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Shown {
+pub(super) struct WatchedLoop {
     pub(super) loop_id: String,
     /// `implementation`, `planning: critic_review`, `ended complete`.
     pub(super) state: String,
@@ -53,9 +53,9 @@ pub(super) struct Shown {
     pub(super) time: Option<Time>,
     pub(super) criteria: Vec<Criterion>,
     /// Newest first.
-    pub(super) decisions: Vec<Decision>,
+    pub(super) decisions: Vec<DecisionLine>,
     /// Oldest first.
-    pub(super) signals: Vec<Signal>,
+    pub(super) signals: Vec<SignalView>,
 }
 
 /// How something is meant.
@@ -97,7 +97,7 @@ pub(super) struct Criterion {
 }
 
 #[derive(Debug, Clone)]
-pub(super) struct Decision {
+pub(super) struct DecisionLine {
     pub(super) at: Timestamp,
     /// The event and what was decided.
     pub(super) what: String,
@@ -105,7 +105,7 @@ pub(super) struct Decision {
 }
 
 #[derive(Debug, Clone)]
-pub(super) struct Signal {
+pub(super) struct SignalView {
     /// False while it waits.
     pub(super) is_heard: bool,
     pub(super) kind: &'static str,
@@ -114,7 +114,7 @@ pub(super) struct Signal {
 
 impl Model {
     /// Takes what was found now. Who was selected stays selected.
-    pub(super) fn refresh(&mut self, loops: Vec<Shown>, unreadable: Vec<String>) {
+    pub(super) fn refresh(&mut self, loops: Vec<WatchedLoop>, unreadable: Vec<String>) {
         let before = self.selected_loop().map(|one| one.loop_id.clone());
         let at = before.and_then(|id| loops.iter().position(|one| one.loop_id == id));
         self.selected = at.unwrap_or(self.selected.min(loops.len().saturating_sub(1)));
@@ -122,7 +122,7 @@ impl Model {
     }
 
     /// The loop that is selected; none where there is none.
-    pub(super) fn selected_loop(&self) -> Option<&Shown> {
+    pub(super) fn selected_loop(&self) -> Option<&WatchedLoop> {
         self.loops.get(self.selected)
     }
 }

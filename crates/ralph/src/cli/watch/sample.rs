@@ -1,6 +1,8 @@
 //! Loops to be shown by tests.
 
-use super::model::{Asks, Bar, Criterion, Decision, Model, Shown, Signal, Time, Tone};
+use super::model::{
+    Bar, Criterion, DecisionLine, InputMode, Model, SignalView, Time, Tone, WatchedLoop,
+};
 use jiff::Timestamp;
 use ralph_core::transcript::at_work::Doing;
 
@@ -8,17 +10,17 @@ pub(super) fn at(time: &str) -> Timestamp {
     format!("2026-01-31T{time}Z").parse().unwrap()
 }
 
-pub(super) fn shown(loop_id: &str) -> Shown {
-    Shown { loop_id: loop_id.to_owned(), ..Shown::default() }
+pub(super) fn shown(loop_id: &str) -> WatchedLoop {
+    WatchedLoop { loop_id: loop_id.to_owned(), ..WatchedLoop::default() }
 }
 
-pub(super) fn model(loops: Vec<Shown>) -> Model {
+pub(super) fn model(loops: Vec<WatchedLoop>) -> Model {
     Model {
         of: "/home/ann/shop".to_owned(),
         loops,
         unreadable: Vec::new(),
         selected: 0,
-        asks: Asks::Nothing,
+        asks: InputMode::Nothing,
         notice: String::new(),
         colours: true,
         now: at("12:34:56"),
@@ -26,7 +28,7 @@ pub(super) fn model(loops: Vec<Shown>) -> Model {
 }
 
 /// A loop in the middle of its work.
-pub(super) fn at_work() -> Shown {
+pub(super) fn at_work() -> WatchedLoop {
     let criterion = |id: &str, word, tone, time: Option<&str>, note: &str, about: &str| Criterion {
         id: id.to_owned(),
         word,
@@ -35,12 +37,12 @@ pub(super) fn at_work() -> Shown {
         note: note.to_owned(),
         description: about.to_owned(),
     };
-    let decision = |time: &str, what: &str, why: &str| Decision {
+    let decision = |time: &str, what: &str, why: &str| DecisionLine {
         at: at(time),
         what: what.to_owned(),
         why: why.to_owned(),
     };
-    Shown {
+    WatchedLoop {
         loop_id: "20260131-121030-1f3a".to_owned(),
         state: "implementation".to_owned(),
         tone: Tone::Good,
@@ -86,8 +88,12 @@ pub(super) fn at_work() -> Shown {
             decision("12:20:00", "Stop: go on", "3 tasks are open"),
         ],
         signals: vec![
-            Signal { is_heard: true, kind: "INFO", text: "the staging server is back".to_owned() },
-            Signal {
+            SignalView {
+                is_heard: true,
+                kind: "INFO",
+                text: "the staging server is back".to_owned(),
+            },
+            SignalView {
                 is_heard: false,
                 kind: "STEER",
                 text: "leave the CSV reader alone".to_owned(),
@@ -97,16 +103,16 @@ pub(super) fn at_work() -> Shown {
 }
 
 /// One that waits for a person, and one that has ended.
-pub(super) fn others() -> Vec<Shown> {
+pub(super) fn others() -> Vec<WatchedLoop> {
     vec![
-        Shown {
+        WatchedLoop {
             state: "planning: awaiting_user_approval".to_owned(),
             tone: Tone::Waits,
             position: "1/5".to_owned(),
             goal: "Plan the move to the new API".to_owned(),
             ..shown("20260131-113000-02bc")
         },
-        Shown {
+        WatchedLoop {
             state: "ended complete".to_owned(),
             tone: Tone::Good,
             position: "7/25".to_owned(),

@@ -6,7 +6,7 @@
 mod detail;
 mod list;
 
-use super::model::{Asks, Model, Tone};
+use super::model::{InputMode, Model, Tone};
 use super::text::{Pen, cut, cut_line, fit, for_long};
 use crate::cli::screen::visible;
 use ratatui::Frame;
@@ -56,7 +56,7 @@ pub(super) fn lines(model: &Model, width: u16, height: u16) -> Vec<Line<'static>
     let mut lines = vec![title(model, width)];
     let bottom = bottom(model, pen, width);
     let room = height - lines.len() - bottom.len();
-    if model.asks == Asks::Help {
+    if model.asks == InputMode::Help {
         lines.extend(HELP.lines().take(room).map(|line| Line::from(cut(line, width))));
     } else {
         lines.extend(body(model, pen, width, room));
@@ -91,19 +91,19 @@ fn title(model: &Model, width: usize) -> Line<'static> {
 /// What is asked, or what came of the last key; and the keys.
 fn bottom(model: &Model, pen: Pen, width: usize) -> Vec<Line<'static>> {
     let (said, keys) = match &model.asks {
-        Asks::Nothing => {
+        InputMode::Nothing => {
             let keys = if width > KEYS.len() { KEYS } else { KEYS_BRIEF };
             (pen.say(&model.notice, Tone::Waits), keys)
         }
-        Asks::Help => (pen.say("", Tone::Plain), "any key goes back"),
-        Asks::Stop { loop_id } => (
+        InputMode::Help => (pen.say("", Tone::Plain), "any key goes back"),
+        InputMode::Stop { loop_id } => (
             pen.say(
                 &format!("stop loop {loop_id}? It ends for good; what it did stays."),
                 Tone::Wrong,
             ),
             "y stops it, any other key does not",
         ),
-        Asks::Steer { text, .. } => {
+        InputMode::Steer { text, .. } => {
             let label = "steer: ";
             (
                 pen.say(&format!("{label}{}_", end_of(text, width - label.len() - 1)), Tone::Plain),

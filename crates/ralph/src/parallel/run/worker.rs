@@ -1,14 +1,14 @@
 //! One worker: its claim, its worktree, its loop and its client; and what it has come to in the end.
 
-use super::{Ended, Plan, Run};
+use super::{ParallelEnd, ParallelRun, ParallelState};
 use crate::cli::exit::bad_state;
 use crate::cli::here::Here;
-use crate::driver::Round;
-use crate::driver::team::Gone;
-use crate::driver::wire::Order;
+use crate::driver::ClientRound;
+use crate::driver::team::MemberExit;
+use crate::driver::wire::RoundOrder;
 use anyhow::{Context, Result, bail};
 use ralph_core::modes::parallel::apart::{self, Begin, End};
-use ralph_core::modes::parallel::{self, Asked, Call, Grant};
+use ralph_core::modes::parallel::{self, AgentCall, AgentInput, Grant};
 use ralph_core::protocol::reply::bounded;
 use ralph_core::state::{EndingKind, LoopState, PauseCause, TaskStatus};
 use ralph_core::transcript::usage::Tokens;
@@ -36,22 +36,22 @@ pub(super) struct AtWork {
 }
 
 /// Where a worker will work.
-struct Place {
+struct WorktreeLayout {
     base: Base,
     worktree: PathBuf,
     branch: String,
 }
 
-impl Place {
+impl WorktreeLayout {
     /// Beside older ones of the same task, which are kept.
-    fn choose(here: &Here, loop_id: &str, task: &str) -> Result<Place> {
+    fn choose(here: &Here, loop_id: &str, task: &str) -> Result<WorktreeLayout> {
         let base = make::base(&here.root)?;
         let base = base.map_err(|why| anyhow::anyhow!("{why}"))?;
         for attempt in 1..MOST_KEPT {
             let (folder, branch) = apart::names(loop_id, task, attempt);
             let worktree = here.root.join(make::FOLDER).join(folder);
             if worktree.symlink_metadata().is_err() && !base.has_branch(&branch)? {
-                return Ok(Place { base, worktree, branch });
+                return Ok(WorktreeLayout { base, worktree, branch });
             }
         }
         bail!("{task} has {MOST_KEPT} old branches; remove some of them")
@@ -59,10 +59,15 @@ impl Place {
 }
 
 /// The round of a worker, as it would be put to the client.
-fn round(plan: &Plan<'_>, place: &Place, task: &str, (number, session): (u32, &str)) -> Round {
+fn round(
+    plan: &ParallelRun<'_>,
+    place: &WorktreeLayout,
+    task: &str,
+    (number, session): (u32, &str),
+) -> ClientRound {
     let mut extra_args = local_settings(&plan.here.root, &plan.client.args);
     extra_args.extend(plan.client.args.iter().cloned());
-    Round {
+    ClientRound {
         prompt: "/ralph-build".to_owned(),
         session_id: Some(session.to_owned()),
         resume: None,
@@ -87,37 +92,37 @@ fn local_settings(root: &Path, given: &[OsString]) -> Vec<OsString> {
 }
 
 /// The rounds of the workers that would be started now.
-pub(crate) fn planned(plan: &Plan<'_>, state: &LoopState) -> Result<Vec<Round>> {
-    let parallel::Next::Start { calls } = parallel::next(state, clock::now()) else {
+pub(crate) fn planned(plan: &ParallelRun<'_>, state: &LoopState) -> Result<Vec<ClientRound>> {
+    let parallel::NextParallelStep::Start { calls } = parallel::next(state, clock::now()) else {
         return Ok(Vec::new());
     };
     let tasks = calls.iter().filter_map(|call| parallel::task_of(&call.prompt)).zip(1..);
     tasks
         .map(|(task, number)| {
-            let place = Place::choose(plan.here, &state.loop_id, task)?;
+            let place = WorktreeLayout::choose(plan.here, &state.loop_id, task)?;
             Ok(round(plan, &place, task, (number, "ID")))
         })
         .collect()
 }
 
-impl Run<'_> {
+impl ParallelState<'_> {
     /// Starts a worker. Where that fails, its task is free again and no other is started.
-    pub(super) fn start(&mut self, call: &Call) -> Result<()> {
+    pub(super) fn start(&mut self, call: &AgentInput) -> Result<()> {
         let task = parallel::task_of(&call.prompt).unwrap_or_default().to_owned();
         let id = chance::uuid();
         let begun = self.try_start(call, &task, &id);
         let Err(error) = begun else { return Ok(()) };
         let error = error.context(format!("could not start a worker for {task}"));
         let why = format!("{error:#}");
-        self.team.stop(Ended::Failed(error));
+        self.team.stop(ParallelEnd::Failed(error));
         self.plan.file.update(|state| apart::end(state, &nothing(&id, &why))).map_err(bad_state)?;
         Ok(())
     }
 
-    fn try_start(&mut self, call: &Call, task: &str, id: &str) -> Result<()> {
+    fn try_start(&mut self, call: &AgentInput, task: &str, id: &str) -> Result<()> {
         let (here, file) = (self.plan.here, self.plan.file);
         let loop_id = file.read()?.context("the loop is gone")?.state.loop_id;
-        let place = Place::choose(here, &loop_id, task)?;
+        let place = WorktreeLayout::choose(here, &loop_id, task)?;
         let state = self.claim(call, id, &place)?;
         place.base.make(&place.worktree, &place.branch)?;
         self.number += 1;
@@ -135,7 +140,7 @@ impl Run<'_> {
         pass_on(file, &state, &below)?;
         let loop_of_worker = below.1.loop_id;
         file.update(|state| parallel::launched(state, id, &loop_of_worker))?;
-        let order = Order {
+        let order = RoundOrder {
             round: round(self.plan, &place, task, (self.number, &session)),
             waits_for_limits: self.plan.client.policy().waits_for_limits,
             alone: super::leftovers::held_by_client(&below.0),
@@ -147,9 +152,9 @@ impl Run<'_> {
     }
 
     /// Notes the worker and claims its task, in one step.
-    fn claim(&self, call: &Call, id: &str, place: &Place) -> Result<LoopState> {
+    fn claim(&self, call: &AgentInput, id: &str, place: &WorktreeLayout) -> Result<LoopState> {
         let us = client::this_process();
-        let asked = Asked {
+        let asked = AgentCall {
             call: id,
             kind: parallel::WORKER,
             prompt: &call.prompt,
@@ -174,11 +179,11 @@ impl Run<'_> {
     }
 
     /// Takes up that a worker's client is gone: what became of its task, and what that says of the others.
-    pub(super) fn take_up_end(&mut self, call: &str, gone: Gone) -> Result<()> {
+    pub(super) fn take_up_end(&mut self, call: &str, gone: MemberExit) -> Result<()> {
         let Some(worker) = self.at_work.remove(call) else { return Ok(()) };
-        let Gone { came, failed } = gone;
+        let MemberExit { came, failed } = gone;
         if let Some((why, exit)) = failed {
-            self.team.stop(Ended::rest(PauseCause::Crashed, &why, exit));
+            self.team.stop(ParallelEnd::rest(PauseCause::Crashed, &why, exit));
         }
         let told = finish(
             self.plan.here,

@@ -2,14 +2,14 @@
 
 /// One block.
 #[derive(Debug, Clone)]
-pub(super) struct Block {
+pub(super) struct LabelledBlock {
     head: &'static str,
     labels: &'static [&'static str],
     /// Label and text, in the order of the message.
     values: Vec<(usize, String)>,
 }
 
-impl Block {
+impl LabelledBlock {
     /// Every text that stands after this label.
     pub(super) fn all(&self, label: usize) -> impl Iterator<Item = &str> {
         self.values.iter().filter(move |(at, _)| *at == label).map(|(_, text)| text.as_str())
@@ -40,8 +40,8 @@ impl Block {
 pub(super) fn blocks(
     message: &str,
     (head, labels): (&'static str, &'static [&'static str]),
-) -> Vec<Block> {
-    let mut found: Vec<Block> = Vec::new();
+) -> Vec<LabelledBlock> {
+    let mut found: Vec<LabelledBlock> = Vec::new();
     let (mut inside, mut open, mut blank) = (false, false, false);
     for line in message.lines() {
         let labelled = labels
@@ -50,7 +50,7 @@ pub(super) fn blocks(
             .find_map(|(at, label)| starts_with_mark(line, label).map(|rest| (at, rest)));
         let is_item = starts_an_item(line) || line.starts_with([' ', '\t']);
         if starts_with_mark(line, head).is_some() {
-            found.push(Block { head, labels, values: Vec::new() });
+            found.push(LabelledBlock { head, labels, values: Vec::new() });
             (inside, open) = (true, false);
         } else if HEADS.iter().any(|other| starts_with_mark(line, other).is_some())
             || (line.trim_start().starts_with("```") && open)

@@ -90,7 +90,7 @@ fn what_a_question_or_an_answer_lacks_is_named() {
 }
 
 #[track_caller]
-fn verdict_is(message: &str, okay: bool) -> Feedback {
+fn verdict_is(message: &str, okay: bool) -> CriticFeedback {
     let read = feedback(&hashed(message)).unwrap_or_else(|wrong| panic!("{message}: {wrong:?}"));
     assert_eq!((read.okay, read.judged.as_str()), (okay, HASH), "{message}");
     read

@@ -15,7 +15,11 @@ const ANSWERS: &str = "ARCHITECT_ANSWER:\n- Topic: Security\n- Analysis: a\n- Re
 /// A planning with the gap finder behind it.
 pub(crate) fn planning() -> Ralplan {
     let mut plan = begin("log in", Timestamp::UNIX_EPOCH);
-    check(&mut plan, Event::GapFinderReported { message: "none" }, "noted | planner_planning 0/5");
+    check(
+        &mut plan,
+        PlanEvent::GapFinderReported { message: "none" },
+        "noted | planner_planning 0/5",
+    );
     plan
 }
 
@@ -24,16 +28,16 @@ fn seen(hash: &str) -> Option<PlanSeen> {
     Some(PlanSeen { path, hash: hash.to_owned(), gates: Vec::new() })
 }
 
-fn ready(agent: &'static str, hash: &str) -> Event<'static> {
-    Event::PlannerReported { agent, message: READY, plan: seen(hash) }
+fn ready(agent: &'static str, hash: &str) -> PlanEvent<'static> {
+    PlanEvent::PlannerReported { agent, message: READY, plan: seen(hash) }
 }
 
-pub(crate) fn verdict<'a>(agent: &'a str, message: &'a str, hash_now: &'a str) -> Event<'a> {
-    Event::CriticReported { agent, message, hash_now }
+pub(crate) fn verdict<'a>(agent: &'a str, message: &'a str, hash_now: &'a str) -> PlanEvent<'a> {
+    PlanEvent::CriticReported { agent, message, hash_now }
 }
 
-pub(crate) fn decided(kind: DecisionKind, text: &str, hash: &str) -> Event<'static> {
-    Event::Answered(Decision {
+pub(crate) fn decided(kind: DecisionKind, text: &str, hash: &str) -> PlanEvent<'static> {
+    PlanEvent::Answered(PlanDecision {
         kind,
         text: text.to_owned(),
         plan_hash: hash.to_owned(),
@@ -42,22 +46,22 @@ pub(crate) fn decided(kind: DecisionKind, text: &str, hash: &str) -> Event<'stat
     })
 }
 
-fn in_words(plan: &Ralplan, outcome: &Outcome) -> String {
+fn in_words(plan: &Ralplan, outcome: &PlanOutcome) -> String {
     let words = match outcome {
-        Outcome::Moved(phases) => {
+        PlanOutcome::Moved(phases) => {
             phases.iter().map(PlanPhase::to_string).collect::<Vec<_>>().join(" → ")
         }
-        Outcome::Noted => "noted".to_owned(),
-        Outcome::SentBack(wrong) => format!("sent back: {}", wrong.join(" ")),
-        Outcome::Dropped(wrong) => format!("dropped: {}", wrong.join(" ")),
-        Outcome::Refused(why) => format!("refused: {why}"),
+        PlanOutcome::Noted => "noted".to_owned(),
+        PlanOutcome::SentBack(wrong) => format!("sent back: {}", wrong.join(" ")),
+        PlanOutcome::Dropped(wrong) => format!("dropped: {}", wrong.join(" ")),
+        PlanOutcome::Refused(why) => format!("refused: {why}"),
     };
     format!("{words} | {} {}", plan.phase, position(plan))
 }
 
 /// Takes the event and compares what came of it: every part of `expected` between two `…`.
 #[track_caller]
-pub(crate) fn check(plan: &mut Ralplan, event: Event<'_>, expected: &str) {
+pub(crate) fn check(plan: &mut Ralplan, event: PlanEvent<'_>, expected: &str) {
     let outcome = step(plan, &event);
     let said = in_words(plan, &outcome);
     let mut parts = expected.split('…');
@@ -71,7 +75,7 @@ pub(crate) fn check(plan: &mut Ralplan, event: Event<'_>, expected: &str) {
 pub(crate) fn in_review(hash: &str) -> Ralplan {
     let mut plan = planning();
     check(&mut plan, ready("p1", hash), "critic_review | critic_review 0/5");
-    check(&mut plan, Event::CriticCalled { hash }, "noted | critic_review 0/5");
+    check(&mut plan, PlanEvent::CriticCalled { hash }, "noted | critic_review 0/5");
     plan
 }
 
@@ -85,7 +89,7 @@ pub(crate) fn awaiting() -> Ralplan {
 /// One rejection more, from planner to verdict.
 pub(crate) fn reject_once(plan: &mut Ralplan, agent: &str) {
     step(plan, &ready("p1", H1));
-    step(plan, &Event::CriticCalled { hash: H1 });
+    step(plan, &PlanEvent::CriticCalled { hash: H1 });
     step(plan, &verdict(agent, REJECT, H1));
 }
 
@@ -114,7 +118,7 @@ fn a_plan_goes_from_planner_to_critic_to_person() {
 #[test]
 fn failed_gates_go_back_to_the_planner_and_are_no_iteration() {
     let mut plan = planning();
-    let failing = |agent| Event::PlannerReported {
+    let failing = |agent| PlanEvent::PlannerReported {
         agent,
         message: READY,
         plan: Some(PlanSeen { gates: vec!["line 3: vague".into()], ..seen(H1).unwrap() }),
@@ -123,9 +127,9 @@ fn failed_gates_go_back_to_the_planner_and_are_no_iteration() {
     assert_eq!(plan.plan_path, ".omc/plans/a.md", "the next planner goes on from this file");
     check(&mut plan, failing("p1"), "dropped: line 3: vague | planner_planning 0/5");
     assert_eq!((plan.failed_gates.len(), plan.ready_hash.as_str()), (1, ""));
-    let gone = Event::PlannerReported { agent: "p2", message: READY, plan: None };
+    let gone = PlanEvent::PlannerReported { agent: "p2", message: READY, plan: None };
     check(&mut plan, gone, "sent back: …does not exist…planner_planning 0/5");
-    let elsewhere = Event::PlannerReported {
+    let elsewhere = PlanEvent::PlannerReported {
         agent: "p3",
         message: READY,
         plan: Some(PlanSeen { path: "src/a.md".into(), ..seen(H1).unwrap() }),
@@ -140,15 +144,19 @@ fn failed_gates_go_back_to_the_planner_and_are_no_iteration() {
 fn a_plan_that_no_gap_finder_has_looked_at_is_not_ready() {
     let mut plan = begin("t", Timestamp::UNIX_EPOCH);
     check(&mut plan, ready("p1", H1), "sent back: The gap finder has not…planner_planning 0/5");
-    check(&mut plan, Event::GapFinderReported { message: " " }, "dropped: …planner_planning 0/5");
-    check(&mut plan, Event::GapFinderReported { message: "x" }, "noted | planner_planning 0/5");
+    check(
+        &mut plan,
+        PlanEvent::GapFinderReported { message: " " },
+        "dropped: …planner_planning 0/5",
+    );
+    check(&mut plan, PlanEvent::GapFinderReported { message: "x" }, "noted | planner_planning 0/5");
     check(&mut plan, ready("p1", H1), "critic_review | critic_review 0/5");
 }
 
 #[test]
 fn a_planner_that_says_neither_is_asked_once() {
     let mut plan = planning();
-    let report = |message| Event::PlannerReported { agent: "p1", message, plan: None };
+    let report = |message| PlanEvent::PlannerReported { agent: "p1", message, plan: None };
     check(&mut plan, report("Done!"), "sent back: A planner ends with…planner_planning 0/5");
     check(&mut plan, report("Done!"), "dropped: …planner_planning 0/5");
     let mut plan = planning();
@@ -162,7 +170,7 @@ fn a_planner_that_says_neither_is_asked_once() {
 fn questions_go_to_the_architect_and_the_answers_back() {
     let mut plan = planning();
     let both = format!("{ASKS}\n\n{READY}");
-    let asks = Event::PlannerReported { agent: "p1", message: &both, plan: seen(H1) };
+    let asks = PlanEvent::PlannerReported { agent: "p1", message: &both, plan: seen(H1) };
     check(&mut plan, asks, "architect_consultation | architect_consultation 0/5");
     assert_eq!((plan.ready_hash.as_str(), plan.plan_path.as_str()), ("", ".omc/plans/a.md"));
     check(
@@ -170,7 +178,7 @@ fn questions_go_to_the_architect_and_the_answers_back() {
         ready("p1", H1),
         "refused: …architect_consultation`…architect_consultation 0/5",
     );
-    let answer = |message| Event::ArchitectReported { agent: "a1", message };
+    let answer = |message| PlanEvent::ArchitectReported { agent: "a1", message };
     check(&mut plan, answer("Use a vault."), "sent back: …architect_consultation 0/5");
     check(&mut plan, answer(ANSWERS), "planner_planning | planner_planning 0/5");
     assert_eq!(plan.answers.len(), 1);
@@ -185,10 +193,10 @@ fn a_critics_questions_go_to_the_architect_before_the_planner() {
     let asks = format!("{REJECT}\n- Questions for Architect:\n  1. A lock?\n  2. A queue?");
     let expected = "handling_verdict → architect_consultation | architect_consultation 1/5";
     check(&mut plan, verdict("c1", &asks, H1), expected);
-    let one = Event::ArchitectReported { agent: "a", message: ANSWERS };
+    let one = PlanEvent::ArchitectReported { agent: "a", message: ANSWERS };
     check(&mut plan, one, "sent back: 1 of 2 questions…architect_consultation 1/5");
     let two = format!("{ANSWERS}\n{ANSWERS}");
-    let two = Event::ArchitectReported { agent: "a", message: &two };
+    let two = PlanEvent::ArchitectReported { agent: "a", message: &two };
     check(&mut plan, two, "planner_planning | planner_planning 1/5");
     assert!(plan.feedback.contains("1. T-2 has no test"), "{}", plan.feedback);
 }
@@ -233,9 +241,9 @@ fn a_verdict_that_names_no_text_goes_back_once_and_the_digits_are_not_given_away
 #[test]
 fn a_critic_of_an_older_text_never_judges_a_newer_one() {
     let mut plan = in_review(H1);
-    step(&mut plan, &Event::CriticCalled { hash: H2 });
+    step(&mut plan, &PlanEvent::CriticCalled { hash: H2 });
     step(&mut plan, &ready("p1", H2));
-    step(&mut plan, &Event::CriticCalled { hash: H2 });
+    step(&mut plan, &PlanEvent::CriticCalled { hash: H2 });
     check(&mut plan, verdict("c1", OKAY, H2), "refused: the critic judged…critic_review 0/5");
     check(&mut plan, verdict("c1", REJECT, H2), "refused: the critic judged…critic_review 0/5");
     let newer = verdict("c2", OKAY_OF_H2, H2);
@@ -246,7 +254,11 @@ fn a_critic_of_an_older_text_never_judges_a_newer_one() {
 fn a_verdict_without_a_call_counts_for_nothing() {
     let mut plan = planning();
     check(&mut plan, verdict("c1", OKAY, H1), "refused: a critic's verdict…planner_planning 0/5");
-    check(&mut plan, Event::CriticCalled { hash: H1 }, "refused: a call of…planner_planning 0/5");
+    check(
+        &mut plan,
+        PlanEvent::CriticCalled { hash: H1 },
+        "refused: a call of…planner_planning 0/5",
+    );
     check(&mut plan, ready("p1", H1), "critic_review | critic_review 0/5");
     check(&mut plan, verdict("c1", OKAY, H1), "refused: no text was put…critic_review 0/5");
 }
@@ -257,9 +269,9 @@ fn a_plan_that_changes_after_it_was_called_ready_goes_back() {
         let mut plan = planning();
         step(&mut plan, &ready("p1", H1));
         if called_before {
-            step(&mut plan, &Event::CriticCalled { hash: H1 });
+            step(&mut plan, &PlanEvent::CriticCalled { hash: H1 });
         }
-        let called = Event::CriticCalled { hash: H2 };
+        let called = PlanEvent::CriticCalled { hash: H2 };
         check(&mut plan, called, "planner_planning | planner_planning 0/5");
         assert!(plan.failed_gates[0].contains("changed after `PLAN_READY:`"));
         assert_eq!((plan.ready_hash.as_str(), plan.plan_hash.as_str()), ("", ""));
@@ -267,7 +279,7 @@ fn a_plan_that_changes_after_it_was_called_ready_goes_back() {
         check(&mut plan, ready("p1", H2), "critic_review | critic_review 0/5");
     }
     let mut plan = in_review(H1);
-    check(&mut plan, Event::CriticCalled { hash: H1 }, "noted | critic_review 0/5");
+    check(&mut plan, PlanEvent::CriticCalled { hash: H1 }, "noted | critic_review 0/5");
 }
 
 #[test]
@@ -338,14 +350,15 @@ fn adjust_begins_to_count_anew_and_carries_what_was_said() {
 
 #[test]
 fn a_person_ends_it_at_any_time_and_nothing_follows() {
-    for end in [Event::Cancelled, Event::MirrorGone, decided(DecisionKind::Discard, "", H2)] {
+    for end in [PlanEvent::Cancelled, PlanEvent::MirrorGone, decided(DecisionKind::Discard, "", H2)]
+    {
         let mut plan = awaiting();
         check(&mut plan, end.clone(), "cancelled | cancelled 0/5");
         for after in [ready("p1", H1), decided(DecisionKind::Proceed, "", H1), end] {
             check(&mut plan, after, "refused: this planning is over…cancelled 0/5");
         }
     }
-    for end in [Event::Cancelled, Event::MirrorGone] {
+    for end in [PlanEvent::Cancelled, PlanEvent::MirrorGone] {
         check(&mut planning(), end.clone(), "cancelled | cancelled 0/5");
         check(&mut in_review(H1), end, "cancelled | cancelled 0/5");
     }
@@ -374,8 +387,8 @@ fn apart_from_roles(plan: &Ralplan) -> Ralplan {
 }
 
 /// What holds after every event, whatever came before it.
-fn holds(before: &Ralplan, event: &Event<'_>, outcome: &Outcome, after: &Ralplan) {
-    if matches!(outcome, Outcome::Refused(_)) {
+fn holds(before: &Ralplan, event: &PlanEvent<'_>, outcome: &PlanOutcome, after: &Ralplan) {
+    if matches!(outcome, PlanOutcome::Refused(_)) {
         assert_eq!(apart_from_roles(before), apart_from_roles(after), "{event:?}");
     }
     if after.phase == PlanPhase::AwaitingUserApproval {
@@ -384,7 +397,7 @@ fn holds(before: &Ralplan, event: &Event<'_>, outcome: &Outcome, after: &Ralplan
         assert!(!after.plan_hash.is_empty(), "{event:?}");
         assert!(verdict.okay || (after.forced && after.iteration >= after.max_iterations));
         if before.phase != after.phase {
-            let Event::CriticReported { agent, message, hash_now } = event else {
+            let PlanEvent::CriticReported { agent, message, hash_now } = event else {
                 panic!("{event:?} brought it to the person");
             };
             assert_eq!(before.phase, PlanPhase::CriticReview, "{event:?}");
@@ -403,31 +416,31 @@ fn holds(before: &Ralplan, event: &Event<'_>, outcome: &Outcome, after: &Ralplan
         assert_eq!(after.verdict.as_ref().expect("a verdict").plan_hash, decision.plan_hash);
         if before.phase != after.phase {
             assert_eq!(before.phase, PlanPhase::AwaitingUserApproval, "{event:?}");
-            assert!(matches!(event, Event::Answered(_)), "{event:?}");
+            assert!(matches!(event, PlanEvent::Answered(_)), "{event:?}");
         }
     }
     assert_ne!(after.phase, PlanPhase::HandlingVerdict, "it never rests there");
     if before.phase.is_over() {
-        assert!(matches!(outcome, Outcome::Refused(Refusal::Over { .. })), "{event:?}");
+        assert!(matches!(outcome, PlanOutcome::Refused(PlanRefusal::Over { .. })), "{event:?}");
     }
 }
 
-fn events() -> Vec<Event<'static>> {
+fn events() -> Vec<PlanEvent<'static>> {
     vec![
-        Event::GapFinderReported { message: "gaps" },
+        PlanEvent::GapFinderReported { message: "gaps" },
         ready("p", H1),
         ready("p", H2),
-        Event::PlannerReported { agent: "p", message: ASKS, plan: None },
-        Event::ArchitectReported { agent: "a", message: ANSWERS },
-        Event::CriticCalled { hash: H1 },
-        Event::CriticCalled { hash: H2 },
+        PlanEvent::PlannerReported { agent: "p", message: ASKS, plan: None },
+        PlanEvent::ArchitectReported { agent: "a", message: ANSWERS },
+        PlanEvent::CriticCalled { hash: H1 },
+        PlanEvent::CriticCalled { hash: H2 },
         verdict("c", OKAY, H1),
         verdict("c", OKAY_OF_H2, H2),
         verdict("p", OKAY, H1),
         verdict("c", REJECT, H1),
         decided(DecisionKind::Proceed, "", H1),
         decided(DecisionKind::Adjust, "less", H1),
-        Event::MirrorGone,
+        PlanEvent::MirrorGone,
     ]
 }
 

@@ -1,6 +1,6 @@
 //! The whole document: read, one session edited, written.
 
-use super::{DOCUMENT, SCHEMA_VERSION, Session};
+use super::{DOCUMENT, RefineSession, SCHEMA_VERSION};
 use crate::modes::refine::{Mode, Status};
 use crate::protocol::reply::bounded;
 use crate::text::from_json::{FromJson, Mistake, mistake};
@@ -10,17 +10,17 @@ use std::fmt;
 
 /// All sessions of a project. Those that nobody edits stay as they were found, readable or not.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Document {
+pub struct RefineDocument {
     /// In the order of the document.
-    sessions: Vec<(String, Kept)>,
+    sessions: Vec<(String, StoredSession)>,
     /// Everything beside them.
     others: Map<String, Value>,
 }
 
 #[derive(Debug, Clone, PartialEq)]
-enum Kept {
+enum StoredSession {
     AsFound(Value),
-    Edited(Box<Session>),
+    Edited(Box<RefineSession>),
 }
 
 /// Why a document or a session in it is left alone.
@@ -69,13 +69,13 @@ impl fmt::Display for Damaged {
 
 impl std::error::Error for Damaged {}
 
-impl Document {
+impl RefineDocument {
     /// Reads a document.
     ///
     /// # Errors
     /// When it cannot be read as a whole. A session that cannot be read does not keep the others
     /// from being read.
-    pub fn parse(text: &str) -> Result<Document, Damaged> {
+    pub fn parse(text: &str) -> Result<RefineDocument, Damaged> {
         let value: Value = serde_json::from_str(text.trim_start_matches('\u{feff}'))
             .map_err(|error| Damaged::NoJson(error.to_string()))?;
         let Value::Object(mut others) = value else { return Err(Damaged::NoObject) };
@@ -89,21 +89,22 @@ impl Document {
         let sessions = others.remove("sessions").unwrap_or_default();
         let sessions =
             members(sessions).map_err(|mistake| Damaged::NoDocument(mistake.inside("sessions")))?;
-        let sessions = sessions.into_iter().map(|(name, value)| (name, Kept::AsFound(value)));
-        Ok(Document { sessions: sessions.collect(), others })
+        let sessions =
+            sessions.into_iter().map(|(name, value)| (name, StoredSession::AsFound(value)));
+        Ok(RefineDocument { sessions: sessions.collect(), others })
     }
 
     /// The session of this name, if there is one.
     ///
     /// # Errors
     /// When there is one that cannot be read.
-    pub fn session(&self, name: &str) -> Result<Option<Session>, Damaged> {
+    pub fn session(&self, name: &str) -> Result<Option<RefineSession>, Damaged> {
         let found = self.sessions.iter().find(|(known, _)| known == name);
         found.map(|(_, kept)| kept.read(name)).transpose()
     }
 
     /// All sessions, each with its name.
-    pub fn sessions(&self) -> impl Iterator<Item = (&str, Result<Session, Damaged>)> {
+    pub fn sessions(&self) -> impl Iterator<Item = (&str, Result<RefineSession, Damaged>)> {
         self.sessions.iter().map(|(name, kept)| (name.as_str(), kept.read(name)))
     }
 
@@ -112,9 +113,9 @@ impl Document {
     /// # Errors
     /// When one stands there that cannot be read: what it holds may be mended, and is not ours to
     /// throw away.
-    pub fn put(&mut self, name: &str, session: Session) -> Result<(), Damaged> {
+    pub fn put(&mut self, name: &str, session: RefineSession) -> Result<(), Damaged> {
         self.session(name)?;
-        let kept = Kept::Edited(Box::new(session));
+        let kept = StoredSession::Edited(Box::new(session));
         match self.sessions.iter_mut().find(|(known, _)| known == name) {
             Some((_, place)) => *place = kept,
             None => self.sessions.push((name.to_owned(), kept)),
@@ -143,11 +144,11 @@ impl Document {
     }
 }
 
-impl Kept {
-    fn read(&self, name: &str) -> Result<Session, Damaged> {
+impl StoredSession {
+    fn read(&self, name: &str) -> Result<RefineSession, Damaged> {
         match self {
-            Kept::Edited(session) => Ok(session.as_ref().clone()),
-            Kept::AsFound(value) => Session::from_json(value.clone())
+            StoredSession::Edited(session) => Ok(session.as_ref().clone()),
+            StoredSession::AsFound(value) => RefineSession::from_json(value.clone())
                 .map_err(|mistake| Damaged::NoSession { name: name.to_owned(), mistake }),
         }
     }
@@ -161,7 +162,7 @@ fn members(value: Value) -> Result<Map<String, Value>, Mistake> {
 }
 
 // By hand, so that the sessions keep the document's order and their members the document's names.
-impl Serialize for Document {
+impl Serialize for RefineDocument {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;
         map.serialize_entry("schema_version", &SCHEMA_VERSION)?;
@@ -173,15 +174,15 @@ impl Serialize for Document {
     }
 }
 
-struct InOrder<'a>(&'a [(String, Kept)]);
+struct InOrder<'a>(&'a [(String, StoredSession)]);
 
 impl Serialize for InOrder<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(Some(self.0.len()))?;
         for (name, kept) in self.0 {
             match kept {
-                Kept::AsFound(value) => map.serialize_entry(name, value)?,
-                Kept::Edited(session) => map.serialize_entry(name, session)?,
+                StoredSession::AsFound(value) => map.serialize_entry(name, value)?,
+                StoredSession::Edited(session) => map.serialize_entry(name, session)?,
             }
         }
         map.end()

@@ -1,7 +1,7 @@
 //! One session, under the document's own names first.
 
-use crate::modes::refine::measure::Measured;
-use crate::modes::refine::{Mode, PlanAfter, RoundEnd, Settings, Status};
+use crate::modes::refine::measure::ArtefactChange;
+use crate::modes::refine::{Mode, PlanAfter, RefineSettings, RoundEnd, Status};
 use crate::state::Extra;
 use crate::text::from_json::{FromJson, Mistake, from_json, mistake};
 use jiff::Timestamp;
@@ -11,7 +11,7 @@ use serde_json::Value;
 /// A refinement: what was done, and where it stands.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "serde_json::Value")]
-pub struct Session {
+pub struct RefineSession {
     /// What is refined.
     pub mode: Mode,
     /// When it began.
@@ -25,19 +25,19 @@ pub struct Session {
     /// The round that reached the plateau.
     pub plateau_at: Option<u32>,
     /// What each round came to, in the order of time. One that was cut stands before the same once more.
-    pub history: Vec<Entry>,
+    pub history: Vec<RoundEntry>,
     // What follows is ours.
     /// The plan's file, in the mode `plan`.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub plan_file: String,
     /// Its bounds.
-    pub settings: Settings,
+    pub settings: RefineSettings,
     /// Digest of the artefact as the last round left it, or as the edit stood that was kept.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub artefact: String,
     /// The round that is under way.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub round: Option<Open>,
+    pub round: Option<OpenRound>,
     /// When it ended.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ended_at: Option<Timestamp>,
@@ -49,7 +49,7 @@ pub struct Session {
 /// What a round came to.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(try_from = "serde_json::Value")]
-pub struct Entry {
+pub struct RoundEntry {
     /// Which round, from 1 on.
     pub iteration: u32,
     /// How many changes it says it made; none where that is not known.
@@ -62,7 +62,7 @@ pub struct Entry {
     pub proposed: Vec<String>,
     /// What really changed; none where that is not known.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub measured: Option<Measured>,
+    pub measured: Option<ArtefactChange>,
     /// How it ended.
     #[serde(skip_serializing_if = "is_done")]
     pub end: RoundEnd,
@@ -80,14 +80,14 @@ pub struct Entry {
     pub extra: Extra,
 }
 
-from_json!(Entry {
+from_json!(RoundEntry {
     iteration, changes, summary, proposed, measured, end, plan, edited_before, ended_at; extra
 });
 
 /// A round that is under way.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(try_from = "serde_json::Value")]
-pub struct Open {
+pub struct OpenRound {
     /// Which round, from 1 on.
     pub iteration: u32,
     /// When it began.
@@ -106,7 +106,7 @@ pub struct Open {
     pub extra: Extra,
 }
 
-from_json!(Open { iteration, started_at, asked_again, edited_before, client_session; extra });
+from_json!(OpenRound { iteration, started_at, asked_again, edited_before, client_session; extra });
 
 fn is_done(end: &RoundEnd) -> bool {
     *end == RoundEnd::Done
@@ -116,10 +116,15 @@ fn is_applied(plan: &PlanAfter) -> bool {
     *plan == PlanAfter::Applied
 }
 
-impl Session {
+impl RefineSession {
     /// One that has had no round yet. `plan_file` is empty in the mode `beads`.
-    pub fn new(mode: Mode, plan_file: &str, settings: Settings, now: Timestamp) -> Session {
-        Session {
+    pub fn new(
+        mode: Mode,
+        plan_file: &str,
+        settings: RefineSettings,
+        now: Timestamp,
+    ) -> RefineSession {
+        RefineSession {
             mode,
             started_at: now,
             iterations_completed: 0,
@@ -147,7 +152,7 @@ impl Session {
     }
 }
 
-impl FromJson for Session {
+impl FromJson for RefineSession {
     fn from_json(value: Value) -> Result<Self, Mistake> {
         let names = ["mode", "status", "iterations_completed", "history"];
         // Without these it is no session, and what was lost of one must not be taken for nothing.
@@ -155,7 +160,8 @@ impl FromJson for Session {
             return mistake("there").map_err(|mistake| mistake.inside(name));
         }
         let mut members = crate::text::from_json::Members::of(value)?;
-        let mut read = Session::new(Mode::Beads, "", Settings::default(), Timestamp::UNIX_EPOCH);
+        let mut read =
+            RefineSession::new(Mode::Beads, "", RefineSettings::default(), Timestamp::UNIX_EPOCH);
         macro_rules! take {
             ($($name:ident)+) => { $(members.take(stringify!($name), &mut read.$name)?;)+ };
         }
@@ -166,10 +172,10 @@ impl FromJson for Session {
     }
 }
 
-impl TryFrom<Value> for Session {
+impl TryFrom<Value> for RefineSession {
     type Error = Mistake;
 
     fn try_from(value: Value) -> Result<Self, Mistake> {
-        Session::from_json(value)
+        RefineSession::from_json(value)
     }
 }

@@ -1,6 +1,6 @@
 use super::*;
-use crate::modes::refine::measure::{Measured, PlanChange};
-use crate::modes::refine::{Mode, PlanAfter, RoundEnd, Settings, Status};
+use crate::modes::refine::measure::{ArtefactChange, PlanChange};
+use crate::modes::refine::{Mode, PlanAfter, RefineSettings, RoundEnd, Status};
 use crate::state::Extra;
 use jiff::Timestamp;
 use serde_json::{Value, json};
@@ -32,41 +32,46 @@ fn value(text: &str) -> Value {
     serde_json::from_str(text).unwrap()
 }
 
-fn whole() -> Session {
-    Session {
+fn whole() -> RefineSession {
+    RefineSession {
         plan_file: "docs/plan.md".to_owned(),
         artefact: "abc".to_owned(),
         history: vec![
-            Entry { iteration: 1, changes: Some(2), summary: "a".to_owned(), ..Entry::default() },
-            Entry {
+            RoundEntry {
+                iteration: 1,
+                changes: Some(2),
+                summary: "a".to_owned(),
+                ..RoundEntry::default()
+            },
+            RoundEntry {
                 iteration: 2,
                 summary: "the client went away".to_owned(),
                 end: RoundEnd::Interrupted,
                 plan: PlanAfter::KeptEdit,
                 edited_before: true,
                 ended_at: Some(NOW),
-                measured: Some(Measured::Plan(PlanChange {
+                measured: Some(ArtefactChange::Plan(PlanChange {
                     lines: 3,
                     sections: 1,
                     extra: Extra::new(),
                 })),
-                ..Entry::default()
+                ..RoundEntry::default()
             },
         ],
-        round: Some(Open {
+        round: Some(OpenRound {
             iteration: 2,
             asked_again: true,
             client_session: "s".into(),
-            ..Open::default()
+            ..OpenRound::default()
         }),
         ended_at: Some(NOW),
-        ..Session::new(Mode::Plan, "", Settings::default(), NOW)
+        ..RefineSession::new(Mode::Plan, "", RefineSettings::default(), NOW)
     }
 }
 
 #[test]
 fn the_documents_own_example_reads_and_is_written_back_as_it_was() {
-    let document = Document::parse(EXAMPLE).unwrap();
+    let document = RefineDocument::parse(EXAMPLE).unwrap();
     let session = document.session("refine-myproject").unwrap().unwrap();
     assert_eq!((session.mode.clone(), session.status.clone()), (Mode::Beads, Status::Running));
     assert_eq!((session.iterations_completed, session.total_changes), (5, 18));
@@ -80,7 +85,7 @@ fn the_documents_own_example_reads_and_is_written_back_as_it_was() {
 
 #[test]
 fn an_edited_session_has_the_documents_members_first_and_in_its_order() {
-    let mut document = Document::default();
+    let mut document = RefineDocument::default();
     document.put("s", whole()).unwrap();
     let text = document.render();
     let names = [
@@ -101,7 +106,7 @@ fn an_edited_session_has_the_documents_members_first_and_in_its_order() {
     assert_eq!(history[0], json!({"iteration": 1, "changes": 2, "summary": "a"}));
     // Not known is null, and nothing else is.
     assert_eq!((&history[1]["changes"], &history[1]["end"]), (&Value::Null, &json!("interrupted")));
-    assert_eq!(Document::parse(&text).unwrap().session("s"), Ok(Some(whole())));
+    assert_eq!(RefineDocument::parse(&text).unwrap().session("s"), Ok(Some(whole())));
 }
 
 #[test]
@@ -115,7 +120,7 @@ fn members_that_nobody_knows_survive_at_every_level() {
     session["history"][0]["measured"] = json!({"lines": 1, "sections": 1, "words": 4});
     session["settings"] = json!({"lines": 9, "mood": "calm"});
     session["round"] = json!({"iteration": 6, "pane": "%3"});
-    let mut document = Document::parse(&found.to_string()).unwrap();
+    let mut document = RefineDocument::parse(&found.to_string()).unwrap();
     let mut session = document.session("refine-myproject").unwrap().unwrap();
     session.total_changes += 1;
     document.put("refine-myproject", session).unwrap();
@@ -131,7 +136,7 @@ fn members_that_nobody_knows_survive_at_every_level() {
 #[test]
 fn editing_one_session_leaves_the_others_as_they_were_found() {
     let text = json!({"sessions": {"broken": {"history": 3}, "odd": [1], "mine": value(EXAMPLE)["sessions"]["refine-myproject"]}});
-    let mut document = Document::parse(&text.to_string()).unwrap();
+    let mut document = RefineDocument::parse(&text.to_string()).unwrap();
     let mut mine = document.session("mine").unwrap().unwrap();
     mine.status = Status::Cancelled;
     document.put("mine", mine).unwrap();
@@ -148,7 +153,7 @@ fn editing_one_session_leaves_the_others_as_they_were_found() {
 
 #[track_caller]
 fn damaged(text: &str, expected: &str) {
-    let said = Document::parse(text).expect_err(text).to_string();
+    let said = RefineDocument::parse(text).expect_err(text).to_string();
     assert!(said.contains(expected) && said.contains("left as it is"), "{said}");
 }
 
@@ -164,7 +169,7 @@ fn a_document_that_cannot_be_read_is_reported() {
         r#"{"schema_version": "one", "sessions": {}}"#,
         "`schema_version` is not a whole number",
     );
-    assert!(Document::parse("\u{feff}{\"schema_version\":1,\"sessions\":{}}").is_ok());
+    assert!(RefineDocument::parse("\u{feff}{\"schema_version\":1,\"sessions\":{}}").is_ok());
 }
 
 #[test]
@@ -184,7 +189,7 @@ fn a_session_that_cannot_be_read_is_reported_and_not_written_over() {
         let mut session = sound.clone();
         change(&mut session);
         let text = json!({"sessions": {"a": session}}).to_string();
-        let mut document = Document::parse(&text).unwrap();
+        let mut document = RefineDocument::parse(&text).unwrap();
         let why = document.session("a").expect_err(expected).to_string();
         let is_there = expected.starts_with("``") || why.contains(expected);
         assert!(is_there && why.contains("`a`") && why.contains("left as it is"), "{why}");
@@ -195,17 +200,17 @@ fn a_session_that_cannot_be_read_is_reported_and_not_written_over() {
 
 #[test]
 fn only_who_runs_on_the_same_thing_is_a_rival() {
-    let plan = |file: &str, status: Status| Session {
+    let plan = |file: &str, status: Status| RefineSession {
         status,
-        ..Session::new(Mode::Plan, file, Settings::default(), NOW)
+        ..RefineSession::new(Mode::Plan, file, RefineSettings::default(), NOW)
     };
-    let mut document = Document::default();
+    let mut document = RefineDocument::default();
     for (name, session) in [
         ("a", plan("p.md", Status::Running)),
         ("b", plan("other.md", Status::Running)),
         ("c", plan("p.md", Status::Interrupted)),
         ("d", plan("p.md", Status::Plateau)),
-        ("e", Session::new(Mode::Beads, "", Settings::default(), NOW)),
+        ("e", RefineSession::new(Mode::Beads, "", RefineSettings::default(), NOW)),
     ] {
         document.put(name, session).unwrap();
     }

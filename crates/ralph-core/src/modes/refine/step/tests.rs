@@ -1,55 +1,64 @@
 use super::*;
-use crate::modes::refine::Settings;
+use crate::modes::refine::RefineSettings;
 use crate::modes::refine::measure::{BeadChange, PlanChange};
-use crate::modes::refine::state::Document;
+use crate::modes::refine::state::RefineDocument;
 use crate::modes::refine::tests::Dice;
 
 const NOW: Timestamp = Timestamp::UNIX_EPOCH;
 
-fn session(max_iterations: u32) -> Session {
-    let settings = Settings { max_iterations, ..Settings::default() };
-    Session::new(Mode::Beads, "", settings, NOW)
+fn session(max_iterations: u32) -> RefineSession {
+    let settings = RefineSettings { max_iterations, ..RefineSettings::default() };
+    RefineSession::new(Mode::Beads, "", settings, NOW)
 }
 
-fn beads(changed: u64) -> Option<Measured> {
-    Some(Measured::Beads(BeadChange { changed, ..BeadChange::default() }))
+fn beads(changed: u64) -> Option<ArtefactChange> {
+    Some(ArtefactChange::Beads(BeadChange { changed, ..BeadChange::default() }))
 }
 
 fn message(changes: u32) -> String {
     format!("Done.\n\n```\nCHANGES: {changes}\nSUMMARY: what changed\n```")
 }
 
-fn begin(session: &mut Session) -> Result<Outcome, Refusal> {
+fn begin(session: &mut RefineSession) -> Result<RefineOutcome, RefineRefusal> {
     let artefact = session.artefact.clone();
-    step(session, Event::Begun { artefact: &artefact }, NOW)
+    step(session, RefineEvent::Begun { artefact: &artefact }, NOW)
 }
 
-fn end(session: &mut Session, message: &str, measured: Option<Measured>) -> Outcome {
+fn end(
+    session: &mut RefineSession,
+    message: &str,
+    measured: Option<ArtefactChange>,
+) -> RefineOutcome {
     let artefact = session.artefact.clone();
-    let event = Event::Ended { message, measured, plan: PlanAfter::Applied, artefact: &artefact };
+    let event =
+        RefineEvent::Ended { message, measured, plan: PlanAfter::Applied, artefact: &artefact };
     step(session, event, NOW).unwrap()
 }
 
-fn cut(session: &mut Session) -> Result<Outcome, Refusal> {
+fn cut(session: &mut RefineSession) -> Result<RefineOutcome, RefineRefusal> {
     step(
         session,
-        Event::Cut { why: "the \u{1b}[1mclient\nwent  away", measured: None, artefact: "x" },
+        RefineEvent::Cut { why: "the \u{1b}[1mclient\nwent  away", measured: None, artefact: "x" },
         NOW,
     )
 }
 
 /// A whole round that says this number, of which as many beads are measured.
-fn round(session: &mut Session, changes: u32) -> Outcome {
+fn round(session: &mut RefineSession, changes: u32) -> RefineOutcome {
     begin(session).unwrap();
     end(session, &message(changes), beads(u64::from(changes)))
 }
 
 #[track_caller]
-fn check(said: &[u32], max_iterations: u32, expected: Outcome) -> Session {
+fn check(said: &[u32], max_iterations: u32, expected: RefineOutcome) -> RefineSession {
     let mut session = session(max_iterations);
     let (last, before) = said.split_last().unwrap();
     for (changes, next) in before.iter().zip(2..) {
-        assert_eq!(round(&mut session, *changes), Outcome::Next { iteration: next }, "{said:?}");
+        assert_eq!(
+            round(&mut session, *changes),
+            RefineOutcome::Next { iteration: next },
+            "{said:?}"
+        );
     }
     assert_eq!(round(&mut session, *last), expected, "{said:?}");
     session
@@ -57,7 +66,7 @@ fn check(said: &[u32], max_iterations: u32, expected: Outcome) -> Session {
 
 #[test]
 fn it_goes_on_until_the_plateau() {
-    let plateau = |at, is_early| Outcome::Plateau(Plateau { at, is_early });
+    let plateau = |at, is_early| RefineOutcome::Plateau(Plateau { at, is_early });
     let session = check(&[5, 3, 2, 1, 0], 10, plateau(5, false));
     assert_eq!((session.status.clone(), session.plateau_at), (Status::Plateau, Some(5)));
     assert_eq!((session.iterations_completed, session.total_changes), (5, 11));
@@ -69,17 +78,20 @@ fn it_goes_on_until_the_plateau() {
 
 #[test]
 fn without_a_plateau_it_ends_at_the_cap() {
-    let session = check(&[3, 3, 3, 3], 4, Outcome::Cap { at: 4 });
+    let session = check(&[3, 3, 3, 3], 4, RefineOutcome::Cap { at: 4 });
     assert_eq!((session.status, session.ended_at), (Status::MaxIterations, Some(NOW)));
-    check(&[0, 0], 2, Outcome::Cap { at: 2 });
+    check(&[0, 0], 2, RefineOutcome::Cap { at: 2 });
 }
 
 #[test]
 fn a_session_at_its_cap_goes_on_only_when_it_is_given_more() {
-    let mut session = check(&[3, 3], 2, Outcome::Cap { at: 2 });
-    assert_eq!(begin(&mut session), Err(Refusal::NoRoundLeft { max_iterations: 2 }));
+    let mut session = check(&[3, 3], 2, RefineOutcome::Cap { at: 2 });
+    assert_eq!(begin(&mut session), Err(RefineRefusal::NoRoundLeft { max_iterations: 2 }));
     session.settings.max_iterations = 3;
-    assert_eq!(begin(&mut session), Ok(Outcome::Begin { iteration: 3, edited_before: false }));
+    assert_eq!(
+        begin(&mut session),
+        Ok(RefineOutcome::Begin { iteration: 3, edited_before: false })
+    );
     assert_eq!((session.status, session.ended_at), (Status::Running, None));
 }
 
@@ -87,17 +99,17 @@ fn a_session_at_its_cap_goes_on_only_when_it_is_given_more() {
 fn missing_lines_are_asked_for_once_and_are_unknown_then_and_never_zero() {
     let mut session = session(10);
     begin(&mut session).unwrap();
-    let Outcome::AskAgain(text) = end(&mut session, "Done!", beads(0)) else { panic!() };
+    let RefineOutcome::AskAgain(text) = end(&mut session, "Done!", beads(0)) else { panic!() };
     assert!(text.contains("`CHANGES:` is missing") && text.contains("`SUMMARY:`"), "{text}");
     assert!(session.round.as_ref().unwrap().asked_again);
     assert!(session.history.is_empty());
-    assert_eq!(end(&mut session, "Really done!", beads(0)), Outcome::Next { iteration: 2 });
+    assert_eq!(end(&mut session, "Really done!", beads(0)), RefineOutcome::Next { iteration: 2 });
     let entry = &session.history[0];
     assert_eq!((entry.changes, entry.summary.as_str(), session.total_changes), (None, "", 0));
     assert_eq!(session.iterations_completed, 1);
     // The next round has a question of its own, and its answer counts.
     begin(&mut session).unwrap();
-    assert!(matches!(end(&mut session, "CHANGES: 3", beads(3)), Outcome::AskAgain(_)));
+    assert!(matches!(end(&mut session, "CHANGES: 3", beads(3)), RefineOutcome::AskAgain(_)));
     end(&mut session, &message(3), beads(3));
     assert_eq!((session.history[1].changes, session.total_changes), (Some(3), 3));
     // A number that was said stands, though its summary never came.
@@ -113,7 +125,7 @@ fn an_agent_that_never_says_anything_ends_at_the_cap() {
     for last in [false, false, false, true] {
         begin(&mut session).unwrap();
         end(&mut session, "", beads(0));
-        assert_eq!(matches!(end(&mut session, "", beads(0)), Outcome::Cap { at: 4 }), last);
+        assert_eq!(matches!(end(&mut session, "", beads(0)), RefineOutcome::Cap { at: 4 }), last);
     }
 }
 
@@ -122,9 +134,9 @@ fn an_agent_that_says_zero_and_rewrites_the_plan_ends_at_the_cap() {
     let mut session = session(6);
     for last in [false, false, false, false, false, true] {
         begin(&mut session).unwrap();
-        let change = Measured::Plan(PlanChange { lines: 200, ..PlanChange::default() });
+        let change = ArtefactChange::Plan(PlanChange { lines: 200, ..PlanChange::default() });
         let outcome = end(&mut session, &message(0), Some(change));
-        assert_eq!(outcome == Outcome::Cap { at: 6 }, last);
+        assert_eq!(outcome == RefineOutcome::Cap { at: 6 }, last);
     }
 }
 
@@ -134,7 +146,7 @@ fn a_round_that_was_cut_is_recorded_and_made_once_more() {
     round(&mut session, 3);
     round(&mut session, 1);
     begin(&mut session).unwrap();
-    assert_eq!(cut(&mut session), Ok(Outcome::Interrupted { iteration: 3 }));
+    assert_eq!(cut(&mut session), Ok(RefineOutcome::Interrupted { iteration: 3 }));
     assert_eq!((session.status.clone(), session.iterations_completed), (Status::Interrupted, 2));
     let entry = session.history[2].clone();
     assert_eq!((entry.iteration, entry.changes), (3, None));
@@ -142,11 +154,14 @@ fn a_round_that_was_cut_is_recorded_and_made_once_more() {
         (entry.end, entry.summary.as_str()),
         (RoundEnd::Interrupted, "the client went away")
     );
-    assert_eq!(begin(&mut session), Ok(Outcome::Begin { iteration: 3, edited_before: false }));
+    assert_eq!(
+        begin(&mut session),
+        Ok(RefineOutcome::Begin { iteration: 3, edited_before: false })
+    );
     end(&mut session, &message(0), beads(0));
     // What came before the cut does not count any more: two more rounds of nothing are needed.
-    assert_eq!(round(&mut session, 0), Outcome::Next { iteration: 5 });
-    assert_eq!(round(&mut session, 0), Outcome::Plateau(Plateau { at: 5, is_early: false }));
+    assert_eq!(round(&mut session, 0), RefineOutcome::Next { iteration: 5 });
+    assert_eq!(round(&mut session, 0), RefineOutcome::Plateau(Plateau { at: 5, is_early: false }));
     let numbers: Vec<u32> = session.history.iter().map(|entry| entry.iteration).collect();
     assert_eq!(numbers, [1, 2, 3, 3, 4, 5]);
 }
@@ -154,13 +169,14 @@ fn a_round_that_was_cut_is_recorded_and_made_once_more() {
 #[test]
 fn an_edit_between_rounds_is_told_and_an_edit_in_mid_round_is_kept() {
     let mut session = session(10);
-    step(&mut session, Event::Begun { artefact: "a" }, NOW).unwrap();
+    step(&mut session, RefineEvent::Begun { artefact: "a" }, NOW).unwrap();
     let said = message(0);
-    let ended = |plan| Event::Ended { message: &said, measured: beads(0), plan, artefact: "b" };
+    let ended =
+        |plan| RefineEvent::Ended { message: &said, measured: beads(0), plan, artefact: "b" };
     step(&mut session, ended(PlanAfter::Applied), NOW).unwrap();
-    let next = |artefact| Event::Begun { artefact };
+    let next = |artefact| RefineEvent::Begun { artefact };
     let begun = step(&mut session, next("c"), NOW);
-    assert_eq!(begun, Ok(Outcome::Begin { iteration: 2, edited_before: true }));
+    assert_eq!(begun, Ok(RefineOutcome::Begin { iteration: 2, edited_before: true }));
     step(&mut session, ended(PlanAfter::KeptEdit), NOW).unwrap();
     assert_eq!(
         (session.history[1].edited_before, &session.history[1].plan),
@@ -168,36 +184,48 @@ fn an_edit_between_rounds_is_told_and_an_edit_in_mid_round_is_kept() {
     );
     // The edit that stands is what the next round begins from.
     let begun = step(&mut session, next("b"), NOW);
-    assert_eq!(begun, Ok(Outcome::Begin { iteration: 3, edited_before: false }));
+    assert_eq!(begun, Ok(RefineOutcome::Begin { iteration: 3, edited_before: false }));
     let outcome = step(&mut session, ended(PlanAfter::Applied), NOW);
-    assert_eq!(outcome, Ok(Outcome::Next { iteration: 4 }));
+    assert_eq!(outcome, Ok(RefineOutcome::Next { iteration: 4 }));
 }
 
 #[test]
 fn what_belongs_elsewhere_is_refused_and_changes_nothing() {
-    let refused = |session: &mut Session, event: Event, expected: Refusal| {
+    let refused = |session: &mut RefineSession, event: RefineEvent, expected: RefineRefusal| {
         let before = session.clone();
         assert_eq!(step(session, event, NOW), Err(expected.clone()));
         assert_eq!(*session, before);
         assert!(expected.to_string().contains(';'), "{expected}");
     };
-    let ended =
-        |message| Event::Ended { message, measured: None, plan: PlanAfter::Applied, artefact: "" };
-    let cut = Event::Cut { why: "", measured: None, artefact: "" };
+    let ended = |message| RefineEvent::Ended {
+        message,
+        measured: None,
+        plan: PlanAfter::Applied,
+        artefact: "",
+    };
+    let cut = RefineEvent::Cut { why: "", measured: None, artefact: "" };
     let mut one = session(5);
-    refused(&mut one, ended(""), Refusal::NoRound);
-    refused(&mut one, ended("CHANGES: 0\nSUMMARY: a"), Refusal::NoRound);
-    refused(&mut one, cut.clone(), Refusal::NoRound);
+    refused(&mut one, ended(""), RefineRefusal::NoRound);
+    refused(&mut one, ended("CHANGES: 0\nSUMMARY: a"), RefineRefusal::NoRound);
+    refused(&mut one, cut.clone(), RefineRefusal::NoRound);
     begin(&mut one).unwrap();
-    refused(&mut one, Event::Begun { artefact: "" }, Refusal::RoundOpen { iteration: 1 });
-    assert_eq!(step(&mut one, Event::Cancelled, NOW), Ok(Outcome::Cancelled));
+    refused(
+        &mut one,
+        RefineEvent::Begun { artefact: "" },
+        RefineRefusal::RoundOpen { iteration: 1 },
+    );
+    assert_eq!(step(&mut one, RefineEvent::Cancelled, NOW), Ok(RefineOutcome::Cancelled));
     assert_eq!(one.history[0].end, RoundEnd::Interrupted);
-    refused(&mut one, Event::Begun { artefact: "" }, Refusal::Over(Status::Cancelled));
-    refused(&mut one, Event::Cancelled, Refusal::Over(Status::Cancelled));
-    let mut odd = Session { status: Status::Other("resting".into()), ..session(5) };
-    refused(&mut odd, Event::Begun { artefact: "" }, Refusal::Unknown("resting".into()));
-    let mut odd = Session { mode: Mode::Other("code".into()), ..session(5) };
-    refused(&mut odd, Event::Cancelled, Refusal::Unknown("code".into()));
+    refused(&mut one, RefineEvent::Begun { artefact: "" }, RefineRefusal::Over(Status::Cancelled));
+    refused(&mut one, RefineEvent::Cancelled, RefineRefusal::Over(Status::Cancelled));
+    let mut odd = RefineSession { status: Status::Other("resting".into()), ..session(5) };
+    refused(
+        &mut odd,
+        RefineEvent::Begun { artefact: "" },
+        RefineRefusal::Unknown("resting".into()),
+    );
+    let mut odd = RefineSession { mode: Mode::Other("code".into()), ..session(5) };
+    refused(&mut odd, RefineEvent::Cancelled, RefineRefusal::Unknown("code".into()));
 }
 
 /// What a round may bring, each in a way that the rules tell apart.
@@ -235,7 +263,7 @@ impl Brings {
         }
     }
 
-    fn bring(self, session: &mut Session) -> Outcome {
+    fn bring(self, session: &mut RefineSession) -> RefineOutcome {
         let (changes, measured, plan) = match self {
             Brings::Little => (1, beads(1), PlanAfter::Applied),
             Brings::LittleButMuchMeasured => (1, beads(2), PlanAfter::Applied),
@@ -246,12 +274,12 @@ impl Brings {
             Brings::Cut => return cut(session).unwrap(),
             Brings::Silence => {
                 let asked = end(session, "…", beads(0));
-                assert!(matches!(asked, Outcome::AskAgain(_)), "{asked:?}");
+                assert!(matches!(asked, RefineOutcome::AskAgain(_)), "{asked:?}");
                 return end(session, "…", beads(0));
             }
         };
         let message = message(changes);
-        let event = Event::Ended { message: &message, measured, plan, artefact: "x" };
+        let event = RefineEvent::Ended { message: &message, measured, plan, artefact: "x" };
         step(session, event, NOW).unwrap()
     }
 }
@@ -267,7 +295,7 @@ fn settled(path: &[(bool, Brings)]) -> bool {
 }
 
 /// Every order of what rounds may bring, up to four rounds and one that is cut.
-fn explore(session: &Session, path: &mut Vec<(bool, Brings)>, seen: &mut [u32; 4]) {
+fn explore(session: &RefineSession, path: &mut Vec<(bool, Brings)>, seen: &mut [u32; 4]) {
     let n_cut = path.iter().filter(|(_, brings)| *brings == Brings::Cut).count();
     for brings in BRINGS.into_iter().filter(|brings| n_cut < 1 || *brings != Brings::Cut) {
         // An edit before a round says something only of one that could count.
@@ -277,31 +305,31 @@ fn explore(session: &Session, path: &mut Vec<(bool, Brings)>, seen: &mut [u32; 4
             let edit = if is_edited { "'" } else { "" };
             let artefact = &format!("{}{edit}", session.artefact);
             let done = session.iterations_completed;
-            let begun = step(&mut session, Event::Begun { artefact }, NOW).unwrap();
-            let begin = Outcome::Begin { iteration: done + 1, edited_before: is_edited };
+            let begun = step(&mut session, RefineEvent::Begun { artefact }, NOW).unwrap();
+            let begin = RefineOutcome::Begin { iteration: done + 1, edited_before: is_edited };
             assert_eq!(begun, begin, "{path:?}");
             let outcome = brings.bring(&mut session);
             path.push((is_edited, brings));
             holds(&session, path);
             let cap = session.settings.max_iterations;
             let goes_on = match outcome {
-                Outcome::Interrupted { iteration } => {
+                RefineOutcome::Interrupted { iteration } => {
                     assert_eq!((brings, iteration), (Brings::Cut, done + 1));
                     seen[0] += 1;
                     true
                 }
-                Outcome::Next { iteration } => {
+                RefineOutcome::Next { iteration } => {
                     assert_eq!(iteration, done + 2);
                     assert!(iteration <= cap && !settled(path), "{path:?}");
                     seen[1] += 1;
                     true
                 }
-                Outcome::Plateau(plateau) => {
+                RefineOutcome::Plateau(plateau) => {
                     assert!(settled(path) && plateau.at == done + 1 && plateau.at >= 3, "{path:?}");
                     seen[2] += 1;
                     false
                 }
-                Outcome::Cap { at } => {
+                RefineOutcome::Cap { at } => {
                     assert!(at == cap && !settled(path), "{path:?}");
                     seen[3] += 1;
                     false
@@ -319,7 +347,7 @@ fn explore(session: &Session, path: &mut Vec<(bool, Brings)>, seen: &mut [u32; 4
 }
 
 /// What is true of a session at any time.
-fn holds(session: &Session, path: &[(bool, Brings)]) {
+fn holds(session: &RefineSession, path: &[(bool, Brings)]) {
     let done = session.history.iter().filter(|entry| entry.end == RoundEnd::Done);
     let numbers: Vec<u32> = done.clone().map(|entry| entry.iteration).collect();
     assert!(numbers.iter().copied().eq(1..=session.iterations_completed), "{path:?}");
@@ -334,17 +362,17 @@ fn holds(session: &Session, path: &[(bool, Brings)]) {
     );
 }
 
-fn stays_over(mut session: Session, path: &[(bool, Brings)]) {
+fn stays_over(mut session: RefineSession, path: &[(bool, Brings)]) {
     let before = session.clone();
     assert!(begin(&mut session).is_err() && cut(&mut session).is_err(), "{path:?}");
-    assert!(step(&mut session, Event::Cancelled, NOW).is_err(), "{path:?}");
+    assert!(step(&mut session, RefineEvent::Cancelled, NOW).is_err(), "{path:?}");
     assert_eq!(session, before);
 }
 
 #[test]
 fn every_order_of_what_four_rounds_may_bring_holds() {
     let mut seen = [0; 4];
-    let session = Session { artefact: "x".to_owned(), ..session(4) };
+    let session = RefineSession { artefact: "x".to_owned(), ..session(4) };
     explore(&session, &mut Vec::new(), &mut seen);
     // Each kind of outcome was met, and none seldom.
     assert!(seen.iter().all(|number| *number > 50), "{seen:?}");
@@ -357,10 +385,11 @@ fn long_sessions_of_chance_survive_being_written_and_read_at_every_moment() {
         let mut session = session(1 + u32::try_from(dice.roll(12)).unwrap());
         let mut path = Vec::new();
         while !session.status.is_over() && path.len() < 40 {
-            let through = |session: &Session| {
-                let mut document = Document::default();
+            let through = |session: &RefineSession| {
+                let mut document = RefineDocument::default();
                 document.put("s", session.clone()).unwrap();
-                let again = Document::parse(&document.render()).unwrap().session("s").unwrap();
+                let again =
+                    RefineDocument::parse(&document.render()).unwrap().session("s").unwrap();
                 assert_eq!(again.as_ref(), Some(session));
                 again.unwrap()
             };

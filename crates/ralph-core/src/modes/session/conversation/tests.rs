@@ -1,10 +1,10 @@
 use super::*;
 use crate::evidence::receipt::Receipt;
 use crate::modes::session::agents::Mode as Called;
-use crate::modes::session::invocation::Key;
+use crate::modes::session::invocation::CallKey;
 use crate::state::{Criterion, Mode, Phase};
 use crate::stop::decide;
-use crate::text::token::Request;
+use crate::text::token::CompletionRequest;
 
 const NOW: Timestamp = Timestamp::UNIX_EPOCH;
 
@@ -13,7 +13,7 @@ fn routed(due: Due, says: &str) -> Routed {
 }
 
 fn given(task: &str) -> SessionCall {
-    let key = Key { mode: Called::Execute, task: task.to_owned(), iteration: 1, cycle: 0 };
+    let key = CallKey { mode: Called::Execute, task: task.to_owned(), iteration: 1, cycle: 0 };
     SessionCall::given(&key, format!("SESSION_PATH: p/\nTASK_ID: {task}"))
 }
 
@@ -43,11 +43,11 @@ fn with_criterion() -> LoopState {
     state
 }
 
-fn seen(routed: Routed) -> Seen {
-    Seen {
+fn seen(routed: Routed) -> StopInputs {
+    StopInputs {
         now: NOW,
         prompt_id: "p".into(),
-        request: Request::None,
+        request: CompletionRequest::None,
         workers: Vec::new(),
         command_waits: false,
         steer_waits: false,
@@ -63,11 +63,11 @@ fn seen(routed: Routed) -> Seen {
 
 /// Decides, and decides again from the record.
 #[track_caller]
-fn check(state: &mut LoopState, seen: &Seen, expected: &str) -> String {
+fn check(state: &mut LoopState, seen: &StopInputs, expected: &str) -> String {
     let decision = decide(state, seen);
     assert_eq!(decision.verdict.describe(), expected);
     let text = serde_json::to_string(&decision.record).unwrap();
-    let record: crate::stop::Record = serde_json::from_str(&text).unwrap();
+    let record: crate::stop::StopRecord = serde_json::from_str(&text).unwrap();
     assert_eq!(record.decide_again(), decision.record.outcome, "decided again");
     decision.says
 }
@@ -114,7 +114,7 @@ fn what_is_done_is_complete_by_its_receipts_and_awaits_feedback_where_they_are_r
     });
     let mut proof = Proof::default();
     proof.trees.insert("AC-1".to_owned(), "t".to_owned());
-    let seen = Seen { proof: Some(proof), ..seen(complete) };
+    let seen = StopInputs { proof: Some(proof), ..seen(complete) };
     let decision = decide(&mut green, &seen);
     assert_eq!(decision.verdict.describe(), "ended: complete");
 }
@@ -122,17 +122,21 @@ fn what_is_done_is_complete_by_its_receipts_and_awaits_feedback_where_they_are_r
 #[test]
 fn criteria_are_asked_once_the_router_is_done_and_never_for_a_word() {
     let state = with_criterion();
-    let asks =
-        |due, request| crate::stop::wants_proof(&state, &Seen { request, ..seen(routed(due, "")) });
-    assert!(asks(Due::Complete, Request::None));
-    assert!(!asks(Due::Call, Request::Made) && !asks(Due::AwaitingFeedback, Request::Made));
+    let asks = |due, request| {
+        crate::stop::wants_proof(&state, &StopInputs { request, ..seen(routed(due, "")) })
+    };
+    assert!(asks(Due::Complete, CompletionRequest::None));
+    assert!(
+        !asks(Due::Call, CompletionRequest::Made)
+            && !asks(Due::AwaitingFeedback, CompletionRequest::Made)
+    );
     let unproven = self::state();
     assert!(!wants_proof(&unproven, &routed(Due::Complete, "")), "there is nothing to prove");
 }
 
 #[test]
 fn no_word_of_completion_ends_a_session() {
-    let seen = Seen { request: Request::Made, ..seen(routed(Due::Call, "call")) };
+    let seen = StopInputs { request: CompletionRequest::Made, ..seen(routed(Due::Call, "call")) };
     check(&mut state(), &seen, "go on");
 }
 
@@ -189,7 +193,7 @@ fn a_bound_ends_it_and_so_does_a_person_who_removes_its_folder() {
     check(&mut bounded, &seen(routed(Due::Call, "")), "go on");
     let moved = Routed { stands: "2".to_owned(), ..routed(Due::Call, "") };
     check(&mut bounded, &seen(moved), "ended: max_iterations");
-    let gone = Seen { document_gone: true, session: None, ..seen(routed(Due::Call, "")) };
+    let gone = StopInputs { document_gone: true, session: None, ..seen(routed(Due::Call, "")) };
     check(&mut state(), &gone, "ended: cancelled");
 }
 
@@ -201,15 +205,15 @@ fn done_on_the_last_step_is_complete_and_not_capped() {
 
 #[test]
 fn a_router_that_does_not_answer_lets_it_rest() {
-    let silent = Seen { session: None, ..seen(routed(Due::Call, "")) };
+    let silent = StopInputs { session: None, ..seen(routed(Due::Call, "")) };
     check(&mut state(), &silent, "let go: a person must do something first");
 }
 
 #[test]
 fn agents_at_work_and_a_waiting_command_come_first() {
-    let working = Seen { workers: vec!["a".into()], ..seen(routed(Due::Failed, "")) };
+    let working = StopInputs { workers: vec!["a".into()], ..seen(routed(Due::Failed, "")) };
     check(&mut state(), &working, "let go: background subagents are still at work");
-    let typed = Seen { command_waits: true, ..seen(routed(Due::Failed, "")) };
+    let typed = StopInputs { command_waits: true, ..seen(routed(Due::Failed, "")) };
     check(&mut state(), &typed, "let go: a command that the person typed is waiting");
 }
 

@@ -6,16 +6,16 @@
 use super::super::agents::Mode;
 use super::super::state::State;
 use super::step::Act;
-use super::{Turn, View};
+use super::{MachineTurn, View};
 
 /// Waits, where a call is under way that is not one of this state's batch.
-pub(super) fn waits(view: &View<'_>, state: State) -> Option<Turn> {
+pub(super) fn waits(view: &View<'_>, state: State) -> Option<MachineTurn> {
     let running = view.seen.running.as_deref().unwrap_or_default();
     let why = || "for a call that is under way".to_owned();
     running
         .iter()
         .any(|one| !is_of_batch(one.key.mode, state))
-        .then(|| Turn::Act(Act::Wait { until: None, why: why() }))
+        .then(|| MachineTurn::Act(Act::Wait { until: None, why: why() }))
 }
 
 fn is_of_batch(mode: Mode, state: State) -> bool {

@@ -2,27 +2,27 @@
 
 use super::super::agents::Mode;
 use super::super::attempts;
-use super::super::change::Change;
+use super::super::change::RouterWrite;
 use super::super::invocation::{Invocation, Running};
-use super::super::place::Place;
-use super::super::progress::{Entry, Status};
+use super::super::place::SessionFile;
+use super::super::progress::{TaskEntry, TaskMark};
 use super::super::state::State;
-use super::super::waves::{Outlook, Wanted};
+use super::super::waves::{Outlook, TaskFiles};
 use super::give::give;
 use super::step::Act;
-use super::{Turn, View};
+use super::{MachineTurn, View};
 use crate::text::counted::noun;
 use jiff::{SignedDuration, Timestamp};
 
 /// Chooses the first wave in which something is still to happen.
-pub(super) fn batching(view: &View<'_>) -> Turn {
+pub(super) fn batching(view: &View<'_>) -> MachineTurn {
     if let Some(add) = missing_entries(view) {
-        return Turn::Move(vec![add]);
+        return MachineTurn::Move(vec![add]);
     }
     if let Some(marks) = without_file(view, &[]) {
-        return Turn::Move(marks);
+        return MachineTurn::Move(marks);
     }
-    let wanted = Wanted::of(view.picture, view.progress);
+    let wanted = TaskFiles::of(view.picture, view.progress);
     let outlooks = wanted.outlooks(view.picture, &view.seen.tries, view.iteration);
     let moves = |id: &&str| outlooks.iter().any(|(other, outlook)| other == id && outlook.moves());
     // What is under way may be in no wave, or have no file any more; it must end all the same.
@@ -31,42 +31,42 @@ pub(super) fn batching(view: &View<'_>) -> Turn {
         .progress
         .tasks()
         .iter()
-        .any(|entry| matches!(entry.status, Status::InProgress | Status::ReviewPending))
+        .any(|entry| matches!(entry.status, TaskMark::InProgress | TaskMark::ReviewPending))
         .then_some(0);
     match place.or(in_no_wave) {
         Some(place) => {
             let wave = u32::try_from(place + 1).unwrap_or(u32::MAX);
             let iteration = view.iteration;
             let state = State::ExecutingBatch;
-            Turn::Move(vec![Change::Enter { state, iteration, wave: Some(wave) }])
+            MachineTurn::Move(vec![RouterWrite::Enter { state, iteration, wave: Some(wave) }])
         }
-        None => Turn::Move(vec![
-            Change::Row { iteration: view.iteration, status: "Reviewing" },
+        None => MachineTurn::Move(vec![
+            RouterWrite::Row { iteration: view.iteration, status: "Reviewing" },
             view.enter(State::SessionReview),
         ]),
     }
 }
 
 /// The tasks that have a file and do not stand in the progress.
-pub(super) fn missing_entries(view: &View<'_>) -> Option<Change> {
+pub(super) fn missing_entries(view: &View<'_>) -> Option<RouterWrite> {
     let tasks = view.picture.tasks.iter().filter(|task| view.progress.task(&task.id).is_none());
     let tasks: Vec<String> = tasks.map(|task| task.id.clone()).collect();
-    (!tasks.is_empty()).then_some(Change::Add { iteration: view.iteration, tasks })
+    (!tasks.is_empty()).then_some(RouterWrite::Add { iteration: view.iteration, tasks })
 }
 
 /// A task without a file fails, also where whoever worked on it is gone: nobody can carry out what is not defined.
-fn without_file(view: &View<'_>, working: &[(&Entry, UnderWay)]) -> Option<Vec<Change>> {
+fn without_file(view: &View<'_>, working: &[(&TaskEntry, UnderWay)]) -> Option<Vec<RouterWrite>> {
     let tasks = view.progress.tasks();
     let abandoned = working.iter().filter(|(_, how)| matches!(how, UnderWay::Abandoned));
     let lost = tasks
         .iter()
-        .filter(|entry| entry.status == Status::Open)
+        .filter(|entry| entry.status == TaskMark::Open)
         .chain(abandoned.map(|(entry, _)| entry))
         .filter(|entry| view.picture.task(&entry.id).is_none());
-    let marks: Vec<Change> = lost
-        .map(|entry| Change::Mark {
+    let marks: Vec<RouterWrite> = lost
+        .map(|entry| RouterWrite::Mark {
             task: entry.id.clone(),
-            status: Status::Failed,
+            status: TaskMark::Failed,
             note: Some(attempts::UNDEFINED.to_owned()),
         })
         .collect();
@@ -85,7 +85,7 @@ enum UnderWay {
     Abandoned,
 }
 
-fn under_way(view: &View<'_>, entry: &Entry) -> UnderWay {
+fn under_way(view: &View<'_>, entry: &TaskEntry) -> UnderWay {
     let allowed = SignedDuration::from_mins(i64::from(view.picture.rails.task_wip_minutes));
     let Some(said) = entry.said("started") else { return UnderWay::Undated };
     let Some(noted) = moment(said) else { return UnderWay::Undated };
@@ -110,11 +110,11 @@ fn moment(text: &str) -> Option<Timestamp> {
 }
 
 /// Fails what is stale, then has the tasks of the wave carried out.
-pub(super) fn executing(view: &View<'_>) -> Turn {
+pub(super) fn executing(view: &View<'_>) -> MachineTurn {
     let tasks = view.progress.tasks();
-    let working: Vec<(&Entry, UnderWay)> = tasks
+    let working: Vec<(&TaskEntry, UnderWay)> = tasks
         .iter()
-        .filter(|entry| entry.status == Status::InProgress)
+        .filter(|entry| entry.status == TaskMark::InProgress)
         .map(|entry| (*entry, under_way(view, entry)))
         .collect();
     if let Some(turn) = stale(view, &working) {
@@ -122,10 +122,10 @@ pub(super) fn executing(view: &View<'_>) -> Turn {
     }
     let heard = view.listen(State::ExecutingBatch);
     if let Some(marks) = without_file(view, &working) {
-        return Turn::Move(marks);
+        return MachineTurn::Move(marks);
     }
     if let Some(marks) = too_early(view, &working) {
-        return Turn::Move(marks);
+        return MachineTurn::Move(marks);
     }
     let mut calls: Vec<Invocation> = Vec::new();
     for (entry, how) in &working {
@@ -141,7 +141,7 @@ pub(super) fn executing(view: &View<'_>) -> Turn {
     };
     let most = usize::try_from(view.picture.rails.max_parallel_executors).unwrap_or(usize::MAX);
     if let Some(act) = give(view, calls, most.saturating_sub(busy)) {
-        return Turn::Act(act);
+        return MachineTurn::Act(act);
     }
     let ends = working.iter().filter_map(|(_, how)| match how {
         UnderWay::Until(end) => Some(*end),
@@ -150,40 +150,44 @@ pub(super) fn executing(view: &View<'_>) -> Turn {
     match ends.min() {
         Some(end) => {
             let why = "for the tasks that are under way".to_owned();
-            Turn::Act(Act::Wait { until: Some(end), why })
+            MachineTurn::Act(Act::Wait { until: Some(end), why })
         }
-        None => Turn::Move(vec![view.enter(State::ReviewingBatch)]),
+        None => MachineTurn::Move(vec![view.enter(State::ReviewingBatch)]),
     }
 }
 
 /// Who is left without an executor before what it depends on is done was begun by hand: it is open again, and waits.
-fn too_early(view: &View<'_>, working: &[(&Entry, UnderWay)]) -> Option<Vec<Change>> {
+fn too_early(view: &View<'_>, working: &[(&TaskEntry, UnderWay)]) -> Option<Vec<RouterWrite>> {
     let is_done =
-        |on: &String| view.progress.task(on).is_some_and(|entry| entry.status == Status::Done);
+        |on: &String| view.progress.task(on).is_some_and(|entry| entry.status == TaskMark::Done);
     let waits =
         |id: &str| view.picture.task(id).is_some_and(|task| !task.depends_on.iter().all(is_done));
-    let marks: Vec<Change> = working
+    let marks: Vec<RouterWrite> = working
         .iter()
         .filter(|(entry, how)| matches!(how, UnderWay::Abandoned) && waits(&entry.id))
-        .map(|(entry, _)| Change::Mark { task: entry.id.clone(), status: Status::Open, note: None })
+        .map(|(entry, _)| RouterWrite::Mark {
+            task: entry.id.clone(),
+            status: TaskMark::Open,
+            note: None,
+        })
         .collect();
     (!marks.is_empty()).then_some(marks)
 }
 
 /// What has been under way for too long is failed by a reviewer. What does not say since when says it
 /// from now on.
-fn stale(view: &View<'_>, working: &[(&Entry, UnderWay)]) -> Option<Turn> {
-    let undated: Vec<Change> = working
+fn stale(view: &View<'_>, working: &[(&TaskEntry, UnderWay)]) -> Option<MachineTurn> {
+    let undated: Vec<RouterWrite> = working
         .iter()
         .filter(|(_, how)| matches!(how, UnderWay::Undated))
-        .map(|(entry, _)| Change::Mark {
+        .map(|(entry, _)| RouterWrite::Mark {
             task: entry.id.clone(),
-            status: Status::InProgress,
+            status: TaskMark::InProgress,
             note: Some(format!("Iteration {}, started: {:.0}", view.iteration, view.now)),
         })
         .collect();
     if !undated.is_empty() {
-        return Some(Turn::Move(undated));
+        return Some(MachineTurn::Move(undated));
     }
     let minutes = view.picture.rails.task_wip_minutes;
     let calls: Vec<Invocation> = working
@@ -201,7 +205,7 @@ fn stale(view: &View<'_>, working: &[(&Entry, UnderWay)]) -> Option<Turn> {
         })
         .collect();
     let most = usize::try_from(view.picture.rails.max_parallel_reviewers).unwrap_or(usize::MAX);
-    give(view, calls, most.saturating_sub(reviewers(view))).map(Turn::Act)
+    give(view, calls, most.saturating_sub(reviewers(view))).map(MachineTurn::Act)
 }
 
 fn timeout_fail(view: &View<'_>, task: &str, reason: &str) -> Invocation {
@@ -216,38 +220,38 @@ fn reviewers(view: &View<'_>) -> usize {
 
 /// The tasks of the wave that can be carried out now. What failed is carried out again only once the
 /// others of its batch have been judged: it belongs to the next.
-fn of_wave<'a>(view: &'a View<'_>) -> Vec<&'a Entry> {
-    let wanted = Wanted::of(view.picture, view.progress);
+fn of_wave<'a>(view: &'a View<'_>) -> Vec<&'a TaskEntry> {
+    let wanted = TaskFiles::of(view.picture, view.progress);
     let outlooks = wanted.outlooks(view.picture, &view.seen.tries, view.iteration);
     let wave = view.picture.metadata.and_then(|metadata| metadata.wave).unwrap_or(1);
     let waves = wanted.waves();
     let place = usize::try_from(wave.saturating_sub(1)).unwrap_or(usize::MAX);
     let Some(wave) = waves.get(place) else { return Vec::new() };
-    let tasks: Vec<&Entry> = wave
+    let tasks: Vec<&TaskEntry> = wave
         .iter()
         .filter_map(|id| view.progress.tasks().into_iter().find(|entry| entry.id == *id))
         .collect();
     let in_batch = tasks
         .iter()
-        .any(|entry| matches!(entry.status, Status::ReviewPending | Status::InProgress));
-    let is_ready = |entry: &&Entry| {
+        .any(|entry| matches!(entry.status, TaskMark::ReviewPending | TaskMark::InProgress));
+    let is_ready = |entry: &&TaskEntry| {
         let ready =
             outlooks.iter().any(|(id, outlook)| *id == entry.id && *outlook == Outlook::Ready);
-        ready && (entry.status == Status::Open || !in_batch)
+        ready && (entry.status == TaskMark::Open || !in_batch)
     };
     tasks.into_iter().filter(is_ready).collect()
 }
 
-fn execute(view: &View<'_>, entry: &Entry, told: &str) -> Invocation {
+fn execute(view: &View<'_>, entry: &TaskEntry, told: &str) -> Invocation {
     let reports = view.picture.reports_of(&entry.id);
     let call = view.call(Mode::Execute).task(&entry.id);
     // The same call again has the same number: what was written of it so far is not judged yet.
     let again = view.seen.tries.get(&call.key).is_some_and(|one| one.failures > 0)
-        || entry.status == Status::InProgress;
+        || entry.status == TaskMark::InProgress;
     let unjudged =
         reports.iter().max_by_key(|report| report.attempt).filter(|last| last.verdict.is_none());
     let attempt = match unjudged {
-        Some(last) if again && entry.status != Status::Failed => last.attempt,
+        Some(last) if again && entry.status != TaskMark::Failed => last.attempt,
         _ => attempts::next(view.picture, Some(entry), &view.seen.tries, &entry.id, view.iteration),
     };
     call.with("ATTEMPT_NUMBER", &attempt.to_string())
@@ -257,15 +261,15 @@ fn execute(view: &View<'_>, entry: &Entry, told: &str) -> Invocation {
 }
 
 /// Has what is to be reviewed judged, each task by a reviewer of its own.
-pub(super) fn reviewing(view: &View<'_>) -> Turn {
+pub(super) fn reviewing(view: &View<'_>) -> MachineTurn {
     let tasks = view.progress.tasks();
-    let pending = tasks.iter().filter(|entry| entry.status == Status::ReviewPending);
+    let pending = tasks.iter().filter(|entry| entry.status == TaskMark::ReviewPending);
     let calls: Vec<Invocation> = pending
         .map(|entry| {
             let reports = view.picture.reports_of(&entry.id);
             match reports.iter().map(|report| report.attempt).max() {
                 Some(attempt) => {
-                    let report = Place::Report { task: &entry.id, attempt };
+                    let report = SessionFile::Report { task: &entry.id, attempt };
                     view.call(Mode::TaskReview)
                         .task(&entry.id)
                         .with("REPORT_PATH", &report.to_string())
@@ -279,7 +283,7 @@ pub(super) fn reviewing(view: &View<'_>) -> Turn {
         .collect();
     let most = usize::try_from(view.picture.rails.max_parallel_reviewers).unwrap_or(usize::MAX);
     match give(view, calls, most.saturating_sub(reviewers(view))) {
-        Some(act) => Turn::Act(act),
-        None => Turn::Move(vec![view.enter(State::Batching)]),
+        Some(act) => MachineTurn::Act(act),
+        None => MachineTurn::Move(vec![view.enter(State::Batching)]),
     }
 }

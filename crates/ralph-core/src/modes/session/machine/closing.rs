@@ -4,60 +4,60 @@
 //! whatever the review says.
 
 use super::super::agents::Mode;
-use super::super::change::Change;
-use super::super::progress::Status;
-use super::super::state::{Standing, State};
+use super::super::change::RouterWrite;
+use super::super::progress::TaskMark;
+use super::super::state::{MetadataStatus, State};
 use super::super::validate::of_feedback;
-use super::super::waves::{Outlook, Wanted};
+use super::super::waves::{Outlook, TaskFiles};
 use super::give::give;
 use super::step::Act;
-use super::{Turn, View};
+use super::{MachineTurn, View};
 
-pub(super) fn session_review(view: &View<'_>) -> Turn {
+pub(super) fn session_review(view: &View<'_>) -> MachineTurn {
     let Some(says_complete) = view.picture.reviews.get(&view.iteration) else {
         let call = view.call(Mode::SessionReview).in_iteration();
-        return Turn::Act(give(view, vec![call], 1).unwrap_or(Act::Complete));
+        return MachineTurn::Act(give(view, vec![call], 1).unwrap_or(Act::Complete));
     };
     let standing = match *says_complete && open(view).is_empty() {
-        true => Standing::Completed,
-        false => Standing::AwaitingFeedback,
+        true => MetadataStatus::Completed,
+        false => MetadataStatus::AwaitingFeedback,
     };
     if view.picture.metadata.and_then(|metadata| metadata.standing) != Some(standing) {
         let call = view.call(Mode::UpdateMetadata).with("STATUS", standing.word());
-        return Turn::Act(give(view, vec![call], 1).unwrap_or(Act::Complete));
+        return MachineTurn::Act(give(view, vec![call], 1).unwrap_or(Act::Complete));
     }
     let iteration = view.iteration;
-    Turn::Move(vec![
-        Change::KeepPlan(iteration),
-        Change::Completed(iteration),
-        Change::Row { iteration, status: "Complete" },
+    MachineTurn::Move(vec![
+        RouterWrite::KeepPlan(iteration),
+        RouterWrite::Completed(iteration),
+        RouterWrite::Row { iteration, status: "Complete" },
         view.enter(State::Complete),
     ])
 }
 
-pub(super) fn complete(view: &View<'_>) -> Turn {
+pub(super) fn complete(view: &View<'_>) -> MachineTurn {
     let mut open = open(view);
     if open.is_empty() && view.picture.reviews.get(&view.iteration) == Some(&true) {
-        return Turn::Act(Act::Complete);
+        return MachineTurn::Act(Act::Complete);
     }
     if open.is_empty() {
         open.push(format!("the review in `iterations/{}/review.md` names gaps", view.iteration));
     }
     let found = of_feedback(view.seen, State::Complete, view.iteration);
     open.extend(found.iter().map(ToString::to_string));
-    Turn::Act(Act::AwaitingFeedback(open))
+    MachineTurn::Act(Act::AwaitingFeedback(open))
 }
 
 /// What is not done, each with the reason.
 fn open(view: &View<'_>) -> Vec<String> {
-    let wanted = Wanted::of(view.picture, view.progress);
+    let wanted = TaskFiles::of(view.picture, view.progress);
     let outlooks = wanted.outlooks(view.picture, &view.seen.tries, view.iteration);
     let tasks = view.progress.tasks();
     let open = tasks.iter().filter(|entry| !entry.status.is_settled());
     open.map(|entry| {
         let outlook = outlooks.iter().find(|(id, _)| *id == entry.id).map(|(_, outlook)| outlook);
         match (entry.status, outlook) {
-            (Status::Failed, _) => format!("{} failed", entry.id),
+            (TaskMark::Failed, _) => format!("{} failed", entry.id),
             (_, Some(Outlook::Skipped(why))) => why.clone(),
             _ => format!("{} is not done", entry.id),
         }

@@ -7,16 +7,16 @@
 use super::super::agents::Mode;
 use super::super::attempts;
 use super::super::change::{apply, planning_of};
-use super::super::fixture::{Session, feedback, later, now, report, review, task};
+use super::super::fixture::{SampleOrchestration, feedback, later, now, report, review, task};
 use super::super::invocation::Invocation;
 use super::super::metadata::SessionMetadata;
-use super::super::place::Place;
-use super::super::progress::{self, Progress, Status};
-use super::super::recovery::Ended;
-use super::super::signal::Signal;
+use super::super::place::SessionFile;
+use super::super::progress::{self, Progress, TaskMark};
+use super::super::recovery::CallEnd;
+use super::super::signal::UnheardSignal;
 use super::super::snapshot::{Picture, Snapshot};
 use super::super::state::State;
-use super::{Act, Step, met, next};
+use super::{Act, MachineStep, met, next};
 use jiff::{SignedDuration, Timestamp};
 use std::collections::{BTreeSet, HashMap};
 
@@ -101,10 +101,10 @@ fn key(seen: &Snapshot) -> String {
 }
 
 /// Wherever a session is, a PAUSE lets nothing begin and changes nothing, and a STOP ends it, however often it is asked.
-fn heeds(seen: &Snapshot, free: &Step, now: Timestamp) {
+fn heeds(seen: &Snapshot, free: &MachineStep, now: Timestamp) {
     for word in ["PAUSE", "STOP"] {
         let mut said = seen.clone();
-        said.signals.push(Signal::read("~", word));
+        said.signals.push(UnheardSignal::read("~", word));
         let step = next(&said, now);
         match (word, &step.act) {
             ("PAUSE", Act::Paused(_)) => assert_eq!(step.changes, []),
@@ -117,13 +117,13 @@ fn heeds(seen: &Snapshot, free: &Step, now: Timestamp) {
 }
 
 /// What must hold of every step.
-fn hold(before: &Snapshot, after: &Snapshot, step: &Step, bounds: &Bounds) {
+fn hold(before: &Snapshot, after: &Snapshot, step: &MachineStep, bounds: &Bounds) {
     let was = Picture::of(before).progress.unwrap_or_default();
     let picture = Picture::of(after);
     let is = picture.progress.clone().unwrap_or_default();
-    for entry in was.tasks().iter().filter(|entry| entry.status == Status::Done) {
+    for entry in was.tasks().iter().filter(|entry| entry.status == TaskMark::Done) {
         let status = is.task(&entry.id).unwrap().status;
-        assert_eq!(status, Status::Done, "{} was done", entry.id);
+        assert_eq!(status, TaskMark::Done, "{} was done", entry.id);
     }
     let Act::Invoke(calls) = &step.act else { return };
     assert!(!calls.is_empty() && calls.len() <= 4, "{calls:?}");
@@ -132,15 +132,20 @@ fn hold(before: &Snapshot, after: &Snapshot, step: &Step, bounds: &Bounds) {
     for call in calls.iter().filter(|call| call.mode == Mode::Execute) {
         let id = &call.key.task;
         let status = is.task(id).unwrap().status;
-        let again = status == Status::InProgress && bounds.knows;
-        assert!(matches!(status, Status::Open | Status::Failed) || again, "{id} is {status}");
+        let again = status == TaskMark::InProgress && bounds.knows;
+        assert!(matches!(status, TaskMark::Open | TaskMark::Failed) || again, "{id} is {status}");
         for on in &picture.task(id).unwrap().depends_on {
-            assert_eq!(is.task(on).unwrap().status, Status::Done, "{id} before {on}");
+            assert_eq!(is.task(on).unwrap().status, TaskMark::Done, "{id} before {on}");
         }
     }
 }
 
-fn follow(after: &Snapshot, step: Step, bounds: &Bounds, found: &mut Explored) -> Vec<Snapshot> {
+fn follow(
+    after: &Snapshot,
+    step: MachineStep,
+    bounds: &Bounds,
+    found: &mut Explored,
+) -> Vec<Snapshot> {
     let calls = match step.act {
         Act::Invoke(calls) => calls,
         Act::Wait { until, .. } => {
@@ -203,7 +208,7 @@ fn ended(
             results.push(seen.clone());
         }
         for mut result in results {
-            let how = if met(&result, call) { Ended::Met } else { Ended::Failed };
+            let how = if met(&result, call) { CallEnd::Met } else { CallEnd::Failed };
             result.tries.ended(&call.key, how, now());
             attempts::note_end(&mut result, call, now());
             followers.push(result);
@@ -214,7 +219,7 @@ fn ended(
 
 /// What the folder may look like when a call has ended.
 fn results(seen: &Snapshot, call: &Invocation, bounds: &Bounds) -> Vec<Snapshot> {
-    let of = |seen: &Snapshot| Session { seen: seen.clone() };
+    let of = |seen: &Snapshot| SampleOrchestration { seen: seen.clone() };
     let id = call.key.task.as_str();
     let iteration = call.key.iteration;
     let done = |planning: &str| {
@@ -222,12 +227,12 @@ fn results(seen: &Snapshot, call: &Invocation, bounds: &Bounds) -> Vec<Snapshot>
         session.noted(planning, "[x]", None);
         session
     };
-    let mut all: Vec<Session> = Vec::new();
-    let mut careless: Vec<Session> = Vec::new();
+    let mut all: Vec<SampleOrchestration> = Vec::new();
+    let mut careless: Vec<SampleOrchestration> = Vec::new();
     match call.mode {
         Mode::Initialize => {
             let mut session = of(seen);
-            session.seen.files.extend(Session::initialized().seen.files);
+            session.seen.files.extend(SampleOrchestration::initialized().seen.files);
             all.push(session);
             let mut half = of(seen);
             half.file("plan.md", "Goal: a door\n");
@@ -283,10 +288,10 @@ fn results(seen: &Snapshot, call: &Invocation, bounds: &Bounds) -> Vec<Snapshot>
         }
         Mode::RepairState => {
             let mut session = of(seen);
-            let text = session.seen.text(Place::Progress).unwrap_or_default();
+            let text = session.seen.text(SessionFile::Progress).unwrap_or_default();
             let (text, _, _) = progress::repair(text, iteration, planning_of(iteration));
             session.file("progress.md", &text.replace("[?]", "[ ]"));
-            if session.seen.text(Place::Metadata).is_some_and(|text| text.contains('[')) {
+            if session.seen.text(SessionFile::Metadata).is_some_and(|text| text.contains('[')) {
                 let text =
                     SessionMetadata::first(&seen.id, State::Planning, iteration, now().into());
                 session.file("metadata.yaml", &text);
@@ -295,7 +300,7 @@ fn results(seen: &Snapshot, call: &Invocation, bounds: &Bounds) -> Vec<Snapshot>
         }
         Mode::Execute => {
             let attempt = call.input("ATTEMPT_NUMBER").unwrap().parse().unwrap();
-            let path = Place::Report { task: id, attempt }.to_string();
+            let path = SessionFile::Report { task: id, attempt }.to_string();
             let marked = |mark: &str, with_report: bool| {
                 let mut session = of(seen);
                 let note = "started: 2026-01-31T12:00:00Z";
@@ -326,14 +331,14 @@ fn results(seen: &Snapshot, call: &Invocation, bounds: &Bounds) -> Vec<Snapshot>
             let mut session = of(seen);
             session.noted(id, "[F]", None);
             let attempt = super::super::report::next_attempt(Picture::of(seen).reports_of(id));
-            let path = Place::Report { task: id, attempt }.to_string();
+            let path = SessionFile::Report { task: id, attempt }.to_string();
             session.file(&path, &report(id, iteration, Some("Failed")));
             all.push(session);
         }
         Mode::SessionReview => {
             for (status, of_many) in [("Complete", false), ("Gaps Identified", true)] {
                 let mut session = of(seen);
-                session.file(&Place::Review(iteration).to_string(), &review(status));
+                session.file(&SessionFile::Review(iteration).to_string(), &review(status));
                 if of_many { careless.push(session) } else { all.push(session) }
             }
         }
@@ -344,22 +349,22 @@ fn results(seen: &Snapshot, call: &Invocation, bounds: &Bounds) -> Vec<Snapshot>
     all.into_iter().map(|session| session.seen).collect()
 }
 
-fn planning_entry(session: &mut Session, id: &str, cycle: u32) {
+fn planning_entry(session: &mut SampleOrchestration, id: &str, cycle: u32) {
     let text = session.text("progress.md").to_owned();
     let progress = Progress::parse(&text);
     let mut entries = progress.planning(1).filter(|entry| entry.id == id);
     let entry = entries.nth(usize::try_from(cycle - 1).unwrap()).unwrap();
-    let text = progress::mark(&text, entry, Status::Done, None).unwrap();
+    let text = progress::mark(&text, entry, TaskMark::Done, None).unwrap();
     session.file("progress.md", &text);
 }
 
 /// As often as a failed task is tried again: not at all.
-fn once(mut session: Session) -> Session {
+fn once(mut session: SampleOrchestration) -> SampleOrchestration {
     session.seen.instructions = Some("- max_subagent_retries: 0\n".to_owned());
     session
 }
 
-fn known(mut session: Session, knows: bool) -> Snapshot {
+fn known(mut session: SampleOrchestration, knows: bool) -> Snapshot {
     session.seen.running = knows.then(Vec::new);
     session.seen
 }
@@ -368,7 +373,7 @@ fn known(mut session: Session, knows: bool) -> Snapshot {
 fn every_way_from_the_request_to_the_tasks_ends() {
     let bounds =
         Bounds { silent: &[], careless: true, knows: false, feedback: false, tasks: &[("a", &[])] };
-    let found = explore(known(Session::empty(), false), &bounds);
+    let found = explore(known(SampleOrchestration::empty(), false), &bounds);
     assert!(found.states > 50, "{}", found.states);
     assert_eq!(found.ends, BTreeSet::from(["awaiting feedback", "complete", "error"]));
     for mode in [Mode::Initialize, Mode::Brainstorm, Mode::Research, Mode::TaskBreakdown] {
@@ -379,8 +384,8 @@ fn every_way_from_the_request_to_the_tasks_ends() {
 #[test]
 fn every_way_through_the_waves_ends_also_when_tasks_fail() {
     for (knows, tasks, start) in [
-        (false, CHAIN, once(Session::planned(CHAIN))),
-        (true, &CHAIN[..2], Session::planned(&CHAIN[..2])),
+        (false, CHAIN, once(SampleOrchestration::planned(CHAIN))),
+        (true, &CHAIN[..2], SampleOrchestration::planned(&CHAIN[..2])),
     ] {
         let bounds = Bounds { silent: &[], careless: true, knows, feedback: false, tasks };
         let found = explore(known(start, knows), &bounds);
@@ -396,7 +401,7 @@ fn every_way_through_the_waves_ends_also_when_tasks_fail() {
 fn every_way_through_feedback_and_a_second_iteration_ends() {
     let tasks: &[(&str, &[&str])] = &[("a", &[]), ("b", &["a"])];
     let bounds = Bounds { silent: &[], careless: true, knows: false, feedback: true, tasks };
-    let found = explore(known(Session::planned(tasks), false), &bounds);
+    let found = explore(known(SampleOrchestration::planned(tasks), false), &bounds);
     assert!(found.modes.contains(&Mode::Rebreakdown) && found.visited.contains(&State::Replanning));
     assert_eq!(found.ends, BTreeSet::from(["awaiting feedback", "complete"]));
 }
@@ -411,23 +416,23 @@ fn every_agent_may_stay_silent_and_every_way_ends_all_the_same() {
             };
             let tasks: &[(&str, &[&str])] = &[("a", &[])];
             let bounds = Bounds { silent, careless: false, knows, feedback: false, tasks };
-            let mut start = Session::empty();
+            let mut start = SampleOrchestration::empty();
             match mode {
                 Mode::Initialize | Mode::Brainstorm | Mode::Research | Mode::TaskBreakdown => {}
                 Mode::RepairState => {
-                    start = Session::planned(tasks);
+                    start = SampleOrchestration::planned(tasks);
                     start.mark("a", "[P]");
                     start.edit("progress.md", "[P] a", "[?] a");
                 }
                 Mode::FeedbackAnalysis | Mode::Update | Mode::Rebreakdown => {
-                    start = Session::planned(tasks);
+                    start = SampleOrchestration::planned(tasks);
                     start.file("iterations/2/feedbacks/x/feedbacks.md", &feedback(2));
                 }
                 Mode::TimeoutFail => {
-                    start = Session::planned(tasks);
+                    start = SampleOrchestration::planned(tasks);
                     start.noted("a", "[/]", Some("started: 2026-01-31T10:00:00Z"));
                 }
-                _ => start = Session::planned(tasks),
+                _ => start = SampleOrchestration::planned(tasks),
             }
             let found = explore(known(start, knows), &bounds);
             // A task that can be split is, before a person has to say something.
@@ -445,7 +450,7 @@ fn every_way_of_an_executor_that_vanishes_ends() {
         let tasks: &[(&str, &[&str])] = &[("a", &[])];
         let bounds =
             Bounds { silent: &[Mode::Execute], careless: true, knows, feedback: false, tasks };
-        let start = Session::planned(tasks);
+        let start = SampleOrchestration::planned(tasks);
         let start = if knows { once(start) } else { start };
         let found = explore(known(start, knows), &bounds);
         assert!(found.modes.contains(&Mode::TimeoutFail), "{:?}", found.modes);
@@ -456,7 +461,7 @@ fn every_way_of_an_executor_that_vanishes_ends() {
 
 #[test]
 fn the_waits_of_the_exploration_are_those_of_the_rules() {
-    let mut session = Session::planned(&[("a", &[])]);
+    let mut session = SampleOrchestration::planned(&[("a", &[])]);
     session.noted("a", "[/]", Some("started: 2026-01-31T12:00:00Z"));
     let step = next(&session.seen, now());
     assert!(matches!(step.act, Act::Wait { until: Some(until), .. } if until == later(60)));

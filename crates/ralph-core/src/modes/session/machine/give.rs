@@ -4,7 +4,7 @@
 //! that is given up becomes the splitting of its task, or the end.
 
 use super::super::agents::Mode;
-use super::super::invocation::{Invocation, Key};
+use super::super::invocation::{CallKey, Invocation};
 use super::super::recovery::Recovery;
 use super::View;
 use super::step::Act;
@@ -17,7 +17,7 @@ const MOST_SPLITS: usize = 8;
 /// The calls that can be made, as many as the limit lets; else what is waited for. None if nothing was
 /// wanted.
 pub(super) fn give(view: &View<'_>, wanted: Vec<Invocation>, limit: usize) -> Option<Act> {
-    let is_running = |key: &Key| {
+    let is_running = |key: &CallKey| {
         let running = view.seen.running.as_deref().unwrap_or_default();
         running.iter().any(|one| one.key == *key)
     };

@@ -6,11 +6,11 @@
 
 use super::super::signal::{self, Hold};
 use super::super::snapshot::{Picture, Snapshot};
-use super::step::{Act, Step};
+use super::step::{Act, MachineStep};
 use super::{resolve, wave};
 
 /// The step as the person lets it be made.
-pub(super) fn held(seen: &Snapshot, mut step: Step) -> Step {
+pub(super) fn held(seen: &Snapshot, mut step: MachineStep) -> MachineStep {
     let Some(held) = signal::held(&seen.signals) else { return step };
     if step.act.is_end() {
         step.heard = held.names;
@@ -32,32 +32,32 @@ pub(super) fn held(seen: &Snapshot, mut step: Step) -> Step {
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::change::{Change, apply};
-    use super::super::super::fixture::{Session, feedback, now, report, review};
+    use super::super::super::change::{RouterWrite, apply};
+    use super::super::super::fixture::{SampleOrchestration, feedback, now, report, review};
     use super::super::super::invocation::Running;
-    use super::super::super::signal::Signal;
+    use super::super::super::signal::UnheardSignal;
     use super::super::super::state::State;
     use super::super::next;
     use super::*;
 
     const TASKS: &[(&str, &[&str])] = &[("task-1", &[]), ("task-2", &["task-1"])];
 
-    fn at(state: State, change: impl Fn(&mut Session)) -> (State, Session) {
-        let mut session = Session::planned(TASKS);
+    fn at(state: State, change: impl Fn(&mut SampleOrchestration)) -> (State, SampleOrchestration) {
+        let mut session = SampleOrchestration::planned(TASKS);
         session.state(state);
         change(&mut session);
         (state, session)
     }
 
-    fn all_done(session: &mut Session) {
+    fn all_done(session: &mut SampleOrchestration) {
         ["task-1", "task-2"].iter().for_each(|id| session.noted(id, "[x]", None));
     }
 
     /// A session in each of the states in which something is called.
-    fn in_each_state() -> [(State, Session); 8] {
+    fn in_each_state() -> [(State, SampleOrchestration); 8] {
         [
-            (State::Initializing, Session::empty()),
-            (State::Planning, Session::initialized()),
+            (State::Initializing, SampleOrchestration::empty()),
+            (State::Planning, SampleOrchestration::initialized()),
             at(State::Replanning, |session| {
                 session.file("iterations/2/feedbacks/x/feedbacks.md", &feedback(2));
                 session.seen = written(&session.seen).0;
@@ -82,24 +82,24 @@ mod tests {
     }
 
     /// The same session while its calls are under way.
-    fn at_work(session: &Session) -> Session {
+    fn at_work(session: &SampleOrchestration) -> SampleOrchestration {
         let (mut seen, act) = written(&session.seen);
         let Act::Invoke(calls) = act else { panic!("{act}") };
         let running = calls.into_iter().map(|call| Running { key: call.key, since: now() });
         seen.running = Some(running.collect());
-        Session { seen }
+        SampleOrchestration { seen }
     }
 
-    fn said(session: &Session, texts: &[&str]) -> Snapshot {
+    fn said(session: &SampleOrchestration, texts: &[&str]) -> Snapshot {
         let mut seen = session.seen.clone();
-        let read = |(at, text): (usize, &&str)| Signal::read(&at.to_string(), text);
+        let read = |(at, text): (usize, &&str)| UnheardSignal::read(&at.to_string(), text);
         seen.signals = texts.iter().enumerate().map(read).collect();
         seen
     }
 
     /// The session once the step has taken effect.
-    fn done(seen: &Snapshot, step: &Step) -> Snapshot {
-        let heard = Change::Heard(step.heard.clone());
+    fn done(seen: &Snapshot, step: &MachineStep) -> Snapshot {
+        let heard = RouterWrite::Heard(step.heard.clone());
         apply(seen, &[&step.changes[..], &[heard]].concat(), now().into()).unwrap()
     }
 
@@ -153,7 +153,7 @@ mod tests {
 
     #[test]
     fn an_end_stays_what_it_is_and_no_word_is_left_to_hold_the_next_iteration() {
-        let complete = |session: &mut Session| {
+        let complete = |session: &mut SampleOrchestration| {
             all_done(session);
             session.file("iterations/1/review.md", &review("Complete"));
         };

@@ -1,13 +1,13 @@
 //! Calls of a step that are made: they are under way, and the signals that they carry are used up.
 
-use super::super::change::{Change, apply};
+use super::super::change::{RouterWrite, apply};
 use super::super::invocation::{Invocation, Running};
 use super::super::local_time::LocalTime;
 use super::super::snapshot::Snapshot;
-use super::{Act, Step, next};
+use super::{Act, MachineStep, next};
 use jiff::Timestamp;
 
-impl Step {
+impl MachineStep {
     /// The session once these calls of the step are under way. A signal that they carry stays as long as a call of
     /// the same batch that carries it, too, is still to be made: its prompt must not change by that.
     ///
@@ -31,7 +31,7 @@ impl Step {
             _ => false,
         };
         if carried && !is_owed() {
-            after = apply(&after, &[Change::Heard(self.heard.clone())], local)?;
+            after = apply(&after, &[RouterWrite::Heard(self.heard.clone())], local)?;
         }
         Ok(after)
     }

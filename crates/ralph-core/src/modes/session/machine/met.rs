@@ -5,10 +5,10 @@
 
 use super::super::agents::Mode;
 use super::super::invocation::Invocation;
-use super::super::place::Place;
-use super::super::progress::{Entry, Progress, Status, cycle};
+use super::super::place::SessionFile;
+use super::super::progress::{Progress, TaskEntry, TaskMark, cycle};
 use super::super::snapshot::{Picture, Snapshot};
-use super::super::state::Standing;
+use super::super::state::MetadataStatus;
 use super::super::validate::{is_invalid, validate};
 
 /// True if the session, as it was found after the call, shows what the call was made for.
@@ -17,12 +17,12 @@ pub fn met(after: &Snapshot, call: &Invocation) -> bool {
     let progress = picture.progress.clone().unwrap_or_default();
     let iteration = call.key.iteration;
     let planned = |id: &str| {
-        progress.planning(iteration).any(|entry| entry.id == id && entry.status == Status::Done)
+        progress.planning(iteration).any(|entry| entry.id == id && entry.status == TaskMark::Done)
     };
     let status = || progress.task(&call.key.task).map(|entry| entry.status);
     match call.mode {
         Mode::Initialize => {
-            planned("plan-init") && after.has(Place::Plan) && after.has(Place::Metadata)
+            planned("plan-init") && after.has(SessionFile::Plan) && after.has(SessionFile::Metadata)
         }
         Mode::Brainstorm => asked(&progress, call, "plan-brainstorm"),
         Mode::Research if iteration > 1 => planned("plan-reresearch"),
@@ -31,22 +31,22 @@ pub fn met(after: &Snapshot, call: &Invocation) -> bool {
         Mode::FeedbackAnalysis => planned("plan-rebrainstorm"),
         Mode::Update => planned("plan-update"),
         Mode::Rebreakdown => planned("plan-rebreakdown"),
-        Mode::RebreakdownTask => status() == Some(Status::Cancelled),
+        Mode::RebreakdownTask => status() == Some(TaskMark::Cancelled),
         Mode::UpdateMetadata => {
-            let said = call.input("STATUS").and_then(Standing::of);
+            let said = call.input("STATUS").and_then(MetadataStatus::of);
             said.is_some() && picture.metadata.and_then(|metadata| metadata.standing) == said
         }
         Mode::RepairState => !is_invalid(&validate(after)),
-        Mode::Execute => !matches!(status(), None | Some(Status::Open | Status::InProgress)),
+        Mode::Execute => !matches!(status(), None | Some(TaskMark::Open | TaskMark::InProgress)),
         Mode::TaskReview | Mode::TimeoutFail => {
-            !matches!(status(), None | Some(Status::ReviewPending | Status::InProgress))
+            !matches!(status(), None | Some(TaskMark::ReviewPending | TaskMark::InProgress))
         }
         Mode::SessionReview => picture.reviews.contains_key(&iteration),
     }
 }
 
 fn asked(progress: &Progress, call: &Invocation, id: &str) -> bool {
-    let entries: Vec<&Entry> = progress.planning(call.key.iteration).collect();
+    let entries: Vec<&TaskEntry> = progress.planning(call.key.iteration).collect();
     entries.iter().enumerate().any(|(at, entry)| {
         entry.id == id && entry.status.is_settled() && cycle(&entries, at) == call.key.cycle
     })

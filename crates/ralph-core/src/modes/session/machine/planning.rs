@@ -1,40 +1,40 @@
 //! INITIALIZING and PLANNING: a plan, what it leaves open, and its tasks.
 
 use super::super::agents::Mode;
-use super::super::change::Change;
-use super::super::progress::{Entry, Status, cycle};
+use super::super::change::RouterWrite;
+use super::super::progress::{TaskEntry, TaskMark, cycle};
 use super::super::state::State;
 use super::give::give;
 use super::step::Act;
-use super::{Turn, View};
+use super::{MachineTurn, View};
 
 /// The planner lays the session out, until it says that it has.
-pub(super) fn initializing(view: &View<'_>) -> Turn {
+pub(super) fn initializing(view: &View<'_>) -> MachineTurn {
     let is_done = view
         .progress
         .planning(1)
-        .any(|entry| entry.id == "plan-init" && entry.status == Status::Done);
+        .any(|entry| entry.id == "plan-init" && entry.status == TaskMark::Done);
     if is_done {
-        return Turn::Move(vec![view.enter(State::Planning)]);
+        return MachineTurn::Move(vec![view.enter(State::Planning)]);
     }
     lay_out(view)
 }
 
-fn lay_out(view: &View<'_>) -> Turn {
+fn lay_out(view: &View<'_>) -> MachineTurn {
     let call = view.call(Mode::Initialize).with("USER_REQUEST", &view.seen.request).in_iteration();
     invoke(view, call)
 }
 
-fn invoke(view: &View<'_>, call: super::Invocation) -> Turn {
+fn invoke(view: &View<'_>, call: super::Invocation) -> MachineTurn {
     let nothing =
         || Act::Failed(format!("could not call `{}`; ask again", Mode::Initialize.agent()));
-    Turn::Act(give(view, vec![call], 1).unwrap_or_else(nothing))
+    MachineTurn::Act(give(view, vec![call], 1).unwrap_or_else(nothing))
 }
 
 /// Questions and answers in cycles, and then the tasks.
-pub(super) fn planning(view: &View<'_>) -> Turn {
+pub(super) fn planning(view: &View<'_>) -> MachineTurn {
     let heard = view.listen(State::Planning);
-    let entries: Vec<&Entry> = view.progress.planning(view.iteration).collect();
+    let entries: Vec<&TaskEntry> = view.progress.planning(view.iteration).collect();
     // Asked of these entries alone: INITIALIZING, which asks the first iteration's, might send it back here.
     if stands(&entries, "plan-init") == Some(false) {
         return lay_out(view);
@@ -48,7 +48,7 @@ pub(super) fn planning(view: &View<'_>) -> Turn {
         let cycle = cycle(&entries, at);
         let most = view.picture.rails.max_cycles;
         if cycle > most {
-            return Turn::Move(too_many(view, &entries));
+            return MachineTurn::Move(too_many(view, &entries));
         }
         let call = view.call(mode).cycle(cycle).in_iteration().with("SIGNAL", &heard.told);
         return invoke(view, call);
@@ -62,36 +62,36 @@ pub(super) fn planning(view: &View<'_>) -> Turn {
     if view.picture.tasks.is_empty() && view.progress.tasks().is_empty() {
         let why = "planning ended without a task; set `plan-breakdown` in `progress.md` to `[ ]` to have \
                    the plan broken into tasks again";
-        return Turn::Act(Act::Failed(why.to_owned()));
+        return MachineTurn::Act(Act::Failed(why.to_owned()));
     }
     let mut changes = vec![
-        Change::Row { iteration: view.iteration, status: "Executing" },
+        RouterWrite::Row { iteration: view.iteration, status: "Executing" },
         view.enter(State::Batching),
     ];
     changes.extend(super::batches::missing_entries(view));
-    changes.push(Change::Planned(view.iteration));
-    Turn::Move(changes)
+    changes.push(RouterWrite::Planned(view.iteration));
+    MachineTurn::Move(changes)
 }
 
 /// True if a planning task is settled; of several, one is enough. None if there is none.
-fn stands(entries: &[&Entry], id: &str) -> Option<bool> {
+fn stands(entries: &[&TaskEntry], id: &str) -> Option<bool> {
     let mut of_kind = entries.iter().filter(|entry| entry.id == id).peekable();
     of_kind.peek()?;
     Some(of_kind.any(|entry| entry.status.is_settled()))
 }
 
 /// Skips all cycles of questions beyond the bound, together: one by one could take more moves than there may be.
-fn too_many(view: &View<'_>, entries: &[&Entry]) -> Vec<Change> {
+fn too_many(view: &View<'_>, entries: &[&TaskEntry]) -> Vec<RouterWrite> {
     let most = view.picture.rails.max_cycles;
-    let asks = |entry: &Entry| matches!(entry.id.as_str(), "plan-brainstorm" | "plan-research");
+    let asks = |entry: &TaskEntry| matches!(entry.id.as_str(), "plan-brainstorm" | "plan-research");
     let open =
         entries.iter().enumerate().filter(|(_, entry)| !entry.status.is_settled() && asks(entry));
     open.map(|(at, entry)| (cycle(entries, at), entry))
         .filter(|(cycle, _)| *cycle > most)
-        .map(|(cycle, entry)| Change::MarkPlanning {
+        .map(|(cycle, entry)| RouterWrite::MarkPlanning {
             iteration: view.iteration,
             line: entry.line,
-            status: Status::Cancelled,
+            status: TaskMark::Cancelled,
             note: Some(format!("cycle {cycle}, skipped: planning.max_cycles is {most}")),
         })
         .collect()

@@ -3,29 +3,29 @@
 //! Four calls in a fixed order, each for one mode. The plan as it was is kept before it is changed.
 
 use super::super::agents::Mode;
-use super::super::change::Change;
-use super::super::place::Place;
-use super::super::progress::Status;
+use super::super::change::RouterWrite;
+use super::super::place::SessionFile;
+use super::super::progress::TaskMark;
 use super::super::state::State;
 use super::give::give;
 use super::step::Act;
-use super::{Turn, View};
+use super::{MachineTurn, View};
 
-pub(super) fn replanning(view: &View<'_>) -> Turn {
+pub(super) fn replanning(view: &View<'_>) -> MachineTurn {
     let iteration = view.iteration;
     let before = iteration.saturating_sub(1).max(1);
     let paths = view.feedback_paths();
     if paths.is_empty() {
         let why = format!("iteration {iteration} has no feedback to plan from");
-        return Turn::Act(Act::AwaitingFeedback(vec![why]));
+        return MachineTurn::Act(Act::AwaitingFeedback(vec![why]));
     }
     let is_done = |id: &str| {
         view.progress
             .planning(iteration)
-            .any(|entry| entry.id == id && entry.status == Status::Done)
+            .any(|entry| entry.id == id && entry.status == TaskMark::Done)
     };
     let call = if !is_done("plan-rebrainstorm") {
-        let output = Place::IterationQuestions { iteration, category: "feedback-driven" };
+        let output = SessionFile::IterationQuestions { iteration, category: "feedback-driven" };
         view.call(Mode::FeedbackAnalysis)
             .cycle(1)
             .in_iteration()
@@ -37,43 +37,43 @@ pub(super) fn replanning(view: &View<'_>) -> Turn {
             .in_iteration()
             .with("QUESTION_CATEGORY", "feedback-driven")
     } else if !is_done("plan-update") {
-        if !view.seen.has(Place::PlanSnapshot(before)) && view.seen.has(Place::Plan) {
-            return Turn::Move(vec![Change::KeepPlan(before)]);
+        if !view.seen.has(SessionFile::PlanSnapshot(before)) && view.seen.has(SessionFile::Plan) {
+            return MachineTurn::Move(vec![RouterWrite::KeepPlan(before)]);
         }
         view.call(Mode::Update)
             .in_iteration()
             .with("FEEDBACK_SOURCES", &format!("iterations/{iteration}/feedbacks/*/"))
-            .with("PLAN_SNAPSHOT", &Place::PlanSnapshot(before).to_string())
+            .with("PLAN_SNAPSHOT", &SessionFile::PlanSnapshot(before).to_string())
     } else if !is_done("plan-rebreakdown") {
         let failed = failed(view).join(", ");
         let failed = if failed.is_empty() { "none" } else { &failed };
         view.call(Mode::Rebreakdown).in_iteration().with("FAILED_TASKS", failed)
     } else {
-        return Turn::Move(replanned(view));
+        return MachineTurn::Move(replanned(view));
     };
-    Turn::Act(give(view, vec![call], 1).unwrap_or(Act::AwaitingFeedback(Vec::new())))
+    MachineTurn::Act(give(view, vec![call], 1).unwrap_or(Act::AwaitingFeedback(Vec::new())))
 }
 
 fn failed(view: &View<'_>) -> Vec<String> {
     let tasks = view.progress.tasks();
-    let failed = tasks.iter().filter(|entry| entry.status == Status::Failed);
+    let failed = tasks.iter().filter(|entry| entry.status == TaskMark::Failed);
     failed.map(|entry| entry.id.clone()).collect()
 }
 
 /// What failed is open again.
-fn replanned(view: &View<'_>) -> Vec<Change> {
+fn replanned(view: &View<'_>) -> Vec<RouterWrite> {
     let iteration = view.iteration;
-    let mut changes: Vec<Change> = failed(view)
+    let mut changes: Vec<RouterWrite> = failed(view)
         .into_iter()
-        .map(|task| Change::Mark {
+        .map(|task| RouterWrite::Mark {
             task,
-            status: Status::Open,
+            status: TaskMark::Open,
             note: Some(format!("Iteration {iteration}")),
         })
         .collect();
     changes.extend(super::batches::missing_entries(view));
-    changes.push(Change::Row { iteration, status: "Executing" });
-    changes.push(Change::Planned(iteration));
+    changes.push(RouterWrite::Row { iteration, status: "Executing" });
+    changes.push(RouterWrite::Planned(iteration));
     changes.push(view.enter(State::Batching));
     changes
 }

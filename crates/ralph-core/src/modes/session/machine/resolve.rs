@@ -2,14 +2,14 @@
 //! other files show where the metadata say nothing.
 
 use super::super::agents::Mode;
-use super::super::change::Change;
-use super::super::finding::{Finding, Weight};
-use super::super::progress::Status;
+use super::super::change::RouterWrite;
+use super::super::finding::{SessionFinding, Weight};
+use super::super::progress::TaskMark;
 use super::super::snapshot::Picture;
 use super::super::state::State;
 use super::give::give;
 use super::step::Act;
-use super::{Turn, View};
+use super::{MachineTurn, View};
 
 /// The state and the iteration.
 pub fn resolve(picture: &Picture) -> (State, u32) {
@@ -36,48 +36,48 @@ fn inferred(picture: &Picture, iteration: u32) -> State {
         progress.planning(iteration).any(|entry| entry.id == id && !entry.status.is_settled())
     };
     let is_planned = progress.planning(iteration).all(|entry| entry.status.is_settled());
-    let has = |status: Status| progress.tasks().iter().any(|entry| entry.status == status);
+    let has = |status: TaskMark| progress.tasks().iter().any(|entry| entry.status == status);
     match () {
         () if iteration == 1 && is_open("plan-init") => State::Initializing,
         () if !is_planned && iteration == 1 => State::Planning,
         () if !is_planned => State::Replanning,
         () if picture.reviews.contains_key(&iteration) => State::SessionReview,
-        () if has(Status::InProgress) => State::ExecutingBatch,
-        () if has(Status::ReviewPending) => State::ReviewingBatch,
+        () if has(TaskMark::InProgress) => State::ExecutingBatch,
+        () if has(TaskMark::ReviewPending) => State::ReviewingBatch,
         () => State::Batching,
     }
 }
 
 /// What comes before any state's own business: what is missing is written down, and feedback for the
 /// next iteration begins it.
-pub(super) fn before_any_state(view: &View<'_>, state: State) -> Option<Turn> {
+pub(super) fn before_any_state(view: &View<'_>, state: State) -> Option<MachineTurn> {
     if state == State::Initializing {
         return None;
     }
     let View { picture, iteration, .. } = *view;
     let Some(metadata) = picture.metadata else {
-        return Some(Turn::Move(vec![Change::Metadata { state, iteration }]));
+        return Some(MachineTurn::Move(vec![RouterWrite::Metadata { state, iteration }]));
     };
     if metadata.state != Some(state) {
-        return Some(Turn::Move(vec![view.enter(state)]));
+        return Some(MachineTurn::Move(vec![view.enter(state)]));
     }
     let feedbacks = picture.feedbacks.get(&(iteration + 1))?;
     if view.seen.running.as_ref().is_some_and(|running| !running.is_empty()) {
         let why = "for the calls that are under way; then the feedback is taken up".to_owned();
-        return Some(Turn::Act(Act::Wait { until: None, why }));
+        return Some(MachineTurn::Act(Act::Wait { until: None, why }));
     }
     let next = iteration + 1;
-    Some(Turn::Move(vec![
-        Change::KeepPlan(iteration),
-        Change::Begin { iteration: next, feedbacks: feedbacks.clone() },
-        Change::Enter { state: State::Replanning, iteration: next, wave: None },
+    Some(MachineTurn::Move(vec![
+        RouterWrite::KeepPlan(iteration),
+        RouterWrite::Begin { iteration: next, feedbacks: feedbacks.clone() },
+        RouterWrite::Enter { state: State::Replanning, iteration: next, wave: None },
     ]))
 }
 
 /// The planner mends what cannot be read; it is told what that is.
-pub(super) fn repair(view: &View<'_>, found: &[Finding]) -> Turn {
+pub(super) fn repair(view: &View<'_>, found: &[SessionFinding]) -> MachineTurn {
     let invalid = found.iter().filter(|finding| finding.weight == Weight::Invalid);
     let told: Vec<String> = invalid.map(ToString::to_string).collect();
     let call = view.call(Mode::RepairState).with("FINDINGS", &told.join("\n")).in_iteration();
-    Turn::Act(give(view, vec![call], 1).unwrap_or_else(|| Act::Failed(told.join("; "))))
+    MachineTurn::Act(give(view, vec![call], 1).unwrap_or_else(|| Act::Failed(told.join("; "))))
 }

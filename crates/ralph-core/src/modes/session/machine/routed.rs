@@ -2,11 +2,11 @@
 
 use super::super::conversation::{Due, Routed};
 use super::super::snapshot::Snapshot;
-use super::step::{Act, Step};
+use super::step::{Act, MachineStep};
 use sha2::{Digest, Sha256};
 use std::fmt::Write;
 
-impl Step {
+impl MachineStep {
     /// For the session as it is once this step's changes are written.
     pub fn routed(&self, after: &Snapshot) -> Routed {
         let (due, says) = match &self.act {

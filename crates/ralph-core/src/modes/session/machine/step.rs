@@ -1,10 +1,10 @@
 //! What the router answers, and the same for a program to read.
 
-use super::super::change::Change;
-use super::super::finding::Finding;
+use super::super::change::RouterWrite;
+use super::super::finding::SessionFinding;
 use super::super::invocation::Invocation;
 use super::super::metadata::Counts;
-use super::super::place::Place;
+use super::super::place::SessionFile;
 use super::super::progress::Progress;
 use super::super::snapshot::Snapshot;
 use super::super::state::State;
@@ -14,7 +14,7 @@ use std::fmt;
 
 /// What comes next in a session.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Step {
+pub struct MachineStep {
     /// Where the session is.
     pub state: State,
     /// In which iteration.
@@ -22,14 +22,14 @@ pub struct Step {
     /// Which wave is carried out or judged, counted from 1.
     pub wave: Option<u32>,
     /// What is written first, all of it or nothing.
-    pub changes: Vec<Change>,
+    pub changes: Vec<RouterWrite>,
     /// The signals that are used up once the step has taken effect, by their names: the calls are made, or the
     /// session rests or ends.
     pub heard: Vec<String>,
     /// What is done then.
     pub act: Act,
     /// What is wrong with the session.
-    pub findings: Vec<Finding>,
+    pub findings: Vec<SessionFinding>,
 }
 
 /// What is to be done.
@@ -125,8 +125,8 @@ pub struct Output {
 }
 
 /// The answer for the session as it is once the step's changes are written.
-pub fn output(after: &Snapshot, step: &Step) -> Output {
-    let progress = Progress::parse(after.text(Place::Progress).unwrap_or_default());
+pub fn output(after: &Snapshot, step: &MachineStep) -> Output {
+    let progress = Progress::parse(after.text(SessionFile::Progress).unwrap_or_default());
     Output {
         status: step.act.status(),
         session_id: after.id.to_string(),

@@ -2,15 +2,15 @@
 
 use super::super::agents::Mode;
 use super::super::change::{apply, writes};
-use super::super::fixture::{Session, feedback, later, now, report, review};
-use super::super::invocation::{Key, Running};
-use super::super::progress::Status;
-use super::super::recovery::Ended;
-use super::super::signal::Signal;
+use super::super::fixture::{SampleOrchestration, feedback, later, now, report, review};
+use super::super::invocation::{CallKey, Running};
+use super::super::progress::TaskMark;
+use super::super::recovery::CallEnd;
+use super::super::signal::UnheardSignal;
 use super::super::state::State;
 use super::*;
 
-fn prompts(session: &Session) -> Vec<String> {
+fn prompts(session: &SampleOrchestration) -> Vec<String> {
     match next(&session.seen, now()).act {
         Act::Invoke(calls) => calls.iter().map(Invocation::prompt).collect(),
         other => panic!("{other}"),
@@ -18,7 +18,7 @@ fn prompts(session: &Session) -> Vec<String> {
 }
 
 #[track_caller]
-fn check(session: &Session, state: State, expected: &[&str]) {
+fn check(session: &SampleOrchestration, state: State, expected: &[&str]) {
     let step = next(&session.seen, now());
     assert_eq!(step.state, state, "{}", step.act);
     let path = "SESSION_PATH: .ralph-sessions/260131-120000/\n";
@@ -27,24 +27,24 @@ fn check(session: &Session, state: State, expected: &[&str]) {
 }
 
 /// Writes what the router would.
-fn step(session: &mut Session) -> Step {
+fn step(session: &mut SampleOrchestration) -> MachineStep {
     let step = next(&session.seen, now());
     session.seen = apply(&session.seen, &step.changes, now().into()).unwrap();
     step
 }
 
-fn act(session: &Session) -> String {
+fn act(session: &SampleOrchestration) -> String {
     next(&session.seen, now()).act.to_string()
 }
 
 #[test]
 fn a_session_begins_with_the_persons_request() {
-    let mut session = Session::empty();
+    let mut session = SampleOrchestration::empty();
     let prompt = "MODE: INITIALIZE\nUSER_REQUEST: Build a door\nITERATION: 1";
     check(&session, State::Initializing, &[prompt]);
     session.file("plan.md", "half");
     check(&session, State::Initializing, &[prompt]);
-    let mut session = Session::initialized();
+    let mut session = SampleOrchestration::initialized();
     session.mark_planning("plan-init", "[ ]");
     session.seen.files.remove("metadata.yaml");
     check(&session, State::Initializing, &[prompt]);
@@ -52,7 +52,7 @@ fn a_session_begins_with_the_persons_request() {
 
 #[test]
 fn planning_goes_through_its_cycles_and_ends_with_the_tasks() {
-    let mut session = Session::initialized();
+    let mut session = SampleOrchestration::initialized();
     check(&session, State::Planning, &["MODE: brainstorm\nCYCLE: 1\nITERATION: 1"]);
     session.edit("progress.md", "[ ] plan-brainstorm", "[x] plan-brainstorm (CYCLE=1)");
     check(&session, State::Planning, &["MODE: research\nCYCLE: 1\nITERATION: 1"]);
@@ -65,7 +65,10 @@ fn planning_goes_through_its_cycles_and_ends_with_the_tasks() {
     );
     check(&session, State::Planning, &["MODE: TASK_BREAKDOWN\nITERATION: 1"]);
     let step = step(&mut session);
-    assert!(matches!(step.changes[..], [Change::MarkPlanning { status: Status::Cancelled, .. }]));
+    assert!(matches!(
+        step.changes[..],
+        [RouterWrite::MarkPlanning { status: TaskMark::Cancelled, .. }]
+    ));
     assert!(session.text("progress.md").contains(
         "- [C] plan-research (cycle 3, skipped: planning.max_cycles is 2)\n- [ ] plan-breakdown"
     ));
@@ -73,14 +76,14 @@ fn planning_goes_through_its_cycles_and_ends_with_the_tasks() {
 
 #[test]
 fn the_guardrails_bound_the_cycles() {
-    let mut session = Session::initialized();
+    let mut session = SampleOrchestration::initialized();
     session.seen.instructions = Some("---\nplanning:\n  max_cycles: 0\n---\n".to_owned());
     check(&session, State::Planning, &["MODE: TASK_BREAKDOWN\nITERATION: 1"]);
 }
 
 #[test]
 fn more_cycles_than_a_question_has_moves_are_skipped_together() {
-    let mut session = Session::initialized();
+    let mut session = SampleOrchestration::initialized();
     let many = "- [ ] plan-research\n".repeat(2 * MOST_MOVES);
     session.edit("progress.md", "- [ ] plan-research\n", &many);
     session.mark_planning("plan-brainstorm", "[x]");
@@ -99,7 +102,7 @@ fn more_cycles_than_a_question_has_moves_are_skipped_together() {
 
 #[test]
 fn a_later_iteration_is_laid_out_by_its_own_entry() {
-    let mut session = Session::planned(&[("task-1", &[])]);
+    let mut session = SampleOrchestration::planned(&[("task-1", &[])]);
     let sections = "## Planning Progress (Iteration 2)\n- [ ] plan-init\n\n\
                     ## Implementation Progress (Iteration 2)\n\n## Iterations";
     session.edit("progress.md", "## Iterations", sections);
@@ -111,7 +114,7 @@ fn a_later_iteration_is_laid_out_by_its_own_entry() {
 
 #[test]
 fn what_stands_twice_is_mended_before_anything_else() {
-    let planned = || Session::planned(&[("task-1", &[])]);
+    let planned = || SampleOrchestration::planned(&[("task-1", &[])]);
     let open = planned().text("progress.md").replace("[x] plan-init", "[ ] plan-init");
     let mut sections = planned();
     let text = format!("{}\n{open}", sections.text("progress.md"));
@@ -129,7 +132,7 @@ fn what_stands_twice_is_mended_before_anything_else() {
 
 #[test]
 fn planning_without_a_task_is_an_error() {
-    let session = Session::planned(&[]);
+    let session = SampleOrchestration::planned(&[]);
     let mut planning = session;
     planning.state(State::Planning);
     assert!(act(&planning).starts_with("planning ended without a task"));
@@ -139,7 +142,7 @@ const WAVES: &[(&str, &[&str])] = &[("task-1", &[]), ("task-2", &["task-1"]), ("
 
 #[test]
 fn a_wave_is_carried_out_side_by_side_and_then_judged() {
-    let mut session = Session::planned(WAVES);
+    let mut session = SampleOrchestration::planned(WAVES);
     let call =
         |id: &str, attempt: u32| format!("TASK_ID: {id}\nATTEMPT_NUMBER: {attempt}\nITERATION: 1");
     check(&session, State::ExecutingBatch, &[&call("task-1", 1), &call("task-3", 1)]);
@@ -175,7 +178,7 @@ fn a_wave_is_carried_out_side_by_side_and_then_judged() {
 
 #[test]
 fn what_failed_waits_until_its_batch_is_judged() {
-    let mut session = Session::planned(WAVES);
+    let mut session = SampleOrchestration::planned(WAVES);
     step(&mut session);
     session.mark("task-1", "[F]");
     session.mark("task-3", "[P]");
@@ -189,14 +192,14 @@ fn what_failed_waits_until_its_batch_is_judged() {
 fn no_more_run_side_by_side_than_the_guardrails_let() {
     let many: Vec<(String, Vec<&str>)> = (1..=6).map(|at| (format!("t{at}"), vec![])).collect();
     let tasks: Vec<(&str, &[&str])> = many.iter().map(|(id, on)| (id.as_str(), &on[..])).collect();
-    let mut session = Session::planned(&tasks);
+    let mut session = SampleOrchestration::planned(&tasks);
     assert_eq!(prompts(&session).len(), 4);
     session.seen.instructions = Some("- max_parallel_executors: 2\n".to_owned());
     assert_eq!(prompts(&session).len(), 2);
     session.noted("t1", "[/]", Some("started: 2026-01-31T11:59:00Z"));
     assert_eq!(prompts(&session).len(), 1);
     let key =
-        |task: &str| Key { mode: Mode::Execute, task: task.to_owned(), iteration: 1, cycle: 0 };
+        |task: &str| CallKey { mode: Mode::Execute, task: task.to_owned(), iteration: 1, cycle: 0 };
     let running = |task: &str| Running { key: key(task), since: now() };
     session.seen.running = Some(vec![running("t1"), running("t2")]);
     assert!(act(&session).starts_with("wait for a call"));
@@ -204,7 +207,7 @@ fn no_more_run_side_by_side_than_the_guardrails_let() {
 
 #[test]
 fn what_is_under_way_for_too_long_is_failed_by_a_reviewer() {
-    let mut session = Session::planned(WAVES);
+    let mut session = SampleOrchestration::planned(WAVES);
     session.noted("task-1", "[/]", Some("Attempt 1, started: 2026-01-31T12:00:00+0200"));
     check(
         &session,
@@ -221,7 +224,7 @@ fn what_is_under_way_for_too_long_is_failed_by_a_reviewer() {
 
 #[test]
 fn what_does_not_say_since_when_says_it_from_now_on() {
-    let mut session = Session::planned(&WAVES[..1]);
+    let mut session = SampleOrchestration::planned(&WAVES[..1]);
     session.mark("task-1", "[/]");
     step(&mut session);
     assert!(
@@ -235,7 +238,7 @@ fn what_does_not_say_since_when_says_it_from_now_on() {
 
 #[test]
 fn an_executor_that_is_known_to_be_gone_is_called_again_with_the_same_number() {
-    let mut session = Session::planned(&WAVES[..1]);
+    let mut session = SampleOrchestration::planned(&WAVES[..1]);
     session.noted("task-1", "[/]", Some("started: 2026-01-31T11:59:00Z"));
     session.file("reports/task-1-report.md", &report("task-1", 1, None));
     assert!(matches!(next(&session.seen, now()).act, Act::Wait { .. }));
@@ -246,9 +249,10 @@ fn an_executor_that_is_known_to_be_gone_is_called_again_with_the_same_number() {
 
 #[test]
 fn a_call_that_fails_is_made_again_later_and_then_its_task_is_split() {
-    let mut session = Session::planned(&WAVES[..1]);
-    let key = Key { mode: Mode::Execute, task: "task-1".to_owned(), iteration: 1, cycle: 0 };
-    let fail = |session: &mut Session| session.seen.tries.ended(&key, Ended::Failed, now());
+    let mut session = SampleOrchestration::planned(&WAVES[..1]);
+    let key = CallKey { mode: Mode::Execute, task: "task-1".to_owned(), iteration: 1, cycle: 0 };
+    let fail =
+        |session: &mut SampleOrchestration| session.seen.tries.ended(&key, CallEnd::Failed, now());
     fail(&mut session);
     assert_eq!(prompts(&session).len(), 1);
     fail(&mut session);
@@ -267,17 +271,17 @@ fn a_call_that_fails_is_made_again_later_and_then_its_task_is_split() {
     );
     for at in 0..8 {
         let task = format!("task-1-{at}");
-        let key = Key { mode: Mode::RebreakdownTask, task, ..key.clone() };
-        session.seen.tries.ended(&key, Ended::Met, now());
+        let key = CallKey { mode: Mode::RebreakdownTask, task, ..key.clone() };
+        session.seen.tries.ended(&key, CallEnd::Met, now());
     }
     assert!(act(&session).contains("reduce the scope"), "{}", act(&session));
 }
 
 #[test]
 fn a_call_about_no_task_that_is_given_up_ends_the_session_with_an_error() {
-    let mut session = Session::empty();
-    let key = Key { mode: Mode::Initialize, task: String::new(), iteration: 1, cycle: 0 };
-    (0..5).for_each(|_| session.seen.tries.ended(&key, Ended::Failed, now()));
+    let mut session = SampleOrchestration::empty();
+    let key = CallKey { mode: Mode::Initialize, task: String::new(), iteration: 1, cycle: 0 };
+    (0..5).for_each(|_| session.seen.tries.ended(&key, CallEnd::Failed, now()));
     assert_eq!(
         act(&session),
         "could not carry out INITIALIZE: `Ralph-v2-Planner` timed out or failed again and again; reduce the \
@@ -287,7 +291,7 @@ fn a_call_about_no_task_that_is_given_up_ends_the_session_with_an_error() {
 
 #[test]
 fn a_task_without_a_file_fails_and_those_behind_it_are_skipped() {
-    let mut session = Session::planned(WAVES);
+    let mut session = SampleOrchestration::planned(WAVES);
     session.seen.files.remove("tasks/task-1.md");
     let calls = prompts(&session);
     assert_eq!(calls.len(), 1, "{calls:?}");
@@ -302,7 +306,7 @@ fn a_task_without_a_file_fails_and_those_behind_it_are_skipped() {
 
 #[test]
 fn a_task_without_a_file_is_not_carried_out_again_when_its_executor_is_gone() {
-    let mut session = Session::planned(&[("task-1", &[])]);
+    let mut session = SampleOrchestration::planned(&[("task-1", &[])]);
     session.edit("progress.md", "[ ] task-1\n", "[x] task-1\n- [/] task-9\n");
     session.seen.running = Some(Vec::new());
     step(&mut session);
@@ -315,14 +319,14 @@ fn a_task_without_a_file_is_not_carried_out_again_when_its_executor_is_gone() {
 
 #[test]
 fn a_circle_is_told_and_the_others_go_on() {
-    let session = Session::planned(&[("a", &["b"]), ("b", &["a"]), ("c", &[])]);
+    let session = SampleOrchestration::planned(&[("a", &["b"]), ("b", &["a"]), ("c", &[])]);
     let step = next(&session.seen, now());
     assert!(step.findings.iter().any(|one| one.what.contains("in a circle")));
     assert_eq!(prompts(&session).len(), 1);
 }
 
-fn failed_for_good() -> Session {
-    let mut session = Session::planned(WAVES);
+fn failed_for_good() -> SampleOrchestration {
+    let mut session = SampleOrchestration::planned(WAVES);
     session.mark("task-1", "[F]");
     session.mark("task-3", "[x]");
     for attempt in ["", "-r2"] {
@@ -375,7 +379,7 @@ fn all_done_and_a_review_that_says_so_is_complete_and_gaps_are_not() {
         ("Complete", "completed", "nothing: all tasks are done"),
         ("Gaps Identified", "awaiting_feedback", "names gaps"),
     ] {
-        let mut session = Session::planned(&WAVES[..1]);
+        let mut session = SampleOrchestration::planned(&WAVES[..1]);
         session.mark("task-1", "[x]");
         session.file("iterations/1/review.md", &review(status));
         session.edit("metadata.yaml", "in_progress #", &format!("{standing} #"));
@@ -424,7 +428,7 @@ fn feedback_begins_the_next_iteration_and_opens_what_failed() {
         &[&format!("TASK_ID: task-1\nATTEMPT_NUMBER: 3\nITERATION: 2\nFEEDBACK_CONTEXT: {folder}")],
     );
     step(&mut session);
-    assert_eq!(session.status("task-1"), Status::Open);
+    assert_eq!(session.status("task-1"), TaskMark::Open);
     assert!(session.text("progress.md").contains("- [ ] task-1 (Iteration 2)"));
 }
 
@@ -438,7 +442,7 @@ fn feedback_that_asks_for_nothing_yet_begins_nothing() {
 
 #[test]
 fn what_cannot_be_read_is_repaired_before_anything_else() {
-    let mut session = Session::planned(WAVES);
+    let mut session = SampleOrchestration::planned(WAVES);
     session.edit("progress.md", "- [ ] task-1", "- [?] task-1");
     let before = session.seen.clone();
     check(
@@ -455,8 +459,8 @@ fn what_cannot_be_read_is_repaired_before_anything_else() {
 
 #[test]
 fn a_state_that_is_missing_is_inferred_and_written() {
-    let infer = |change: &dyn Fn(&mut Session)| {
-        let mut session = Session::planned(WAVES);
+    let infer = |change: &dyn Fn(&mut SampleOrchestration)| {
+        let mut session = SampleOrchestration::planned(WAVES);
         change(&mut session);
         session.seen.files.remove("metadata.yaml");
         let state = resolve(&Picture::of(&session.seen)).0;
@@ -474,7 +478,7 @@ fn a_state_that_is_missing_is_inferred_and_written() {
         infer(&|s| s.file("iterations/1/review.md", &review("Complete"))),
         (State::SessionReview, true)
     );
-    let mut session = Session::planned(WAVES);
+    let mut session = SampleOrchestration::planned(WAVES);
     session.edit("metadata.yaml", "  state: BATCHING\n", "");
     step(&mut session);
     assert!(session.text("metadata.yaml").contains("  state: EXECUTING_BATCH\n"));
@@ -482,8 +486,8 @@ fn a_state_that_is_missing_is_inferred_and_written() {
 
 #[test]
 fn a_steer_is_told_with_the_next_calls_and_a_pause_waits_for_another_word() {
-    let mut session = Session::planned(WAVES);
-    session.seen.signals = vec![Signal::read("1", "STEER: use oak")];
+    let mut session = SampleOrchestration::planned(WAVES);
+    session.seen.signals = vec![UnheardSignal::read("1", "STEER: use oak")];
     let calls = prompts(&session);
     assert!(calls.iter().all(|prompt| prompt.ends_with("\nSIGNAL: STEER: use oak")), "{calls:?}");
     let told = step(&mut session);
@@ -495,10 +499,10 @@ fn a_steer_is_told_with_the_next_calls_and_a_pause_waits_for_another_word() {
     let both = told.made(&session.seen, calls, now(), now().into()).unwrap();
     assert_eq!(both.signals, []);
     session.seen.running = None;
-    session.seen.signals = vec![Signal::read("2", "PAUSE: lunch")];
+    session.seen.signals = vec![UnheardSignal::read("2", "PAUSE: lunch")];
     assert_eq!(step(&mut session).act, Act::Paused("lunch".to_owned()));
     assert_eq!(session.seen.signals.len(), 1);
-    session.seen.signals.push(Signal::read("3", "STOP"));
+    session.seen.signals.push(UnheardSignal::read("3", "STOP"));
     let stopped = step(&mut session);
     assert_eq!((stopped.act.status(), stopped.act.is_end()), ("blocked", true));
     assert_eq!(stopped.heard, ["2", "3"]);
@@ -507,7 +511,7 @@ fn a_steer_is_told_with_the_next_calls_and_a_pause_waits_for_another_word() {
 
 #[test]
 fn asking_twice_writes_nothing_the_second_time() {
-    for session in [Session::planned(WAVES), failed_for_good()] {
+    for session in [SampleOrchestration::planned(WAVES), failed_for_good()] {
         let mut session = session;
         let first = step(&mut session);
         let again = next(&session.seen, now());
@@ -521,7 +525,7 @@ fn asking_twice_writes_nothing_the_second_time() {
 fn feedback_waits_for_the_calls_that_are_known_to_be_under_way() {
     let mut session = failed_for_good();
     session.file("iterations/2/feedbacks/x/feedbacks.md", &feedback(2));
-    let key = Key { mode: Mode::SessionReview, task: String::new(), iteration: 1, cycle: 0 };
+    let key = CallKey { mode: Mode::SessionReview, task: String::new(), iteration: 1, cycle: 0 };
     session.seen.running = Some(vec![Running { key, since: now() }]);
     assert_eq!(act(&session), "wait for a call that is under way");
     session.seen.running = Some(Vec::new());
@@ -561,7 +565,7 @@ fn whatever_a_hand_has_damaged_there_is_an_answer() {
         let Act::Invoke(calls) = &step.act else { continue };
         let progress = Picture::of(&after).progress.unwrap_or_default();
         for call in calls.iter().filter(|call| call.mode == Mode::Execute) {
-            assert_ne!(progress.task(&call.key.task).unwrap().status, Status::Done);
+            assert_ne!(progress.task(&call.key.task).unwrap().status, TaskMark::Done);
         }
     }
 }

@@ -1,8 +1,8 @@
 //! `iterations/<N>/metadata.yaml`: when an iteration began and ended.
 
-use super::super::finding::Finding;
-use super::super::place::Place;
-use super::super::yaml::{Flaw, Yaml};
+use super::super::finding::SessionFinding;
+use super::super::place::SessionFile;
+use super::super::yaml::{Yaml, YamlError};
 use super::set_all;
 use crate::modes::session::local_time::LocalTime;
 
@@ -19,22 +19,22 @@ pub struct IterationMetadata {
 
 impl IterationMetadata {
     /// Reads them, and tells what is wrong with them. Nothing depends on them but what is shown.
-    pub fn parse(text: &str, iteration: u32) -> (IterationMetadata, Vec<Finding>) {
-        let place = Place::IterationMetadata(iteration);
+    pub fn parse(text: &str, iteration: u32) -> (IterationMetadata, Vec<SessionFinding>) {
+        let place = SessionFile::IterationMetadata(iteration);
         let yaml = match Yaml::parse(text) {
             Ok(yaml) => yaml,
             Err(flaw) => {
-                let finding = Finding::new(place, flaw.line, flaw.what);
+                let finding = SessionFinding::new(place, flaw.line, flaw.what);
                 return (IterationMetadata::default(), vec![finding]);
             }
         };
         let mut found = Vec::new();
         if yaml.number(&["iteration"]) != Some(iteration) {
             let line = yaml.line(&["iteration"]).unwrap_or_default();
-            found.push(Finding::new(place, line, format!("write `iteration: {iteration}`")));
+            found.push(SessionFinding::new(place, line, format!("write `iteration: {iteration}`")));
         }
         if yaml.text(&["started_at"]).is_none() {
-            found.push(Finding::new(place, 0, "`started_at` is missing"));
+            found.push(SessionFinding::new(place, 0, "`started_at` is missing"));
         }
         let text = |name: &str| yaml.text(&[name]).map(str::to_owned);
         let metadata = IterationMetadata {
@@ -57,7 +57,7 @@ impl IterationMetadata {
     ///
     /// # Errors
     /// If the text is no document that can be changed.
-    pub fn completed(text: &str, now: LocalTime) -> Result<String, Flaw> {
+    pub fn completed(text: &str, now: LocalTime) -> Result<String, YamlError> {
         if Yaml::parse(text)?.text(&["completed_at"]).is_some() {
             return Ok(text.to_owned());
         }
@@ -69,7 +69,7 @@ impl IterationMetadata {
 ///
 /// # Errors
 /// If the text is no document that can be changed.
-pub fn planned(text: &str, tasks: usize, now: LocalTime) -> Result<String, Flaw> {
+pub fn planned(text: &str, tasks: usize, now: LocalTime) -> Result<String, YamlError> {
     let mut changes = vec![
         (&["planning_complete"][..], "true".to_owned()),
         (&["tasks_defined"][..], tasks.to_string()),

@@ -1,11 +1,11 @@
 //! `metadata.yaml`.
 
-use super::super::finding::Finding;
+use super::super::finding::SessionFinding;
 use super::super::id::SessionId;
-use super::super::place::Place;
-use super::super::progress::{Progress, Status};
-use super::super::state::{Standing, State};
-use super::super::yaml::{Flaw, Yaml};
+use super::super::place::SessionFile;
+use super::super::progress::{Progress, TaskMark};
+use super::super::state::{MetadataStatus, State};
+use super::super::yaml::{Yaml, YamlError};
 use super::set_all;
 use crate::modes::session::local_time::LocalTime;
 use serde::Serialize;
@@ -22,7 +22,7 @@ pub struct SessionMetadata {
     /// Which wave is carried out, counted from 1.
     pub wave: Option<u32>,
     /// How it stands.
-    pub standing: Option<Standing>,
+    pub standing: Option<MetadataStatus>,
 }
 
 /// How many tasks stand where.
@@ -47,10 +47,12 @@ impl Counts {
         for entry in progress.tasks() {
             counts.total += 1;
             match entry.status {
-                Status::Done => counts.completed += 1,
-                Status::Failed => counts.failed += 1,
-                Status::Cancelled => counts.cancelled += 1,
-                Status::Open | Status::InProgress | Status::ReviewPending => counts.pending += 1,
+                TaskMark::Done => counts.completed += 1,
+                TaskMark::Failed => counts.failed += 1,
+                TaskMark::Cancelled => counts.cancelled += 1,
+                TaskMark::Open | TaskMark::InProgress | TaskMark::ReviewPending => {
+                    counts.pending += 1
+                }
             }
         }
         counts
@@ -72,8 +74,9 @@ const REQUIRED: [&[&str]; 9] = [
 
 impl SessionMetadata {
     /// Reads them, and tells what is wrong with them.
-    pub fn parse(text: &str, id: &SessionId) -> (SessionMetadata, Vec<Finding>) {
-        let invalid = |line, what: String| Finding::invalid(Place::Metadata, line, what);
+    pub fn parse(text: &str, id: &SessionId) -> (SessionMetadata, Vec<SessionFinding>) {
+        let invalid =
+            |line, what: String| SessionFinding::invalid(SessionFile::Metadata, line, what);
         let yaml = match Yaml::parse(text) {
             Ok(yaml) => yaml,
             Err(flaw) => return (SessionMetadata::default(), vec![invalid(flaw.line, flaw.what)]),
@@ -120,7 +123,7 @@ impl SessionMetadata {
             iteration,
             state: state.and_then(State::of),
             wave: yaml.number(&["orchestrator", "current_wave"]),
-            standing: yaml.text(&["status"]).and_then(Standing::of),
+            standing: yaml.text(&["status"]).and_then(MetadataStatus::of),
         };
         (metadata, found)
     }
@@ -145,7 +148,7 @@ pub fn set_state(
     state: State,
     iteration: u32,
     wave: Option<u32>,
-) -> Result<String, Flaw> {
+) -> Result<String, YamlError> {
     let mut changes = vec![
         (&["orchestrator", "state"][..], state.word().to_owned()),
         (&["iteration"][..], iteration.to_string()),
@@ -160,7 +163,7 @@ pub fn set_state(
 ///
 /// # Errors
 /// If the text is no document that can be changed.
-pub fn refresh(text: &str, counts: Counts, now: LocalTime) -> Result<String, Flaw> {
+pub fn refresh(text: &str, counts: Counts, now: LocalTime) -> Result<String, YamlError> {
     let version = Yaml::parse(text)?.number(&["version"]).unwrap_or_default().saturating_add(1);
     set_all(
         text,

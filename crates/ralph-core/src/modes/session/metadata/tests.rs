@@ -1,6 +1,6 @@
 use super::super::id::SessionId;
 use super::super::progress::Progress;
-use super::super::state::{Standing, State};
+use super::super::state::{MetadataStatus, State};
 use super::*;
 use jiff::Timestamp;
 
@@ -22,7 +22,7 @@ fn a_new_document_is_valid_and_says_where_the_session_is() {
         iteration: Some(1),
         state: Some(State::Planning),
         wave: None,
-        standing: Some(Standing::InProgress),
+        standing: Some(MetadataStatus::InProgress),
     };
     assert_eq!(metadata, expected);
     assert!(text.contains("created_at: 2026-01-31T12:00:00+00:00\n"), "{text}");

@@ -3,8 +3,8 @@
 //! Of two sections about the same, and of two entries, nobody can tell which one counts; so that is damage, and the
 //! session waits until one is left. A second legend or table changes nothing, and is told all the same.
 
-use super::lines::Kind;
-use super::{Damage, Entry, Part, Section};
+use super::lines::LineKind;
+use super::{Damage, ProgressSection, Section, TaskEntry};
 use std::collections::HashMap;
 
 /// The planning tasks of which a section may have several, one for each cycle of questions.
@@ -18,15 +18,15 @@ pub(super) enum Of {
 }
 
 /// An entry, and the line of its section's heading.
-struct Standing<'a> {
+struct LocatedEntry<'a> {
     section: usize,
-    entry: &'a Entry,
+    entry: &'a TaskEntry,
 }
 
 /// True if two entries of the same id say of the same thing how far it is.
-pub(super) fn is_same(part: Part, one: &Entry, other: &Entry, of: Of) -> bool {
+pub(super) fn is_same(part: ProgressSection, one: &TaskEntry, other: &TaskEntry, of: Of) -> bool {
     match (one.cycle(), other.cycle()) {
-        _ if part == Part::Implementation => true,
+        _ if part == ProgressSection::Implementation => true,
         (Some(one), Some(other)) => one == other,
         // In one section the next that names no cycle is the next cycle.
         _ => of == Of::TwoSections || !IN_CYCLES.contains(&one.id.as_str()),
@@ -36,8 +36,8 @@ pub(super) fn is_same(part: Part, one: &Entry, other: &Entry, of: Of) -> bool {
 /// Sections, and entries of sections, that stand twice; each told at the second.
 pub(super) fn in_sections(sections: &[Section]) -> Vec<Damage> {
     let mut found = Vec::new();
-    let mut places: HashMap<(Part, u32), usize> = HashMap::new();
-    let mut entries: HashMap<(Part, u32, &str), Vec<Standing<'_>>> = HashMap::new();
+    let mut places: HashMap<(ProgressSection, u32), usize> = HashMap::new();
+    let mut entries: HashMap<(ProgressSection, u32, &str), Vec<LocatedEntry<'_>>> = HashMap::new();
     for section in sections {
         let (part, iteration) = (section.part, section.iteration);
         let first = *places.entry((part, iteration)).or_insert(section.line);
@@ -66,21 +66,21 @@ pub(super) fn in_sections(sections: &[Section]) -> Vec<Damage> {
                     format!("{} stands in line {line} as well; leave one of the two", entry.id);
                 found.push(Damage { line: entry.line, what, matters: true });
             }
-            others.push(Standing { section: section.line, entry });
+            others.push(LocatedEntry { section: section.line, entry });
         }
     }
     found
 }
 
 /// A legend, a table of iterations and rows of it that stand twice.
-pub(super) fn elsewhere(lines: &[(usize, Kind)]) -> Vec<Damage> {
+pub(super) fn elsewhere(lines: &[(usize, LineKind)]) -> Vec<Damage> {
     let mut found = Vec::new();
     let mut places: HashMap<String, usize> = HashMap::new();
     for (number, kind) in lines {
         let what = match kind {
-            Kind::LegendHeading => "the section `## Legend`".to_owned(),
-            Kind::IterationsHeading => "the section `## Iterations`".to_owned(),
-            Kind::Row { iteration, .. } => format!("the row of iteration {iteration}"),
+            LineKind::LegendHeading => "the section `## Legend`".to_owned(),
+            LineKind::IterationsHeading => "the section `## Iterations`".to_owned(),
+            LineKind::Row { iteration, .. } => format!("the row of iteration {iteration}"),
             _ => continue,
         };
         match places.get(&what) {

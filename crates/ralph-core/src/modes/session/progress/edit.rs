@@ -1,7 +1,7 @@
 //! Changes to a progress document: one line, or one section, and nothing else.
 
-use super::lines::{self, Kind};
-use super::{Entry, Part, Progress, Row, Status};
+use super::lines::{self, LineKind};
+use super::{IterationRow, Progress, ProgressSection, TaskEntry, TaskMark};
 use std::fmt::Write;
 
 /// The entry that was to be changed does not stand there.
@@ -14,16 +14,16 @@ pub struct NotThere {
 /// A new document, with the planning tasks of the first iteration.
 pub fn new(planning: &[&str]) -> String {
     let mut text = "# Progress\n\n## Legend\n".to_owned();
-    for status in Status::ALL {
+    for status in TaskMark::ALL {
         let _ = writeln!(text, "- `{status}` {}", status.words());
     }
-    let text = add_section(&text, Part::Planning, 1, planning);
-    let text = add_section(&text, Part::Implementation, 1, &[]);
+    let text = add_section(&text, ProgressSection::Planning, 1, planning);
+    let text = add_section(&text, ProgressSection::Implementation, 1, &[]);
     set_row(&text, &row(1, "Planning", "0/0", "N/A"))
 }
 
-pub(super) fn row(iteration: u32, status: &str, tasks: &str, feedbacks: &str) -> Row {
-    Row {
+pub(super) fn row(iteration: u32, status: &str, tasks: &str, feedbacks: &str) -> IterationRow {
+    IterationRow {
         iteration,
         status: status.to_owned(),
         tasks: tasks.to_owned(),
@@ -38,8 +38,8 @@ pub(super) fn row(iteration: u32, status: &str, tasks: &str, feedbacks: &str) ->
 /// If that line is no longer the entry.
 pub fn mark(
     text: &str,
-    entry: &Entry,
-    status: Status,
+    entry: &TaskEntry,
+    status: TaskMark,
     note: Option<&str>,
 ) -> Result<String, NotThere> {
     let not_there = || NotThere { id: entry.id.clone() };
@@ -68,9 +68,9 @@ pub fn mark(
 }
 
 /// Adds entries at the end of a section, which is added at the end if there is none.
-pub fn add_section(text: &str, part: Part, iteration: u32, ids: &[&str]) -> String {
+pub fn add_section(text: &str, part: ProgressSection, iteration: u32, ids: &[&str]) -> String {
     let progress = Progress::parse(text);
-    let entries: String = ids.iter().map(|id| format!("- {} {id}\n", Status::Open)).collect();
+    let entries: String = ids.iter().map(|id| format!("- {} {id}\n", TaskMark::Open)).collect();
     let heading = format!("## {} (Iteration {iteration})\n", part.heading());
     match progress.section(part, iteration) {
         Some(section) => {
@@ -91,14 +91,14 @@ pub fn add_section(text: &str, part: Part, iteration: u32, ids: &[&str]) -> Stri
 
 /// Begins an iteration: its planning tasks, a section for its tasks, and its row.
 pub fn start(text: &str, iteration: u32, planning: &[&str], feedbacks: &str) -> String {
-    let text = add_section(text, Part::Planning, iteration, planning);
-    let text = add_section(&text, Part::Implementation, iteration, &[]);
+    let text = add_section(text, ProgressSection::Planning, iteration, planning);
+    let text = add_section(&text, ProgressSection::Implementation, iteration, &[]);
     set_row(&text, &row(iteration, "Replanning", "0/0", feedbacks))
 }
 
 /// Sets the row of an iteration; the table is added at the end if there is none.
-pub fn set_row(text: &str, row: &Row) -> String {
-    let Row { iteration, status, tasks, feedbacks, .. } = row;
+pub fn set_row(text: &str, row: &IterationRow) -> String {
+    let IterationRow { iteration, status, tasks, feedbacks, .. } = row;
     let written = format!("| {iteration} | {status} | {tasks} | {feedbacks} |\n");
     let progress = Progress::parse(text);
     let rows = progress.iterations.as_deref().unwrap_or_default();
@@ -123,14 +123,15 @@ pub fn set_row(text: &str, row: &Row) -> String {
 
 fn iterations_line(text: &str) -> Option<usize> {
     let mut read = lines::read(text).into_iter();
-    read.find_map(|(number, kind)| (kind == Kind::IterationsHeading).then_some(number))
+    read.find_map(|(number, kind)| (kind == LineKind::IterationsHeading).then_some(number))
 }
 
 /// The last line of the table below this heading; a row in an example is none of it.
 fn last_of_table(text: &str, heading: usize) -> Option<usize> {
     let end = lines::section_end(text, heading);
-    let is_of_table =
-        |kind: &Kind| matches!(kind, Kind::TableHead | Kind::Row { .. } | Kind::DamagedRow(_));
+    let is_of_table = |kind: &LineKind| {
+        matches!(kind, LineKind::TableHead | LineKind::Row { .. } | LineKind::DamagedRow(_))
+    };
     let table = lines::read(text).into_iter().filter(|(_, kind)| is_of_table(kind));
     table.map(|(number, _)| number).rfind(|number| (heading..end).contains(number))
 }

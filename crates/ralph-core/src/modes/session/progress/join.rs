@@ -4,12 +4,12 @@
 //! the first. Two that differ are left, both of them: which one holds is known to whoever wrote them.
 
 use super::doubled::{Of, is_same};
-use super::lines::{self, Kind};
-use super::{Entry, Part, Progress, Repaired, Section};
+use super::lines::{self, LineKind};
+use super::{Progress, ProgressSection, Repaired, Section, TaskEntry};
 use std::collections::HashMap;
 
 /// What is to be done with the lines of a document.
-struct Plan<'a> {
+struct LineEdits<'a> {
     lines: Vec<&'a str>,
     /// False for a line that goes.
     kept: Vec<bool>,
@@ -21,7 +21,7 @@ struct Plan<'a> {
 /// What is known of a section that may stand again further on.
 struct First<'a> {
     section: &'a Section,
-    entries: Vec<&'a Entry>,
+    entries: Vec<&'a TaskEntry>,
 }
 
 /// The document with everything once that can be.
@@ -29,7 +29,7 @@ pub(super) fn join(text: &str, done: &mut Vec<Repaired>) -> String {
     let progress = Progress::parse(text);
     let lines: Vec<&str> = text.split('\n').collect();
     let kept = vec![true; lines.len()];
-    let mut plan = Plan { lines, kept, behind: HashMap::new(), done: Vec::new() };
+    let mut plan = LineEdits { lines, kept, behind: HashMap::new(), done: Vec::new() };
     plan.same_tables(text);
     plan.sections(text, &progress.sections);
     if plan.done.is_empty() {
@@ -40,12 +40,12 @@ pub(super) fn join(text: &str, done: &mut Vec<Repaired>) -> String {
     plan.text()
 }
 
-impl<'a> Plan<'a> {
+impl<'a> LineEdits<'a> {
     /// A second legend or table of iterations that says word for word what the first does.
     fn same_tables(&mut self, text: &str) {
         let read = lines::read(text);
         for (wanted, words) in
-            [(Kind::LegendHeading, "Legend"), (Kind::IterationsHeading, "Iterations")]
+            [(LineKind::LegendHeading, "Legend"), (LineKind::IterationsHeading, "Iterations")]
         {
             let mut places = read.iter().filter(|(_, kind)| *kind == wanted).map(|(at, _)| *at);
             let Some(first) = places.next() else { continue };
@@ -60,7 +60,7 @@ impl<'a> Plan<'a> {
     }
 
     fn sections(&mut self, text: &str, sections: &'a [Section]) {
-        let mut firsts: HashMap<(Part, u32), First<'a>> = HashMap::new();
+        let mut firsts: HashMap<(ProgressSection, u32), First<'a>> = HashMap::new();
         for section in sections {
             let copies = self.copies(section);
             let key = (section.part, section.iteration);
@@ -81,8 +81,8 @@ impl<'a> Plan<'a> {
     }
 
     /// The entries of a section that one before them in it says already.
-    fn copies(&self, section: &'a Section) -> Vec<&'a Entry> {
-        let mut seen: HashMap<&str, Vec<&Entry>> = HashMap::new();
+    fn copies(&self, section: &'a Section) -> Vec<&'a TaskEntry> {
+        let mut seen: HashMap<&str, Vec<&TaskEntry>> = HashMap::new();
         let mut copies = Vec::new();
         for entry in &section.entries {
             let others = seen.entry(&entry.id).or_default();
@@ -97,7 +97,7 @@ impl<'a> Plan<'a> {
         copies
     }
 
-    fn remove_copies(&mut self, section: &Section, copies: &[&Entry]) {
+    fn remove_copies(&mut self, section: &Section, copies: &[&TaskEntry]) {
         for entry in copies {
             let first = section.entries.iter().find(|other| is_equal(other, entry));
             let line = first.map_or(entry.line, |first| first.line);
@@ -185,6 +185,6 @@ fn said_again(second: &Section, first: &First<'_>) -> Option<Vec<usize>> {
     Some(again)
 }
 
-fn is_equal(one: &Entry, other: &Entry) -> bool {
+fn is_equal(one: &TaskEntry, other: &TaskEntry) -> bool {
     (&one.id, one.status, &one.note) == (&other.id, other.status, &other.note)
 }

@@ -1,21 +1,21 @@
 //! What each line of a progress document is.
 
 use super::super::place::is_task_id;
-use super::{Part, Status};
+use super::{ProgressSection, TaskMark};
 
 /// What a line is.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum LineKind {
     Header,
     LegendHeading,
-    Legend(Status),
+    Legend(TaskMark),
     SectionHeading {
-        part: Part,
+        part: ProgressSection,
         iteration: u32,
     },
     Entry {
         id: String,
-        status: Status,
+        status: TaskMark,
         note: String,
     },
     IterationsHeading,
@@ -42,7 +42,7 @@ enum Within {
 }
 
 /// Every line with its number, counted from 1.
-pub(super) fn read(text: &str) -> Vec<(usize, Kind)> {
+pub(super) fn read(text: &str) -> Vec<(usize, LineKind)> {
     let mut within = Within::Elsewhere;
     let mut hidden = Hidden::default();
     let text = text.trim_start_matches('\u{feff}');
@@ -51,7 +51,7 @@ pub(super) fn read(text: &str) -> Vec<(usize, Kind)> {
         .map(|(at, line)| {
             let line = line.trim_end();
             let kind = match hidden.hides(line) {
-                true => Kind::Other,
+                true => LineKind::Other,
                 false => kind(line, &mut within),
             };
             (at + 1, kind)
@@ -139,22 +139,22 @@ fn fence(start: &str) -> Option<(char, usize)> {
     (count >= 3).then_some((letter, count))
 }
 
-fn kind(line: &str, within: &mut Within) -> Kind {
+fn kind(line: &str, within: &mut Within) -> LineKind {
     if let Some(heading) = heading(line) {
         let kind = heading_kind(heading);
         if ends(heading.0) {
             *within = match &kind {
-                Kind::LegendHeading => Within::Legend,
-                Kind::SectionHeading { .. } => Within::Section,
-                Kind::IterationsHeading => Within::Iterations,
+                LineKind::LegendHeading => Within::Legend,
+                LineKind::SectionHeading { .. } => Within::Section,
+                LineKind::IterationsHeading => Within::Iterations,
                 _ => Within::Elsewhere,
             };
         }
         return kind;
     }
     match within {
-        Within::Elsewhere => Kind::Other,
-        Within::Legend => legend(line).map_or(Kind::Other, Kind::Legend),
+        Within::Elsewhere => LineKind::Other,
+        Within::Legend => legend(line).map_or(LineKind::Other, LineKind::Legend),
         Within::Section => entry(line),
         Within::Iterations => row(line),
     }
@@ -166,22 +166,22 @@ fn heading(line: &str) -> Option<(usize, &str)> {
     (1..=6).contains(&depth).then(|| (depth, rest.trim()))
 }
 
-fn heading_kind((depth, words): (usize, &str)) -> Kind {
+fn heading_kind((depth, words): (usize, &str)) -> LineKind {
     match (depth, words) {
-        (1, "Progress") => Kind::Header,
-        (2, "Legend") => Kind::LegendHeading,
-        (2, "Iterations") => Kind::IterationsHeading,
-        (2, words) => [Part::Planning, Part::Implementation]
+        (1, "Progress") => LineKind::Header,
+        (2, "Legend") => LineKind::LegendHeading,
+        (2, "Iterations") => LineKind::IterationsHeading,
+        (2, words) => [ProgressSection::Planning, ProgressSection::Implementation]
             .into_iter()
             .find_map(|part| Some((part, words.strip_prefix(part.heading())?)))
-            .map_or(Kind::Other, |(part, rest)| match iteration(rest.trim()) {
-                Some(iteration) => Kind::SectionHeading { part, iteration },
-                None => Kind::Damaged(format!(
+            .map_or(LineKind::Other, |(part, rest)| match iteration(rest.trim()) {
+                Some(iteration) => LineKind::SectionHeading { part, iteration },
+                None => LineKind::Damaged(format!(
                     "the heading names no iteration; write `## {} (Iteration 1)`",
                     part.heading()
                 )),
             }),
-        _ => Kind::Other,
+        _ => LineKind::Other,
     }
 }
 
@@ -191,48 +191,50 @@ fn iteration(text: &str) -> Option<u32> {
 }
 
 /// ``- `[ ]` Not started``.
-fn legend(line: &str) -> Option<Status> {
+fn legend(line: &str) -> Option<TaskMark> {
     let open = line.find('[')?;
-    Status::of(line.get(open..open + 3)?)
+    TaskMark::of(line.get(open..open + 3)?)
 }
 
 /// True if the line is an entry, where a section has it.
 pub(super) fn is_entry(line: &str) -> bool {
-    matches!(entry(line.trim_end()), Kind::Entry { .. })
+    matches!(entry(line.trim_end()), LineKind::Entry { .. })
 }
 
 /// A line that begins as an item of a list with a mark is an entry or damaged; all else is prose.
-fn entry(line: &str) -> Kind {
+fn entry(line: &str) -> LineKind {
     let start = line.trim_start();
     let bullet = start.strip_prefix(['-', '*', '+']);
     let rest = bullet.unwrap_or(start).trim_start();
-    let Some(inner) = rest.strip_prefix('[') else { return Kind::Other };
+    let Some(inner) = rest.strip_prefix('[') else { return LineKind::Other };
     let Some((mark, rest)) = inner.split_once(']') else {
         return match bullet {
-            Some(_) => Kind::Damaged("the mark has no end; write `- [ ] task-1`".to_owned()),
-            None => Kind::Other,
+            Some(_) => LineKind::Damaged("the mark has no end; write `- [ ] task-1`".to_owned()),
+            None => LineKind::Other,
         };
     };
     // `[text](link)` and `[To be filled]` are prose.
     if mark.chars().count() > 1 && (bullet.is_none() || rest.starts_with(['(', '['])) {
-        return Kind::Other;
+        return LineKind::Other;
     }
     let (id, note) = id_and_note(rest.trim_start());
     if bullet.is_none() {
         return match is_task_id(id) {
-            true => Kind::Damaged(format!("not an item of a list; write `- [{mark}] {id}`")),
-            false => Kind::Other,
+            true => LineKind::Damaged(format!("not an item of a list; write `- [{mark}] {id}`")),
+            false => LineKind::Other,
         };
     }
-    match (Status::of(mark), is_task_id(id)) {
-        (Some(status), true) => Kind::Entry { id: id.to_owned(), status, note: note.to_owned() },
-        (Some(_), false) if id.is_empty() => {
-            Kind::Damaged("no task is named; write its id behind the mark".to_owned())
+    match (TaskMark::of(mark), is_task_id(id)) {
+        (Some(status), true) => {
+            LineKind::Entry { id: id.to_owned(), status, note: note.to_owned() }
         }
-        (Some(_), false) => Kind::Damaged(format!(
+        (Some(_), false) if id.is_empty() => {
+            LineKind::Damaged("no task is named; write its id behind the mark".to_owned())
+        }
+        (Some(_), false) => LineKind::Damaged(format!(
             "`{id}` is no id of a task; use letters, digits, `-`, `_` and `.`"
         )),
-        (None, _) => Kind::Damaged(format!(
+        (None, _) => LineKind::Damaged(format!(
             "`[{mark}]` is no status; write one of `[ ]`, `[/]`, `[P]`, `[x]`, `[F]`, `[C]`"
         )),
     }
@@ -246,25 +248,25 @@ fn id_and_note(text: &str) -> (&str, &str) {
 }
 
 /// `| 1 | Complete | 3/3 | N/A |`.
-fn row(line: &str) -> Kind {
-    let Some(inner) = line.trim_start().strip_prefix('|') else { return Kind::Other };
+fn row(line: &str) -> LineKind {
+    let Some(inner) = line.trim_start().strip_prefix('|') else { return LineKind::Other };
     let cells: Vec<&str> =
         inner.strip_suffix('|').unwrap_or(inner).split('|').map(str::trim).collect();
     let is_rule = cells.iter().all(|cell| {
         !cell.is_empty() && cell.bytes().all(|byte| matches!(byte, b'-' | b':' | b' '))
     });
     if is_rule || cells.first() == Some(&"Iteration") {
-        return Kind::TableHead;
+        return LineKind::TableHead;
     }
     let number = |text: &str| text.parse().ok().filter(|number: &u32| *number > 0);
     match (cells.as_slice(), cells.first().and_then(|cell| number(cell))) {
-        ([_, status, tasks, feedbacks], Some(iteration)) => Kind::Row {
+        ([_, status, tasks, feedbacks], Some(iteration)) => LineKind::Row {
             iteration,
             status: (*status).to_owned(),
             tasks: (*tasks).to_owned(),
             feedbacks: (*feedbacks).to_owned(),
         },
-        _ => Kind::DamagedRow(
+        _ => LineKind::DamagedRow(
             "not a row of the table; write `| 1 | Planning | 0/0 | N/A |`".to_owned(),
         ),
     }

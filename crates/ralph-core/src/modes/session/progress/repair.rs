@@ -5,8 +5,8 @@
 //! differ holds: only a person or an agent knows which was meant.
 
 use super::join::join;
-use super::lines::{self, Kind};
-use super::{Damage, Part, Progress, Status, add_section};
+use super::lines::{self, LineKind};
+use super::{Damage, Progress, ProgressSection, TaskMark, add_section};
 use std::fmt::Write;
 
 /// What was put right.
@@ -34,7 +34,9 @@ pub fn repair(
         done.push(added("the header `# Progress`"));
     }
     text = legend(text, &mut done);
-    for (part, ids) in [(Part::Planning, planning), (Part::Implementation, &[])] {
+    for (part, ids) in
+        [(ProgressSection::Planning, planning), (ProgressSection::Implementation, &[])]
+    {
         if Progress::parse(&text).section(part, iteration).is_none() {
             text = add_section(&text, part, iteration, ids);
             done.push(added(&format!("the section `{} (Iteration {iteration})`", part.heading())));
@@ -52,7 +54,7 @@ fn added(what: &str) -> Repaired {
 fn entries(text: &str, done: &mut Vec<Repaired>) -> String {
     let mut lines: Vec<String> = text.split('\n').map(str::to_owned).collect();
     let damaged =
-        lines::read(text).into_iter().filter(|(_, kind)| matches!(kind, Kind::Damaged(_)));
+        lines::read(text).into_iter().filter(|(_, kind)| matches!(kind, LineKind::Damaged(_)));
     for (line, _) in damaged {
         let Some(old) = line.checked_sub(1).and_then(|at| lines.get_mut(at)) else { continue };
         let Some(new) = entry(old) else { continue };
@@ -71,12 +73,12 @@ fn entry(line: &str) -> Option<String> {
     let rest = start.strip_prefix(['-', '*', '+']).unwrap_or(start).trim_start();
     let (mark, rest) = rest.strip_prefix('[')?.split_once(']')?;
     let status = match mark.trim() {
-        "" => Status::Open,
-        "X" | "✓" | "✔" => Status::Done,
-        "p" => Status::ReviewPending,
-        "f" => Status::Failed,
-        "c" => Status::Cancelled,
-        other => Status::of(other)?,
+        "" => TaskMark::Open,
+        "X" | "✓" | "✔" => TaskMark::Done,
+        "p" => TaskMark::ReviewPending,
+        "f" => TaskMark::Failed,
+        "c" => TaskMark::Cancelled,
+        other => TaskMark::of(other)?,
     };
     Some(format!("{indent}- {status} {}", rest.trim_start()))
 }
@@ -84,8 +86,8 @@ fn entry(line: &str) -> Option<String> {
 fn legend(text: String, done: &mut Vec<Repaired>) -> String {
     let legend = Progress::parse(&text).legend;
     let named = legend.clone().unwrap_or_default();
-    let missing: Vec<Status> =
-        Status::ALL.into_iter().filter(|status| !named.contains(status)).collect();
+    let missing: Vec<TaskMark> =
+        TaskMark::ALL.into_iter().filter(|status| !named.contains(status)).collect();
     if missing.is_empty() {
         return text;
     }
@@ -95,10 +97,11 @@ fn legend(text: String, done: &mut Vec<Repaired>) -> String {
     }
     // By what a line is: in an example it is no heading.
     let lines = lines::read(&text);
-    let heading =
-        |wanted: &Kind| lines.iter().find(|(_, kind)| kind == wanted).map(|(number, _)| *number);
+    let heading = |wanted: &LineKind| {
+        lines.iter().find(|(_, kind)| kind == wanted).map(|(number, _)| *number)
+    };
     done.push(added("what the legend did not name"));
-    match (heading(&Kind::LegendHeading), heading(&Kind::Header)) {
+    match (heading(&LineKind::LegendHeading), heading(&LineKind::Header)) {
         (Some(number), _) => behind(&text, number, &block),
         (None, Some(number)) => behind(&text, number, &format!("\n## Legend\n{block}")),
         (None, None) => format!("{text}\n{}## Legend\n{block}", lines::left_open(&text)),

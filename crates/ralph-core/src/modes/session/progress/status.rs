@@ -6,7 +6,7 @@ use std::fmt;
 /// How far a task is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Status {
+pub enum TaskMark {
     /// `[ ]`: nobody has begun.
     Open,
     /// `[/]`: somebody works on it.
@@ -21,55 +21,55 @@ pub enum Status {
     Cancelled,
 }
 
-impl Status {
+impl TaskMark {
     /// All of them, in the order of the legend.
-    pub const ALL: [Status; 6] = [
-        Status::Open,
-        Status::InProgress,
-        Status::ReviewPending,
-        Status::Done,
-        Status::Failed,
-        Status::Cancelled,
+    pub const ALL: [TaskMark; 6] = [
+        TaskMark::Open,
+        TaskMark::InProgress,
+        TaskMark::ReviewPending,
+        TaskMark::Done,
+        TaskMark::Failed,
+        TaskMark::Cancelled,
     ];
 
     /// The mark, with its brackets.
     pub fn mark(self) -> &'static str {
         match self {
-            Status::Open => "[ ]",
-            Status::InProgress => "[/]",
-            Status::ReviewPending => "[P]",
-            Status::Done => "[x]",
-            Status::Failed => "[F]",
-            Status::Cancelled => "[C]",
+            TaskMark::Open => "[ ]",
+            TaskMark::InProgress => "[/]",
+            TaskMark::ReviewPending => "[P]",
+            TaskMark::Done => "[x]",
+            TaskMark::Failed => "[F]",
+            TaskMark::Cancelled => "[C]",
         }
     }
 
     /// In words, for the legend.
     pub fn words(self) -> &'static str {
         match self {
-            Status::Open => "Not started",
-            Status::InProgress => "In progress",
-            Status::ReviewPending => "Pending review",
-            Status::Done => "Completed",
-            Status::Failed => "Failed",
-            Status::Cancelled => "Cancelled",
+            TaskMark::Open => "Not started",
+            TaskMark::InProgress => "In progress",
+            TaskMark::ReviewPending => "Pending review",
+            TaskMark::Done => "Completed",
+            TaskMark::Failed => "Failed",
+            TaskMark::Cancelled => "Cancelled",
         }
     }
 
     /// The status of a mark, with or without its brackets.
-    pub fn of(mark: &str) -> Option<Status> {
+    pub fn of(mark: &str) -> Option<TaskMark> {
         let inner = mark.strip_prefix('[').and_then(|mark| mark.strip_suffix(']'));
         let inner = inner.unwrap_or(mark);
-        Status::ALL.into_iter().find(|status| status.mark()[1..2] == *inner)
+        TaskMark::ALL.into_iter().find(|status| status.mark()[1..2] == *inner)
     }
 
     /// True for done and for cancelled: nothing more is to happen.
     pub fn is_settled(self) -> bool {
-        matches!(self, Status::Done | Status::Cancelled)
+        matches!(self, TaskMark::Done | TaskMark::Cancelled)
     }
 }
 
-impl fmt::Display for Status {
+impl fmt::Display for TaskMark {
     fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
         to.write_str(self.mark())
     }

@@ -49,7 +49,7 @@ fn statuses(text: &str) -> Vec<String> {
 fn a_document_is_read_whatever_stands_around_its_entries() {
     let progress = Progress::parse(TEXT);
     assert!(progress.has_header);
-    assert_eq!(progress.legend.as_deref(), Some(&Status::ALL[..]));
+    assert_eq!(progress.legend.as_deref(), Some(&TaskMark::ALL[..]));
     assert_eq!(progress.damage, []);
     assert_eq!(statuses(TEXT), ["[/] task-1", "[ ] task-2"]);
     let planning: Vec<(&str, Option<u32>)> =
@@ -104,7 +104,7 @@ fn prose_in_a_section_is_no_damage() {
 #[test]
 fn a_mark_changes_its_line_and_nothing_else() {
     let entry = Progress::parse(TEXT).task("task-1").unwrap().clone();
-    let marked = mark(TEXT, &entry, Status::ReviewPending, Some("Attempt 1")).unwrap();
+    let marked = mark(TEXT, &entry, TaskMark::ReviewPending, Some("Attempt 1")).unwrap();
     assert_eq!(
         marked,
         TEXT.replace(
@@ -112,10 +112,10 @@ fn a_mark_changes_its_line_and_nothing_else() {
             "* [P] **task-1** (Attempt 1)"
         )
     );
-    let marked = mark(TEXT, &entry, Status::Done, None).unwrap();
+    let marked = mark(TEXT, &entry, TaskMark::Done, None).unwrap();
     assert_eq!(marked, TEXT.replace("* [/]", "* [x]"));
     let entry = Progress::parse(TEXT).task("task-2").unwrap().clone();
-    let marked = mark(TEXT, &entry, Status::Failed, Some("")).unwrap();
+    let marked = mark(TEXT, &entry, TaskMark::Failed, Some("")).unwrap();
     assert_eq!(marked, TEXT.replace("  - [ ] `task-2`: later", "  - [F] `task-2`"));
 }
 
@@ -123,7 +123,7 @@ fn a_mark_changes_its_line_and_nothing_else() {
 fn the_line_endings_of_a_document_stay() {
     let text = TEXT.replace('\n', "\r\n");
     let entry = Progress::parse(&text).task("task-1").unwrap().clone();
-    let marked = mark(&text, &entry, Status::Done, Some("now")).unwrap();
+    let marked = mark(&text, &entry, TaskMark::Done, Some("now")).unwrap();
     let started = start(&marked, 2, &["plan-rebrainstorm"], "20260201-120000");
     assert_eq!(started.matches('\n').count(), started.matches("\r\n").count());
     assert_eq!(Progress::parse(&started).task("task-1").unwrap().note, "(now)");
@@ -134,7 +134,7 @@ fn an_entry_that_has_moved_is_not_marked() {
     let entry = Progress::parse(TEXT).task("task-1").unwrap().clone();
     for other in [TEXT.replacen('\n', "\n\n", 1), TEXT.replace("[/]", "[P]"), String::new()] {
         assert_eq!(
-            mark(&other, &entry, Status::Done, None),
+            mark(&other, &entry, TaskMark::Done, None),
             Err(NotThere { id: "task-1".to_owned() })
         );
     }
@@ -171,10 +171,10 @@ fn a_new_document_is_whole_and_holds_its_planning_tasks() {
     let progress = Progress::parse(&text);
     assert_eq!(progress.damage, []);
     assert_eq!(progress.planning(1).count(), 2);
-    assert!(progress.section(Part::Implementation, 1).is_some());
+    assert!(progress.section(ProgressSection::Implementation, 1).is_some());
     assert_eq!(repair(&text, 1, &[]).1, [], "{text}");
-    let text = add_section(&text, Part::Implementation, 1, &["task-1", "task-2"]);
-    let text = add_section(&text, Part::Implementation, 1, &["task-3"]);
+    let text = add_section(&text, ProgressSection::Implementation, 1, &["task-1", "task-2"]);
+    let text = add_section(&text, ProgressSection::Implementation, 1, &["task-3"]);
     assert_eq!(statuses(&text), ["[ ] task-1", "[ ] task-2", "[ ] task-3"]);
 }
 
@@ -271,7 +271,7 @@ fn the_cycle_of_an_entry_is_the_one_that_it_names_or_the_next_free_one() {
     let text = "## Planning Progress (Iteration 1)\n- [ ] plan-research (Cycle 2)\n- [ ] plan-research\n\
                 - [ ] plan-brainstorm\n- [ ] plan-research (cycle 0)\n";
     let progress = Progress::parse(text);
-    let entries: Vec<&Entry> = progress.planning(1).collect();
+    let entries: Vec<&TaskEntry> = progress.planning(1).collect();
     let cycles: Vec<u32> = (0..4).map(|at| cycle(&entries, at)).collect();
     assert_eq!(cycles, [2, 1, 1, 3]);
 }
@@ -357,7 +357,7 @@ fn an_empty_document_becomes_a_whole_one() {
 fn a_section_is_added_behind_a_block_that_was_left_open() {
     for open in ["```text\n- [ ] no-task\n", "~~~~\n```\n", "<!-- no end\n"] {
         let text = format!("# Progress\n{open}");
-        let after = add_section(&text, Part::Implementation, 1, &["task-1"]);
+        let after = add_section(&text, ProgressSection::Implementation, 1, &["task-1"]);
         assert!(after.starts_with(&text), "{after}");
         let ids: Vec<String> =
             Progress::parse(&after).tasks().iter().map(|task| task.id.clone()).collect();

@@ -4,19 +4,19 @@
 //! standard error.
 
 use super::json::{items, position, text};
-use super::{Printed, Said, failure};
+use super::{ParsedOutput, Printed, failure};
 use crate::project::check::finding::Finding;
 use serde_json::Value;
 
-pub(super) fn read(printed: &Printed<'_>) -> Said {
+pub(super) fn read(printed: &Printed<'_>) -> ParsedOutput {
     let rows = printed.stdout.lines().filter(|line| line.starts_with('{'));
     let rows = rows.filter_map(|line| serde_json::from_str::<Value>(line).ok());
     let findings = rows.filter_map(|row| finding(&row, printed));
     let findings: Vec<Finding> = findings.take(super::MOST).collect();
     // Warnings fail no build: without an error it was something else that failed.
     match printed.code == Some(0) || findings.iter().any(|finding| finding.is_error) {
-        true => Said::Found(findings),
-        false => Said::DidNotRun(failure::why(printed)),
+        true => ParsedOutput::Found(findings),
+        false => ParsedOutput::DidNotRun(failure::why(printed)),
     }
 }
 

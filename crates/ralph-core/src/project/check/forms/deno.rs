@@ -4,7 +4,7 @@
 //! right, is about another place that has to do with it.
 
 use super::json::path_of;
-use super::{Printed, Said, failure, found};
+use super::{ParsedOutput, Printed, failure, found};
 use crate::project::check::finding::Finding;
 
 /// How a message of the compiler goes on behind its number.
@@ -19,16 +19,16 @@ const NOT_FETCHED: [&str; 2] = ["failed to load", "failed loading"];
 /// The most lines of a message and the code below it.
 const MOST_LINES: usize = 40;
 
-pub(super) fn read(printed: &Printed<'_>) -> Said {
+pub(super) fn read(printed: &Printed<'_>) -> ParsedOutput {
     let text = printed.text();
     let mut findings: Vec<Finding> = Vec::new();
-    let mut open: Option<Block<'_>> = None;
+    let mut open: Option<OutputBlock<'_>> = None;
     for line in text.lines() {
         if findings.len() >= super::MOST {
             break;
         }
         let at = line.strip_prefix("    at ").and_then(place);
-        let (lint, next) = (lint(line, printed), Block::begins(line));
+        let (lint, next) = (lint(line, printed), OutputBlock::begins(line));
         if at.is_some() || lint.is_some() || next.is_some() || line.is_empty() {
             findings.extend(open.take().and_then(|block| block.finding(at, printed)));
             findings.extend(lint);
@@ -53,13 +53,13 @@ fn lint(line: &str, printed: &Printed<'_>) -> Option<Finding> {
 }
 
 /// The lines from a heading to the place.
-struct Block<'a> {
-    kind: Kind<'a>,
+struct OutputBlock<'a> {
+    kind: BlockKind<'a>,
     lines: Vec<&'a str>,
 }
 
 /// What a block begins with.
-enum Kind<'a> {
+enum BlockKind<'a> {
     /// `TS2322 [ERROR]: message`.
     Type { rule: &'a str },
     /// `Error linting: /project/a.ts`; the message is in the next line.
@@ -68,26 +68,26 @@ enum Kind<'a> {
     Other,
 }
 
-impl<'a> Block<'a> {
-    fn begins(line: &'a str) -> Option<Block<'a>> {
-        let of = |kind, message| Some(Block { kind, lines: Vec::from_iter(message) });
+impl<'a> OutputBlock<'a> {
+    fn begins(line: &'a str) -> Option<OutputBlock<'a>> {
+        let of = |kind, message| Some(OutputBlock { kind, lines: Vec::from_iter(message) });
         if let Some((rule, message)) = line.split_once(ERROR) {
             let digits = rule.strip_prefix("TS").filter(|digits| !digits.is_empty())?;
             let is_rule = digits.bytes().all(|digit| digit.is_ascii_digit());
-            return is_rule.then(|| of(Kind::Type { rule }, Some(message))).flatten();
+            return is_rule.then(|| of(BlockKind::Type { rule }, Some(message))).flatten();
         }
         if let Some(file) = ERRORS_IN.iter().find_map(|word| line.strip_prefix(word)) {
-            return of(Kind::In { file }, None);
+            return of(BlockKind::In { file }, None);
         }
-        of(Kind::Other, Some(line.strip_prefix("error: ")?))
+        of(BlockKind::Other, Some(line.strip_prefix("error: ")?))
     }
 
-    fn finding(self, at: Option<Place>, printed: &Printed<'_>) -> Option<Finding> {
+    fn finding(self, at: Option<SourceLocation>, printed: &Printed<'_>) -> Option<Finding> {
         let (rule, named) = match self.kind {
-            Kind::Type { rule } => (rule, String::new()),
-            Kind::In { file } => ("", file.to_owned()),
-            Kind::Other if at.is_none() || was_not_fetched(&self.lines) => return None,
-            Kind::Other => ("", String::new()),
+            BlockKind::Type { rule } => (rule, String::new()),
+            BlockKind::In { file } => ("", file.to_owned()),
+            BlockKind::Other if at.is_none() || was_not_fetched(&self.lines) => return None,
+            BlockKind::Other => ("", String::new()),
         };
         let (file, line, column) = at.unwrap_or((named, None, None));
         Some(Finding { file, line, column, ..printed.finding(rule, message(&self.lines)) })
@@ -116,10 +116,10 @@ fn message(lines: &[&str]) -> String {
 }
 
 /// A file, a line and a column.
-type Place = (String, Option<u32>, Option<u32>);
+type SourceLocation = (String, Option<u32>, Option<u32>);
 
 /// `file:///project/a.ts:1:7`.
-fn place(text: &str) -> Option<Place> {
+fn place(text: &str) -> Option<SourceLocation> {
     let (before, column) = text.rsplit_once(':')?;
     let (file, line) = before.rsplit_once(':')?;
     Some((path_of(file), Some(number(line)?), Some(number(column)?)))

@@ -4,7 +4,7 @@ use super::tests::{read_as, shown};
 use super::*;
 
 #[track_caller]
-fn check(form: Form, code: i32, stdout: &str, expected: &[&str]) {
+fn check(form: OutputFormat, code: i32, stdout: &str, expected: &[&str]) {
     assert_eq!(shown(&read_as(form, Some(code), stdout, "")), expected, "{stdout}");
 }
 
@@ -37,7 +37,7 @@ fn every_shape_of_a_place_is_read() {
         ("::warning file=a.ts,line=2,col=3,title=x::it", "warning a.ts:2:3 <x> it"),
         ("::error file=a.ts::it", "error a.ts <> it"),
     ] {
-        check(Form::Plain, 1, line, &[expected]);
+        check(OutputFormat::Plain, 1, line, &[expected]);
     }
 }
 
@@ -58,52 +58,52 @@ fn what_looks_like_a_place_and_is_none_is_told_as_it_is() {
         "::debug file=a.ts::it",
         "it on line 3",
     ] {
-        check(Form::Plain, 1, line, &[&format!("error  <> {line}")]);
+        check(OutputFormat::Plain, 1, line, &[&format!("error  <> {line}")]);
     }
 }
 
 #[test]
 fn only_what_is_called_a_problem_is_one_where_all_is_well() {
-    check(Form::Plain, 0, "a.py:1: it\na.py:2: warning: it\n", &["warning a.py:2 <> it"]);
-    check(Form::Plain, 0, "nothing to say", &[]);
+    check(OutputFormat::Plain, 0, "a.py:1: it\na.py:2: warning: it\n", &["warning a.py:2 <> it"]);
+    check(OutputFormat::Plain, 0, "nothing to say", &[]);
 }
 
 #[test]
 fn notes_belong_to_the_finding_before() {
     let lines =
         "a.py:1: note: alone\na.py:2: error: it\na.py:1: note: more\na.py:1: note: and more\n";
-    check(Form::Plain, 1, lines, &["error a.py:2 <> it\\nnote: more\\nnote: and more"]);
+    check(OutputFormat::Plain, 1, lines, &["error a.py:2 <> it\\nnote: more\\nnote: and more"]);
 }
 
 #[test]
 fn a_message_that_follows_its_place_is_joined_to_the_nearest() {
     let lines = "File \"<string>\", line 9\nFile \"a.py\", line 1, in f\nFile \"b.py\", line 2\n\
                  some code\nValueError: it\nKeyError: later\n";
-    check(Form::Plain, 1, lines, &["error b.py:2 <> ValueError: it"]);
+    check(OutputFormat::Plain, 1, lines, &["error b.py:2 <> ValueError: it"]);
 }
 
 #[test]
 fn a_tool_that_wanted_the_network_did_not_run() {
     let refused =
         "failed to connect to postgres: dial tcp 127.0.0.1:54322: connect: connection refused";
-    for form in [Form::Supabase, Form::Plain, Form::Whole] {
+    for form in [OutputFormat::Supabase, OutputFormat::Plain, OutputFormat::Whole] {
         check(form, 1, refused, &[&format!("did not run: its database is unreachable: {refused}")]);
     }
     let lookup = "npm ERR! getaddrinfo EAI_AGAIN registry.npmjs.org";
-    check(Form::Eslint, 1, lookup, &[&format!("did not run: wants the network: {lookup}")]);
+    check(OutputFormat::Eslint, 1, lookup, &[&format!("did not run: wants the network: {lookup}")]);
     // A long run of tests may speak of networks without needing one.
     let few = format!("{}{lookup}", "ok\n".repeat(29));
-    check(Form::Whole, 1, &few, &[&format!("did not run: wants the network: {lookup}")]);
-    let many = shown(&read_as(Form::Whole, Some(1), &format!("ok\n{few}"), ""));
+    check(OutputFormat::Whole, 1, &few, &[&format!("did not run: wants the network: {lookup}")]);
+    let many = shown(&read_as(OutputFormat::Whole, Some(1), &format!("ok\n{few}"), ""));
     assert!(many[0].starts_with("error  <> ok"), "{many:?}");
-    check(Form::Whole, 0, lookup, &[]);
+    check(OutputFormat::Whole, 0, lookup, &[]);
 }
 
 #[test]
 fn a_whole_output_keeps_its_beginning_and_its_end() {
-    let message = |text: &str| match read_as(Form::Whole, Some(1), text, "") {
-        Said::Found(findings) => findings[0].message.clone(),
-        Said::DidNotRun(why) => panic!("{why}"),
+    let message = |text: &str| match read_as(OutputFormat::Whole, Some(1), text, "") {
+        ParsedOutput::Found(findings) => findings[0].message.clone(),
+        ParsedOutput::DidNotRun(why) => panic!("{why}"),
     };
     assert_eq!(message(&"é".repeat(2_000)), "é".repeat(2_000));
     let long = format!("begin{}end", "é".repeat(5_000));
@@ -116,7 +116,12 @@ fn a_whole_output_keeps_its_beginning_and_its_end() {
 #[test]
 fn the_last_lines_are_given_where_no_place_is_named() {
     let lines: Vec<String> = (1..=20).map(|number| format!("step {number}")).collect();
-    check(Form::Plain, 1, &lines.join("\n"), &[&format!("error  <> {}", lines[8..].join("\\n"))]);
+    check(
+        OutputFormat::Plain,
+        1,
+        &lines.join("\n"),
+        &[&format!("error  <> {}", lines[8..].join("\\n"))],
+    );
 }
 
 #[test]
@@ -125,13 +130,18 @@ fn the_findings_of_a_database_name_the_function() {
         {"level":"error","message":"no column","sqlState":"42703","hint":"look","detail":""},
         {"level":"warning extra","message":"unused"}]}]"#;
     check(
-        Form::Supabase,
+        OutputFormat::Supabase,
         0,
         report,
         &["error  <42703> public.f: no column\\nlook", "warning  <> public.f: unused"],
     );
-    check(Form::Supabase, 0, "No schema errors found", &[]);
-    check(Form::Supabase, 1, "No schema errors found", &["did not run: No schema errors found"]);
+    check(OutputFormat::Supabase, 0, "No schema errors found", &[]);
+    check(
+        OutputFormat::Supabase,
+        1,
+        "No schema errors found",
+        &["did not run: No schema errors found"],
+    );
 }
 
 #[test]
@@ -150,13 +160,13 @@ fn sarif_knows_levels_of_rules_and_results_that_are_no_problems() {
         (r#","kind":"pass""#, "did not run: {\"runs\":[{\"tool\":"),
         (r#","suppressions":[{}]"#, "did not run: {\"runs\":[{\"tool\":"),
     ] {
-        let said = shown(&read_as(Form::Sarif, Some(1), &result(more), ""));
+        let said = shown(&read_as(OutputFormat::Sarif, Some(1), &result(more), ""));
         assert!(said.len() == 1 && said[0].starts_with(expected), "{more}: {said:?}");
     }
     let place = r#","locations":[{"physicalLocation":{"artifactLocation":{"uri":"file:///a%20b%2.ts%"},"region":{"startLine":3}}}]"#;
-    check(Form::Sarif, 1, &result(place), &["warning /a b%2.ts%:3 <R> it"]);
+    check(OutputFormat::Sarif, 1, &result(place), &["warning /a b%2.ts%:3 <R> it"]);
     let failed = r#"{"runs":[{"results":[],"invocations":[{"executionSuccessful":false,"toolExecutionNotifications":[{"message":{"text":"it broke\nbadly"}}]}]}]}"#;
-    check(Form::Sarif, 0, failed, &["did not run: it broke"]);
+    check(OutputFormat::Sarif, 0, failed, &["did not run: it broke"]);
 }
 
 #[test]
@@ -178,7 +188,7 @@ fn cargo_names_files_from_the_root_of_the_workspace() {
         ("/w/a/x.rs", "/w/a/Cargo.toml", "/abs/b.rs", "/abs/b.rs"),
     ] {
         let expected = format!("error {expected}:1:2 <> it");
-        check(Form::Cargo, 101, &row(source, manifest, file), &[&expected]);
+        check(OutputFormat::Cargo, 101, &row(source, manifest, file), &[&expected]);
     }
 }
 
@@ -189,29 +199,33 @@ fn a_warning_of_the_compiler_does_not_explain_a_failed_build() {
             r#"{{"reason":"compiler-message","message":{{"level":"{level}","message":"{message}","spans":[]}}}}"#
         )
     };
-    let both =
-        |code| shown(&read_as(Form::Cargo, Some(code), &row("warning", "odd"), "error: linker"));
+    let both = |code| {
+        shown(&read_as(OutputFormat::Cargo, Some(code), &row("warning", "odd"), "error: linker"))
+    };
     assert_eq!(both(0), ["warning  <> odd"]);
     assert_eq!(both(101), ["did not run: error: linker"]);
-    check(Form::Cargo, 0, &row("warning", "2 warnings emitted"), &[]);
-    check(Form::Cargo, 0, &row("note", "a note"), &[]);
-    check(Form::Cargo, 101, &row("error", "linking failed"), &["error  <> linking failed"]);
+    check(OutputFormat::Cargo, 0, &row("warning", "2 warnings emitted"), &[]);
+    check(OutputFormat::Cargo, 0, &row("note", "a note"), &[]);
+    check(OutputFormat::Cargo, 101, &row("error", "linking failed"), &["error  <> linking failed"]);
 }
 
 #[test]
 fn an_error_outside_of_the_tests_is_not_lost() {
     let report =
         r#"{"testResults":[{"name":"/a.test.ts","status":"passed","assertionResults":[]}]}"#;
-    let said = read_as(Form::Vitest, Some(1), report, "Unhandled Rejection\nError: late\n");
+    let said = read_as(OutputFormat::Vitest, Some(1), report, "Unhandled Rejection\nError: late\n");
     assert_eq!(shown(&said), ["error  <> Unhandled Rejection\\nError: late"]);
-    assert_eq!(read_as(Form::Vitest, Some(0), report, "odd"), Said::Found(Vec::new()));
-    check(Form::Vitest, 1, "No test files found, exiting with code 1", &[]);
+    assert_eq!(
+        read_as(OutputFormat::Vitest, Some(0), report, "odd"),
+        ParsedOutput::Found(Vec::new())
+    );
+    check(OutputFormat::Vitest, 1, "No test files found, exiting with code 1", &[]);
 }
 
 #[test]
 fn a_configuration_that_leaves_the_file_out_is_said() {
     let none = r#"{"generalDiagnostics":[],"summary":{"filesAnalyzed":0}}"#;
-    check(Form::Pyright, 0, none, &["did not run: its configuration leaves the file out"]);
+    check(OutputFormat::Pyright, 0, none, &["did not run: its configuration leaves the file out"]);
 }
 
 #[test]
@@ -225,7 +239,7 @@ fn a_mistake_that_deno_names_ends_where_the_next_begins() {
         "error /e.ts <> it",
         "error /f.ts:5:6 <no-var> it",
     ];
-    check(Form::Deno, 1, lines, &expected);
+    check(OutputFormat::Deno, 1, lines, &expected);
 }
 
 #[test]
@@ -239,30 +253,30 @@ fn what_deno_says_of_no_place_in_the_code_is_no_finding() {
         "TSX [ERROR]: it",
         "a.ts: line 1, col 2 - it (no-var)",
     ] {
-        let said = shown(&read_as(Form::Deno, Some(1), line, ""));
+        let said = shown(&read_as(OutputFormat::Deno, Some(1), line, ""));
         assert!(said.len() == 1 && said[0].starts_with("did not run: "), "{said:?}");
     }
-    check(Form::Deno, 1, "error: it\n    at file:///a.ts:1:1", &["error /a.ts:1:1 <> it"]);
+    check(OutputFormat::Deno, 1, "error: it\n    at file:///a.ts:1:1", &["error /a.ts:1:1 <> it"]);
 }
 
 #[test]
 fn a_message_of_deno_is_bounded_and_two_thousand_of_them_are_enough() {
     let lines = format!("TS1 [ERROR]: one\n{}", "  more\n".repeat(5_000));
-    assert_eq!(shown(&read_as(Form::Deno, Some(1), &lines, "")).len(), 1);
+    assert_eq!(shown(&read_as(OutputFormat::Deno, Some(1), &lines, "")).len(), 1);
     let lines = "TS1 [ERROR]: one\n".repeat(2_500);
-    assert_eq!(shown(&read_as(Form::Deno, Some(1), &lines, "")).len(), 2_000);
+    assert_eq!(shown(&read_as(OutputFormat::Deno, Some(1), &lines, "")).len(), 2_000);
 }
 
 #[test]
 fn a_line_or_column_0_is_none() {
-    check(Form::Plain, 1, "::error file=a.ts,line=0,col=0::it", &["error a.ts <> it"]);
-    check(Form::Deno, 1, "file:///a.ts: line 0, col 0 - it (x)", &["error /a.ts <x> it"]);
+    check(OutputFormat::Plain, 1, "::error file=a.ts,line=0,col=0::it", &["error a.ts <> it"]);
+    check(OutputFormat::Deno, 1, "file:///a.ts: line 0, col 0 - it (x)", &["error /a.ts <x> it"]);
 }
 
 #[test]
 fn why_a_tool_did_not_run_is_one_line() {
     check(
-        Form::Tsc,
+        OutputFormat::Tsc,
         2,
         "error TS5058: no project\n  in it\n",
         &["did not run: TS5058: no project"],

@@ -3,20 +3,20 @@
 //! Without a configuration, or with a broken one, eslint prints no JSON and ends with 2.
 
 use super::json::{items, position, text};
-use super::{Printed, Said, failure, found, json};
+use super::{ParsedOutput, Printed, failure, found, json};
 use crate::project::check::finding::Finding;
 use serde_json::Value;
 
-pub(super) fn read(printed: &Printed<'_>) -> Said {
+pub(super) fn read(printed: &Printed<'_>) -> ParsedOutput {
     let Some(report) = json::document(printed.stdout, is_report) else {
-        return Said::DidNotRun(failure::why(printed));
+        return ParsedOutput::DidNotRun(failure::why(printed));
     };
     let files = report.as_array().map(Vec::as_slice).unwrap_or_default();
     let is_ignored = files.iter().flat_map(|file| items(file, "messages")).any(is_about_ignoring);
     let findings: Vec<Finding> = files.iter().flat_map(|file| of_file(file, printed)).collect();
     // With `--max-warnings 0` the notice itself fails the run; still nobody looked.
     match findings.is_empty() && is_ignored {
-        true => Said::Found(findings),
+        true => ParsedOutput::Found(findings),
         false => found(findings, printed),
     }
 }

@@ -6,18 +6,18 @@
 mod line;
 mod place;
 
-use super::{Printed, Said, failure, whole};
+use super::{ParsedOutput, Printed, failure, whole};
 use crate::project::check::finding::Finding;
-use line::Line;
+use line::OutputLine;
 
 /// How a tool says that it could not fetch what the code needs: then no place is to blame.
 const NOT_FETCHED: [&str; 2] = ["goproxy=off", "you're using offline mode"];
 
-pub(super) fn read(printed: &Printed<'_>) -> Said {
+pub(super) fn read(printed: &Printed<'_>) -> ParsedOutput {
     let is_good = printed.code == Some(0);
     let not_fetched = || failure::line_with(printed, &NOT_FETCHED);
     if let Some(line) = (!is_good).then(not_fetched).flatten() {
-        return Said::DidNotRun(format!("wants the network: {line}"));
+        return ParsedOutput::DidNotRun(format!("wants the network: {line}"));
     }
     let mut findings = findings(printed);
     if is_good {
@@ -25,9 +25,11 @@ pub(super) fn read(printed: &Printed<'_>) -> Said {
         findings.retain(|(_, is_labelled)| *is_labelled);
     }
     match (findings.is_empty() && !is_good, whole::gave_up(printed)) {
-        (true, Some(why)) => Said::DidNotRun(why),
-        (true, None) => Said::Found(vec![whole::last_lines(printed)]),
-        (false, _) => Said::Found(findings.into_iter().map(|(finding, _)| finding).collect()),
+        (true, Some(why)) => ParsedOutput::DidNotRun(why),
+        (true, None) => ParsedOutput::Found(vec![whole::last_lines(printed)]),
+        (false, _) => {
+            ParsedOutput::Found(findings.into_iter().map(|(finding, _)| finding).collect())
+        }
     }
 }
 
@@ -36,11 +38,11 @@ fn findings(printed: &Printed<'_>) -> Vec<(Finding, bool)> {
     let text = printed.text();
     let mut findings: Vec<(Finding, bool)> = Vec::new();
     // A place whose message comes later, as python, node and others print it.
-    let mut open: Option<place::Place<'_>> = None;
+    let mut open: Option<place::LineLocation<'_>> = None;
     for line in text.lines() {
         match line::read(line, printed.file) {
             _ if findings.len() == super::MOST => break,
-            Line::Finding(found) => {
+            OutputLine::Finding(found) => {
                 open = None;
                 let found = (found.finding(printed), found.is_error.is_some());
                 // php says it on both streams where it shows errors and logs them.
@@ -48,13 +50,13 @@ fn findings(printed: &Printed<'_>) -> Vec<(Finding, bool)> {
                     findings.push(found);
                 }
             }
-            Line::Note(note) => {
+            OutputLine::Note(note) => {
                 if let Some((last, _)) = findings.last_mut() {
                     add(&mut last.message, note);
                 }
             }
-            Line::Opens(place) => open = Some(place),
-            Line::Names(message) => {
+            OutputLine::Opens(place) => open = Some(place),
+            OutputLine::Names(message) => {
                 if let Some(place) = open.take() {
                     let base = printed.finding("", message);
                     let (line, column) = (Some(place.line), place.column);
@@ -64,7 +66,7 @@ fn findings(printed: &Printed<'_>) -> Vec<(Finding, bool)> {
                     ));
                 }
             }
-            Line::Other => {}
+            OutputLine::Other => {}
         }
     }
     findings

@@ -3,18 +3,18 @@
 //! Its positions count from 0.
 
 use super::json::{items, text};
-use super::{Printed, Said, failure, found, json};
+use super::{ParsedOutput, Printed, failure, found, json};
 use crate::project::check::finding::Finding;
 use serde_json::Value;
 
-pub(super) fn read(printed: &Printed<'_>) -> Said {
+pub(super) fn read(printed: &Printed<'_>) -> ParsedOutput {
     let is_report = |value: &Value| value["generalDiagnostics"].is_array();
     let Some(report) = json::document(printed.stdout, is_report) else {
-        return Said::DidNotRun(failure::why(printed));
+        return ParsedOutput::DidNotRun(failure::why(printed));
     };
     let rows = items(&report, "generalDiagnostics");
     if rows.is_empty() && report["summary"]["filesAnalyzed"] == 0 {
-        return Said::DidNotRun("its configuration leaves the file out".to_owned());
+        return ParsedOutput::DidNotRun("its configuration leaves the file out".to_owned());
     }
     found(rows.iter().map(|row| finding(row, printed)).collect(), printed)
 }

@@ -1,6 +1,6 @@
 //! `pytest`: its short summary, and the places from the sections above it.
 
-use super::{Printed, Said, failure, whole};
+use super::{ParsedOutput, Printed, failure, whole};
 use crate::project::check::finding::{Finding, OF_TEST};
 use std::collections::BTreeMap;
 
@@ -8,22 +8,22 @@ use std::collections::BTreeMap;
 const NO_TESTS: i32 = 5;
 
 /// A row of the summary: the test as it is called within its file, and what is said of it.
-struct Row {
+struct SummaryRow {
     test: String,
     finding: Finding,
 }
 
-pub(super) fn read(printed: &Printed<'_>) -> Said {
+pub(super) fn read(printed: &Printed<'_>) -> ParsedOutput {
     let text = crate::text::plain::plain(printed.stdout);
     let rows = summary(&text, printed);
     match printed.code {
         _ if !rows.is_empty() => {
             let sections = sections(&text);
-            Said::Found(rows.into_iter().map(|row| complete(row, &sections)).collect())
+            ParsedOutput::Found(rows.into_iter().map(|row| complete(row, &sections)).collect())
         }
-        Some(0 | NO_TESTS) => Said::Found(Vec::new()),
-        Some(1) => Said::Found(vec![whole::last_lines(printed)]),
-        _ => Said::DidNotRun(why(printed)),
+        Some(0 | NO_TESTS) => ParsedOutput::Found(Vec::new()),
+        Some(1) => ParsedOutput::Found(vec![whole::last_lines(printed)]),
+        _ => ParsedOutput::DidNotRun(why(printed)),
     }
 }
 
@@ -36,8 +36,8 @@ fn why(printed: &Printed<'_>) -> String {
 }
 
 /// The rows below the heading of the summary, with the lines that belong to each.
-fn summary(text: &str, printed: &Printed<'_>) -> Vec<Row> {
-    let mut rows: Vec<Row> = Vec::new();
+fn summary(text: &str, printed: &Printed<'_>) -> Vec<SummaryRow> {
+    let mut rows: Vec<SummaryRow> = Vec::new();
     let is_heading = |line: &&str| line.starts_with("==") && line.contains(" short test summary ");
     for line in text.lines().skip_while(|line| !is_heading(line)).skip(1) {
         if is_end(line) || rows.len() == super::MOST {
@@ -67,7 +67,7 @@ fn is_end(line: &str) -> bool {
 }
 
 /// `test_a.py::test_wrong - AssertionError: …`; the message begins with the test's name.
-fn of_row(row: &str, rule: &str, printed: &Printed<'_>) -> Row {
+fn of_row(row: &str, rule: &str, printed: &Printed<'_>) -> SummaryRow {
     // A parameter may hold anything.
     let name_ends = match (row.find('['), row.find(" - ")) {
         (Some(opening), Some(dash)) if opening < dash => row.find("] - ").map(|at| at + 1),
@@ -81,7 +81,7 @@ fn of_row(row: &str, rule: &str, printed: &Printed<'_>) -> Row {
     let message = [test, said].into_iter().filter(|part| !part.is_empty());
     let message = message.collect::<Vec<_>>().join(": ");
     let finding = Finding { file: file.to_owned(), ..printed.finding(rule, message) };
-    Row { test: test.to_owned(), finding }
+    SummaryRow { test: test.to_owned(), finding }
 }
 
 /// What a section above the summary says.
@@ -122,7 +122,7 @@ fn place(line: &str) -> Option<(&str, u32)> {
 }
 
 /// Adds the line, and the message where the summary has none.
-fn complete(row: Row, sections: &BTreeMap<&str, Section<'_>>) -> Finding {
+fn complete(row: SummaryRow, sections: &BTreeMap<&str, Section<'_>>) -> Finding {
     let section = headings(&row).iter().find_map(|heading| sections.get(heading.as_str()));
     let mut finding = row.finding;
     let Some(section) = section else { return finding };
@@ -137,7 +137,7 @@ fn complete(row: Row, sections: &BTreeMap<&str, Section<'_>>) -> Finding {
 }
 
 /// What the section of this row may be called.
-fn headings(row: &Row) -> Vec<String> {
+fn headings(row: &SummaryRow) -> Vec<String> {
     let (name, parameters) = row.test.split_at(row.test.find('[').unwrap_or(row.test.len()));
     let name = format!("{}{parameters}", name.replace("::", "."));
     match (row.finding.rule.as_str(), name.is_empty()) {

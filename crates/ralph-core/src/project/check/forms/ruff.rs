@@ -1,13 +1,13 @@
 //! `ruff check --output-format json`.
 
 use super::json::{position, text};
-use super::{Printed, Said, failure, found, json};
+use super::{ParsedOutput, Printed, failure, found, json};
 use crate::project::check::finding::Finding;
 use serde_json::Value;
 
-pub(super) fn read(printed: &Printed<'_>) -> Said {
+pub(super) fn read(printed: &Printed<'_>) -> ParsedOutput {
     let Some(report) = json::document(printed.stdout, is_report) else {
-        return Said::DidNotRun(failure::why(printed));
+        return ParsedOutput::DidNotRun(failure::why(printed));
     };
     let rows = report.as_array().map(Vec::as_slice).unwrap_or_default();
     found(rows.iter().map(|row| finding(row, printed)).collect(), printed)

@@ -1,19 +1,19 @@
 //! SARIF 2.1.0.
 
 use super::json::{items, path_of, position, text};
-use super::{Printed, Said, failure, found, json};
+use super::{ParsedOutput, Printed, failure, found, json};
 use crate::project::check::finding::Finding;
 use serde_json::Value;
 
-pub(super) fn read(printed: &Printed<'_>) -> Said {
+pub(super) fn read(printed: &Printed<'_>) -> ParsedOutput {
     let is_report = |value: &Value| value["runs"].is_array();
     let report = json::document(printed.stdout, is_report)
         .or_else(|| json::document(printed.stderr, is_report));
-    let Some(report) = report else { return Said::DidNotRun(failure::why(printed)) };
+    let Some(report) = report else { return ParsedOutput::DidNotRun(failure::why(printed)) };
     let runs = items(&report, "runs");
     let findings: Vec<Finding> = runs.iter().flat_map(|run| of_run(run, printed)).collect();
     match (findings.is_empty(), runs.iter().find_map(failed)) {
-        (true, Some(why)) => Said::DidNotRun(why),
+        (true, Some(why)) => ParsedOutput::DidNotRun(why),
         _ => found(findings, printed),
     }
 }

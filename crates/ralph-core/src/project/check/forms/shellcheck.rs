@@ -3,18 +3,18 @@
 //! It prints a good and empty report also of a file that it could not open, and ends with 2.
 
 use super::json::{items, position, text};
-use super::{Printed, Said, failure, found, json};
+use super::{ParsedOutput, Printed, failure, found, json};
 use crate::project::check::finding::Finding;
 use serde_json::Value;
 
-pub(super) fn read(printed: &Printed<'_>) -> Said {
+pub(super) fn read(printed: &Printed<'_>) -> ParsedOutput {
     let is_report = |value: &Value| value["comments"].is_array();
     match json::document(printed.stdout, is_report) {
         Some(report) => {
             let comments = items(&report, "comments").iter();
             found(comments.map(|comment| finding(comment, printed)).collect(), printed)
         }
-        None => Said::DidNotRun(failure::why(printed)),
+        None => ParsedOutput::DidNotRun(failure::why(printed)),
     }
 }
 

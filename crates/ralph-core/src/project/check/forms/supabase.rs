@@ -3,7 +3,7 @@
 //! It names a function and not a file, and ends with 0 whatever it found unless it is told otherwise.
 
 use super::json::{items, text};
-use super::{Printed, Said, failure, found, json};
+use super::{ParsedOutput, Printed, failure, found, json};
 use crate::project::check::finding::Finding;
 use serde_json::Value;
 
@@ -11,12 +11,12 @@ use serde_json::Value;
 /// the schemas that it looked at and prints no report at all.
 const LOOKED: &[&str] = &["no schema errors found", "linting schema"];
 
-pub(super) fn read(printed: &Printed<'_>) -> Said {
+pub(super) fn read(printed: &Printed<'_>) -> ParsedOutput {
     let Some(report) = json::document(printed.stdout, is_report) else {
         let is_clean = printed.code == Some(0) && failure::line_with(printed, LOOKED).is_some();
         return match is_clean {
-            true => Said::Found(Vec::new()),
-            false => Said::DidNotRun(failure::why(printed)),
+            true => ParsedOutput::Found(Vec::new()),
+            false => ParsedOutput::DidNotRun(failure::why(printed)),
         };
     };
     let functions = report.as_array().map(Vec::as_slice).unwrap_or_default();
@@ -50,7 +50,7 @@ mod tests {
     fn check(code: i32, stderr: &str, is_clean: bool) {
         let printed =
             Printed { check: "supabase", file: "/a.sql", stdout: "", stderr, code: Some(code) };
-        assert_eq!(read(&printed) == Said::Found(Vec::new()), is_clean, "{code} {stderr}");
+        assert_eq!(read(&printed) == ParsedOutput::Found(Vec::new()), is_clean, "{code} {stderr}");
     }
 
     #[test]

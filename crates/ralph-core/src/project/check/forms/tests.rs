@@ -5,10 +5,10 @@ use super::*;
 use std::path::{Path, PathBuf};
 
 /// Each recording, its form and exit code, and what it says.
-const RECORDINGS: &[(&str, Form, i32, &[&str])] = &[
+const RECORDINGS: &[(&str, OutputFormat, i32, &[&str])] = &[
     (
         "eslint/findings",
-        Form::Eslint,
+        OutputFormat::Eslint,
         1,
         &[
             "warning /project/es/src/a.js:2:9 <no-unused-vars> 'unused' is assigned a value but never used.",
@@ -18,28 +18,28 @@ const RECORDINGS: &[(&str, Form, i32, &[&str])] = &[
     ),
     (
         "eslint/parse-error",
-        Form::Eslint,
+        OutputFormat::Eslint,
         1,
         &["error /project/es/src/broken.js:1:18 <parse> Parsing error: Unexpected token ;"],
     ),
-    ("eslint/clean", Form::Eslint, 0, &[]),
-    ("eslint/ignored", Form::Eslint, 0, &[]),
+    ("eslint/clean", OutputFormat::Eslint, 0, &[]),
+    ("eslint/ignored", OutputFormat::Eslint, 0, &[]),
     (
         "eslint/not-configured",
-        Form::Eslint,
+        OutputFormat::Eslint,
         2,
         &["did not run: ESLint couldn't find an eslint.config.* file."],
     ),
-    ("eslint/crashed", Form::Eslint, 2, &["did not run: Error: no such plugin here"]),
+    ("eslint/crashed", OutputFormat::Eslint, 2, &["did not run: Error: no such plugin here"]),
     (
         "eslint/no-such-file",
-        Form::Eslint,
+        OutputFormat::Eslint,
         2,
         &["did not run: No files matching the pattern \"src/nothing.js\" were found."],
     ),
     (
         "ruff/findings",
-        Form::Ruff,
+        OutputFormat::Ruff,
         1,
         &[
             "error /project/py/a.py:1:1 <I001> Import block is un-sorted or un-formatted",
@@ -49,29 +49,29 @@ const RECORDINGS: &[(&str, Form, i32, &[&str])] = &[
     ),
     (
         "ruff/syntax",
-        Form::Ruff,
+        OutputFormat::Ruff,
         1,
         &[
             "error /project/py/broken.py:1:7 <invalid-syntax> Expected a parameter or the end of the parameter list",
             "error /project/py/broken.py:1:8 <invalid-syntax> Expected `)`, found newline",
         ],
     ),
-    ("ruff/clean", Form::Ruff, 0, &[]),
+    ("ruff/clean", OutputFormat::Ruff, 0, &[]),
     (
         "ruff/bad-config",
-        Form::Ruff,
+        OutputFormat::Ruff,
         2,
         &["did not run: Failed to parse /project/py-bad/pyproject.toml"],
     ),
     (
         "ruff/no-such-file",
-        Form::Ruff,
+        OutputFormat::Ruff,
         1,
         &["error /project/py/nothing.py:1:1 <E902> No such file or directory (os error 2)"],
     ),
     (
         "tsc/findings",
-        Form::Tsc,
+        OutputFormat::Tsc,
         2,
         &[
             "error a.ts:2:31 <TS2322> Type 'number' is not assignable to type 'string'.",
@@ -82,7 +82,7 @@ const RECORDINGS: &[(&str, Form, i32, &[&str])] = &[
     ),
     (
         "tsc/pretty",
-        Form::Tsc,
+        OutputFormat::Tsc,
         2,
         &[
             "error a.ts:2:31 <TS2322> Type 'number' is not assignable to type 'string'.",
@@ -93,13 +93,13 @@ const RECORDINGS: &[(&str, Form, i32, &[&str])] = &[
     ),
     (
         "tsc/syntax",
-        Form::Tsc,
+        OutputFormat::Tsc,
         2,
         &["error a.ts:1:17 <TS1110> Type expected.", "error a.ts:2:1 <TS1005> '}' expected."],
     ),
     (
         "tsc/no-inputs",
-        Form::Tsc,
+        OutputFormat::Tsc,
         2,
         &[
             "error  <TS18003> No inputs were found in config file '/project/ts-none/tsconfig.json'. Specified 'include' paths were '[\"nothi…",
@@ -107,7 +107,7 @@ const RECORDINGS: &[(&str, Form, i32, &[&str])] = &[
     ),
     (
         "tsc/bad-config",
-        Form::Tsc,
+        OutputFormat::Tsc,
         2,
         &[
             "error  <TS5083> Cannot read file '/project/ts-bad/missing.json'.",
@@ -116,13 +116,13 @@ const RECORDINGS: &[(&str, Form, i32, &[&str])] = &[
     ),
     (
         "tsc/not-configured",
-        Form::Tsc,
+        OutputFormat::Tsc,
         1,
         &["did not run: TS5058: The specified path does not exist: 'missing.json'."],
     ),
     (
         "shellcheck/findings",
-        Form::Shellcheck,
+        OutputFormat::Shellcheck,
         1,
         &[
             "warning a.sh:2:1 <SC2034> foo appears unused. Verify use (or export if used externally).",
@@ -132,7 +132,7 @@ const RECORDINGS: &[(&str, Form, i32, &[&str])] = &[
     ),
     (
         "shellcheck/parse-error",
-        Form::Shellcheck,
+        OutputFormat::Shellcheck,
         1,
         &[
             "warning broken.sh:3:1 <SC1009> The mentioned syntax error was in this if expression.",
@@ -141,19 +141,19 @@ const RECORDINGS: &[(&str, Form, i32, &[&str])] = &[
             "error broken.sh:4:1 <SC1072> Expected a command. Fix any mentioned problems and try again.",
         ],
     ),
-    ("shellcheck/clean", Form::Shellcheck, 0, &[]),
+    ("shellcheck/clean", OutputFormat::Shellcheck, 0, &[]),
     (
         "shellcheck/no-such-file",
-        Form::Shellcheck,
+        OutputFormat::Shellcheck,
         2,
         &[
             "did not run: nothing.sh: nothing.sh: openBinaryFile: does not exist (No such file or directory)",
         ],
     ),
-    ("shellcheck/usage", Form::Shellcheck, 4, &["did not run: Unknown format nonsense"]),
+    ("shellcheck/usage", OutputFormat::Shellcheck, 4, &["did not run: Unknown format nonsense"]),
     (
         "cargo/findings",
-        Form::Cargo,
+        OutputFormat::Cargo,
         101,
         &[
             "error /project/cargo/src/lib.rs:1:24 <E0308> mismatched types\\nexpected `String`, found integer\\nhelp: try using a conversion method",
@@ -163,14 +163,14 @@ const RECORDINGS: &[(&str, Form, i32, &[&str])] = &[
     ),
     (
         "cargo/syntax",
-        Form::Cargo,
+        OutputFormat::Cargo,
         101,
         &["error /project/cargo-syn/src/lib.rs:1:13 <> this file contains an unclosed delimiter"],
     ),
-    ("cargo/clean", Form::Cargo, 0, &[]),
+    ("cargo/clean", OutputFormat::Cargo, 0, &[]),
     (
         "cargo/offline",
-        Form::Cargo,
+        OutputFormat::Cargo,
         101,
         &[
             "did not run: wants the network: error: no matching package named `no-such-crate-at-all` found",
@@ -178,7 +178,7 @@ const RECORDINGS: &[(&str, Form, i32, &[&str])] = &[
     ),
     (
         "cargo/build-script",
-        Form::Cargo,
+        OutputFormat::Cargo,
         101,
         &[
             "did not run: error: failed to run custom build command for `built v0.1.0 (/project/cargo-build)`",
@@ -186,13 +186,13 @@ const RECORDINGS: &[(&str, Form, i32, &[&str])] = &[
     ),
     (
         "cargo/bad-manifest",
-        Form::Cargo,
+        OutputFormat::Cargo,
         101,
         &["did not run: error: key with no value, expected `=`"],
     ),
     (
         "cargo/no-manifest",
-        Form::Cargo,
+        OutputFormat::Cargo,
         101,
         &[
             "did not run: error: could not find `Cargo.toml` in `/project/sh` or any parent directory",
@@ -200,24 +200,24 @@ const RECORDINGS: &[(&str, Form, i32, &[&str])] = &[
     ),
     (
         "pyright/findings",
-        Form::Pyright,
+        OutputFormat::Pyright,
         1,
         &[
             "error /project/pyr/types.py:2:12 <reportReturnType> Type \"int\" is not assignable to return type \"str\"\\n\u{a0}\u{a0}\"int\" is not assignable to \"str\"",
             "error /project/pyr/types.py:5:3 <reportArgumentType> Argument of type \"Literal['a']\" cannot be assigned to parameter \"x\" of type \"int\" in function \"f\"\\n\u{a0}\u{a0}\"Literal[…",
         ],
     ),
-    ("pyright/clean", Form::Pyright, 0, &[]),
+    ("pyright/clean", OutputFormat::Pyright, 0, &[]),
     (
         "pyright/no-such-file",
-        Form::Pyright,
+        OutputFormat::Pyright,
         4,
         &["did not run: File or directory \"file:///project/pyr/nothing.py\" does not exist"],
     ),
-    ("pyright/usage", Form::Pyright, 4, &["did not run: Unexpected option --nonsense."]),
+    ("pyright/usage", OutputFormat::Pyright, 4, &["did not run: Unexpected option --nonsense."]),
     (
         "pyright/bad-config",
-        Form::Pyright,
+        OutputFormat::Pyright,
         3,
         &[
             "error /project/pyr/types.py:2:12 <reportReturnType> Type \"int\" is not assignable to return type \"str\"\\n\u{a0}\u{a0}\"int\" is not assignable to \"str\"",
@@ -226,7 +226,7 @@ const RECORDINGS: &[(&str, Form, i32, &[&str])] = &[
     ),
     (
         "vitest/findings",
-        Form::Vitest,
+        OutputFormat::Vitest,
         1,
         &[
             "error /project/vt/a.test.ts:3:36 <test> sum adds: AssertionError: expected 2 to be 3 // Object.is equality",
@@ -236,7 +236,7 @@ const RECORDINGS: &[(&str, Form, i32, &[&str])] = &[
     ),
     (
         "vitest/load",
-        Form::Vitest,
+        OutputFormat::Vitest,
         1,
         &[
             "error /project/vt/empty.test.ts <suite> No test suite found in file /project/vt/empty.test.ts",
@@ -244,18 +244,18 @@ const RECORDINGS: &[(&str, Form, i32, &[&str])] = &[
             "error /project/vt/syntax.test.ts <suite> Transform failed with 1 error:\\n[PARSE_ERROR] Unexpected token\\n   ╭─[ syntax.test.ts:1:10 ]\\n   │\\n 1 │ const x:…",
         ],
     ),
-    ("vitest/clean", Form::Vitest, 0, &[]),
-    ("vitest/none", Form::Vitest, 1, &[]),
-    ("vitest/none-passes", Form::Vitest, 0, &[]),
+    ("vitest/clean", OutputFormat::Vitest, 0, &[]),
+    ("vitest/none", OutputFormat::Vitest, 1, &[]),
+    ("vitest/none-passes", OutputFormat::Vitest, 0, &[]),
     (
         "vitest/bad-config",
-        Form::Vitest,
+        OutputFormat::Vitest,
         1,
         &["did not run: failed to load config from /project/vt-bad/vitest.config.ts"],
     ),
     (
         "vitest/jest-findings",
-        Form::Vitest,
+        OutputFormat::Vitest,
         1,
         &[
             "error /project/jt/a.test.js:2:36 <test> sum adds: Error: expect(received).toBe(expected) // Object.is equality\\nExpected: 3\\nReceived: 2",
@@ -263,7 +263,7 @@ const RECORDINGS: &[(&str, Form, i32, &[&str])] = &[
     ),
     (
         "vitest/jest-load",
-        Form::Vitest,
+        OutputFormat::Vitest,
         1,
         &[
             "error /project/jt/load.test.js <suite> Cannot find module './missing' from 'load.test.js'\\n    > 1 | require(\"./missing\"); test(\"a\", () => {});\\n     …",
@@ -271,10 +271,10 @@ const RECORDINGS: &[(&str, Form, i32, &[&str])] = &[
             "error /project/jt/empty.test.js <suite> Your test suite must contain at least one test.",
         ],
     ),
-    ("vitest/jest-clean", Form::Vitest, 0, &[]),
+    ("vitest/jest-clean", OutputFormat::Vitest, 0, &[]),
     (
         "vitest/jest-none",
-        Form::Vitest,
+        OutputFormat::Vitest,
         1,
         &[
             "error /project/jt/nothing.test.js <suite> ENOENT: no such file or directory, open '/project/jt/nothing.test.js'",
@@ -282,7 +282,7 @@ const RECORDINGS: &[(&str, Form, i32, &[&str])] = &[
     ),
     (
         "vitest/jest-bad-config",
-        Form::Vitest,
+        OutputFormat::Vitest,
         1,
         &[
             "did not run: Validation Error: Preset nothing-here not found relative to rootDir /project/jt-bad.",
@@ -290,7 +290,7 @@ const RECORDINGS: &[(&str, Form, i32, &[&str])] = &[
     ),
     (
         "pytest/findings",
-        Form::Pytest,
+        OutputFormat::Pytest,
         1,
         &[
             "error test_a.py:7 <test> test_wrong: AssertionError: they differ\\nassert {'a': 1} == {'a': 2}\\n\\n  Differing items:\\n  {'a': 1} != {'a': 2…",
@@ -301,33 +301,33 @@ const RECORDINGS: &[(&str, Form, i32, &[&str])] = &[
     ),
     (
         "pytest/load",
-        Form::Pytest,
+        OutputFormat::Pytest,
         2,
         &["error test_load.py:1 <error> ModuleNotFoundError: No module named 'no_such_module'"],
     ),
     (
         "pytest/setup",
-        Form::Pytest,
+        OutputFormat::Pytest,
         1,
         &["error test_fix.py:5 <error> test_uses: RuntimeError: no fixture"],
     ),
-    ("pytest/clean", Form::Pytest, 0, &[]),
-    ("pytest/none", Form::Pytest, 5, &[]),
+    ("pytest/clean", OutputFormat::Pytest, 0, &[]),
+    ("pytest/none", OutputFormat::Pytest, 5, &[]),
     (
         "pytest/no-such-file",
-        Form::Pytest,
+        OutputFormat::Pytest,
         4,
         &["did not run: ERROR: file or directory not found: nothing.py"],
     ),
     (
         "pytest/usage",
-        Form::Pytest,
+        OutputFormat::Pytest,
         4,
         &["did not run: pytest: error: unrecognized arguments: --no-such-flag"],
     ),
     (
         "pytest/conftest",
-        Form::Pytest,
+        OutputFormat::Pytest,
         4,
         &[
             "did not run: ImportError while loading conftest '/project/py-conf/conftest.py'. RuntimeError: in conftest",
@@ -335,7 +335,7 @@ const RECORDINGS: &[(&str, Form, i32, &[&str])] = &[
     ),
     (
         "pytest/plugin",
-        Form::Pytest,
+        OutputFormat::Pytest,
         4,
         &[
             "did not run: ERROR: Error importing plugin \"no_such_plugin\": No module named 'no_such_plugin'",
@@ -343,7 +343,7 @@ const RECORDINGS: &[(&str, Form, i32, &[&str])] = &[
     ),
     (
         "deno/findings",
-        Form::Deno,
+        OutputFormat::Deno,
         1,
         &[
             "error /project/with blank/ä.ts:1:7 <TS2322> Type 'number' is not assignable to type 'string'.",
@@ -352,7 +352,7 @@ const RECORDINGS: &[(&str, Form, i32, &[&str])] = &[
     ),
     (
         "deno/chain",
-        Form::Deno,
+        OutputFormat::Deno,
         1,
         &[
             "error /project/chain.ts:5:23 <TS2322> Type '(x: string) => void' is not assignable to type '(x: number) => void'.\\n  Types of parameters 'x' and 'x'…",
@@ -361,7 +361,7 @@ const RECORDINGS: &[(&str, Form, i32, &[&str])] = &[
     ),
     (
         "deno/no-such-import",
-        Form::Deno,
+        OutputFormat::Deno,
         1,
         &[
             "error /project/bare.ts:1:8 <TS2307> Import \"no-prefix\" not a dependency\\n  hint: If you want to use the npm package, try running `deno add npm:no-…",
@@ -369,19 +369,19 @@ const RECORDINGS: &[(&str, Form, i32, &[&str])] = &[
     ),
     (
         "deno/no-such-file",
-        Form::Deno,
+        OutputFormat::Deno,
         1,
         &["error  <TS2307> Cannot find module 'file:///project/none.ts'."],
     ),
     (
         "deno/syntax",
-        Form::Deno,
+        OutputFormat::Deno,
         1,
         &["error /project/broken.ts:1:12 <> SyntaxError: Expression expected"],
     ),
     (
         "deno/offline",
-        Form::Deno,
+        OutputFormat::Deno,
         1,
         &[
             "did not run: wants the network: 0: error sending request for url (https://registry.npmjs.org/no-such-xyz): client error (Connect): dns error: failed to lookup address information: Temporary failure in name resolution",
@@ -389,7 +389,7 @@ const RECORDINGS: &[(&str, Form, i32, &[&str])] = &[
     ),
     (
         "deno/offline-jsr",
-        Form::Deno,
+        OutputFormat::Deno,
         1,
         &[
             "did not run: error: JSR package manifest for '@std/xx' failed to load. Import 'https://jsr.io/@std/xx/meta.json' failed.",
@@ -397,7 +397,7 @@ const RECORDINGS: &[(&str, Form, i32, &[&str])] = &[
     ),
     (
         "deno/lint",
-        Form::Deno,
+        OutputFormat::Deno,
         1,
         &[
             "error /project/with blank/ä.ts:1:7 <no-unused-vars> `a` is never used",
@@ -407,26 +407,26 @@ const RECORDINGS: &[(&str, Form, i32, &[&str])] = &[
     ),
     (
         "deno/lint-syntax",
-        Form::Deno,
+        OutputFormat::Deno,
         1,
         &["error /project/broken.ts:1:12 <> SyntaxError: Expression expected"],
     ),
-    ("deno/lint-no-files", Form::Deno, 1, &["did not run: error: No target files found."]),
+    ("deno/lint-no-files", OutputFormat::Deno, 1, &["did not run: error: No target files found."]),
     (
         "deno/fmt-syntax",
-        Form::Deno,
+        OutputFormat::Deno,
         1,
         &["error /project/broken.ts:1:12 <> SyntaxError: Expression expected"],
     ),
     (
         "deno/bad-config",
-        Form::Deno,
+        OutputFormat::Deno,
         1,
         &["did not run: error: Failed deserializing config file 'file:///project/bad.json'."],
     ),
     (
         "tsc/not-built",
-        Form::Tsc,
+        OutputFormat::Tsc,
         2,
         &[
             "did not run: run `tsc --build` first: TS6305: Output file '/project/lib/dist/a.d.ts' has not been built from source file '/project/lib/a.ts'.",
@@ -434,14 +434,14 @@ const RECORDINGS: &[(&str, Form, i32, &[&str])] = &[
     ),
     (
         "tsc/not-built-and-more",
-        Form::Tsc,
+        OutputFormat::Tsc,
         2,
         &["error c.ts:1:14 <TS2322> Type 'number' is not assignable to type 'string'."],
     ),
-    ("plain/oxlint-syntax", Form::Plain, 1, &["error broken.js:1:12 <> Unexpected token"]),
+    ("plain/oxlint-syntax", OutputFormat::Plain, 1, &["error broken.js:1:12 <> Unexpected token"]),
     (
         "plain/oxlint-warnings",
-        Form::Plain,
+        OutputFormat::Plain,
         0,
         &[
             "warning w.tsx:2:5 <eslint(no-unused-vars)> Variable 'a' is declared but never used. Unused variables should start with a '_'.",
@@ -451,7 +451,7 @@ const RECORDINGS: &[(&str, Form, i32, &[&str])] = &[
     ),
     (
         "sarif/ruff",
-        Form::Sarif,
+        OutputFormat::Sarif,
         1,
         &[
             "error /project/py/a.py:1:1 <I001> Import block is un-sorted or un-formatted",
@@ -461,7 +461,7 @@ const RECORDINGS: &[(&str, Form, i32, &[&str])] = &[
     ),
     (
         "sarif/biome",
-        Form::Sarif,
+        OutputFormat::Sarif,
         1,
         &[
             "error /project/other/lint.js:2:1 <lint/suspicious/noDebugger> This is an unexpected use of the debugger statement.",
@@ -471,38 +471,48 @@ const RECORDINGS: &[(&str, Form, i32, &[&str])] = &[
     ),
     (
         "plain/php",
-        Form::Plain,
+        OutputFormat::Plain,
         255,
         &[
             "error a.php:2 <> Parse error:  syntax error, unexpected token \"{\", expecting variable",
         ],
     ),
-    ("plain/php-clean", Form::Plain, 0, &[]),
+    ("plain/php-clean", OutputFormat::Plain, 0, &[]),
     (
         "plain/ruby",
-        Form::Plain,
+        OutputFormat::Plain,
         1,
         &["error a.rb:2 <> syntax error, unexpected integer literal, expecting ')'"],
     ),
-    ("plain/luac", Form::Plain, 1, &["error a.lua:1 <> unexpected symbol near '='"]),
-    ("plain/python", Form::Plain, 1, &["error a.py:1 <> SyntaxError: invalid syntax"]),
-    ("plain/python-compile", Form::Plain, 1, &["error a.py:1 <> SyntaxError: invalid syntax"]),
-    ("plain/bash", Form::Plain, 2, &["error a.sh:3 <> syntax error: unexpected end of file"]),
+    ("plain/luac", OutputFormat::Plain, 1, &["error a.lua:1 <> unexpected symbol near '='"]),
+    ("plain/python", OutputFormat::Plain, 1, &["error a.py:1 <> SyntaxError: invalid syntax"]),
+    (
+        "plain/python-compile",
+        OutputFormat::Plain,
+        1,
+        &["error a.py:1 <> SyntaxError: invalid syntax"],
+    ),
+    (
+        "plain/bash",
+        OutputFormat::Plain,
+        2,
+        &["error a.sh:3 <> syntax error: unexpected end of file"],
+    ),
     (
         "plain/dash",
-        Form::Plain,
+        OutputFormat::Plain,
         2,
         &["error a.sh:3 <> Syntax error: end of file unexpected (expecting \"fi\")"],
     ),
     (
         "plain/node",
-        Form::Plain,
+        OutputFormat::Plain,
         1,
         &["error /project/other/a.js:1 <> SyntaxError: Unexpected token ';'"],
     ),
     (
         "plain/mypy",
-        Form::Plain,
+        OutputFormat::Plain,
         1,
         &[
             "error imp.py:1:1 <import-not-found> Cannot find implementation or library stub for module named \"requestz_missing\"\\nnote: See https://mypy.readthe…",
@@ -512,7 +522,7 @@ const RECORDINGS: &[(&str, Form, i32, &[&str])] = &[
     ),
     (
         "plain/mypy-syntax",
-        Form::Plain,
+        OutputFormat::Plain,
         2,
         &[
             "error broken.py:1:8 <syntax> Expected a parameter or the end of the parameter list",
@@ -521,36 +531,41 @@ const RECORDINGS: &[(&str, Form, i32, &[&str])] = &[
     ),
     (
         "plain/mypy-no-such-file",
-        Form::Plain,
+        OutputFormat::Plain,
         2,
         &["error nothing.py <> Cannot read file: No such file or directory"],
     ),
     (
         "plain/go-vet",
-        Form::Plain,
+        OutputFormat::Plain,
         2,
         &["error ./a.go:6:2 <> fmt.Printf format %d has arg \"x\" of wrong type string"],
     ),
-    ("plain/go-vet-build", Form::Plain, 2, &["error ./a.go:7:6 <> y declared but not used"]),
+    (
+        "plain/go-vet-build",
+        OutputFormat::Plain,
+        2,
+        &["error ./a.go:7:6 <> y declared but not used"],
+    ),
     (
         "plain/go-offline",
-        Form::Plain,
+        OutputFormat::Plain,
         1,
         &["did not run: wants the network: a.go:3:8: module lookup disabled by GOPROXY=off"],
     ),
     (
         "plain/go-no-sum",
-        Form::Plain,
+        OutputFormat::Plain,
         1,
         &[
             "error a.go:3:8 <> missing go.sum entry for module providing package example.com/b (imported by example.com/a); to add:",
         ],
     ),
-    ("plain/gofmt", Form::Plain, 2, &["error a.go:2:9 <> expected ')', found '{'"]),
-    ("plain/go-test", Form::Plain, 1, &["error a_test.go:6 <> got 1, want 2"]),
+    ("plain/gofmt", OutputFormat::Plain, 2, &["error a.go:2:9 <> expected ')', found '{'"]),
+    ("plain/go-test", OutputFormat::Plain, 1, &["error a_test.go:6 <> got 1, want 2"]),
     (
         "plain/yamllint",
-        Form::Plain,
+        OutputFormat::Plain,
         1,
         &[
             "warning a.yaml:1:1 <document-start> missing document start \"---\"",
@@ -559,7 +574,7 @@ const RECORDINGS: &[(&str, Form, i32, &[&str])] = &[
     ),
     (
         "plain/sqlfluff",
-        Form::Plain,
+        OutputFormat::Plain,
         1,
         &[
             "error  <> | only one select target. [layout.select_targets]\\nL:   1 | P:  10 | LT01 | Expected single whitespace between…",
@@ -567,7 +582,7 @@ const RECORDINGS: &[(&str, Form, i32, &[&str])] = &[
     ),
     (
         "plain/sqlfluff-annotation",
-        Form::Plain,
+        OutputFormat::Plain,
         1,
         &[
             "warning a.sql:1:1 <LT09> Select targets should be on a new line unless there is only one select target. [layout.select_targets]",
@@ -580,14 +595,14 @@ const RECORDINGS: &[(&str, Form, i32, &[&str])] = &[
     ),
     (
         "plain/oxlint-unix",
-        Form::Plain,
+        OutputFormat::Plain,
         0,
         &["warning lint.js:2:1 <eslint(no-debugger)> `debugger` statement is not allowed"],
     ),
-    ("plain/oxlint-default", Form::Plain, 0, &[]),
+    ("plain/oxlint-default", OutputFormat::Plain, 0, &[]),
     (
         "plain/biome-github",
-        Form::Plain,
+        OutputFormat::Plain,
         1,
         &[
             "error /project/other/lint.js:2:1 <lint/suspicious/noDebugger> This is an unexpected use of the debugger statement.",
@@ -598,7 +613,7 @@ const RECORDINGS: &[(&str, Form, i32, &[&str])] = &[
     ),
     (
         "whole/biome",
-        Form::Whole,
+        OutputFormat::Whole,
         1,
         &[
             "error  <> lint.js:2:1 lint/suspicious/noDebugger  FIXABLE  ━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━━\\n\\n  × Thi…",
@@ -606,7 +621,7 @@ const RECORDINGS: &[(&str, Form, i32, &[&str])] = &[
     ),
     (
         "whole/prettier",
-        Form::Whole,
+        OutputFormat::Whole,
         2,
         &[
             "error  <> Checking formatting...\\nError occurred when checking code style in the above file.\\n[warn] ugly.js\\n[error] a.js…",
@@ -614,7 +629,7 @@ const RECORDINGS: &[(&str, Form, i32, &[&str])] = &[
     ),
     (
         "whole/prettier-error",
-        Form::Whole,
+        OutputFormat::Whole,
         2,
         &[
             "error  <> [error] a.js: SyntaxError: Unexpected token (1:11)\\n[error] > 1 | const x = ;\\n[error]     |           ^\\n[error…",
@@ -630,15 +645,20 @@ fn recorded(name: &str, stream: &str) -> String {
     std::fs::read_to_string(folder().join(format!("{name}.{stream}"))).unwrap_or_default()
 }
 
-pub(super) fn read_as(form: Form, code: Option<i32>, stdout: &str, stderr: &str) -> Said {
+pub(super) fn read_as(
+    form: OutputFormat,
+    code: Option<i32>,
+    stdout: &str,
+    stderr: &str,
+) -> ParsedOutput {
     read(form, &Printed { check: "a check", file: "/project/edited file", stdout, stderr, code })
 }
 
 /// A finding in one line: `error a.ts:2:31 TS2322 Type 'number' …`.
-pub(super) fn shown(said: &Said) -> Vec<String> {
+pub(super) fn shown(said: &ParsedOutput) -> Vec<String> {
     match said {
-        Said::DidNotRun(why) => vec![format!("did not run: {why}")],
-        Said::Found(findings) => findings.iter().map(in_one_line).collect(),
+        ParsedOutput::DidNotRun(why) => vec![format!("did not run: {why}")],
+        ParsedOutput::Found(findings) => findings.iter().map(in_one_line).collect(),
     }
 }
 
@@ -677,25 +697,25 @@ fn every_recording_is_named_in_the_table() {
     assert_eq!(names, Vec::<String>::new());
 }
 
-const FORMS: [Form; 13] = [
-    Form::Eslint,
-    Form::Ruff,
-    Form::Tsc,
-    Form::Shellcheck,
-    Form::Cargo,
-    Form::Pyright,
-    Form::Vitest,
-    Form::Pytest,
-    Form::Deno,
-    Form::Supabase,
-    Form::Sarif,
-    Form::Plain,
-    Form::Whole,
+const FORMS: [OutputFormat; 13] = [
+    OutputFormat::Eslint,
+    OutputFormat::Ruff,
+    OutputFormat::Tsc,
+    OutputFormat::Shellcheck,
+    OutputFormat::Cargo,
+    OutputFormat::Pyright,
+    OutputFormat::Vitest,
+    OutputFormat::Pytest,
+    OutputFormat::Deno,
+    OutputFormat::Supabase,
+    OutputFormat::Sarif,
+    OutputFormat::Plain,
+    OutputFormat::Whole,
 ];
 
 /// The exit codes by which a tool of this form says that all is well although it is not 0.
-fn is_well(form: Form, code: i32) -> bool {
-    code == 0 || (form == Form::Pytest && code == 5)
+fn is_well(form: OutputFormat, code: i32) -> bool {
+    code == 0 || (form == OutputFormat::Pytest && code == 5)
 }
 
 #[test]
@@ -707,9 +727,9 @@ fn what_was_cut_off_is_never_all_well_and_never_panics() {
         let may_be_well = ["vitest/none", "vitest/clean", "eslint/ignored"];
         for end in (0..stdout.len()).step_by(50) {
             let cut = String::from_utf8_lossy(&stdout.as_bytes()[..end]).into_owned();
-            for form in [*form, Form::Plain] {
+            for form in [*form, OutputFormat::Plain] {
                 let said = read_as(form, Some(failed), &cut, &stderr);
-                let is_empty = said == Said::Found(Vec::new());
+                let is_empty = said == ParsedOutput::Found(Vec::new());
                 let allowed = may_be_well.iter().any(|well| name.starts_with(well));
                 assert!(!is_empty || allowed, "{name} as {form:?}, cut at {end}");
             }
@@ -731,9 +751,9 @@ fn an_end_that_is_no_exit_is_never_a_finding() {
         assert_eq!(why(Some(126)), missing);
         assert_eq!(shown(&read_as(form, Some(126), "", "")), ["did not run: could not be started"]);
     }
-    assert_eq!(shown(&read_as(Form::Eslint, Some(128), &whole, "")).len(), 3);
-    assert_eq!(shown(&read_as(Form::Eslint, Some(160), &whole, "")).len(), 3);
-    assert_eq!(shown(&read_as(Form::Eslint, Some(125), &whole, "")).len(), 3);
+    assert_eq!(shown(&read_as(OutputFormat::Eslint, Some(128), &whole, "")).len(), 3);
+    assert_eq!(shown(&read_as(OutputFormat::Eslint, Some(160), &whole, "")).len(), 3);
+    assert_eq!(shown(&read_as(OutputFormat::Eslint, Some(125), &whole, "")).len(), 3);
 }
 
 #[test]
@@ -741,7 +761,9 @@ fn a_tool_that_failed_in_silence_says_its_code() {
     for form in FORMS {
         let said = shown(&read_as(form, Some(3), "", "\n"));
         let expected = match form {
-            Form::Plain | Form::Whole => "error  <> ended with exit code 3 and printed nothing",
+            OutputFormat::Plain | OutputFormat::Whole => {
+                "error  <> ended with exit code 3 and printed nothing"
+            }
             _ => "did not run: ended with exit code 3 and printed no reason",
         };
         assert_eq!(said, [expected], "{form:?}");
@@ -753,7 +775,12 @@ fn silence_with_exit_code_0_is_no_report() {
     for form in FORMS {
         let said = shown(&read_as(form, Some(0), "", ""));
         let expected: &[&str] = match form {
-            Form::Tsc | Form::Cargo | Form::Pytest | Form::Deno | Form::Plain | Form::Whole => &[],
+            OutputFormat::Tsc
+            | OutputFormat::Cargo
+            | OutputFormat::Pytest
+            | OutputFormat::Deno
+            | OutputFormat::Plain
+            | OutputFormat::Whole => &[],
             _ => &["did not run: printed nothing that could be read"],
         };
         assert_eq!(said, expected, "{form:?}");
@@ -763,18 +790,18 @@ fn silence_with_exit_code_0_is_no_report() {
 #[test]
 fn a_report_without_findings_and_a_bad_exit_code_is_not_all_well() {
     for (form, report) in [
-        (Form::Eslint, "[]"),
-        (Form::Ruff, "[]"),
-        (Form::Shellcheck, "{\"comments\":[]}"),
-        (Form::Pyright, "{\"generalDiagnostics\":[]}"),
-        (Form::Supabase, "[]"),
-        (Form::Sarif, "{\"runs\":[]}"),
+        (OutputFormat::Eslint, "[]"),
+        (OutputFormat::Ruff, "[]"),
+        (OutputFormat::Shellcheck, "{\"comments\":[]}"),
+        (OutputFormat::Pyright, "{\"generalDiagnostics\":[]}"),
+        (OutputFormat::Supabase, "[]"),
+        (OutputFormat::Sarif, "{\"runs\":[]}"),
     ] {
         let said = shown(&read_as(form, Some(2), report, "error: it broke"));
         assert_eq!(said, ["did not run: error: it broke"], "{form:?}");
         assert_eq!(
             read_as(form, Some(0), report, "error: no"),
-            Said::Found(Vec::new()),
+            ParsedOutput::Found(Vec::new()),
             "{form:?}"
         );
     }
@@ -783,7 +810,7 @@ fn a_report_without_findings_and_a_bad_exit_code_is_not_all_well() {
 #[test]
 fn a_report_is_found_between_lines_of_others() {
     let report = recorded("eslint/findings", "stdout");
-    let expected = shown(&read_as(Form::Eslint, Some(1), &report, ""));
+    let expected = shown(&read_as(OutputFormat::Eslint, Some(1), &report, ""));
     for (before, after) in [
         ("> app@1.0.0 lint\n> eslint .\n\n", "npm ERR! code 1\n"),
         ("[warn] something\n[12:30:45] begins\n", "[12:30:46] ends\n"),
@@ -791,14 +818,17 @@ fn a_report_is_found_between_lines_of_others() {
         ("[1,\nnothing\n{ a shell's block }\n", "]\n"),
     ] {
         let text = format!("{before}{report}{after}");
-        assert_eq!(shown(&read_as(Form::Eslint, Some(1), &text, "")), expected, "{before}");
+        assert_eq!(shown(&read_as(OutputFormat::Eslint, Some(1), &text, "")), expected, "{before}");
     }
 }
 
 #[test]
 fn colours_and_control_characters_are_taken_out() {
     let report = r#"[{"filename":"a\u001b[31m.py\u0007","code":"E\u200b1","location":{"row":0,"column":4294967296},"message":"\u001b[1mbad\u001b[0m\u202e thing\n\n"}]"#;
-    assert_eq!(shown(&read_as(Form::Ruff, Some(1), report, "")), ["error a.py <E1> bad thing"]);
+    assert_eq!(
+        shown(&read_as(OutputFormat::Ruff, Some(1), report, "")),
+        ["error a.py <E1> bad thing"]
+    );
 }
 
 #[test]
@@ -808,17 +838,18 @@ fn findings_and_messages_are_bounded() {
             format!(r#"{{"filename":"a.py","code":"E1","message":"{}"}}"#, "é".repeat(letters));
         format!("[{}]", vec![row; count].join(","))
     };
-    let read = |count, letters| match read_as(Form::Ruff, Some(1), &rows(count, letters), "") {
-        Said::Found(findings) => (findings.len(), findings[0].message.chars().count()),
-        Said::DidNotRun(why) => panic!("{why}"),
-    };
+    let read =
+        |count, letters| match read_as(OutputFormat::Ruff, Some(1), &rows(count, letters), "") {
+            ParsedOutput::Found(findings) => (findings.len(), findings[0].message.chars().count()),
+            ParsedOutput::DidNotRun(why) => panic!("{why}"),
+        };
     assert_eq!(read(2_000, 1_000), (2_000, 1_000));
     assert_eq!(read(2_001, 1_001), (2_000, 1_000));
     let lines = "a.py:1:1: error: it\n".to_owned()
         + &"a.py:2:1: error: it\na.py:3:1: error: it\n".repeat(1_500);
-    assert_eq!(shown(&read_as(Form::Plain, Some(1), &lines, "")).len(), 2_000);
+    assert_eq!(shown(&read_as(OutputFormat::Plain, Some(1), &lines, "")).len(), 2_000);
     let lines = "a.ts(1,1): error TS1: it\n".repeat(2_500);
-    assert_eq!(shown(&read_as(Form::Tsc, Some(1), &lines, "")).len(), 2_000);
+    assert_eq!(shown(&read_as(OutputFormat::Tsc, Some(1), &lines, "")).len(), 2_000);
 }
 
 #[test]
@@ -846,11 +877,18 @@ fn nothing_is_read_again_for_each_of_its_lines() {
         "    at file:///a:1",
     ] {
         let text = piece.repeat(length / piece.len());
-        for form in [Form::Ruff, Form::Tsc, Form::Vitest, Form::Pytest, Form::Deno, Form::Plain] {
+        for form in [
+            OutputFormat::Ruff,
+            OutputFormat::Tsc,
+            OutputFormat::Vitest,
+            OutputFormat::Pytest,
+            OutputFormat::Deno,
+            OutputFormat::Plain,
+        ] {
             // A quadratic reader would not come back.
             assert_ne!(
                 read_as(form, Some(1), &text, ""),
-                Said::Found(Vec::new()),
+                ParsedOutput::Found(Vec::new()),
                 "{piece:?} {form:?}"
             );
         }

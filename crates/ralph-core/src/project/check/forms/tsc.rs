@@ -3,7 +3,7 @@
 //! `a.ts(2,31): error TS2322: message`, or `a.ts:2:31 - error TS2322: message`; lines of the same
 //! message follow at once and are indented.
 
-use super::{Printed, Said, failure, found};
+use super::{ParsedOutput, Printed, failure, found};
 use crate::project::check::finding::Finding;
 
 /// What tsc says where there is no project. That a project has no files (TS18003) is something it found.
@@ -16,7 +16,7 @@ const NOT_BUILT: &str = "TS6305";
 /// No path is longer: what stands behind is not searched for a place.
 const LONGEST_HEAD: usize = 1_024;
 
-pub(super) fn read(printed: &Printed<'_>) -> Said {
+pub(super) fn read(printed: &Printed<'_>) -> ParsedOutput {
     let text = crate::text::plain::plain(printed.stdout);
     let mut findings: Vec<Finding> = Vec::new();
     let mut not_built: Option<String> = None;
@@ -44,16 +44,16 @@ pub(super) fn read(printed: &Printed<'_>) -> Said {
     match findings.as_slice() {
         [only] if NO_PROJECT.contains(&only.rule.as_str()) => {
             let line = format!("{}: {}", only.rule, only.message);
-            Said::DidNotRun(super::shorten(&line, 300))
+            ParsedOutput::DidNotRun(super::shorten(&line, 300))
         }
         [] if not_built.is_some() => {
             let line = not_built.unwrap_or_default();
-            Said::DidNotRun(super::shorten(
+            ParsedOutput::DidNotRun(super::shorten(
                 &format!("run `tsc --build` first: {NOT_BUILT}: {line}"),
                 300,
             ))
         }
-        [] if printed.code != Some(0) => Said::DidNotRun(failure::why(printed)),
+        [] if printed.code != Some(0) => ParsedOutput::DidNotRun(failure::why(printed)),
         _ => found(findings, printed),
     }
 }

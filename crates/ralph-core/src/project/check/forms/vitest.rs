@@ -3,7 +3,7 @@
 //! Tests print to the same standard output, with or without an end of line.
 
 use super::json::{items, text};
-use super::{Printed, Said, failure, json, whole};
+use super::{ParsedOutput, Printed, failure, json, whole};
 use crate::project::check::finding::{Finding, OF_TEST};
 use serde_json::Value;
 
@@ -13,12 +13,12 @@ const BEGINS: &str = "{\"num";
 /// How both say that there is no test to run.
 const NO_TESTS: [&str; 3] = ["no test files found", "no tests found", "no test suite found"];
 
-pub(super) fn read(printed: &Printed<'_>) -> Said {
+pub(super) fn read(printed: &Printed<'_>) -> ParsedOutput {
     let Some(report) = report(printed.stdout) else {
         let no_tests = failure::line_with(printed, &NO_TESTS).is_some();
         return match no_tests {
-            true => Said::Found(Vec::new()),
-            false => Said::DidNotRun(failure::why(printed)),
+            true => ParsedOutput::Found(Vec::new()),
+            false => ParsedOutput::DidNotRun(failure::why(printed)),
         };
     };
     let files = items(&report, "testResults");
@@ -31,7 +31,7 @@ pub(super) fn read(printed: &Printed<'_>) -> Said {
         let only_stderr = Printed { stdout: "", ..*printed };
         findings.push(whole::last_lines(&only_stderr));
     }
-    Said::Found(findings)
+    ParsedOutput::Found(findings)
 }
 
 fn report(stdout: &str) -> Option<Value> {

@@ -1,6 +1,6 @@
 //! The output as it is, of a tool that says no more than whether all is well.
 
-use super::{Printed, Said, failure, shorten};
+use super::{ParsedOutput, Printed, failure, shorten};
 use crate::project::check::finding::Finding;
 
 /// The most characters that are given.
@@ -9,13 +9,13 @@ pub(super) const LONGEST: usize = 2_000;
 /// A run that says more than this is no tool that looked for a network and gave up.
 const FEW_LINES: usize = 30;
 
-pub(super) fn read(printed: &Printed<'_>) -> Said {
+pub(super) fn read(printed: &Printed<'_>) -> ParsedOutput {
     if printed.code == Some(0) {
-        return Said::Found(Vec::new());
+        return ParsedOutput::Found(Vec::new());
     }
     match gave_up(printed) {
-        Some(why) => Said::DidNotRun(why),
-        None => Said::Found(vec![all_of_it(printed)]),
+        Some(why) => ParsedOutput::DidNotRun(why),
+        None => ParsedOutput::Found(vec![all_of_it(printed)]),
     }
 }
 

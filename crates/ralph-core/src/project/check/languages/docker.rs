@@ -1,16 +1,16 @@
 //! Dockerfiles: hadolint.
 
 use super::super::around::Around;
-use super::super::forms::Form;
-use super::places::{Places, configured_or_there};
-use super::wanted::Wanted;
+use super::super::forms::OutputFormat;
+use super::places::{ConfigFiles, configured_or_there};
+use super::wanted::CheckBuilder;
 use super::{name_of, text_of};
 
-const HADOLINT: Places = Places::files(&[".hadolint.yaml", ".hadolint.yml"]);
+const HADOLINT: ConfigFiles = ConfigFiles::files(&[".hadolint.yaml", ".hadolint.yml"]);
 
 /// What a file of this kind gets.
-pub(super) fn wanted(around: &dyn Around) -> Wanted {
-    let mut wanted = Wanted::new(around);
+pub(super) fn wanted(around: &dyn Around) -> CheckBuilder {
+    let mut wanted = CheckBuilder::new(around);
     // `Dockerfile.dockerignore` stands beside a Dockerfile and is a list of patterns.
     if name_of(around.file()).ends_with(".dockerignore") {
         return wanted;
@@ -19,29 +19,32 @@ pub(super) fn wanted(around: &dyn Around) -> Wanted {
     let why = "it is a Dockerfile";
     if let Some(hadolint) = configured_or_there(around, HADOLINT, named, why, &mut wanted) {
         let program = hadolint.tool.with(&["--format", "sarif", &text_of(around.file())]);
-        wanted.look("hadolint", program, Form::Sarif).at(&hadolint.folder).because(hadolint.why);
+        wanted
+            .look("hadolint", program, OutputFormat::Sarif)
+            .at(&hadolint.folder)
+            .because(hadolint.why);
     }
     wanted
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::world::World;
+    use super::super::world::FileFixture;
 
     #[test]
     fn hadolint_runs_where_it_is_there() {
-        World::edits("Dockerfile").plans("");
-        let world = World::edits("a/Dockerfile.dev").on_path(&["hadolint"]);
+        FileFixture::edits("Dockerfile").plans("");
+        let world = FileFixture::edits("a/Dockerfile.dev").on_path(&["hadolint"]);
         world.plans("look hadolint @a");
         world.runs("hadolint", "hadolint --format sarif a/Dockerfile.dev");
         world.says("hadolint", "it is a Dockerfile");
-        World::edits("web.dockerfile").on_path(&["hadolint"]).plans("look hadolint");
-        World::edits("Containerfile").on_path(&["hadolint"]).plans("look hadolint");
+        FileFixture::edits("web.dockerfile").on_path(&["hadolint"]).plans("look hadolint");
+        FileFixture::edits("Containerfile").on_path(&["hadolint"]).plans("look hadolint");
     }
 
     #[test]
     fn hadolint_runs_beside_its_configuration() {
-        let world = World::edits("a/b/Dockerfile").files(&["a/.hadolint.yaml"]);
+        let world = FileFixture::edits("a/b/Dockerfile").files(&["a/.hadolint.yaml"]);
         world.plans("lacking hadolint");
         let world = world.on_path(&["hadolint"]);
         world.plans("look hadolint @a");
@@ -50,6 +53,6 @@ mod tests {
 
     #[test]
     fn a_list_of_patterns_is_no_dockerfile() {
-        World::edits("Dockerfile.dockerignore").on_path(&["hadolint"]).plans("");
+        FileFixture::edits("Dockerfile.dockerignore").on_path(&["hadolint"]).plans("");
     }
 }

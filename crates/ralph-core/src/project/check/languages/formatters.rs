@@ -5,9 +5,9 @@ use std::path::PathBuf;
 use serde_json::Value;
 
 use super::super::around::Around;
-use super::super::forms::Form;
+use super::super::forms::OutputFormat;
 use super::package::{self, Package};
-use super::wanted::Wanted;
+use super::wanted::CheckBuilder;
 use super::{folder_of, javascript, matches_any, name_of, said, text_of, upward};
 
 const BIOME_CONFIGS: &[&str] = &["biome.json", "biome.jsonc", ".biome.json", ".biome.jsonc"];
@@ -59,8 +59,8 @@ const PRETTIER_NAMES: &[&str] = &[
 ];
 
 /// The formatters for a file.
-pub(super) fn wanted(around: &dyn Around) -> Wanted {
-    let mut wanted = Wanted::new(around);
+pub(super) fn wanted(around: &dyn Around) -> CheckBuilder {
+    let mut wanted = CheckBuilder::new(around);
     if matches_any(javascript::NAMES, name_of(around.file()))
         && javascript::deno::config(around).is_some()
     {
@@ -78,14 +78,14 @@ pub(super) fn biome_config(around: &dyn Around) -> Option<PathBuf> {
     is_known.then(|| around.nearest(BIOME_CONFIGS)).flatten()
 }
 
-fn biome(around: &dyn Around, wanted: &mut Wanted) {
+fn biome(around: &dyn Around, wanted: &mut CheckBuilder) {
     let Some(config) = biome_config(around) else { return };
     let remedy = package::remedy(around);
     let Some(tool) = wanted.configured(around, "biome", &config, &remedy) else { return };
     let file = text_of(around.file());
     let (reporter, form): (&[&str], _) = match knows_sarif(around) {
-        true => (&["--reporter=sarif"], Form::Sarif),
-        false => (&[], Form::Plain),
+        true => (&["--reporter=sarif"], OutputFormat::Sarif),
+        false => (&[], OutputFormat::Plain),
     };
     // The file may be one that the configuration leaves out, which biome calls an error otherwise.
     let rest = [
@@ -116,7 +116,7 @@ fn knows_sarif(around: &dyn Around) -> bool {
     }
 }
 
-fn prettier(around: &dyn Around, wanted: &mut Wanted) {
+fn prettier(around: &dyn Around, wanted: &mut CheckBuilder) {
     let name = name_of(around.file());
     if !matches_any(PRETTIER_NAMES, name) && !matches_any(javascript::NAMES, name) {
         return;
@@ -129,7 +129,7 @@ fn prettier(around: &dyn Around, wanted: &mut Wanted) {
     let file = text_of(around.file());
     let line = tool.with(&["--write", "--log-level", "warn", "--ignore-unknown", &file]);
     wanted
-        .fix("prettier", line, Form::Whole)
+        .fix("prettier", line, OutputFormat::Whole)
         .at(folder_of(&start))
         .because(format!("{} configures it", said(around, &config)));
 }
@@ -146,10 +146,10 @@ fn prettier_config(around: &dyn Around) -> Option<PathBuf> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::world::World;
+    use super::super::world::FileFixture;
 
-    fn with_prettier(file: &str) -> World {
-        World::edits(file).installed("node_modules/.bin/prettier")
+    fn with_prettier(file: &str) -> FileFixture {
+        FileFixture::edits(file).installed("node_modules/.bin/prettier")
     }
 
     #[test]
@@ -195,12 +195,12 @@ mod tests {
 
     #[test]
     fn what_is_configured_and_not_installed_is_lacking() {
-        World::edits("a.md").file(".prettierrc", "").plans("lacking prettier");
-        World::edits("a.css")
+        FileFixture::edits("a.md").file(".prettierrc", "").plans("lacking prettier");
+        FileFixture::edits("a.css")
             .files(&["biome.json", "bun.lock"])
             .says("biome", "`biome.json` configures it and it is not installed; run `bun install`");
-        World::edits("a.txt").files(&["biome.json", ".prettierrc"]).plans("");
-        World::edits("a.md").files(&["biome.json"]).plans("");
+        FileFixture::edits("a.txt").files(&["biome.json", ".prettierrc"]).plans("");
+        FileFixture::edits("a.md").files(&["biome.json"]).plans("");
     }
 
     #[test]
@@ -212,7 +212,7 @@ mod tests {
             ("bun.lockb", "bun"),
             ("none", "npm"),
         ] {
-            let world = World::edits("a.md").files(&[".prettierrc", lock]);
+            let world = FileFixture::edits("a.md").files(&[".prettierrc", lock]);
             let said = "`.prettierrc` configures it and it is not installed; run";
             world.says("prettier", &format!("{said} `{manager} install`"));
         }
@@ -221,7 +221,7 @@ mod tests {
     #[test]
     fn biome_checks_and_writes_where_it_is_configured() {
         for config in ["biome.json", "biome.jsonc", ".biome.json"] {
-            let world = World::edits("b/a.css").files(&[config]).on_path(&["biome"]);
+            let world = FileFixture::edits("b/a.css").files(&[config]).on_path(&["biome"]);
             world.plans("fix biome");
             world.runs(
                 "biome",
@@ -235,7 +235,7 @@ mod tests {
     #[test]
     fn an_older_biome_prints_lines() {
         let runs = |version: &str, expected: &str| {
-            World::edits("b/a.css")
+            FileFixture::edits("b/a.css")
                 .files(&["biome.json"])
                 .file(
                     "node_modules/@biomejs/biome/package.json",

@@ -6,20 +6,20 @@ use std::path::Path;
 
 use super::super::By;
 use super::super::around::Around;
-use super::super::forms::Form;
-use super::places::{Places, configured};
-use super::wanted::Wanted;
+use super::super::forms::OutputFormat;
+use super::places::{ConfigFiles, configured};
+use super::wanted::CheckBuilder;
 use super::{folder_of, said};
 
-const GOLANGCI: Places =
-    Places::files(&[".golangci.yml", ".golangci.yaml", ".golangci.toml", ".golangci.json"]);
+const GOLANGCI: ConfigFiles =
+    ConfigFiles::files(&[".golangci.yml", ".golangci.yaml", ".golangci.toml", ".golangci.json"]);
 
 /// What a file of this kind gets.
-pub(super) fn wanted(around: &dyn Around) -> Wanted {
-    let mut wanted = Wanted::new(around);
+pub(super) fn wanted(around: &dyn Around) -> CheckBuilder {
+    let mut wanted = CheckBuilder::new(around);
     if let Some(gofmt) = around.tool("gofmt") {
         let by = By::Filter(gofmt.with(&[]));
-        wanted.fix("gofmt", by, Form::Whole).because("all Go code has its form");
+        wanted.fix("gofmt", by, OutputFormat::Whole).because("all Go code has its form");
     }
     if let Some(module) = around.nearest(&["go.mod"]) {
         package(around, &module, &mut wanted);
@@ -27,16 +27,19 @@ pub(super) fn wanted(around: &dyn Around) -> Wanted {
     wanted
 }
 
-fn package(around: &dyn Around, module: &Path, wanted: &mut Wanted) {
+fn package(around: &dyn Around, module: &Path, wanted: &mut CheckBuilder) {
     let folder = folder_of(around.file());
     if let Some(go) = wanted.configured(around, "go", module, "install Go (https://go.dev)") {
         let why = format!("it is in the module of {}", said(around, module));
-        wanted.look("go vet", go.with(&["vet", "."]), Form::Plain).whole(folder).because(why);
+        wanted
+            .look("go vet", go.with(&["vet", "."]), OutputFormat::Plain)
+            .whole(folder)
+            .because(why);
         if around.names(folder).iter().any(|name| name.ends_with("_test.go")) {
             // Without its vetting: that is a check of its own.
             let program = go.with(&["test", "-vet=off", "."]);
             wanted
-                .test("go test", program, Form::Whole)
+                .test("go test", program, OutputFormat::Whole)
                 .whole(folder)
                 .because("its package has tests");
         }
@@ -45,28 +48,28 @@ fn package(around: &dyn Around, module: &Path, wanted: &mut Wanted) {
 }
 
 /// `--fix=false`: a configuration may ask for fixes, and they would reach every file of the package.
-fn lint(around: &dyn Around, folder: &Path, wanted: &mut Wanted) {
+fn lint(around: &dyn Around, folder: &Path, wanted: &mut CheckBuilder) {
     let named = ("golangci-lint", "see https://golangci-lint.run");
     let Some(linter) = configured(around, GOLANGCI, named, wanted) else { return };
     let program = linter.tool.with(&["run", "--fix=false", "--allow-parallel-runners", "."]);
-    wanted.look("golangci-lint", program, Form::Plain).whole(folder).because(linter.why);
+    wanted.look("golangci-lint", program, OutputFormat::Plain).whole(folder).because(linter.why);
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::world::World;
+    use super::super::world::FileFixture;
 
     #[test]
     fn gofmt_reads_the_file_on_standard_input() {
-        World::edits("a.go").plans("");
-        let world = World::edits("a/b.go").on_path(&["gofmt", "go"]);
+        FileFixture::edits("a.go").plans("");
+        let world = FileFixture::edits("a/b.go").on_path(&["gofmt", "go"]);
         world.plans("fix gofmt @a");
         world.runs("gofmt", "| gofmt");
     }
 
     #[test]
     fn a_package_of_a_module_is_vetted_where_it_stands() {
-        let world = World::edits("a/b.go").files(&["go.mod"]);
+        let world = FileFixture::edits("a/b.go").files(&["go.mod"]);
         world.plans("lacking go");
         world.says(
             "go",
@@ -80,23 +83,24 @@ mod tests {
 
     #[test]
     fn the_tests_of_the_same_package_run() {
-        let world = World::edits("a/b.go").files(&["go.mod", "a/c_test.go"]).on_path(&["go"]);
+        let world = FileFixture::edits("a/b.go").files(&["go.mod", "a/c_test.go"]).on_path(&["go"]);
         world.plans("look go vet @a whole a | test go test @a whole a");
         world.runs("go test", "go test -vet=off .");
-        let world = World::edits("a/b_test.go").files(&["go.mod"]).on_path(&["go"]);
+        let world = FileFixture::edits("a/b_test.go").files(&["go.mod"]).on_path(&["go"]);
         world.plans("look go vet @a whole a | test go test @a whole a");
-        let world = World::edits("b.go").files(&["go.mod", "a/c_test.go"]).on_path(&["go"]);
+        let world = FileFixture::edits("b.go").files(&["go.mod", "a/c_test.go"]).on_path(&["go"]);
         world.plans("look go vet whole ");
     }
 
     #[test]
     fn the_project_s_linter_runs_and_changes_nothing() {
-        let world = World::edits("a/b.go").files(&["go.mod", ".golangci.yml"]).on_path(&["go"]);
+        let world =
+            FileFixture::edits("a/b.go").files(&["go.mod", ".golangci.yml"]).on_path(&["go"]);
         world.plans("look go vet @a whole a | lacking golangci-lint");
         let world = world.on_path(&["golangci-lint"]);
         world.plans("look go vet @a whole a | look golangci-lint @a whole a");
         world.runs("golangci-lint", "golangci-lint run --fix=false --allow-parallel-runners .");
         world.says("golangci-lint", "`.golangci.yml` configures it");
-        World::edits("b.go").files(&[".golangci.yml"]).on_path(&["golangci-lint"]).plans("");
+        FileFixture::edits("b.go").files(&[".golangci.yml"]).on_path(&["golangci-lint"]).plans("");
     }
 }

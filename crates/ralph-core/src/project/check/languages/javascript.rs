@@ -10,7 +10,7 @@ mod tsconfig;
 mod types;
 
 use super::super::around::Around;
-use super::wanted::Wanted;
+use super::wanted::CheckBuilder;
 use super::{matches_any, name_of};
 
 /// The names of its files.
@@ -20,8 +20,8 @@ pub(super) const NAMES: &[&str] =
 const DECLARATIONS: &[&str] = &["*.d.ts", "*.d.mts", "*.d.cts"];
 
 /// What a file of this kind gets.
-pub(super) fn wanted(around: &dyn Around) -> Wanted {
-    let mut wanted = Wanted::new(around);
+pub(super) fn wanted(around: &dyn Around) -> CheckBuilder {
+    let mut wanted = CheckBuilder::new(around);
     if let Some(config) = deno::config(around) {
         deno::add(around, &config, &mut wanted);
         return wanted;
@@ -40,7 +40,7 @@ pub(super) fn wanted(around: &dyn Around) -> Wanted {
 
 #[cfg(test)]
 mod tests {
-    use super::super::world::World;
+    use super::super::world::FileFixture;
 
     #[test]
     fn declarations_are_only_checked_for_their_types() {
@@ -49,7 +49,7 @@ mod tests {
             ("a.d.mts", "look tsc whole tsconfig.json"),
             ("a.ts", "fix eslint | look tsc whole tsconfig.json | test vitest"),
         ] {
-            World::edits(file)
+            FileFixture::edits(file)
                 .file("tsconfig.json", "{}")
                 .files(&["eslint.config.js", "vitest.config.js", "a.test.ts"])
                 .installed("node_modules/.bin/tsc")

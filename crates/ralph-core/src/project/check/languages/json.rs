@@ -3,9 +3,9 @@
 use std::path::Path;
 
 use super::super::around::Around;
-use super::super::forms::Form;
+use super::super::forms::OutputFormat;
 use super::super::{By, Parser};
-use super::wanted::Wanted;
+use super::wanted::CheckBuilder;
 use super::{folder_of, matches_any, name_of};
 
 /// The names of its files.
@@ -63,8 +63,8 @@ const WITH_COMMENTS: &[&str] = &[
 const FOLDERS: &[&str] = &[".vscode", ".devcontainer", ".zed"];
 
 /// What a file of this kind gets.
-pub(super) fn wanted(around: &dyn Around) -> Wanted {
-    let mut wanted = Wanted::new(around);
+pub(super) fn wanted(around: &dyn Around) -> CheckBuilder {
+    let mut wanted = CheckBuilder::new(around);
     if is_yaml(around) {
         return wanted;
     }
@@ -72,7 +72,7 @@ pub(super) fn wanted(around: &dyn Around) -> Wanted {
         true => (Parser::JsonWithComments, "it is JSON, and its tool takes comments"),
         false => (Parser::Json, "it is JSON"),
     };
-    wanted.look("json", By::Parser(parser), Form::Plain).because(why);
+    wanted.look("json", By::Parser(parser), OutputFormat::Plain).because(why);
     wanted
 }
 
@@ -88,11 +88,11 @@ fn is_yaml(around: &dyn Around) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::world::World;
+    use super::super::world::FileFixture;
 
     #[track_caller]
     fn check(file: &str, expected: &str) {
-        World::edits(file).runs("json", expected);
+        FileFixture::edits(file).runs("json", expected);
     }
 
     #[test]
@@ -107,7 +107,7 @@ mod tests {
         ] {
             check(file, "json");
         }
-        World::edits("a.json").says("json", "it is JSON");
+        FileFixture::edits("a.json").says("json", "it is JSON");
     }
 
     #[test]
@@ -126,13 +126,13 @@ mod tests {
             check(file, "json with comments");
         }
         let why = "it is JSON, and its tool takes comments";
-        World::edits("a.jsonc").says("json", why);
+        FileFixture::edits("a.jsonc").says("json", why);
     }
 
     #[test]
     fn other_endings_are_not_json() {
         for file in ["a.json5", "a.jsonl", ".prettierrc", "json"] {
-            World::edits(file).plans("");
+            FileFixture::edits(file).plans("");
         }
     }
 
@@ -141,7 +141,7 @@ mod tests {
         for (text, expected) in
             [(" {}", "look json"), ("// why\n{}", "look json"), ("root: true", ""), ("", "")]
         {
-            let world = World::edits(".eslintrc").file(".eslintrc", text);
+            let world = FileFixture::edits(".eslintrc").file(".eslintrc", text);
             world.plans(expected);
         }
     }

@@ -2,24 +2,24 @@
 
 use super::super::around::Around;
 use super::python;
-use super::wanted::Wanted;
+use super::wanted::CheckBuilder;
 
 /// What a file of this kind gets.
-pub(super) fn wanted(around: &dyn Around) -> Wanted {
-    let mut wanted = Wanted::new(around);
+pub(super) fn wanted(around: &dyn Around) -> CheckBuilder {
+    let mut wanted = CheckBuilder::new(around);
     python::lint(around, &mut wanted);
     wanted
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::world::World;
+    use super::super::world::FileFixture;
 
     #[test]
     fn ruff_reads_the_cells() {
-        World::edits("a.ipynb").on_path(&["python3"]).plans("");
-        let world = World::edits("a.ipynb").on_path(&["ruff", "python3", "pytest"]);
+        FileFixture::edits("a.ipynb").on_path(&["python3"]).plans("");
+        let world = FileFixture::edits("a.ipynb").on_path(&["ruff", "python3", "pytest"]);
         world.plans("fix ruff");
-        World::edits("a.ipynb").files(&["ruff.toml"]).plans("lacking ruff");
+        FileFixture::edits("a.ipynb").files(&["ruff.toml"]).plans("lacking ruff");
     }
 }

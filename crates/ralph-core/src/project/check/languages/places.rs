@@ -5,20 +5,20 @@
 
 use std::path::{Path, PathBuf};
 
-use super::super::around::{Around, Tool};
-use super::wanted::Wanted;
+use super::super::around::{Around, ToolCommand};
+use super::wanted::CheckBuilder;
 use super::{folder_of, said};
 
 /// The places in which a tool looks for its configuration.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Places {
+pub(super) struct ConfigFiles {
     /// Files of its own.
     pub(super) files: &'static [&'static str],
     /// Shared files, each with its table: `("pyproject.toml", "tool.ruff")`.
     pub(super) tables: &'static [(&'static str, &'static str)],
 }
 
-impl Places {
+impl ConfigFiles {
     /// Files of its own and nothing else.
     pub(super) const fn files(files: &'static [&'static str]) -> Self {
         Self { files, tables: &[] }
@@ -29,7 +29,7 @@ impl Places {
 #[derive(Debug, Clone)]
 pub(super) struct Configured {
     /// How it is called.
-    pub(super) tool: Tool,
+    pub(super) tool: ToolCommand,
     /// Where its configuration lies: many look for it where they run, and no further.
     pub(super) folder: PathBuf,
     /// Why it runs, for a person.
@@ -39,9 +39,9 @@ pub(super) struct Configured {
 /// The tool, where the project configures it; where it is not installed, that is noted.
 pub(super) fn configured(
     around: &dyn Around,
-    places: Places,
+    places: ConfigFiles,
     (name, remedy): (&str, &str),
-    wanted: &mut Wanted,
+    wanted: &mut CheckBuilder,
 ) -> Option<Configured> {
     let config = nearest(around, places)?;
     let tool = wanted.configured(around, name, &config, remedy)?;
@@ -52,10 +52,10 @@ pub(super) fn configured(
 /// The tool, where the project configures it or, for another reason, where it is installed.
 pub(super) fn configured_or_there(
     around: &dyn Around,
-    places: Places,
+    places: ConfigFiles,
     named: (&str, &str),
     why: &str,
-    wanted: &mut Wanted,
+    wanted: &mut CheckBuilder,
 ) -> Option<Configured> {
     if nearest(around, places).is_some() {
         return configured(around, places, named, wanted);
@@ -65,11 +65,11 @@ pub(super) fn configured_or_there(
 }
 
 /// The nearest place in which the tool is configured, from the file's folder up to the root.
-pub(super) fn nearest(around: &dyn Around, places: Places) -> Option<PathBuf> {
+pub(super) fn nearest(around: &dyn Around, places: ConfigFiles) -> Option<PathBuf> {
     upward(around).find_map(|folder| in_folder(around, folder, places))
 }
 
-fn in_folder(around: &dyn Around, folder: &Path, places: Places) -> Option<PathBuf> {
+fn in_folder(around: &dyn Around, folder: &Path, places: ConfigFiles) -> Option<PathBuf> {
     let own = places.files.iter().map(|name| folder.join(name)).find(|path| around.exists(path));
     own.or_else(|| {
         let shared = places.tables.iter().map(|(name, table)| (folder.join(name), table));

@@ -8,13 +8,13 @@ mod tests_of;
 mod types;
 
 use super::super::around::Around;
-use super::super::forms::Form;
-use super::places::{Places, configured_or_there};
+use super::super::forms::OutputFormat;
+use super::places::{ConfigFiles, configured_or_there};
 use super::text_of;
-use super::wanted::Wanted;
+use super::wanted::CheckBuilder;
 
-const RUFF: Places =
-    Places { files: &["ruff.toml", ".ruff.toml"], tables: &[("pyproject.toml", "tool.ruff")] };
+const RUFF: ConfigFiles =
+    ConfigFiles { files: &["ruff.toml", ".ruff.toml"], tables: &[("pyproject.toml", "tool.ruff")] };
 
 /// Compiles a file and keeps nothing: `py_compile` would leave a `__pycache__` beside it. What is
 /// wrong is printed as other tools do; a traceback would name this text too.
@@ -28,8 +28,8 @@ except (SyntaxError, ValueError) as e:
 "#;
 
 /// What a file of this kind gets.
-pub(super) fn wanted(around: &dyn Around) -> Wanted {
-    let mut wanted = Wanted::new(around);
+pub(super) fn wanted(around: &dyn Around) -> CheckBuilder {
+    let mut wanted = CheckBuilder::new(around);
     lint(around, &mut wanted);
     format::wanted(around, &mut wanted);
     compile(around, &mut wanted);
@@ -40,47 +40,47 @@ pub(super) fn wanted(around: &dyn Around) -> Wanted {
 
 /// `--force-exclude`: a file that is named would be looked at although the project leaves it out.
 /// F401: an import is often written an edit before its first use, and is told, not taken away.
-pub(super) fn lint(around: &dyn Around, wanted: &mut Wanted) {
+pub(super) fn lint(around: &dyn Around, wanted: &mut CheckBuilder) {
     let named = ("ruff", "run `pip install ruff`");
     let why = "ruff is installed";
     let Some(ruff) = configured_or_there(around, RUFF, named, why, wanted) else { return };
     let file = text_of(around.file());
     let line = ["check", "--fix", "--extend-unfixable", "F401", "--no-cache", "--force-exclude"];
     let program = ruff.tool.with(&[&line[..], &["--output-format", "json", &file]].concat());
-    wanted.fix("ruff", program, Form::Ruff).at(&ruff.folder).because(ruff.why);
+    wanted.fix("ruff", program, OutputFormat::Ruff).at(&ruff.folder).because(ruff.why);
 }
 
 /// Not left to ruff: it may be switched off, or know a newer Python than the project's.
 ///
 /// `-I -S` keeps out of the project's modules, and `-W ignore` keeps warnings out of the output.
-fn compile(around: &dyn Around, wanted: &mut Wanted) {
+fn compile(around: &dyn Around, wanted: &mut CheckBuilder) {
     let Some(python) = around.tool("python3") else { return };
     let file = text_of(around.file());
     let program = python.with(&["-I", "-S", "-B", "-W", "ignore", "-c", COMPILE, &file]);
-    wanted.look("py_compile", program, Form::Plain).because("it is Python");
+    wanted.look("py_compile", program, OutputFormat::Plain).because("it is Python");
 }
 
 #[cfg(test)]
 mod tests {
     use super::super::super::By;
-    use super::super::world::World;
+    use super::super::world::FileFixture;
     use super::*;
 
     #[test]
     fn a_file_is_compiled_by_the_project_s_python() {
-        World::edits("a.py").plans("");
-        let world = World::edits("a/b.py").on_path(&["python3"]);
+        FileFixture::edits("a.py").plans("");
+        let world = FileFixture::edits("a/b.py").on_path(&["python3"]);
         world.plans("look py_compile @a");
         world.runs("py_compile", &format!("python3 -I -S -B -W ignore -c {COMPILE} a/b.py"));
-        World::edits("a.pyi").on_path(&["python3"]).plans("look py_compile");
-        let world = World::edits("a.py").on_path(&["python3"]).installed(".venv/bin/python3");
+        FileFixture::edits("a.pyi").on_path(&["python3"]).plans("look py_compile");
+        let world = FileFixture::edits("a.py").on_path(&["python3"]).installed(".venv/bin/python3");
         let By::Program(program) = world.check("py_compile").by else { panic!("a program") };
         assert_eq!(program.line[0], "/w/.venv/bin/python3");
     }
 
     #[test]
     fn ruff_fixes_wherever_it_is_installed() {
-        let world = World::edits("a/b.py").on_path(&["ruff"]);
+        let world = FileFixture::edits("a/b.py").on_path(&["ruff"]);
         world.plans("fix ruff @a");
         world.runs(
             "ruff",
@@ -91,11 +91,12 @@ mod tests {
 
     #[test]
     fn ruff_runs_beside_its_configuration() {
-        let plans = |path, text, expected| World::edits("a/b.py").file(path, text).plans(expected);
+        let plans =
+            |path, text, expected| FileFixture::edits("a/b.py").file(path, text).plans(expected);
         plans("a/.ruff.toml", "", "lacking ruff");
         plans("pyproject.toml", "[tool.ruff.lint]", "lacking ruff");
         plans("pyproject.toml", "[project]", "");
-        let world = World::edits("a/b/c.py").files(&["a/ruff.toml"]).on_path(&["ruff"]);
+        let world = FileFixture::edits("a/b/c.py").files(&["a/ruff.toml"]).on_path(&["ruff"]);
         world.plans("fix ruff @a | fix ruff format @a");
         world.says("ruff", "`a/ruff.toml` configures it");
     }

@@ -3,23 +3,23 @@
 use std::path::Path;
 
 use super::super::around::Around;
-use super::super::forms::Form;
-use super::places::{Configured, Places, configured, upward};
+use super::super::forms::OutputFormat;
+use super::places::{ConfigFiles, Configured, configured, upward};
 use super::text_of;
-use super::wanted::Wanted;
+use super::wanted::CheckBuilder;
 
-const RUBOCOP: Places = Places::files(&[".rubocop.yml"]);
+const RUBOCOP: ConfigFiles = ConfigFiles::files(&[".rubocop.yml"]);
 const REMEDY: &str = "run `bundle install`";
 
 /// What a file of this kind gets.
-pub(super) fn wanted(around: &dyn Around) -> Wanted {
-    let mut wanted = Wanted::new(around);
+pub(super) fn wanted(around: &dyn Around) -> CheckBuilder {
+    let mut wanted = CheckBuilder::new(around);
     if let Some(rubocop) = rubocop(around, &mut wanted) {
         fix_and_look(around, &rubocop, &mut wanted);
     }
     if let Some(ruby) = around.tool("ruby") {
         let program = ruby.with(&["--disable=gems", "-c", &text_of(around.file())]);
-        wanted.look("ruby", program, Form::Plain).because("it is Ruby");
+        wanted.look("ruby", program, OutputFormat::Plain).because("it is Ruby");
     }
     wanted
 }
@@ -28,21 +28,21 @@ pub(super) fn wanted(around: &dyn Around) -> Wanted {
 /// that out. So that one only fails where it could not run, and the other says what is left.
 ///
 /// `--force-exclusion`: a file that is named would be looked at although the project excludes it.
-fn fix_and_look(around: &dyn Around, rubocop: &Configured, wanted: &mut Wanted) {
+fn fix_and_look(around: &dyn Around, rubocop: &Configured, wanted: &mut CheckBuilder) {
     let line = ["--force-exclusion", "--format", "emacs", &text_of(around.file())];
     let fixing = [&["-a", "--fail-level", "fatal"], &line[..]].concat();
     wanted
-        .fix("rubocop -a", rubocop.tool.with(&fixing), Form::Whole)
+        .fix("rubocop -a", rubocop.tool.with(&fixing), OutputFormat::Whole)
         .at(&rubocop.folder)
         .because(rubocop.why.as_str());
     wanted
-        .look("rubocop", rubocop.tool.with(&line), Form::Plain)
+        .look("rubocop", rubocop.tool.with(&line), OutputFormat::Plain)
         .at(&rubocop.folder)
         .because(rubocop.why.as_str());
 }
 
 /// RuboCop as the project's bundle has it, with the extensions that its configuration names.
-fn rubocop(around: &dyn Around, wanted: &mut Wanted) -> Option<Configured> {
+fn rubocop(around: &dyn Around, wanted: &mut CheckBuilder) -> Option<Configured> {
     let is_bundled = upward(around).any(|folder| locks_rubocop(around, folder));
     if !is_bundled || around.tool("bundle").is_none() {
         return configured(around, RUBOCOP, ("rubocop", REMEDY), wanted);
@@ -59,19 +59,19 @@ fn locks_rubocop(around: &dyn Around, folder: &Path) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::world::World;
+    use super::super::world::FileFixture;
 
     #[test]
     fn ruby_is_parsed_where_ruby_is_there() {
-        World::edits("a.rb").plans("");
-        let world = World::edits("a/b.rb").on_path(&["ruby", "rubocop"]);
+        FileFixture::edits("a.rb").plans("");
+        let world = FileFixture::edits("a/b.rb").on_path(&["ruby", "rubocop"]);
         world.plans("look ruby @a");
         world.runs("ruby", "ruby --disable=gems -c a/b.rb");
     }
 
     #[test]
     fn rubocop_runs_where_it_is_configured() {
-        let world = World::edits("a/b/c.rb").files(&["a/.rubocop.yml"]);
+        let world = FileFixture::edits("a/b/c.rb").files(&["a/.rubocop.yml"]);
         world.plans("lacking rubocop");
         let world = world.on_path(&["rubocop", "bundle"]);
         world.plans("fix rubocop -a @a | look rubocop @a");
@@ -86,7 +86,7 @@ mod tests {
 
     #[test]
     fn the_project_s_bundle_wins() {
-        let world = World::edits("a/b.rb")
+        let world = FileFixture::edits("a/b.rb")
             .files(&["a/.rubocop.yml"])
             .file("Gemfile.lock", "GEM\n  specs:\n    rubocop (1.60.0)\n")
             .on_path(&["rubocop"]);
@@ -95,7 +95,7 @@ mod tests {
         let world = world.on_path(&["bundle"]);
         world.plans("fix rubocop -a @a | look rubocop @a");
         world.runs("rubocop", &format!("bundle exec rubocop {options} a/b.rb"));
-        let world = World::edits("a.rb")
+        let world = FileFixture::edits("a.rb")
             .file("Gemfile.lock", "    rubocop (1.60.0)\n")
             .on_path(&["bundle", "rubocop"]);
         world.plans("");
@@ -103,7 +103,7 @@ mod tests {
 
     #[test]
     fn another_gem_of_that_name_is_not_it() {
-        World::edits("a.rb")
+        FileFixture::edits("a.rb")
             .files(&[".rubocop.yml"])
             .file("Gemfile.lock", "    rubocop-ast (1.30.0)\n")
             .on_path(&["bundle"])

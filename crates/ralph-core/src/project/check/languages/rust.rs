@@ -7,16 +7,16 @@ use std::path::Path;
 
 use super::super::By;
 use super::super::around::Around;
-use super::super::forms::Form;
+use super::super::forms::OutputFormat;
 use super::places::{has_table, upward};
-use super::wanted::Wanted;
+use super::wanted::CheckBuilder;
 use super::{folder_of, said, text_of};
 
 const MANIFEST: &str = "Cargo.toml";
 
 /// What a file of this kind gets.
-pub(super) fn wanted(around: &dyn Around) -> Wanted {
-    let mut wanted = Wanted::new(around);
+pub(super) fn wanted(around: &dyn Around) -> CheckBuilder {
+    let mut wanted = CheckBuilder::new(around);
     let Some(manifest) = around.nearest(&[MANIFEST]) else { return wanted };
     let text = around.text(&manifest).unwrap_or_default();
     // A manifest that only names a workspace's members owns no file.
@@ -28,16 +28,16 @@ pub(super) fn wanted(around: &dyn Around) -> Wanted {
     wanted
 }
 
-fn format(around: &dyn Around, manifest: &str, wanted: &mut Wanted) {
+fn format(around: &dyn Around, manifest: &str, wanted: &mut CheckBuilder) {
     let Some(rustfmt) = around.tool("rustfmt") else { return };
     let edition = edition(around, manifest);
     let program = rustfmt.with(&["--edition", &edition, "--emit", "stdout", "--quiet"]);
     let why = format!("its package is of the {edition} edition");
-    wanted.fix("rustfmt", By::Filter(program), Form::Whole).because(why);
+    wanted.fix("rustfmt", By::Filter(program), OutputFormat::Whole).because(why);
 }
 
 /// `--offline`: what a new dependency has to download is not for a hook to wait for.
-fn look(around: &dyn Around, manifest: &Path, wanted: &mut Wanted) {
+fn look(around: &dyn Around, manifest: &Path, wanted: &mut CheckBuilder) {
     let (name, command) = match around.tool("cargo-clippy") {
         Some(_) => ("clippy", "clippy"),
         None => ("cargo check", "check"),
@@ -48,16 +48,20 @@ fn look(around: &dyn Around, manifest: &Path, wanted: &mut Wanted) {
     let path = text_of(manifest);
     let line = [command, "--quiet", "--offline", "--message-format", "json", "--all-targets"];
     let program = cargo.with(&[&line[..], &["--manifest-path", &path]].concat());
-    wanted.look(name, program, Form::Cargo).at(folder_of(manifest)).whole(manifest).because(why);
+    wanted
+        .look(name, program, OutputFormat::Cargo)
+        .at(folder_of(manifest))
+        .whole(manifest)
+        .because(why);
 }
 
-fn test(around: &dyn Around, manifest: &Path, text: &str, wanted: &mut Wanted) {
+fn test(around: &dyn Around, manifest: &Path, text: &str, wanted: &mut CheckBuilder) {
     let Some(target) = test_target(around.file(), folder_of(manifest), text) else { return };
     let Some(cargo) = around.tool("cargo") else { return };
     let path = text_of(manifest);
     let line = ["test", "--quiet", "--offline", "--manifest-path", &path, "--test", &target];
     wanted
-        .test("cargo test", cargo.with(&line), Form::Whole)
+        .test("cargo test", cargo.with(&line), OutputFormat::Whole)
         .at(folder_of(manifest))
         .because(format!("it is the test `{target}`"));
 }
@@ -108,13 +112,13 @@ fn value_of(manifest: &str, key: &str) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::world::World;
+    use super::super::world::FileFixture;
     use super::*;
 
     const PACKAGE: &str = "[package]\nname = \"a\"\nedition = \"2024\"\n";
 
-    fn in_package(file: &str) -> World {
-        World::edits(file).file("a/Cargo.toml", PACKAGE)
+    fn in_package(file: &str) -> FileFixture {
+        FileFixture::edits(file).file("a/Cargo.toml", PACKAGE)
     }
 
     #[test]
@@ -146,9 +150,9 @@ mod tests {
     #[test]
     fn a_file_without_a_package_gets_nothing() {
         let tools = &["cargo", "rustfmt"];
-        World::edits("a.rs").on_path(tools).plans("");
+        FileFixture::edits("a.rs").on_path(tools).plans("");
         let virtual_one = "[workspace]\nmembers = []\n[workspace.package]\nedition = \"2021\"\n";
-        World::edits("a.rs").file("Cargo.toml", virtual_one).on_path(tools).plans("");
+        FileFixture::edits("a.rs").file("Cargo.toml", virtual_one).on_path(tools).plans("");
     }
 
     #[test]
@@ -185,7 +189,7 @@ mod tests {
 
     #[track_caller]
     fn is_of_edition(package: &str, expected: &str) {
-        let world = World::edits("a/src/b.rs")
+        let world = FileFixture::edits("a/src/b.rs")
             .file("Cargo.toml", "[workspace.package]\nedition = \"2021\"\n")
             .file("a/Cargo.toml", package);
         assert_eq!(edition(&world, package), expected, "{package}");
@@ -199,6 +203,6 @@ mod tests {
         is_of_edition("[package]\nedition = { workspace = true }", "2021");
         is_of_edition("[package]", "2015");
         is_of_edition("[package]\neditions = \"2018\"", "2015");
-        assert_eq!(edition(&World::edits("b.rs"), "edition.workspace = true"), "2015");
+        assert_eq!(edition(&FileFixture::edits("b.rs"), "edition.workspace = true"), "2015");
     }
 }

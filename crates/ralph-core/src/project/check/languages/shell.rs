@@ -5,19 +5,19 @@
 use std::path::Path;
 
 use super::super::around::Around;
-use super::super::forms::Form;
-use super::places::{Places, nearest};
-use super::wanted::Wanted;
+use super::super::forms::OutputFormat;
+use super::places::{ConfigFiles, nearest};
+use super::wanted::CheckBuilder;
 use super::{said, text_of};
 
-const SHELLCHECK: Places = Places::files(&[".shellcheckrc", "shellcheckrc"]);
+const SHELLCHECK: ConfigFiles = ConfigFiles::files(&[".shellcheckrc", "shellcheckrc"]);
 
 /// The shells that shellcheck knows.
 const SHELLS: &[&str] = &["sh", "bash", "dash", "ksh"];
 
 /// What a file of this kind gets.
-pub(super) fn wanted(around: &dyn Around) -> Wanted {
-    let mut wanted = Wanted::new(around);
+pub(super) fn wanted(around: &dyn Around) -> CheckBuilder {
+    let mut wanted = CheckBuilder::new(around);
     let Some(shell) = shell(around) else { return wanted };
     if !look(around, shell, &mut wanted) {
         parse(around, shell, &mut wanted);
@@ -30,7 +30,7 @@ pub(super) fn wanted(around: &dyn Around) -> Wanted {
 /// Files that a script reads in are followed, or what they set would seem to be set nowhere. They are
 /// looked for beside the script and from the root; that one is not found there (SC1091) is no
 /// mistake, since it may come into being later.
-fn look(around: &dyn Around, shell: &str, wanted: &mut Wanted) -> bool {
+fn look(around: &dyn Around, shell: &str, wanted: &mut CheckBuilder) -> bool {
     let config = nearest(around, SHELLCHECK);
     let remedy = "see https://www.shellcheck.net";
     let tool = match &config {
@@ -45,14 +45,18 @@ fn look(around: &dyn Around, shell: &str, wanted: &mut Wanted) -> bool {
     let file = text_of(around.file());
     let line = ["--format", "json1", "--external-sources", "--source-path", "SCRIPTDIR"];
     let program = tool.with(&[&line[..], &["--exclude", "SC1091", &file]].concat());
-    wanted.look("shellcheck", program, Form::Shellcheck).at(around.root()).because(why);
+    wanted.look("shellcheck", program, OutputFormat::Shellcheck).at(around.root()).because(why);
     true
 }
 
-fn parse(around: &dyn Around, shell: &str, wanted: &mut Wanted) {
+fn parse(around: &dyn Around, shell: &str, wanted: &mut CheckBuilder) {
     let Some(program) = around.tool(shell) else { return };
     wanted
-        .look(&format!("{shell} -n"), program.with(&["-n", &text_of(around.file())]), Form::Plain)
+        .look(
+            &format!("{shell} -n"),
+            program.with(&["-n", &text_of(around.file())]),
+            OutputFormat::Plain,
+        )
         .because(format!("it is a {shell} script, and shellcheck is not installed"));
 }
 
@@ -89,12 +93,12 @@ fn interpreter(line: &str) -> Option<&str> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::world::World;
+    use super::super::world::FileFixture;
     use super::*;
 
     #[test]
     fn shellcheck_looks_at_scripts() {
-        let world = World::edits("a/b.sh").on_path(&["shellcheck", "bash"]);
+        let world = FileFixture::edits("a/b.sh").on_path(&["shellcheck", "bash"]);
         world.plans("look shellcheck");
         world.runs(
             "shellcheck",
@@ -102,7 +106,8 @@ mod tests {
              --exclude SC1091 a/b.sh",
         );
         world.says("shellcheck", "it is a bash script");
-        let plans = |file| World::edits(file).on_path(&["shellcheck"]).plans("look shellcheck");
+        let plans =
+            |file| FileFixture::edits(file).on_path(&["shellcheck"]).plans("look shellcheck");
         plans("a.bash");
         plans("a.ksh");
         plans("a.dash");
@@ -110,20 +115,20 @@ mod tests {
 
     #[test]
     fn without_shellcheck_the_shell_parses_its_script() {
-        let world = World::edits("a.sh").on_path(&["bash", "sh"]);
+        let world = FileFixture::edits("a.sh").on_path(&["bash", "sh"]);
         world.plans("look bash -n");
         world.runs("bash -n", "bash -n a.sh");
         world.says("bash -n", "it is a bash script, and shellcheck is not installed");
-        let world = World::edits("a.sh").file("a.sh", "#!/bin/sh\n").on_path(&["bash", "sh"]);
+        let world = FileFixture::edits("a.sh").file("a.sh", "#!/bin/sh\n").on_path(&["bash", "sh"]);
         world.runs("sh -n", "sh -n a.sh");
-        World::edits("a.dash").on_path(&["dash"]).plans("look dash -n");
-        World::edits("a.ksh").on_path(&["ksh"]).plans("look ksh -n");
-        World::edits("a.sh").plans("");
+        FileFixture::edits("a.dash").on_path(&["dash"]).plans("look dash -n");
+        FileFixture::edits("a.ksh").on_path(&["ksh"]).plans("look ksh -n");
+        FileFixture::edits("a.sh").plans("");
     }
 
     #[test]
     fn shellcheck_is_lacking_where_it_is_configured() {
-        let world = World::edits("a/b.sh").files(&[".shellcheckrc"]).on_path(&["bash"]);
+        let world = FileFixture::edits("a/b.sh").files(&[".shellcheckrc"]).on_path(&["bash"]);
         world.plans("look bash -n @a | lacking shellcheck");
         let world = world.on_path(&["shellcheck"]);
         world.plans("look shellcheck");
@@ -132,7 +137,7 @@ mod tests {
 
     #[track_caller]
     fn check(file: &str, first_line: &str, expected: Option<&str>) {
-        let world = World::edits(file).file(file, &format!("{first_line}\necho\n"));
+        let world = FileFixture::edits(file).file(file, &format!("{first_line}\necho\n"));
         assert_eq!(shell(&world), expected, "{file} {first_line}");
     }
 

@@ -3,13 +3,13 @@
 use std::path::Path;
 
 use super::super::around::Around;
-use super::super::forms::Form;
-use super::places::{Places, configured, configured_or_there};
+use super::super::forms::OutputFormat;
+use super::places::{ConfigFiles, configured, configured_or_there};
 use super::text_of;
-use super::wanted::Wanted;
+use super::wanted::CheckBuilder;
 
-const SUPABASE: Places = Places::files(&["supabase/config.toml"]);
-const SQLFLUFF: Places = Places {
+const SUPABASE: ConfigFiles = ConfigFiles::files(&["supabase/config.toml"]);
+const SQLFLUFF: ConfigFiles = ConfigFiles {
     files: &[".sqlfluff"],
     tables: &[
         ("pyproject.toml", "tool.sqlfluff"),
@@ -20,8 +20,8 @@ const SQLFLUFF: Places = Places {
 };
 
 /// What a file of this kind gets.
-pub(super) fn wanted(around: &dyn Around) -> Wanted {
-    let mut wanted = Wanted::new(around);
+pub(super) fn wanted(around: &dyn Around) -> CheckBuilder {
+    let mut wanted = CheckBuilder::new(around);
     if let Some(project) = supabase_project(around.file()) {
         lint_database(around, project, &mut wanted);
     }
@@ -31,26 +31,29 @@ pub(super) fn wanted(around: &dyn Around) -> Wanted {
 
 /// It looks at the database that runs, which one run does for all migrations. Newer versions know
 /// that an agent calls and print another JSON, unless they are told which.
-fn lint_database(around: &dyn Around, project: &Path, wanted: &mut Wanted) {
+fn lint_database(around: &dyn Around, project: &Path, wanted: &mut CheckBuilder) {
     let named = ("supabase", "see https://supabase.com/docs/guides/cli");
     let why = "it is in `supabase/migrations`";
     let supabase = configured_or_there(around, SUPABASE, named, why, wanted);
     let Some(supabase) = supabase else { return };
     let program = supabase.tool.with(&["db", "lint", "--level", "warning", "--output", "json"]);
     wanted
-        .look("supabase", program, Form::Supabase)
+        .look("supabase", program, OutputFormat::Supabase)
         .at(project)
         .whole(&project.join("supabase"))
         .because(why);
 }
 
-fn lint_file(around: &dyn Around, wanted: &mut Wanted) {
+fn lint_file(around: &dyn Around, wanted: &mut CheckBuilder) {
     let named = ("sqlfluff", "run `pip install sqlfluff`");
     let Some(sqlfluff) = configured(around, SQLFLUFF, named, wanted) else { return };
     let file = text_of(around.file());
     let line = ["lint", "--disable-progress-bar", "--format", "sarif", &file];
     let program = sqlfluff.tool.with(&line);
-    wanted.look("sqlfluff", program, Form::Sarif).at(&sqlfluff.folder).because(sqlfluff.why);
+    wanted
+        .look("sqlfluff", program, OutputFormat::Sarif)
+        .at(&sqlfluff.folder)
+        .because(sqlfluff.why);
 }
 
 /// The folder above `supabase/migrations`, where the file is below it.
@@ -61,25 +64,26 @@ fn supabase_project(file: &Path) -> Option<&Path> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::world::World;
+    use super::super::world::FileFixture;
 
     #[test]
     fn the_database_is_linted_for_migrations() {
         let file = "app/supabase/migrations/1.sql";
-        World::edits(file).plans("");
-        let world = World::edits(file).on_path(&["supabase"]);
+        FileFixture::edits(file).plans("");
+        let world = FileFixture::edits(file).on_path(&["supabase"]);
         world.plans("look supabase @app whole app/supabase");
         world.runs("supabase", "supabase db lint --level warning --output json");
         world.says("supabase", "it is in `supabase/migrations`");
-        let world = World::edits("supabase/migrations/deep/1.sql").on_path(&["supabase"]);
+        let world = FileFixture::edits("supabase/migrations/deep/1.sql").on_path(&["supabase"]);
         world.plans("look supabase whole supabase");
-        World::edits("migrations/1.sql").on_path(&["supabase", "sqlfluff"]).plans("");
-        World::edits("supabase/seed.sql").on_path(&["supabase"]).plans("");
+        FileFixture::edits("migrations/1.sql").on_path(&["supabase", "sqlfluff"]).plans("");
+        FileFixture::edits("supabase/seed.sql").on_path(&["supabase"]).plans("");
     }
 
     #[test]
     fn supabase_is_lacking_where_it_is_configured() {
-        let world = World::edits("supabase/migrations/1.sql").files(&["supabase/config.toml"]);
+        let world =
+            FileFixture::edits("supabase/migrations/1.sql").files(&["supabase/config.toml"]);
         world.plans("lacking supabase");
         world
             .installed("node_modules/.bin/supabase")
@@ -88,7 +92,7 @@ mod tests {
 
     #[test]
     fn sqlfluff_runs_where_it_is_configured() {
-        let world = World::edits("a/b/c.sql").files(&["a/.sqlfluff"]);
+        let world = FileFixture::edits("a/b/c.sql").files(&["a/.sqlfluff"]);
         world.plans("lacking sqlfluff");
         let world = world.on_path(&["sqlfluff"]);
         world.plans("look sqlfluff @a");
@@ -99,7 +103,7 @@ mod tests {
     #[test]
     fn a_table_in_a_shared_file_configures_it_too() {
         let plans = |path, text, expected| {
-            World::edits("a.sql").file(path, text).on_path(&["sqlfluff"]).plans(expected);
+            FileFixture::edits("a.sql").file(path, text).on_path(&["sqlfluff"]).plans(expected);
         };
         plans("pyproject.toml", "[tool.sqlfluff.core]", "look sqlfluff");
         plans("pyproject.toml", "[sqlfluff]", "");

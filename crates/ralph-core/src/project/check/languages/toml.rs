@@ -1,40 +1,40 @@
 //! TOML: our own parser, and taplo where the project uses it.
 
 use super::super::around::Around;
-use super::super::forms::Form;
+use super::super::forms::OutputFormat;
 use super::super::{By, Parser};
-use super::places::{Places, configured};
+use super::places::{ConfigFiles, configured};
 use super::text_of;
-use super::wanted::Wanted;
+use super::wanted::CheckBuilder;
 
-const TAPLO: Places = Places::files(&["taplo.toml", ".taplo.toml"]);
+const TAPLO: ConfigFiles = ConfigFiles::files(&["taplo.toml", ".taplo.toml"]);
 
 /// What a file of this kind gets.
-pub(super) fn wanted(around: &dyn Around) -> Wanted {
-    let mut wanted = Wanted::new(around);
-    wanted.look("toml", By::Parser(Parser::Toml), Form::Plain).because("it is TOML");
+pub(super) fn wanted(around: &dyn Around) -> CheckBuilder {
+    let mut wanted = CheckBuilder::new(around);
+    wanted.look("toml", By::Parser(Parser::Toml), OutputFormat::Plain).because("it is TOML");
     let named = ("taplo", "see https://taplo.tamasfe.dev");
     if let Some(taplo) = configured(around, TAPLO, named, &mut wanted) {
         let program = taplo.tool.with(&["format", &text_of(around.file())]);
-        wanted.fix("taplo", program, Form::Whole).at(&taplo.folder).because(taplo.why);
+        wanted.fix("taplo", program, OutputFormat::Whole).at(&taplo.folder).because(taplo.why);
     }
     wanted
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::world::World;
+    use super::super::world::FileFixture;
 
     #[test]
     fn toml_is_parsed() {
-        World::edits("a/b.toml").on_path(&["taplo"]).plans("look toml");
+        FileFixture::edits("a/b.toml").on_path(&["taplo"]).plans("look toml");
     }
 
     #[test]
     fn taplo_formats_where_it_is_configured() {
-        let world = World::edits("a/b.toml").files(&[".taplo.toml"]);
+        let world = FileFixture::edits("a/b.toml").files(&[".taplo.toml"]);
         world.plans("look toml | lacking taplo");
-        let world = World::edits("a/b/c.toml").files(&["a/taplo.toml"]).on_path(&["taplo"]);
+        let world = FileFixture::edits("a/b/c.toml").files(&["a/taplo.toml"]).on_path(&["taplo"]);
         world.plans("fix taplo @a | look toml");
         world.runs("taplo", "taplo format a/b/c.toml");
         world.says("taplo", "`a/taplo.toml` configures it");

@@ -2,37 +2,37 @@
 
 use std::path::{Path, PathBuf};
 
-use super::super::around::{Around, Tool};
-use super::super::forms::Form;
-use super::super::{By, Check, Kind, Lacking, Program, Scope};
+use super::super::around::{Around, ToolCommand};
+use super::super::forms::OutputFormat;
+use super::super::{By, Check, CheckKind, FindingScope, Lacking, Program};
 use super::{folder_of, said};
 
 /// What one language says of a file, in the order in which its fixers run.
 #[derive(Debug, Default)]
-pub(super) struct Wanted {
+pub(super) struct CheckBuilder {
     folder: PathBuf,
     pub(super) said: Vec<Result<Check, Lacking>>,
 }
 
-impl Wanted {
+impl CheckBuilder {
     /// Nothing yet. Checks run in the file's folder unless they say otherwise.
     pub(super) fn new(around: &dyn Around) -> Self {
         Self { folder: folder_of(around.file()).to_path_buf(), said: Vec::new() }
     }
 
     /// A check that rewrites the file.
-    pub(super) fn fix(&mut self, name: &str, by: impl Into<By>, form: Form) -> Draft<'_> {
-        self.add(Kind::Fix, name, by.into(), form)
+    pub(super) fn fix(&mut self, name: &str, by: impl Into<By>, form: OutputFormat) -> Draft<'_> {
+        self.add(CheckKind::Fix, name, by.into(), form)
     }
 
     /// A check that looks at it.
-    pub(super) fn look(&mut self, name: &str, by: impl Into<By>, form: Form) -> Draft<'_> {
-        self.add(Kind::Look, name, by.into(), form)
+    pub(super) fn look(&mut self, name: &str, by: impl Into<By>, form: OutputFormat) -> Draft<'_> {
+        self.add(CheckKind::Look, name, by.into(), form)
     }
 
     /// A run of the tests that belong to it.
-    pub(super) fn test(&mut self, name: &str, by: impl Into<By>, form: Form) -> Draft<'_> {
-        self.add(Kind::Test, name, by.into(), form)
+    pub(super) fn test(&mut self, name: &str, by: impl Into<By>, form: OutputFormat) -> Draft<'_> {
+        self.add(CheckKind::Test, name, by.into(), form)
     }
 
     /// A check that the project wants and that cannot be run.
@@ -48,7 +48,7 @@ impl Wanted {
         name: &str,
         by: &Path,
         remedy: &str,
-    ) -> Option<Tool> {
+    ) -> Option<ToolCommand> {
         let tool = around.tool(name);
         if tool.is_none() {
             let by = said(around, by);
@@ -57,13 +57,13 @@ impl Wanted {
         tool
     }
 
-    fn add(&mut self, kind: Kind, name: &str, by: By, form: Form) -> Draft<'_> {
+    fn add(&mut self, kind: CheckKind, name: &str, by: By, form: OutputFormat) -> Draft<'_> {
         self.said.push(Ok(Check {
             name: name.to_owned(),
             kind,
             by,
             folder: self.folder.clone(),
-            scope: Scope::File,
+            scope: FindingScope::File,
             form,
             why: String::new(),
             limit: None,
@@ -85,7 +85,7 @@ impl Draft<'_> {
 
     /// What its findings depend on, if on more than the file.
     pub(super) fn whole(self, path: &Path) -> Self {
-        self.0.scope = Scope::Whole(path.to_path_buf());
+        self.0.scope = FindingScope::Whole(path.to_path_buf());
         self
     }
 

@@ -1,16 +1,17 @@
 //! GitHub workflows: actionlint, besides what every YAML file gets.
 
 use super::super::around::Around;
-use super::super::forms::Form;
-use super::places::{Places, configured_or_there};
-use super::wanted::Wanted;
+use super::super::forms::OutputFormat;
+use super::places::{ConfigFiles, configured_or_there};
+use super::wanted::CheckBuilder;
 use super::{folder_of, text_of};
 
-const ACTIONLINT: Places = Places::files(&[".github/actionlint.yaml", ".github/actionlint.yml"]);
+const ACTIONLINT: ConfigFiles =
+    ConfigFiles::files(&[".github/actionlint.yaml", ".github/actionlint.yml"]);
 
 /// What a file of this kind gets.
-pub(super) fn wanted(around: &dyn Around) -> Wanted {
-    let mut wanted = Wanted::new(around);
+pub(super) fn wanted(around: &dyn Around) -> CheckBuilder {
+    let mut wanted = CheckBuilder::new(around);
     let workflows = folder_of(around.file());
     if !workflows.ends_with(".github/workflows") {
         return wanted;
@@ -20,7 +21,7 @@ pub(super) fn wanted(around: &dyn Around) -> Wanted {
     if let Some(actionlint) = configured_or_there(around, ACTIONLINT, named, why, &mut wanted) {
         let program = actionlint.tool.with(&["-no-color", "-oneline", &text_of(around.file())]);
         wanted
-            .look("actionlint", program, Form::Plain)
+            .look("actionlint", program, OutputFormat::Plain)
             .at(folder_of(folder_of(workflows)))
             .because(actionlint.why);
     }
@@ -29,12 +30,12 @@ pub(super) fn wanted(around: &dyn Around) -> Wanted {
 
 #[cfg(test)]
 mod tests {
-    use super::super::world::World;
+    use super::super::world::FileFixture;
 
     #[test]
     fn actionlint_runs_on_workflows_where_it_is_there() {
-        World::edits(".github/workflows/ci.yml").plans("look yaml");
-        let world = World::edits(".github/workflows/ci.yaml").on_path(&["actionlint"]);
+        FileFixture::edits(".github/workflows/ci.yml").plans("look yaml");
+        let world = FileFixture::edits(".github/workflows/ci.yaml").on_path(&["actionlint"]);
         world.plans("look yaml | look actionlint");
         world.runs("actionlint", "actionlint -no-color -oneline .github/workflows/ci.yaml");
         world.says("actionlint", "it is a GitHub workflow");
@@ -42,7 +43,8 @@ mod tests {
 
     #[test]
     fn actionlint_is_lacking_where_it_is_configured() {
-        let world = World::edits(".github/workflows/ci.yml").files(&[".github/actionlint.yml"]);
+        let world =
+            FileFixture::edits(".github/workflows/ci.yml").files(&[".github/actionlint.yml"]);
         world.plans("look yaml | lacking actionlint");
         let world = world.on_path(&["actionlint"]);
         world.says("actionlint", "`.github/actionlint.yml` configures it");
@@ -50,7 +52,7 @@ mod tests {
 
     #[test]
     fn other_yaml_is_no_workflow() {
-        let plans = |file| World::edits(file).on_path(&["actionlint"]).plans("look yaml");
+        let plans = |file| FileFixture::edits(file).on_path(&["actionlint"]).plans("look yaml");
         plans(".github/dependabot.yml");
         plans(".github/workflows/deep/ci.yml");
         plans("workflows/ci.yml");

@@ -5,8 +5,8 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use super::super::around::{Around, Tool};
-use super::super::{By, Check, Kind, Parser, Plan, Scope};
+use super::super::around::{Around, ToolCommand};
+use super::super::{By, Check, CheckKind, CheckPlan, FindingScope, Parser};
 use super::{name_of, plan};
 
 const ROOT: &str = "/w";
@@ -15,14 +15,14 @@ const ROOT: &str = "/w";
 const BINS: &[&str] = &["node_modules/.bin", ".venv/bin", "vendor/bin"];
 
 /// The edited file and what stands around it.
-pub(super) struct World {
+pub(super) struct FileFixture {
     file: PathBuf,
     files: BTreeMap<PathBuf, String>,
     own: Vec<PathBuf>,
     on_path: Vec<&'static str>,
 }
 
-impl World {
+impl FileFixture {
     /// A project in which this file, which is empty, was edited.
     pub(super) fn edits(file: &str) -> Self {
         let file = Path::new(ROOT).join(file);
@@ -58,7 +58,7 @@ impl World {
     /// The folder is named where it is not the root.
     #[track_caller]
     pub(super) fn plans(&self, expected: &str) {
-        let Plan { checks, lacking } = plan(self);
+        let CheckPlan { checks, lacking } = plan(self);
         for check in &checks {
             assert!(!check.why.is_empty(), "{} has no reason", check.name);
         }
@@ -100,15 +100,15 @@ impl World {
 
     fn short(&self, check: &Check) -> String {
         let kind = match check.kind {
-            Kind::Fix => "fix",
-            Kind::Look => "look",
-            Kind::Test => "test",
+            CheckKind::Fix => "fix",
+            CheckKind::Look => "look",
+            CheckKind::Test => "test",
         };
         let mut short = format!("{kind} {}", check.name);
         if matches!(check.by, By::Program(_) | By::Filter(_)) && check.folder != self.root() {
             short += &format!(" @{}", below_root(&check.folder));
         }
-        if let Scope::Whole(path) = &check.scope {
+        if let FindingScope::Whole(path) = &check.scope {
             short += &format!(" whole {}", below_root(path));
         }
         short
@@ -119,7 +119,7 @@ impl World {
     }
 }
 
-impl Around for World {
+impl Around for FileFixture {
     fn file(&self) -> &Path {
         &self.file
     }
@@ -153,18 +153,18 @@ impl Around for World {
         names
     }
 
-    fn tool(&self, name: &str) -> Option<Tool> {
+    fn tool(&self, name: &str) -> Option<ToolCommand> {
         self.own_tool(name).or_else(|| {
             let name = *self.on_path.iter().find(|one| **one == name)?;
-            Some(Tool { line: vec![name.to_owned()], found: "`PATH`".to_owned() })
+            Some(ToolCommand { line: vec![name.to_owned()], found: "`PATH`".to_owned() })
         })
     }
 
-    fn own_tool(&self, name: &str) -> Option<Tool> {
+    fn own_tool(&self, name: &str) -> Option<ToolCommand> {
         self.upward()
             .flat_map(|folder| BINS.iter().map(move |bin| (bin, folder.join(bin).join(name))))
             .find(|(_, path)| self.own.contains(path))
-            .map(|(bin, path)| Tool {
+            .map(|(bin, path)| ToolCommand {
                 line: vec![path.to_string_lossy().into_owned()],
                 found: format!("`{bin}`"),
             })

@@ -6,32 +6,35 @@
 use std::path::Path;
 
 use super::super::around::Around;
-use super::super::forms::Form;
+use super::super::forms::OutputFormat;
 use super::super::{By, Parser};
-use super::places::{Places, configured, upward};
-use super::wanted::Wanted;
+use super::places::{ConfigFiles, configured, upward};
+use super::wanted::CheckBuilder;
 use super::{folder_of, name_of, text_of};
 
-const YAMLLINT: Places = Places::files(&[".yamllint", ".yamllint.yaml", ".yamllint.yml"]);
+const YAMLLINT: ConfigFiles = ConfigFiles::files(&[".yamllint", ".yamllint.yaml", ".yamllint.yml"]);
 
 /// What a file of this kind gets.
-pub(super) fn wanted(around: &dyn Around) -> Wanted {
-    let mut wanted = Wanted::new(around);
+pub(super) fn wanted(around: &dyn Around) -> CheckBuilder {
+    let mut wanted = CheckBuilder::new(around);
     if is_template(around) {
         return wanted;
     }
-    wanted.look("yaml", By::Parser(Parser::Yaml), Form::Plain).because("it is YAML");
+    wanted.look("yaml", By::Parser(Parser::Yaml), OutputFormat::Plain).because("it is YAML");
     lint(around, &mut wanted);
     wanted
 }
 
 /// The file is named from the configuration's folder: its `ignore` is read from there.
-fn lint(around: &dyn Around, wanted: &mut Wanted) {
+fn lint(around: &dyn Around, wanted: &mut CheckBuilder) {
     let named = ("yamllint", "run `pip install yamllint`");
     let Some(yamllint) = configured(around, YAMLLINT, named, wanted) else { return };
     let file = text_of(around.file().strip_prefix(&yamllint.folder).unwrap_or(around.file()));
     let program = yamllint.tool.with(&["--format", "parsable", &file]);
-    wanted.look("yamllint", program, Form::Plain).at(&yamllint.folder).because(yamllint.why);
+    wanted
+        .look("yamllint", program, OutputFormat::Plain)
+        .at(&yamllint.folder)
+        .because(yamllint.why);
 }
 
 fn is_template(around: &dyn Around) -> bool {
@@ -54,39 +57,39 @@ fn is_filled_in(line: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::world::World;
+    use super::super::world::FileFixture;
     use super::*;
 
     #[test]
     fn yaml_is_parsed() {
-        World::edits("a/b.yaml").plans("look yaml");
-        World::edits("b.yml").plans("look yaml");
+        FileFixture::edits("a/b.yaml").plans("look yaml");
+        FileFixture::edits("b.yml").plans("look yaml");
     }
 
     #[test]
     fn yamllint_runs_where_it_is_configured() {
-        let world = World::edits("a/b.yaml").files(&["a/.yamllint.yml"]);
+        let world = FileFixture::edits("a/b.yaml").files(&["a/.yamllint.yml"]);
         world.plans("look yaml | lacking yamllint");
-        let world = World::edits("a/c/b.yaml").files(&["a/.yamllint"]).on_path(&["yamllint"]);
+        let world = FileFixture::edits("a/c/b.yaml").files(&["a/.yamllint"]).on_path(&["yamllint"]);
         world.plans("look yaml | look yamllint @a");
         world.runs("yamllint", "yamllint --format parsable c/b.yaml");
         world.says("yamllint", "`a/.yamllint` configures it");
-        World::edits("b.yaml").on_path(&["yamllint"]).plans("look yaml");
+        FileFixture::edits("b.yaml").on_path(&["yamllint"]).plans("look yaml");
     }
 
     #[test]
     fn a_chart_s_templates_are_not_yaml() {
-        let chart = |file| World::edits(file).files(&["chart/Chart.yaml", "chart/.yamllint"]);
+        let chart = |file| FileFixture::edits(file).files(&["chart/Chart.yaml", "chart/.yamllint"]);
         chart("chart/templates/a.yaml").plans("");
         chart("chart/templates/deep/a.yaml").plans("");
         chart("chart/other/a.yaml").plans("look yaml | lacking yamllint");
-        World::edits("templates/a.yaml").plans("look yaml");
-        World::edits("values.yaml").files(&["Chart.yaml"]).plans("look yaml");
+        FileFixture::edits("templates/a.yaml").plans("look yaml");
+        FileFixture::edits("values.yaml").files(&["Chart.yaml"]).plans("look yaml");
     }
 
     #[test]
     fn what_is_to_be_filled_in_is_not_yaml() {
-        World::edits("a.yaml").file("a.yaml", "a: 1\nb: {{ c }}\n").plans("");
+        FileFixture::edits("a.yaml").file("a.yaml", "a: 1\nb: {{ c }}\n").plans("");
     }
 
     #[track_caller]

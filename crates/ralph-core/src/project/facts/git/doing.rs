@@ -97,15 +97,16 @@ fn bisect(project: &dyn Project) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::world::World;
+    use super::super::super::world::ProjectFixture;
     use super::all;
 
     const COMMIT: &str = "0123456789abcdef0123456789abcdef01234567\n";
 
     #[track_caller]
     fn check(files: &[(&str, &str)], expected: &[&str]) {
-        let world =
-            files.iter().fold(World::new(), |world, (path, text)| world.git_file(path, text));
+        let world = files
+            .iter()
+            .fold(ProjectFixture::new(), |world, (path, text)| world.git_file(path, text));
         let expected: Vec<String> =
             expected.iter().map(|what| format!("{what} is in progress")).collect();
         assert_eq!(all(&world), expected);

@@ -19,15 +19,15 @@ pub(super) const ARGUMENTS: [&str; 7] = [
 const MOST_FOLDERS: usize = 8;
 
 #[derive(Debug, Default)]
-pub(super) struct Status {
+pub(super) struct GitStatus {
     /// As git names it: `origin/main`.
     pub(super) upstream: Option<String>,
     pub(super) ahead_behind: Option<(u64, u64)>,
-    pub(super) changes: Vec<Change>,
+    pub(super) changes: Vec<StatusChange>,
 }
 
 #[derive(Debug)]
-pub(super) struct Change {
+pub(super) struct StatusChange {
     how: How,
     path: String,
 }
@@ -51,11 +51,11 @@ impl How {
     }
 }
 
-impl Status {
+impl GitStatus {
     /// None if git cannot say.
-    pub(super) fn of(project: &dyn Project) -> Option<Status> {
+    pub(super) fn of(project: &dyn Project) -> Option<GitStatus> {
         let printed = project.git(&ARGUMENTS)?;
-        let mut status = Status::default();
+        let mut status = GitStatus::default();
         for record in printed.split(|byte| *byte == 0) {
             status.take(record);
         }
@@ -69,7 +69,7 @@ impl Status {
         } else if let Some(distance) = text.strip_prefix("# branch.ab ") {
             self.ahead_behind = ahead_behind(distance);
         } else {
-            self.changes.extend(Change::read(&text));
+            self.changes.extend(StatusChange::read(&text));
         }
     }
 
@@ -85,8 +85,9 @@ impl Status {
     }
 
     pub(super) fn one_by_one(&self) -> Vec<String> {
-        let line =
-            |change: &Change| format!("{} {}", change.how.as_str(), show::quoted(&change.path));
+        let line = |change: &StatusChange| {
+            format!("{} {}", change.how.as_str(), show::quoted(&change.path))
+        };
         self.changes.iter().map(line).collect()
     }
 
@@ -129,9 +130,9 @@ fn ahead_behind(distance: &str) -> Option<(u64, u64)> {
     Some((ahead.strip_prefix('+')?.parse().ok()?, behind.strip_prefix('-')?.parse().ok()?))
 }
 
-impl Change {
+impl StatusChange {
     /// Reads a record; none if it names no path.
-    fn read(record: &str) -> Option<Change> {
+    fn read(record: &str) -> Option<StatusChange> {
         let (kind, rest) = record.split_once(' ')?;
         let fields_before_path = match kind {
             "1" => 7,
@@ -145,7 +146,7 @@ impl Change {
             "?" => How::New,
             _ => how(rest.get(..2)?),
         };
-        Some(Change { how, path: path.to_owned() })
+        Some(StatusChange { how, path: path.to_owned() })
     }
 }
 
@@ -164,8 +165,8 @@ mod tests {
 
     #[track_caller]
     fn check(record: &str, expected: &str) {
-        let read =
-            Change::read(record).map(|change| format!("{} {}", change.how.as_str(), change.path));
+        let read = StatusChange::read(record)
+            .map(|change| format!("{} {}", change.how.as_str(), change.path));
         assert_eq!(read.unwrap_or_default(), expected);
     }
 

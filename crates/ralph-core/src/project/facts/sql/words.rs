@@ -7,29 +7,29 @@ const WORDS: usize = 400;
 
 /// A name, or a sign that stands for itself. What was in quotes is a name whatever it says.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Word {
+pub(super) enum SqlWord {
     Plain(String),
     Quoted(String),
     Sign(u8),
 }
 
 /// Reads a text from its beginning to its end.
-pub(super) struct Reader<'a> {
+pub(super) struct SqlReader<'a> {
     text: &'a str,
     at: usize,
 }
 
-impl<'a> Reader<'a> {
-    pub(super) fn new(text: &'a str) -> Reader<'a> {
-        Reader { text, at: 0 }
+impl<'a> SqlReader<'a> {
+    pub(super) fn new(text: &'a str) -> SqlReader<'a> {
+        SqlReader { text, at: 0 }
     }
 
     /// The words up to the next semicolon; none at the end of the text.
-    pub(super) fn statement(&mut self) -> Option<Vec<Word>> {
+    pub(super) fn statement(&mut self) -> Option<Vec<SqlWord>> {
         let mut words = Vec::new();
         while self.at < self.text.len() {
             match self.word() {
-                Some(Word::Sign(b';')) => return Some(words),
+                Some(SqlWord::Sign(b';')) => return Some(words),
                 Some(word) if words.len() < WORDS => words.push(word),
                 _ => {}
             }
@@ -43,7 +43,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Reads one word, or over something that is none.
-    fn word(&mut self) -> Option<Word> {
+    fn word(&mut self) -> Option<SqlWord> {
         let rest = self.rest();
         let bytes = rest.as_bytes();
         match bytes[0] {
@@ -56,23 +56,23 @@ impl<'a> Reader<'a> {
                 let end = end_of_quoted(bytes, 0, false).unwrap_or(rest.len());
                 self.at += end;
                 let inner = rest[1..end].strip_suffix('"').unwrap_or(&rest[1..end]);
-                Some(Word::Quoted(inner.replace("\"\"", "\"")))
+                Some(SqlWord::Quoted(inner.replace("\"\"", "\"")))
             }
             first if is_inner(first) => {
                 let end = bytes.iter().position(|byte| !is_inner(*byte) && *byte != b'$');
                 let end = end.unwrap_or(rest.len());
                 self.at += end;
-                Some(Word::Plain(rest[..end].to_lowercase()))
+                Some(SqlWord::Plain(rest[..end].to_lowercase()))
             }
             sign => {
                 self.at += 1;
-                (!sign.is_ascii_whitespace()).then_some(Word::Sign(sign))
+                (!sign.is_ascii_whitespace()).then_some(SqlWord::Sign(sign))
             }
         }
     }
 
     /// Without an end it is all the rest.
-    fn skip(&mut self, length: Option<usize>) -> Option<Word> {
+    fn skip(&mut self, length: Option<usize>) -> Option<SqlWord> {
         self.at += length.unwrap_or(self.text.len() - self.at);
         None
     }

@@ -1,7 +1,7 @@
 //! What keeps a planner's lines from being taken, each with the number of its line.
 
-use super::super::{Flaw, Graph, lint};
-use super::Line;
+use super::super::{Graph, GraphFlaw, lint};
+use super::TaskLine;
 use crate::state::{Task, TaskStatus};
 use std::collections::{HashMap, HashSet};
 use std::fmt;
@@ -31,7 +31,7 @@ pub enum LineFlaw {
         on: String,
     },
     /// What is wrong in any graph.
-    InGraph(Flaw),
+    InGraph(GraphFlaw),
 }
 
 impl fmt::Display for LineFlaw {
@@ -55,10 +55,10 @@ impl fmt::Display for LineFlaw {
 }
 
 /// What is wrong with each line, whatever the others hold.
-pub(super) fn own(before: &Graph, lines: &[Line]) -> Vec<(usize, LineFlaw)> {
+pub(super) fn own(before: &Graph, lines: &[TaskLine]) -> Vec<(usize, LineFlaw)> {
     let mut seen: HashMap<&str, usize> = HashMap::with_capacity(lines.len());
     let mut flaws = Vec::new();
-    for Line { number, task } in lines {
+    for TaskLine { number, task } in lines {
         let mut add = |flaw| flaws.push((*number, flaw));
         if task.id.trim().is_empty() {
             add(LineFlaw::NoId);
@@ -68,7 +68,7 @@ pub(super) fn own(before: &Graph, lines: &[Line]) -> Vec<(usize, LineFlaw)> {
             seen.insert(&task.id, *number);
         }
         if task.name.trim().is_empty() {
-            let flaw = Flaw::EmptyName { id: task.id.clone() };
+            let flaw = GraphFlaw::EmptyName { id: task.id.clone() };
             add(LineFlaw::InGraph(flaw));
         }
         // One that is there already, from another version, comes back as it is.
@@ -80,16 +80,20 @@ pub(super) fn own(before: &Graph, lines: &[Line]) -> Vec<(usize, LineFlaw)> {
     flaws
 }
 
-pub(super) fn of_deps(before: &Graph, lines: &[Line], after: &[Task]) -> Vec<(usize, LineFlaw)> {
+pub(super) fn of_deps(
+    before: &Graph,
+    lines: &[TaskLine],
+    after: &[Task],
+) -> Vec<(usize, LineFlaw)> {
     let there: HashSet<&str> = after.iter().map(|task| task.id.as_str()).collect();
     let flaw = |id: &str, on: &str| {
         let (id, on) = (id.to_owned(), on.to_owned());
         match before.get(&on) {
             Some(_) => LineFlaw::OnRemoved { id, on },
-            None => LineFlaw::InGraph(Flaw::UnknownDependency { id, on }),
+            None => LineFlaw::InGraph(GraphFlaw::UnknownDependency { id, on }),
         }
     };
-    let of = |line: &Line| -> Vec<(usize, LineFlaw)> {
+    let of = |line: &TaskLine| -> Vec<(usize, LineFlaw)> {
         let unknown = line.task.deps.iter().filter(|on| !there.contains(on.as_str()));
         unknown.map(|on| (line.number, flaw(&line.task.id, on))).collect()
     };
@@ -97,14 +101,14 @@ pub(super) fn of_deps(before: &Graph, lines: &[Line], after: &[Task]) -> Vec<(us
 }
 
 /// Circles, each at the first line that is part of it.
-pub(super) fn circles(lines: &[Line], after: &[Task]) -> Vec<(usize, LineFlaw)> {
+pub(super) fn circles(lines: &[TaskLine], after: &[Task]) -> Vec<(usize, LineFlaw)> {
     let numbers: HashMap<&str, usize> =
         lines.iter().rev().map(|line| (line.task.id.as_str(), line.number)).collect();
     let placed = |path: Vec<String>| {
         let number = path.iter().filter_map(|id| numbers.get(id.as_str())).min()?;
         let flaw = match path.as_slice() {
-            [id] => Flaw::OnItself { id: id.clone() },
-            _ => Flaw::Cycle { path },
+            [id] => GraphFlaw::OnItself { id: id.clone() },
+            _ => GraphFlaw::Cycle { path },
         };
         Some((*number, LineFlaw::InGraph(flaw)))
     };

@@ -1,7 +1,7 @@
 //! What stays in a graph though the planner's lines do not name it.
 
-use super::super::{Graph, Standing};
-use super::Line;
+use super::super::{Graph, TaskReadiness};
+use super::TaskLine;
 use crate::state::Task;
 use jiff::Timestamp;
 use std::collections::{HashMap, HashSet};
@@ -47,7 +47,7 @@ impl fmt::Display for Stays {
 
 /// The places of the tasks that stay though no line names them. Of two tasks with one id a line
 /// names the first.
-pub(super) fn without_line(before: &Graph, lines: &[Line]) -> HashMap<usize, Stays> {
+pub(super) fn without_line(before: &Graph, lines: &[TaskLine]) -> HashMap<usize, Stays> {
     let named: HashSet<usize> =
         lines.iter().filter_map(|line| before.place(&line.task.id)).collect();
     let mut stays = HashMap::new();
@@ -72,12 +72,15 @@ pub(super) fn without_line(before: &Graph, lines: &[Line]) -> HashMap<usize, Sta
 
 fn by_itself(before: &Graph, task: &Task) -> Option<Stays> {
     match before.standing(task) {
-        Standing::Done => Some(Stays::Done),
-        Standing::InProgress => Some(Stays::Claimed {
+        TaskReadiness::Done => Some(Stays::Done),
+        TaskReadiness::InProgress => Some(Stays::Claimed {
             owner: task.owner.clone().unwrap_or_else(|| "someone".to_owned()),
             until: task.lease_expires_at,
         }),
-        Standing::Unknown => Some(Stays::Unknown { status: task.status.to_string() }),
-        Standing::Ready | Standing::Waiting | Standing::Failed | Standing::Blocked => None,
+        TaskReadiness::Unknown => Some(Stays::Unknown { status: task.status.to_string() }),
+        TaskReadiness::Ready
+        | TaskReadiness::Waiting
+        | TaskReadiness::Failed
+        | TaskReadiness::Blocked => None,
     }
 }

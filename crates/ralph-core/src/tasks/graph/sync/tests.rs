@@ -2,9 +2,9 @@ use super::super::tests::{at, graph};
 use super::*;
 
 /// Lines from the words of a graph, numbered from 1.
-fn lines(text: &str) -> Vec<Line> {
+fn lines(text: &str) -> Vec<TaskLine> {
     let numbered = graph(text).into_iter().enumerate();
-    numbered.map(|(at, task)| Line { number: at + 1, task }).collect()
+    numbered.map(|(at, task)| TaskLine { number: at + 1, task }).collect()
 }
 
 /// Each task with its status and what it depends on.
@@ -181,7 +181,7 @@ fn everything_that_is_wrong_is_named_by_its_line_and_nothing_is_changed() {
              line, or leave it out",
         ],
     );
-    let nameless = [Line { number: 7, task: Task::default() }];
+    let nameless = [TaskLine { number: 7, task: Task::default() }];
     let flaws = sync(&[], &nameless, at(0)).unwrap_err();
     assert_eq!(flaws[0], (7, LineFlaw::NoId));
     assert_eq!(flaws.len(), 2, "{flaws:?}");
@@ -255,11 +255,11 @@ fn no_sync_loses_what_is_done_or_held_or_makes_an_unsound_graph() {
         if !super::super::lint(&before).is_empty() {
             continue;
         }
-        let wanted: Vec<Line> = dice
+        let wanted: Vec<TaskLine> = dice
             .graph(&["pending", "done"])
             .into_iter()
             .enumerate()
-            .map(|(at, task)| Line { number: at + 1, task })
+            .map(|(at, task)| TaskLine { number: at + 1, task })
             .collect();
         let Ok(synced) = sync(&before, &wanted, at(0)) else {
             counted.1 += 1;

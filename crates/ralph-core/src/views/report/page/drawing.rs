@@ -2,23 +2,23 @@
 
 use super::glyph::{self, Glyph};
 use super::{bar, tone_of_task, wide};
-use crate::tasks::graph::Standing;
+use crate::tasks::graph::TaskReadiness;
 use crate::text::counted::noun;
-use crate::views::report::layout::{Arrow, Drawing, HEIGHT, TOP, WIDTH, drawing};
+use crate::views::report::layout::{Arrow, GraphDrawing, HEIGHT, TOP, WIDTH, drawing};
 use crate::views::report::markup::Markup;
 use crate::views::report::words::{counted, grouped, share};
 use crate::views::report::{Report, TaskShown};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-const ALL: [Standing; 7] = [
-    Standing::Done,
-    Standing::InProgress,
-    Standing::Ready,
-    Standing::Waiting,
-    Standing::Blocked,
-    Standing::Failed,
-    Standing::Unknown,
+const ALL: [TaskReadiness; 7] = [
+    TaskReadiness::Done,
+    TaskReadiness::InProgress,
+    TaskReadiness::Ready,
+    TaskReadiness::Waiting,
+    TaskReadiness::Blocked,
+    TaskReadiness::Failed,
+    TaskReadiness::Unknown,
 ];
 
 /// How many stand where.
@@ -57,7 +57,7 @@ pub(super) fn tasks(card: &mut Markup, report: &Report) {
     });
 }
 
-fn draw(to: &mut Markup, report: &Report, drawing: &Drawing) {
+fn draw(to: &mut Markup, report: &Report, drawing: &GraphDrawing) {
     let [width, height] = [drawing.width, drawing.height].map(|number| number.to_string());
     let view = format!("0 0 {width} {height}");
     let attributes = [
@@ -76,8 +76,10 @@ fn draw(to: &mut Markup, report: &Report, drawing: &Drawing) {
             });
         }
         for arrow in &drawing.arrows {
-            let is_done =
-                report.tasks.get(arrow.from).is_some_and(|task| task.standing == Standing::Done);
+            let is_done = report
+                .tasks
+                .get(arrow.from)
+                .is_some_and(|task| task.standing == TaskReadiness::Done);
             let class = if is_done { "arrow done" } else { "arrow" };
             svg.within(
                 "path",
@@ -102,7 +104,7 @@ fn path(arrow: &Arrow) -> String {
 }
 
 fn node(svg: &mut Markup, task: &TaskShown, (x, y): (i32, i32)) {
-    let waits = if task.standing == Standing::Waiting { " waiting" } else { "" };
+    let waits = if task.standing == TaskReadiness::Waiting { " waiting" } else { "" };
     let class = format!("node {}{waits}", tone_of_task(task.standing).word());
     let [left, top, width, height] = [x, y, WIDTH, HEIGHT].map(|number| number.to_string());
     let place = [("x", left.as_str()), ("y", &top), ("width", &width), ("height", &height)];
@@ -137,7 +139,7 @@ fn waves(card: &mut Markup, report: &Report) {
     let mut waves: BTreeMap<usize, (usize, usize)> = BTreeMap::new();
     for task in &report.tasks {
         let counts = waves.entry(task.wave.unwrap_or(usize::MAX)).or_default();
-        counts.0 += usize::from(task.standing == Standing::Done);
+        counts.0 += usize::from(task.standing == TaskReadiness::Done);
         counts.1 += 1;
     }
     card.put("p", "hint", "Too many to be drawn; this is how far each wave is.");

@@ -1,8 +1,8 @@
 //! Small signs, each with a form of its own: who cannot tell the colours apart tells the forms.
 
-use crate::tasks::graph::Standing as TaskStanding;
+use crate::tasks::graph::TaskReadiness as TaskStanding;
 use crate::views::report::Tone;
-use crate::views::report::history::{Looked, Worth};
+use crate::views::report::history::{FromWhen, Worth};
 use crate::views::report::markup::Markup;
 
 /// A sign.
@@ -88,14 +88,14 @@ impl Glyph {
         }
     }
 
-    pub(super) fn of_worth(worth: Worth, looked: Looked) -> Glyph {
+    pub(super) fn of_worth(worth: Worth, looked: FromWhen) -> Glyph {
         match (worth, looked) {
-            (Worth::Holds, Looked::Now) => Glyph::Check,
-            (Worth::Holds, Looked::Before) => Glyph::CheckBefore,
-            (Worth::Fails, Looked::Now) => Glyph::Cross,
-            (Worth::Fails, Looked::Before) => Glyph::CrossBefore,
-            (Worth::Stale, Looked::Now) => Glyph::Alert,
-            (Worth::Stale, Looked::Before) => Glyph::AlertBefore,
+            (Worth::Holds, FromWhen::Now) => Glyph::Check,
+            (Worth::Holds, FromWhen::Before) => Glyph::CheckBefore,
+            (Worth::Fails, FromWhen::Now) => Glyph::Cross,
+            (Worth::Fails, FromWhen::Before) => Glyph::CrossBefore,
+            (Worth::Stale, FromWhen::Now) => Glyph::Alert,
+            (Worth::Stale, FromWhen::Before) => Glyph::AlertBefore,
             (Worth::Never, _) => Glyph::Dot,
         }
     }

@@ -5,16 +5,16 @@
 use super::super::super::exit::bad_state;
 use super::super::super::note::note;
 use super::super::super::screen;
-use super::super::super::which::Found;
+use super::super::super::which::FoundLoop;
 use super::super::decide;
 use super::{Driver, told};
 use anyhow::Result;
 use ralph_core::state::{DecisionKind, LoopState, PlanPhase};
 use ralph_hooks::ralplan::Decided;
 use ralph_io::process::interrupts::Interrupts;
-use ralph_io::process::person::{self, Heard};
+use ralph_io::process::person::{self, WaitEnd};
 use ralph_io::process::watch::Watch;
-use ralph_io::store::lifecycle::Entry;
+use ralph_io::store::lifecycle::ManifestFate;
 use ralph_io::store::planning;
 use std::path::Path;
 
@@ -60,12 +60,12 @@ pub(super) fn wait(driver: &Driver<'_>, interrupts: &Interrupts) -> Result<Passe
             shown = true;
         }
         match person::wait(interrupts, &watch, asks)? {
-            Heard::Changed => continue,
-            Heard::Interrupted => {
+            WaitEnd::Changed => continue,
+            WaitEnd::Interrupted => {
                 screen::tell("");
                 return Ok(Passed::Left);
             }
-            Heard::Typed => {}
+            WaitEnd::Typed => {}
         }
         let line = screen::answer()?;
         let said = match (&line, words_come) {
@@ -82,8 +82,8 @@ pub(super) fn wait(driver: &Driver<'_>, interrupts: &Interrupts) -> Result<Passe
             Typed::WordsCome => ask(asks, WHAT_SHOULD_CHANGE)?,
             Typed::Unknown => ask(asks, ASKS)?,
             Typed::Decided(kind, words) => {
-                let found = Found::seen(driver.file.clone(), state);
-                match decide::take(driver.here, &found, kind, &words, Entry::Remove)? {
+                let found = FoundLoop::seen(driver.file.clone(), state);
+                match decide::take(driver.here, &found, kind, &words, ManifestFate::Remove)? {
                     Decided::Refused(why) => {
                         screen::tell(&screen::visible_lines(&format!(
                             "nothing was decided: {why}"

@@ -88,7 +88,7 @@ fn list(head: &str, items: Vec<String>) -> String {
 
 /// Why a round of this session brought nothing, as the hook noted that took its report.
 pub(super) fn nothing(folder: &Path, session: &str) -> String {
-    let of_it = |entry: &journal::Entry| {
+    let of_it = |entry: &journal::JournalEntry| {
         entry.decision.starts_with("report ") && entry.seen["agent"] == session
     };
     match journal::read(folder).into_iter().rfind(of_it) {

@@ -5,12 +5,12 @@ use super::Args;
 use crate::cli::exit::{Exit, bad_state, refused};
 use crate::cli::here::Here;
 use crate::cli::note::note;
-use crate::cli::which::Found;
+use crate::cli::which::FoundLoop;
 use anyhow::Result;
-use ralph_core::modes::arguments::{self, Options, Request};
+use ralph_core::modes::arguments::{self, LoopRequest, Options};
 use ralph_core::modes::session::id::SessionId;
 use ralph_core::state::{LoopState, StartedBy};
-use ralph_hooks::begin::{Asked, Begun};
+use ralph_hooks::begin::{StartOutcome, StartRequest};
 use ralph_hooks::session;
 use ralph_io::{client, project::environment};
 
@@ -18,10 +18,13 @@ use ralph_io::{client, project::environment};
 const CALLS: u32 = 200;
 
 /// Begins one, or goes on with the one that there is.
-pub(super) fn begin(here: &Here, id: &SessionId, args: &Args) -> Result<Found> {
-    let request =
-        Request { task: Some(id.to_string()), options: options(args), ..Request::default() };
-    let begun = session::begin(&Asked {
+pub(super) fn begin(here: &Here, id: &SessionId, args: &Args) -> Result<FoundLoop> {
+    let request = LoopRequest {
+        task: Some(id.to_string()),
+        options: options(args),
+        ..LoopRequest::default()
+    };
+    let begun = session::begin(&StartRequest {
         home: &here.home,
         request: &request,
         session_id: "",
@@ -32,14 +35,14 @@ pub(super) fn begin(here: &Here, id: &SessionId, args: &Args) -> Result<Found> {
     })
     .map_err(bad_state)?;
     let (state, how) = match begun {
-        Begun::Started(state) => (state, "started"),
-        Begun::Continues(state) => (state, "continued"),
-        Begun::Refused(why) => return Err(refused(Exit::No, why)),
-        Begun::Answered | Begun::Planned(_) => {
+        StartOutcome::Started(state) => (state, "started"),
+        StartOutcome::Continues(state) => (state, "continued"),
+        StartOutcome::Refused(why) => return Err(refused(Exit::No, why)),
+        StartOutcome::Answered | StartOutcome::Planned(_) => {
             anyhow::bail!("could not begin: another process has just done so")
         }
     };
-    let found = Found::of(here, &state.loop_id)?;
+    let found = FoundLoop::of(here, &state.loop_id)?;
     let us = client::this_process();
     let mine = |state: &mut LoopState| {
         environment::take(state);

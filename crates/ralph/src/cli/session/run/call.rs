@@ -4,19 +4,19 @@
 //! kept from it by a limit or by a person is made again, and any other has failed.
 
 use super::super::super::here::Here;
-use super::super::super::rounds::{self, Client};
-use super::drive::{Ended, Run};
+use super::super::super::rounds::{self, ClientOptions};
+use super::drive::{DriveState, OrchestrationEnd};
 use crate::cli::exit::{Exit, bad_state};
-use crate::driver::team::Gone;
-use crate::driver::wire::Order;
-use crate::driver::{self, Came, Outcome, Round};
+use crate::driver::team::MemberExit;
+use crate::driver::wire::RoundOrder;
+use crate::driver::{self, ClientRound, RoundOutcome, RoundResult};
 use anyhow::{Context, Result};
 use jiff::Timestamp;
 use ralph_core::modes::session::attempts;
 use ralph_core::modes::session::id::SessionId;
 use ralph_core::modes::session::invocation::Invocation;
 use ralph_core::modes::session::machine::met;
-use ralph_core::modes::session::recovery::{self, Ended as How, Recovery};
+use ralph_core::modes::session::recovery::{self, CallEnd as How, Recovery};
 use ralph_core::state::PauseCause;
 use ralph_core::transcript::usage::Tokens;
 use ralph_io::{process::clock, store::lifecycle};
@@ -43,11 +43,11 @@ pub(super) struct About<'a> {
 /// The client of a call, started as its agent.
 pub(super) fn round(
     here: &Here,
-    client: &Client,
+    client: &ClientOptions,
     logs: &Path,
     call: &Invocation,
     about: &About<'_>,
-) -> Result<Round> {
+) -> Result<ClientRound> {
     let agent = call.agent().name();
     let name = format!("call-{}", about.number);
     let prompt = match call.prompt() {
@@ -65,7 +65,7 @@ pub(super) fn round(
     if let Value::Object(members) = &mut key {
         members.insert("session_id".to_owned(), json!(about.id.as_str()));
     }
-    Ok(Round {
+    Ok(ClientRound {
         prompt,
         session_id: Some(about.session.to_owned()),
         resume: None,
@@ -90,7 +90,7 @@ fn label(call: &Invocation, number: u32) -> String {
     }
 }
 
-impl Run<'_> {
+impl DriveState<'_> {
     /// Starts the client of a call. Where that fails, the call is as if it had not been given.
     pub(super) fn start(&mut self, name: &str, call: Invocation) -> Result<()> {
         self.number += 1;
@@ -103,7 +103,9 @@ impl Run<'_> {
                 self.at_work.insert(name.to_owned(), at_work);
             }
             Err(error) => {
-                self.team.stop(Ended::Failed(error.context(format!("could not begin {label}"))));
+                self.team.stop(OrchestrationEnd::Failed(
+                    error.context(format!("could not begin {label}")),
+                ));
                 self.close(name, &call, Judged::Blameless)?;
             }
         }
@@ -115,7 +117,7 @@ impl Run<'_> {
         // Bound to the loop, so that the hooks know whose it is.
         lifecycle::bind(&plan.place.here.home, &plan.file, name)?;
         let about = About { number: self.number, session: name, prefix: plan.prefix, id: &plan.id };
-        let order = Order {
+        let order = RoundOrder {
             round: round(&plan.place.here, plan.client, &plan.logs, call, &about)?,
             waits_for_limits: plan.client.policy().waits_for_limits,
             alone: plan.place.sessions.call(&plan.id, name),
@@ -124,13 +126,13 @@ impl Run<'_> {
     }
 
     /// Takes up that a client is gone: what became of its call, and what that says of the others.
-    pub(super) fn take_up_end(&mut self, name: &str, gone: Gone) -> Result<()> {
+    pub(super) fn take_up_end(&mut self, name: &str, gone: MemberExit) -> Result<()> {
         let Some(one) = self.at_work.remove(name) else { return Ok(()) };
-        let Gone { came, failed } = gone;
+        let MemberExit { came, failed } = gone;
         let missing = failed.filter(|(_, exit)| *exit == Exit::MissingProgram);
         let is_blameless = missing.is_some() || self.is_blameless(&came.outcome, &one);
         if let Some((why, exit)) = missing {
-            self.team.stop(Ended::rest(PauseCause::Crashed, &why, exit));
+            self.team.stop(OrchestrationEnd::rest(PauseCause::Crashed, &why, exit));
         }
         let judged = if is_blameless { Judged::Blameless } else { Judged::ByItsWork };
         let told = self.close(name, &one.call, judged)?;
@@ -141,11 +143,11 @@ impl Run<'_> {
     }
 
     /// True for an end that says nothing of the call.
-    fn is_blameless(&self, outcome: &Outcome, one: &AtWork) -> bool {
+    fn is_blameless(&self, outcome: &RoundOutcome, one: &AtWork) -> bool {
         match outcome {
-            Outcome::RateLimited { .. } | Outcome::Overloaded { .. } => true,
-            Outcome::Ended => !one.is_overdue && self.team.was_asked(),
-            Outcome::Finished { .. } | Outcome::Crashed { .. } => false,
+            RoundOutcome::RateLimited { .. } | RoundOutcome::Overloaded { .. } => true,
+            RoundOutcome::Ended => !one.is_overdue && self.team.was_asked(),
+            RoundOutcome::Finished { .. } | RoundOutcome::Crashed { .. } => false,
         }
     }
 
@@ -195,7 +197,7 @@ impl Run<'_> {
         used.map(drop).map_err(bad_state)
     }
 
-    fn show_end(&self, name: &str, one: &AtWork, came: &Came, closed: &Closed) {
+    fn show_end(&self, name: &str, one: &AtWork, came: &RoundResult, closed: &Closed) {
         let why = match one.is_overdue {
             true => "it took longer than it may".to_owned(),
             false => came.outcome.why("it ended without what it was called for"),
@@ -205,15 +207,15 @@ impl Run<'_> {
     }
 
     /// What the end of a client says about those that could be started.
-    fn learn(&mut self, came: &Came, one: &AtWork) {
+    fn learn(&mut self, came: &RoundResult, one: &AtWork) {
         let cause = match &came.outcome {
-            Outcome::RateLimited { .. } => PauseCause::RateLimited,
-            Outcome::Overloaded { .. } => PauseCause::Crashed,
-            Outcome::Ended if self.is_blameless(&came.outcome, one) => PauseCause::Person,
+            RoundOutcome::RateLimited { .. } => PauseCause::RateLimited,
+            RoundOutcome::Overloaded { .. } => PauseCause::Crashed,
+            RoundOutcome::Ended if self.is_blameless(&came.outcome, one) => PauseCause::Person,
             _ => return,
         };
         if let Some(why) = rounds::stops(&came.outcome) {
-            self.team.stop(Ended::rest(cause, &why, Exit::MissingProgram));
+            self.team.stop(OrchestrationEnd::rest(cause, &why, Exit::MissingProgram));
         }
     }
 }

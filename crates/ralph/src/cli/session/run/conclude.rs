@@ -1,7 +1,7 @@
 //! How a run ends: what the router says becomes the ending of the loop, once the criteria were asked.
 
-use super::Plan;
-use super::drive::Ended;
+use super::OrchestrationRun;
+use super::drive::OrchestrationEnd;
 use crate::cli::build;
 use crate::cli::exit::{Exit, bad_state};
 use crate::cli::note::note;
@@ -16,20 +16,20 @@ use ralph_core::state::{EndingKind, LoopState, PauseCause};
 use ralph_core::stop;
 use ralph_hooks::session;
 use ralph_io::process::clock;
-use ralph_io::process::crew::{Crew, Heard};
-use ralph_io::process::interrupts::{Asked, Interrupts};
+use ralph_io::process::crew::{Crew, MemberEvent};
+use ralph_io::process::interrupts::{InterruptRequest, Interrupts};
 use ralph_io::process::watch::Watch;
 use std::time::{Duration, Instant};
 
 /// Ends the loop, or leaves it as it is, and says what comes next.
 pub(super) fn conclude(
-    plan: &Plan<'_>,
+    plan: &OrchestrationRun<'_>,
     interrupts: &Interrupts,
     loop_id: &str,
-    ended: Ended,
+    ended: OrchestrationEnd,
 ) -> Result<Exit> {
     match ended {
-        Ended::Failed(error) => {
+        OrchestrationEnd::Failed(error) => {
             let now = clock::now();
             let why = format!("{error:#}");
             plan.file
@@ -37,23 +37,23 @@ pub(super) fn conclude(
                 .map_err(bad_state)?;
             Err(error)
         }
-        Ended::Over => over(plan, loop_id),
-        Ended::Bound => {
+        OrchestrationEnd::Over => over(plan, loop_id),
+        OrchestrationEnd::Bound => {
             let now = clock::now();
             plan.file.update(|state| stop::may_go_on(state, now)).map_err(bad_state)?;
             over(plan, loop_id)
         }
-        Ended::Paused => {
+        OrchestrationEnd::Paused => {
             say_rests(plan, "a person let it rest")?;
             Ok(Exit::Done)
         }
-        Ended::Rest { cause, why, exit } => rest(plan, loop_id, cause, &why, exit),
-        Ended::Decided(routed) => router(plan, interrupts, loop_id, &routed),
+        OrchestrationEnd::Rest { cause, why, exit } => rest(plan, loop_id, cause, &why, exit),
+        OrchestrationEnd::Decided(routed) => router(plan, interrupts, loop_id, &routed),
     }
 }
 
 fn router(
-    plan: &Plan<'_>,
+    plan: &OrchestrationRun<'_>,
     interrupts: &Interrupts,
     loop_id: &str,
     routed: &Routed,
@@ -98,7 +98,11 @@ fn router(
 /// Runs the criteria, and says what they are worth; none if the person does not want to wait for them.
 ///
 /// A process of its own runs them, which a Ctrl-C can end in the middle of one.
-fn proof(plan: &Plan<'_>, interrupts: &Interrupts, state: &LoopState) -> Result<Option<Proof>> {
+fn proof(
+    plan: &OrchestrationRun<'_>,
+    interrupts: &Interrupts,
+    state: &LoopState,
+) -> Result<Option<Proof>> {
     let screen = Many::begin("all");
     let watch = Watch::begin(&[])?;
     let mut crew = Crew::new()?;
@@ -107,13 +111,13 @@ fn proof(plan: &Plan<'_>, interrupts: &Interrupts, state: &LoopState) -> Result<
     screen.add("criteria", "criteria", "");
     let mut ends = false;
     while !crew.is_empty() {
-        if !ends && interrupts.asked() != Asked::Nothing {
+        if !ends && interrupts.asked() != InterruptRequest::Nothing {
             ends = true;
-            crew.ask(Asked::End);
+            crew.ask(InterruptRequest::End);
         }
         let until = Instant::now() + Duration::from_secs(60);
         for (_, heard) in crew.wait(interrupts, &watch, until)? {
-            if let Heard::Line(line) = heard {
+            if let MemberEvent::Line(line) = heard {
                 screen.tell(&String::from_utf8_lossy(&line));
             }
         }
@@ -125,7 +129,13 @@ fn proof(plan: &Plan<'_>, interrupts: &Interrupts, state: &LoopState) -> Result<
     verify::look(&plan.file, &state).map(Some)
 }
 
-fn rest(plan: &Plan<'_>, loop_id: &str, cause: PauseCause, why: &str, exit: Exit) -> Result<Exit> {
+fn rest(
+    plan: &OrchestrationRun<'_>,
+    loop_id: &str,
+    cause: PauseCause,
+    why: &str,
+    exit: Exit,
+) -> Result<Exit> {
     let now = clock::now();
     let rested = plan.file.update(|state| {
         rules::rest(state, cause, why, now);
@@ -137,7 +147,7 @@ fn rest(plan: &Plan<'_>, loop_id: &str, cause: PauseCause, why: &str, exit: Exit
     Ok(exit)
 }
 
-fn say_rests(plan: &Plan<'_>, why: &str) -> Result<()> {
+fn say_rests(plan: &OrchestrationRun<'_>, why: &str) -> Result<()> {
     let id = &plan.id;
     screen::print(&screen::visible_lines(&format!(
         "session {id} rests: {why}; `ralph session run --id {id}` goes on"
@@ -145,7 +155,7 @@ fn say_rests(plan: &Plan<'_>, why: &str) -> Result<()> {
 }
 
 /// How the loop has ended, wherever it stands now, and what a person can say next.
-fn over(plan: &Plan<'_>, loop_id: &str) -> Result<Exit> {
+fn over(plan: &OrchestrationRun<'_>, loop_id: &str) -> Result<Exit> {
     let exit = build::over(&plan.place.here, loop_id)?;
     let id = &plan.id;
     let kind = build::ending(&plan.place.here, loop_id)?;

@@ -2,18 +2,18 @@
 //!
 //! Every step is decided anew from the session's files. How clients are held and waited for is [`team`]'s.
 
-use super::Plan;
+use super::OrchestrationRun;
 use super::call::AtWork;
 use crate::cli::exit::{Exit, bad_state, refused};
 use crate::cli::note::note;
-use crate::driver::team::{self, Gone, Owner, Team, Then, Words};
+use crate::driver::team::{self, MemberExit, Team, TeamOwner, Then, Words};
 use anyhow::Result;
 use jiff::{SignedDuration, Timestamp};
 use ralph_core::modes::session::change::apply;
 use ralph_core::modes::session::conversation::Routed;
 use ralph_core::modes::session::finding::Weight;
 use ralph_core::modes::session::invocation::Invocation;
-use ralph_core::modes::session::machine::{self, Act, Step};
+use ralph_core::modes::session::machine::{self, Act, MachineStep};
 use ralph_core::modes::session::snapshot::{Picture, Snapshot};
 use ralph_core::modes::session::state::State;
 use ralph_core::state::LoopState;
@@ -24,17 +24,20 @@ use ralph_io::{process::chance, process::clock};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Why no call is begun any more: for a reason of every team, or because the router says so.
-pub(super) type Ended = team::Ended<Routed>;
+pub(super) type OrchestrationEnd = team::TeamEnd<Routed>;
 
 /// Works until the session ends, or something stands in the way.
 ///
 /// # Errors
 /// When the session or the loop cannot be read or written. Nothing that was started is alive then.
-pub(super) fn all(plan: &Plan<'_>, interrupts: &Interrupts) -> Result<Ended> {
+pub(super) fn all(
+    plan: &OrchestrationRun<'_>,
+    interrupts: &Interrupts,
+) -> Result<OrchestrationEnd> {
     let inputs = plan.place.sessions.inputs(&plan.id);
     let words = Words { command: "session run", members: "agents", ended: "call ended" };
     let watched = [plan.file.folder(), &inputs];
-    team::work(Run {
+    team::work(DriveState {
         plan,
         team: Team::begin((&plan.place.here, &plan.file), interrupts, words, &watched)?,
         at_work: BTreeMap::new(),
@@ -46,8 +49,8 @@ pub(super) fn all(plan: &Plan<'_>, interrupts: &Interrupts) -> Result<Ended> {
     })
 }
 
-pub(super) struct Run<'a> {
-    pub(super) plan: &'a Plan<'a>,
+pub(super) struct DriveState<'a> {
+    pub(super) plan: &'a OrchestrationRun<'a>,
     pub(super) team: Team<'a, Routed>,
     /// By the names of their clients.
     pub(super) at_work: BTreeMap<String, AtWork>,
@@ -64,14 +67,14 @@ pub(super) struct Run<'a> {
 }
 
 /// What the router said, and the clients of the calls that are begun.
-struct Asks {
-    step: Step,
+struct RouterStep {
+    step: MachineStep,
     begun: Vec<(String, Invocation)>,
     most: SignedDuration,
 }
 
-impl<'a> Owner<'a> for Run<'a> {
-    type Verdict = Routed;
+impl<'a> TeamOwner<'a> for DriveState<'a> {
+    type DriveVerdict = Routed;
 
     fn team(&mut self) -> &mut Team<'a, Routed> {
         &mut self.team
@@ -94,12 +97,12 @@ impl<'a> Owner<'a> for Run<'a> {
         ends.map(|one| one.since + self.most).chain(until).min()
     }
 
-    fn gone(&mut self, name: &str, gone: Gone) -> Result<()> {
+    fn gone(&mut self, name: &str, gone: MemberExit) -> Result<()> {
         self.take_up_end(name, gone)
     }
 }
 
-impl Run<'_> {
+impl DriveState<'_> {
     /// Asks the router, and does what it says.
     fn ask(&mut self, state: &LoopState) -> Result<()> {
         let left = match stop::may_go_on(&mut state.clone(), clock::now()) {
@@ -115,7 +118,7 @@ impl Run<'_> {
             given_up = asks.begun.iter().map(|(name, _)| name.clone()).collect();
             Ok((after, asks))
         })?;
-        let Asks { step, begun, most } = asked.what;
+        let RouterStep { step, begun, most } = asked.what;
         (self.most, self.until) = (most, None);
         for noted in asked.after.running.iter().flatten() {
             let of_it = |one: &&mut AtWork| one.call.key == noted.key;
@@ -125,7 +128,7 @@ impl Run<'_> {
         }
         self.show(&asked.after, &step, state);
         match &step.act {
-            Act::Invoke(_) if begun.is_empty() => self.team.stop(Ended::Bound),
+            Act::Invoke(_) if begun.is_empty() => self.team.stop(OrchestrationEnd::Bound),
             Act::Invoke(_) => {
                 let calls = u32::try_from(begun.len()).unwrap_or(u32::MAX);
                 // Counted before they are begun: who is killed in between gets none for nothing.
@@ -140,7 +143,7 @@ impl Run<'_> {
             Act::Wait { until, .. } => self.until = *until,
             Act::Paused(_) => {}
             Act::Stopped(_) | Act::Complete | Act::AwaitingFeedback(_) | Act::Failed(_) => {
-                self.team.stop(Ended::Decided(step.routed(&asked.after)));
+                self.team.stop(OrchestrationEnd::Decided(step.routed(&asked.after)));
             }
         }
         Ok(())
@@ -159,7 +162,7 @@ impl Run<'_> {
         }
     }
 
-    fn show(&mut self, after: &Snapshot, step: &Step, state: &LoopState) {
+    fn show(&mut self, after: &Snapshot, step: &MachineStep, state: &LoopState) {
         let said = machine::output(after, step);
         let tasks = said.tasks_summary;
         let wave = match said.current_wave {
@@ -203,7 +206,11 @@ impl Run<'_> {
 
 /// What the router says, with the calls noted as under way that are begun: at most so many. A call that no
 /// bound lets begin leaves everything as it was.
-fn decided(plan: &Plan<'_>, seen: &Snapshot, left: usize) -> Result<(Snapshot, Asks)> {
+fn decided(
+    plan: &OrchestrationRun<'_>,
+    seen: &Snapshot,
+    left: usize,
+) -> Result<(Snapshot, RouterStep)> {
     let now = clock::now();
     let mut seen = seen.clone();
     seen.running.get_or_insert_default();
@@ -213,10 +220,10 @@ fn decided(plan: &Plan<'_>, seen: &Snapshot, left: usize) -> Result<(Snapshot, A
     let mut begun = Vec::new();
     let Act::Invoke(calls) = &step.act else {
         let after = written(&seen, &step, now)?;
-        return Ok((after, Asks { step, begun, most }));
+        return Ok((after, RouterStep { step, begun, most }));
     };
     if left == 0 {
-        return Ok((seen, Asks { step, begun, most }));
+        return Ok((seen, RouterStep { step, begun, most }));
     }
     let calls = &calls[..calls.len().min(left)];
     let after = step.made(&seen, calls, now, clock::local(now));
@@ -227,10 +234,10 @@ fn decided(plan: &Plan<'_>, seen: &Snapshot, left: usize) -> Result<(Snapshot, A
         plan.place.sessions.note_call(&plan.id, &name, call.input("SIGNAL").unwrap_or_default())?;
         begun.push((name, call.clone()));
     }
-    Ok((after, Asks { step, begun, most }))
+    Ok((after, RouterStep { step, begun, most }))
 }
 
-fn written(seen: &Snapshot, step: &Step, now: Timestamp) -> Result<Snapshot> {
+fn written(seen: &Snapshot, step: &MachineStep, now: Timestamp) -> Result<Snapshot> {
     apply(seen, &step.changes, clock::local(now)).map_err(|why| refused(Exit::BadState, why))
 }
 

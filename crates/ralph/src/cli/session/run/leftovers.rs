@@ -3,7 +3,7 @@
 //! Its clients end by themselves, since nobody holds their input any more; that is waited for. What an agent
 //! had finished by then counts, and what a person had said to the others is said again.
 
-use super::super::Place;
+use super::super::SessionContext;
 use crate::cli::exit::{Exit, bad_state, refused};
 use crate::cli::screen;
 use anyhow::Result;
@@ -12,7 +12,7 @@ use ralph_core::modes::session::attempts;
 use ralph_core::modes::session::id::SessionId;
 use ralph_core::modes::session::invocation::Invocation;
 use ralph_core::modes::session::machine::met;
-use ralph_core::modes::session::recovery::Ended;
+use ralph_core::modes::session::recovery::CallEnd;
 use ralph_core::modes::session::signal;
 use ralph_io::{process::clock, store::lifecycle};
 use std::time::Duration;
@@ -21,7 +21,7 @@ use std::time::Duration;
 const TO_END: Duration = Duration::from_secs(20);
 
 /// Waits for what is left, and makes the session one in which no call is under way.
-pub(super) fn take_up(place: &Place, id: &SessionId) -> Result<()> {
+pub(super) fn take_up(place: &SessionContext, id: &SessionId) -> Result<()> {
     let left = place.sessions.left_calls(id, TO_END);
     let left = left.map_err(|error| refused(Exit::No, format!("{error:#}")))?;
     let now = clock::now();
@@ -33,7 +33,7 @@ pub(super) fn take_up(place: &Place, id: &SessionId) -> Result<()> {
             call.key = one.key.clone();
             let is_met = met(seen, &call);
             if is_met {
-                after.tries.ended(&one.key, Ended::Met, now);
+                after.tries.ended(&one.key, CallEnd::Met, now);
                 attempts::note_end(&mut after, &call, now);
             }
             told.push(match (one.key.task.as_str(), is_met) {
@@ -69,7 +69,7 @@ pub(super) fn take_up(place: &Place, id: &SessionId) -> Result<()> {
 /// Says again what a call was told that came to nothing: the next one hears it. It stands where it stood when the call
 /// was begun: behind a PAUSE that was said since, it would end that, and no person has spoken.
 pub(super) fn say_again(
-    place: &Place,
+    place: &SessionContext,
     id: &SessionId,
     told: &str,
     begun: Option<Timestamp>,

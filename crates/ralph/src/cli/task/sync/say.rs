@@ -1,24 +1,24 @@
 //! What a sync says: the difference, as rows or as one document.
 
 use super::super::super::screen::{self, visible};
-use super::{Done, Sync};
+use super::{Sync, SyncResult};
 use anyhow::Result;
 use ralph_core::state::{Task, TaskStatus};
-use ralph_core::tasks::graph::{Diff, Stays};
+use ralph_core::tasks::graph::{GraphDiff, Stays};
 use serde_json::{Value, json};
 use std::collections::HashMap;
 
 /// Rows of one kind; a planner that wrote a thousand tasks knows them.
 const MOST: usize = 50;
 
-pub(super) fn print(done: &Done, args: &Sync) -> Result<()> {
+pub(super) fn print(done: &SyncResult, args: &Sync) -> Result<()> {
     match args.json {
         true => screen::print_json(&document(done, args.dry_run)),
         false => screen::print(&text(done, args.dry_run)),
     }
 }
 
-fn text(done: &Done, dry_run: bool) -> String {
+fn text(done: &SyncResult, dry_run: bool) -> String {
     let (diff, state) = (&done.diff, &done.state);
     let mut rows = Vec::new();
     if done.is_new && !dry_run {
@@ -39,7 +39,7 @@ fn text(done: &Done, dry_run: bool) -> String {
     rows.join("\n")
 }
 
-fn difference(diff: &Diff, tasks: &[Task]) -> Vec<String> {
+fn difference(diff: &GraphDiff, tasks: &[Task]) -> Vec<String> {
     let by_id: HashMap<&str, &Task> = tasks.iter().map(|task| (task.id.as_str(), task)).collect();
     let name = |id: &str| by_id.get(id).map(|task| visible(&task.name)).unwrap_or_default();
     let mut rows = Vec::new();
@@ -82,7 +82,7 @@ fn some<T>(rows: &mut Vec<String>, all: &[T], row: impl Fn(&T) -> String) {
     }
 }
 
-fn document(done: &Done, dry_run: bool) -> Value {
+fn document(done: &SyncResult, dry_run: bool) -> Value {
     let diff = &done.diff;
     let changed: Vec<Value> = diff
         .changed

@@ -3,7 +3,7 @@
 //! Where there is no room for all, each part keeps its beginning and says how much more there is.
 
 use super::minutes;
-use crate::cli::watch::model::{Bar, Shown, Tone};
+use crate::cli::watch::model::{Bar, Tone, WatchedLoop};
 use crate::cli::watch::text::{Pen, ago, cut_line, fit, for_long, wrapped};
 use jiff::Timestamp;
 use ratatui::text::{Line, Span};
@@ -18,7 +18,7 @@ const LONGEST_BAR: usize = 30;
 const LITTLE: usize = 16;
 
 /// A part of the page.
-struct Part {
+struct DetailPart {
     lines: Vec<Line<'static>>,
     /// What it has before any other part gets what it should have.
     core: usize,
@@ -28,14 +28,14 @@ struct Part {
     is_titled: bool,
 }
 
-impl Part {
-    fn nothing() -> Part {
-        Part { lines: Vec::new(), core: 0, least: 0, is_titled: false }
+impl DetailPart {
+    fn nothing() -> DetailPart {
+        DetailPart { lines: Vec::new(), core: 0, least: 0, is_titled: false }
     }
 }
 
 pub(super) fn below_each_other(
-    one: &Shown,
+    one: &WatchedLoop,
     pen: Pen,
     width: usize,
     room: usize,
@@ -52,7 +52,7 @@ pub(super) fn below_each_other(
 }
 
 pub(super) fn side_by_side(
-    one: &Shown,
+    one: &WatchedLoop,
     pen: Pen,
     width: usize,
     room: usize,
@@ -80,11 +80,16 @@ pub(super) fn side_by_side(
 
 /// Each part gets its core, then what it should have, then the first ones more, for as long as there is
 /// room; and where there is room for all, an empty line between two.
-fn shared_out(mut parts: Vec<Part>, pen: Pen, width: usize, room: usize) -> Vec<Line<'static>> {
+fn shared_out(
+    mut parts: Vec<DetailPart>,
+    pen: Pen,
+    width: usize,
+    room: usize,
+) -> Vec<Line<'static>> {
     parts.retain(|part| !part.lines.is_empty());
     let mut left = room;
     let mut given = vec![0; parts.len()];
-    let rounds: [fn(&Part) -> usize; 3] = [|it| it.core, |it| it.least, |it| it.lines.len()];
+    let rounds: [fn(&DetailPart) -> usize; 3] = [|it| it.core, |it| it.least, |it| it.lines.len()];
     for wants in rounds {
         for (part, given) in parts.iter().zip(&mut given) {
             let more = wants(part).min(part.lines.len()).saturating_sub(*given).min(left);
@@ -111,7 +116,7 @@ fn shared_out(mut parts: Vec<Part>, pen: Pen, width: usize, room: usize) -> Vec<
     lines
 }
 
-fn about(one: &Shown, pen: Pen, width: usize, room: usize, now: Timestamp) -> Part {
+fn about(one: &WatchedLoop, pen: Pen, width: usize, room: usize, now: Timestamp) -> DetailPart {
     let goal = wrapped(&one.goal, width, if room < LITTLE { 1 } else { 2 });
     let mut lines: Vec<Line<'static>> =
         goal.into_iter().map(|line| Line::from(pen.title(&line))).collect();
@@ -137,10 +142,10 @@ fn about(one: &Shown, pen: Pen, width: usize, room: usize, now: Timestamp) -> Pa
     for (label, value) in &one.rows {
         add(label, value);
     }
-    Part { lines, core: 2, least: 4, is_titled: false }
+    DetailPart { lines, core: 2, least: 4, is_titled: false }
 }
 
-fn bars(one: &Shown, pen: Pen, width: usize, now: Timestamp) -> Part {
+fn bars(one: &WatchedLoop, pen: Pen, width: usize, now: Timestamp) -> DetailPart {
     let mut lines: Vec<Line<'static>> =
         one.bars.iter().filter_map(|it| bar(it, "", pen, width)).collect();
     if let Some(time) = &one.time {
@@ -150,7 +155,7 @@ fn bars(one: &Shown, pen: Pen, width: usize, now: Timestamp) -> Part {
         let at = lines.len().min(1);
         lines.splice(at..at, bar(&it, &said, pen, width));
     }
-    Part { core: lines.len(), least: lines.len(), lines, is_titled: false }
+    DetailPart { core: lines.len(), least: lines.len(), lines, is_titled: false }
 }
 
 fn bar(bar: &Bar, said: &str, pen: Pen, width: usize) -> Option<Line<'static>> {
@@ -176,9 +181,9 @@ fn bar(bar: &Bar, said: &str, pen: Pen, width: usize) -> Option<Line<'static>> {
     ]))
 }
 
-fn criteria(one: &Shown, pen: Pen, width: usize, now: Timestamp) -> Part {
+fn criteria(one: &WatchedLoop, pen: Pen, width: usize, now: Timestamp) -> DetailPart {
     if one.criteria.is_empty() {
-        return Part::nothing();
+        return DetailPart::nothing();
     }
     let held = one.criteria.iter().filter(|one| one.tone == Tone::Good).count();
     let mut lines = vec![Line::from(vec![
@@ -197,12 +202,12 @@ fn criteria(one: &Shown, pen: Pen, width: usize, now: Timestamp) -> Part {
         ]);
         lines.push(cut_line(line, width));
     }
-    Part { lines, core: 2, least: 3, is_titled: true }
+    DetailPart { lines, core: 2, least: 3, is_titled: true }
 }
 
-fn decisions(one: &Shown, pen: Pen, width: usize) -> Part {
+fn decisions(one: &WatchedLoop, pen: Pen, width: usize) -> DetailPart {
     if one.decisions.is_empty() {
-        return Part::nothing();
+        return DetailPart::nothing();
     }
     let mut lines = vec![Line::from(pen.title("decisions"))];
     lines.extend(one.decisions.iter().map(|it| {
@@ -213,12 +218,12 @@ fn decisions(one: &Shown, pen: Pen, width: usize) -> Part {
         ]);
         cut_line(line, width)
     }));
-    Part { lines, core: 2, least: 3, is_titled: true }
+    DetailPart { lines, core: 2, least: 3, is_titled: true }
 }
 
-fn signals(one: &Shown, pen: Pen, width: usize) -> Part {
+fn signals(one: &WatchedLoop, pen: Pen, width: usize) -> DetailPart {
     if one.signals.is_empty() {
-        return Part::nothing();
+        return DetailPart::nothing();
     }
     let mut lines = vec![Line::from(pen.title("signals"))];
     // What waits comes first.
@@ -233,7 +238,7 @@ fn signals(one: &Shown, pen: Pen, width: usize) -> Part {
             width,
         )
     }));
-    Part { lines, core: 2, least: 2, is_titled: true }
+    DetailPart { lines, core: 2, least: 2, is_titled: true }
 }
 
 fn grouped(number: u64) -> String {

@@ -1,6 +1,6 @@
 //! The list of loops, with the selected one always in it.
 
-use crate::cli::watch::model::{Model, Shown, Tone};
+use crate::cli::watch::model::{Model, Tone, WatchedLoop};
 use crate::cli::watch::text::{Pen, fit};
 use ratatui::style::Modifier;
 use ratatui::text::{Line, Span};
@@ -49,7 +49,7 @@ fn head(width: usize) -> String {
     text
 }
 
-fn row(one: &Shown, is_selected: bool, pen: Pen, width: usize) -> Line<'static> {
+fn row(one: &WatchedLoop, is_selected: bool, pen: Pen, width: usize) -> Line<'static> {
     let mark = if is_selected { "> " } else { "  " };
     let mut spans = vec![
         Span::raw(format!("{mark}{}  ", fit(&one.loop_id, 20))),

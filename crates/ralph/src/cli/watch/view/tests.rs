@@ -1,6 +1,6 @@
 //! The page at the sizes that people have, as a terminal would show it.
 
-use super::super::model::{Asks, Criterion, Model, Shown, Tone};
+use super::super::model::{Criterion, InputMode, Model, Tone, WatchedLoop};
 use super::super::sample::{at_work, model, others, shown};
 use super::*;
 use ratatui::Terminal;
@@ -70,7 +70,7 @@ fn every_size_is_filled_and_none_is_left() {
 #[test]
 fn nothing_that_a_model_wrote_acts_on_the_terminal() {
     let evil = "a\u{1b}[2Jb\u{202e}c\u{7}\nd\te";
-    let one = Shown {
+    let one = WatchedLoop {
         loop_id: evil.to_owned(),
         state: evil.to_owned(),
         goal: evil.to_owned(),
@@ -88,7 +88,7 @@ fn nothing_that_a_model_wrote_acts_on_the_terminal() {
     let mut model = model(vec![one]);
     model.notice = evil.to_owned();
     model.unreadable = vec![evil.to_owned()];
-    for asks in [Asks::Nothing, Asks::Steer { loop_id: evil.into(), text: evil.into() }] {
+    for asks in [InputMode::Nothing, InputMode::Steer { loop_id: evil.into(), text: evil.into() }] {
         model.asks = asks;
         for (width, height) in [(60, 20), (200, 50)] {
             let shown = lines(&model, width, height);
@@ -116,13 +116,13 @@ fn without_colours_nothing_is_coloured_and_every_word_is_there() {
 #[test]
 fn what_is_asked_stands_at_the_bottom() {
     let with = |asks| screen(&Model { asks, ..all() }, 60, 20);
-    let stop = with(Asks::Stop { loop_id: "20260131-121030-1f3a".to_owned() });
+    let stop = with(InputMode::Stop { loop_id: "20260131-121030-1f3a".to_owned() });
     assert!(stop.contains("\nstop loop 20260131-121030-1f3a? It ends for good"), "{stop}");
     assert!(stop.contains("\n y stops it, any other key does not\n"), "{stop}");
     let long = format!("{}THE END", "x".repeat(100));
-    let steer = with(Asks::Steer { loop_id: "l".to_owned(), text: long });
+    let steer = with(InputMode::Steer { loop_id: "l".to_owned(), text: long });
     assert!(steer.contains("xxTHE END_\n"), "{steer}");
-    let help = with(Asks::Help);
+    let help = with(InputMode::Help);
     assert!(help.contains("pause: the loop rests after this turn"), "{help}");
     assert!(help.contains("Any key closes this."), "{help}");
 }
@@ -130,7 +130,7 @@ fn what_is_asked_stands_at_the_bottom() {
 #[test]
 fn what_does_not_fit_is_counted() {
     let criterion = at_work().criteria[0].clone();
-    let many = Shown { criteria: vec![criterion; 40], ..at_work() };
+    let many = WatchedLoop { criteria: vec![criterion; 40], ..at_work() };
     let shown = screen(&model(vec![many; 30]), 80, 24);
     assert!(shown.contains("40 of 40 held when they were last run  ... 39 more\n"), "{shown}");
     assert!(shown.contains("1 to 5 of 30"), "{shown}");
@@ -141,7 +141,7 @@ fn what_does_not_fit_is_counted() {
 fn a_bar_is_full_only_when_all_is_used() {
     let shown = |used, most| {
         let bars = vec![super::super::model::Bar { label: "tokens", used, most }];
-        screen(&model(vec![Shown { bars, ..shown("a") }]), 80, 24)
+        screen(&model(vec![WatchedLoop { bars, ..shown("a") }]), 80, 24)
     };
     assert!(shown(999, 1_000).contains("#.]  999 of 1,000"), "{}", shown(999, 1_000));
     assert!(shown(1_000, 1_000).contains("##]  1,000 of 1,000"));

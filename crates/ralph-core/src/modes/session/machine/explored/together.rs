@@ -4,9 +4,9 @@
 //! agents work, once they have written and their calls go on, when one has ended, and after each word
 //! that the person says.
 
-use super::super::super::signal::{self, Word};
+use super::super::super::signal::{self, SignalKeyword};
 use super::*;
-use crate::modes::session::invocation::{Key, Running};
+use crate::modes::session::invocation::{CallKey, Running};
 
 /// Where an exploration is.
 #[derive(Clone)]
@@ -33,7 +33,7 @@ struct Found {
     together: usize,
 }
 
-fn go(start: Session, scene: &Scene) -> Found {
+fn go(start: SampleOrchestration, scene: &Scene) -> Found {
     let mut found = Found::default();
     let mut seen: HashMap<String, bool> = HashMap::new();
     let mut first = start.seen;
@@ -82,7 +82,7 @@ fn ways(node: &Node, scene: &Scene, found: &mut Found) -> Vec<Node> {
         && !step.act.is_end()
     {
         let mut heard = node.clone();
-        heard.seen.signals.push(Signal::read(&format!("{}", node.said), text));
+        heard.seen.signals.push(UnheardSignal::read(&format!("{}", node.said), text));
         heard.said += 1;
         ways.push(heard);
     }
@@ -131,7 +131,7 @@ fn ways(node: &Node, scene: &Scene, found: &mut Found) -> Vec<Node> {
 
 /// Whoever asks may ask as often as they like: the files that a person writes and the signals stay as they are, and
 /// the answer stays the same, also once what comes before the calls is written.
-fn asking_changes_nothing(node: &Node, after: &Snapshot, step: &Step) {
+fn asking_changes_nothing(node: &Node, after: &Snapshot, step: &MachineStep) {
     assert_eq!(after.signals, node.seen.signals, "{}", step.act);
     assert_eq!(next(&node.seen, node.now), *step);
     let again = next(after, node.now);
@@ -139,19 +139,25 @@ fn asking_changes_nothing(node: &Node, after: &Snapshot, step: &Step) {
 }
 
 /// How many PAUSE and STOP are left once the step has taken effect.
-fn words_left(seen: &Snapshot, step: &Step) -> usize {
+fn words_left(seen: &Snapshot, step: &MachineStep) -> usize {
     let left = seen.signals.iter().filter(|signal| !step.heard.contains(&signal.name));
-    let ended = signal::held(&left.cloned().collect::<Vec<Signal>>());
+    let ended = signal::held(&left.cloned().collect::<Vec<UnheardSignal>>());
     ended.map_or(0, |held| held.names.len())
 }
 
 /// The session once these calls are made. A signal is used up by the last call that carries it, and by nothing else.
-fn made(node: &Node, step: &Step, calls: &[Invocation], scene: &Scene, found: &mut Found) -> Node {
+fn made(
+    node: &Node,
+    step: &MachineStep,
+    calls: &[Invocation],
+    scene: &Scene,
+    found: &mut Found,
+) -> Node {
     let seen = step.made(&node.seen, calls, node.now, node.now.into()).unwrap();
     for signal in node.seen.signals.iter().filter(|signal| !seen.signals.contains(signal)) {
         let said = format!("{}: {}", signal.word.as_str(), signal.text);
         let is_told = |call: &Invocation| call.input("SIGNAL").is_some_and(|it| it.contains(&said));
-        let is_over = signal.word == Word::Pause;
+        let is_over = signal.word == SignalKeyword::Pause;
         assert!(is_over || calls.iter().any(is_told), "{said} is used up, and nobody was told");
     }
     let mut next_node = Node { seen, ..node.clone() };
@@ -216,7 +222,7 @@ fn each_goes_on(node: &Node, scene: &Scene) -> Vec<Node> {
         if *wrote || scene.bounds.silent.contains(&call.mode) {
             let mut next = node.clone();
             let (call, _) = next.at_work.remove(at);
-            let how = if met(&next.seen, &call) { Ended::Met } else { Ended::Failed };
+            let how = if met(&next.seen, &call) { CallEnd::Met } else { CallEnd::Failed };
             next.seen.tries.ended(&call.key, how, next.now);
             attempts::note_end(&mut next.seen, &call, next.now);
             note(&mut next);
@@ -226,7 +232,7 @@ fn each_goes_on(node: &Node, scene: &Scene) -> Vec<Node> {
     ways
 }
 
-fn two_at_once(mut session: Session, retries: u32) -> Session {
+fn two_at_once(mut session: SampleOrchestration, retries: u32) -> SampleOrchestration {
     let text = format!("- max_parallel_executors: 2\n- max_subagent_retries: {retries}\n");
     session.seen.instructions = Some(text);
     session
@@ -237,7 +243,7 @@ fn a_wave_of_three_is_carried_out_by_two_and_judged_together() {
     let tasks: &[(&str, &[&str])] = &[("a", &[]), ("b", &[]), ("c", &[])];
     let bounds = Bounds { silent: &[], careless: false, knows: true, feedback: false, tasks };
     let scene = Scene { bounds, says: &[], most_executors: 2 };
-    let found = go(two_at_once(Session::planned(tasks), 0), &scene);
+    let found = go(two_at_once(SampleOrchestration::planned(tasks), 0), &scene);
     assert_eq!(found.ends, BTreeSet::from(["complete"]));
     assert_eq!(found.together, 2, "the limit is used");
     assert!(found.states > 100, "{}", found.states);
@@ -248,7 +254,7 @@ fn what_fails_in_company_is_tried_again_and_then_for_a_person() {
     let tasks: &[(&str, &[&str])] = &[("a", &[]), ("b", &[]), ("c", &["a"])];
     let bounds = Bounds { silent: &[], careless: true, knows: true, feedback: false, tasks };
     let scene = Scene { bounds, says: &[], most_executors: 2 };
-    let found = go(two_at_once(Session::planned(tasks), 0), &scene);
+    let found = go(two_at_once(SampleOrchestration::planned(tasks), 0), &scene);
     assert_eq!(found.ends, BTreeSet::from(["awaiting feedback", "complete"]));
     assert!(found.states > 500, "{}", found.states);
 }
@@ -259,11 +265,11 @@ fn an_executor_that_vanishes_beside_another_is_replaced() {
     let bounds =
         Bounds { silent: &[Mode::Execute], careless: false, knows: true, feedback: false, tasks };
     let scene = Scene { bounds, says: &[], most_executors: 2 };
-    let mut start = two_at_once(Session::planned(tasks), 0);
+    let mut start = two_at_once(SampleOrchestration::planned(tasks), 0);
     for (task, _) in tasks {
         // Each has vanished so often that once more is too much for one and not for two.
-        let key = Key { mode: Mode::Execute, task: (*task).to_owned(), iteration: 1, cycle: 0 };
-        (0..3).for_each(|_| start.seen.tries.ended(&key, Ended::Failed, now()));
+        let key = CallKey { mode: Mode::Execute, task: (*task).to_owned(), iteration: 1, cycle: 0 };
+        (0..3).for_each(|_| start.seen.tries.ended(&key, CallEnd::Failed, now()));
     }
     let found = go(start, &scene);
     assert!(found.ends.contains("complete"), "{:?}", found.ends);
@@ -282,12 +288,10 @@ fn whenever_the_person_speaks_the_session_goes_on_or_ends() {
     for (says, ends) in says {
         let bounds = Bounds { silent: &[], careless: false, knows: true, feedback: false, tasks };
         let says: &'static [&'static str] = Box::leak(says.to_vec().into_boxed_slice());
-        assert!(
-            says.iter()
-                .all(|text| Signal::read("", text).word != Word::Info || text.starts_with("INFO"))
-        );
+        assert!(says.iter().all(|text| UnheardSignal::read("", text).word != SignalKeyword::Info
+            || text.starts_with("INFO")));
         let scene = Scene { bounds, says, most_executors: 2 };
-        let found = go(two_at_once(Session::planned(tasks), 0), &scene);
+        let found = go(two_at_once(SampleOrchestration::planned(tasks), 0), &scene);
         assert_eq!(found.ends, BTreeSet::from_iter(ends.iter().copied()), "{says:?}");
     }
 }
@@ -303,7 +307,7 @@ fn whatever_is_said_while_a_batch_is_called_one_by_one_reaches_each_call_and_is_
     for (says, ends) in says {
         let bounds = Bounds { silent: &[], careless: false, knows: true, feedback: false, tasks };
         let scene = Scene { bounds, says, most_executors: 2 };
-        let found = go(two_at_once(Session::planned(tasks), 0), &scene);
+        let found = go(two_at_once(SampleOrchestration::planned(tasks), 0), &scene);
         assert_eq!(found.ends, BTreeSet::from_iter(ends.iter().copied()), "{says:?}");
     }
 }

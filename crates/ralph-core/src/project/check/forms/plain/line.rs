@@ -1,7 +1,7 @@
 //! What one line is: a finding, a note to the one before, or a part of several lines.
 
 use super::super::Printed;
-use super::place::{self, Place};
+use super::place::{self, LineLocation};
 use crate::project::check::finding::Finding;
 
 /// A place is looked for in no more than this of a line.
@@ -9,13 +9,13 @@ const LONGEST_HEAD: usize = 1_024;
 
 /// One line of output.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Line<'a> {
+pub(super) enum OutputLine<'a> {
     /// A finding of its own.
-    Finding(Found<'a>),
+    Finding(LocatedMessage<'a>),
     /// More on the finding before.
     Note(&'a str),
     /// A place whose message follows.
-    Opens(Place<'a>),
+    Opens(LineLocation<'a>),
     /// The message for a place before: `SyntaxError: …`.
     Names(&'a str),
     /// Anything else.
@@ -24,7 +24,7 @@ pub(super) enum Line<'a> {
 
 /// A line with a place and a message.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Found<'a> {
+pub(super) struct LocatedMessage<'a> {
     pub(super) place: Option<(&'a str, Option<u32>, Option<u32>)>,
     pub(super) rule: &'a str,
     pub(super) message: &'a str,
@@ -32,7 +32,7 @@ pub(super) struct Found<'a> {
     pub(super) is_error: Option<bool>,
 }
 
-impl Found<'_> {
+impl LocatedMessage<'_> {
     pub(super) fn finding(&self, printed: &Printed<'_>) -> Finding {
         let (file, line, column) = self.place.unwrap_or_default();
         Finding {
@@ -46,17 +46,17 @@ impl Found<'_> {
 }
 
 /// Reads a line; the edited file may have any name.
-pub(super) fn read<'a>(line: &'a str, edited: &str) -> Line<'a> {
+pub(super) fn read<'a>(line: &'a str, edited: &str) -> OutputLine<'a> {
     let line = line.trim();
     // A frame of a stack has a place, and it is not where the mistake is.
     if line.starts_with("at ") {
-        return Line::Other;
+        return OutputLine::Other;
     }
     if let Some(found) = annotation(line) {
-        return Line::Finding(found);
+        return OutputLine::Finding(found);
     }
     if let Some(place) = place::quoted(line) {
-        return Line::Opens(place);
+        return OutputLine::Opens(place);
     }
     let head = match line.char_indices().nth(LONGEST_HEAD) {
         Some((end, _)) => &line[..end],
@@ -66,7 +66,7 @@ pub(super) fn read<'a>(line: &'a str, edited: &str) -> Line<'a> {
         return finding(place, message.strip_prefix("PHP ").unwrap_or(message));
     }
     match place::leading(head, edited) {
-        Some((place, "")) => Line::Opens(place),
+        Some((place, "")) => OutputLine::Opens(place),
         // With all of the message, also where it is longer.
         Some((place, rest)) => finding(place, &line[head.len() - rest.len()..]),
         None => without_line(head, line, edited),
@@ -74,9 +74,9 @@ pub(super) fn read<'a>(line: &'a str, edited: &str) -> Line<'a> {
 }
 
 /// What stands behind a place: how bad it is, which rule it breaks, and what is wrong.
-fn finding<'a>(place: Place<'a>, message: &'a str) -> Line<'a> {
+fn finding<'a>(place: LineLocation<'a>, message: &'a str) -> OutputLine<'a> {
     let (is_error, message) = match severity(message) {
-        Severity::Note(note) => return Line::Note(note),
+        Severity::Note(note) => return OutputLine::Note(note),
         Severity::Known(is_error, message) => (Some(is_error), message),
         Severity::Unknown => (None, message),
     };
@@ -90,17 +90,22 @@ fn finding<'a>(place: Place<'a>, message: &'a str) -> Line<'a> {
         _ => (is_error, rule),
     };
     let place = Some((place.file, Some(place.line), place.column));
-    Line::Finding(Found { place, rule, message, is_error })
+    OutputLine::Finding(LocatedMessage { place, rule, message, is_error })
 }
 
 /// `a.py: error: …`, of a file as a whole; or the end of several lines, `SyntaxError: …`.
-fn without_line<'a>(head: &'a str, line: &'a str, edited: &str) -> Line<'a> {
+fn without_line<'a>(head: &'a str, line: &'a str, edited: &str) -> OutputLine<'a> {
     for (word, is_error) in [(": error: ", true), (": warning: ", false)] {
         let at = head.find(word);
         if let Some((at, file)) = at.and_then(|at| Some((at, place::file(&head[..at], edited)?))) {
             let (rule, message) = rule(&line[at + word.len()..]);
             let place = Some((file, None, None));
-            return Line::Finding(Found { place, rule, message, is_error: Some(is_error) });
+            return OutputLine::Finding(LocatedMessage {
+                place,
+                rule,
+                message,
+                is_error: Some(is_error),
+            });
         }
     }
     let is_name = |name: &str| {
@@ -108,13 +113,13 @@ fn without_line<'a>(head: &'a str, line: &'a str, edited: &str) -> Line<'a> {
             && name.chars().all(|letter| letter.is_alphanumeric() || "._".contains(letter))
     };
     match line.split_once(": ") {
-        Some((name, _)) if is_name(name) => Line::Names(line),
-        _ => Line::Other,
+        Some((name, _)) if is_name(name) => OutputLine::Names(line),
+        _ => OutputLine::Other,
     }
 }
 
 /// GitHub's `::error title=…,file=…,line=…,col=…::message`, which many tools can print.
-fn annotation(line: &str) -> Option<Found<'_>> {
+fn annotation(line: &str) -> Option<LocatedMessage<'_>> {
     let (level, rest) = line.strip_prefix("::")?.split_once(' ')?;
     let is_error = match level {
         "error" => true,
@@ -130,7 +135,7 @@ fn annotation(line: &str) -> Option<Found<'_>> {
     let (coded, rest) = rule(message);
     let (rule, message) = if coded.is_empty() { (title, message) } else { (coded, rest) };
     let place = Some((member("file")?, number("line"), number("col")));
-    Some(Found { place, rule, message, is_error: Some(is_error) })
+    Some(LocatedMessage { place, rule, message, is_error: Some(is_error) })
 }
 
 /// How bad a tool calls it, and what is left of the message.

@@ -8,19 +8,19 @@ const MOST_TRIED: usize = 8;
 
 /// A place in a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Place<'a> {
+pub(super) struct LineLocation<'a> {
     pub(super) file: &'a str,
     pub(super) line: u32,
     pub(super) column: Option<u32>,
 }
 
 /// The place that the line begins with, and what stands behind it.
-pub(super) fn leading<'a>(line: &'a str, edited: &str) -> Option<(Place<'a>, &'a str)> {
+pub(super) fn leading<'a>(line: &'a str, edited: &str) -> Option<(LineLocation<'a>, &'a str)> {
     with_colons(line, edited).or_else(|| with_parentheses(line, edited))
 }
 
 /// `a.go:7:6: …`, `a.go:7: …`, `a.go:7:6 …`, `a.sh: line 3: …`, `a.sh: 3: …`.
-fn with_colons<'a>(line: &'a str, edited: &str) -> Option<(Place<'a>, &'a str)> {
+fn with_colons<'a>(line: &'a str, edited: &str) -> Option<(LineLocation<'a>, &'a str)> {
     let behind = |(at, _): (usize, &'a str)| {
         let behind = &line[at + 1..];
         let spaced = behind.strip_prefix(" line ").or_else(|| behind.strip_prefix(' '));
@@ -33,7 +33,7 @@ fn with_colons<'a>(line: &'a str, edited: &str) -> Option<(Place<'a>, &'a str)> 
             // With a blank it would be `a.py: 3 problems` as well.
             if spaced.is_some() {
                 let rest = rest.strip_prefix(": ")?;
-                return Some((Place { file, line: number, column: None }, rest));
+                return Some((LineLocation { file, line: number, column: None }, rest));
             }
             let column =
                 rest.strip_prefix(':').and_then(self::number).filter(|(_, rest)| is_end(rest));
@@ -41,13 +41,13 @@ fn with_colons<'a>(line: &'a str, edited: &str) -> Option<(Place<'a>, &'a str)> 
                 Some((column, rest)) => (Some(column), rest),
                 None => (None, rest),
             };
-            is_end(rest).then_some((Place { file, line: number, column }, after(rest)))
+            is_end(rest).then_some((LineLocation { file, line: number, column }, after(rest)))
         },
     )
 }
 
 /// `a.cs(7,6): …`.
-fn with_parentheses<'a>(line: &'a str, edited: &str) -> Option<(Place<'a>, &'a str)> {
+fn with_parentheses<'a>(line: &'a str, edited: &str) -> Option<(LineLocation<'a>, &'a str)> {
     let behind = |(at, _): (usize, &'a str)| {
         let (number, rest) = number(&line[at + 1..])?;
         Some((at, number, rest))
@@ -60,25 +60,25 @@ fn with_parentheses<'a>(line: &'a str, edited: &str) -> Option<(Place<'a>, &'a s
             None => (None, rest),
         };
         let rest = rest.strip_prefix(')')?.strip_prefix(':')?;
-        Some((Place { file, line: number, column }, rest.trim_start()))
+        Some((LineLocation { file, line: number, column }, rest.trim_start()))
     })
 }
 
 /// php: `… in a.php on line 2`.
-pub(super) fn trailing<'a>(line: &'a str, edited: &str) -> Option<(Place<'a>, &'a str)> {
+pub(super) fn trailing<'a>(line: &'a str, edited: &str) -> Option<(LineLocation<'a>, &'a str)> {
     let (before, number) = line.rsplit_once(" on line ")?;
     let (message, name) = before.rsplit_once(" in ")?;
     let line = number.parse().ok()?;
-    Some((Place { file: file(name, edited)?, line, column: None }, message))
+    Some((LineLocation { file: file(name, edited)?, line, column: None }, message))
 }
 
 /// python: `File "a.py", line 1`, and nothing behind it but a function's name.
-pub(super) fn quoted(line: &str) -> Option<Place<'_>> {
+pub(super) fn quoted(line: &str) -> Option<LineLocation<'_>> {
     let (file, rest) = line.strip_prefix("File \"")?.split_once("\", line ")?;
     let (line, rest) = number(rest)?;
     let is_file = !file.is_empty() && !file.starts_with('<');
     let is_whole = rest.is_empty() || rest.starts_with(", in ");
-    (is_file && is_whole).then_some(Place { file, line, column: None })
+    (is_file && is_whole).then_some(LineLocation { file, line, column: None })
 }
 
 fn is_end(rest: &str) -> bool {

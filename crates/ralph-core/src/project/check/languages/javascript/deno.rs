@@ -3,11 +3,11 @@
 use std::path::{Path, PathBuf};
 
 use super::super::super::around::Around;
-use super::super::super::forms::Form;
+use super::super::super::forms::OutputFormat;
 use super::super::super::jsonc;
-use super::super::wanted::Wanted;
+use super::super::wanted::CheckBuilder;
 use super::super::{folder_of, said, text_of};
-use super::related::{self, Taken};
+use super::related::{self, TestNaming};
 
 const CONFIGS: &[&str] = &["deno.json", "deno.jsonc"];
 
@@ -19,7 +19,7 @@ pub(in super::super) fn config(around: &dyn Around) -> Option<PathBuf> {
 }
 
 /// Adds what deno does for a file.
-pub(super) fn add(around: &dyn Around, config: &Path, wanted: &mut Wanted) {
+pub(super) fn add(around: &dyn Around, config: &Path, wanted: &mut CheckBuilder) {
     let remedy = "see <https://docs.deno.com>";
     let Some(deno) = wanted.configured(around, "deno", config, remedy) else { return };
     let why = format!("{} makes it a project of deno", said(around, config));
@@ -32,10 +32,10 @@ pub(super) fn add(around: &dyn Around, config: &Path, wanted: &mut Wanted) {
         &["check", "--quiet", &file],
     ];
     let [fmt, lint, check] = calls.map(|arguments| deno.with(arguments));
-    wanted.fix("deno fmt", fmt, Form::Deno).at(folder).because(&why);
-    wanted.look("deno lint", lint, Form::Deno).at(folder).because(&why);
-    wanted.look("deno check", check, Form::Deno).at(folder).because(&why);
-    let tests = related::tests(around, folder, Taken::Underscored);
+    wanted.fix("deno fmt", fmt, OutputFormat::Deno).at(folder).because(&why);
+    wanted.look("deno lint", lint, OutputFormat::Deno).at(folder).because(&why);
+    wanted.look("deno check", check, OutputFormat::Deno).at(folder).because(&why);
+    let tests = related::tests(around, folder, TestNaming::Underscored);
     if tests.is_empty() {
         return;
     }
@@ -46,7 +46,7 @@ pub(super) fn add(around: &dyn Around, config: &Path, wanted: &mut Wanted) {
         .chain(permissions.iter().map(String::as_str))
         .chain(tests.iter().map(String::as_str))
         .collect();
-    wanted.test("deno test", deno.with(&arguments), Form::Whole).at(folder).because(&why);
+    wanted.test("deno test", deno.with(&arguments), OutputFormat::Whole).at(folder).because(&why);
 }
 
 /// What the project's own task allows its tests.
@@ -62,10 +62,10 @@ fn permissions(around: &dyn Around, config: &Path) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::world::World;
+    use super::super::super::world::FileFixture;
 
-    fn deno(file: &str) -> World {
-        World::edits(file).on_path(&["deno", "node"])
+    fn deno(file: &str) -> FileFixture {
+        FileFixture::edits(file).on_path(&["deno", "node"])
     }
 
     #[test]
@@ -112,7 +112,7 @@ mod tests {
 
     #[test]
     fn a_deno_that_is_not_installed_is_lacking() {
-        World::edits("a.ts").files(&["deno.json"]).says(
+        FileFixture::edits("a.ts").files(&["deno.json"]).says(
             "deno",
             "`deno.json` configures it and it is not installed; see <https://docs.deno.com>",
         );

@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 
 use super::super::super::around::Around;
-use super::super::super::forms::Form;
+use super::super::super::forms::OutputFormat;
 use super::super::package::{self, Package};
-use super::super::wanted::Wanted;
+use super::super::wanted::CheckBuilder;
 use super::super::{folder_of, name_of, said, text_of};
 
 const OXLINT: &[&str] = &[".oxlintrc.json", ".oxlintrc.jsonc", "oxlint.config.ts"];
@@ -26,7 +26,7 @@ const ESLINT: &[&str] = &[
 ];
 
 /// Adds the linters, the quick one first.
-pub(super) fn add(around: &dyn Around, wanted: &mut Wanted) {
+pub(super) fn add(around: &dyn Around, wanted: &mut CheckBuilder) {
     oxlint(around, wanted);
     eslint(around, wanted);
 }
@@ -36,7 +36,7 @@ pub(super) fn is_linted(around: &dyn Around) -> bool {
     oxlint_config(around).is_some() || eslint_config(around).is_some()
 }
 
-fn oxlint(around: &dyn Around, wanted: &mut Wanted) {
+fn oxlint(around: &dyn Around, wanted: &mut CheckBuilder) {
     let Some(config) = oxlint_config(around) else { return };
     let remedy = package::remedy(around);
     let Some(tool) = wanted.configured(around, "oxlint", &config, &remedy) else { return };
@@ -44,7 +44,7 @@ fn oxlint(around: &dyn Around, wanted: &mut Wanted) {
     // The file may be one that the configuration leaves out.
     let line = tool.with(&["--fix", "--format", "unix", "--no-error-on-unmatched-pattern", &file]);
     wanted
-        .fix("oxlint", line, Form::Plain)
+        .fix("oxlint", line, OutputFormat::Plain)
         .at(folder_of(&config))
         .because(format!("{} configures it", said(around, &config)));
 }
@@ -57,7 +57,7 @@ fn oxlint_config(around: &dyn Around) -> Option<PathBuf> {
     })
 }
 
-fn eslint(around: &dyn Around, wanted: &mut Wanted) {
+fn eslint(around: &dyn Around, wanted: &mut CheckBuilder) {
     let Some(config) = eslint_config(around) else { return };
     let remedy = package::remedy(around);
     let Some(tool) = wanted.configured(around, "eslint", &config, &remedy) else { return };
@@ -72,7 +72,7 @@ fn eslint(around: &dyn Around, wanted: &mut Wanted) {
     // The older kind is found from the file, and what it leaves out from where it runs.
     let ignore = (!is_flat).then(|| around.nearest(&[".eslintignore"])).flatten();
     wanted
-        .fix("eslint", line, Form::Eslint)
+        .fix("eslint", line, OutputFormat::Eslint)
         .at(folder_of(ignore.as_deref().unwrap_or(&config)))
         .because(format!("{} configures it", said(around, &config)));
 }
@@ -87,10 +87,10 @@ fn eslint_config(around: &dyn Around) -> Option<PathBuf> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::world::World;
+    use super::super::super::world::FileFixture;
 
-    fn with_eslint(file: &str) -> World {
-        World::edits(file).installed("node_modules/.bin/eslint")
+    fn with_eslint(file: &str) -> FileFixture {
+        FileFixture::edits(file).installed("node_modules/.bin/eslint")
     }
 
     #[test]
@@ -125,12 +125,12 @@ mod tests {
 
     #[test]
     fn a_linter_that_is_not_installed_is_lacking() {
-        World::edits("a.ts").files(&[".eslintrc.json"]).says(
+        FileFixture::edits("a.ts").files(&[".eslintrc.json"]).says(
             "eslint",
             "`.eslintrc.json` configures it and it is not installed; run `npm install`",
         );
-        World::edits("a.ts").files(&[".oxlintrc.json"]).plans("lacking oxlint");
-        World::edits("a.ts").files(&["biome.json"]).plans("lacking biome");
+        FileFixture::edits("a.ts").files(&[".oxlintrc.json"]).plans("lacking oxlint");
+        FileFixture::edits("a.ts").files(&["biome.json"]).plans("lacking biome");
     }
 
     #[test]

@@ -19,7 +19,7 @@ const SOURCES: &[&str] = &["src", "lib", "app"];
 
 /// What a runner takes for a test. Each takes what those before it take.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Taken {
+pub(super) enum TestNaming {
     /// `a.test.ts`, `a.spec.ts` and what is in `__tests__`.
     Dotted,
     /// `a_test.ts` too.
@@ -29,7 +29,7 @@ pub(super) enum Taken {
 }
 
 /// The tests of the file in this package: itself if it is one, else those that are named after it.
-pub(super) fn tests(around: &dyn Around, package: &Path, taken: Taken) -> Vec<PathBuf> {
+pub(super) fn tests(around: &dyn Around, package: &Path, taken: TestNaming) -> Vec<PathBuf> {
     let file = around.file();
     let Some(stem) = stem(name_of(file)) else { return Vec::new() };
     if is_test(package, file, taken) {
@@ -53,27 +53,27 @@ fn stem(name: &str) -> Option<&str> {
 }
 
 /// What a test of this name tests; none where the name says of no test.
-fn tested(stem: &str, taken: Taken) -> Option<&str> {
+fn tested(stem: &str, taken: TestNaming) -> Option<&str> {
     let dotted = [".test", ".spec"].iter().find_map(|end| stem.strip_suffix(end));
     let underscored = || ["_test", "_spec"].iter().find_map(|end| stem.strip_suffix(end));
-    dotted.or_else(|| (taken >= Taken::Underscored).then(underscored).flatten())
+    dotted.or_else(|| (taken >= TestNaming::Underscored).then(underscored).flatten())
 }
 
-fn is_test(package: &Path, file: &Path, taken: Taken) -> bool {
+fn is_test(package: &Path, file: &Path, taken: TestNaming) -> bool {
     stem(name_of(file)).is_some_and(|stem| tested(stem, taken).is_some())
         || is_in_test_folder(package, file, taken)
 }
 
-fn is_in_test_folder(package: &Path, file: &Path, taken: Taken) -> bool {
+fn is_in_test_folder(package: &Path, file: &Path, taken: TestNaming) -> bool {
     let folders = match taken {
-        Taken::InFolders => FOLDERS,
-        Taken::Dotted | Taken::Underscored => &FOLDERS[..1],
+        TestNaming::InFolders => FOLDERS,
+        TestNaming::Dotted | TestNaming::Underscored => &FOLDERS[..1],
     };
     let below = folder_of(file).strip_prefix(package).unwrap_or(Path::new(""));
     below.iter().any(|part| folders.iter().any(|folder| part == *folder))
 }
 
-fn is_named_after(test: &Path, file: &str, taken: Taken, package: &Path) -> bool {
+fn is_named_after(test: &Path, file: &str, taken: TestNaming, package: &Path) -> bool {
     let Some(stem) = stem(name_of(test)) else { return false };
     match tested(stem, taken) {
         Some(tested) => tested == file,
@@ -97,12 +97,12 @@ fn folders(package: &Path, folder: &Path) -> Vec<PathBuf> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::world::World;
+    use super::super::super::world::FileFixture;
     use super::*;
 
     #[track_caller]
-    fn check(file: &str, files: &[&str], taken: Taken, expected: &str) {
-        let world = World::edits(file).files(files);
+    fn check(file: &str, files: &[&str], taken: TestNaming, expected: &str) {
+        let world = FileFixture::edits(file).files(files);
         let found = super::tests(&world, Path::new("/w/p"), taken);
         let found: Vec<&str> =
             found.iter().map(|path| path.strip_prefix("/w/p").unwrap().to_str().unwrap()).collect();
@@ -114,20 +114,20 @@ mod tests {
         let dotted =
             ["a.test.ts", "a.spec.jsx", "src/a.test.mjs", "__tests__/a.ts", "__tests__/b/a.js"];
         for file in dotted {
-            check(&format!("p/{file}"), &["p/a.test.js"], Taken::Dotted, file);
+            check(&format!("p/{file}"), &["p/a.test.js"], TestNaming::Dotted, file);
         }
         for (file, taken) in [
-            ("a_test.ts", Taken::Underscored),
-            ("a_spec.ts", Taken::Underscored),
-            ("test/a.js", Taken::InFolders),
-            ("tests/b/a.js", Taken::InFolders),
+            ("a_test.ts", TestNaming::Underscored),
+            ("a_spec.ts", TestNaming::Underscored),
+            ("test/a.js", TestNaming::InFolders),
+            ("tests/b/a.js", TestNaming::InFolders),
         ] {
             check(&format!("p/{file}"), &[], taken, file);
-            check(&format!("p/{file}"), &[], Taken::Dotted, "");
+            check(&format!("p/{file}"), &[], TestNaming::Dotted, "");
         }
-        check("p/test/a.js", &[], Taken::Underscored, "");
-        check("p/test.ts", &[], Taken::InFolders, "");
-        check("p/a.test.d.ts", &[], Taken::InFolders, "");
+        check("p/test/a.js", &[], TestNaming::Underscored, "");
+        check("p/test.ts", &[], TestNaming::InFolders, "");
+        check("p/a.test.d.ts", &[], TestNaming::InFolders, "");
     }
 
     #[test]
@@ -149,20 +149,20 @@ mod tests {
         ];
         let dotted = "src/x/a.spec.tsx src/x/a.test.ts src/x/__tests__/a.test.ts \
                       src/x/__tests__/a.ts test/src/x/a.spec.js __tests__/x/a.js tests/x/a.test.ts";
-        check("p/src/x/a.ts", &files, Taken::Dotted, dotted);
-        check("p/src/x/c.ts", &files, Taken::Dotted, "");
-        check("p/src/x/b.ts", &files, Taken::Dotted, "src/x/__tests__/b.ts");
+        check("p/src/x/a.ts", &files, TestNaming::Dotted, dotted);
+        check("p/src/x/c.ts", &files, TestNaming::Dotted, "");
+        check("p/src/x/b.ts", &files, TestNaming::Dotted, "src/x/__tests__/b.ts");
         let few = ["p/src/a_test.ts", "p/test/a.js"];
-        check("p/src/a.ts", &few, Taken::Dotted, "");
-        check("p/src/a.ts", &few, Taken::Underscored, "src/a_test.ts");
-        check("p/src/a.ts", &few, Taken::InFolders, "src/a_test.ts test/a.js");
+        check("p/src/a.ts", &few, TestNaming::Dotted, "");
+        check("p/src/a.ts", &few, TestNaming::Underscored, "src/a_test.ts");
+        check("p/src/a.ts", &few, TestNaming::InFolders, "src/a_test.ts test/a.js");
     }
 
     #[test]
     fn a_file_at_the_top_has_its_tests_once() {
-        check("p/a.ts", &["p/test/a.test.ts"], Taken::InFolders, "test/a.test.ts");
-        check("p/a.b.ts", &["p/a.b.test.ts", "p/a.test.ts"], Taken::Dotted, "a.b.test.ts");
-        check("p/a.d.ts", &["p/a.test.ts"], Taken::Dotted, "");
+        check("p/a.ts", &["p/test/a.test.ts"], TestNaming::InFolders, "test/a.test.ts");
+        check("p/a.b.ts", &["p/a.b.test.ts", "p/a.test.ts"], TestNaming::Dotted, "a.b.test.ts");
+        check("p/a.d.ts", &["p/a.test.ts"], TestNaming::Dotted, "");
     }
 
     #[test]
@@ -172,7 +172,7 @@ mod tests {
             .flat_map(|end| [format!("p/a.test.{end}"), format!("p/a.spec.{end}")])
             .collect();
         let many: Vec<&str> = many.iter().map(String::as_str).collect();
-        let world = World::edits("p/a.ts").files(&many);
-        assert_eq!(super::tests(&world, Path::new("/w/p"), Taken::Dotted).len(), MOST);
+        let world = FileFixture::edits("p/a.ts").files(&many);
+        assert_eq!(super::tests(&world, Path::new("/w/p"), TestNaming::Dotted).len(), MOST);
     }
 }

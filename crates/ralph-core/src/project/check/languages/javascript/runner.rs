@@ -5,11 +5,11 @@ mod node;
 use std::path::{Path, PathBuf};
 
 use super::super::super::around::Around;
-use super::super::super::forms::Form;
+use super::super::super::forms::OutputFormat;
 use super::super::package::{self, Package};
-use super::super::wanted::Wanted;
+use super::super::wanted::CheckBuilder;
 use super::super::{folder_of, matches_any, said, text_of, upward};
-use super::related::{self, Taken};
+use super::related::{self, TestNaming};
 
 /// A runner of tests.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -18,7 +18,7 @@ enum Runner {
     Jest,
     Mocha,
     Bun,
-    Node(node::Call),
+    Node(node::NodeTestCall),
 }
 
 /// The runners whose configuration has a name. In a folder with several, the first wins.
@@ -29,7 +29,7 @@ const CONFIGS: &[(Runner, &[&str])] = &[
 ];
 
 /// Adds a run of the tests that belong to the file.
-pub(super) fn add(around: &dyn Around, wanted: &mut Wanted) {
+pub(super) fn add(around: &dyn Around, wanted: &mut CheckBuilder) {
     let Some((runner, config)) = upward(around).find_map(|folder| in_folder(around, folder)) else {
         return;
     };
@@ -120,18 +120,18 @@ impl Runner {
         }
     }
 
-    fn form(&self) -> Form {
+    fn form(&self) -> OutputFormat {
         match self {
-            Self::Vitest | Self::Jest => Form::Vitest,
-            Self::Mocha | Self::Bun | Self::Node(_) => Form::Whole,
+            Self::Vitest | Self::Jest => OutputFormat::Vitest,
+            Self::Mocha | Self::Bun | Self::Node(_) => OutputFormat::Whole,
         }
     }
 
-    fn takes(&self) -> Taken {
+    fn takes(&self) -> TestNaming {
         match self {
-            Self::Vitest | Self::Jest => Taken::Dotted,
-            Self::Bun => Taken::Underscored,
-            Self::Mocha | Self::Node(_) => Taken::InFolders,
+            Self::Vitest | Self::Jest => TestNaming::Dotted,
+            Self::Bun => TestNaming::Underscored,
+            Self::Mocha | Self::Node(_) => TestNaming::InFolders,
         }
     }
 

@@ -1,21 +1,21 @@
 //! Syntax, for plain JavaScript that no other tool reads.
 
 use super::super::super::around::Around;
-use super::super::super::forms::Form;
+use super::super::super::forms::OutputFormat;
 use super::super::formatters;
 use super::super::package::Package;
-use super::super::wanted::Wanted;
+use super::super::wanted::CheckBuilder;
 use super::super::{matches_any, name_of, text_of};
 use super::{lint, types};
 
 /// Adds `node --check`, where nothing else would say that the file cannot be read.
-pub(super) fn add(around: &dyn Around, wanted: &mut Wanted) {
+pub(super) fn add(around: &dyn Around, wanted: &mut CheckBuilder) {
     if is_read_otherwise(around) || !is_for_node(around) {
         return;
     }
     let Some(node) = around.tool("node") else { return };
     let line = node.with(&["--check", &text_of(around.file())]);
-    wanted.look("node", line, Form::Whole).because("no other tool reads its syntax");
+    wanted.look("node", line, OutputFormat::Whole).because("no other tool reads its syntax");
 }
 
 fn is_read_otherwise(around: &dyn Around) -> bool {
@@ -41,10 +41,10 @@ fn is_for_node(around: &dyn Around) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::world::World;
+    use super::super::super::world::FileFixture;
 
-    fn edits(file: &str, text: &str) -> World {
-        World::edits(file).file(file, text).on_path(&["node"])
+    fn edits(file: &str, text: &str) -> FileFixture {
+        FileFixture::edits(file).file(file, text).on_path(&["node"])
     }
 
     #[test]
@@ -54,10 +54,10 @@ mod tests {
         world.runs("node", "node --check a.mjs");
         edits("a.cjs", "").plans("look node");
         edits("a.js", "").plans("look node");
-        World::edits("a.js").plans("");
+        FileFixture::edits("a.js").plans("");
         for config in [".oxlintrc.json", "eslint.config.js", "biome.json"] {
             let tools = ["node", "oxlint", "eslint", "biome"];
-            let world = World::edits("a.js").on_path(&tools).files(&[config]);
+            let world = FileFixture::edits("a.js").on_path(&tools).files(&[config]);
             world.plans(match config {
                 ".oxlintrc.json" => "fix oxlint",
                 "biome.json" => "fix biome",

@@ -2,10 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
-use super::super::super::around::{Around, Tool};
-use super::super::super::forms::Form;
+use super::super::super::around::{Around, ToolCommand};
+use super::super::super::forms::OutputFormat;
 use super::super::package::{self, Package};
-use super::super::wanted::Wanted;
+use super::super::wanted::CheckBuilder;
 use super::super::{folder_of, matches_any, name_of, said, text_of, upward};
 use super::tsconfig::Config;
 
@@ -15,7 +15,7 @@ const MOST: usize = 64;
 const JAVASCRIPT: &[&str] = &["*.js", "*.jsx", "*.mjs", "*.cjs"];
 
 /// Adds the compiler where a configuration includes the file.
-pub(super) fn add(around: &dyn Around, wanted: &mut Wanted) {
+pub(super) fn add(around: &dyn Around, wanted: &mut CheckBuilder) {
     let Some(config) = including(around) else { return };
     let why = format!("{} includes it", said(around, &config));
     let Some((name, tool)) = compiler(around) else {
@@ -36,12 +36,12 @@ pub(super) fn add(around: &dyn Around, wanted: &mut Wanted) {
         "--tsBuildInfoFile",
         &kept,
     ]);
-    wanted.look(name, line, Form::Tsc).at(folder_of(&config)).whole(&config).because(why);
+    wanted.look(name, line, OutputFormat::Tsc).at(folder_of(&config)).whole(&config).because(why);
 }
 
 /// The project's own compiler: one on `PATH` is another version, which finds other errors. The
 /// native one takes its place where there is no other, or where the project asks for it.
-fn compiler(around: &dyn Around) -> Option<(&'static str, Tool)> {
+fn compiler(around: &dyn Around) -> Option<(&'static str, ToolCommand)> {
     let classic = around.own_tool("tsc").map(|tool| ("tsc", tool));
     let native = around.own_tool("tsgo").map(|tool| ("tsgo", tool));
     let asks = Package::all(around).iter().any(|one| one.needs("@typescript/native-preview"));
@@ -81,10 +81,10 @@ fn is_wanted(around: &dyn Around, path: &Path, config: &Config) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::world::World;
+    use super::super::super::world::FileFixture;
 
-    fn edits(file: &str) -> World {
-        World::edits(file).installed("node_modules/.bin/tsc")
+    fn edits(file: &str) -> FileFixture {
+        FileFixture::edits(file).installed("node_modules/.bin/tsc")
     }
 
     #[test]
@@ -140,7 +140,7 @@ mod tests {
 
     #[test]
     fn the_compiler_is_the_projects_own() {
-        let world = || World::edits("a.ts").file("tsconfig.json", "{}");
+        let world = || FileFixture::edits("a.ts").file("tsconfig.json", "{}");
         let says = "`tsconfig.json` includes it and TypeScript is not installed; run `npm install`";
         world().on_path(&["tsc", "tsgo"]).says("tsc", says);
         let native = || world().installed("node_modules/.bin/tsgo");

@@ -6,13 +6,13 @@
 use std::path::PathBuf;
 
 use super::super::super::around::Around;
-use super::super::super::forms::Form;
-use super::super::places::{Places, nearest, upward};
-use super::super::wanted::Wanted;
+use super::super::super::forms::OutputFormat;
+use super::super::places::{ConfigFiles, nearest, upward};
+use super::super::wanted::CheckBuilder;
 use super::super::{folder_of, said, text_of};
 use super::RUFF;
 
-const RUFF_FORMAT: Places = Places {
+const RUFF_FORMAT: ConfigFiles = ConfigFiles {
     files: &[],
     tables: &[
         ("pyproject.toml", "tool.ruff.format"),
@@ -20,8 +20,8 @@ const RUFF_FORMAT: Places = Places {
         (".ruff.toml", "format"),
     ],
 };
-const BLACK: Places = Places { files: &[], tables: &[("pyproject.toml", "tool.black")] };
-const OTHERS: Places = Places {
+const BLACK: ConfigFiles = ConfigFiles { files: &[], tables: &[("pyproject.toml", "tool.black")] };
+const OTHERS: ConfigFiles = ConfigFiles {
     files: &[".style.yapf"],
     tables: &[
         ("pyproject.toml", "tool.yapf"),
@@ -38,7 +38,7 @@ enum Formatter {
     Black(PathBuf),
 }
 
-pub(super) fn wanted(around: &dyn Around, wanted: &mut Wanted) {
+pub(super) fn wanted(around: &dyn Around, wanted: &mut CheckBuilder) {
     match formatter(around) {
         Some(Formatter::Ruff(by)) => ruff(around, by, wanted),
         Some(Formatter::Black(by)) => black(around, by, wanted),
@@ -72,34 +72,34 @@ fn names_hook(line: &str, id: &str) -> bool {
 }
 
 /// Its absence is noted by the lint, which the same project wants.
-fn ruff(around: &dyn Around, by: PathBuf, wanted: &mut Wanted) {
+fn ruff(around: &dyn Around, by: PathBuf, wanted: &mut CheckBuilder) {
     let Some(tool) = around.tool("ruff") else { return };
     let line = ["format", "--quiet", "--no-cache", "--force-exclude", &text_of(around.file())];
     wanted
-        .fix("ruff format", tool.with(&line), Form::Whole)
+        .fix("ruff format", tool.with(&line), OutputFormat::Whole)
         .at(folder_of(&by))
         .because(format!("{} names it", said(around, &by)));
 }
 
-fn black(around: &dyn Around, by: PathBuf, wanted: &mut Wanted) {
+fn black(around: &dyn Around, by: PathBuf, wanted: &mut CheckBuilder) {
     let remedy = "run `pip install black`";
     let Some(tool) = wanted.configured(around, "black", &by, remedy) else { return };
     wanted
-        .fix("black", tool.with(&["--quiet", &text_of(around.file())]), Form::Whole)
+        .fix("black", tool.with(&["--quiet", &text_of(around.file())]), OutputFormat::Whole)
         .at(folder_of(&by))
         .because(format!("{} names it", said(around, &by)));
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::world::World;
+    use super::super::super::world::FileFixture;
     use super::*;
 
     const RUFF_ALONE: &str = "fix ruff | fix ruff format";
 
     #[track_caller]
     fn check(files: &[(&str, &str)], expected: &str) {
-        let world = World::edits("a.py").on_path(&["ruff", "black"]);
+        let world = FileFixture::edits("a.py").on_path(&["ruff", "black"]);
         let world = files.iter().fold(world, |world, (path, text)| world.file(path, text));
         world.plans(expected);
     }
@@ -132,17 +132,19 @@ mod tests {
     fn black_formats_where_it_is_named() {
         check(&[("pyproject.toml", "[tool.black]\n[tool.ruff]")], "fix ruff | fix black");
         check(&[("ruff.toml", ""), (PRE_COMMIT, "  - id: black\n")], "fix ruff | fix black");
-        let world = World::edits("a.py").file("pyproject.toml", "[tool.black]");
+        let world = FileFixture::edits("a.py").file("pyproject.toml", "[tool.black]");
         world.plans("lacking black");
     }
 
     #[test]
     fn formatters_run_beside_what_names_them() {
-        let world = World::edits("a/b/c.py").file("a/ruff.toml", "[format]").on_path(&["ruff"]);
+        let world =
+            FileFixture::edits("a/b/c.py").file("a/ruff.toml", "[format]").on_path(&["ruff"]);
         world.runs("ruff format", "ruff format --quiet --no-cache --force-exclude a/b/c.py");
         world.says("ruff format", "`a/ruff.toml` names it");
-        let world =
-            World::edits("a/b/c.py").file("a/pyproject.toml", "[tool.black]").on_path(&["black"]);
+        let world = FileFixture::edits("a/b/c.py")
+            .file("a/pyproject.toml", "[tool.black]")
+            .on_path(&["black"]);
         world.plans("fix black @a");
         world.runs("black", "black --quiet a/b/c.py");
         world.says("black", "`a/pyproject.toml` names it");

@@ -6,10 +6,10 @@
 use std::path::{Path, PathBuf};
 
 use super::super::super::Program;
-use super::super::super::around::{Around, Tool};
-use super::super::super::forms::Form;
+use super::super::super::around::{Around, ToolCommand};
+use super::super::super::forms::OutputFormat;
 use super::super::places::{has_table, upward};
-use super::super::wanted::Wanted;
+use super::super::wanted::CheckBuilder;
 use super::super::{folder_of, name_of, said, text_of};
 
 /// What marks the folder in which tests are run.
@@ -33,7 +33,7 @@ const NAMING: &[&str] = &[
     "test-requirements.txt",
 ];
 
-pub(super) fn wanted(around: &dyn Around, wanted: &mut Wanted) {
+pub(super) fn wanted(around: &dyn Around, wanted: &mut CheckBuilder) {
     let tests = related(around);
     let Some(first) = tests.first() else { return };
     let text = around.text(first).unwrap_or_default();
@@ -98,7 +98,7 @@ fn uses_pytest(around: &dyn Around, folder: &Path, test: &str) -> bool {
 }
 
 /// `--no-cov`: one file's tests do not cover what a project asks of all of them.
-fn pytest(around: &dyn Around, folder: &Path, tests: &[PathBuf], wanted: &mut Wanted) {
+fn pytest(around: &dyn Around, folder: &Path, tests: &[PathBuf], wanted: &mut CheckBuilder) {
     let Some(tool) = pytest_of(around) else {
         let why = "the project uses it and it is not installed; run `pip install pytest`";
         return wanted.lacks("pytest", why);
@@ -108,22 +108,22 @@ fn pytest(around: &dyn Around, folder: &Path, tests: &[PathBuf], wanted: &mut Wa
         program.line.push("--no-cov".to_owned());
     }
     add_tests(around, folder, tests, &mut program);
-    wanted.test("pytest", program, Form::Pytest).at(folder).because(why(around, tests));
+    wanted.test("pytest", program, OutputFormat::Pytest).at(folder).because(why(around, tests));
 }
 
 /// The project's own; one from elsewhere would not find what a project's own Python has installed.
-fn pytest_of(around: &dyn Around) -> Option<Tool> {
+fn pytest_of(around: &dyn Around) -> Option<ToolCommand> {
     match around.own_tool("python3") {
         Some(_) => around.own_tool("pytest"),
         None => around.tool("pytest"),
     }
 }
 
-fn unittest(around: &dyn Around, folder: &Path, tests: &[PathBuf], wanted: &mut Wanted) {
+fn unittest(around: &dyn Around, folder: &Path, tests: &[PathBuf], wanted: &mut CheckBuilder) {
     let Some(python) = around.tool("python3") else { return };
     let mut program = python.with(&["-m", "unittest"]);
     add_tests(around, folder, tests, &mut program);
-    wanted.test("unittest", program, Form::Whole).at(folder).because(why(around, tests));
+    wanted.test("unittest", program, OutputFormat::Whole).at(folder).because(why(around, tests));
 }
 
 /// What Python compiles is kept outside the project, so that its tree stays as it is.
@@ -154,13 +154,13 @@ fn why(around: &dyn Around, tests: &[PathBuf]) -> String {
 #[cfg(test)]
 mod tests {
     use super::super::super::super::By;
-    use super::super::super::world::World;
+    use super::super::super::world::FileFixture;
     use super::*;
 
     /// The tests of a file, among these files.
     #[track_caller]
     fn check(file: &str, files: &[&str], expected: &[&str]) {
-        let found = related(&World::edits(file).files(files));
+        let found = related(&FileFixture::edits(file).files(files));
         let expected: Vec<PathBuf> = expected.iter().map(|one| Path::new("/w").join(one)).collect();
         assert_eq!(found, expected, "{file}");
     }
@@ -203,7 +203,7 @@ mod tests {
     /// A test with this text, in a project with this file, where all tools are there.
     #[track_caller]
     fn runner(test: &str, (path, text): (&str, &str), expected: &str) {
-        World::edits("a/test_b.py")
+        FileFixture::edits("a/test_b.py")
             .file(path, text)
             .file("a/test_b.py", test)
             .on_path(&["pytest", "python3"])
@@ -229,7 +229,7 @@ mod tests {
         runner("import unittest\n", ("other", ""), " | test unittest");
         runner("x = 1\n", ("other", ""), "");
         runner("    def test_a(self):\n", ("other", ""), "");
-        let world = World::edits("a/test_b.py").file("a/test_b.py", "import unittest");
+        let world = FileFixture::edits("a/test_b.py").file("a/test_b.py", "import unittest");
         world.plans("");
         let world = world.on_path(&["python3"]);
         world.runs("unittest", "python3 -m unittest a/test_b.py");
@@ -239,12 +239,12 @@ mod tests {
 
     #[test]
     fn a_root_that_speaks_of_pytest_does_so_for_its_parts() {
-        World::edits("a/test_b.py")
+        FileFixture::edits("a/test_b.py")
             .files(&["a/setup.py"])
             .file("requirements.txt", "pytest")
             .on_path(&["pytest"])
             .plans("test pytest @a");
-        World::edits("a/test_b.py")
+        FileFixture::edits("a/test_b.py")
             .files(&["requirements.txt"])
             .file("a/setup.py", "pytest")
             .on_path(&["pytest"])
@@ -253,7 +253,7 @@ mod tests {
 
     #[test]
     fn pytest_is_lacking_where_it_is_used_and_not_installed() {
-        let world = World::edits("a/b.py").files(&["conftest.py"]);
+        let world = FileFixture::edits("a/b.py").files(&["conftest.py"]);
         world.plans("");
         let world = world.files(&["tests/test_b.py"]);
         world.plans("lacking pytest");
@@ -265,7 +265,7 @@ mod tests {
 
     #[test]
     fn a_project_with_its_own_python_has_its_own_pytest() {
-        let world = World::edits("test_b.py")
+        let world = FileFixture::edits("test_b.py")
             .files(&["conftest.py"])
             .on_path(&["pytest"])
             .installed(".venv/bin/python3");
@@ -278,7 +278,7 @@ mod tests {
 
     #[test]
     fn pytest_leaves_nothing_in_the_project() {
-        let world = World::edits("a/b.py")
+        let world = FileFixture::edits("a/b.py")
             .files(&["a/test_b.py", "a/b_test.py", "conftest.py"])
             .on_path(&["pytest"]);
         world.runs("pytest", &format!("{PYTEST} a/test_b.py a/b_test.py"));
@@ -289,7 +289,7 @@ mod tests {
     #[test]
     fn what_all_tests_must_cover_is_not_asked_of_some() {
         let line = |path, text, expected: &str| {
-            let world = World::edits("test_a.py").file(path, text).on_path(&["pytest"]);
+            let world = FileFixture::edits("test_a.py").file(path, text).on_path(&["pytest"]);
             world.runs("pytest", &format!("{PYTEST} {expected}test_a.py"));
         };
         line("pyproject.toml", "[tool.pytest.ini_options]\naddopts = \"--cov\"", "--no-cov ");
@@ -299,7 +299,7 @@ mod tests {
         line("tox.ini", "[testenv]\ncommands = pytest --cov", "");
     }
 
-    fn variables(world: &World, name: &str) -> String {
+    fn variables(world: &FileFixture, name: &str) -> String {
         let By::Program(program) = world.check(name).by else { panic!("{name} is a program") };
         let said = program.variables.iter().map(|(name, value)| format!("{name}={value}"));
         said.collect::<Vec<_>>().join(" ")

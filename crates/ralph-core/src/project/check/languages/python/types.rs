@@ -6,27 +6,27 @@
 use std::path::Path;
 
 use super::super::super::around::Around;
-use super::super::super::forms::Form;
-use super::super::places::{Places, configured};
+use super::super::super::forms::OutputFormat;
+use super::super::places::{ConfigFiles, configured};
 use super::super::text_of;
-use super::super::wanted::Wanted;
+use super::super::wanted::CheckBuilder;
 
-const PYRIGHT: Places =
-    Places { files: &["pyrightconfig.json"], tables: &[("pyproject.toml", "tool.pyright")] };
-const BASEDPYRIGHT: Places =
-    Places { files: &[], tables: &[("pyproject.toml", "tool.basedpyright")] };
-const MYPY: Places = Places {
+const PYRIGHT: ConfigFiles =
+    ConfigFiles { files: &["pyrightconfig.json"], tables: &[("pyproject.toml", "tool.pyright")] };
+const BASEDPYRIGHT: ConfigFiles =
+    ConfigFiles { files: &[], tables: &[("pyproject.toml", "tool.basedpyright")] };
+const MYPY: ConfigFiles = ConfigFiles {
     files: &["mypy.ini", ".mypy.ini"],
     tables: &[("pyproject.toml", "tool.mypy"), ("setup.cfg", "mypy")],
 };
 
-pub(super) fn wanted(around: &dyn Around, wanted: &mut Wanted) {
+pub(super) fn wanted(around: &dyn Around, wanted: &mut CheckBuilder) {
     pyright(around, PYRIGHT, "pyright", wanted);
     pyright(around, BASEDPYRIGHT, "basedpyright", wanted);
     mypy(around, wanted);
 }
 
-fn pyright(around: &dyn Around, places: Places, name: &str, wanted: &mut Wanted) {
+fn pyright(around: &dyn Around, places: ConfigFiles, name: &str, wanted: &mut CheckBuilder) {
     let remedy = format!("run `pip install {name}`");
     let Some(found) = configured(around, places, (name, &remedy), wanted) else { return };
     let mut program = found.tool.with(&["--outputjson"]);
@@ -34,10 +34,10 @@ fn pyright(around: &dyn Around, places: Places, name: &str, wanted: &mut Wanted)
         program.line.extend(python(around, "--pythonpath"));
     }
     program.line.push(text_of(around.file()));
-    wanted.look(name, program, Form::Pyright).at(&found.folder).because(found.why);
+    wanted.look(name, program, OutputFormat::Pyright).at(&found.folder).because(found.why);
 }
 
-fn mypy(around: &dyn Around, wanted: &mut Wanted) {
+fn mypy(around: &dyn Around, wanted: &mut CheckBuilder) {
     let named = ("mypy", "run `pip install mypy`");
     let Some(found) = configured(around, MYPY, named, wanted) else { return };
     let cache = text_of(&around.kept(&format!("mypy {}", found.folder.display())));
@@ -53,7 +53,7 @@ fn mypy(around: &dyn Around, wanted: &mut Wanted) {
         program.line.extend(python(around, "--python-executable"));
     }
     program.line.push(text_of(around.file()));
-    wanted.look("mypy", program, Form::Plain).at(&found.folder).because(found.why);
+    wanted.look("mypy", program, OutputFormat::Plain).at(&found.folder).because(found.why);
 }
 
 /// The project's own Python as an option; nothing where it has none, or is reached by a runner.
@@ -77,7 +77,7 @@ fn sets(around: &dyn Around, folder: &Path, key: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::world::World;
+    use super::super::super::world::FileFixture;
 
     const MYPY_LINE: &str = "--no-error-summary --hide-error-context --show-column-numbers \
                              --no-pretty --cache-dir /kept/";
@@ -85,7 +85,7 @@ mod tests {
     #[track_caller]
     fn check(path: &str, text: &str, expected: &str) {
         let tools = &["pyright", "basedpyright", "mypy"];
-        World::edits("a/b/c.py").file(path, text).on_path(tools).plans(expected);
+        FileFixture::edits("a/b/c.py").file(path, text).on_path(tools).plans(expected);
     }
 
     #[test]
@@ -102,7 +102,7 @@ mod tests {
 
     #[test]
     fn it_is_lacking_where_it_is_not_installed() {
-        let world = World::edits("a.py").files(&["pyrightconfig.json", "mypy.ini"]);
+        let world = FileFixture::edits("a.py").files(&["pyrightconfig.json", "mypy.ini"]);
         world.plans("lacking pyright | lacking mypy");
         world.says(
             "pyright",
@@ -112,7 +112,8 @@ mod tests {
 
     #[test]
     fn pyright_is_told_of_the_project_s_python() {
-        let world = World::edits("a/b.py").files(&["pyrightconfig.json"]).on_path(&["pyright"]);
+        let world =
+            FileFixture::edits("a/b.py").files(&["pyrightconfig.json"]).on_path(&["pyright"]);
         world.runs("pyright", "pyright --outputjson a/b.py");
         world.says("pyright", "`pyrightconfig.json` configures it");
         let world = world.installed(".venv/bin/python3");
@@ -124,7 +125,7 @@ mod tests {
     #[test]
     fn pyright_keeps_the_python_that_its_configuration_chooses() {
         let keeps = |path, text| {
-            World::edits("a/b.py")
+            FileFixture::edits("a/b.py")
                 .file(path, text)
                 .on_path(&["pyright"])
                 .installed(".venv/bin/python3")
@@ -137,7 +138,7 @@ mod tests {
 
     #[test]
     fn mypy_is_told_of_the_project_s_python_and_keeps_its_cache_elsewhere() {
-        let world = World::edits("a/b.py").files(&["mypy.ini"]).on_path(&["mypy"]);
+        let world = FileFixture::edits("a/b.py").files(&["mypy.ini"]).on_path(&["mypy"]);
         world.runs("mypy", &format!("mypy {MYPY_LINE}w a/b.py"));
         world.says("mypy", "`mypy.ini` configures it");
         let world = world.installed(".venv/bin/python3");

@@ -9,7 +9,7 @@ const LOADERS: &[&str] = &["--import", "--loader", "--experimental-loader", "--r
 
 /// A call of node's runner.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Call {
+pub(super) struct NodeTestCall {
     /// `node`, or `tsx`, which is node with a loader.
     pub(super) program: String,
     /// The options without which the tests would not load.
@@ -17,7 +17,7 @@ pub(super) struct Call {
     reads_typescript: bool,
 }
 
-impl Call {
+impl NodeTestCall {
     /// True if the test is in a language that this call loads.
     pub(super) fn can_run(&self, test: &Path) -> bool {
         self.reads_typescript || matches_any(&["*.js", "*.mjs", "*.cjs"], name_of(test))
@@ -25,12 +25,12 @@ impl Call {
 }
 
 /// The first call in these words of a script.
-pub(super) fn call(words: &[&str]) -> Option<Call> {
+pub(super) fn call(words: &[&str]) -> Option<NodeTestCall> {
     let ends = |word: &&str| matches!(*word, "&&" | "||" | "|") || word.ends_with(';');
     words.split(ends).find_map(|words| {
         let start = words.iter().position(|word| matches!(*word, "node" | "tsx"))?;
         let (program, arguments) = (words[start], &words[start + 1..]);
-        arguments.contains(&"--test").then(|| Call {
+        arguments.contains(&"--test").then(|| NodeTestCall {
             program: program.to_owned(),
             flags: flags(arguments),
             reads_typescript: program == "tsx" || reads_typescript(arguments),

@@ -1,9 +1,12 @@
-use super::super::super::world::World;
+use super::super::super::world::FileFixture;
 
 /// A file with one test, in a package that says this.
-fn package(text: &str) -> World {
+fn package(text: &str) -> FileFixture {
     let tools = ["vitest", "jest", "mocha", "bun", "node", "tsx"];
-    World::edits("src/a.js").files(&["src/a.test.js"]).file("package.json", text).on_path(&tools)
+    FileFixture::edits("src/a.js")
+        .files(&["src/a.test.js"])
+        .file("package.json", text)
+        .on_path(&tools)
 }
 
 #[test]
@@ -42,7 +45,7 @@ fn a_configuration_says_more_than_a_package() {
 
 #[test]
 fn the_nearest_folder_that_names_a_runner_wins() {
-    let world = World::edits("p/q/a.ts")
+    let world = FileFixture::edits("p/q/a.ts")
         .files(&["p/q/a.test.ts"])
         .file("package.json", r#"{"devDependencies":{"jest":"30"}}"#)
         .on_path(&["vitest", "jest"]);
@@ -54,7 +57,7 @@ fn the_nearest_folder_that_names_a_runner_wins() {
 
 #[test]
 fn tests_are_looked_for_in_the_files_own_package() {
-    World::edits("p/src/a.ts")
+    FileFixture::edits("p/src/a.ts")
         .files(&["p/test/a.test.ts"])
         .file("package.json", r#"{"devDependencies":{"jest":"30"}}"#)
         .file("p/package.json", "{}")
@@ -65,8 +68,8 @@ fn tests_are_looked_for_in_the_files_own_package() {
 #[test]
 fn a_file_without_tests_runs_none() {
     let vitest = r#"{"devDependencies":{"vitest":"3"}}"#;
-    World::edits("a.ts").file("package.json", vitest).plans("");
-    World::edits("a.ts")
+    FileFixture::edits("a.ts").file("package.json", vitest).plans("");
+    FileFixture::edits("a.ts")
         .files(&["a.test.ts"])
         .file("package.json", vitest)
         .says("vitest", "`package.json` configures it and it is not installed; run `npm install`");
@@ -106,7 +109,7 @@ fn nodes_runner_loads_tests_as_the_script_does() {
 fn nodes_runner_is_given_typescript_where_its_script_reads_it() {
     #[track_caller]
     fn check(script: &str, expected: &str) {
-        World::edits("a.ts")
+        FileFixture::edits("a.ts")
             .files(&["a.test.ts"])
             .file("package.json", &format!(r#"{{"scripts":{{"test":"{script}"}}}}"#))
             .on_path(&["node", "tsx"])
@@ -131,7 +134,7 @@ fn nodes_runner_is_given_typescript_where_its_script_reads_it() {
 #[test]
 fn what_a_runner_takes_for_a_test_is_its_own() {
     let world = |line: &str| {
-        World::edits("a.ts")
+        FileFixture::edits("a.ts")
             .files(&["a_test.ts", "test/a.ts"])
             .file("package.json", &format!(r#"{{"scripts":{{"test":"{line}"}}}}"#))
             .on_path(&["vitest", "jest", "mocha", "bun", "tsx"])

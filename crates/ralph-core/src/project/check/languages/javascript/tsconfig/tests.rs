@@ -3,7 +3,7 @@
 //! Recorded with `ts.parseJsonConfigFileContent` of TypeScript 5.9.3 and 6.0.3, which agree.
 
 use super::super::super::super::around::Around;
-use super::super::super::world::World;
+use super::super::super::world::FileFixture;
 use super::*;
 
 const FILES: &[&str] = &[
@@ -147,9 +147,9 @@ const RECORDED: &[(&str, &str)] = &[
     (r#"{"include":["src/d*p/*"]}"#, "src/deep/c.ts"),
 ];
 
-fn world(file: &str, config: &str) -> World {
+fn world(file: &str, config: &str) -> FileFixture {
     let base = r#"{"include":["../src"],"exclude":["../src/deep"],"compilerOptions":{"outDir":"../dist"}}"#;
-    World::edits(file)
+    FileFixture::edits(file)
         .files(FILES)
         .file("base/tsconfig.json", base)
         .file("base/b.json", r#"{"include":["${configDir}/test"]}"#)
